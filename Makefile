@@ -1,0 +1,60 @@
+# Everything sets itself up: a virtual environment in .venv, with only Python 3.11+, git and make on the machine.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+JOBS ?= auto
+
+.PHONY: help demo test check format study bench docs clean
+.DEFAULT_GOAL := help
+
+help:
+	@echo "make demo    the main job on a small made-up pool (about a minute the first time)"
+	@echo "make test    all tests"
+	@echo "make check   format, lint, types, layers"
+	@echo "make study   the full coverage study of the intervals, and the table in docs/coverage.md"
+	@echo "make bench   how fast and how good, side by side with others"
+	@echo "make docs    the documentation as a static site in site/"
+
+$(VENV)/.made:
+	@$(PYTHON) -c 'import sys; sys.exit("ratewise needs Python 3.11 or newer; this is " + sys.version.split()[0] + ". Try: make PYTHON=python3.12 demo") if sys.version_info < (3, 11) else None'
+	$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+$(VENV)/.run: $(VENV)/.made pyproject.toml
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[plot]'
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.made pyproject.toml
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@ $(VENV)/.run
+
+demo: $(VENV)/.run
+	$(BIN)/ratewise demo
+
+test: $(VENV)/.dev
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) --dist worksteal
+
+check: $(VENV)/.dev
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(VENV)/.dev
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+study: $(VENV)/.dev
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/coverage.py --write docs/coverage.md
+
+bench: $(VENV)/.dev
+	$(BIN)/python benchmarks/solver.py
+	$(BIN)/python benchmarks/draws.py
+	$(BIN)/python benchmarks/floor.py
+
+docs: $(VENV)/.dev
+	$(BIN)/python docs/make_cli_page.py
+	$(BIN)/mkdocs build --strict
+
+clean:
+	rm -rf $(VENV) site ratewise-demo .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,0 +1,61 @@
+"""What every command shares: JSON to standard output, everything else readable, errors in one line."""
+
+import json
+import math
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from ratewise.errors import RatewiseError, RatewiseWarning
+
+
+def print_json(document: dict[str, Any]) -> None:
+    """One JSON document, nothing else on standard output; what is not a finite number is null."""
+    sys.stdout.write(json.dumps(_plain(document), indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+
+
+def print_rich(text: Any) -> None:
+    """Rich text to standard output; plain and 100 columns wide where that is no terminal."""
+    from rich.console import Console
+
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console = Console(highlight=False, width=120)
+    console.print(text)
+
+
+def print_notes(notes: tuple[str, ...]) -> None:
+    """Notes to standard error, where they do not disturb JSON."""
+    for note in notes:
+        print(f"note: {note}", file=sys.stderr)
+
+
+@contextmanager
+def one_line_errors() -> Iterator[None]:
+    """Ratewise's own errors end the program with one line and their exit code; warnings become one line each."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", RatewiseWarning)
+        try:
+            yield
+        except RatewiseError as error:
+            _say(caught)
+            print(f"ratewise: {' '.join(str(error).split())}", file=sys.stderr)
+            raise SystemExit(error.exit_code) from None
+        _say(caught)
+
+
+def _say(caught: list[warnings.WarningMessage]) -> None:
+    for warning in caught:
+        print(f"ratewise: warning: {warning.message}", file=sys.stderr)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _plain(x) for key, x in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(x) for x in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value

@@ -1,0 +1,200 @@
+"""`ratewise`: the commands. Heavy imports wait until a command runs, so that --help is quick."""
+
+import sys
+from typing import Annotated
+
+import typer
+
+from ratewise.cli.console import one_line_errors, print_json, print_notes, print_rich
+from ratewise.core.names import Estimand, IntervalMethod, Method, Recalibration
+
+app = typer.Typer(
+    name="ratewise",
+    help="Unbiased evaluation from few expensive ratings and many cheap ones, at the lowest cost.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+Json = Annotated[bool, typer.Option("--json", help="One JSON document on standard output, nothing else there.")]
+TableArgument = Annotated[str, typer.Argument(help="CSV, JSONL or Parquet file by its ending; - for standard input.")]
+Weak = Annotated[str, typer.Option(help="Column with the weak rating.")]
+Strong = Annotated[str, typer.Option(help="Column with the strong rating; empty where there is none.")]
+
+
+@app.callback(invoke_without_command=True)
+def _root(
+    version: Annotated[bool, typer.Option("--version", help="Print the version and leave.")] = False,
+) -> None:
+    if version:
+        from ratewise import __version__
+
+        print(f"ratewise {__version__}")
+        raise typer.Exit
+
+
+@app.command()
+def plan(
+    table: TableArgument,
+    weak: Weak,
+    strong: Strong,
+    weak_cost: Annotated[float, typer.Option(help="Price of one weak rating; 0 if they are bought already.")],
+    strong_cost: Annotated[float, typer.Option(help="Price of one strong rating.")],
+    budget: Annotated[float | None, typer.Option(help="Money to spend.")] = None,
+    target_se: Annotated[float | None, typer.Option(help="Standard error to reach, instead of a budget.")] = None,
+    uncertainty: Annotated[
+        str | None, typer.Option(help="Column with the weak rater's expected squared error.")
+    ] = None,
+    pool_size: Annotated[float | None, typer.Option(help="Number of items there are; unlimited if absent.")] = None,
+    floor: Annotated[float | None, typer.Option(help="Least rate of the active policy.")] = None,
+    calibrate: Annotated[Recalibration, typer.Option(help="Map weak to strong ratings first.")] = "none",
+    estimand: Annotated[Estimand, typer.Option(help="Whose mean: the population's, or the pool's own.")] = "population",
+    seed: Annotated[int, typer.Option(help="For the folds that keep the plan honest.")] = 0,
+    json: Json = False,
+) -> None:
+    """How to spend: every policy side by side, and one recommendation.
+
+    Example: ratewise plan pilot.csv --weak judge --strong human --weak-cost 0.01 --strong-cost 1 --budget 500
+    """
+    with one_line_errors():
+        from ratewise.learn.plan import plan as make_plan
+
+        made = make_plan(
+            table, weak=weak, strong=strong, weak_cost=weak_cost, strong_cost=strong_cost, budget=budget,
+            target_se=target_se, uncertainty=uncertainty, pool_size=pool_size, floor=floor,
+            calibrate=calibrate, estimand=estimand, seed=seed,
+        )  # fmt: skip
+        if json:
+            print_json(made.to_dict())
+        else:
+            from ratewise.report.text import plan_text
+
+            print_rich(plan_text(made))
+
+
+@app.command()
+def draw(
+    table: TableArgument,
+    plan: Annotated[str, typer.Option(help="The plan's JSON, as `ratewise plan --json` prints it.")],
+    seed: Annotated[int, typer.Option(help="Names the draw: the same seed draws the same items anywhere.")],
+    output: Annotated[str, typer.Option("--output", "-o", help="File to write; - for CSV on standard output.")],
+    id: Annotated[str | None, typer.Option(help="Column with the items' ids; `id`, else the row number.")] = None,
+    within_budget: Annotated[
+        bool, typer.Option("--within-budget", help="Look only at as many items as planned.")
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Add each item's rate, and whether the strong rater gets it, to a pool.
+
+    Example: ratewise draw pool.csv --plan plan.json --seed 7 -o drawn.csv
+    """
+    with one_line_errors():
+        from ratewise.errors import InputError
+        from ratewise.learn.drawing import draw_pool
+        from ratewise.learn.transfer import load_transfer
+        from ratewise.tables import write_table
+
+        if json and output == "-":
+            raise InputError("--json and -o - both want standard output; write the table to a file")
+        drawn = draw_pool(table, load_transfer(plan), seed=seed, id_column=id, within_budget=within_budget)
+        write_table(drawn.table, output)
+        if json:
+            print_json(
+                {
+                    "output": output, "items": int((drawn.rates > 0).sum()), "selected": int(drawn.selected.sum()),
+                    "expected_spend": drawn.expected_spend, "spend": drawn.spend, "seed": seed,
+                    "drift": {"weak": drawn.drift.weak, "error": drawn.drift.error, "drifted": drawn.drift.drifted},
+                    "notes": list(drawn.notes),
+                }
+            )  # fmt: skip
+        elif output == "-":
+            print_notes(drawn.notes)
+        else:
+            from ratewise.report.text import drawn_text
+
+            print_rich(drawn_text(drawn, output))
+
+
+@app.command()
+def estimate(
+    table: TableArgument,
+    weak: Weak,
+    strong: Strong,
+    rate: Annotated[str, typer.Option(help="Column with the probability each item was drawn with.")] = "rate",
+    selected: Annotated[
+        str | None, typer.Option(help="Column that says who was asked, to count missing answers.")
+    ] = None,
+    method: Annotated[Method, typer.Option(help="How the ratings are combined.")] = "auto",
+    interval: Annotated[IntervalMethod, typer.Option(help="Kind of interval; auto says which it took.")] = "auto",
+    level: Annotated[float, typer.Option(help="Confidence level of the interval.")] = 0.95,
+    estimand: Annotated[Estimand, typer.Option(help="Whose mean: the population's, or the pool's own.")] = "population",
+    pool_size: Annotated[float | None, typer.Option(help="Size of the pool, if larger than the table.")] = None,
+    recalibrate: Annotated[
+        Recalibration, typer.Option(help="Map weak to strong ratings first, cross-fitted.")
+    ] = "none",
+    low: Annotated[float | None, typer.Option(help="Lowest possible rating; found by itself for 0/1 ratings.")] = None,
+    high: Annotated[float | None, typer.Option(help="Highest possible rating.")] = None,
+    floor: Annotated[float | None, typer.Option(help="Least rate an item could have had; for anytime.")] = None,
+    weak_cost: Annotated[float | None, typer.Option(help="Price of one weak rating, to print the spend.")] = None,
+    strong_cost: Annotated[float | None, typer.Option(help="Price of one strong rating.")] = None,
+    seed: Annotated[int, typer.Option(help="For folds and bootstrap.")] = 0,
+    json: Json = False,
+) -> None:
+    """The mean strong rating with its interval, from a drawn and rated table.
+
+    Example: ratewise estimate rated.csv --weak judge --strong human --rate rate
+    """
+    with one_line_errors():
+        from ratewise.learn.estimation import estimate_table
+
+        found = estimate_table(
+            table, weak=weak, strong=strong, rate=rate, selected=selected, method=method, interval=interval,
+            level=level, estimand=estimand, pool_size=pool_size, recalibrate=recalibrate, bounds=(low, high),
+            floor=floor, weak_cost=weak_cost, strong_cost=strong_cost, seed=seed,
+        )  # fmt: skip
+        if json:
+            print_json(found.to_dict())
+        else:
+            from ratewise.report.text import estimate_text
+
+            print_rich(estimate_text(found))
+
+
+@app.command()
+def demo(
+    output: Annotated[str, typer.Option("--output", "-o", help="Folder for the files it writes.")] = "ratewise-demo",
+    seed: Annotated[int, typer.Option(help="Names the made-up pool and the draw.")] = 7,
+    json: Json = False,
+) -> None:
+    """The main job end to end on a small made-up pool whose truth is known.
+
+    Example: ratewise demo
+    """
+    with one_line_errors():
+        from ratewise.cli.demo import run_demo
+
+        run_demo(output, seed=seed, as_json=json)
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the command line; wrong usage is one line and exit code 2."""
+    from typer.main import get_command
+
+    command = get_command(app)
+    try:
+        code = command.main(args=arguments, prog_name="ratewise", standalone_mode=False)
+    except KeyboardInterrupt:
+        print("ratewise: stopped", file=sys.stderr)
+        raise SystemExit(130) from None
+    except Exception as error:
+        if not hasattr(error, "format_message"):  # click's own errors have one
+            raise
+        print(f"ratewise: {' '.join(error.format_message().split())} (see ratewise --help)", file=sys.stderr)
+        raise SystemExit(2) from None
+    raise SystemExit(code if isinstance(code, int) else 0)
+
+
+if __name__ == "__main__":
+    main()

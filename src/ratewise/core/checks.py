@@ -1,0 +1,70 @@
+"""Checks at the door of the core: a legal value comes back as floats, anything else is one clear error."""
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ratewise.errors import InputError
+
+Floats = NDArray[np.float64]
+
+
+def as_floats(values: ArrayLike, *, name: str) -> Floats:
+    """The values as a float64 array; text and ragged lists are an error."""
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(f"{name} must be numbers; got {_short(values)}") from None
+
+
+def finite(values: ArrayLike, *, name: str, minimum: float = -math.inf) -> Floats:
+    """Floats that are all finite and at least `minimum`; the array may not be empty."""
+    array = as_floats(values, name=name)
+    if array.size == 0:
+        raise InputError(f"{name} is empty; give at least one value")
+    low, high = float(array.min()), float(array.max())
+    if not (math.isfinite(low) and math.isfinite(high)):
+        where = int(np.flatnonzero(~np.isfinite(array.ravel()))[0])
+        raise InputError(f"{name} must be finite; entry {where} is {array.ravel()[where]}")
+    if low < minimum:
+        where = int(np.argmin(array))
+        raise InputError(f"{name} must be at least {minimum:g}; entry {where} is {low:g}")
+    return array
+
+
+def number(value: Any, *, name: str, above: float = -math.inf, minimum: float = -math.inf) -> float:
+    """One finite number that is larger than `above` and at least `minimum`."""
+    try:
+        x = float(value)
+    except (TypeError, ValueError):
+        raise InputError(f"{name} must be a number; got {_short(value)}") from None
+    if not math.isfinite(x):
+        raise InputError(f"{name} must be finite; got {x}")
+    if x <= above:
+        raise InputError(f"{name} must be above {above:g}; got {x:g}")
+    if x < minimum:
+        raise InputError(f"{name} must be at least {minimum:g}; got {x:g}")
+    return x
+
+
+def share(value: Any, *, name: str, zero: bool = False, one: bool = False) -> float:
+    """One number between 0 and 1; the ends are legal only where said."""
+    x = number(value, name=name)
+    if not (0 < x < 1 or (zero and x == 0) or (one and x == 1)):
+        low, high = "[" if zero else "(", "]" if one else ")"
+        raise InputError(f"{name} must be in {low}0, 1{high}; got {x:g}")
+    return x
+
+
+def choice(value: str, legal: tuple[str, ...], *, name: str) -> str:
+    """A word that is one of the legal ones."""
+    if value not in legal:
+        raise InputError(f"unknown {name} {value!r}; choose one of {', '.join(legal)}")
+    return value
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."

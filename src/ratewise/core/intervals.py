@@ -1,0 +1,237 @@
+"""Intervals from contributions: normal, Student-t, score (for 0/1 ratings), bootstrap (METHODS section 6).
+
+What they share is a `Spread`: the variance and third moment of the estimate, by parts, for either estimand. An
+interval that cannot be computed is `None` with a reason, never zero-width.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import optimize, special
+
+from ratewise.core.checks import Floats
+from ratewise.core.ratings import Ratings
+
+Interval = tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Spread:
+    """How far the estimate may be from the truth.
+
+    `centred` are the terms whose sum over T is the estimate's error, so that variance = Σ centred² / T².
+    """
+
+    value: float
+    variance: float
+    third_moment: float
+    drawn_third_moment: float  # the part of it that the draw adds
+    degrees_of_freedom: float
+    centred: Floats
+    labels: int
+
+    @property
+    def skewness(self) -> float:
+        """Skewness of the estimate's error; 0 where there is no variance."""
+        return self.third_moment / self.variance**1.5 if self.variance > 0 else 0.0
+
+
+def spread(delta: Floats, f: Floats, data: Ratings, *, pool_size: float) -> Spread:
+    """Spread of mean(Δ): around the population's mean (pool_size = inf) or around the pool's own mean.
+
+    Population: s²_Δ / T. Pool: only the draw is random, T^{-2} Σ ξ (1−π)/π² (H − f)², plus V (1/T − 1/N) where
+    only T of the pool's N items were looked at.
+    """
+    T, value = data.items, float(delta.mean())
+    drawn, drawn_third = _drawn_variance(f, data), _drawn_third_moment(f, data) / data.items**3
+    if math.isinf(pool_size):
+        centred = delta - value
+        variance = float(np.dot(centred, centred)) / max(T - 1, 1) / T
+        third = float((centred**3).sum()) / T**3
+        sampled = max(variance - float(drawn.sum()) / T**2, 0.0)
+    else:
+        h = _second_moment(f, data, value)
+        sampled = h * (1.0 / T - 1.0 / pool_size)
+        variance = float(drawn.sum()) / T**2 + sampled
+        centred = np.sqrt(drawn + sampled * T) * np.sign(delta - f[:, 0] + 1e-300)
+        third = drawn_third
+    df = _degrees_of_freedom(sampled, drawn, data)
+    return Spread(value, variance, third, drawn_third, df, centred, data.labels)
+
+
+def _drawn_variance(f: Floats, data: Ratings) -> Floats:
+    """Σ_k (H − f_{k−1})² (1/q_k − 1/q_{k−1}) ξ_K / q_K per item: the variance that the draw adds."""
+    residual = np.where(data.labelled[:, None], data.strong[:, None] - f, 0.0)
+    return np.asarray((residual**2 * data.step_odds()).sum(axis=1) / data.rates[:, -1])
+
+
+def _drawn_third_moment(f: Floats, data: Ratings) -> float:
+    """Σ (H − f)³ (1−π)(1−2π)/π² ξ/π over the last step, which carries the weight."""
+    pi = data.rates[:, -1]
+    residual = np.where(data.labelled, data.strong - f[:, -1], 0.0)
+    return float((residual**3 * (1 - pi) * (1 - 2 * pi) / pi**3).sum())
+
+
+def _second_moment(f: Floats, data: Ratings, value: float) -> float:
+    """Var(H), estimated without bias up to 1/n: the mean of (H − θ)² by inverse rates."""
+    weight = data.labelled / data.rates[:, -1]
+    h = np.where(data.labelled, data.strong, 0.0)
+    return float(np.dot(weight, (h - value) ** 2) / max(weight.sum(), 1e-300))
+
+
+def _degrees_of_freedom(sampled: float, drawn: Floats, data: Ratings) -> float:
+    """Satterthwaite over two parts: T − 1 for the items' own variance, and the labels' for what the draw adds.
+
+    The labels' part counts as 2n / (κ − 1), κ the kurtosis of their weighted residuals: n − 1 for residuals no
+    heavier than normal, fewer where unequal rates let a few labels carry the sum.
+    """
+    T, n = data.items, max(int(np.count_nonzero(data.rates[data.labelled, -1] < 1)), 1)
+    added = float(drawn.sum()) / T**2
+    total = sampled + added
+    if total <= 0:
+        return max(data.labels - 1.0, 1.0)
+    kurtosis = n * float(np.dot(drawn, drawn)) / float(drawn.sum()) ** 2 if added > 0 else 1.0
+    own = max(n - 1.0, 1.0)
+    own = min(own, 2 * n / (kurtosis - 1)) if kurtosis > 1 else own
+    return total**2 / (sampled**2 / max(T - 1, 1) + added**2 / own)
+
+
+def normal(s: Spread, level: float) -> Interval:
+    """value ± z·se."""
+    half = _z(level) * math.sqrt(s.variance)
+    return s.value - half, s.value + half
+
+
+def student(s: Spread, level: float) -> Interval:
+    """value ± t·se with the effective degrees of freedom."""
+    half = float(special.stdtrit(s.degrees_of_freedom, 0.5 + level / 2)) * math.sqrt(s.variance)
+    return s.value - half, s.value + half
+
+
+def _z(level: float) -> float:
+    return float(special.ndtri(0.5 + level / 2))
+
+
+# Score interval
+
+_PSEUDO_LABELS = 0.2  # of either end of the scale: enough to know that no error seen is not no error
+_BELIEF = 50.0  # a fiftieth of a claimed error among the labels earns half belief
+_LEAST_VARIANCE = 0.2  # the null's variance is never taken below this share of the estimated one
+
+
+@dataclass(frozen=True, slots=True)
+class Moments:
+    """Mean, variance and third central moment of one item's Δ."""
+
+    mean: float
+    variance: float
+    third: float
+    drawn_third: float  # the part of it that the draw adds
+
+
+def world_of(rating: float, f: Floats, data: Ratings, *, claim: Floats) -> Moments:
+    """Moments of Δ as one more label of `rating` suggests them, on an item drawn like the others.
+
+    The extra label stands on a typical item: `claim` weights the items by how likely the weak rater makes that
+    rating, and the rates are averaged over the draw, so that one item with a tiny rate does not decide.
+    """
+    pi = data.rates[:, -1]
+    weight = claim * pi * (1 - pi)
+    if not weight.sum() > 0:
+        return Moments(rating, 0.0, 0.0, 0.0)
+    size = float((pi * (1 - pi)).mean())
+    typical = float(np.dot(weight, pi) / weight.sum())
+    residual = rating - f[:, -1]
+    second = float(np.dot(weight, residual**2) / weight.sum())
+    third = float(np.dot(weight, residual**3) / weight.sum()) * size * (1 - 2 * typical) / typical**3
+    return Moments(rating, size * second / typical**2, third, third)
+
+
+def claims(data: Ratings, low: float, high: float) -> tuple[Floats, Floats]:
+    """How likely each item is rated `low` and `high`, as far as the weak rater's own word is worth anything.
+
+    A weak rating inside the scale claims its own error rate. The less error it claims over all labels, the less the
+    claim is believed; one that is always at an end claims none, and every item then counts the same.
+    """
+    g = np.clip((data.weak[:, 0] - low) / (high - low), 0.0, 1.0)
+    claimed = float((g * (1 - g))[data.labelled].sum())
+    doubt = 1.0 / (1.0 + _BELIEF * claimed)
+    return doubt + (1 - doubt) * _share(1 - g), doubt + (1 - doubt) * _share(g)
+
+
+def _share(x: Floats) -> Floats:
+    mean = float(x.mean())
+    return x / mean if mean > 0 else np.ones_like(x)
+
+
+def score(s: Spread, level: float, *, low: Moments, high: Moments, items: int, sampled: float) -> Interval:
+    """Interval for 0/1 ratings: every θ that a test with the variance *under that θ* does not reject.
+
+    What was seen is mixed with a fifth of a label of either end of the scale, then tilted to have mean θ: the
+    variance changes at the rate third moment / variance. With rates of 1 that is Wilson's interval up to those
+    labels. What the draw adds to the third moment, and the Cornish–Fisher term for skewness, may lengthen a side but
+    never shorten it: they rest on few labels. `sampled` is the share of the items' own variance that counts: 1 for
+    the population, 0 for a pool that was looked at whole.
+    """
+    seen = Moments(s.value, s.variance * items, s.third_moment * items**2, s.drawn_third_moment * items**2)
+    null = _mixture([seen, low, high], [1.0, *[_PSEUDO_LABELS / max(s.labels, 1)] * 2], sampled)
+    z = _z(level)
+    return _end(s.value, low.mean, null, z, items), _end(s.value, high.mean, null, z, items)
+
+
+def _mixture(parts: list[Moments], weights: list[float], sampled: float) -> Moments:
+    """Moments of a mixture; differences between the parts' means count only as far as items are sampled."""
+    total = sum(weights)
+    mean = sum(w * p.mean for w, p in zip(weights, parts, strict=True)) / total
+    variance = third = drawn = 0.0
+    for w, p in zip(weights, parts, strict=True):
+        d = (p.mean - mean) * sampled
+        variance += w / total * (p.variance + d * (p.mean - mean))
+        third += w / total * (p.third + 3 * d * p.variance + d * (p.mean - mean) ** 2)
+        drawn += w / total * p.drawn_third
+    return Moments(mean, variance, third, drawn)
+
+
+def _end(value: float, bound: float, null: Moments, z: float, items: int) -> float:
+    """The θ between the estimate and the end of the scale where the test just rejects."""
+    gap = bound - value
+    if null.variance <= 0 or gap == 0:
+        return bound
+
+    def excess(share: float) -> float:
+        return share * abs(gap) - _critical(value + share * gap, value, null, z, items)
+
+    if excess(1.0) <= 0:
+        return bound
+    return value + gap * float(optimize.brentq(excess, 0.0, 1.0, xtol=1e-12))
+
+
+def _critical(theta: float, value: float, null: Moments, z: float, items: int) -> float:
+    """How far from θ the estimate may be before θ is rejected."""
+    away = (theta - null.mean) / null.variance
+    tilt = (null.third - null.drawn_third) * away + max(null.drawn_third * away, 0.0)
+    variance = max(null.variance + tilt, _LEAST_VARIANCE * null.variance)
+    # The estimate lies below θ when θ is above it: the null's lower tail is long if its skewness is negative.
+    towards = math.copysign(1.0, value - theta) if theta != value else 0.0
+    skewness = max(towards * null.third / variance**1.5 / math.sqrt(items), 0.0)
+    return float((z + skewness * (z * z - 1) / 6) * math.sqrt(variance / items))
+
+
+# Bootstrap
+
+
+def bootstrap(s: Spread, level: float, *, resamples: int, rng: np.random.Generator) -> Interval:
+    """Bias-corrected and accelerated percentiles of Poisson-weighted sums of the centred terms."""
+    T = s.centred.size
+    sums = np.empty(resamples)
+    block = max(1, int(2e6) // T)
+    for start in range(0, resamples, block):
+        stop = min(start + block, resamples)
+        sums[start:stop] = (rng.poisson(1.0, (stop - start, T)) - 1.0) @ s.centred / T
+    below = np.clip((sums < 0).mean(), 1 / resamples, 1 - 1 / resamples)
+    z0, a = float(special.ndtri(below)), s.skewness / 6
+    ends = [z0 + sign * _z(level) for sign in (-1, 1)]
+    shares = [float(special.ndtr(z0 + e / max(1 - a * e, 0.1))) for e in ends]
+    low, high = np.quantile(sums, shares)
+    return s.value + float(low), s.value + float(high)

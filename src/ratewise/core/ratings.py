@@ -1,0 +1,97 @@
+"""Ratings as the estimators take them: checked once, in one shape for two raters and for chains."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ratewise.core.checks import Floats, as_floats
+from ratewise.errors import InputError
+
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ratings:
+    """Looked-at items with what each rater said; NaN where a rater was not asked.
+
+    Column k of `weak` is R_k (k = 0 … K−1), column k of `rates` is q_{k+1}, column k of `rated` is ξ_{k+1}: the
+    last one says who has a strong rating. Rates are in (0, 1] and never increase along the chain.
+    """
+
+    weak: Floats
+    strong: Floats
+    rates: Floats
+    rated: Mask
+
+    @property
+    def labelled(self) -> Mask:
+        """Who has a strong rating."""
+        return np.asarray(self.rated[:, -1])
+
+    @property
+    def items(self) -> int:
+        """T, the number of items looked at."""
+        return int(self.strong.size)
+
+    @property
+    def labels(self) -> int:
+        """Number of strong ratings."""
+        return int(np.count_nonzero(self.labelled))
+
+    def inverse_rates(self) -> Floats:
+        """1/q with a first column of ones for R_0, which every item has."""
+        return np.concatenate([np.ones((self.items, 1)), 1.0 / self.rates], axis=1)
+
+    def step_odds(self) -> Floats:
+        """1/q_k − 1/q_{k−1}: the weight of (H − R_{k−1})² in the variance (docs/statistics.md, chains)."""
+        return np.diff(self.inverse_rates(), axis=1)
+
+
+def ratings(weak: ArrayLike, strong: ArrayLike, rates: ArrayLike) -> Ratings:
+    """Check and shape what the user gave; one rate for all items may be given as a number."""
+    h = as_floats(strong, name="strong")
+    if h.ndim != 1 or h.size == 0:
+        raise InputError(f"strong must be a non-empty row of numbers, NaN where not rated; got shape {h.shape}")
+    g = _columns(weak, h.size, name="weak")
+    q = _columns(rates, h.size, name="rates")
+    if g.shape[1] != q.shape[1]:
+        raise InputError(f"a chain needs as many weak raters as rates; got {g.shape[1]} and {q.shape[1]}")
+    rated = np.concatenate([~np.isnan(g[:, 1:]), ~np.isnan(h)[:, None]], axis=1)
+    _check_values(g, h, q, rated)
+    return Ratings(g, h, q, rated)
+
+
+def _columns(values: ArrayLike, n: int, *, name: str) -> Floats:
+    array = as_floats(values, name=name)
+    if array.ndim == 0:
+        array = np.full(n, float(array))
+    if array.ndim > 2 or array.shape[0] != n:
+        raise InputError(f"{name} must have one entry per item ({n}); got shape {array.shape}")
+    return array.reshape(n, -1)
+
+
+def _check_values(g: Floats, h: Floats, q: Floats, rated: Mask) -> None:
+    _refuse(~np.isfinite(g[:, 0]), g[:, 0], "the weak rating of item {i} is {x}; every item needs a finite one")
+    _refuse(np.isinf(h), h, "the strong rating of item {i} is {x}; ratings must be finite, NaN where not rated")
+    _refuse(np.asarray(np.isinf(g).any(axis=1)), h, "a weak rating of item {i} is infinite")
+    for k in range(q.shape[1]):
+        _refuse(
+            rated[:, k] & (q[:, k] == 0),
+            q[:, k],
+            "item {i} has a rating but rate {x}; it cannot have been drawn: give the rate it was drawn with",
+        )
+        _refuse(~((q[:, k] > 0) & (q[:, k] <= 1)), q[:, k], "the rate of item {i} is {x}; rates must be in (0, 1]")
+    if q.shape[1] > 1:
+        rising = np.asarray(np.diff(q, axis=1).max(axis=1) > 0)
+        _refuse(rising, h, "the rates of item {i} rise along the chain; they may only fall")
+        gap = np.asarray((rated[:, 1:] & ~rated[:, :-1]).any(axis=1))
+        _refuse(gap, h, "item {i} has a later rating without the one before it; chains are bought in order")
+
+
+def _refuse(bad: Mask, values: Floats, message: str) -> None:
+    if bad.any():
+        i = int(np.argmax(bad))
+        x: Any = values[i]
+        raise InputError(message.format(i=i, x=f"{x:g}"))

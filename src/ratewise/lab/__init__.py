@@ -1,0 +1,1 @@
+"""Retrospective experiments and made-up worlds."""

@@ -1,0 +1,83 @@
+"""A plan applied to a pool: every item's rate, and who gets the strong rating."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ratewise.core.checks import Floats
+from ratewise.core.draw import draw, uniform
+from ratewise.core.ratings import Mask
+from ratewise.learn.transfer import Drift, Transfer
+from ratewise.tables import Table, TableLike, read_table
+
+_OVER = 1.01  # how far above the budget the expected spend may be before it is said
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Drawn:
+    """The pool with `rate` and `selected` added (and `weak_calibrated`, where the plan calibrates)."""
+
+    table: Table
+    rates: Floats  # NaN for items that are not looked at
+    selected: Mask
+    drift: Drift
+    expected_spend: float  # before anyone is asked: weak ratings of the items looked at, and strong ones at their rates
+    spend: float  # the same for the items that were in fact selected
+    notes: tuple[str, ...]
+
+
+def draw_pool(
+    pool: TableLike,
+    transfer: Transfer,
+    *,
+    seed: int,
+    id_column: str | None = None,
+    within_budget: bool = False,
+) -> Drawn:
+    """Give every item its rate and draw, by hash of the seed and the item's id.
+
+    With `within_budget`, only as many items are looked at as the plan foresees (chosen by another hash), and the
+    rest get no rate; without it all are, and a note says so where that is expected to cost more than the budget.
+    """
+    table = read_table(pool)
+    ids = table.ids(id_column)
+    weak, error = transfer.columns(table)
+    rates = transfer.rates(error)
+    looked = np.ones(table.rows, dtype=np.bool_)
+    if within_budget and transfer.policy != "base" and transfer.items < table.rows:
+        looked = _first(ids, int(transfer.items), seed)
+        rates = np.where(looked, rates, np.nan)
+    selected = draw(np.where(looked, rates, 0.0), ids, seed=seed) & looked
+    added: dict[str, Floats | Mask] = {"rate": rates, "selected": selected}
+    if transfer.calibration is not None:
+        added["weak_calibrated"] = weak
+    drift = transfer.drift(weak, error)
+    buys_weak = transfer.policy != "base"
+    weak_spend = transfer.weak_cost * np.count_nonzero(looked) * buys_weak
+    expected = float(weak_spend + transfer.strong_cost * np.nansum(rates))
+    return Drawn(
+        table=table.with_columns(added),
+        rates=rates,
+        selected=selected,
+        drift=drift,
+        expected_spend=expected,
+        spend=float(weak_spend + transfer.strong_cost * np.count_nonzero(selected)),
+        notes=_notes(transfer, drift, expected, table.rows),
+    )
+
+
+def _first(ids: np.ndarray[tuple[int], np.dtype[np.object_]], count: int, seed: int) -> Mask:
+    order = np.argpartition(uniform(ids, seed=f"{seed}:look"), min(count, ids.size) - 1)[:count]
+    looked = np.zeros(ids.size, dtype=np.bool_)
+    looked[order] = True
+    return looked
+
+
+def _notes(transfer: Transfer, drift: Drift, expected: float, rows: int) -> tuple[str, ...]:
+    notes = [drift.summary()] if drift.drifted else []
+    if transfer.budget is not None and expected > _OVER * transfer.budget:
+        notes.append(
+            f"rating all {rows:,} items is expected to cost {expected:,.2f}, more than the budget of "
+            f"{transfer.budget:,.2f}: plan again with --pool-size {rows}, or draw with --within-budget"
+        )
+    return tuple(notes)

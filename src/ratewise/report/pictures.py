@@ -1,0 +1,71 @@
+"""Pictures with matplotlib (an extra): what a policy buys, and estimates with their intervals."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from ratewise.core.estimate import Estimate
+from ratewise.errors import InputError
+from ratewise.learn.plan import Plan
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_INK, _ACCENT, _QUIET = "#1f2937", "#0f766e", "#9ca3af"
+
+
+def figure(*, width: float = 7.0, height: float = 2.6) -> tuple["Figure", "Axes"]:
+    """A figure that belongs to no global state, in the house's plain style."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise InputError("pictures need matplotlib; install it with: pip install 'ratewise[plot]'") from None
+    made = Figure(figsize=(width, height), layout="constrained")
+    axes = made.add_subplot()
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.tick_params(colors=_INK)
+    return made, axes
+
+
+def plot_plan(plan: Plan) -> "Figure":
+    """Expected 95 % interval of each policy for the same goal; the recommended one stands out."""
+    made, axes = figure()
+    for y, (name, policy) in enumerate(reversed(list(plan.policies.items()))):
+        colour = _ACCENT if name == plan.recommendation else _QUIET
+        half = 1.96 * policy.expected_se
+        axes.barh(y, 2 * half, left=-half, color=colour, height=0.55)
+        axes.annotate(
+            f" ± {half:.3g} for {policy.spend:,.0f}: {policy.strong_labels:,.0f} strong ratings",
+            (half, y), va="center", color=_INK,
+        )  # fmt: skip
+    axes.set_yticks(range(len(plan.policies)), list(plan.policies)[::-1])
+    widest = max(1.96 * p.expected_se for p in plan.policies.values())
+    axes.set_xlim(-1.1 * widest, 3.4 * widest)
+    axes.set_xlabel("expected 95 % interval around the mean strong rating")
+    return made
+
+
+def plot_estimates(estimates: Mapping[str, Estimate], *, truth: float | None = None) -> "Figure":
+    """Estimates one below the other, each with its interval; a line where the truth is known."""
+    made, axes = figure(height=0.8 + 0.45 * len(estimates))
+    for y, (_, e) in enumerate(reversed(list(estimates.items()))):
+        if e.interval is not None:
+            axes.plot(e.interval, (y, y), color=_ACCENT, linewidth=4, solid_capstyle="butt")
+        axes.plot(e.value, y, marker="o", color=_INK)
+    if truth is not None:
+        axes.axvline(truth, color=_QUIET, linestyle="--", zorder=0)
+        axes.annotate(" truth", (truth, len(estimates) - 0.6), color=_INK)
+    axes.set_yticks(range(len(estimates)), list(estimates)[::-1])
+    axes.set_ylim(-0.7, len(estimates) - 0.3)
+    axes.set_xlabel(f"mean strong rating, {_levels(estimates)} intervals")
+    return made
+
+
+def _levels(estimates: Mapping[str, Estimate]) -> str:
+    return " and ".join(sorted({f"{e.level:.0%}" for e in estimates.values()}))
+
+
+def save(picture: Any, path: str) -> None:
+    """Write a figure as SVG or PNG by its ending, without a date so that the same data give the same file."""
+    metadata = {"Date": None} if path.endswith(".svg") else {"Software": None}
+    picture.savefig(path, metadata=metadata, dpi=160)

@@ -1,0 +1,109 @@
+"""Cells → numbers and texts, by DuckDB in one pass each; a complaint names the column, table and row."""
+
+import re
+from typing import Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from ratewise.errors import TableError
+from ratewise.tables.cells import View, unmasked
+from ratewise.tables.engine import COUNTED, shortened
+from ratewise.tables.held import Array
+
+Missing: TypeAlias = Literal["error", "allow"]
+Texts: TypeAlias = npt.NDArray[np.object_]
+
+_NUMBER = re.compile(r"BOOLEAN|U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|FLOAT|DOUBLE|DECIMAL\(.*\)")
+_BLANKS = "' \t\r\n\u00a0'"
+
+
+def text_sql(kind: str, x: str = "x") -> str:
+    """The text of `x`, a value of an SQL type.
+
+    A whole float has no decimal point while it fits into 64 bits: pandas makes floats of ids with gaps.
+    """
+    if kind in {"FLOAT", "DOUBLE"}:
+        whole = f"{x} = trunc({x}) AND abs({x}) < 9.2e18"
+        digits = f"CAST(TRY_CAST({x} AS BIGINT) AS VARCHAR)"
+        return f"CASE WHEN isnan({x}) THEN NULL WHEN {whole} THEN {digits} ELSE CAST({x} AS VARCHAR) END"
+    return f"({x} ->> '$')" if kind == "JSON" else f"CAST({x} AS VARCHAR)"
+
+
+def numbers(view: View, place: str, *, missing: Missing) -> npt.NDArray[np.float64]:
+    """The only column of a view as float64, NaN where missing; never infinite."""
+    (kind,) = view.kinds()
+    if _NUMBER.fullmatch(kind):
+        found = view.fetch(value="CAST(x AS DOUBLE)")
+    elif kind in {"VARCHAR", "JSON", '"NULL"'} or kind.startswith("ENUM("):
+        found = view.fetch(**_parsed(text_sql(kind)))
+        _refuse_text(view, place, found["broken"], text_sql(kind))
+    else:
+        raise TableError(f"{place} holds {kind} values where numbers belong")
+    values = unmasked(found["value"]).astype(np.float64)
+    _refuse_infinite(place, values)
+    if missing == "error":
+        _refuse_missing(place, np.isnan(values))
+    return values
+
+
+def _parsed(text: str) -> dict[str, str]:
+    """The number a text stands for, and whether it stands for none although it is not blank."""
+    bare = f"trim({text}, {_BLANKS})"
+    value = (
+        f"CASE lower({bare}) WHEN 'true' THEN 1.0::DOUBLE WHEN 'false' THEN 0.0::DOUBLE"
+        f" ELSE TRY_CAST({bare} AS DOUBLE) END"
+    )
+    return {"value": value, "broken": f"coalesce({bare} <> '' AND ({value}) IS NULL, false)"}
+
+
+def texts(view: View, place: str, *, missing: Missing) -> Texts:
+    """The only column of a view as an object array of str, "" where missing."""
+    (kind,) = view.kinds()
+    found = view.fetch(text=f"nullif({text_sql(kind)}, '')")["text"]
+    gone = np.ma.getmaskarray(found)
+    if missing == "error":
+        _refuse_missing(place, gone)
+    return np.where(gone, "", np.ma.getdata(found)).astype(object)
+
+
+def refuse_duplicates(place: str, values: Texts) -> None:
+    """Ids name one row each."""
+    if len(set(values)) == len(values):
+        return
+    seen: dict[str, int] = {}
+    for row, text in enumerate(values, start=1):
+        if text in seen:
+            raise TableError(
+                f"{place} has the id {shortened(text)} twice, in rows {seen[text]} and {row} {COUNTED};"
+                " ids must be unique"
+            )
+        seen[text] = row
+
+
+def _refuse_text(view: View, place: str, broken: Array, text: str) -> None:
+    if not broken.any():
+        return
+    row = int(np.argmax(broken))
+    shown = shortened(view.text_in(row, text))
+    raise TableError(
+        f"{place} has text where a number belongs: {shown} in row {row + 1} {COUNTED};"
+        " leave the cell empty if the rating is missing"
+    )
+
+
+def _refuse_infinite(place: str, values: npt.NDArray[np.float64]) -> None:
+    infinite = np.isinf(values)
+    if infinite.any():
+        row = int(np.argmax(infinite)) + 1
+        raise TableError(f"{place} is infinite in row {row} {COUNTED}; give a finite number or an empty cell")
+
+
+def _refuse_missing(place: str, gone: npt.NDArray[np.bool_]) -> None:
+    count = int(np.count_nonzero(gone))
+    if count:
+        row = int(np.argmax(gone)) + 1
+        raise TableError(
+            f"{place} has no value in row {row} {COUNTED}; {count} of {len(gone)} rows are empty:"
+            " fill them or leave them out"
+        )

@@ -1,0 +1,84 @@
+"""Tables in memory: pandas, Polars and PyArrow through Narwhals, and mappings of arrays.
+
+Nothing is copied or converted here: a column is converted when it is asked for.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from narwhals.exceptions import DuplicateError
+
+from ratewise.errors import TableError
+from ratewise.tables.engine import connect, no_rows
+from ratewise.tables.held import Array
+from ratewise.tables.table import Table
+
+
+def table_from_frame(source: Any, *, name: str) -> Table:
+    """A table that refers to a frame; a lazy one is collected first."""
+    frame = _eager(source, name)
+    columns = _named(frame.columns, name)
+    if len(frame) == 0:
+        raise no_rows(name)
+    return Table(name, len(frame), columns, {column: frame[column] for column in columns}, connect(), frame)
+
+
+def _eager(source: Any, name: str) -> nw.DataFrame[Any]:
+    try:
+        frame = nw.from_native(source)
+        return frame.collect() if isinstance(frame, nw.LazyFrame) else frame
+    except DuplicateError as error:
+        raise TableError(f"{name} has two columns with the name {_twice(source)}; rename one") from error
+    except TypeError as error:
+        raise TableError(
+            f"{type(source).__name__} is not a table; give a path, - for standard input, a pandas, Polars or"
+            " PyArrow table, or a mapping of column names to values"
+        ) from error
+
+
+def _twice(source: Any) -> str:
+    """The name that a frame has twice; PyArrow's frames list theirs under another name."""
+    names = getattr(source, "column_names", None) or list(source.columns)
+    return repr(Counter(names).most_common(1)[0][0])
+
+
+def table_from_mapping(source: Mapping[str, Any], *, name: str) -> Table:
+    """A table of the arrays; a column is anything that NumPy takes for one row of values."""
+    columns = _named(list(source), name)
+    arrays = {column: _array(column, source[column], name) for column in columns}
+    lengths = {column: len(values) for column, values in arrays.items()}
+    rows = lengths[columns[0]]
+    for column, length in lengths.items():
+        if length != rows:
+            raise TableError(
+                f"column {column!r} of {name} has {length} rows, but column {columns[0]!r} has {rows};"
+                " all columns must be of one length"
+            )
+    if rows == 0:
+        raise no_rows(name)
+    return Table(name, rows, columns, arrays, connect())
+
+
+def _named(columns: Sequence[Any], name: str) -> tuple[str, ...]:
+    if not columns:
+        raise TableError(f"{name} has no columns; there is nothing to work on")
+    for column in columns:
+        if not isinstance(column, str):
+            raise TableError(f"the column {column!r} of {name} is not named by text; name it {str(column)!r}")
+    return tuple(columns)
+
+
+def _array(column: str, values: Any, name: str) -> Array:
+    """One dimension; a list of mixed values keeps them as they are, where NumPy would make them all text."""
+    try:
+        array = np.asarray(values)
+        if array.dtype.kind in "US" and not isinstance(values, np.ndarray):
+            array = np.asarray(values, dtype=object)
+    except ValueError as error:
+        raise TableError(f"column {column!r} of {name} is not a row of values: {error}") from error
+    if array.ndim != 1:
+        raise TableError(f"column {column!r} of {name} has {array.ndim} dimensions; a column has one")
+    return array

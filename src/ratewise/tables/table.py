@@ -1,0 +1,136 @@
+"""The table itself: a frozen record of named columns that are converted when they are asked for."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from dataclasses import replace as changed
+from difflib import get_close_matches
+from typing import Any
+
+import duckdb
+import narwhals as nw
+import numpy as np
+import numpy.typing as npt
+from duckdb import DuckDBPyConnection
+
+from ratewise.errors import TableError
+from ratewise.tables import convert
+from ratewise.tables.cells import Cells, View, opened, unmasked
+from ratewise.tables.convert import Missing, Texts
+from ratewise.tables.engine import reason
+from ratewise.tables.held import Array, held
+
+_MOST_LISTED = 40
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Table:
+    """Rows and named columns, at least one of each; made by `read_table`, never changed.
+
+    Every column keeps the values it came with. A table from memory refers to what it was made from and
+    does not copy it.
+    """
+
+    name: str
+    rows: int
+    columns: tuple[str, ...]
+    _cells: Mapping[str, Cells] = field(repr=False)
+    _connection: DuckDBPyConnection = field(repr=False)
+    _frame: nw.DataFrame[Any] | None = field(repr=False, default=None)
+
+    def numbers(self, column: str, *, missing: Missing = "error") -> npt.NDArray[np.float64]:
+        """The column as finite float64; with `missing="allow"`, NaN where there is no value.
+
+        Truth values are 1 and 0, and so are the words true and false; text must be a number in every row.
+        """
+        with self._view(column) as view:
+            return convert.numbers(view, self._place(column), missing=missing)
+
+    def texts(self, column: str, *, missing: Missing = "error") -> Texts:
+        """The column as text; with `missing="allow"`, "" where there is no value.
+
+        Whole numbers have no decimal point: 7, not 7.0. An object array, because DuckDB hands the texts
+        over as Python strings and the callers put them into sets and dictionaries: a StringDType array
+        would be built from them and taken apart again.
+        """
+        with self._view(column) as view:
+            return convert.texts(view, self._place(column), missing=missing)
+
+    def ids(self, column: str | None = None) -> Texts:
+        """One text per row, all different: of `column`, else of "id" if there is one, else "0", "1", …"""
+        if column is None and "id" not in self.columns:
+            with self._connection.cursor() as cursor:
+                numbered = cursor.execute(f"SELECT CAST(range AS VARCHAR) AS id FROM range({self.rows:d})")
+                return numbered.fetchnumpy()["id"].astype(object)
+        column = "id" if column is None else column
+        values = self.texts(column)
+        convert.refuse_duplicates(self._place(column), values)
+        return values
+
+    def with_columns(self, columns: Mapping[str, npt.ArrayLike], *, replace: bool = False) -> "Table":
+        """This table with columns added at its end; with `replace=True`, those that exist change in place."""
+        taken = [name for name in columns if name in self.columns]
+        if taken and not replace:
+            raise TableError(
+                f"{self.name} has a column {taken[0]!r} already; choose another name, or pass replace=True"
+            )
+        added = {name: self._checked(name, values) for name, values in columns.items()}
+        cells = {**self._cells, **added}
+        return changed(self, columns=tuple(cells), _cells=cells)
+
+    def to_native(self) -> Any:
+        """The kind of object that came in: pandas, Polars or PyArrow; a dictionary of arrays for the rest.
+
+        In the dictionary, what is missing is NaN among floats and None among anything else.
+        """
+        if self._frame is None:
+            return self._arrays()
+        added = {name: column for name, column in self._cells.items() if isinstance(column, np.ndarray)}
+        series = [_series(name, values, self._frame) for name, values in added.items()]
+        return self._frame.with_columns(*series).to_native()
+
+    def _arrays(self) -> dict[str, Array]:
+        return {name: self._array(name, column) for name, column in self._cells.items()}
+
+    def _array(self, name: str, column: Cells) -> Array:
+        if isinstance(column, np.ndarray):
+            return column
+        with self._view(name) as view:
+            text = view.kinds() == ("JSON",)
+            return unmasked(view.fetch(x=convert.text_sql("JSON") if text else "x")["x"])
+
+    def _checked(self, name: str, values: npt.ArrayLike) -> Array:
+        array = np.asarray(values)
+        if array.shape != (self.rows,):
+            raise TableError(
+                f"column {name!r} has the shape {array.shape}; {self.name} needs a row of {self.rows} values"
+            )
+        held(name, array)
+        return array
+
+    def _place(self, column: str) -> str:
+        return f"column {column!r} of {self.name}"
+
+    @contextmanager
+    def _view(self, column: str) -> Iterator[View]:
+        if column not in self._cells:
+            raise TableError(f"{self.name} has no column {column!r}; {self._suggestion(column)}")
+        try:
+            with opened(self._connection, {column: self._cells[column]}) as view:
+                yield view
+        except duckdb.Error as error:
+            raise TableError(f"{self._place(column)} cannot be read: {reason(error)}") from error
+
+    def _suggestion(self, column: str) -> str:
+        close = get_close_matches(column, self.columns, n=1)
+        listed = ", ".join(map(repr, self.columns[:_MOST_LISTED]))
+        more = len(self.columns) - _MOST_LISTED
+        ending = f" and {more} more" if more > 0 else ""
+        return (f"did you mean {close[0]!r}? " if close else "") + f"its columns are {listed}{ending}"
+
+
+def _series(name: str, values: Array, frame: nw.DataFrame[Any]) -> nw.Series[Any]:
+    """An array as a column for a frame; times go in at the resolution that all of them know."""
+    if values.dtype.kind in "mM" and np.datetime_data(values.dtype)[0] not in {"ms", "us", "ns"}:
+        values = values.astype(f"{values.dtype.kind}8[us]")
+    return nw.new_series(name, np.ascontiguousarray(values), backend=frame.implementation)

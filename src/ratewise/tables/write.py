@@ -1,0 +1,125 @@
+"""A `Table` → a file, whole or not at all."""
+
+import csv
+import io
+import os
+import secrets
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+import duckdb
+
+from ratewise.errors import TableError
+from ratewise.tables.cells import View, opened
+from ratewise.tables.convert import text_sql
+from ratewise.tables.engine import one_line, quoted_name, quoted_text, reason
+from ratewise.tables.formats import Format, Kind, format_of
+from ratewise.tables.table import Table
+
+_OPTIONS: dict[Kind, str] = {
+    "CSV": "FORMAT csv, HEADER false, DELIMITER ',', QUOTE '\"', ESCAPE '\"', NULLSTR ''",
+    "JSONL": "FORMAT json",
+    "Parquet": "FORMAT parquet",
+}
+
+
+def write_table(table: Table, path: str | os.PathLike[str]) -> None:
+    """The table as CSV, JSONL or Parquet by the ending of `path`; "-" is CSV on standard output.
+
+    Numbers are written so that they are read back exactly; what is missing is an empty cell or null. A file
+    is put in place when it is complete, and what was there before stays until then.
+    """
+    place = os.fsdecode(path)
+    if place == "-":
+        _write_standard_output(table)
+        return
+    form = format_of(place)
+    with _replacing(place) as temporary:
+        _copy(table, temporary, form)
+
+
+def _write_standard_output(table: Table) -> None:
+    with tempfile.TemporaryDirectory(prefix="ratewise-") as folder:
+        temporary = os.path.join(folder, "table")
+        try:
+            _copy(table, temporary, Format("CSV"))
+            with open(temporary, "rb") as file:
+                shutil.copyfileobj(file, sys.stdout.buffer, 1 << 20)
+            sys.stdout.buffer.flush()
+        except (duckdb.Error, OSError) as error:
+            raise TableError(f"standard output cannot be written: {reason(error)}") from error
+
+
+@contextmanager
+def _replacing(place: str) -> Iterator[str]:
+    """A path beside the target, which takes its place at the end; nothing is left of it on failure."""
+    target = os.path.realpath(place)
+    folder = os.path.dirname(target)
+    if os.path.isdir(target):
+        raise TableError(f"{one_line(place)} is a directory; give the path of a file")
+    if not os.path.isdir(folder):
+        raise TableError(f"{one_line(place)} cannot be written: the folder {one_line(folder)} does not exist")
+    temporary = os.path.join(folder, f".ratewise-{secrets.token_hex(8)}.tmp")
+    try:
+        yield temporary
+        os.replace(temporary, target)
+    except (duckdb.Error, OSError, UnicodeError) as error:
+        why = reason(error).replace(temporary, one_line(place))
+        raise TableError(f"{one_line(place)} cannot be written: {why}") from error
+    finally:
+        with suppress(OSError):
+            os.unlink(temporary)
+
+
+def _copy(table: Table, path: str, form: Format) -> None:
+    names = table.columns if form.kind == "CSV" else _spellable(table, form.kind)
+    options = [_OPTIONS[form.kind], "USE_TMP_FILE false"]
+    if form.kind != "Parquet":
+        options.append(f"COMPRESSION {'gzip' if form.gzipped else 'none'}")
+    if form.kind == "CSV":  # SQL could not spell all names: they go in front as text
+        options.append(f"PREFIX {quoted_text(_header(names))}, SUFFIX '\n'")
+        names = tuple(f"c{number}" for number in range(len(names)))
+    with opened(table._connection, table._cells) as view:
+        fields = _fields(view, form.kind)
+        selected = ", ".join(f"{sql} AS {quoted_name(name)}" for sql, name in zip(fields, names, strict=True))
+        query = f"SELECT {selected} FROM {view.source}"
+        view.cursor.execute(f"COPY ({query}) TO {quoted_text(path)} ({', '.join(options)})")
+
+
+def _fields(view: View, kind: Kind) -> list[str]:
+    fields = [_field(*about, kind) for about in zip(view.fields, view.kinds(), strict=True)]
+    if kind == "CSV" and len(fields) == 1:  # an empty line would be no row to most readers; "" is one
+        return [f"coalesce(CAST({fields[0]} AS VARCHAR), '')"]
+    return fields
+
+
+def _field(field: str, sql_type: str, kind: Kind) -> str:
+    if sql_type in {"FLOAT", "DOUBLE"}:
+        return f"CASE WHEN isnan({field}) THEN NULL ELSE {field} END"
+    if sql_type == "JSON" and kind == "CSV":
+        return text_sql(sql_type, field)
+    return field
+
+
+def _header(names: tuple[str, ...]) -> str:
+    line = io.StringIO()
+    csv.writer(line, lineterminator="\n").writerow(names)
+    return line.getvalue()
+
+
+def _spellable(table: Table, kind: Kind) -> tuple[str, ...]:
+    """The names, if DuckDB can write them all to this format."""
+    seen: dict[str, str] = {}
+    for name in table.columns:
+        if not name:
+            raise TableError(f"a column of {table.name} has no name; name it, or write CSV instead of {kind}")
+        if name.lower() in seen:
+            raise TableError(
+                f"columns {seen[name.lower()]!r} and {name!r} of {table.name} differ in capitals only;"
+                f" rename one, or write CSV instead of {kind}"
+            )
+        seen[name.lower()] = name
+    return table.columns

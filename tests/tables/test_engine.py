@@ -1,0 +1,54 @@
+import duckdb
+import pytest
+
+from ratewise.tables.engine import connect, one_line, quoted_name, quoted_text, reason, shortened
+
+
+def test_nothing_is_fetched_or_installed_and_no_variable_is_in_reach():
+    hidden = {"x": [1]}  # noqa: F841  (DuckDB would find it by its name)
+    connection = connect()
+    settings = connection.execute(
+        "SELECT current_setting('autoinstall_known_extensions'), current_setting('autoload_known_extensions')"
+    ).fetchone()
+    assert settings == (False, False)
+    with pytest.raises(duckdb.CatalogException):
+        connection.execute("SELECT * FROM hidden")
+
+
+def test_each_connection_is_a_database_of_its_own():
+    first, second = connect(), connect()
+    first.execute("CREATE TABLE data AS SELECT 1 AS c0")
+    with pytest.raises(duckdb.CatalogException):
+        second.execute("SELECT * FROM data")
+
+
+@pytest.mark.parametrize("text", ["", "it's", "''; DROP TABLE data; --", '"', "a\nb", "😀"])
+def test_quoting_survives_any_text(text):
+    assert connect().execute(f"SELECT {quoted_text(text)}").fetchone() == (text,)
+
+
+@pytest.mark.parametrize("name", ["a b", 'say "a"', '"; DROP TABLE data; --', "é"])
+def test_quoting_survives_any_name(name):
+    assert connect().execute(f"SELECT 1 AS {quoted_name(name)}").description[0][0] == name
+
+
+def test_lines_stay_lines():
+    assert one_line("a\nb\x1b[31m é😀") == "a\\nb\\x1b[31m é😀"
+    assert shortened("n/a") == "'n/a'"
+    assert shortened("x" * 41, length=40) == repr("x" * 39 + "…")
+    assert shortened("x" * 40, length=40) == repr("x" * 40)
+    assert shortened("a\nb") == r"'a\nb'"
+
+
+def test_the_useful_part_of_a_long_message_is_kept():
+    error = duckdb.InvalidInputException("Invalid Input Error: No magic bytes found.\n\nLINE 1: SELECT\n ^")
+    assert reason(error) == "No magic bytes found"
+    assert reason(PermissionError(13, "Permission denied")) == "permission denied"
+
+
+def test_a_complaint_is_not_taken_from_the_row_that_is_quoted():
+    error = duckdb.InvalidInputException(
+        "Invalid Input Error: CSV Error on Line: 9\nOriginal Line: Expected Number of Columns: 7 Found: 1\n"
+        "Expected Number of Columns: 3 Found: 2\nPossible fixes: …"
+    )
+    assert reason(error).startswith("row 8 has 2 cells where the header has 3 ")
