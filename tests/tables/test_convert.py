@@ -109,14 +109,14 @@ class TestTexts:
             {
                 "whole": np.array([7, -12, 2**62]),
                 "gaps": np.array([7.0, np.nan, 12.0]),
-                "real": np.array([0.1, 1e300, -2.0]),
+                "real": np.array([0.1, 1e300, -3e9]),
                 "single": np.array([7, 0.1, 2], dtype=np.float32),
                 "truth": np.array([True, False, True]),
             }
         )
         assert table.texts("whole").tolist() == ["7", "-12", str(2**62)]
         assert table.texts("gaps", missing="allow").tolist() == ["7", "", "12"]
-        assert table.texts("real").tolist() == ["0.1", "1e+300", "-2"]
+        assert table.texts("real").tolist() == ["0.1", "1e+300", "-3000000000"]
         assert table.texts("single").tolist() == ["7", "0.1", "2"]
         assert table.texts("truth").tolist() == ["true", "false", "true"]
 

@@ -94,22 +94,24 @@ def test_closed_standard_input_is_refused(monkeypatch, complaint):
     assert complaint(read_table, "-").startswith("standard input is empty")
 
 
-HOSTILE = ["a*.csv", "a?.csv", "[ab].csv", "a\\*.csv", "it's.csv", 'say "a".csv', "a=1.csv", "new\nline.csv"]
-HOSTILE += ["é😀.csv", "{a,b}.csv", "**.csv", " .csv", "-.csv", "%41.csv", "'; DROP TABLE data; --.csv"]
+HOSTILE = ["a*", "a?", "[ab]", "a\\*", "a\\", "it's", 'say "a"', "a=1", "new\nline", "é😀", "{a,b}", "**", " "]
+HOSTILE += ["-", "%41", "'; DROP TABLE data; --", "s3:", "~"]
 
 
-@pytest.mark.parametrize("name", HOSTILE)
-def test_a_hostile_name_is_taken_literally(name, tmp_path):
-    for decoy in ("a1.csv", "a.csv", "b.csv", "ab.csv"):
-        (tmp_path / decoy).write_text("id,n\nx,1\n")
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
+@pytest.mark.parametrize("stem", HOSTILE)
+def test_a_hostile_name_is_taken_literally(stem, ending, tmp_path):
     folder = tmp_path / "k=v"  # hive partitioning would add a column k
     folder.mkdir()
-    path = folder / name
+    decoys = [f"{decoy}.{ending}" for decoy in ("a1", "a", "b", "ab")]
+    for decoy in decoys:
+        write_table(read_table({"n": [0, 0], "m": [0, 0]}), folder / decoy)
+    path = folder / f"{stem}.{ending}"
     write_table(read_table({"n": [11.5, -2.0, 4.25]}), path)
     table = read_table(path)
     assert table.columns == ("n",)
     assert table.numbers("n").tolist() == [11.5, -2.0, 4.25]
-    assert sorted(os.listdir(folder)) == [name]
+    assert sorted(os.listdir(folder)) == sorted([*decoys, path.name])
 
 
 def test_a_name_with_a_pattern_does_not_find_other_files(tmp_path, complaint):

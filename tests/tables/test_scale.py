@@ -4,6 +4,7 @@ import os
 import sys
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
 
@@ -12,6 +13,7 @@ from ratewise.tables import read_table, write_table
 
 FOLDER = os.path.dirname(ratewise.tables.__file__)
 MANY = 1_000_000
+FRAMES = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "mapping": dict}
 
 
 def steps(call, *args, **options):
@@ -55,15 +57,15 @@ def work(source, target):
     return ids, judge, human, group, read_table(target)
 
 
-@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet", "polars", "mapping"])
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet", "pandas", "polars", "mapping"])
 def test_the_work_in_python_does_not_grow_with_the_rows(ending, tmp_path):
     counts = []
     for rows in (1_000, MANY):
         values = columns(rows)
         source, target = tmp_path / f"{rows}.{ending}", tmp_path / f"out-{rows}.{ending}"
-        if ending in {"polars", "mapping"}:
+        if ending in FRAMES:
             target = tmp_path / f"out-{rows}.parquet"
-            source = pl.DataFrame(values) if ending == "polars" else values
+            source = FRAMES[ending](values)
         else:
             write_table(read_table(values), source)
         (ids, judge, human, group, back), count = steps(work, source, target)

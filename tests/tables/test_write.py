@@ -184,6 +184,8 @@ def test_json_values_of_several_kinds_survive(tmp_path):
     assert rows_of(tmp_path / "o.csv") == [
         ["m", "z"], ["1", '{"a":[1.5,null]}'], ["x", ""], ["[true]", "{}"], ["", "2"],
     ]  # fmt: skip
+    write_table(read_table(path), tmp_path / "o.parquet")
+    assert pl.read_parquet(tmp_path / "o.parquet")["m"].to_list() == ["1", '"x"', "[true]", None]
 
 
 def test_csv_holds_any_name(tmp_path):

@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 from ratewise.core.checks import Floats
 from ratewise.core.ratings import Ratings
 
-_PRIOR_LABELS = 8.0  # labels on the line f = R, spread like the pool, that the fit starts from
-_CAUTION = 1.0  # standard errors of the gain that a fitted line must show before it counts at all
+_PRIOR_LABELS = 10.0  # labels on the line f = R, spread like the pool, that the fit starts from
+_FEWEST_LABELS = 10.0  # fewer effective labels than this fit no line
+_NO_TRUST, _FULL_TRUST = 1.5, 4.0  # standard errors of the gain at which a fitted line starts and ends to be doubted
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -130,17 +131,19 @@ def _stacked(sample: Sample, fold: NDArray[np.int64], folds: int, pool: tuple[fl
     slope = np.divide(sxy, sxx, out=np.ones(folds), where=spread)
     leverage = others * (1.0 / W + np.divide(dx**2, sxx, out=np.zeros_like(dx), where=spread))
     unseen = (dy - slope * dx) / np.maximum(1.0 - leverage, 1e-6)
-    keep = _stacking_weight(others, (sample.y - sample.x)[:, None], unseen) * (total > 0)
+    keep = _stacking_weight(others, (sample.y - sample.x)[:, None], unseen) * (effective >= _FEWEST_LABELS)
     return keep * (my - slope * mx), 1.0 + keep * (slope - 1.0)
 
 
 def _stacking_weight(w: Floats, raw: Floats, unseen: Floats) -> Floats:
-    """The k in [0, 1] of least Σ w ((1 − k) raw + k unseen)², less what a gain of noise's size would give."""
+    """The k in [0, 1] of least Σ w ((1 − k) raw + k unseen)²; nothing of it while the gain may be noise."""
     step = raw - unseen
     gain, size = (w * raw * step).sum(axis=0), (w * step**2).sum(axis=0)
     noise = np.sqrt((w**2 * (raw * step) ** 2).sum(axis=0))
-    best = np.divide(gain - _CAUTION * noise, size, out=np.zeros_like(gain), where=size > 0)
-    return np.asarray(np.clip(best, 0.0, 1.0))
+    best = np.divide(gain, size, out=np.zeros_like(gain), where=size > 0)
+    errors = np.divide(gain, noise, out=np.zeros_like(gain), where=noise > 0)
+    trust = (errors - _NO_TRUST) / (_FULL_TRUST - _NO_TRUST)
+    return np.asarray(np.clip(best, 0.0, 1.0) * np.clip(trust, 0.0, 1.0))
 
 
 def _pool_moments(data: Ratings, k: int) -> tuple[float, float]:

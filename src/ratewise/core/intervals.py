@@ -170,14 +170,15 @@ def score(s: Spread, level: float, *, low: Moments, high: Moments, items: int, s
 
     What was seen is mixed with a fifth of a label of either end of the scale, then tilted to have mean θ: the
     variance changes at the rate third moment / variance. With rates of 1 that is Wilson's interval up to those
-    labels. What the draw adds to the third moment, and the Cornish–Fisher term for skewness, may lengthen a side but
-    never shorten it: they rest on few labels. `sampled` is the share of the items' own variance that counts: 1 for
-    the population, 0 for a pool that was looked at whole.
+    labels. A side is shortened only as far as items have their strong rating: a variance that falls towards the end
+    of the scale is known of H, not of the weak rating. The Cornish–Fisher term for skewness only lengthens.
+    `sampled` is the share of the items' own variance that counts: 1 for the population, 0 for a pool that was looked
+    at whole.
     """
     seen = Moments(s.value, s.variance * items, s.third_moment * items**2, s.drawn_third_moment * items**2)
-    null = _mixture([seen, low, high], [1.0, *[_PSEUDO_LABELS / max(s.labels, 1)] * 2], sampled)
-    z = _z(level)
-    return _end(s.value, low.mean, null, z, items), _end(s.value, high.mean, null, z, items)
+    mixed = _mixture([seen, low, high], [1.0, *[_PSEUDO_LABELS / max(s.labels, 1)] * 2], sampled)
+    null = _Null(mixed, _z(level), items, s.labels / items)
+    return null.end(s.value, low.mean), null.end(s.value, high.mean)
 
 
 def _mixture(parts: list[Moments], weights: list[float], sampled: float) -> Moments:
@@ -193,29 +194,42 @@ def _mixture(parts: list[Moments], weights: list[float], sampled: float) -> Mome
     return Moments(mean, variance, third, drawn)
 
 
-def _end(value: float, bound: float, null: Moments, z: float, items: int) -> float:
-    """The θ between the estimate and the end of the scale where the test just rejects."""
-    gap = bound - value
-    if null.variance <= 0 or gap == 0:
-        return bound
+@dataclass(frozen=True, slots=True)
+class _Null:
+    """The family of nulls: one for each θ, by tilting the same moments."""
 
-    def excess(share: float) -> float:
-        return share * abs(gap) - _critical(value + share * gap, value, null, z, items)
+    moments: Moments
+    z: float
+    items: int
+    labelled: float  # share of the items that have their strong rating
 
-    if excess(1.0) <= 0:
-        return bound
-    return value + gap * float(optimize.brentq(excess, 0.0, 1.0, xtol=1e-12))
+    def end(self, value: float, bound: float) -> float:
+        """The θ between the estimate and the end of the scale where the test just rejects."""
+        gap = bound - value
+        if self.moments.variance <= 0 or gap == 0:
+            return bound
 
+        def excess(share: float) -> float:
+            return share * abs(gap) - self.critical(value + share * gap, value)
 
-def _critical(theta: float, value: float, null: Moments, z: float, items: int) -> float:
-    """How far from θ the estimate may be before θ is rejected."""
-    away = (theta - null.mean) / null.variance
-    tilt = (null.third - null.drawn_third) * away + max(null.drawn_third * away, 0.0)
-    variance = max(null.variance + tilt, _LEAST_VARIANCE * null.variance)
-    # The estimate lies below θ when θ is above it: the null's lower tail is long if its skewness is negative.
-    towards = math.copysign(1.0, value - theta) if theta != value else 0.0
-    skewness = max(towards * null.third / variance**1.5 / math.sqrt(items), 0.0)
-    return float((z + skewness * (z * z - 1) / 6) * math.sqrt(variance / items))
+        if excess(1.0) <= 0:
+            return bound
+        return value + gap * float(optimize.brentq(excess, 0.0, 1.0, xtol=1e-12))
+
+    def critical(self, theta: float, value: float) -> float:
+        """How far from θ the estimate may be before θ is rejected.
+
+        Tilting keeps the ratio third moment / variance, so the Cornish–Fisher term is the same at every θ.
+        """
+        m = self.moments
+        away = (theta - m.mean) / m.variance
+        tilt = (m.third - m.drawn_third) * away
+        tilt = max(tilt, self.labelled * tilt) + max(m.drawn_third * away, 0.0)
+        variance = max(m.variance + tilt, _LEAST_VARIANCE * m.variance)
+        # The estimate lies below θ when θ is above it: the null's lower tail is long if its skewness is negative.
+        towards = math.copysign(1.0, value - theta) if theta != value else 0.0
+        longer = max(towards * m.third / m.variance, 0.0) * (self.z**2 - 1) / 6 / self.items
+        return self.z * math.sqrt(variance / self.items) + longer
 
 
 # Bootstrap

@@ -82,13 +82,13 @@ class Entries:
             if isinstance(self.mass, float):
                 at_least += float(np.count_nonzero(r >= h))
                 root += float(x.sum())
-                gain += float(np.dot(x, x))
+                gain += float(np.multiply(x, x, out=x).sum())  # no dot: BLAS would start threads for it
             else:
                 m = self.mass[start : start + _CHUNK]
-                at_least += float(np.dot(m, r >= h))
+                at_least += float(m.sum(where=r >= h))
                 mx = m * x
                 root += float(mx.sum())
-                gain += float(np.dot(mx, x))
+                gain += float(np.multiply(mx, x, out=x).sum())
         if isinstance(self.mass, float):
             return self.mass * at_least, self.mass * root, self.mass * gain
         return at_least, root, gain

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+POLICY_TITLES = {"base": "strong ratings alone", "random": "one rate for all", "active": "rate by uncertainty"}
+
 _INK, _ACCENT, _QUIET = "#1f2937", "#0f766e", "#9ca3af"
 
 
@@ -30,18 +32,17 @@ def figure(*, width: float = 7.0, height: float = 2.6) -> tuple["Figure", "Axes"
 def plot_plan(plan: Plan) -> "Figure":
     """Expected 95 % interval of each policy for the same goal; the recommended one stands out."""
     made, axes = figure()
-    for y, (name, policy) in enumerate(reversed(list(plan.policies.items()))):
-        colour = _ACCENT if name == plan.recommendation else _QUIET
-        half = 1.96 * policy.expected_se
-        axes.barh(y, 2 * half, left=-half, color=colour, height=0.55)
-        axes.annotate(
-            f" ± {half:.3g} for {policy.spend:,.0f}: {policy.strong_labels:,.0f} strong ratings",
-            (half, y), va="center", color=_INK,
-        )  # fmt: skip
-    axes.set_yticks(range(len(plan.policies)), list(plan.policies)[::-1])
     widest = max(1.96 * p.expected_se for p in plan.policies.values())
-    axes.set_xlim(-1.1 * widest, 3.4 * widest)
-    axes.set_xlabel("expected 95 % interval around the mean strong rating")
+    for y, (name, policy) in enumerate(reversed(list(plan.policies.items()))):
+        half = 1.96 * policy.expected_se
+        axes.barh(y, 2 * half, left=-half, color=_ACCENT if name == plan.recommendation else _QUIET, height=0.55)
+        label = f"± {half:.3f}: {policy.strong_labels:,.0f} strong ratings, {policy.spend:,.0f} spent"
+        axes.annotate(label, (1.08 * widest, y), va="center", color=_INK)
+    axes.set_yticks(range(len(plan.policies)), [POLICY_TITLES[name] for name in plan.policies][::-1])
+    axes.set_xlim(-1.05 * widest, 3.1 * widest)
+    axes.set_xticks([-widest, 0, widest], [f"−{widest:.3f}", "estimate", f"+{widest:.3f}"])
+    axes.spines["bottom"].set_bounds(-widest, widest)
+    axes.set_title("Expected 95 % interval of the mean strong rating", loc="left", color=_INK, fontsize=11)
     return made
 
 

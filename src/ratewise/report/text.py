@@ -7,12 +7,7 @@ from rich.text import Text
 from ratewise.core.estimate import Estimate
 from ratewise.learn.drawing import Drawn
 from ratewise.learn.plan import Plan, PlannedPolicy
-
-_TITLES = {
-    "base": "base: strong ratings alone",
-    "random": "random: one rate for all",
-    "active": "active: rate by uncertainty",
-}
+from ratewise.report.pictures import POLICY_TITLES
 
 
 def plan_text(plan: Plan, *, level: float = 0.95) -> RenderableType:
@@ -32,7 +27,7 @@ def plan_text(plan: Plan, *, level: float = 0.95) -> RenderableType:
     for name, policy in plan.policies.items():
         style = "bold green" if name == plan.recommendation else ""
         mark = "▶ " if name == plan.recommendation else "  "
-        table.add_row(mark + _TITLES[name], *_cells(policy), style=style)
+        table.add_row(f"{mark}{name}: {POLICY_TITLES[name]}", *_cells(policy), style=style)
     lines: list[RenderableType] = [table, Text(), Text(plan.reason)]
     return Group(*lines, *notes_text(plan.notes))
 

@@ -121,7 +121,7 @@ def _as_numbers(name: str, values: Array, missing: Mask, kinds: set[type]) -> He
     """Truth values stay so, whole numbers keep all their digits, anything else is a float64."""
     if _all_of(kinds, bool, np.bool_):
         return Held(np.where(missing, False, values).astype(np.bool_), missing)
-    if _all_of(kinds, int, np.integer) and bool not in kinds:
+    if _all_of(kinds, int, np.integer):
         try:
             return Held(np.where(missing, 0, values).astype(np.int64), missing)
         except OverflowError:  # beyond 64 bits

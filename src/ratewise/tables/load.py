@@ -31,7 +31,7 @@ def load_csv(connection: DuckDBPyConnection, path: str, name: str) -> list[str]:
     # Not in parallel: where DuckDB (1.3 to 2.0) cuts a file into parts, it misreads cells with line breaks.
     connection.execute(
         f"CREATE TABLE data AS SELECT * FROM read_csv(?, columns = {{{columns}}}, auto_detect = false,"
-        " header = true, delim = ',', quote = '\"', escape = '\"', hive_partitioning = false,"
+        " header = true, delim = ',', quote = '\"', escape = '\"',"
         f" parallel = false, max_line_size = {LONGEST_LINE}, buffer_size = {2 * LONGEST_LINE})",
         [path],
     )
