@@ -33,7 +33,7 @@ def page(results: list[tuple[Cell, dict]], trials: int) -> str:
     lines = [
         "# Coverage of the intervals",
         "",
-        f"Share of {trials:,} seeded trials in which the 95 % interval held the truth (simulation error ± {2 * se:.1%}), "
+        f"Share of {trials:,} seeded trials in which the 95 % interval held the truth (give or take {2 * se:.1%}), "
         "made by `make study`. `normal` is the difference estimator with the normal interval; `auto` is the default "
         "(method and interval); its width and standard deviation are relative to `normal`. Bias is in standard "
         "deviations of the estimator. How the worlds are made: `src/ratewise/lab/coverage.py`.",
@@ -80,8 +80,8 @@ def _summary(results: list[tuple[Cell, dict]]) -> list[str]:
         f"- where the normal interval covers 95 % or more it is at most "
         f"{auto(widest[1]).width / normal(widest[1]).width:.2f} times as wide ({widest[0].name()});",
         f"- its largest bias is {auto(biased[1]).bias:+.3f} standard deviations ({biased[0].name()});",
-        f"- the normal interval covers as little as {worst(lambda f: normal(f).coverage, results)}; regression fitted and "
-        f"used on the same labels as little as {worst(lambda f: f['regression', 'normal'].coverage, results)}.",
+        f"- the normal interval covers as little as {worst(lambda f: normal(f).coverage, results)}; regression fitted "
+        f"and used on the same labels as little as {worst(lambda f: f['regression', 'normal'].coverage, results)}.",
     ]
     return lines
 

@@ -1,7 +1,7 @@
 """What does the floor on the rates cost, and what does it save? J over base on the real tables, by floor share.
 
-Reads ../shared/data, or the folder named by RATEWISE_DATA. Raw scores and Platt-scaled ones, u = g(1−g) where the strong
-rating is 0/1, else fitted; scored with the labelled residuals.
+Reads ../shared/data, or the folder named by RATEWISE_DATA. Raw and Platt-scaled scores; u = g(1−g) for 0/1 ratings,
+else fitted; scored with the labelled residuals.
 """
 
 import os

@@ -137,8 +137,8 @@ def test_a_target_that_needs_every_useful_label_does_not_pay_for_useless_ones():
 
 
 def test_free_strong_ratings_are_taken_for_every_item_and_the_weak_rater_is_not_worth_it():
-    policy = optimal_policy(U, variance=0.9, weak_cost=0.07, strong_cost=0.0, budget=5.0)
-    assert policy.rates.tolist() == [1.0] * 5
+    policy = optimal_policy([*U[:4], 0.0], variance=0.9, weak_cost=0.07, strong_cost=0.0, budget=5.0)
+    assert policy.rates.tolist() == [1.0] * 5  # also where the weak rater is believed to be right
     assert policy.cost_per_item == pytest.approx(0.07)
     assert policy.variance_per_item == pytest.approx(0.9)
     assert not policy.worth_it

@@ -93,13 +93,14 @@ def test_any_float_is_read_back_bit_by_bit(values, ending, tmp_path):
     assert back.numbers("y").tolist() == values[::-1]
 
 
+NAMES = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1)
 TEXTS = st.lists(st.text(st.characters(codec="utf-8"), min_size=1), min_size=1, max_size=20)
 
 
-@settings(max_examples=40, deadline=None, database=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=1500, deadline=None, database=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     values=TEXTS,
-    name=st.text(st.characters(codec="utf-8"), min_size=1),
+    name=NAMES,
     ending=st.sampled_from(["csv", "jsonl", "parquet"]),
 )
 def test_any_text_is_read_back(values, name, ending, tmp_path):
@@ -185,13 +186,18 @@ def test_json_values_of_several_kinds_survive(tmp_path):
         ["m", "z"], ["1", '{"a":[1.5,null]}'], ["x", ""], ["[true]", "{}"], ["", "2"],
     ]  # fmt: skip
     write_table(read_table(path), tmp_path / "o.parquet")
-    assert pl.read_parquet(tmp_path / "o.parquet")["m"].to_list() == ["1", '"x"', "[true]", None]
+    assert pl.read_parquet(tmp_path / "o.parquet")["m"].to_list() == ["1", "x", "[true]", None]
 
 
 def test_csv_holds_any_name(tmp_path):
-    names = ["", "A", "a", 'q"', "x,\ny"]
-    write_table(read_table({name: [number] for number, name in enumerate(names)}), tmp_path / "o.csv")
-    assert rows_of(tmp_path / "o.csv") == [names, ["0", "1", "2", "3", "4"]]
+    names = ["", "A", "a", 'q"', "x,\ny", "\r", " pad ", "#", "'"]
+    path = tmp_path / "o.csv"
+    write_table(read_table({name: [number, 5.5] for number, name in enumerate(names)}), path)
+    assert rows_of(path)[:2] == [names, [str(number) + ".0" for number in range(9)]]
+    assert read_table(path).columns == tuple(names)
+    for name in [*names, "\ufeffx"]:
+        write_table(read_table({name: ["x"]}), path)
+        assert read_table(path).columns == (name,)
 
 
 @pytest.mark.parametrize("ending", ["jsonl", "parquet"])
@@ -206,6 +212,14 @@ def test_names_that_a_format_cannot_hold_are_refused(ending, tmp_path, complaint
         f"a column of pool has no name; name it, or write CSV instead of {kind}"
     )
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_a_name_that_no_format_can_hold_is_refused(ending, tmp_path, complaint):
+    table = read_table({"a": [1], "x\0y": [2]}, name="pool")
+    assert complaint(write_table, table, tmp_path / f"o.{ending}") == (
+        "the name of column 'x\\x00y' of pool cannot be written; rename it"
+    )
 
 
 def test_standard_output_is_csv(monkeypatch):

@@ -234,6 +234,7 @@ def _score(s: intervals.Spread, f: Floats, data: Ratings, options: _Options) -> 
         options.level,
         low=intervals.world_of(low, f, data, claim=claim_low),
         high=intervals.world_of(high, f, data, claim=claim_high),
+        pseudo_labels=intervals.pseudo_labels(data, s.value, low, high),
         items=data.items,
         sampled=1.0 - data.items / options.pool_size,
     )

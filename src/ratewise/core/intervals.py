@@ -26,7 +26,8 @@ class Spread:
     value: float
     variance: float
     third_moment: float
-    drawn_third_moment: float  # the part of it that the draw adds
+    drawn_variance: float  # the parts of both that the draw adds
+    drawn_third_moment: float
     degrees_of_freedom: float
     centred: Floats
     labels: int
@@ -57,7 +58,7 @@ def spread(delta: Floats, f: Floats, data: Ratings, *, pool_size: float) -> Spre
         centred = np.sqrt(drawn + sampled * T) * np.sign(delta - f[:, 0] + 1e-300)
         third = drawn_third
     df = _degrees_of_freedom(sampled, drawn, data)
-    return Spread(value, variance, third, drawn_third, df, centred, data.labels)
+    return Spread(value, variance, third, float(drawn.sum()) / T**2, drawn_third, df, centred, data.labels)
 
 
 def _drawn_variance(f: Floats, data: Ratings) -> Floats:
@@ -115,8 +116,10 @@ def _z(level: float) -> float:
 
 # Score interval
 
-_PSEUDO_LABELS = 0.2  # of either end of the scale: enough to know that no error seen is not no error
+_MOST_PSEUDO_LABELS = 0.1  # of either end of the scale: enough to know that no error seen is not no error
+_USUAL_COST_RATIO = 0.05  # at which a rate of π is best for an error of V π² / this: what the rates say of the error
 _BELIEF = 50.0  # a fiftieth of a claimed error among the labels earns half belief
+_DRAWN_TILT = 0.5  # how far the third moment that the draw adds is believed: it rests on few labels
 _LEAST_VARIANCE = 0.2  # the null's variance is never taken below this share of the estimated one
 
 
@@ -148,6 +151,20 @@ def world_of(rating: float, f: Floats, data: Ratings, *, claim: Floats) -> Momen
     return Moments(rating, size * second / typical**2, third, third)
 
 
+def pseudo_labels(data: Ratings, value: float, low: float, high: float) -> float:
+    """How much of a label to imagine at either end: as far as one error among the labels was to be expected.
+
+    Expected by the weak rater's own word, or by the rates, which are as high as someone thought the error large.
+    """
+    scale = (high - low) ** 2
+    pi, n = data.rates[:, -1], data.labels
+    spread = max((value - low) * (high - value) / scale, 0.5 / n)
+    believed = n * spread * float(np.dot(pi, np.minimum(1.0, pi**2 / _USUAL_COST_RATIO)) / pi.sum())
+    g = np.clip((data.weak[data.labelled, 0] - low) / (high - low), 0.0, 1.0)
+    claimed = float((g * (1 - g)).sum())
+    return _MOST_PSEUDO_LABELS * min(1.0, max(believed, claimed)) ** 2
+
+
 def claims(data: Ratings, low: float, high: float) -> tuple[Floats, Floats]:
     """How likely each item is rated `low` and `high`, as far as the weak rater's own word is worth anything.
 
@@ -165,19 +182,21 @@ def _share(x: Floats) -> Floats:
     return x / mean if mean > 0 else np.ones_like(x)
 
 
-def score(s: Spread, level: float, *, low: Moments, high: Moments, items: int, sampled: float) -> Interval:
+def score(
+    s: Spread, level: float, *, low: Moments, high: Moments, pseudo_labels: float, items: int, sampled: float
+) -> Interval:
     """Interval for 0/1 ratings: every θ that a test with the variance *under that θ* does not reject.
 
-    What was seen is mixed with a fifth of a label of either end of the scale, then tilted to have mean θ: the
-    variance changes at the rate third moment / variance. With rates of 1 that is Wilson's interval up to those
-    labels. A side is shortened only as far as items have their strong rating: a variance that falls towards the end
+    What was seen is mixed with a little of a label of either end of the scale, then tilted to have mean θ: the
+    variance changes at the rate third moment / variance. With rates of 1 that is Wilson's interval up to that
+    little. A side is shortened only as far as items have their strong rating: a variance that falls towards the end
     of the scale is known of H, not of the weak rating. The Cornish–Fisher term for skewness only lengthens.
     `sampled` is the share of the items' own variance that counts: 1 for the population, 0 for a pool that was looked
     at whole.
     """
     seen = Moments(s.value, s.variance * items, s.third_moment * items**2, s.drawn_third_moment * items**2)
-    mixed = _mixture([seen, low, high], [1.0, *[_PSEUDO_LABELS / max(s.labels, 1)] * 2], sampled)
-    null = _Null(mixed, _z(level), items, s.labels / items)
+    mixed = _mixture([seen, low, high], [1.0, *[pseudo_labels / max(s.labels, 1)] * 2], sampled)
+    null = _Null(mixed, _score_quantile(s, level), items, s.labels / items)
     return null.end(s.value, low.mean), null.end(s.value, high.mean)
 
 
@@ -192,6 +211,14 @@ def _mixture(parts: list[Moments], weights: list[float], sampled: float) -> Mome
         third += w / total * (p.third + 3 * d * p.variance + d * (p.mean - mean) ** 2)
         drawn += w / total * p.drawn_third
     return Moments(mean, variance, third, drawn)
+
+
+def _score_quantile(s: Spread, level: float) -> float:
+    """Half of Student's correction, for what the draw adds: 0/1 residuals are less variable than normal ones."""
+    if s.drawn_variance <= 0 or s.labels < 2:
+        return _z(level)
+    df = 2 * (s.labels - 1) * (s.variance / s.drawn_variance) ** 2
+    return float(special.stdtrit(df, 0.5 + level / 2))
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,7 +251,7 @@ class _Null:
         m = self.moments
         away = (theta - m.mean) / m.variance
         tilt = (m.third - m.drawn_third) * away
-        tilt = max(tilt, self.labelled * tilt) + max(m.drawn_third * away, 0.0)
+        tilt = max(tilt, self.labelled * tilt) + _DRAWN_TILT * max(m.drawn_third * away, 0.0)
         variance = max(m.variance + tilt, _LEAST_VARIANCE * m.variance)
         # The estimate lies below θ when θ is above it: the null's lower tail is long if its skewness is negative.
         towards = math.copysign(1.0, value - theta) if theta != value else 0.0

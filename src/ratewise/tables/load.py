@@ -32,7 +32,7 @@ def load_csv(connection: DuckDBPyConnection, path: str, name: str) -> list[str]:
     connection.execute(
         f"CREATE TABLE data AS SELECT * FROM read_csv(?, columns = {{{columns}}}, auto_detect = false,"
         " header = true, delim = ',', quote = '\"', escape = '\"',"
-        f" parallel = false, max_line_size = {LONGEST_LINE}, buffer_size = {2 * LONGEST_LINE})",
+        f" new_line = {quoted_text(repr(line_end)[1:-1])}, parallel = false, max_line_size = {LONGEST_LINE}, buffer_size = {2 * LONGEST_LINE})",
         [path],
     )
     if connection.execute("DELETE FROM data WHERE c0 = ?", [last]).fetchone() != (1,):
@@ -170,7 +170,7 @@ def _typed(connection: DuckDBPyConnection, field: str) -> str:
         return f"CAST({field} AS BIGINT)"
     if kinds <= _INTEGERS | {"DOUBLE"} and "DOUBLE" in kinds:
         return f"CAST({field} AS DOUBLE)"
-    return f"CASE WHEN json_type({field}) <> 'NULL' THEN {field} END"
+    return field
 
 
 def _different(names: list[str], table: str) -> list[str]:

@@ -1,8 +1,7 @@
 """A `Table` → a file, whole or not at all."""
 
-import csv
-import io
 import os
+import re
 import secrets
 import shutil
 import sys
@@ -24,6 +23,8 @@ _OPTIONS: dict[Kind, str] = {
     "JSONL": "FORMAT json",
     "Parquet": "FORMAT parquet",
 }
+_SPECIAL = r"[\",\r\n]|^\s|\s$|^\ufeff"
+_SPECIAL_ALONE = _SPECIAL + "|^$"  # an empty line would be no header
 
 
 def write_table(table: Table, path: str | os.PathLike[str]) -> None:
@@ -75,7 +76,8 @@ def _replacing(place: str) -> Iterator[str]:
 
 
 def _copy(table: Table, path: str, form: Format) -> None:
-    names = table.columns if form.kind == "CSV" else _spellable(table, form.kind)
+    _refuse_names(table, form.kind)
+    names = table.columns
     options = [_OPTIONS[form.kind], "USE_TMP_FILE false"]
     if form.kind != "Parquet":
         options.append(f"COMPRESSION {'gzip' if form.gzipped else 'none'}")
@@ -99,19 +101,27 @@ def _fields(view: View, kind: Kind) -> list[str]:
 def _field(field: str, sql_type: str, kind: Kind) -> str:
     if sql_type in {"FLOAT", "DOUBLE"}:
         return f"CASE WHEN isnan({field}) THEN NULL ELSE {field} END"
-    if sql_type == "JSON" and kind == "CSV":
+    if sql_type == "JSON" and kind != "JSONL":  # most readers of Parquet take its JSON for bytes
         return text_sql(sql_type, field)
     return field
 
 
 def _header(names: tuple[str, ...]) -> str:
-    line = io.StringIO()
-    csv.writer(line, lineterminator="\n").writerow(names)
-    return line.getvalue()
+    """The first line of CSV; a name is quoted where it could be taken for something else."""
+    special = _SPECIAL_ALONE if len(names) == 1 else _SPECIAL
+    return ",".join(quoted_name(name) if re.search(special, name) else name for name in names) + "\n"
 
 
-def _spellable(table: Table, kind: Kind) -> tuple[str, ...]:
-    """The names, if DuckDB can write them all to this format."""
+def _refuse_names(table: Table, kind: Kind) -> None:
+    """DuckDB cannot write every name to every format."""
+    for name in table.columns:
+        if "\0" in name:
+            raise TableError(f"the name of column {name!r} of {table.name} cannot be written; rename it")
+    if kind != "CSV":
+        _refuse_alike(table, kind)
+
+
+def _refuse_alike(table: Table, kind: Kind) -> None:
     seen: dict[str, str] = {}
     for name in table.columns:
         if not name:
@@ -122,4 +132,3 @@ def _spellable(table: Table, kind: Kind) -> tuple[str, ...]:
                 f" rename one, or write CSV instead of {kind}"
             )
         seen[name.lower()] = name
-    return table.columns

@@ -1,0 +1,128 @@
+"""`draw_pool`: columns added, spend counted, and selections that are as frequent as their rates."""
+
+import hashlib
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import ratewise as rw
+from ratewise import TableError
+from ratewise.lab.worlds import calibrated
+
+FALSE_ALARM = 1e-4
+
+
+@pytest.fixture(scope="module")
+def world():
+    return calibrated(9000, mean=0.82, spread=0.6, rng=np.random.default_rng(601))
+
+
+@pytest.fixture(scope="module")
+def plan(world):
+    pilot = {"g": world.weak[:500], "h": world.strong[:500]}
+    return rw.plan(pilot, weak="g", strong="h", weak_cost=0.02, strong_cost=1.1, budget=260)
+
+
+@pytest.fixture(scope="module")
+def pool(world):
+    return {"id": np.array([f"x{i}" for i in range(8500)], dtype=object), "g": world.weak[500:]}
+
+
+def r(seed, item):
+    return int(hashlib.md5(f"{seed}:{item}".encode()).hexdigest()[:13], 16) / 2**52
+
+
+def test_columns_are_added_and_the_rest_is_kept(plan, pool):
+    drawn = rw.draw_pool({**pool, "note": ["ü"] * 8500}, plan.transfer, seed=4)
+    assert drawn.table.columns == ("id", "g", "note", "rate", "selected")
+    np.testing.assert_array_equal(drawn.table.numbers("rate"), drawn.rates)
+    np.testing.assert_array_equal(drawn.table.numbers("selected"), drawn.selected)
+    np.testing.assert_array_equal(drawn.table.numbers("g"), pool["g"])
+    expected = [r(4, item) < rate for item, rate in zip(pool["id"], drawn.rates, strict=True)]
+    np.testing.assert_array_equal(drawn.selected, expected)
+
+
+def test_the_calibrated_rating_is_added(plan, pool, world):
+    pilot = {"g": 10 * world.weak[:500], "h": world.strong[:500]}
+    made = rw.plan(pilot, weak="g", strong="h", weak_cost=0.02, strong_cost=1.1, budget=260, calibrate="isotonic")
+    drawn = rw.draw_pool({"g": 10 * pool["g"]}, made.transfer, seed=4)
+    assert drawn.table.columns == ("g", "rate", "selected", "weak_calibrated")
+    mapped = made.transfer.calibration.predict(10 * pool["g"])
+    np.testing.assert_array_equal(drawn.table.numbers("weak_calibrated"), mapped)
+
+
+def too_far(selected, rates, *, false_alarm=FALSE_ALARM):
+    """Whether the number selected is further from Σπ than chance explains."""
+    sd = np.sqrt(np.sum(rates * (1 - rates)))
+    return abs(selected.sum() - rates.sum()) > stats.norm.isf(false_alarm / 2) * sd
+
+
+def test_items_are_selected_as_often_as_their_rates_say(plan, pool):
+    drawn = rw.draw_pool(pool, plan.transfer, seed=11)
+    assert not too_far(drawn.selected, drawn.rates)
+    for high in (False, True):  # also among those with high and those with low rates
+        half = (drawn.rates > np.median(drawn.rates)) == high
+        assert not too_far(drawn.selected[half], drawn.rates[half], false_alarm=FALSE_ALARM / 2)
+    wrong = rw.draw(drawn.rates**1.2, pool["id"], seed=11)
+    assert too_far(wrong, drawn.rates)
+
+
+def test_spend(plan, pool):
+    drawn = rw.draw_pool(pool, plan.transfer, seed=11)
+    assert drawn.expected_spend == pytest.approx(0.02 * 8500 + 1.1 * drawn.rates.sum())
+    assert drawn.spend == pytest.approx(0.02 * 8500 + 1.1 * drawn.selected.sum())
+    assert drawn.expected_spend > 260
+    (note,) = drawn.notes
+    assert "8,500" in note
+    assert "260" in note
+
+
+def test_a_plan_for_the_pool_is_expected_to_cost_its_budget(world, pool):
+    """The rates were set on a pilot; on the pool itself they cost as much, up to the pilot's noise (some 4 %)."""
+    pilot = {"g": world.weak[:500], "h": world.strong[:500]}
+    made = rw.plan(pilot, weak="g", strong="h", weak_cost=0.02, strong_cost=1.1, budget=2000, pool_size=8500)
+    assert made.recommendation == "active"
+    drawn = rw.draw_pool(pool, made.transfer, seed=11)
+    assert drawn.expected_spend == pytest.approx(2000, rel=0.12)
+
+
+def test_base_buys_no_weak_ratings(world, pool):
+    pilot = {"g": np.random.default_rng(3).random(500), "h": world.strong[:500]}
+    made = rw.plan(pilot, weak="g", strong="h", weak_cost=0.02, strong_cost=1.1, budget=260)
+    drawn = rw.draw_pool(pool, made.transfer, seed=11)
+    assert made.recommendation == "base"
+    assert drawn.expected_spend == pytest.approx(260)
+    assert drawn.spend == pytest.approx(1.1 * drawn.selected.sum())
+
+
+def test_within_budget(plan, pool):
+    drawn = rw.draw_pool(pool, plan.transfer, seed=11, within_budget=True)
+    looked = ~np.isnan(drawn.rates)
+    assert looked.sum() == int(plan.policies["active"].items) < 8500
+    assert not drawn.selected[~looked].any()
+    whole = rw.draw_pool(pool, plan.transfer, seed=11)
+    np.testing.assert_array_equal(drawn.rates[looked], whole.rates[looked])
+    np.testing.assert_array_equal(drawn.selected[looked], whole.selected[looked])
+    assert drawn.expected_spend == pytest.approx(0.02 * looked.sum() + 1.1 * np.nansum(drawn.rates))
+
+
+def test_who_is_looked_at_is_independent_of_who_is_selected(plan, pool):
+    """Another hash: with the same one, only items that are selected would be looked at (or none of them)."""
+    share = int(plan.policies["active"].items) / 8500
+    draws = [rw.draw_pool(pool, plan.transfer, seed=s, within_budget=True) for s in range(5)]
+    rates = np.concatenate([d.rates[~np.isnan(d.rates)] for d in draws])
+    selected = np.concatenate([d.selected[~np.isnan(d.rates)] for d in draws])
+    assert not too_far(selected, rates)
+    by_same_hash = np.array([r(0, item) for item in pool["id"]]) < share
+    whole = rw.draw_pool(pool, plan.transfer, seed=0)
+    assert too_far(whole.selected[by_same_hash], whole.rates[by_same_hash])
+
+
+def test_ids(plan, pool):
+    with pytest.raises(TableError, match="twice"):
+        rw.draw_pool({"id": ["a", "a"], "g": [0.1, 0.2]}, plan.transfer, seed=1)
+    named = rw.draw_pool({"key": pool["id"], "g": pool["g"]}, plan.transfer, seed=11, id_column="key")
+    np.testing.assert_array_equal(named.selected, rw.draw_pool(pool, plan.transfer, seed=11).selected)
+    with pytest.raises(TableError, match="'rate' already"):
+        rw.draw_pool({**pool, "rate": np.ones(8500)}, plan.transfer, seed=1)
