@@ -78,7 +78,9 @@ def test_free_steps_are_worth_everything_unless_they_hurt_or_come_later():
 def test_a_useless_middle_rater_changes_nothing_when_it_is_free_and_hurts_when_it_is_not():
     options = {"variance": 1.2, "weak_cost": 0.1}
     without = optimal_policy([0.8], strong_cost=2.0, **options).error_times_budget
-    free = optimal_policy([[0.8, 0.8]], strong_cost=[0.0, 2.0], **options).error_times_budget
+    given = optimal_policy([[0.8, 0.8]], strong_cost=[0.0, 2.0], **options)
+    assert given.rates[0, 0] == 1  # what is free and does no harm is taken
+    free = given.error_times_budget
     paid = optimal_policy([[0.8, 0.8]], strong_cost=[0.5, 2.0], **options).error_times_budget
     assert free == pytest.approx(without)
     assert paid > without * 1.01

@@ -98,7 +98,9 @@ def test_a_label_does_not_shape_the_contributions_of_its_fold(kind, method):
 def test_recalibration_is_the_cross_calibrated_rating_put_in(kind):
     rng = np.random.default_rng(719)
     g = rng.normal(50, 10, 300)
-    h = np.where(rng.random(300) < 0.4, np.round(1 + 4 / (1 + np.exp((45 - g) / 5)) + rng.normal(0, 0.3, 300), 2), np.nan)
+    h = np.where(
+        rng.random(300) < 0.4, np.round(1 + 4 / (1 + np.exp((45 - g) / 5)) + rng.normal(0, 0.3, 300), 2), np.nan
+    )
     found = rw.estimate_mean(g, h, 0.4, recalibrate=kind, method="difference", interval="t", seed=8)
     by_hand = core_estimate_mean(
         rw.cross_calibrated(g, h, kind=kind, seed=8), h, 0.4, method="difference", interval="t", seed=8

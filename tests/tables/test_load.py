@@ -42,6 +42,15 @@ class TestCSV:
         assert table.columns == ("a\nb", "c")
         assert table.numbers("c").tolist() == [2.0]
 
+    @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+    @pytest.mark.parametrize("inside", ["\n", "\r\n", "\r"])
+    def test_line_breaks_in_cells_need_not_be_those_of_the_file(self, file, end, inside):
+        text = end.join([f'"a{inside}b",n', f'"c{inside}{inside}d",1', f'"{inside}",2', ""])
+        table = read_table(file(text.encode()))
+        assert table.columns == (f"a{inside}b", "n")
+        assert table.texts(table.columns[0]).tolist() == [f"c{inside}{inside}d", inside]
+        assert table.numbers("n").tolist() == [1, 2]
+
     def test_an_empty_line_of_a_single_column_is_an_empty_cell(self, file):
         table = read_table(file(b'n\n1\n\n""\n4\n'))
         np.testing.assert_array_equal(table.numbers("n", missing="allow"), [1, np.nan, np.nan, 4])

@@ -97,7 +97,7 @@ NAMES = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=
 TEXTS = st.lists(st.text(st.characters(codec="utf-8"), min_size=1), min_size=1, max_size=20)
 
 
-@settings(max_examples=1500, deadline=None, database=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, deadline=None, database=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     values=TEXTS,
     name=NAMES,

@@ -23,13 +23,13 @@ def pooled_gain_per_cost(gain: Floats, cost: Floats) -> Floats:
     n, K = gain.shape
     if K == 1:
         return _mean(gain[:, 0], np.broadcast_to(cost, gain.shape)[:, 0])[:, None]
-    e = np.concatenate([np.zeros((n, 1)), np.cumsum(gain, axis=1)], axis=1)
-    c = np.concatenate([np.zeros((n, 1)), np.cumsum(np.broadcast_to(cost, gain.shape), axis=1)], axis=1)
+    cost = np.broadcast_to(cost, gain.shape)
     pooled = np.full((n, K), np.inf)
     for i in range(K):
+        e, c = np.cumsum(gain[:, i:], axis=1), np.cumsum(cost[:, i:], axis=1)  # sums from i, so that nothing cancels
         best = np.full(n, -np.inf)  # max over j ≥ k of mean(i … j), filled from the far end
         for k in range(K - 1, i - 1, -1):
-            best = np.maximum(best, _mean(e[:, k + 1] - e[:, i], c[:, k + 1] - c[:, i]))
+            best = np.maximum(best, _mean(e[:, k - i], c[:, k - i]))
             pooled[:, k] = np.minimum(pooled[:, k], best)
     return np.asarray(np.maximum(pooled, 0.0))  # rounding of cumulative sums may leave −1e-17
 

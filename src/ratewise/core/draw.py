@@ -31,6 +31,8 @@ _START = np.array([0x67452301, 0xEFCDAB89, 0x98BADCFE, 0x10325476], dtype=np.uin
 
 def uniform(ids: ArrayLike, *, seed: int | str) -> Floats:
     """r in [0, 1) for every id; ids are compared as text, so 7 and "7" are the same item."""
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer | str):
+        raise InputError(f"seed must be a whole number; got {seed!r}")
     text = _as_bytes(ids)
     prefix = f"{seed}:".encode()
     out = np.empty(text.size)
@@ -54,17 +56,26 @@ def draw(rates: ArrayLike, ids: ArrayLike, *, seed: int | str) -> NDArray[np.boo
 def _as_bytes(ids: ArrayLike) -> NDArray[np.bytes_]:
     """Ids as fixed-width UTF-8. NumPy drops NULs at the end of text, so an id with a NUL is refused."""
     array = np.asarray(ids)
+    if array.dtype.kind == "T" or (array.dtype.kind == "U" and not isinstance(ids, np.ndarray)):
+        array = np.array(ids, dtype=object)  # as it was, before NumPy drops NULs
     if array.ndim != 1:
         raise InputError(f"ids must be one-dimensional; got {array.ndim} dimensions")
-    if array.dtype.kind not in "iubUSOT":
+    if array.dtype.kind not in "iubUSO":
         raise InputError(f"ids must be text or whole numbers; these are {array.dtype}")
     if array.dtype.kind in "iuS":
         return array.astype(np.bytes_)
+    return _encoded(array.astype(np.str_) if array.dtype.kind != "O" else _texts(array))
+
+
+def _texts(array: NDArray[np.object_]) -> NDArray[np.str_]:
+    values = array.tolist()
+    kinds = set(map(type, values))
+    if any(issubclass(kind, float | np.floating) or kind is type(None) for kind in kinds):
+        raise InputError("ids must be text or whole numbers; some are decimal numbers or missing")
     text = array.astype(np.str_)
-    characters = int(np.strings.str_len(text).sum())
-    if array.dtype.kind == "O" and characters != sum(map(len, map(str, array.tolist()))):
+    if int(np.strings.str_len(text).sum()) != sum(map(len, map(str, values))):
         raise InputError("ids may not contain NUL characters; rename those items")
-    return _encoded(text)
+    return np.asarray(text)
 
 
 def _encoded(text: NDArray[np.str_]) -> NDArray[np.bytes_]:
@@ -73,7 +84,10 @@ def _encoded(text: NDArray[np.str_]) -> NDArray[np.bytes_]:
     points = np.ascontiguousarray(text.astype(f"U{width}")).view(np.uint32)
     if points.max(initial=0) < 128:
         return points.astype(np.uint8).view(f"S{width}")
-    return np.asarray(np.strings.encode(text, "utf-8"))
+    try:
+        return np.asarray(np.strings.encode(text, "utf-8"))
+    except UnicodeEncodeError:
+        raise InputError("ids must be valid text; one has half of a surrogate pair: rename that item") from None
 
 
 def _uniform(text: NDArray[np.bytes_], prefix: bytes) -> Floats:

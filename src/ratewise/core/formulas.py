@@ -26,13 +26,18 @@ def error_times_budget(
 
     An item with error 0 adds nothing, however small its rate. J of strong ratings alone is `strong_cost × variance`.
     """
-    pi, u = np.broadcast_arrays(finite(rates, name="rates"), finite(error, name="error", minimum=0))
+    pi, u = finite(rates, name="rates"), finite(error, name="error", minimum=0)
+    if pi.shape not in ((), u.shape) and u.shape != ():
+        raise InputError(f"rates and error must have the same shape; got {pi.shape} and {u.shape}")
+    pi, u = np.broadcast_arrays(pi, u)
     if pi.min() < 0 or pi.max() > 1 or np.any((pi == 0) & (u > 0)):
         raise InputError("rates must be in (0, 1]; a rate of 0 is legal only where error is 0")
     V, c_g, c_h = _world(variance, weak_cost, strong_cost)
-    w = None if weights is None else finite(weights, name="weights", minimum=0)
-    odds = np.divide(1.0 - pi, pi, out=np.zeros(pi.shape), where=pi > 0)
-    return float((c_g + c_h * np.average(pi, weights=w)) * (V + np.average(u * odds, weights=w)))
+    w = np.ones(pi.shape) if weights is None else finite(weights, name="weights", minimum=0)
+    if w.shape != pi.shape or not w.sum() > 0:
+        raise InputError(f"weights must be one per item, with a positive sum; got shape {w.shape}")
+    added = np.divide(u * (1.0 - pi), pi, out=np.zeros(pi.shape), where=u > 0)
+    return float((c_g + c_h * np.average(pi, weights=w)) * (V + np.average(added, weights=w)))
 
 
 def error_ratio(first: float, second: float) -> float:
@@ -96,7 +101,7 @@ def optimal_uniform_rate_whole_items(
     if c_h > B:
         raise InputError(f"budget {B:g} is too small for one strong rating ({c_h:g}); raise it")
     n = math.floor(B / c_h)
-    best = UniformRate(1.0, c_h * V, 1.0, items=n, error=V / n)
+    best = UniformRate(1.0, V / n * B, B / (n * c_h), items=n, error=V / n)
     for k in _whole_candidates(M, V - M, c_g, c_h, B):
         p = min(1.0, (B - k * c_g) / (k * c_h))
         error = (V - M + M / p) / k
@@ -131,9 +136,13 @@ def bernoulli_bound(weak_error: float, *, variance: float, cost_ratio: float) ->
 
 
 def misjudged_variance_bound(*, largest_squared_error: float, inverse_rate_excess: float) -> float:
-    """Prop. 6: rates π̃ with E[1/π̃ − 1/π*] ≤ δ raise Var(Δ) by at most b·δ, b the largest (H−G)²."""
+    """Prop. 6 (corrected): rates π̃ with E[(1/π̃ − 1/π*)⁺] ≤ δ raise Var(Δ) by at most b·δ, b the largest (H−G)².
+
+    The paper takes the mean without the positive part, where what is lost on items with a large error can hide behind
+    what is gained on items with a small one: u = (.01, 1), π* = (.1, 1), π̃ = (1, .5) is a counterexample.
+    """
     b = number(largest_squared_error, name="largest_squared_error", minimum=0)
-    return b * number(inverse_rate_excess, name="inverse_rate_excess")
+    return b * number(inverse_rate_excess, name="inverse_rate_excess", minimum=0)
 
 
 def misjudged_variance_bound_additive(

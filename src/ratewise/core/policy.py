@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -161,12 +161,12 @@ def _solve(problem: Problem, goal: _Goal) -> _Solution:
         return _solution(problem, t, None)
     cost, variance = _cost_and_variance(problem, t)
     wanted = _items(goal, cost, variance, problem.variance)
-    if wanted <= goal.pool_size and cost > 0:
-        _needs_a_pool(t, problem, "and an unlimited pool")
-        return _solution(problem, t, wanted)
-    if math.isinf(goal.pool_size):
-        _needs_a_pool(t, problem, "and an unlimited pool")
-    return _solve_pool(problem, goal, t)
+    if wanted > goal.pool_size or (t == 0 and math.isfinite(goal.pool_size)):
+        return _solve_pool(problem, goal, t)
+    _needs_a_pool(t, problem, "and an unlimited pool")
+    if math.isinf(wanted):
+        raise PolicyError("both ratings are free and the pool is unlimited: rate everything; there is nothing to plan")
+    return _solution(problem, t, wanted)
 
 
 def _items(goal: _Goal, cost: float, variance: float, V: float) -> float:
@@ -194,9 +194,16 @@ def _solve_pool(problem: Problem, goal: _Goal, t: float) -> _Solution:
     most = problem.item_variance(t) if t > 0 else math.inf
     if variance >= most:
         return _solution(problem, t, N, pool_limited=True)
-    if variance <= V:
-        return _solution(problem, math.inf, N, pool_limited=True)
+    if variance <= V or problem.entries.total_gain == 0:
+        return _all_that_gain(problem, N)
     return _solution(problem, problem.scale_for_variance(variance, low=t), N, pool_limited=True)
+
+
+def _all_that_gain(problem: Problem, N: float) -> _Solution:
+    """Rate 1 wherever the strong rating can change anything, the floor elsewhere."""
+    idle = _mass_without_gain(problem.entries)
+    cost = problem.weak_cost + problem.entries.total_mass - idle + problem.floor * idle
+    return _Solution(math.inf, problem.floor, cost, problem.variance, N, True)
 
 
 def _spend_on_pool(problem: Problem, cost: float, N: float, t: float) -> _Solution:
@@ -263,14 +270,8 @@ def _policy(
 ) -> Policy:
     scale = solution.t / math.sqrt(unit)
     T = solution.items
-    base_items = goal.budget / base_cost if goal.budget is not None and base_cost > 0 else math.inf
-    base_error = V / min(base_items, goal.pool_size)
     error = None if T is None else solution.variance / T
     J = solution.cost * solution.variance
-    if solution.pool_limited and goal.budget is not None and error is not None:
-        worth_it = error < base_error
-    else:
-        worth_it = base_cost * V > J
     spend = None if T is None else min(T * solution.cost, math.inf if goal.budget is None else goal.budget)
     se = None if error is None else math.sqrt(max(error - goal.pool_variance(V), 0.0))
     return Policy(
@@ -283,7 +284,7 @@ def _policy(
         variance_per_item=solution.variance,
         error_times_budget=J,
         base_error_times_budget=base_cost * V,
-        worth_it=worth_it,
+        worth_it=base_cost * V > J,
         items=T,
         spend=spend,
         expected_se=se,
@@ -302,15 +303,23 @@ def _costs(u: Floats, weak_cost: ArrayLike, strong_cost: ArrayLike | Sequence[Ar
     c_g = finite(weak_cost, name="weak_cost", minimum=0)
     if c_g.ndim > 1 or c_g.size not in (1, n):
         raise InputError(f"weak_cost must be one number or one per item ({n}); got shape {c_g.shape}")
-    if u.ndim == 2 and isinstance(strong_cost, Sequence):
-        columns = [np.broadcast_to(finite(c, name="strong_cost", minimum=0), (n,)) for c in strong_cost]
-        one_each = all(np.ndim(c) == 0 for c in strong_cost)
-        strong_cost = np.array([float(c[0]) for c in columns]) if one_each else np.stack(columns, axis=1)
-    c_h = finite(np.asarray(strong_cost), name="strong_cost", minimum=0)
+    if u.ndim == 2 and isinstance(strong_cost, Sequence) and len(strong_cost) == u.shape[1]:
+        strong_cost = _step_costs(strong_cost, n)
+    c_h = finite(cast(ArrayLike, strong_cost), name="strong_cost", minimum=0)
     legal = [(), (n,)] if u.ndim == 1 else [(u.shape[1],), u.shape]
     if c_h.shape not in legal:
         raise InputError(f"strong_cost must have a shape of {legal} to match error; got {c_h.shape}")
     return c_g, c_h
+
+
+def _step_costs(costs: Sequence[ArrayLike], n: int) -> Floats:
+    """One cost per step, each a number or one per item."""
+    columns = [finite(c, name="strong_cost", minimum=0) for c in costs]
+    if all(c.ndim == 0 for c in columns):
+        return np.array([float(c) for c in columns])
+    if any(c.shape not in ((), (n,)) for c in columns):
+        raise InputError(f"each step's strong_cost must be one number or one per item ({n})")
+    return np.stack([np.broadcast_to(c, (n,)) for c in columns], axis=1)
 
 
 def _weights(weights: ArrayLike, n: int) -> Floats:

@@ -31,7 +31,7 @@ class Regions:
     floor_gain: float
     middle_root: float
     one_mass: float
-    one_gain: float
+    below_one_gain: float
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,18 +54,18 @@ class Entries:
     def regions(self, t: float, floor: float) -> Regions:
         """The three regions' sums at scale t."""
         if t <= 0:
-            at_floor = Regions(self.total_mass, self.total_gain, 0.0, 0.0, 0.0)
-            return at_floor if floor > 0 else Regions(0.0, 0.0, self.total_root, 0.0, 0.0)
+            at_floor = Regions(self.total_mass, self.total_gain, 0.0, 0.0, self.total_gain)
+            return at_floor if floor > 0 else Regions(0.0, 0.0, self.total_root, 0.0, self.total_gain)
         at_least, root_below, gain_below = self._at(1.0 / t)
         if floor <= 0:
-            return Regions(0.0, 0.0, root_below, at_least, self.total_gain - gain_below)
+            return Regions(0.0, 0.0, root_below, at_least, gain_below)
         above_floor, root_floor, gain_floor = self._at(floor / t)
         return Regions(
             self.total_mass - above_floor,
             gain_floor,
             root_below - root_floor,
             at_least,
-            self.total_gain - gain_below,
+            gain_below,
         )
 
     def _at(self, h: float) -> tuple[float, float, float]:
@@ -117,14 +117,12 @@ class Problem:
     def _variance(self, a: Regions, t: float) -> float:
         over = a.middle_root / t if a.middle_root > 0 else 0.0
         floor = a.floor_gain / self.floor if a.floor_gain > 0 else 0.0
-        return self.variance - self.entries.total_gain + floor + over + a.one_gain
+        return self.variance - a.below_one_gain + floor + over
 
-    # J: F(s) = s·Var − cost with s = t²; dJ/ds has the sign of F, so minima are where F crosses upwards.
+    # J: F(s) = s·Var − cost with s = t². dJ/ds has the sign of F, and F crosses zero once (docs/statistics.md).
 
     def best_scale(self) -> float:
         """The t of least J; 0 when looking at ever more items keeps paying (c_0 = 0, no floor, V ≥ E[u])."""
-        if self.variance < self.entries.total_gain and self.floor > 0:
-            return self._best_scale_by_sorting()
         high = (self.weak_cost + self.entries.total_mass) / self.variance
         if high == 0 or self._no_least():
             return 0.0
@@ -139,23 +137,9 @@ class Problem:
         """F(s), and the root of the line that F follows at s."""
         a = self.entries.regions(math.sqrt(s), self.floor)
         floor = a.floor_gain / self.floor if a.floor_gain > 0 else 0.0
-        slope = self.variance - self.entries.total_gain + a.one_gain + floor
+        slope = self.variance - a.below_one_gain + floor
         fixed = self.weak_cost + a.one_mass + self.floor * a.floor_mass
         return slope * s - fixed, fixed / slope if slope > 0 else math.nan
-
-    def _best_scale_by_sorting(self) -> float:
-        """V < E[u] with a floor: F may cross zero several times; look at every crossing between breakpoints."""
-        f, r = self.floor, np.sort(self.entries.root[self.entries.root > 0])
-        breaks = np.unique(np.concatenate([f / r, 1.0 / r]))
-        sums = _SortedSums(self.entries)
-        s, value = breaks**2, sums.best_residual(breaks, self)
-        after = np.append(value[1:], math.inf)
-        crossing = np.flatnonzero((value < 0) & (after >= 0))
-        candidates = [math.sqrt(self._best_step(0.5 * s[0])[1])] if value[0] >= 0 else []
-        for i in crossing:
-            inside = 0.5 * (s[i] + s[i + 1]) if i + 1 < s.size else 2.0 * s[i]
-            candidates.append(math.sqrt(self._best_step(float(inside))[1]))
-        return min(candidates, key=lambda t: self.cost(t) * self.item_variance(t))
 
     # The pool's end: a given cost per item, linear in t; or a given variance per item, linear in 1/t.
 
@@ -174,7 +158,7 @@ class Problem:
 
         def step(y: float) -> tuple[float, float]:  # y = 1/t
             a = self.entries.regions(1.0 / y, self.floor)
-            flat = self._variance(Regions(a.floor_mass, a.floor_gain, 0.0, a.one_mass, a.one_gain), 1.0)
+            flat = self._variance(Regions(a.floor_mass, a.floor_gain, 0.0, a.one_mass, a.below_one_gain), 1.0)
             rest = variance - flat
             return self._variance(a, 1.0 / y) - variance, (rest / a.middle_root if a.middle_root > 0 else math.nan)
 
@@ -193,28 +177,8 @@ class Problem:
         return y
 
 
-class _SortedSums:
-    """Prefix sums over sorted entries: F at many scales at once."""
-
-    def __init__(self, entries: Entries) -> None:
-        order = np.argsort(entries.root, kind="stable")
-        self.root = entries.root[order]
-        mass = np.full(order.size, entries.mass) if isinstance(entries.mass, float) else entries.mass[order]
-        self.mass = np.append(0.0, np.cumsum(mass))
-        self.gain = np.append(0.0, np.cumsum(mass * self.root**2))
-
-    def best_residual(self, t: Floats, problem: Problem) -> Floats:
-        """F(t²) = t² Var(t) − cost(t)."""
-        f, total = problem.floor, self.gain[-1]
-        low = np.searchsorted(self.root, f / t, side="left")
-        high = np.searchsorted(self.root, 1.0 / t, side="left")
-        slope = problem.variance - total + self.gain[low] / f + (total - self.gain[high])
-        fixed = problem.weak_cost + f * self.mass[low] + (self.mass[-1] - self.mass[high])
-        return np.asarray(t * t * slope - fixed)
-
-
 def _root(step: Callable[[float], tuple[float, float]], *, start: float, low: float, high: float) -> float:
-    """Root of an increasing piecewise linear function between low and high.
+    """Root of a piecewise linear function that is below 0 left of it and above 0 right of it.
 
     `step(x)` gives the value at x and the root of the line the function follows there. Newton's step is taken
     while it stays between the bounds known so far, else their middle; the search ends when x stops moving.

@@ -26,19 +26,25 @@ def load_csv(connection: DuckDBPyConnection, path: str, name: str) -> list[str]:
     follows a quote that is not closed, and a last row that is too long; then our row is missing too.
     """
     names, line_end = _csv_header(path, name)
-    columns = ", ".join(f"c{number}: 'VARCHAR'" for number in range(len(_different(names, name))))
-    last = _put_behind(path, len(names), line_end)
-    # Not in parallel: where DuckDB (1.3 to 2.0) cuts a file into parts, it misreads cells with line breaks.
-    connection.execute(
-        f"CREATE TABLE data AS SELECT * FROM read_csv(?, columns = {{{columns}}}, auto_detect = false,"
-        " header = true, delim = ',', quote = '\"', escape = '\"',"
-        f" new_line = {quoted_text(repr(line_end)[1:-1])}, parallel = false, max_line_size = {LONGEST_LINE}, buffer_size = {2 * LONGEST_LINE})",
-        [path],
-    )
+    last = _put_behind(path, len(_different(names, name)), line_end)
+    connection.execute(f"CREATE TABLE data AS SELECT * FROM {_reading_csv(len(names), line_end)}", [path])
     if connection.execute("DELETE FROM data WHERE c0 = ?", [last]).fetchone() != (1,):
         row = count(connection) + 1
         raise TableError(f"{name} cannot be read as CSV: row {row} has a quote that is not closed {COUNTED}")
     return names
+
+
+def _reading_csv(cells: int, line_end: str) -> str:
+    """The SQL that leaves DuckDB nothing to guess.
+
+    Not in parallel: where DuckDB (1.3 to 2.0) cuts a file into parts, it misreads cells with line breaks.
+    """
+    columns = ", ".join(f"c{number}: 'VARCHAR'" for number in range(cells))
+    return (
+        f"read_csv(?, columns = {{{columns}}}, auto_detect = false, header = true, delim = ',', quote = '\"',"
+        f" escape = '\"', new_line = {quoted_text(repr(line_end)[1:-1])}, parallel = false,"
+        f" max_line_size = {LONGEST_LINE}, buffer_size = {2 * LONGEST_LINE})"
+    )
 
 
 def _csv_header(path: str, name: str) -> tuple[list[str], str]:

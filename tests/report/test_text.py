@@ -1,0 +1,130 @@
+"""Results as text: the numbers, the recommendation's mark, and nothing cut off."""
+
+import dataclasses
+import io
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+import ratewise as rw
+from ratewise.lab.worlds import bernoulli
+from ratewise.report.text import drawn_text, estimate_text, plan_text
+
+
+def shown(text, *, width=120):
+    console = Console(file=io.StringIO(), width=width, highlight=False)
+    console.print(text)
+    return console.file.getvalue()
+
+
+@pytest.fixture(scope="module")
+def plans():
+    """One plan for each recommendation."""
+    rng = np.random.default_rng(1009)
+    world = bernoulli(5000, mean=0.7, weak_error=0.12, error_variance=0.04, rng=rng)
+    columns = {"g": world.weak, "noise": rng.random(5000), "h": world.strong, "u": world.error, "flat": np.ones(5000)}
+    goal = {"strong": "h", "weak_cost": 0.03, "strong_cost": 2.5, "budget": 12_345.6}
+    return {
+        "base": rw.plan(columns, weak="noise", **goal),
+        "random": rw.plan(columns, weak="g", uncertainty="flat", **goal),
+        "active": rw.plan(columns, weak="g", uncertainty="u", **goal),
+    }
+
+
+NAMES = ["base", "random", "active"]
+
+
+def line_of(text, name):
+    (line,) = [line for line in text.splitlines() if f"{name}: " in line]
+    return line
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_plan_has_its_numbers_and_one_mark(plans, name):
+    plan = plans[name]
+    assert plan.recommendation == name
+    text = shown(plan_text(plan))
+    for row, policy in plan.policies.items():
+        line = line_of(text, row)
+        assert line.startswith("▶" if row == name else "  ")
+        for number in (
+            f"{policy.items:,.0f}", f"{policy.strong_labels:,.0f}", f"{policy.mean_rate:.3f}", f"{policy.spend:,.2f}",
+            f"{policy.expected_se:.4f}", f"± {1.96 * policy.expected_se:.4f}", f"{policy.error_ratio:.0%} of base",
+        ):  # fmt: skip
+            assert number in line
+    assert text.count("▶") == 1
+    assert plan.reason in " ".join(text.split())
+    assert "95% interval" in text
+
+
+def test_notes_stand_below(plans):
+    noted = dataclasses.replace(plans["active"], notes=("one thing", "another thing"))
+    text = shown(plan_text(noted))
+    assert text.splitlines()[-2:] == ["note: one thing", "note: another thing"]
+    assert "note:" not in shown(plan_text(dataclasses.replace(noted, notes=())))
+
+
+@pytest.mark.parametrize("width", [80, 100, 120])
+def test_a_terminal_loses_neither_names_nor_numbers(plans, width):
+    plan = plans["active"]
+    text = shown(plan_text(plan), width=width)
+    assert max(map(len, text.splitlines())) <= width
+    table, _, reason = text.partition("Buy weak ratings")
+    assert reason
+    assert table.count("▶") == 1
+    for name, policy in plan.policies.items():
+        assert name in table
+        for number in (f"{policy.expected_se:.4f}", f"{1.96 * policy.expected_se:.4f}", f"{policy.error_ratio:.0%}"):
+            assert number in table
+
+
+def test_a_policy_without_a_floor_that_explodes_can_be_read():
+    """û = 0 where the weak rater is wrong: the error is astronomical, its printing must not be."""
+    rng = np.random.default_rng(1013)
+    g = np.where(rng.random(400) < 0.3, 1.0, rng.beta(3, 1, 400))
+    h = (rng.random(400) < 0.9 * g).astype(float)
+    plan = rw.plan({"g": g, "h": h}, weak="g", strong="h", weak_cost=0.01, strong_cost=1, budget=100, floor=0.0)
+    text = shown(plan_text(plan))
+    assert all(f"{plan.policies[name].expected_se:.4f}" in line_of(text, name) for name in ("base", "random"))
+
+
+@pytest.fixture(scope="module")
+def estimate():
+    rng = np.random.default_rng(1019)
+    g = rng.normal(3, 1, 2500)
+    h = np.where(rng.random(2500) < 0.5, g + rng.normal(0, 0.4, 2500), np.nan)
+    return rw.estimate_mean(g, h, 0.5, level=0.9)
+
+
+def test_an_estimate_has_its_numbers(estimate):
+    text = shown(estimate_text(dataclasses.replace(estimate, spend=4321.5)))
+    for number in (
+        f"{estimate.value:.4f}", f"{estimate.low:.4f} to {estimate.high:.4f}", "90% interval",
+        f"{estimate.standard_error:.4f}", f"{estimate.labels:,} strong ratings on 2,500 items", "4,321.50",
+        "population", estimate.method, *estimate.notes,
+    ):  # fmt: skip
+        assert number in text
+    assert estimate.labels > 1000
+    assert "spent" not in shown(estimate_text(estimate))
+
+
+def test_no_interval_is_said_and_not_zero():
+    alone = rw.estimate_mean([3.0, 5.0, 4.0], [3.5, np.nan, np.nan], 0.5, interval="t")
+    text = shown(estimate_text(alone))
+    assert alone.interval is None
+    assert [line.split() for line in text.splitlines() if line.startswith("interval")] == [["interval", "none"]]
+    assert "standard error" not in text
+    assert "at least two" in text
+
+
+def test_a_draw_has_its_numbers(plans):
+    pool = {"g": np.tile([0.0, 1.0], 700), "u": np.linspace(0.01, 0.6, 1400)}
+    drawn = rw.draw_pool(pool, plans["active"].transfer, seed=3)
+    text = " ".join(shown(drawn_text(drawn, "out/drawn.csv")).split())
+    assert f"{int(drawn.selected.sum()):,} of 1,400 items" in text
+    assert f"{drawn.rates.mean():.3f}" in text
+    assert f"{drawn.spend:,.2f}" in text
+    assert "Written to out/drawn.csv" in text
+    assert all(note in text for note in drawn.notes)
+    assert drawn.drift.drifted

@@ -1,0 +1,248 @@
+"""The documentation runs: its Python, its commands, its links and its numbers."""
+
+import contextlib
+import importlib.util
+import io
+import re
+import shlex
+import shutil
+from pathlib import Path
+
+import pytest
+from typer.main import get_command
+
+import ratewise
+from ratewise.cli.main import app, main
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+PAGES = sorted([ROOT / "README.md", *DOCS.rglob("*.md")])
+COMMANDS = get_command(app).commands
+DEMO = ("pilot.csv", "pool.csv", "plan.json", "rated.csv")
+
+_FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+
+
+def name_of(page):
+    return page.relative_to(ROOT).as_posix()
+
+
+def blocks(page):
+    """(language, content, text up to the next block) of every fenced block."""
+    text = page.read_text(encoding="utf-8")
+    found = list(_FENCE.finditer(text))
+    ends = [match.start() for match in found] + [len(text)]
+    return [(match[1], match[2], text[match.end() : end]) for match, end in zip(found, ends[1:], strict=True)]
+
+
+def pages_with(language):
+    return [page for page in PAGES if any(block[0] == language for block in blocks(page))]
+
+
+@pytest.fixture(scope="session")
+def demo(tmp_path_factory):
+    """What `ratewise demo` writes."""
+    folder = tmp_path_factory.mktemp("demo") / "ratewise-demo"
+    with contextlib.redirect_stdout(io.StringIO()), pytest.raises(SystemExit) as left:
+        main(["demo", "-o", str(folder)])
+    assert left.value.code == 0
+    return folder
+
+
+@pytest.fixture
+def folder(demo, tmp_path, monkeypatch):
+    """A folder in which the files that the pages speak of are there."""
+    shutil.copytree(demo, tmp_path / "ratewise-demo")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_every_fence_is_closed_and_named():
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8")
+        assert len(re.findall(r"^```", text, re.MULTILINE)) == 2 * len(blocks(page)), name_of(page)
+
+
+# Python
+
+
+@pytest.mark.parametrize("page", pages_with("python"), ids=name_of)
+def test_python_runs_and_prints_what_the_page_says(page, folder):
+    """All blocks of a page in one namespace; a text block right after one is its output, to the letter."""
+    space = {"__name__": "example"}
+    found = blocks(page)
+    for number, (language, code, after) in enumerate(found):
+        if language != "python":
+            continue
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            exec(compile(code, f"{name_of(page)}, block {number + 1}", "exec"), space)
+        follows = number + 1 < len(found) and found[number + 1][0] == "text" and not after.strip()
+        if follows:
+            assert printed.getvalue() == found[number + 1][1]
+
+
+def test_the_readme_has_an_example_with_its_output():
+    languages = [language for language, _, _ in blocks(ROOT / "README.md")]
+    assert languages[languages.index("python") + 1] == "text"
+    (code,) = [content for language, content, _ in blocks(ROOT / "README.md") if language == "python"]
+    assert code.count("print(") >= 1
+
+
+# Commands
+
+
+def commands(page):
+    """Every command of the console blocks: continued lines joined, prompts taken off."""
+    lines = []
+    for language, content, _ in blocks(page):
+        if language == "console":
+            lines += content.replace("\\\n", " ").splitlines()
+    return [re.sub(r"\s+#.*", "", line.removeprefix("$ ")).strip() for line in lines if line.strip()]
+
+
+@pytest.mark.parametrize("page", pages_with("console"), ids=name_of)
+def test_console_commands_are_real(page):
+    targets = set(re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+    for line in commands(page):
+        program, command, *rest = shlex.split(line)
+        assert program in {"make", "ratewise"}, line
+        if program == "make":
+            assert command in targets, line
+            continue
+        assert command in COMMANDS, line
+        legal = {option for parameter in COMMANDS[command].params for option in parameter.opts}
+        assert {word for word in rest if word.startswith("-")} <= legal, line
+
+
+@pytest.mark.parametrize("page", pages_with("console"), ids=name_of)
+def test_console_commands_run(page, folder, demo):
+    """In their order, in a folder with the demo's files under the names that the pages use."""
+    for name in DEMO:
+        shutil.copy(demo / name, name)
+    shutil.copy("pool.csv", "next-week.csv")
+    for line in commands(page):
+        program, *words = shlex.split(line)
+        if program != "ratewise":
+            continue
+        *words, target = words if ">" in words else [*words, None]
+        out, err = io.StringIO(), io.StringIO()
+        with (
+            contextlib.redirect_stdout(out),
+            contextlib.redirect_stderr(err),
+            pytest.raises(SystemExit) as left,
+        ):
+            main([word for word in words if word != ">"])
+        assert (left.value.code, err.getvalue()) == (0, ""), line
+        assert out.getvalue()
+        if target is not None:
+            Path(target).write_text(out.getvalue(), encoding="utf-8")
+
+
+def test_every_command_is_documented():
+    text = (DOCS / "cli.md").read_text(encoding="utf-8")
+    for name in COMMANDS:
+        assert f"\n## ratewise {name}\n" in text
+
+
+def test_the_command_page_is_the_commands_help(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "100")  # the page sets it; put back afterwards
+    spec = importlib.util.spec_from_file_location("make_cli_page", DOCS / "make_cli_page.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    assert (DOCS / "cli.md").read_text(encoding="utf-8") == module.page()
+
+
+# Numbers and names
+
+
+def test_the_rows_that_the_tutorial_shows_are_the_demo_s(demo):
+    (shown,) = [content for language, content, _ in blocks(DOCS / "tutorial.md") if language == "text"]
+    pilot = (demo / "pilot.csv").read_text(encoding="utf-8").splitlines()
+    assert shown.splitlines() == pilot[: len(shown.splitlines())]
+    assert len(shown.splitlines()) >= 3
+
+
+def test_the_test_vector_of_the_draw():
+    text = (DOCS / "guides" / "draw.md").read_text(encoding="utf-8")
+    items = {"`a`": "a", "`42`": "42", "`été` (UTF-8)": "été", "the empty text": "", "two hundred times `x`": "x" * 200}
+    rows = dict(re.findall(r"^\| (.+?) \| (0\.\d+) \|$", text, re.MULTILINE))
+    assert set(rows) == set(items)
+    for label, item in items.items():
+        assert float(rows[label]) == ratewise.uniform([item], seed=7)[0]
+
+
+def test_the_sql_of_the_draw():
+    import duckdb
+
+    (query,) = [content for language, content, _ in blocks(DOCS / "guides" / "draw.md") if language == "sql"]
+    with duckdb.connect() as connection:
+        connection.execute("CREATE TABLE pool AS SELECT * FROM (VALUES ('a'), ('42'), ('été')) AS rows(id)")
+        found = [r for (r,) in connection.execute(query).fetchall()]
+    assert found == ratewise.uniform(["a", "42", "été"], seed=7).tolist()
+
+
+def test_the_table_of_symbols_names_what_exists():
+    text = (DOCS / "statistics.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (.+) \| (.+) \| (.+) \| (.+) \|$", text.partition("## The estimator")[0], re.MULTILINE)
+    files = {file for row in rows for file in re.findall(r"`([\w/]+\.py)`", row[3])}
+    assert len(files) >= 6
+    for file in files:
+        assert (ROOT / "src" / "ratewise" / file).exists(), file
+    for row in rows:
+        named = re.findall(r"`([\w/]+\.py)`", row[3])
+        source = "".join((ROOT / "src" / "ratewise" / file).read_text(encoding="utf-8") for file in named)
+        names = [name.strip("…_").replace("-", "_") for name in re.findall(r"`([\w…-]+)`", row[2])]
+        assert not named or any(name in source for name in names), row
+
+
+# The site
+
+
+def pages_of_the_site():
+    return re.findall(r":\s*(\S+\.md)\s*$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), re.MULTILINE)
+
+
+def test_every_page_is_in_the_navigation():
+    there = {page.relative_to(DOCS).as_posix() for page in DOCS.rglob("*.md")}
+    listed = pages_of_the_site()
+    assert there <= set(listed)
+    assert len(listed) == len(set(listed))
+
+
+def test_everything_in_the_navigation_is_there():
+    assert [page for page in pages_of_the_site() if not (DOCS / page).exists()] == []
+
+
+def test_programs_are_kept_out_of_the_site():
+    left_out = (ROOT / "mkdocs.yml").read_text(encoding="utf-8").partition("exclude_docs:")[2].partition("\nnav:")[0]
+    for program in DOCS.rglob("*.py"):
+        assert program.name in left_out or "*.py" in left_out
+
+
+def anchor(heading):
+    return re.sub(r"[\s-]+", "-", re.sub(r"[^\w\s-]", "", heading.lower())).strip("-")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_links_lead_somewhere(page):
+    text = _FENCE.sub("", page.read_text(encoding="utf-8"))
+    broken = []
+    for link in re.findall(r"\]\(([^)\s]+)\)", text):
+        if re.match(r"\w+:", link):
+            continue
+        file, _, part = link.partition("#")
+        target = (page.parent / file).resolve() if file else page
+        if not target.exists():
+            broken.append(link)
+        elif part:
+            headings = re.findall(r"^#+ (.+)$", target.read_text(encoding="utf-8"), re.MULTILINE)
+            broken += [link] * (part not in map(anchor, headings))
+    assert broken == []
+
+
+def test_the_changelog_has_this_version():
+    text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    versions = re.findall(r"^## (\S+)", text, re.MULTILINE)
+    assert versions[0] == ratewise.__version__
+    assert len(text.partition(f"## {versions[0]}")[2].strip()) > 100

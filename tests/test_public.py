@@ -1,0 +1,132 @@
+"""The public names, and that importing them costs nothing until they are used."""
+
+import ast
+import importlib
+import inspect
+import os
+import re
+import subprocess
+import sys
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+
+import ratewise
+
+PACKAGE = Path(ratewise.__file__).parent
+NAMES = list(ratewise.__all__)
+
+PROMISED = [  # the interface's own examples, as far as they exist
+    "optimal_policy", "estimate_mean", "plan", "draw", "draw_pool", "estimate_table", "load_transfer", "read_table",
+    "write_table", "plot_plan", "plot_estimates", "Policy", "Estimate", "Plan", "Transfer", "RatewiseError",
+]  # fmt: skip
+
+
+def python(code):
+    """The output of a fresh interpreter."""
+    environment = {**os.environ, "PYTHONPATH": str(PACKAGE.parent)}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
+    return done.stdout.splitlines()
+
+
+def test_the_names_that_are_promised():
+    assert set(PROMISED) <= set(NAMES)
+    assert len(set(NAMES)) == len(NAMES)
+    assert sorted(NAMES) == NAMES
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_public_name_can_be_imported_and_is_documented(name):
+    value = getattr(ratewise, name)
+    assert value.__module__.startswith("ratewise.")
+    assert value.__name__ == name
+    own = inspect.cleandoc(value.__doc__ or "")
+    assert len(own) > 20
+    assert not own.startswith(f"{name}(")  # what dataclasses write when there is nothing
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_a_public_class_offers_is_documented(name):
+    value = getattr(ratewise, name)
+    if inspect.isclass(value):
+        for attribute, member in vars(value).items():
+            if not attribute.startswith("_") and (
+                inspect.isfunction(member) or isinstance(member, property | classmethod)
+            ):
+                target = member.__func__ if isinstance(member, classmethod) else member
+                assert target.__doc__, f"{name}.{attribute}"
+
+
+def test_type_checkers_see_every_name():
+    tree = ast.parse((PACKAGE / "__init__.py").read_text(encoding="utf-8"))
+    (block,) = [node for node in tree.body if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"]
+    seen = {}
+    for line in block.body:
+        assert isinstance(line, ast.ImportFrom)
+        for alias in line.names:
+            assert alias.asname == alias.name  # else it counts as private
+            seen[alias.name] = line.module
+    assert set(seen) == set(NAMES)
+    for name, module in seen.items():
+        assert getattr(importlib.import_module(module), name) is getattr(ratewise, name)
+
+
+def test_names_are_listed_and_unknown_ones_refused():
+    assert set(NAMES) <= set(dir(ratewise))
+    with pytest.raises(AttributeError, match="nonsense"):
+        _ = ratewise.nonsense
+    space = {}
+    exec("from ratewise import *", space)
+    assert set(NAMES) <= set(space)
+
+
+def test_importing_is_light():
+    heavy = {"sklearn", "duckdb", "matplotlib", "scipy", "pandas", "polars", "pyarrow", "numpy", "typer", "rich"}
+    loaded = set(python("import sys, ratewise; print('\\n'.join(sys.modules))"))
+    assert "ratewise" in loaded
+    assert not loaded & heavy
+
+
+def test_the_core_alone_does_not_load_scikit_learn_or_duckdb():
+    code = "import sys, ratewise; ratewise.optimal_policy; ratewise.draw; print('\\n'.join(sys.modules))"
+    loaded = set(python(code))
+    assert "ratewise.core.policy" in loaded
+    assert not loaded & {"sklearn", "duckdb", "matplotlib"}
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["plan", "--help"], ["--version"]], ids=" ".join)
+def test_help_is_quick(arguments):
+    code = (
+        f"import runpy, sys; sys.argv = ['ratewise', *{arguments!r}]\n"
+        "try: runpy.run_module('ratewise.cli.main', run_name='__main__')\n"
+        "except SystemExit as left: assert not left.code\n"
+        "print('---'); print('\\n'.join(sys.modules))"
+    )
+    lines = python(code)
+    loaded = set(lines[lines.index("---") :])
+    assert "ratewise.cli.console" in loaded
+    assert not loaded & {"numpy", "duckdb", "scipy", "sklearn", "matplotlib"}
+    assert lines.index("---") > 0
+
+
+def test_the_types_are_shipped():
+    assert (PACKAGE / "py.typed").exists()
+
+
+def test_the_version_is_one():
+    assert re.fullmatch(r"\d+\.\d+\.\d+(\.dev\d+|rc\d+)?", ratewise.__version__)
+    try:
+        installed = metadata.version("ratewise")
+    except metadata.PackageNotFoundError:
+        return  # run from the source tree
+    assert installed == ratewise.__version__
+
+
+def test_the_tree_of_errors():
+    for name in ("InputError", "TableError", "PolicyError"):
+        error = getattr(ratewise, name)
+        assert issubclass(error, ratewise.RatewiseError)
+        assert issubclass(error, ValueError)
+        assert error.exit_code == 2
+    assert issubclass(ratewise.RatewiseWarning, UserWarning)
