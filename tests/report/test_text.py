@@ -50,12 +50,22 @@ def test_a_plan_has_its_numbers_and_one_mark(plans, name):
         assert line.startswith("▶" if row == name else "  ")
         for number in (
             f"{policy.items:,.0f}", f"{policy.strong_labels:,.0f}", f"{policy.mean_rate:.3f}", f"{policy.spend:,.2f}",
-            f"{policy.expected_se:.4f}", f"± {1.96 * policy.expected_se:.4f}", f"{policy.error_ratio:.0%} of base",
+            f"{policy.expected_se:.4f}", f"± {1.96 * policy.expected_se:.4f}", f"{policy.error_ratio:.0%}",
         ):  # fmt: skip
             assert number in line
     assert text.count("▶") == 1
     assert plan.reason in " ".join(text.split())
-    assert "95% interval" in text
+    assert "95%" in text
+    assert "interval" in text
+
+
+def test_another_level_is_another_interval(plans):
+    """The 90 % interval is ± 1.645 standard errors, not ± 1.96 under another name."""
+    plan = plans["active"]
+    text = shown(plan_text(plan, level=0.9))
+    assert "90%" in text
+    for name, policy in plan.policies.items():
+        assert f"± {1.6449 * policy.expected_se:.4f}" in line_of(text, name)
 
 
 def test_notes_stand_below(plans):

@@ -55,7 +55,11 @@ def test_a_name_may_be_given(frame):
 
 def added(frame):
     new = {"rate": np.array([0.5, 0.25, 1.0, 0.125]), "selected": np.array([True, False, False, True])}
-    return read_table(frame).with_columns({**new, "group": np.array(["x", "y", "x", "z"])}).to_native()
+    return (
+        read_table(frame)
+        .with_columns({**new, "group": np.array(["x", "y", "x", "z"], dtype=np.dtypes.StringDType())})
+        .to_native()
+    )
 
 
 def test_pandas_comes_back_with_its_index_and_types():

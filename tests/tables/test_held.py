@@ -25,6 +25,7 @@ ARRAYS = {
     "identifiers": (np.array([uuid.UUID(int=5)]), ["00000000-0000-0000-0000-000000000005"]),
     "numpy scalars": (np.array([np.float64(1.5), np.int64(3)], dtype=object), ["1.5", "3"]),
     "seconds": (np.array(["1969-12-31T23:59:59"], dtype="M8[s]"), ["1969-12-31 23:59:59"]),
+    "nanoseconds": (np.array(["2024-02-29T00:00:00.000000001"], dtype="M8[ns]"), ["2024-02-29 00:00:00.000000001"]),
     "days": (np.array(["2024-02-29", "1900-01-01"], dtype="M8[D]"), ["2024-02-29", "1900-01-01"]),
     "durations": (np.array([3, 3_601_000], dtype="m8[ms]"), ["00:00:00.003", "01:00:01"]),
     "lists": (np.array([[1, 2], {"a": "é"}], dtype=object), ["[1,2]", '{"a":"é"}']),

@@ -10,6 +10,7 @@ import pytest
 
 from ratewise.tables import read_table, write_table
 
+POSIX = pytest.mark.skipif(os.name == "nt", reason="Windows has no such files")
 POOL = b"id,judge,human\n007,0.25,\nb,0.5,1\n\xf0\x9f\x98\x80,-3e-2,0\n"
 
 
@@ -98,6 +99,7 @@ HOSTILE = ["a*", "a?", "[ab]", "a\\*", "a\\", "it's", 'say "a"', "a=1", "new\nli
 HOSTILE += ["-", "%41", "'; DROP TABLE data; --", "s3:", "~"]
 
 
+@POSIX
 @pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
 @pytest.mark.parametrize("stem", HOSTILE)
 def test_a_hostile_name_is_taken_literally(stem, ending, tmp_path):
@@ -153,6 +155,7 @@ def test_another_ending_is_refused(tmp_path, complaint):
     assert complaint(read_table, path).startswith(f"{path} is not a table by its ending; the legal endings are .csv,")
 
 
+@POSIX
 def test_a_pipe_with_a_name_is_refused(tmp_path, complaint):
     path = tmp_path / "pipe.csv"
     os.mkfifo(path)
@@ -179,6 +182,7 @@ def test_what_is_no_table_is_refused(source, complaint):
     )
 
 
+@POSIX
 def test_nothing_is_left_in_the_temporary_folder(pool, tmp_path, monkeypatch):
     temporary = tmp_path / "temporary"
     temporary.mkdir()

@@ -105,7 +105,7 @@ def draw(
                 {
                     "output": output, "items": int((drawn.rates > 0).sum()), "selected": int(drawn.selected.sum()),
                     "expected_spend": drawn.expected_spend, "spend": drawn.spend, "seed": seed,
-                    "drift": {"weak": drawn.drift.weak, "error": drawn.drift.error, "drifted": drawn.drift.drifted},
+                    "drift": None if drawn.drift is None else drawn.drift.to_dict(),
                     "notes": list(drawn.notes),
                 }
             )  # fmt: skip
@@ -120,8 +120,8 @@ def draw(
 @app.command()
 def estimate(
     table: TableArgument,
-    weak: Weak,
     strong: Strong,
+    weak: Annotated[str | None, typer.Option(help="Column with the weak rating; none: strong ratings alone.")] = None,
     rate: Annotated[str, typer.Option(help="Column with the probability each item was drawn with.")] = "rate",
     selected: Annotated[
         str | None, typer.Option(help="Column that says who was asked, to count missing answers.")

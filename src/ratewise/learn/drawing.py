@@ -20,7 +20,7 @@ class Drawn:
     table: Table
     rates: Floats  # NaN for items that are not looked at
     selected: Mask
-    drift: Drift
+    drift: Drift | None  # None where the pool has no weak ratings to compare, and needs none
     expected_spend: float  # before anyone is asked: weak ratings of the items looked at, and strong ones at their rates
     spend: float  # the same for the items that were in fact selected
     notes: tuple[str, ...]
@@ -41,7 +41,8 @@ def draw_pool(
     """
     table = read_table(pool)
     ids = table.ids(id_column)
-    weak, error = transfer.columns(table)
+    needed = transfer.policy == "active" or transfer.weak in table.columns
+    weak, error = transfer.columns(table) if needed else (np.zeros(table.rows), np.zeros(table.rows))
     rates = transfer.rates(error)
     looked = np.ones(table.rows, dtype=np.bool_)
     if within_budget and transfer.policy != "base" and transfer.items < table.rows:
@@ -49,20 +50,21 @@ def draw_pool(
         rates = np.where(looked, rates, np.nan)
     selected = draw(np.where(looked, rates, 0.0), ids, seed=seed) & looked
     added: dict[str, Floats | Mask] = {"rate": rates, "selected": selected}
-    if transfer.calibration is not None:
+    if transfer.calibration is not None and needed:
         added["weak_calibrated"] = weak
-    drift = transfer.drift(weak, error)
+    drift = transfer.drift(weak, error) if needed else None
     buys_weak = transfer.policy != "base"
     weak_spend = transfer.weak_cost * np.count_nonzero(looked) * buys_weak
     expected = float(weak_spend + transfer.strong_cost * np.nansum(rates))
+    spend = float(weak_spend + transfer.strong_cost * np.count_nonzero(selected))
     return Drawn(
         table=table.with_columns(added),
         rates=rates,
         selected=selected,
         drift=drift,
         expected_spend=expected,
-        spend=float(weak_spend + transfer.strong_cost * np.count_nonzero(selected)),
-        notes=_notes(transfer, drift, expected, table.rows),
+        spend=spend,
+        notes=_notes(transfer, drift, expected, spend, table.rows),
     )
 
 
@@ -73,11 +75,16 @@ def _first(ids: np.ndarray[tuple[int], np.dtype[np.object_]], count: int, seed: 
     return looked
 
 
-def _notes(transfer: Transfer, drift: Drift, expected: float, rows: int) -> tuple[str, ...]:
-    notes = [drift.summary()] if drift.drifted else []
+def _notes(transfer: Transfer, drift: Drift | None, expected: float, spend: float, rows: int) -> tuple[str, ...]:
+    notes = [drift.summary()] if drift is not None and drift.drifted else []
     if transfer.budget is not None and expected > _OVER * transfer.budget:
         notes.append(
             f"rating all {rows:,} items is expected to cost {expected:,.2f}, more than the budget of "
             f"{transfer.budget:,.2f}: plan again with --pool-size {rows}, or draw with --within-budget"
+        )
+    elif transfer.budget is not None and spend > transfer.budget:
+        notes.append(
+            f"by chance this draw costs {spend:,.2f}, more than the budget of {transfer.budget:,.2f}; where that may "
+            "not be, plan with a somewhat smaller one"
         )
     return tuple(notes)

@@ -12,7 +12,7 @@ from ratewise.core.names import RECALIBRATIONS, Calibrator, Estimand, IntervalMe
 from ratewise.core.ratings import Mask
 from ratewise.errors import InputError, TableError
 from ratewise.learn.calibration import cross_calibrated
-from ratewise.tables import TableLike, read_table
+from ratewise.tables import Table, TableLike, read_table
 
 
 def estimate_mean(
@@ -66,7 +66,7 @@ def _recalibrated(weak: ArrayLike, strong: ArrayLike, kind: Calibrator, seed: in
 def estimate_table(
     table: TableLike,
     *,
-    weak: str,
+    weak: str | None,
     strong: str,
     rate: str = "rate",
     selected: str | None = None,
@@ -82,7 +82,10 @@ def estimate_table(
     floor: float | None = None,
     seed: int = 0,
 ) -> Estimate:
-    """`estimate_mean` on a table's columns. Rows without a rate were not looked at and do not count."""
+    """`estimate_mean` on a table's columns. Rows without a rate were not looked at and do not count.
+
+    Without `weak` the strong ratings stand alone: their mean, from a draw at one rate for all.
+    """
     read = read_table(table)
     q = read.numbers(rate, missing="allow")
     h = read.numbers(strong, missing="allow")
@@ -92,14 +95,36 @@ def estimate_table(
     if (bounds[0] is None) != (bounds[1] is None):
         raise InputError("give both ends of the rating scale (low and high), or neither")
     ends = None if bounds[0] is None or bounds[1] is None else (bounds[0], bounds[1])
+    if weak is None:
+        g, use, q = _strong_alone(q, h, asked, looked)
+        pool_size = float(looked.sum()) if pool_size is None and estimand == "pool" else pool_size
+    else:
+        g, use = _weak(read, weak, looked), looked
     found = estimate_mean(
-        read.numbers(weak, missing="allow")[looked], h[looked], q[looked], method=method, interval=interval,
-        level=level, estimand=estimand, pool_size=pool_size, recalibrate=recalibrate,
-        selected=None if asked is None else asked[looked], bounds=ends, floor=floor, seed=seed,
+        g[use], h[use], q[use], method=method, interval=interval, level=level, estimand=estimand,
+        pool_size=pool_size, recalibrate=recalibrate, selected=None if asked is None else asked[use], bounds=ends,
+        floor=floor, seed=seed,
     )  # fmt: skip
     left_out = int(np.count_nonzero(~looked))
     notes = (f"{left_out:,} rows without a rate were not looked at and do not count",) if left_out else ()
-    return replace(found, spend=_spend(found, weak_cost, strong_cost), notes=notes + found.notes)
+    spend = _spend(found, 0.0 if weak is None and strong_cost is not None else weak_cost, strong_cost)
+    return replace(found, spend=spend, notes=notes + found.notes)
+
+
+def _weak(table: Table, column: str, looked: Mask) -> Floats:
+    g = table.numbers(column, missing="allow")
+    missing = np.isnan(g) & looked
+    if missing.any():
+        row = int(np.argmax(missing)) + 1
+        raise TableError(f"row {row} of {table.name} has a rate but no weak rating in column {column!r}; rate it first")
+    return g
+
+
+def _strong_alone(q: Floats, h: Floats, asked: Mask | None, looked: Mask) -> tuple[Floats, Mask, Floats]:
+    """The rows that were asked for, as a sample in which everybody was."""
+    if np.ptp(q[looked]) > 0:
+        raise InputError("strong ratings alone need one rate for all rows; name the weak rating's column")
+    return np.zeros(h.size), looked & (~np.isnan(h) if asked is None else asked), np.ones(h.size)
 
 
 def _check_rows(name: str, strong: str, rate: str, q: Floats, h: Floats, looked: Mask) -> None:

@@ -52,6 +52,10 @@ class Drift:
         """Whether either gap is larger than chance explains."""
         return max(self.weak, self.error) > self.threshold
 
+    def to_dict(self) -> dict[str, Any]:
+        """Ready for JSON."""
+        return {"weak": self.weak, "error": self.error, "threshold": self.threshold, "drifted": self.drifted}
+
     def summary(self) -> str:
         """One line for people."""
         gaps = (

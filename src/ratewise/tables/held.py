@@ -24,6 +24,7 @@ Mask = npt.NDArray[np.bool_]
 
 _NESTED = (list, dict, tuple, set, np.ndarray)
 _NUMBERS = (bool, np.bool_, int, np.integer, float, np.floating, Decimal)
+_RESOLUTIONS = {"D": "s", "ns": "ns"}
 _CHUNK = 1 << 16
 
 
@@ -69,9 +70,9 @@ def _held_array(name: str, values: Array) -> Held:
     if kind in "biuf":
         return _held_numbers(values)
     if kind == "M":
-        days = np.datetime_data(values.dtype)[0] == "D"
-        moments = np.ascontiguousarray(values.astype("datetime64[s]" if days else "datetime64[us]"))
-        return Held(moments, np.isnat(values), "CAST({} AS DATE)" if days else "{}")
+        unit = np.datetime_data(values.dtype)[0]
+        moments = np.ascontiguousarray(values.astype(f"datetime64[{_RESOLUTIONS.get(unit, 'us')}]"))
+        return Held(moments, np.isnat(values), "CAST({} AS DATE)" if unit == "D" else "{}")
     if kind == "m":
         ticks = values.astype("timedelta64[us]").astype(np.int64)
         return Held(np.ascontiguousarray(ticks), np.isnat(values), "to_microseconds({})")
