@@ -64,16 +64,16 @@ def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> 
 def process() -> Callable[..., Outcome]:
     """`ratewise …` as a process of its own."""
 
-    def command(*arguments: object, stdin: bytes | None = None) -> Outcome:
+    def command(*arguments: object, stdin: bytes | None = None, encoding: str = "utf-8") -> Outcome:
         source = str(Path(ratewise.__file__).parents[1])
         done = subprocess.run(
             [sys.executable, "-m", "ratewise.cli.main", *map(str, arguments)],
             input=b"" if stdin is None else stdin,
             capture_output=True,
             check=False,
-            env={**os.environ, "PYTHONPATH": source, "PYTHONIOENCODING": "utf-8"},
+            env={**os.environ, "PYTHONPATH": source, "PYTHONIOENCODING": encoding},
         )
-        return Outcome(done.returncode, done.stdout.decode(), done.stderr.decode())
+        return Outcome(done.returncode, done.stdout.decode(encoding), done.stderr.decode(encoding))
 
     return command
 

@@ -170,3 +170,40 @@ def test_a_calibrated_plan_writes_the_calibrated_rating(run, write, pilot, pool)
     for row in drawn()[:50]:
         by_hand = line["intercept"] + line["slope"] * float(row["judge"])
         assert float(row["weak_calibrated"]) == pytest.approx(by_hand)
+
+
+@pytest.fixture
+def base_plan(run, write, pilot):
+    """A plan that says not to buy the weak rater."""
+    prices = ("--weak", "judge", "--strong", "human", "--weak-cost", "0.5", "--strong-cost", "1.5")
+    noise = np.random.default_rng(3).random(260).round(3).tolist()
+    planned = run("plan", write("noise.csv", {**pilot, "judge": noise}), *prices, "--budget", 150, "--json")
+    assert planned.document["recommendation"] == "base"
+    Path("base.json").write_text(planned.out, encoding="utf-8")
+    return "base.json"
+
+
+def test_a_plan_without_the_weak_rater_needs_no_weak_ratings(run, write, pool, base_plan):
+    told = run("draw", write("ids.csv", {"id": pool["id"]}), "--plan", base_plan, "--seed", 7, "-o", "d.csv", "--json")
+    assert (told.code, told.err) == (0, "")
+    assert told.document["drift"] is None
+    assert told.document["expected_spend"] == pytest.approx(150)
+    assert told.document["spend"] == pytest.approx(1.5 * told.document["selected"])
+    rows = drawn("d.csv")
+    assert [float(row["rate"]) for row in rows] == pytest.approx([100 / 900] * 900)
+    assert all((row["selected"] == "true") == (r(7, row["id"]) < float(row["rate"])) for row in rows)
+    words = run("draw", "ids.csv", "--plan", base_plan, "--seed", 7, "-o", "d.csv")
+    assert words.code == 0
+    assert "of 900 items" in words.out
+
+
+def test_a_draw_that_came_out_dearer_than_the_budget_is_said(run, write, pool, base_plan):
+    write("ids.csv", {"id": pool["id"]})
+    draws = [run("draw", "ids.csv", "--plan", base_plan, "--seed", seed, "-o", "d.csv", "--json").document
+             for seed in range(12)]  # fmt: skip
+    dearer = [told["spend"] > 150 for told in draws]
+    assert any(dearer)
+    assert not all(dearer)
+    for told, over in zip(draws, dearer, strict=True):
+        assert len(told["notes"]) == over
+        assert not over or f"{told['spend']:,.2f}" in told["notes"][0]

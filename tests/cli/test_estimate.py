@@ -144,3 +144,32 @@ def test_an_interval_that_cannot_be_is_null_with_a_reason(run, write):
     assert (found["value"], found["low"], found["high"], found["standard_error"]) == (3, None, None, None)
     assert any("spread is unknown" in note for note in found["notes"])
     assert "none" in run("estimate", "flat.csv", *COLUMNS).out
+
+
+def test_strong_ratings_can_stand_alone(run, write):
+    """Drawn at one rate for all; the mean of those who answered, and by hand the variance of a plain sample."""
+    rng = np.random.default_rng(53)
+    selected = rng.random(300) < 0.3
+    human = np.where(selected, np.round(rng.gamma(2, 3, 300), 2), np.nan)
+    table = {"human": human.tolist(), "rate": [0.3] * 300, "selected": selected.tolist()}
+    options = ("--strong", "human", "--interval", "normal", "--json")
+    found = run("estimate", write("t.csv", table), *options, "--strong-cost", 2).document
+    answers = human[selected]
+    assert found["value"] == pytest.approx(answers.mean())
+    assert found["standard_error"] == pytest.approx(answers.std(ddof=1) / np.sqrt(answers.size))
+    assert (found["labels"], found["spend"]) == (answers.size, 2 * answers.size)
+    pool = run("estimate", "t.csv", *options, "--estimand", "pool").document
+    by_hand = answers.var() * (1 / answers.size - 1 / 300)
+    assert pool["standard_error"] == pytest.approx(np.sqrt(by_hand), rel=0.01)
+    holes = {**table, "human": [None if i in np.flatnonzero(selected)[:5] else h for i, h in enumerate(human)]}
+    bounds = ("--low", 0, "--high", 40, "--selected", "selected")
+    wide = run("estimate", write("holes.csv", holes), *options, *bounds).document
+    assert any("5 answers" in note for note in wide["notes"])
+    assert wide["low"] < found["low"] < found["high"] < wide["high"]
+
+
+def test_strong_ratings_drawn_at_different_rates_cannot_stand_alone(run, write, rated):
+    done = run("estimate", write("rated.csv", rated), "--strong", "human")
+    assert (done.code, done.out) == (2, "")
+    (line,) = done.err.splitlines()
+    assert "one rate for all" in line

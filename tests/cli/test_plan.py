@@ -125,3 +125,10 @@ def test_a_weak_rater_dearer_than_the_strong_one_is_warned_about_and_planned(run
     assert line.startswith("ratewise: warning: ")
     assert "swapped" in line
     assert done.document["recommendation"] == "base"
+
+
+def test_a_terminal_that_knows_few_letters_gets_the_table_too(process, write, pilot):
+    """Windows hands a pipe cp1252, which has no ▶."""
+    done = process("plan", write("pilot.csv", pilot), *PRICES, "--budget", 90, encoding="cp1252")
+    assert (done.code, done.err) == (0, "")
+    assert "active: " in done.out

@@ -124,6 +124,23 @@ def test_a_shifted_pool_is_flagged(table, change):
     assert any("drifted" in note for note in drawn.notes)
 
 
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (np.tile([0.0, 1.0, 1.0], 200), np.full(500, 0.5)),  # hard labels became probabilities
+        (np.tile([1.0, 2.0, 4.0, 5.0], 150), np.full(500, 3.0)),  # a star that nobody gave before
+        (np.full(600, 0.5), np.full(500, 0.9)),  # a constant, and another one
+        (np.full(600, 0.5), np.full(500, 0.1)),
+        (np.tile([0.0, 1.0, 1.0], 200), np.tile([0.0, 1.0], 250)),
+    ],
+    ids=["probabilities", "new star", "constant up", "constant down", "fewer ones"],
+)
+def test_drift_between_few_values_is_seen(table, old, new):
+    found = drift_of(made(table).transfer, (old, old), (new, new))
+    assert found.weak == pytest.approx(stats.ks_2samp(old, new).statistic, abs=0.011)
+    assert found.drifted
+
+
 def test_a_pool_that_has_drifted_in_u_alone_is_flagged(table):
     plan = made(table, uncertainty="u")
     drift = rw.draw_pool({"g": table["g"], "u": 3 * table["u"]}, plan.transfer, seed=1).drift

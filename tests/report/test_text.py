@@ -36,7 +36,7 @@ NAMES = ["base", "random", "active"]
 
 
 def line_of(text, name):
-    (line,) = [line for line in text.splitlines() if f"{name}: " in line]
+    (line,) = [line for line in text.splitlines() if line.lstrip("▶ ").startswith(f"{name} ")]
     return line
 
 

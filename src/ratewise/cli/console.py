@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 import sys
 import warnings
 from collections.abc import Iterator
@@ -9,6 +10,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from ratewise.errors import RatewiseError, RatewiseWarning
+
+_NAMES = re.compile(r"\b(pool_size|target_se|weak_cost|strong_cost)\b")
 
 
 def print_json(document: dict[str, Any]) -> None:
@@ -41,9 +44,15 @@ def one_line_errors() -> Iterator[None]:
             yield
         except RatewiseError as error:
             _say(caught)
-            print(f"ratewise: {' '.join(str(error).split())}", file=sys.stderr)
+            print(f"ratewise: {as_typed(' '.join(str(error).split()))}", file=sys.stderr)
             raise SystemExit(error.exit_code) from None
         _say(caught)
+
+
+def as_typed(message: str) -> str:
+    """The library's names as options of the command line."""
+    message = message.replace("bounds=(low, high)", "--low and --high").replace("estimand pool", "--estimand pool")
+    return _NAMES.sub(lambda found: "--" + found.group().replace("_", "-"), message)
 
 
 def _say(caught: list[warnings.WarningMessage]) -> None:

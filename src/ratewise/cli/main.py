@@ -11,7 +11,6 @@ from ratewise.core.names import Estimand, IntervalMethod, Method, Recalibration
 app = typer.Typer(
     name="ratewise",
     help="Unbiased evaluation from few expensive ratings and many cheap ones, at the lowest cost.",
-    no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
@@ -183,8 +182,12 @@ def main(arguments: list[str] | None = None) -> None:
     from typer.main import get_command
 
     command = get_command(app)
+    given = sys.argv[1:] if arguments is None else arguments
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")  # a pipe that knows few letters gets the rest all the same
     try:
-        code = command.main(args=arguments, prog_name="ratewise", standalone_mode=False)
+        code = command.main(args=given or ["--help"], prog_name="ratewise", standalone_mode=False)
     except KeyboardInterrupt:
         print("ratewise: stopped", file=sys.stderr)
         raise SystemExit(130) from None

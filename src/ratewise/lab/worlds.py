@@ -40,7 +40,7 @@ def gaussian(
 
 
 def bernoulli(items: int, *, mean: float, weak_error: float, error_variance: float, rng: np.random.Generator) -> World:
-    """H ~ Bern(mean), U ~ Beta(mean μ, variance η < μ(1−μ)), G = H flipped with probability U."""
+    """H ~ Bern(mean), U ~ Beta(mean μ, variance η ≤ μ(1−μ)), G = H flipped with probability U."""
     theta = share(mean, name="mean")
     u = _beta(items, weak_error, error_variance, rng)
     h = (rng.random(items) < theta).astype(np.float64)
@@ -59,8 +59,11 @@ def calibrated(items: int, *, mean: float, spread: float, rng: np.random.Generat
 def _beta(items: int, mean: float, variance: float, rng: np.random.Generator) -> Floats:
     mu = share(mean, name="mean of U")
     eta = number(variance, name="variance of U", minimum=0)
-    if eta >= mu * (1 - mu):
-        raise InputError(f"the variance of U must be below {mu * (1 - mu):.4g} for a mean of {mu:g}; got {eta:g}")
+    most = mu * (1 - mu)
+    if eta > most * (1 + 1e-12):
+        raise InputError(f"the variance of U must be at most {most:.4g} for a mean of {mu:g}; got {eta:g}")
+    if eta >= most:
+        return (rng.random(items) < mu).astype(np.float64)
     if eta == 0:
         return np.full(items, mu)
     kappa = mu * (1 - mu) / eta - 1

@@ -7,6 +7,7 @@ import numpy as np
 from ratewise.core.checks import Floats
 from ratewise.core.draw import draw, uniform
 from ratewise.core.ratings import Mask
+from ratewise.errors import TableError
 from ratewise.learn.transfer import Drift, Transfer
 from ratewise.tables import Table, TableLike, read_table
 
@@ -40,6 +41,11 @@ def draw_pool(
     rest get no rate; without it all are, and a note says so where that is expected to cost more than the budget.
     """
     table = read_table(pool)
+    drawn_before = [name for name in ("rate", "selected") if name in table.columns]
+    if drawn_before:
+        raise TableError(
+            f"{table.name} has a column {drawn_before[0]!r} already: it was drawn before; take the pool as it was then"
+        )
     ids = table.ids(id_column)
     needed = transfer.policy == "active" or transfer.weak in table.columns
     weak, error = transfer.columns(table) if needed else (np.zeros(table.rows), np.zeros(table.rows))
@@ -64,7 +70,7 @@ def draw_pool(
         drift=drift,
         expected_spend=expected,
         spend=spend,
-        notes=_notes(transfer, drift, expected, spend, table.rows),
+        notes=_notes(transfer, drift, expected, spend, int(np.count_nonzero(looked))),
     )
 
 
@@ -77,14 +83,16 @@ def _first(ids: np.ndarray[tuple[int], np.dtype[np.object_]], count: int, seed: 
 
 def _notes(transfer: Transfer, drift: Drift | None, expected: float, spend: float, rows: int) -> tuple[str, ...]:
     notes = [drift.summary()] if drift is not None and drift.drifted else []
-    if transfer.budget is not None and expected > _OVER * transfer.budget:
+    budget = transfer.budget
+    if budget is not None and expected > _OVER * budget and rows > transfer.items + 1:
+        again = "" if transfer.pool_size == rows else f"plan again with --pool-size {rows}, or "
         notes.append(
-            f"rating all {rows:,} items is expected to cost {expected:,.2f}, more than the budget of "
-            f"{transfer.budget:,.2f}: plan again with --pool-size {rows}, or draw with --within-budget"
+            f"rating all {rows:,} items is expected to cost {expected:,.2f}, more than the budget of {budget:,.2f}: "
+            f"{again}draw with --within-budget"
         )
-    elif transfer.budget is not None and spend > transfer.budget:
+    elif budget is not None and spend > budget:
         notes.append(
-            f"by chance this draw costs {spend:,.2f}, more than the budget of {transfer.budget:,.2f}; where that may "
-            "not be, plan with a somewhat smaller one"
+            f"by chance this draw costs {spend:,.2f}, more than the budget of {budget:,.2f}; where that may not be, "
+            "plan with a somewhat smaller one"
         )
     return tuple(notes)

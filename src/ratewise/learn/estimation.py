@@ -47,6 +47,7 @@ def estimate_mean(
         if interval == "anytime":
             raise InputError("the anytime interval needs the weak rating as it was; leave recalibrate out")
         weak = _recalibrated(weak, strong, recalibrate, seed)
+        method = "difference" if method == "auto" else method  # a line on top would see its own fold's labels
     found = core.estimate_mean(
         weak, strong, rates, method=method, interval=interval, level=level, estimand=estimand, pool_size=pool_size,
         selected=selected, bounds=bounds, floor=floor, resamples=resamples, seed=seed,
@@ -95,6 +96,8 @@ def estimate_table(
     if (bounds[0] is None) != (bounds[1] is None):
         raise InputError("give both ends of the rating scale (low and high), or neither")
     ends = None if bounds[0] is None or bounds[1] is None else (bounds[0], bounds[1])
+    if pool_size is not None and estimand == "population":
+        raise InputError("pool_size matters only for the pool's own mean; add estimand pool, or leave it out")
     if weak is None:
         g, use, q = _strong_alone(q, h, asked, looked)
         pool_size = float(looked.sum()) if pool_size is None and estimand == "pool" else pool_size

@@ -9,13 +9,14 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, cast
 
 import numpy as np
+from scipy import optimize
 
 from ratewise.core.checks import Floats, choice, number, share
 from ratewise.core.names import RECALIBRATIONS, Estimand, PolicyName, Recalibration
 from ratewise.core.policy import Policy, optimal_policy
 from ratewise.errors import InputError, RatewiseWarning
 from ratewise.learn.pilot import Pilot, learn_pilot, read_pilot
-from ratewise.learn.transfer import Reference, Transfer
+from ratewise.learn.transfer import LARGEST_SCALE, Reference, Transfer, active_rates
 from ratewise.learn.uncertainty import DEFAULT_FLOOR_SHARE
 from ratewise.tables import TableLike, read_table
 
@@ -71,7 +72,7 @@ class Plan:
         """Write the plan as JSON."""
         from ratewise.tables.files import write_text
 
-        write_text(path, json.dumps(self.to_dict(), indent=2, ensure_ascii=False) + "\n")
+        write_text(path, json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False) + "\n")
 
     def summary(self) -> str:
         """The recommendation in words."""
@@ -120,7 +121,7 @@ def plan(
     pilot = read_pilot(read, weak=weak, strong=strong, uncertainty=uncertainty, calibrate=kind, seed=seed)
     goal = _Goal(c_g, c_h, budget, target_se, pool_size, estimand)
     policies, active = _side_by_side(pilot, goal, floor)
-    recommendation = _recommend(policies)
+    recommendation = _recommend(policies, goal.lost_variance(pilot.variance))
     notes = _notes(pilot, goal, policies, calibrate, read.numbers(weak), read.numbers(strong, missing="allow"))
     return Plan(
         recommendation=recommendation,
@@ -134,7 +135,7 @@ def plan(
         policies=policies,
         transfer=_transfer(pilot, policies, recommendation, weak, uncertainty, goal),
         notes=notes,
-        rates=_rates(recommendation, policies, active),
+        rates=active if recommendation == "active" else np.full(read.rows, policies[recommendation].mean_rate),
     )  # fmt: skip
 
 
@@ -158,53 +159,89 @@ class _Goal:
         return V / self.pool_size if self.estimand == "pool" and self.pool_size else 0.0
 
 
-def _side_by_side(pilot: Pilot, goal: _Goal, floor: float | None) -> tuple[dict[str, PlannedPolicy], Policy]:
+def _side_by_side(pilot: Pilot, goal: _Goal, floor: float | None) -> tuple[dict[str, PlannedPolicy], Floats]:
+    """The three policies, and the active one's rates for all rows."""
     V, M = pilot.variance, pilot.weak_error
     uniform = goal.solve(np.array([M]), V)
-    f = _floor(floor, pilot, goal)
-    active = goal.solve(pilot.error, V, f)
-    active_rates = np.clip(active.scale * np.sqrt(pilot.held_out_error), max(active.floor, 1e-300), 1.0)
     p = float(uniform.rates[0])
+    active = _active(pilot, goal, _floor(floor, pilot, goal))
+    rates = active.of(pilot.error)
     policies = {
         "base": _base(V, goal),
-        "random": _planned(uniform, np.full(pilot.residual.size, p), pilot, goal, rate=p),
+        "random": _planned(p, np.full(pilot.residual.size, p), pilot, goal, uniform.items, rate=p),
         "active": _planned(
-            active,
-            active_rates,
-            pilot,
-            goal,
-            scale=active.scale,
-            threshold=active.threshold,
-            floor=active.floor,
+            float(rates.mean()), active.of(pilot.held_out_error), pilot, goal, active.items,
+            scale=active.scale, threshold=1.0 / active.scale, floor=active.floor,
         ),
-    }
-    return policies, active
+    }  # fmt: skip
+    return policies, rates
+
+
+@dataclass(frozen=True, slots=True)
+class _Active:
+    """Rates clip(scale·sqrt(u), floor, 1), and how many items to look at."""
+
+    scale: float
+    floor: float
+    items: float | None
+
+    def of(self, error: Floats) -> Floats:
+        return active_rates(error, scale=self.scale, floor=self.floor)
+
+
+def _active(pilot: Pilot, goal: _Goal, floor: float) -> _Active:
+    """The optimal policy for the model of u; where a pool ends before a target is reached, as much more as it takes."""
+    policy = goal.solve(pilot.error, pilot.variance, floor)
+    found = _Active(min(policy.scale, LARGEST_SCALE), policy.floor, policy.items)
+    if goal.target_se is None or goal.pool_size is None:
+        return found
+    wanted = goal.pool_size * (goal.target_se**2 + goal.lost_variance(pilot.variance))
+
+    def excess(log_scale: float) -> float:
+        rates = active_rates(pilot.held_out_error, scale=math.exp(log_scale), floor=policy.floor)
+        return _variance(rates, pilot) - wanted
+
+    low, high = math.log(max(found.scale, 1e-12)), math.log(LARGEST_SCALE)
+    if excess(low) <= 0:  # reached before the pool ends, unless the solver already thought it would not be
+        low = math.log(1e-12) if policy.pool_limited and found.scale < LARGEST_SCALE else low
+        if not policy.pool_limited or excess(low) <= 0:
+            return found
+    if excess(high) > 0:  # some items with u = 0 are wrong all the same: rate everything
+        return _Active(LARGEST_SCALE, 1.0, goal.pool_size)
+    scale = math.exp(float(optimize.brentq(excess, low, high, xtol=1e-13)))
+    return _Active(scale, policy.floor, goal.pool_size)
 
 
 def _floor(floor: float | None, pilot: Pilot, goal: _Goal) -> float:
-    """The asked-for floor, or a share of the mean rate: of the uniform one, which exists even where u is 0."""
+    """The asked-for floor, or a share of the mean rate without one."""
     if floor is not None:
         return share(floor, name="floor", zero=True, one=True)
-    mean = goal.solve(pilot.error, pilot.variance).mean_rate
-    return DEFAULT_FLOOR_SHARE * mean
+    return DEFAULT_FLOOR_SHARE * goal.solve(pilot.error, pilot.variance).mean_rate
 
 
-def _planned(policy: Policy, rates: Floats, pilot: Pilot, goal: _Goal, **extra: float) -> PlannedPolicy:
-    """The policy scored with the labelled squared residuals in u's place, by rates those labels did not shape."""
-    V = pilot.variance
-    variance = V + float(np.mean(pilot.residual**2 * (1.0 / rates - 1.0)))
-    cost = policy.cost_per_item
-    items = policy.items if policy.items is not None else math.nan
-    if goal.target_se is not None and not policy.pool_limited:
-        items = variance / (goal.target_se**2 + goal.lost_variance(V))
+def _variance(rates: Floats, pilot: Pilot) -> float:
+    """Var(Δ) with the labelled squared residuals in u's place, by rates those labels did not shape."""
+    return pilot.variance + float(np.mean(pilot.residual**2 * (1.0 / rates - 1.0)))
+
+
+def _planned(
+    mean_rate: float, rates: Floats, pilot: Pilot, goal: _Goal, items: float | None, **extra: float
+) -> PlannedPolicy:
+    V, N = pilot.variance, math.inf if goal.pool_size is None else goal.pool_size
+    variance, cost = _variance(rates, pilot), goal.weak_cost + goal.strong_cost * mean_rate
+    lost = goal.lost_variance(V)
+    if goal.target_se is not None:
+        T = min(variance / (goal.target_se**2 + lost), N)
+    else:
+        T = min(cast(float, items), cast(float, goal.budget) / cost)
     return PlannedPolicy(
         error_times_budget=cost * variance,
         error_ratio=cost * variance / (goal.strong_cost * V),
-        expected_se=math.sqrt(max(variance / items - goal.lost_variance(V), 0.0)),
-        items=items,
-        strong_labels=items * policy.mean_rate,
-        spend=min(items * cost, math.inf if goal.budget is None else goal.budget),
-        mean_rate=policy.mean_rate,
+        expected_se=math.sqrt(max(variance / T - lost, 0.0)),
+        items=T,
+        strong_labels=T * mean_rate,
+        spend=T * cost,
+        mean_rate=mean_rate,
         **extra,
     )
 
@@ -222,25 +259,19 @@ def _base(V: float, goal: _Goal) -> PlannedPolicy:
     return PlannedPolicy(J, 1.0, se, items, items, items * goal.strong_cost, 1.0, rate=1.0)
 
 
-def _recommend(policies: dict[str, PlannedPolicy]) -> PolicyName:
+def _recommend(policies: dict[str, PlannedPolicy], lost: float) -> PolicyName:
     """Least error for the money; on a near tie the simpler one."""
     best: PolicyName = "base"
     rivals: tuple[PolicyName, ...] = ("random", "active")
     for name in rivals:
-        if _price(policies[name]) < (1 - _NEAR_TIE) * _price(policies[best]):
+        if _price(policies[name], lost) < (1 - _NEAR_TIE) * _price(policies[best], lost):
             best = name
     return best
 
 
-def _price(policy: PlannedPolicy) -> float:
-    """Squared error times spend: J, and what J comes to where the pool ends first."""
-    return policy.expected_se**2 * policy.spend if policy.expected_se > 0 else policy.spend * 1e-300
-
-
-def _rates(recommendation: str, policies: dict[str, PlannedPolicy], active: Policy) -> Floats:
-    if recommendation == "active":
-        return active.rates
-    return np.full(active.rates.size, policies[recommendation].rate)
+def _price(policy: PlannedPolicy, lost: float = 0.0) -> float:
+    """Squared error (around the population's mean, so that it is never 0) times spend: J, where no pool ends first."""
+    return (policy.expected_se**2 + lost) * policy.spend
 
 
 # In words
@@ -248,21 +279,23 @@ def _rates(recommendation: str, policies: dict[str, PlannedPolicy], active: Poli
 
 def _reason(name: str, policies: dict[str, PlannedPolicy], goal: _Goal, pilot: Pilot) -> str:
     base, best = policies["base"], policies[name]
+    lost = goal.lost_variance(pilot.variance)
     if name == "base":
-        rival = min((policies["random"], policies["active"]), key=_price)
+        rival = min((policies["random"], policies["active"]), key=lambda policy: _price(policy, lost))
         return (
             "The weak rater is not worth buying here: its squared error is "
             f"{pilot.weak_error / pilot.variance:.0%} of the strong ratings' variance, and the best use of it would "
-            f"leave {_price(rival) / _price(base):.0%} of the error of strong ratings alone for the same money. "
+            f"leave {_price(rival, lost) / _price(base, lost):.0%} of the error of strong ratings alone for the money. "
             f"Buy {base.items:,.0f} strong ratings for {base.spend:,.2f}."
         )
     how = "at one rate for all" if name == "random" else "most often where the weak rater is likely wrong"
-    gain = f"{1 - _price(best) / _price(base):.0%}"
     if goal.target_se is not None:
+        gain = f"{1 - best.spend / base.spend:.0%}"
         return (
             f"Buy weak ratings for {best.items:,.0f} items and about {best.strong_labels:,.0f} strong ones, {how}: a "
             f"standard error of {best.expected_se:.4g} for {best.spend:,.2f}, not {base.spend:,.2f} ({gain} less)."
         )
+    gain = f"{1 - (best.expected_se / base.expected_se) ** 2:.0%}" if base.expected_se > 0 else "no"
     return (
         f"Buy weak ratings for {best.items:,.0f} items and about {best.strong_labels:,.0f} strong ones, {how}: a "
         f"standard error of {best.expected_se:.4g} instead of {base.expected_se:.4g} for the same money ({gain} less "
@@ -339,6 +372,7 @@ def _transfer(
         strong_cost=goal.strong_cost,
         budget=goal.budget,
         items=policies[name].items,
+        pool_size=goal.pool_size,
         calibration=pilot.calibration,
         error_model=pilot.error_model,
         reference=Reference.of(pilot.weak, pilot.error),

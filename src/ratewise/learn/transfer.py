@@ -4,11 +4,11 @@ import json
 import math
 import os
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
-from ratewise.core.checks import Floats, choice
+from ratewise.core.checks import Floats, choice, number
 from ratewise.core.names import POLICIES, PolicyName
 from ratewise.errors import InputError, TableError
 from ratewise.learn.calibration import Calibration
@@ -18,10 +18,20 @@ from ratewise.tables import Table
 VERSION = 1
 _QUANTILES = 101  # enough to see a shift of one per cent of the items
 _FALSE_ALARM = 1e-3
+_SIDES: tuple[Literal["left", "right"], ...] = ("left", "right")
 _PLAIN = (
     "policy", "rate", "scale", "floor", "weak", "uncertainty", "variance", "weak_error", "weak_cost", "strong_cost",
-    "budget", "items",
+    "budget", "items", "pool_size",
 )  # fmt: skip
+
+
+LARGEST_SCALE = 1e150  # a scale at which every item that can be wrong is always rated; times 0 it is still 0
+_LEAST_RATE = 1e-100  # never drawn, and its inverse can still be squared
+
+
+def active_rates(error: Floats, *, scale: float, floor: float) -> Floats:
+    """clip(γ·sqrt(u), floor, 1), never 0."""
+    return np.clip(scale * np.sqrt(error), max(floor, _LEAST_RATE), 1.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +92,7 @@ class Transfer:
     strong_cost: float
     budget: float | None
     items: float  # how many to look at; for base, how many strong ratings to buy
+    pool_size: float | None  # that was planned for
     calibration: Calibration | None
     error_model: ErrorModel
     reference: Reference
@@ -100,7 +111,7 @@ class Transfer:
             return np.full(error.size, min(1.0, self.items / error.size))
         if self.policy == "random":
             return np.full(error.size, self.rate)
-        return np.clip(self.scale * np.sqrt(error), max(self.floor, np.finfo(np.float64).tiny), 1.0)
+        return active_rates(error, scale=self.scale, floor=self.floor)
 
     def drift(self, weak: Floats, error: Floats) -> Drift:
         """Compare a pool with the one learned on (Kolmogorov–Smirnov)."""
@@ -129,7 +140,7 @@ class Transfer:
             raise InputError(
                 f"this policy file is of version {data.get('version')}; this ratewise reads version {VERSION}"
             )
-        choice(data["policy"], POLICIES, name="policy")
+        _check(data)
         found = data["reference"]
         return cls(
             **{name: data[name] for name in _PLAIN},
@@ -145,6 +156,15 @@ class Transfer:
         write_text(path, json.dumps(self.to_dict(), indent=2, ensure_ascii=False) + "\n")
 
 
+def _check(data: dict[str, Any]) -> None:
+    """A file that was edited by hand must still make sense."""
+    choice(data["policy"], POLICIES, name="policy")
+    for name in ("scale", "rate", "floor", "weak_cost", "strong_cost", "items"):
+        number(data[name], name=name, minimum=0)
+    if not isinstance(data["weak"], str) or not isinstance(data["uncertainty"], str | None):
+        raise InputError(f"weak and uncertainty must be column names; got {data['weak']!r} and {data['uncertainty']!r}")
+
+
 def load_transfer(path: str | os.PathLike[str]) -> Transfer:
     """A policy from its own file or from a plan's JSON."""
     shown = os.fspath(path)
@@ -152,6 +172,8 @@ def load_transfer(path: str | os.PathLike[str]) -> Transfer:
         with open(path, encoding="utf-8") as file:
             data = json.load(file)
         return Transfer.from_dict(data.get("transfer", data))
+    except InputError as error:
+        raise TableError(f"{shown} cannot be used: {error}") from None
     except FileNotFoundError:
         raise TableError(f"{shown} does not exist; make it with `ratewise plan … --json > {shown}`") from None
     except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
@@ -163,14 +185,11 @@ def load_transfer(path: str | os.PathLike[str]) -> Transfer:
 
 
 def _gap(x: Floats, quantiles: tuple[float, ...]) -> float:
-    """Largest distance between the new pool's distribution and the stored one, ties seen from both sides."""
-    q = np.asarray(quantiles)
-    points = np.unique(q)
-    x = np.sort(x)
-    gap = 0.0
-    for side in ("left", "right"):
-        new = np.searchsorted(x, points, side=side) / x.size
-        low = np.searchsorted(q, points, side="left") / q.size
-        high = np.searchsorted(q, points, side="right") / q.size
-        gap = max(gap, float(np.max(np.maximum(low - new, new - high), initial=0.0)))
-    return gap
+    """Largest distance between the new pool's distribution and the stored one (Kolmogorov–Smirnov)."""
+    q, x = np.asarray(quantiles), np.sort(x)
+    points = np.union1d(q, x[np.linspace(0, x.size - 1, min(x.size, 10 * _QUANTILES)).astype(int)])
+    gaps = [
+        np.abs(np.searchsorted(x, points, side=side) / x.size - np.searchsorted(q, points, side=side) / q.size)
+        for side in _SIDES
+    ]
+    return float(np.max(gaps))

@@ -1,15 +1,16 @@
 """Models of u(x) = E[(H−G)²|x]: from g(1−g), from a column, or fitted to squared residuals."""
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ratewise.core.checks import Floats, as_floats, finite
+from ratewise.core.checks import Floats, as_floats, choice, finite
 from ratewise.errors import InputError
 
 Source = Literal["binary", "column", "fitted"]
+SOURCES: tuple[str, ...] = get_args(Source)
 
 DEFAULT_FLOOR_SHARE = 0.1
 """Default floor on a rate, as a share of the mean rate.
@@ -51,6 +52,7 @@ class ErrorModel:
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> "ErrorModel":
         """The inverse of `to_dict`."""
+        choice(data["source"], SOURCES, name="error model")
         return cls(data["source"], data["scale"], tuple(data["knots"]), tuple(data["values"]))
 
 
@@ -77,14 +79,22 @@ def fit_error(weak: ArrayLike, residual: ArrayLike) -> ErrorModel:
     Limiting cases: fewer than two bins' worth of labels give a constant; a constant weak rating too.
     """
     g, r2 = finite(weak, name="weak"), finite(residual, name="residual") ** 2
-    edges = np.unique(np.quantile(g, np.linspace(0, 1, 1 + min(_MOST_BINS, max(1, g.size // _LABELS_PER_BIN)))))
-    cell = np.clip(np.searchsorted(edges, g, side="right") - 1, 0, max(edges.size - 2, 0))
+    cell = _bins(g, min(_MOST_BINS, max(1, g.size // _LABELS_PER_BIN)))
     count = np.bincount(cell)
     used = count > 0
     mean = np.bincount(cell, weights=r2)[used] / count[used]
     centre = np.bincount(cell, weights=g)[used] / count[used]
     values = np.maximum(_shrunk(mean, count[used], r2, cell), _LEAST_SHARE * r2.mean())
     return ErrorModel("fitted", knots=tuple(centre.tolist()), values=tuple(values.tolist()))
+
+
+def _bins(g: Floats, most: int) -> "np.ndarray[Any, np.dtype[np.intp]]":
+    """A bin for each value where there are few of them, else bins of about as many labels each."""
+    values = np.unique(g)
+    if values.size <= most:
+        return np.searchsorted(values, g)
+    edges = np.unique(np.quantile(g, np.linspace(0, 1, 1 + most)))
+    return np.clip(np.searchsorted(edges, g, side="right") - 1, 0, max(edges.size - 2, 0))
 
 
 def is_probability_of_binary(weak: Floats, strong: Floats) -> bool:

@@ -1,7 +1,8 @@
 """Pictures with matplotlib (an extra): what a policy buys, and estimates with their intervals."""
 
+import os
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ratewise.core.estimate import Estimate
 from ratewise.errors import InputError
@@ -66,7 +67,13 @@ def _levels(estimates: Mapping[str, Estimate]) -> str:
     return " and ".join(sorted({f"{e.level:.0%}" for e in estimates.values()}))
 
 
-def save(picture: Any, path: str) -> None:
-    """Write a figure as SVG or PNG by its ending, without a date so that the same data give the same file."""
-    metadata = {"Date": None} if path.endswith(".svg") else {"Software": None}
-    picture.savefig(path, metadata=metadata, dpi=160)
+def save(picture: "Figure", path: str | os.PathLike[str]) -> None:
+    """Write a figure as SVG or PNG by its ending, without date or chance so that the same data give the same file."""
+    from matplotlib import rc_context
+
+    ending = os.path.splitext(os.fspath(path))[1].lower()
+    if ending not in (".svg", ".png"):
+        raise InputError(f"pictures are .svg or .png; got {os.fspath(path)!r}")
+    metadata = {"Date": None} if ending == ".svg" else {"Software": None}
+    with rc_context({"svg.hashsalt": "ratewise"}):
+        picture.savefig(path, metadata=metadata, dpi=160)

@@ -3,6 +3,7 @@
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
+from scipy import special
 
 from ratewise.core.estimate import Estimate
 from ratewise.learn.drawing import Drawn
@@ -12,37 +13,33 @@ from ratewise.report.pictures import POLICY_TITLES
 
 def plan_text(plan: Plan, *, level: float = 0.95) -> RenderableType:
     """Every policy side by side in money, labels and expected interval; then the recommendation."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("policy", min_width=27)
-    for name in (
-        "items",
-        "strong ratings",
-        "rate",
-        "spend",
-        "std. error",
-        f"{level:.0%} interval",
-        "squared error",
-    ):
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    table.add_column("policy", no_wrap=True)
+    for name in ("items", "strong", "rate", "spend", "std. error", f"{level:.0%} interval", "of base"):
         table.add_column(name, justify="right", no_wrap=True)
     for name, policy in plan.policies.items():
         style = "bold green" if name == plan.recommendation else ""
-        mark = "▶ " if name == plan.recommendation else "  "
-        table.add_row(f"{mark}{name}: {POLICY_TITLES[name]}", *_cells(policy), style=style)
-    lines: list[RenderableType] = [table, Text(), Text(plan.reason)]
+        mark = "▶" if name == plan.recommendation else " "
+        table.add_row(f"{mark} {name}", *_cells(policy, level), style=style)
+    legend = "; ".join(f"{name}: {title}" for name, title in POLICY_TITLES.items())
+    lines: list[RenderableType] = [table, Text(legend, style="dim"), Text(), Text(plan.reason)]
     return Group(*lines, *notes_text(plan.notes))
 
 
-def _cells(p: PlannedPolicy) -> tuple[str, ...]:
-    half = 1.96 * p.expected_se
+def _cells(p: PlannedPolicy, level: float) -> tuple[str, ...]:
     return (
         f"{p.items:,.0f}",
         f"{p.strong_labels:,.0f}",
         f"{p.mean_rate:.3f}",
         f"{p.spend:,.2f}",
-        f"{p.expected_se:.4f}",
-        f"± {half:.4f}",
-        f"{p.error_ratio:.0%} of base",
+        _number(p.expected_se),
+        f"± {_number(float(special.ndtri(0.5 + level / 2)) * p.expected_se)}",
+        f"{p.error_ratio:.0%}" if p.error_ratio < 100 else f"{p.error_ratio:.0e} ×",
     )
+
+
+def _number(x: float) -> str:
+    return f"{x:.4f}" if x < 1000 else f"{x:.1e}"
 
 
 def estimate_text(estimate: Estimate) -> RenderableType:

@@ -130,9 +130,7 @@ class Table:
 
 
 def _series(name: str, values: Array, frame: nw.DataFrame[Any]) -> nw.Series[Any]:
-    """An array as a column for a frame; times go in at a resolution, and texts as a kind, that all of them know."""
-    if values.dtype.kind == "T":
-        values = values.astype(object)
+    """An array as a column for a frame; times go in at the resolution that all of them know."""
     if values.dtype.kind in "mM" and np.datetime_data(values.dtype)[0] not in {"ms", "us", "ns"}:
         values = values.astype(f"{values.dtype.kind}8[us]")
     return nw.new_series(name, np.ascontiguousarray(values), backend=frame.implementation)
