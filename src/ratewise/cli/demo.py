@@ -12,7 +12,9 @@ from ratewise.lab.worlds import calibrated
 from ratewise.learn.drawing import Drawn, draw_pool
 from ratewise.learn.estimation import estimate_table
 from ratewise.learn.plan import Plan, plan
+from ratewise.report.page import report_page
 from ratewise.tables import Table, read_table, write_table
+from ratewise.tables.files import write_text
 
 POOL, PILOT = 4000, 200
 WEAK_COST, STRONG_COST, BUDGET = 0.01, 1.0, 400.0
@@ -39,6 +41,8 @@ def run_demo(folder: str, *, seed: int, as_json: bool) -> None:
         rated, weak="judge", strong="human", selected="selected", estimand="pool",
         weak_cost=WEAK_COST, strong_cost=STRONG_COST,
     )  # fmt: skip
+    page = report_page("ratewise demo (made up)", made, found, truth=float(truth.mean()))
+    write_text(os.path.join(folder, "report.html"), page)
     if as_json:
         print_json(document(made, found, truth, folder))
     else:
@@ -97,6 +101,7 @@ def _print(
     print_rich(Text(f"\nThe truth, known because the pool is made up: {mean:.4f} ({verdict}).", style="bold"))
     print_rich(
         Text(
-            f"Strong ratings alone would have cost {saved(made, found):,.0f} more for this precision. Files: {folder}/."
+            f"Strong ratings alone would have cost {saved(made, found):,.0f} more for this precision. "
+            f"The report is {folder}/report.html."
         )
     )

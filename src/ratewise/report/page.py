@@ -1,0 +1,76 @@
+"""One self-contained HTML page: what was planned, what was found, with pictures inline where matplotlib is there."""
+
+import html
+import io
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
+
+from ratewise.core.estimate import Estimate
+from ratewise.errors import InputError
+from ratewise.learn.plan import Plan
+from ratewise.report.pictures import POLICY_TITLES, plot_estimates, plot_plan
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_STYLE = """
+body { font: 16px/1.5 system-ui, sans-serif; color: #1f2937; max-width: 48rem; margin: 2rem auto; padding: 0 1rem; }
+table { border-collapse: collapse; width: 100%; } th, td { padding: .3rem .6rem; text-align: right; }
+th:first-child, td:first-child { text-align: left; } tr { border-bottom: 1px solid #e5e7eb; }
+.taken { color: #0f766e; font-weight: 600; } .big { font-size: 1.6rem; } .note { color: #92400e; }
+svg { max-width: 100%; }
+"""
+
+
+def report_page(title: str, plan: Plan, estimate: Estimate, *, truth: float | None = None) -> str:
+    """The whole page as text; every word that came from outside is escaped."""
+    parts = [
+        f"<h1>{html.escape(title)}</h1>",
+        _answer(estimate, truth),
+        _picture(lambda: plot_estimates({"estimate": estimate}, truth=truth)),
+        "<h2>How the money was planned</h2>",
+        f"<p>{html.escape(plan.reason)}</p>",
+        _policies(plan),
+        _picture(lambda: plot_plan(plan)),
+        *_notes(plan.notes + estimate.notes),
+    ]
+    head = f"<meta charset='utf-8'><title>{html.escape(title)}</title><style>{_STYLE}</style>"
+    return f"<!doctype html><html lang='en'><head>{head}</head><body>{''.join(parts)}</body></html>\n"
+
+
+def _answer(e: Estimate, truth: float | None) -> str:
+    interval = (
+        "no interval" if e.interval is None else f"{e.level:.0%} interval {e.interval[0]:.4f} to {e.interval[1]:.4f}"
+    )
+    spent = "" if e.spend is None else f", {e.spend:,.2f} spent"
+    known = "" if truth is None else f" The truth is {truth:.4f}."
+    return (
+        f"<p class='big'><strong>{e.value:.4f}</strong>, {interval}</p>"
+        f"<p>Mean strong rating of the {html.escape(e.estimand)}, from {e.labels:,} strong ratings on {e.items:,} items"
+        f"{spent}; {html.escape(e.method)}.{known}</p>"
+    )
+
+
+def _policies(plan: Plan) -> str:
+    head = "<tr><th>policy</th><th>items</th><th>strong ratings</th><th>spend</th><th>standard error</th></tr>"
+    rows = (
+        f"<tr class='{'taken' if name == plan.recommendation else ''}'><td>{POLICY_TITLES[name]}</td>"
+        f"<td>{p.items:,.0f}</td><td>{p.strong_labels:,.0f}</td><td>{p.spend:,.2f}</td><td>{p.expected_se:.4f}</td></tr>"
+        for name, p in plan.policies.items()
+    )
+    return f"<table>{head}{''.join(rows)}</table>"
+
+
+def _notes(notes: Iterable[str]) -> list[str]:
+    return [f"<p class='note'>{html.escape(note)}</p>" for note in notes]
+
+
+def _picture(plot: Callable[[], "Figure"]) -> str:
+    """A figure as inline SVG; nothing where matplotlib is not installed."""
+    try:
+        made = plot()
+    except InputError:
+        return ""
+    target = io.StringIO()
+    made.savefig(target, format="svg", metadata={"Date": None})
+    return "<svg" + target.getvalue().partition("<svg")[2]
