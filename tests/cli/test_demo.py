@@ -19,7 +19,8 @@ def test_json(run):
     found = done.document
     assert found["made_up"] is True
     assert found["estimate"]["low"] <= found["truth"] <= found["estimate"]["high"]
-    assert {file.name for file in Path("here").iterdir()} == {"pilot.csv", "pool.csv", "plan.json", "rated.csv", "report.html"}
+    files = {"pilot.csv", "pool.csv", "plan.json", "rated.csv", "report.html"}
+    assert {file.name for file in Path("here").iterdir()} == files
     assert json.loads(Path("here/plan.json").read_text(encoding="utf-8")) == found["plan"]
     labels = sum(cell != "" for cell in column("here/rated.csv", "human"))
     assert found["estimate"]["labels"] == labels == column("here/rated.csv", "selected").count("true")

@@ -38,7 +38,7 @@ def write_table(table: Table, path: str | os.PathLike[str]) -> None:
         _write_standard_output(table)
         return
     form = format_of(place)
-    with _replacing(place) as temporary:
+    with replacing(place) as temporary:
         _copy(table, temporary, form)
 
 
@@ -55,7 +55,7 @@ def _write_standard_output(table: Table) -> None:
 
 
 @contextmanager
-def _replacing(place: str) -> Iterator[str]:
+def replacing(place: str) -> Iterator[str]:
     """A path beside the target, which takes its place at the end; nothing is left of it on failure."""
     target = os.path.realpath(place)
     folder = os.path.dirname(target)
