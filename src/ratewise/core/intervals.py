@@ -116,7 +116,8 @@ def _z(level: float) -> float:
 
 # Score interval
 
-_MOST_PSEUDO_LABELS = 0.1  # of either end of the scale: enough to know that no error seen is not no error
+_PSEUDO_LABELS = 0.1  # at most, of either end of the scale: enough to know that no error seen is not no error
+_MORE_PSEUDO_LABELS = 0.2  # on top, where the weak rater claims errors and the rates do not follow its claims
 _USUAL_COST_RATIO = 0.05  # at which a rate of π is best for an error of V π² / this: what the rates say of the error
 _BELIEF = 50.0  # a fiftieth of a claimed error among the labels earns half belief
 _DRAWN_TILT = 0.5  # how far the third moment that the draw adds is believed: it rests on few labels
@@ -154,7 +155,8 @@ def world_of(rating: float, f: Floats, data: Ratings, *, claim: Floats) -> Momen
 def pseudo_labels(data: Ratings, value: float, low: float, high: float) -> float:
     """How much of a label to imagine at either end: as far as one error among the labels was to be expected.
 
-    Expected by the weak rater's own word, or by the rates, which are as high as someone thought the error large.
+    Expected by the rates, which are as high as someone thought the error large; or by the weak rater's own word, which
+    counts more where the rates are even and have not acted on it yet.
     """
     scale = (high - low) ** 2
     pi, n = data.rates[:, -1], data.labels
@@ -162,7 +164,9 @@ def pseudo_labels(data: Ratings, value: float, low: float, high: float) -> float
     believed = n * spread * float(np.dot(pi, np.minimum(1.0, pi**2 / _USUAL_COST_RATIO)) / pi.sum())
     g = np.clip((data.weak[data.labelled, 0] - low) / (high - low), 0.0, 1.0)
     claimed = float((g * (1 - g)).sum())
-    return _MOST_PSEUDO_LABELS * min(1.0, max(believed, claimed)) ** 2
+    even = float(pi.mean() ** 2 / np.mean(pi**2))
+    most = _PSEUDO_LABELS + _MORE_PSEUDO_LABELS * even
+    return max(_PSEUDO_LABELS * min(1.0, believed) ** 2, most * min(1.0, claimed) ** 2)
 
 
 def claims(data: Ratings, low: float, high: float) -> tuple[Floats, Floats]:
