@@ -120,7 +120,7 @@ _PSEUDO_LABELS = 0.1  # at most, of either end of the scale: enough to know that
 _MORE_PSEUDO_LABELS = 0.2  # on top, where the weak rater claims errors and the rates do not follow its claims
 _USUAL_COST_RATIO = 0.05  # at which a rate of π is best for an error of V π² / this: what the rates say of the error
 _BELIEF = 50.0  # a fiftieth of a claimed error among the labels earns half belief
-_DRAWN_TILT = 0.5  # how far the third moment that the draw adds is believed: it rests on few labels
+_DRAWN_TILT = 0.25  # how far the third moment that the draw adds is believed: it rests on few labels
 _LEAST_VARIANCE = 0.2  # the null's variance is never taken below this share of the estimated one
 
 
