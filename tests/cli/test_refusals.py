@@ -209,7 +209,7 @@ def test_a_plan_that_was_edited_by_hand_and_broken(refused, made, key, value):
     plan = made.document
     plan["transfer"][key] = value
     Path("edited.json").write_text(json.dumps(plan), encoding="utf-8")
-    refused("draw", made.pool, *draw_options(plan="edited.json"))
+    assert "edited.json" in refused("draw", made.pool, *draw_options(plan="edited.json"))
 
 
 def test_a_table_that_was_drawn_already(refused, run, made):
