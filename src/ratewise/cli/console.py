@@ -5,13 +5,13 @@ import math
 import re
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from ratewise.errors import RatewiseError, RatewiseWarning
 
-_NAMES = re.compile(r"\b(pool_size|target_se|weak_cost|strong_cost)\b")
+_NAMES = re.compile(r"\b(pool_size|target_se|weak_cost|strong_cost|cost_ratio|burn_in|fixed_rate)\b")
 
 
 def print_json(document: dict[str, Any]) -> None:
@@ -33,6 +33,21 @@ def print_notes(notes: tuple[str, ...]) -> None:
     """Notes to standard error, where they do not disturb JSON."""
     for note in notes:
         print(f"note: {note}", file=sys.stderr)
+
+
+@contextmanager
+def progress_bar(unit: str, *, quiet: bool) -> Iterator[Callable[[int, int], None] | None]:
+    """A bar on standard error, told (done, in all); nothing with --json or where standard error is no terminal."""
+    if quiet or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(unit, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
 @contextmanager

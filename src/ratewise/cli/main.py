@@ -6,6 +6,8 @@ from typing import Annotated
 import typer
 
 from ratewise.cli.console import one_line_errors, print_json, print_notes, print_rich
+from ratewise.cli.lab import simulate
+from ratewise.cli.options import Json, Strong, TableArgument, Weak
 from ratewise.core.names import Estimand, IntervalMethod, Method, Recalibration
 
 app = typer.Typer(
@@ -16,11 +18,6 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-
-Json = Annotated[bool, typer.Option("--json", help="One JSON document on standard output, nothing else there.")]
-TableArgument = Annotated[str, typer.Argument(help="CSV, JSONL or Parquet file by its ending; - for standard input.")]
-Weak = Annotated[str, typer.Option(help="Column with the weak rating.")]
-Strong = Annotated[str, typer.Option(help="Column with the strong rating; empty where there is none.")]
 
 
 @app.callback(invoke_without_command=True)
@@ -159,6 +156,9 @@ def estimate(
             from ratewise.report.text import estimate_text
 
             print_rich(estimate_text(found))
+
+
+app.command()(simulate)
 
 
 @app.command()

@@ -53,10 +53,19 @@ def power_tuned(data: Ratings) -> Lines:
     had = data.inverse_rates()[:, :-1] * _had(data)  # ξ_{k−1}/q_{k−1}: who R_{k−1} is known of, inversely weighted
     R = np.where(_had(data), data.weak, 0.0)
     residual = np.where(data.labelled, data.strong, 0.0)[:, None] - R
-    top = (residual * R * odds * (data.labelled / last)[:, None]).sum(axis=0)
-    bottom = (R**2 * odds * had).sum(axis=0)
-    slope = 1.0 + np.divide(top, bottom, out=np.zeros_like(top), where=bottom > 0)
+    top, bottom = power_terms(R, residual, odds, weight=(data.labelled / last)[:, None], had=had)
+    slope = power_slope(top.sum(axis=0), bottom.sum(axis=0))
     return Lines(np.zeros_like(data.weak), np.broadcast_to(slope, data.weak.shape))
+
+
+def power_terms(R: Floats, residual: Floats, odds: Floats, *, weight: Floats, had: Floats) -> tuple[Floats, Floats]:
+    """Per item, what λ̂ sums up over and under the line; `weight` is ξ_K/q_K, `had` is ξ_{k−1}/q_{k−1}."""
+    return residual * R * odds * weight, R**2 * odds * had
+
+
+def power_slope(top: Floats, bottom: Floats) -> Floats:
+    """λ̂ from the two sums; 1 where nothing can be tuned."""
+    return np.asarray(1.0 + np.divide(top, bottom, out=np.zeros_like(top), where=bottom > 0))
 
 
 def regression(data: Ratings) -> Lines:

@@ -8,6 +8,11 @@ IntervalMethod = Literal["auto", "normal", "t", "score", "bootstrap", "anytime"]
 Calibrator = Literal["platt", "affine", "isotonic"]
 Recalibration = Literal["none", "platt", "affine", "isotonic"]
 PolicyName = Literal["base", "random", "active"]
+SimulatedMethod = Literal["base", "paper-random", "paper-active", "oracle", "ppi++", "active-fixed"]
+Mode = Literal["stream", "pool"]
+Figure = Literal[
+    "gaussian", "bernoulli", "arena-transfer", "arena-easy-hard", "arena-burnin", "aqa", "imagenet", "seahorse"
+]
 
 ESTIMANDS: tuple[str, ...] = get_args(Estimand)
 METHODS: tuple[str, ...] = get_args(Method)
@@ -15,3 +20,6 @@ INTERVALS: tuple[str, ...] = get_args(IntervalMethod)
 CALIBRATORS: tuple[str, ...] = get_args(Calibrator)
 RECALIBRATIONS: tuple[str, ...] = get_args(Recalibration)
 POLICIES: tuple[str, ...] = get_args(PolicyName)
+SIMULATED_METHODS: tuple[str, ...] = get_args(SimulatedMethod)
+MODES: tuple[str, ...] = get_args(Mode)
+FIGURES: tuple[str, ...] = get_args(Figure)

@@ -30,6 +30,17 @@ def figure(*, width: float = 7.0, height: float = 2.6) -> tuple["Figure", "Axes"
     return made, axes
 
 
+def panels(count: int, *, width: float = 3.4, height: float = 2.9) -> tuple["Figure", list["Axes"]]:
+    """Several axes side by side."""
+    made, first = figure(width=width * count, height=height)
+    made.delaxes(first)
+    axes = [made.add_subplot(1, count, k + 1) for k in range(count)]
+    for ax in axes:
+        ax.spines[["top", "right"]].set_visible(False)
+        ax.tick_params(colors=_INK, labelsize=8)
+    return made, axes
+
+
 def plot_plan(plan: Plan) -> "Figure":
     """Expected 95 % interval of each policy for the same goal; the recommended one stands out."""
     made, axes = figure()

@@ -1,0 +1,115 @@
+"""`ratewise simulate` and `ratewise reproduce`: the lab's commands."""
+
+from typing import Annotated
+
+import typer
+
+from ratewise.cli.console import one_line_errors, print_json, print_rich, progress_bar
+from ratewise.cli.options import Json, Seed, TableArgument, Weak, Workers
+from ratewise.core.names import FIGURES, SIMULATED_METHODS, Mode
+
+_STOPPED = 130  # by Ctrl-C, as shells count
+
+
+def simulate(
+    table: TableArgument,
+    weak: Weak,
+    strong: Annotated[str, typer.Option(help="Column with the strong rating; every row needs one.")],
+    cost_ratio: Annotated[float, typer.Option(help="Price of a weak rating over that of a strong one.")],
+    budgets: Annotated[str, typer.Option(help="Budgets after the burn-in, in strong ratings: 100,200,400.")],
+    burn_in: Annotated[
+        int | None, typer.Option(help="Labels given to every method; 200, or 0 with --transfer-from.")
+    ] = None,
+    methods: Annotated[
+        str | None, typer.Option(help=f"Some of {', '.join(SIMULATED_METHODS)}; with commas between.")
+    ] = None,
+    mode: Annotated[Mode, typer.Option(help="stream: with replacement; pool: the table is all there is.")] = "stream",
+    trials: Annotated[int, typer.Option(help="How often to try.")] = 2000,
+    features: Annotated[str, typer.Option(help="Columns that auto may learn from, with commas between.")] = "",
+    transfer_from: Annotated[
+        str | None, typer.Option(help="Fully rated table with the same columns to learn the policies from.")
+    ] = None,
+    fixed_rate: Annotated[float, typer.Option(help="n/N of ppi++ and active-fixed.")] = 0.1,
+    level: Annotated[float, typer.Option(help="Confidence level of the intervals that are checked.")] = 0.95,
+    csv: Annotated[str | None, typer.Option(help="File for one row per method and budget.")] = None,
+    picture: Annotated[str | None, typer.Option(help="File for the three panels, .svg or .png.")] = None,
+    seed: Seed = 0,
+    workers: Workers = None,
+    json: Json = False,
+) -> None:
+    """What each method would have achieved on a table that is already fully rated.
+
+    Example: ratewise simulate rated.parquet --weak judge --strong human --cost-ratio 0.05 --budgets 100,200,400
+    """
+    with one_line_errors():
+        from ratewise.lab.simulate import DEFAULT_METHODS
+        from ratewise.lab.simulate import simulate as run_simulation
+
+        with progress_bar("trials", quiet=json) as progress:
+            found = run_simulation(
+                table, weak=weak, strong=strong, cost_ratio=cost_ratio, budgets=_numbers(budgets), burn_in=burn_in,
+                methods=DEFAULT_METHODS if methods is None else _words(methods),  # type: ignore[arg-type]
+                mode=mode, trials=trials, features=_words(features), transfer_from=transfer_from,
+                fixed_rate=fixed_rate, level=level, seed=seed, workers=workers, progress=progress,
+            )  # fmt: skip
+        if csv is not None:
+            found.save_csv(csv)
+        if picture is not None:
+            from ratewise.report.pictures import save
+            from ratewise.report.simulation import plot_simulation
+
+            save(plot_simulation(found), picture)
+        if json:
+            print_json(found.to_dict())
+        else:
+            from ratewise.report.simulation import simulation_text
+
+            print_rich(simulation_text(found))
+    if found.partial:
+        raise SystemExit(_STOPPED)
+
+
+def reproduce(
+    output: Annotated[str, typer.Option("--output", "-o", help="Folder for the CSV files, pictures and the page.")],
+    figures: Annotated[
+        list[str] | None, typer.Argument(help=f"Some of {', '.join(FIGURES)}; all if none is named.")
+    ] = None,
+    data: Annotated[
+        str | None, typer.Option(help="Folder with your copies of the paper's datasets, one folder each.")
+    ] = None,
+    tables: Annotated[
+        str | None, typer.Option(help="Folder with stand-in tables; $RATEWISE_DATA or ../shared/data if absent.")
+    ] = None,
+    trials: Annotated[int, typer.Option(help="How often to try, for figures on real data.")] = 2000,
+    seed: Seed = 0,
+    workers: Workers = None,
+    json: Json = False,
+) -> None:
+    """The paper's experiments: a CSV and a picture each, and a page that says whether its claims hold.
+
+    Example: ratewise reproduce gaussian bernoulli -o figures
+    """
+    with one_line_errors():
+        from ratewise.report.reproduction import reproduce_all, reproduction_text
+
+        with progress_bar("figures", quiet=json) as progress:
+            made = reproduce_all(
+                figures or list(FIGURES), output, data=data, tables=tables, trials=trials, seed=seed, workers=workers,
+                progress=progress,
+            )  # fmt: skip
+        if json:
+            print_json(made.to_dict())
+        else:
+            print_rich(reproduction_text(made))
+    if made.partial:
+        raise SystemExit(_STOPPED)
+
+
+def _words(text: str) -> list[str]:
+    return [word.strip() for word in text.split(",") if word.strip()]
+
+
+def _numbers(text: str) -> list[float]:
+    from ratewise.core.checks import number
+
+    return [number(word, name="budgets") for word in _words(text)]

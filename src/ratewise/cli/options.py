@@ -1,0 +1,12 @@
+"""Options that several commands share."""
+
+from typing import Annotated
+
+import typer
+
+Json = Annotated[bool, typer.Option("--json", help="One JSON document on standard output, nothing else there.")]
+TableArgument = Annotated[str, typer.Argument(help="CSV, JSONL or Parquet file by its ending; - for standard input.")]
+Weak = Annotated[str, typer.Option(help="Column with the weak rating.")]
+Strong = Annotated[str, typer.Option(help="Column with the strong rating; empty where there is none.")]
+Seed = Annotated[int, typer.Option(help="Makes everything random replayable.")]
+Workers = Annotated[int | None, typer.Option(help="Processes to use; as many as there are cores if absent.")]

@@ -1,0 +1,271 @@
+"""The methods of `simulate`: what each would have done with the same items and the same random numbers.
+
+Each takes a block of trials and gives its estimates at every budget. `paper-random` and `paper-active` are the paper's
+A2 (or A1, with parameters from elsewhere) to the letter, with its errors corrected: no floor, no pooling of the phases.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from scipy import special
+
+from ratewise.core.checks import Floats
+from ratewise.core.formulas import optimal_uniform_rate
+from ratewise.core.policy import optimal_policy
+from ratewise.core.running import running_estimates, stops_within
+from ratewise.lab.trials import Block, Index, Population, Setting
+from ratewise.learn.calibration import Calibration, fit_calibration
+from ratewise.learn.transfer import LARGEST_SCALE, active_rates
+
+_STRONG_COST = 1.0  # the unit of money
+_LEAST_RATE = 1e-12  # where the paper's rate would be 0: the weak rating is taken to be right
+_MIXTURES = tuple(np.linspace(0.0, 1.0, 11).tolist())
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Outcome:
+    """Trials × budgets, ratings in [0, 1]."""
+
+    value: Floats
+    low: Floats
+    high: Floats
+    spend: Floats
+    labels: Floats
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Known:
+    """Labelled items that a policy is made from: weak ratings calibrated on these same labels, as the paper does."""
+
+    calibration: Calibration
+    weak: Floats
+    strong: Floats
+
+    @classmethod
+    def of(cls, weak: Floats, strong: Floats) -> "Known":
+        """Platt scaling, in and out of the same labels."""
+        calibration = fit_calibration(weak, strong, kind="platt")
+        return cls(calibration, calibration.predict(weak), strong)
+
+    @property
+    def variance(self) -> float:
+        """V; where all ratings are equal, that of a mean one label away from either end."""
+        V = float(self.strong.var())
+        mean = (float(self.strong.sum()) + 1) / (self.strong.size + 2)
+        return V if V > 0 else mean * (1 - mean)
+
+    @property
+    def squared_error(self) -> Floats:
+        """(H − G)²."""
+        return np.asarray((self.strong - self.weak) ** 2)
+
+    @property
+    def claimed_error(self) -> Floats:
+        """u = g(1−g)."""
+        return self.weak * (1 - self.weak)
+
+    def variance_per_item(self, rates: Floats) -> float:
+        """Var(Δ) of a policy with these rates."""
+        return self.variance + float(np.mean(self.squared_error * (1.0 / rates - 1.0)))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Strategy:
+    """What a trial does: the weak rating it uses, the rate of every item, and what it expects of both phases."""
+
+    calibration: Calibration
+    rates: Callable[[Index, Floats], Floats]  # of table rows with these calibrated weak ratings
+    variance: float  # V
+    variance_per_item: float  # Var(Δ)
+    mean_rate: float
+    tuned: bool = True  # whether λ̂ is put in afterwards
+
+    @classmethod
+    def of(cls, known: Known, rates: Callable[[Floats], Floats]) -> "Strategy":
+        """A policy that looks at the weak rating alone."""
+        pi = rates(known.weak)
+        return cls(
+            known.calibration, lambda _, g: rates(g), known.variance, known.variance_per_item(pi), float(pi.mean())
+        )
+
+
+# Policies
+
+
+def paper_random(known: Known, cost_ratio: float) -> Strategy:
+    """Prop. 1."""
+    M = float(known.squared_error.mean())
+    best = optimal_uniform_rate(M, variance=known.variance, weak_cost=cost_ratio, strong_cost=_STRONG_COST)
+    return uniform(known, best.rate)
+
+
+def paper_active(known: Known, cost_ratio: float) -> Strategy:
+    """Prop. 2 with u = g(1−g)."""
+    policy = optimal_policy(
+        known.claimed_error, variance=known.variance, weak_cost=cost_ratio, strong_cost=_STRONG_COST
+    )
+    scale = min(policy.scale, LARGEST_SCALE)
+    return Strategy.of(known, lambda g: active_rates(g * (1 - g), scale=scale, floor=_LEAST_RATE))
+
+
+def uniform(known: Known, rate: float) -> Strategy:
+    """One rate for all."""
+    return Strategy.of(known, lambda g: np.full(g.shape, max(rate, _LEAST_RATE)))
+
+
+def active_fixed(known: Known, mean_rate: float) -> Strategy:
+    """Zrnic and Candès: rates ∝ sqrt(u) with a given mean, mixed with that mean; the mixture of least variance."""
+    unit = float(np.sqrt(known.claimed_error).mean())
+
+    def mixed(g: Floats, *, share: float) -> Floats:
+        sharp = np.minimum(mean_rate * np.sqrt(g * (1 - g)) / (unit or 1.0), 1.0)
+        return np.clip(share * mean_rate + (1 - share) * sharp, _LEAST_RATE, 1.0)
+
+    best = min(_MIXTURES, key=lambda share: known.variance_per_item(mixed(known.weak, share=share)))
+    return Strategy.of(known, partial(mixed, share=best))
+
+
+def oracle_rates(known: Known, cost_ratio: float) -> Floats:
+    """The optimal rates of every row of the table for u = (h − g)²: what nobody can know, as a yardstick."""
+    u = known.squared_error
+    policy = optimal_policy(u, variance=known.variance, weak_cost=cost_ratio, strong_cost=_STRONG_COST)
+    return np.maximum(policy.rates, _LEAST_RATE)
+
+
+def by_row(known: Known, rates: Floats) -> Strategy:
+    """A rate for each row of the table. Rates that follow (h − g)² allow no other λ than 1: an item that is known to be
+    right is hardly ever drawn, and λ would make it wrong."""
+    return Strategy(
+        known.calibration, lambda rows, _: rates[rows], known.variance, known.variance_per_item(rates),
+        float(rates.mean()), tuned=False,
+    )  # fmt: skip
+
+
+# Methods
+
+
+def base(block: Block) -> Outcome:
+    """Strong ratings alone: burn-in and budget, their plain mean, Student's interval."""
+    setting, population = block.setting, block.population
+    more = np.floor(np.array(setting.budgets) + 1e-9).astype(np.intp)
+    index, _ = block.take(int(more[-1]))
+    more = np.minimum(more, index.shape[1])
+    rows = np.concatenate([block.burn_in, index[:, : more[-1]]], axis=1)
+    H, n = population.strong[rows], setting.burn_in + more
+    total, squares = (np.cumsum(x, axis=1)[:, n - 1] for x in (H, H * H))
+    value = total / n
+    with np.errstate(invalid="ignore", divide="ignore"):
+        variance = np.maximum(squares / n - value**2, 0.0) / (n - 1)
+    variance = variance * (1 - n / setting.pool_size(population))
+    half = special.stdtrit(np.maximum(n - 1, 1), 0.5 + setting.level / 2) * np.sqrt(variance)
+    spend = np.broadcast_to(more.astype(np.float64), value.shape)
+    return Outcome(value, value - half, value + half, spend, spend)
+
+
+def follow(block: Block, strategies: Sequence[Strategy], budgets: tuple[float, ...] | None = None) -> Outcome:
+    """Spend the budgets after the burn-in, each trial by its strategy; combine with the burn-in by inverse variance."""
+    setting, money = block.setting, np.array(block.setting.budgets if budgets is None else budgets)
+    g, pi, uniform, H = _stream(block, strategies, float(money[-1]))
+    drawn = uniform < pi
+    stops, _ = stops_within(money, drawn, weak_cost=setting.cost_ratio, strong_cost=_STRONG_COST)
+    N, tuned = setting.pool_size(block.population), all(s.tuned for s in strategies)
+    found = running_estimates(g, H, pi, drawn, stops, tuned=tuned, pool_size=N)
+    value, variance = found.value, found.variance
+    if setting.burn_in > 0:
+        V, per_item = (np.array([[s.variance, s.variance_per_item] for s in strategies]).T)[:, :, None]
+        value, variance = _combined(block, value, variance, V / setting.burn_in, per_item / found.items)
+    half = float(special.ndtri(0.5 + setting.level / 2)) * np.sqrt(variance)
+    spend = np.minimum(setting.cost_ratio * found.items + _STRONG_COST * found.labels, money)
+    return Outcome(value, value - half, value + half, spend, found.labels.astype(np.float64))
+
+
+def _combined(block: Block, value: Floats, variance: Floats, first: Floats, second: Floats) -> tuple[Floats, Floats]:
+    """Inverse-variance average of burn-in and policy, by the variances that the burn-in expects of them."""
+    H = block.population.strong[block.burn_in]
+    mean, own = H.mean(axis=1, keepdims=True), H.var(axis=1, ddof=1, keepdims=True) / H.shape[1]
+    share = second / (first + second)  # of the burn-in
+    return share * mean + (1 - share) * value, share**2 * own + (1 - share) ** 2 * variance
+
+
+def _stream(block: Block, strategies: Sequence[Strategy], budget: float) -> tuple[Floats, Floats, Floats, Floats]:
+    """Calibrated weak ratings, rates, random numbers and strong ratings of as many items as the budget can buy."""
+    c, population = block.setting.cost_ratio, block.population
+    wanted = 1.1 * budget / (c + _STRONG_COST * min(s.mean_rate for s in strategies)) + 50
+    while True:
+        index, uniform = block.take(wanted)
+        rows = list(zip(strategies, index, strict=True))
+        g = np.stack([s.calibration.predict(population.weak[i]) for s, i in rows])
+        pi = np.stack([s.rates(i, x) for (s, i), x in zip(rows, g, strict=True)])
+        _, enough = stops_within(np.array([budget]), uniform < pi, weak_cost=c, strong_cost=_STRONG_COST)
+        if np.all(enough) or (block.ends and index.shape[1] == block.index.shape[1]):
+            return g, pi, uniform, population.strong[index]
+        wanted *= 1.5
+
+
+def _fixed_rates(setting: Setting, population: Population) -> list[float]:
+    """n/N for each budget: the given one, or what a pool that ends first can afford."""
+    left = setting.pool_size(population) - setting.burn_in
+    return [float(np.clip(B / left - setting.cost_ratio, setting.fixed_rate, 1.0)) for B in setting.budgets]
+
+
+def _follow_fixed(block: Block, known: Sequence[Known], strategy: Callable[[Known, float], Strategy]) -> Outcome:
+    """One pass where all budgets share a rate, else one pass each."""
+    rates = _fixed_rates(block.setting, block.population)
+    groups = {p: tuple(B for B, q in zip(block.setting.budgets, rates, strict=True) if q == p) for p in rates}
+    parts = [follow(block, [strategy(k, p) for k in known], budgets) for p, budgets in groups.items()]
+    names = ("value", "low", "high", "spend", "labels")
+    return Outcome(*(np.concatenate([getattr(part, name) for part in parts], axis=1) for name in names))
+
+
+# All methods on the same trials
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Lab:
+    """All that a worker needs to compute any block of trials."""
+
+    population: Population
+    setting: Setting
+    methods: tuple[str, ...]
+    known: Known | None  # parameters from the transfer table (A1) or from everything; None: from each burn-in (A2)
+    whole: Known | None  # the whole table, and the oracle's rates for it
+    oracle: Floats | None
+    transferred: bool = False
+
+    @classmethod
+    def of(cls, population: Population, setting: Setting, methods: Sequence[str], transfer: Population | None) -> "Lab":
+        """Learn once what all trials share."""
+        whole = None
+        if "oracle" in methods or (transfer is None and setting.burn_in == 0):
+            whole = Known.of(population.weak, population.strong)
+        known = whole if setting.burn_in == 0 else None
+        known = known if transfer is None else Known.of(transfer.weak, transfer.strong)
+        oracle = oracle_rates(whole, setting.cost_ratio) if whole is not None and "oracle" in methods else None
+        return cls(population, setting, tuple(methods), known, whole, oracle, transfer is not None)
+
+    def run(self, trials: range) -> dict[str, Outcome]:
+        """Every method on the same trials; what is learned from a burn-in is learned once for all of them."""
+        block = Block(self.population, self.setting, trials)
+        c = self.setting.cost_ratio
+        known = self._known(block) if set(self.methods) - {"base", "oracle"} else []
+        run: dict[str, Callable[[], Outcome]] = {
+            "base": lambda: base(block),
+            "paper-random": lambda: follow(block, [paper_random(k, c) for k in known]),
+            "paper-active": lambda: follow(block, [paper_active(k, c) for k in known]),
+            "oracle": lambda: self._oracle(block),
+            "ppi++": lambda: _follow_fixed(block, known, uniform),
+            "active-fixed": lambda: _follow_fixed(block, known, active_fixed),
+        }
+        return {method: run[method]() for method in self.methods}
+
+    def _known(self, block: Block) -> list[Known]:
+        if self.known is not None:
+            return [self.known] * len(block.trials)
+        return [Known.of(self.population.weak[rows], self.population.strong[rows]) for rows in block.burn_in]
+
+    def _oracle(self, block: Block) -> Outcome:
+        assert self.whole is not None
+        assert self.oracle is not None
+        return follow(block, [by_row(self.whole, self.oracle)] * len(block.trials))

@@ -1,0 +1,305 @@
+"""`simulate`: what each method would have achieved on a table that is already fully rated (METHODS section 10)."""
+
+import html
+import os
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+
+from ratewise.core.checks import Floats, choice, number, share
+from ratewise.core.names import MODES, SIMULATED_METHODS, Mode, SimulatedMethod
+from ratewise.errors import InputError, RatewiseWarning, TableError
+from ratewise.lab.methods import Lab, Outcome
+from ratewise.lab.metrics import Base, MethodResult, resamples, results
+from ratewise.lab.trials import Population, Scale, Setting
+from ratewise.tables import Table, TableLike, read_table
+
+Progress = Callable[[int, int], None]  # trials done, trials in all
+
+DEFAULT_METHODS: tuple[SimulatedMethod, ...] = ("base", "paper-random", "paper-active", "oracle")
+DEFAULT_BURN_IN = 200
+_FEWEST_BURN_IN = 10
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Simulation:
+    """Every method at every budget on the same trials; partial where it was stopped before the last trial."""
+
+    theta: float
+    variance: float
+    items: int
+    settings: dict[str, Any]
+    results: tuple[MethodResult, ...]
+    partial: bool = False
+
+    def of(self, method: str) -> tuple[MethodResult, ...]:
+        """One method's results, by rising budget."""
+        return tuple(r for r in self.results if r.method == method)
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """In the order they were asked for."""
+        return tuple(dict.fromkeys(r.method for r in self.results))
+
+    def savings_at(self, mse: float) -> dict[str, float | None]:
+        """What each method saves against base at a given error; None where no simulated budget reaches it.
+
+        The budget a method needs is read off its own curve, straight lines between budgets in log error against log
+        budget.
+        """
+        needed = self._base().budget(number(mse, name="mse", above=0))
+        return {method: _saved(needed, self.of(method), mse) for method in self.methods}
+
+    def savings(self) -> list[dict[str, Any]]:
+        """`savings_at` the errors that base has at the simulated budgets."""
+        base = self._base()
+        errors = [base.mse(B) for B in self.settings["budgets"]]
+        return [
+            {"mse": e, "base_budget": B, "savings": self.savings_at(e)}
+            for B, e in zip(self.settings["budgets"], errors, strict=True)
+            if e > 0
+        ]
+
+    def _base(self) -> Base:
+        pool = float(self.items) if self.settings["mode"] == "pool" else np.inf
+        return Base(self.variance, self.settings["burn_in"], pool)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Ready for JSON."""
+        return {
+            "theta": self.theta, "variance": self.variance, "items": self.items, "settings": self.settings,
+            "results": [r.to_dict() for r in self.results], "savings": self.savings(), "partial": self.partial,
+        }  # fmt: skip
+
+    def save_csv(self, path: str | os.PathLike[str]) -> None:
+        """One row per method and budget."""
+        from ratewise.tables.files import write_rows
+
+        write_rows(path, [r.to_dict() for r in self.results])
+
+    def summary(self) -> str:
+        """The best method at the largest budget, in words."""
+        budget = self.settings["budgets"][-1]
+        last = [r for r in self.results if r.budget == budget and r.method != "oracle"]
+        best = min(last, key=lambda r: r.mse)
+        done = f"{best.trials:,} trials" + (" (partial)" if self.partial else "")
+        return (
+            f"At a budget of {budget:g}, {best.method} has {best.of_base:.0%} of the squared error of "
+            f"strong ratings alone: as good as {best.effective_budget:,.0f} strong ratings ({done} on {self.items:,} "
+            "items)."
+        )
+
+    def __str__(self) -> str:
+        return self.summary()
+
+    def _repr_html_(self) -> str:
+        names = ("method", "budget", "MSE", "of base", "effective budget", "coverage")
+        head = "".join(f"<th>{name}</th>" for name in names)
+        rows = "".join(
+            f"<tr><td>{html.escape(r.method)}</td><td>{r.budget:g}</td><td>{r.mse:.3g}</td>"
+            f"<td>{r.of_base:.3f}</td><td>{r.effective_budget:,.0f}</td><td>{r.coverage:.1%}</td></tr>"
+            for r in self.results
+        )
+        return f"<table><tr>{head}</tr>{rows}</table><p>{html.escape(self.summary())}</p>"
+
+
+def simulate(
+    table: TableLike,
+    *,
+    weak: str,
+    strong: str,
+    cost_ratio: float,
+    budgets: Sequence[float],
+    methods: Sequence[SimulatedMethod] = DEFAULT_METHODS,
+    burn_in: int | None = None,
+    mode: Mode = "stream",
+    trials: int = 2000,
+    features: Sequence[str] = (),
+    uncertainty: str | None = None,
+    transfer_from: TableLike | None = None,
+    fixed_rate: float = 0.1,
+    level: float = 0.95,
+    seed: int = 0,
+    workers: int | None = None,
+    progress: Progress | None = None,
+) -> Simulation:
+    """Try methods on a fully rated table: items drawn anew in every trial, until each budget is spent.
+
+    `cost_ratio` is the price of a weak rating over that of a strong one; budgets count strong ratings and come after
+    the burn-in, whose labels every method is given (200 by default; 0 with `transfer_from`). Without a burn-in and
+    without a table to transfer from, the methods know the whole table's parameters. `mode` is "stream" (with
+    replacement) or "pool" (without; the table is the pool and its mean the target). `fixed_rate` is n/N of ppi++ and
+    active-fixed. Results depend on the seed, not on `workers`. Ctrl-C gives the trials done so far, marked partial.
+    """
+    n_b = (0 if transfer_from is not None else DEFAULT_BURN_IN) if burn_in is None else burn_in
+    population = _population(read_table(table), weak, strong, features, uncertainty)
+    other = None if transfer_from is None else _population(read_table(transfer_from), weak, strong, (), None)
+    population, other = on_one_scale(population, other)
+    setting = _setting(population, cost_ratio, budgets, n_b, mode, fixed_rate, level, seed)
+    asked = _methods(methods)
+    lab = Lab.of(population, setting, asked, other)
+    return simulate_lab(lab, trials=int(number(trials, name="trials", minimum=2)), workers=workers, progress=progress)
+
+
+def simulate_lab(lab: Lab, *, trials: int, workers: int | None, progress: Progress | None) -> Simulation:
+    """The same for a population in memory."""
+    done: list[dict[str, Outcome]] = []
+    partial = False
+    outcomes = _outcomes(lab, trials, workers)
+    try:
+        for outcome in outcomes:
+            done.append(outcome)
+            if progress is not None:
+                progress(sum(_trials(d) for d in done), trials)
+    except KeyboardInterrupt:
+        if not done:
+            raise
+        partial = True
+        warnings.warn(
+            f"stopped after {sum(map(_trials, done))} of {trials} trials; these results are partial",
+            RatewiseWarning,
+            stacklevel=3,
+        )
+    return _simulation(lab, done, partial)
+
+
+def _trials(outcome: dict[str, Outcome]) -> int:
+    return len(next(iter(outcome.values())).value)
+
+
+def _outcomes(lab: Lab, trials: int, workers: int | None) -> Iterator[dict[str, Outcome]]:
+    """Blocks in order, computed by as many processes as there is work and room for."""
+    size = lab.setting.block_size(lab.population)
+    blocks = [range(start, min(start + size, trials)) for start in range(0, trials, size)]
+    jobs = min(_workers(workers), len(blocks))
+    if jobs == 1:
+        return map(lab.run, blocks)
+    from joblib import Parallel, delayed
+
+    parallel = Parallel(n_jobs=jobs, return_as="generator", pre_dispatch=2 * jobs)
+    return cast(Iterator[dict[str, Outcome]], parallel(delayed(lab.run)(block) for block in blocks))
+
+
+def _workers(workers: int | None) -> int:
+    if workers is not None:
+        return int(number(workers, name="workers", minimum=1))
+    from joblib import cpu_count
+
+    return int(cpu_count())
+
+
+def _simulation(lab: Lab, done: list[dict[str, Outcome]], partial: bool) -> Simulation:
+    population, setting = lab.population, lab.setting
+    trials = sum(map(_trials, done))
+    scale = population.scale.width
+    V = population.variance * scale**2
+    base = Base(V, setting.burn_in, setting.pool_size(population))
+    shares = resamples(trials, setting.seed)
+    found = [
+        result
+        for method in lab.methods
+        for result in results(
+            method, _joined([d[method] for d in done]), setting.budgets,
+            theta=population.mean, scale=scale, base=base, shares=shares,
+        )
+    ]  # fmt: skip
+    settings = {
+        "cost_ratio": setting.cost_ratio, "budgets": list(setting.budgets), "burn_in": setting.burn_in,
+        "mode": setting.mode, "methods": list(lab.methods), "trials": trials, "level": setting.level,
+        "fixed_rate": setting.fixed_rate, "seed": setting.seed, "transfer": lab.transferred,
+    }  # fmt: skip
+    theta = population.scale.low + scale * population.mean
+    return Simulation(theta, V, population.items, settings, tuple(found), partial)
+
+
+def _joined(parts: list[Outcome]) -> Outcome:
+    names = ("value", "low", "high", "spend", "labels")
+    return Outcome(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+
+
+def _saved(needed: float, curve: tuple[MethodResult, ...], mse: float) -> float | None:
+    """`needed` less the budget at which the method's curve crosses the error; its last crossing, if it has several.
+
+    Base saves nothing, by definition.
+    """
+    if curve[0].method == "base":
+        return 0.0
+    log_error, log_budget = np.log([[max(r.mse, 1e-300), r.budget] for r in curve]).T
+    below = log_error <= np.log(mse)
+    if below.all() or not below[-1]:
+        return None
+    k = int(np.flatnonzero(~below)[-1])
+    step = (log_error[k] - np.log(mse)) / (log_error[k] - log_error[k + 1])
+    return needed - float(np.exp(log_budget[k] + step * (log_budget[k + 1] - log_budget[k])))
+
+
+def on_one_scale(population: Population, other: Population | None) -> tuple[Population, Population | None]:
+    """Two tables rescaled by the range of both."""
+    if other is None or population.scale == other.scale:
+        return population, other
+    g, h = (np.concatenate([getattr(p, name)() for p in (population, other)]) for name in ("raw_weak", "raw_strong"))
+    scale = Scale.of(g, h)
+    return population.rescaled(scale), other.rescaled(scale)
+
+
+# Checks
+
+
+def _population(table: Table, weak: str, strong: str, features: Sequence[str], uncertainty: str | None) -> Population:
+    h = table.numbers(strong, missing="allow")
+    missing = np.isnan(h)
+    if missing.any():
+        raise TableError(
+            f"{int(missing.sum()):,} rows of {table.name} have no strong rating in column {strong!r} (the first is row "
+            f"{int(np.argmax(missing)) + 1}); a simulation needs a fully rated table: drop them, or rate them first"
+        )
+    if h.size < 2 or np.ptp(h) == 0:
+        raise TableError(f"the strong ratings of {table.name} are all equal; there is nothing to estimate")
+    columns = [table.numbers(name) for name in features]
+    own = None if uncertainty is None else table.numbers(uncertainty)
+    stacked: Floats | None = np.stack(columns, axis=1) if columns else None
+    return Population.of(table.numbers(weak), h, features=stacked, uncertainty=own)
+
+
+def _methods(methods: Sequence[str]) -> tuple[str, ...]:
+    asked = tuple(dict.fromkeys(methods))
+    if not asked:
+        raise InputError(f"no method given; choose from {', '.join(SIMULATED_METHODS)}")
+    for method in asked:
+        choice(method, SIMULATED_METHODS, name="method")
+    return asked
+
+
+def _setting(
+    population: Population,
+    cost_ratio: float,
+    budgets: Sequence[float],
+    burn_in: int,
+    mode: Mode,
+    fixed_rate: float,
+    level: float,
+    seed: int,
+) -> Setting:
+    c = number(cost_ratio, name="cost_ratio", above=0)
+    choice(mode, MODES, name="mode")
+    n_b = int(number(burn_in, name="burn_in", minimum=0))
+    if n_b != burn_in or 0 < n_b < _FEWEST_BURN_IN:
+        raise InputError(f"burn_in must be 0 or a whole number from {_FEWEST_BURN_IN} on; got {burn_in}")
+    N = population.items
+    if n_b > N or (mode == "pool" and n_b == N):
+        raise InputError(f"a burn-in of {n_b:,} leaves nothing of a table of {N:,} items; make it smaller")
+    money = tuple(sorted({number(B, name="budget") for B in budgets}))
+    if not money:
+        raise InputError("no budget given; a budget is counted in strong ratings, such as 100")
+    if money[0] < 1 + c:
+        raise InputError(
+            f"budget {money[0]:g} is below one label: an item with both ratings costs {1 + c:g} (in strong ratings); "
+            "raise it"
+        )
+    return Setting(
+        c, money, n_b, mode, share(level, name="level"), share(fixed_rate, name="fixed_rate", one=True),
+        int(number(seed, name="seed", minimum=0)),
+    )  # fmt: skip

@@ -1,0 +1,98 @@
+"""Simulations as terminal text and as the paper's three panels."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from ratewise.lab.metrics import MethodResult
+from ratewise.lab.simulate import Simulation
+from ratewise.report.pictures import panels
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+METHOD_COLOURS = {
+    "base": "#6b7280", "paper-random": "#d97706", "paper-active": "#2563eb", "oracle": "#9333ea", "ppi++": "#db2777",
+    "active-fixed": "#65a30d", "auto": "#0f766e",
+}  # fmt: skip
+
+
+def simulation_text(found: Simulation) -> RenderableType:
+    """A table per budget, best last words first: error, what it is worth, coverage, spend."""
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    table.add_column("budget", justify="right")
+    table.add_column("method", no_wrap=True)
+    for name in ("RMSE", "MSE of base", "95% interval", "worth", "saves", "bias/sd", "coverage", "width", "spend"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for budget in found.settings["budgets"]:
+        rows = [r for r in found.results if r.budget == budget]
+        best = min((r for r in rows if r.method != "oracle"), key=lambda r: r.mse, default=None)
+        for k, r in enumerate(rows):
+            style = "bold green" if r is best else "dim" if r.method == "oracle" else ""
+            table.add_row(f"{budget:g}" if k == 0 else "", r.method, *_cells(r), style=style)
+    legend = (
+        "worth: the budget with which strong ratings alone have the same error; saves: that budget less this one; "
+        f"intervals are over {found.settings['trials']:,} trials"
+    )
+    lines: list[RenderableType] = [table, Text(legend, style="dim"), Text(), Text(found.summary())]
+    return Group(*lines, *(Text(note, style="yellow") for note in _notes(found)))
+
+
+def _cells(r: MethodResult) -> tuple[str, ...]:
+    low, high = (x / r.base_mse if r.base_mse > 0 else np.nan for x in (r.mse_low, r.mse_high))
+    sd = r.bias_se * r.trials**0.5
+    return (
+        f"{r.mse**0.5:.4f}",
+        f"{r.of_base:.3f}",
+        f"{low:.3f}–{high:.3f}",
+        f"{r.effective_budget:,.0f}",
+        f"{r.savings:+,.0f}",
+        f"{r.bias / sd:+.2f}" if sd > 0 else "–",
+        f"{r.coverage:.1%}",
+        f"{r.width:.4f}",
+        f"{r.spend_mean:,.1f}",
+    )
+
+
+def _notes(found: Simulation) -> list[str]:
+    notes = []
+    if found.partial:
+        notes.append(f"note: partial, stopped after {found.settings['trials']:,} trials")
+    if found.settings["burn_in"] == 0 and not found.settings["transfer"]:
+        notes.append("note: without a burn-in the methods know the whole table's parameters")
+    return notes
+
+
+def plot_simulation(found: Simulation, *, title: str | None = None) -> "Figure":
+    """The paper's three panels: error, effective budget and savings against the budget, 95 % intervals shaded."""
+    made, axes = panels(3)
+    rows = (
+        ("mse", "mean squared error"), ("effective_budget", "effective budget"), ("savings", "cost savings"),
+    )  # fmt: skip
+    for ax, (name, label) in zip(axes, rows, strict=True):
+        for method in found.methods:
+            _curve(ax, found.of(method), name)
+        ax.set_xlabel("budget after the burn-in" if found.settings["burn_in"] else "budget")
+        ax.set_title(label, loc="left", fontsize=10)
+    axes[0].set_yscale("log")
+    axes[0].legend(frameon=False, fontsize=8)
+    if title is not None:
+        made.suptitle(title, fontsize=11, x=0.01, ha="left")
+    return made
+
+
+def _curve(ax: "Axes", curve: tuple[MethodResult, ...], name: str) -> None:
+    method = curve[0].method
+    x = [r.budget for r in curve]
+    colour = METHOD_COLOURS[method]
+    if method == "base" and name != "mse":  # by definition: its own budget, and nothing saved
+        ax.plot(x, x if name == "effective_budget" else [0.0] * len(x), color=colour, label=method)
+        return
+    marker = "o" if len(curve) < 3 else None
+    ax.plot(x, [getattr(r, name) for r in curve], color=colour, label=method, marker=marker, markersize=3)
+    low, high = ([getattr(r, name + end) for r in curve] for end in ("_low", "_high"))
+    ax.fill_between(x, low, high, color=colour, alpha=0.15, linewidth=0)
