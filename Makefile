@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 JOBS ?= auto
 
-.PHONY: help demo test check format study bench docs clean
+.PHONY: help demo test check format study tables bench docs clean
 .DEFAULT_GOAL := help
 
 help:
@@ -12,6 +12,7 @@ help:
 	@echo "make test    all tests"
 	@echo "make check   format, lint, types, layers"
 	@echo "make study   the full coverage study of the intervals, and the table in docs/coverage.md"
+	@echo "make tables  every method on ten real tables, for docs/simulations.md (some minutes)"
 	@echo "make bench   how fast and how good, side by side with others"
 	@echo "make docs    the documentation as a static site in site/"
 
@@ -51,6 +52,10 @@ bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/solver.py
 	$(BIN)/python benchmarks/draws.py
 	$(BIN)/python benchmarks/floor.py
+	$(BIN)/python benchmarks/simulate.py
+
+tables: $(VENV)/.dev
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/tables.py --write docs/simulations.md
 
 docs: $(VENV)/.dev
 	$(BIN)/python docs/make_cli_page.py

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from ratewise.errors import RatewiseError as RatewiseError
     from ratewise.errors import RatewiseWarning as RatewiseWarning
     from ratewise.errors import TableError as TableError
+    from ratewise.lab.metrics import MethodResult as MethodResult
+    from ratewise.lab.simulate import Simulation as Simulation
+    from ratewise.lab.simulate import simulate as simulate
     from ratewise.learn.calibration import Calibration as Calibration
     from ratewise.learn.calibration import cross_calibrated as cross_calibrated
     from ratewise.learn.calibration import fit_calibration as fit_calibration
@@ -45,6 +48,7 @@ if TYPE_CHECKING:
     from ratewise.learn.uncertainty import fit_error as fit_error
     from ratewise.report.pictures import plot_estimates as plot_estimates
     from ratewise.report.pictures import plot_plan as plot_plan
+    from ratewise.report.simulation import plot_simulation as plot_simulation
     from ratewise.tables import Table as Table
     from ratewise.tables import read_table as read_table
     from ratewise.tables import write_table as write_table
@@ -68,6 +72,8 @@ _HOME = {
     ),
     "ratewise.core.policy": ("Policy", "optimal_policy"),
     "ratewise.errors": ("InputError", "PolicyError", "RatewiseError", "RatewiseWarning", "TableError"),
+    "ratewise.lab.metrics": ("MethodResult",),
+    "ratewise.lab.simulate": ("Simulation", "simulate"),
     "ratewise.learn.calibration": ("Calibration", "cross_calibrated", "fit_calibration"),
     "ratewise.learn.drawing": ("Drawn", "draw_pool"),
     "ratewise.learn.estimation": ("estimate_mean", "estimate_table"),
@@ -75,6 +81,7 @@ _HOME = {
     "ratewise.learn.transfer": ("Drift", "Transfer", "load_transfer"),
     "ratewise.learn.uncertainty": ("ErrorModel", "error_from_column", "error_from_probability", "fit_error"),
     "ratewise.report.pictures": ("plot_estimates", "plot_plan"),
+    "ratewise.report.simulation": ("plot_simulation",),
     "ratewise.tables": ("Table", "read_table", "write_table"),
 }
 _MODULE = {name: module for module, names in _HOME.items() for name in names}

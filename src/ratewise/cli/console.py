@@ -11,6 +11,7 @@ from typing import Any
 
 from ratewise.errors import RatewiseError, RatewiseWarning
 
+STOPPED = 130  # exit code after Ctrl-C, as shells count
 _NAMES = re.compile(r"\b(pool_size|target_se|weak_cost|strong_cost|cost_ratio|burn_in|fixed_rate)\b")
 
 

@@ -4,11 +4,9 @@ from typing import Annotated
 
 import typer
 
-from ratewise.cli.console import one_line_errors, print_json, print_rich, progress_bar
+from ratewise.cli.console import STOPPED, one_line_errors, print_json, print_rich, progress_bar
 from ratewise.cli.options import Json, Seed, TableArgument, Weak, Workers
 from ratewise.core.names import FIGURES, SIMULATED_METHODS, Mode
-
-_STOPPED = 130  # by Ctrl-C, as shells count
 
 
 def simulate(
@@ -66,7 +64,7 @@ def simulate(
 
             print_rich(simulation_text(found))
     if found.partial:
-        raise SystemExit(_STOPPED)
+        raise typer.Exit(STOPPED)
 
 
 def reproduce(
@@ -92,7 +90,7 @@ def reproduce(
     with one_line_errors():
         from ratewise.report.reproduction import reproduce_all, reproduction_text
 
-        with progress_bar("figures", quiet=json) as progress:
+        with progress_bar("trials", quiet=json) as progress:
             made = reproduce_all(
                 figures or list(FIGURES), output, data=data, tables=tables, trials=trials, seed=seed, workers=workers,
                 progress=progress,
@@ -102,7 +100,7 @@ def reproduce(
         else:
             print_rich(reproduction_text(made))
     if made.partial:
-        raise SystemExit(_STOPPED)
+        raise typer.Exit(STOPPED)
 
 
 def _words(text: str) -> list[str]:

@@ -1,12 +1,13 @@
 """`ratewise`: the commands. Heavy imports wait until a command runs, so that --help is quick."""
 
+import os
 import sys
 from typing import Annotated
 
 import typer
 
-from ratewise.cli.console import one_line_errors, print_json, print_notes, print_rich
-from ratewise.cli.lab import simulate
+from ratewise.cli.console import STOPPED, one_line_errors, print_json, print_notes, print_rich
+from ratewise.cli.lab import reproduce, simulate
 from ratewise.cli.options import Json, Strong, TableArgument, Weak
 from ratewise.core.names import Estimand, IntervalMethod, Method, Recalibration
 
@@ -159,6 +160,7 @@ def estimate(
 
 
 app.command()(simulate)
+app.command()(reproduce)
 
 
 @app.command()
@@ -190,12 +192,16 @@ def main(arguments: list[str] | None = None) -> None:
         code = command.main(args=given or ["--help"], prog_name="ratewise", standalone_mode=False)
     except KeyboardInterrupt:
         print("ratewise: stopped", file=sys.stderr)
-        raise SystemExit(130) from None
+        code = STOPPED
     except Exception as error:
         if not hasattr(error, "format_message"):  # click's own errors have one
             raise
         print(f"ratewise: {' '.join(error.format_message().split())} (see ratewise --help)", file=sys.stderr)
         raise SystemExit(2) from None
+    if code == STOPPED and arguments is None:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(STOPPED)  # at once: what libraries have to say about an interrupted end is not for users
     raise SystemExit(code if isinstance(code, int) else 0)
 
 

@@ -5,7 +5,7 @@ import os
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from ratewise.errors import InputError, RatewiseWarning, TableError
 from ratewise.lab.methods import Lab, Outcome
 from ratewise.lab.metrics import Base, MethodResult, resamples, results
 from ratewise.lab.trials import Population, Scale, Setting
+from ratewise.lab.workers import in_order
 from ratewise.tables import Table, TableLike, read_table
 
 Progress = Callable[[int, int], None]  # trials done, trials in all
@@ -171,24 +172,10 @@ def _trials(outcome: dict[str, Outcome]) -> int:
 
 
 def _outcomes(lab: Lab, trials: int, workers: int | None) -> Iterator[dict[str, Outcome]]:
-    """Blocks in order, computed by as many processes as there is work and room for."""
+    """Blocks of trials, in order."""
     size = lab.setting.block_size(lab.population)
     blocks = [range(start, min(start + size, trials)) for start in range(0, trials, size)]
-    jobs = min(_workers(workers), len(blocks))
-    if jobs == 1:
-        return map(lab.run, blocks)
-    from joblib import Parallel, delayed
-
-    parallel = Parallel(n_jobs=jobs, return_as="generator", pre_dispatch=2 * jobs)
-    return cast(Iterator[dict[str, Outcome]], parallel(delayed(lab.run)(block) for block in blocks))
-
-
-def _workers(workers: int | None) -> int:
-    if workers is not None:
-        return int(number(workers, name="workers", minimum=1))
-    from joblib import cpu_count
-
-    return int(cpu_count())
+    return in_order(lab.run, blocks, workers=workers)
 
 
 def _simulation(lab: Lab, done: list[dict[str, Outcome]], partial: bool) -> Simulation:

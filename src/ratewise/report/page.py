@@ -13,7 +13,7 @@ from ratewise.report.pictures import POLICY_TITLES, plot_estimates, plot_plan
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_STYLE = """
+STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; color: #1f2937; max-width: 48rem; margin: 2rem auto; padding: 0 1rem; }
 table { border-collapse: collapse; width: 100%; } th, td { padding: .3rem .6rem; text-align: right; }
 th:first-child, td:first-child { text-align: left; } tr { border-bottom: 1px solid #e5e7eb; }
@@ -34,7 +34,7 @@ def report_page(title: str, plan: Plan, estimate: Estimate, *, truth: float | No
         _picture(lambda: plot_plan(plan)),
         *_notes(plan.notes + estimate.notes),
     ]
-    head = f"<meta charset='utf-8'><title>{html.escape(title)}</title><style>{_STYLE}</style>"
+    head = f"<meta charset='utf-8'><title>{html.escape(title)}</title><style>{STYLE}</style>"
     return f"<!doctype html><html lang='en'><head>{head}</head><body>{''.join(parts)}</body></html>\n"
 
 

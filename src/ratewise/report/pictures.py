@@ -30,14 +30,14 @@ def figure(*, width: float = 7.0, height: float = 2.6) -> tuple["Figure", "Axes"
     return made, axes
 
 
-def panels(count: int, *, width: float = 3.4, height: float = 2.9) -> tuple["Figure", list["Axes"]]:
-    """Several axes side by side."""
-    made, first = figure(width=width * count, height=height)
+def grid(rows: int, columns: int, *, width: float = 3.4, height: float = 2.9) -> tuple["Figure", list[list["Axes"]]]:
+    """Rows of axes side by side."""
+    made, first = figure(width=width * columns, height=height * rows)
     made.delaxes(first)
-    axes = [made.add_subplot(1, count, k + 1) for k in range(count)]
-    for ax in axes:
+    axes = [[made.add_subplot(rows, columns, r * columns + c + 1) for c in range(columns)] for r in range(rows)]
+    for ax in (ax for row in axes for ax in row):
         ax.spines[["top", "right"]].set_visible(False)
-        ax.tick_params(colors=_INK, labelsize=8)
+        ax.tick_params(which="both", colors=_INK, labelsize=8)
     return made, axes
 
 

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from ratewise.lab.metrics import MethodResult
 from ratewise.lab.simulate import Simulation
-from ratewise.report.pictures import panels
+from ratewise.report.pictures import grid
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,11 +22,11 @@ METHOD_COLOURS = {
 
 
 def simulation_text(found: Simulation) -> RenderableType:
-    """A table per budget, best last words first: error, what it is worth, coverage, spend."""
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    """A row per budget and method: error, what it is worth, coverage, spend; the best of each budget stands out."""
+    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
     table.add_column("budget", justify="right")
     table.add_column("method", no_wrap=True)
-    for name in ("RMSE", "MSE of base", "95% interval", "worth", "saves", "bias/sd", "coverage", "width", "spend"):
+    for name in ("RMSE", "of base", "95% interval", "worth", "saves", "covers", "spend"):
         table.add_column(name, justify="right", no_wrap=True)
     for budget in found.settings["budgets"]:
         rows = [r for r in found.results if r.budget == budget]
@@ -35,8 +35,9 @@ def simulation_text(found: Simulation) -> RenderableType:
             style = "bold green" if r is best else "dim" if r.method == "oracle" else ""
             table.add_row(f"{budget:g}" if k == 0 else "", r.method, *_cells(r), style=style)
     legend = (
-        "worth: the budget with which strong ratings alone have the same error; saves: that budget less this one; "
-        f"intervals are over {found.settings['trials']:,} trials"
+        "of base: squared error over that of strong ratings alone, with a 95% interval over "
+        f"{found.settings['trials']:,} trials; worth: the budget at which strong ratings alone are as good; saves: "
+        "that budget less this one; covers: how often the method's own interval held the truth"
     )
     lines: list[RenderableType] = [table, Text(legend, style="dim"), Text(), Text(found.summary())]
     return Group(*lines, *(Text(note, style="yellow") for note in _notes(found)))
@@ -44,17 +45,14 @@ def simulation_text(found: Simulation) -> RenderableType:
 
 def _cells(r: MethodResult) -> tuple[str, ...]:
     low, high = (x / r.base_mse if r.base_mse > 0 else np.nan for x in (r.mse_low, r.mse_high))
-    sd = r.bias_se * r.trials**0.5
     return (
         f"{r.mse**0.5:.4f}",
         f"{r.of_base:.3f}",
         f"{low:.3f}–{high:.3f}",
         f"{r.effective_budget:,.0f}",
         f"{r.savings:+,.0f}",
-        f"{r.bias / sd:+.2f}" if sd > 0 else "–",
         f"{r.coverage:.1%}",
-        f"{r.width:.4f}",
-        f"{r.spend_mean:,.1f}",
+        f"{r.spend_mean:,.0f}",
     )
 
 
@@ -67,22 +65,25 @@ def _notes(found: Simulation) -> list[str]:
     return notes
 
 
-def plot_simulation(found: Simulation, *, title: str | None = None) -> "Figure":
+def plot_simulation(found: Simulation) -> "Figure":
     """The paper's three panels: error, effective budget and savings against the budget, 95 % intervals shaded."""
-    made, axes = panels(3)
+    made, axes = grid(1, 3)
+    draw_simulation(axes[0], found)
+    return made
+
+
+def draw_simulation(axes: "list[Axes]", found: Simulation) -> None:
+    """The three panels on given axes."""
     rows = (
         ("mse", "mean squared error"), ("effective_budget", "effective budget"), ("savings", "cost savings"),
     )  # fmt: skip
     for ax, (name, label) in zip(axes, rows, strict=True):
         for method in found.methods:
             _curve(ax, found.of(method), name)
-        ax.set_xlabel("budget after the burn-in" if found.settings["burn_in"] else "budget")
-        ax.set_title(label, loc="left", fontsize=10)
+        ax.set_xlabel("budget after the burn-in" if found.settings["burn_in"] else "budget", fontsize=9)
+        ax.set_title(label, loc="left", fontsize=9)
     axes[0].set_yscale("log")
     axes[0].legend(frameon=False, fontsize=8)
-    if title is not None:
-        made.suptitle(title, fontsize=11, x=0.01, ha="left")
-    return made
 
 
 def _curve(ax: "Axes", curve: tuple[MethodResult, ...], name: str) -> None:

@@ -1,0 +1,150 @@
+"""The paper's experiments on real data: which dataset, how the policies learn, and what is to be expected."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from ratewise.errors import TableError
+from ratewise.lab.datasets import PUBLISHED, WHERE, Dataset, Name, stand_in
+from ratewise.lab.figures import Claim
+from ratewise.lab.methods import Lab
+from ratewise.lab.simulate import DEFAULT_METHODS, Progress, Simulation, on_one_scale, simulate_lab
+from ratewise.lab.trials import Population, Setting
+
+COST_RATIO = 0.05  # the paper does not say which it took
+BURN_IN = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Experiment:
+    """One row of panels: a dataset, or its easiest and hardest quarters, learned from a burn-in or by transfer."""
+
+    dataset: Name
+    title: str
+    budgets: tuple[float, ...]
+    transfer: bool = False
+    easy_hard: bool = False
+
+
+_FEW = tuple(float(50 * k) for k in range(1, 9))
+_MANY = tuple(float(125 * k) for k in range(1, 9))
+
+EXPERIMENTS: dict[str, tuple[Experiment, ...]] = {
+    "arena-transfer": (Experiment("arena", "Chatbot Arena, policies by transfer (A1)", _FEW, transfer=True),),
+    "arena-easy-hard": (
+        Experiment("arena", "Chatbot Arena, easy/hard split, by transfer (A1)", _FEW, transfer=True, easy_hard=True),
+    ),
+    "arena-burnin": (
+        Experiment("arena", "Chatbot Arena, after a burn-in (A2)", _MANY),
+        Experiment("arena", "Chatbot Arena, easy/hard split, after a burn-in (A2)", _MANY, easy_hard=True),
+    ),
+    "aqa": (Experiment("aqa", "Attributed QA, after a burn-in (A2)", _MANY),),
+    "imagenet": (Experiment("imagenet", "ImageNet, after a burn-in (A2)", _MANY),),
+    "seahorse": (Experiment("seahorse", "Seahorse, after a burn-in (A2)", _MANY),),
+}
+
+EXPECTED: dict[str, str] = {
+    "gaussian": "Error ratios rise with MSE(H, G) and with c_g/c_h; active gains on random as Var(U) grows.",
+    "bernoulli": "As for Gaussian data, but bounded below: the error ratio cannot fall much below MSE(H, G).",
+    "arena-transfer": "Random and active both clearly better than base; active a little better than random.",
+    "arena-easy-hard": "Active gains most here, because u varies most.",
+    "arena-burnin": "Smaller gains than by transfer, as the burn-in is shared with base, but steady ones.",
+    "aqa": "Gains for random and active; active little better than random.",
+    "imagenet": "Random and active both better than base, the oracle far better than either.",
+    "seahorse": "A weak rater that is simply not that good: small gains, even with oracle parameters.",
+}
+
+
+def find_dataset(name: Name, *, data: str | None, tables: str | None) -> Dataset:
+    """The user's own copy where there is one, else the stand-in; an error says what to get."""
+    if data is not None and (Path(data) / name).is_dir():
+        return PUBLISHED[name](Path(data) / name)
+    folder = tables or os.environ.get("RATEWISE_DATA") or os.path.join(os.pardir, "shared", "data")
+    if not Path(folder).is_dir():
+        where = (
+            f"the folder {name!r} in {data!r}" if data is not None else f"--data FOLDER with a folder {name!r} in it"
+        )
+        raise TableError(f"there is no data for {name}: make {where} and {WHERE[name]}")
+    return stand_in(name, folder)
+
+
+def population_of(experiment: Experiment, dataset: Dataset) -> tuple[Population, Population | None]:
+    """The ratings to simulate on, and those to learn from where policies are transferred."""
+    target = Population.of(dataset.weak, dataset.strong)
+    other = None
+    if experiment.transfer:
+        if dataset.transfer is None:
+            raise TableError(f"{dataset.name} has no other comparisons with both ratings to transfer a policy from")
+        other = Population.of(*dataset.transfer)
+    target, other = on_one_scale(target, other)
+    return (_easy_and_hard(target) if experiment.easy_hard else target), other
+
+
+def _easy_and_hard(population: Population) -> Population:
+    """The items in the bottom and the top quarter of u = g(1−g)."""
+    u = population.weak * (1 - population.weak)
+    low, high = np.quantile(u, [0.25, 0.75])
+    kept = (u <= low) | (u >= high)
+    return Population(population.weak[kept], population.strong[kept], population.scale)
+
+
+def run_experiment(
+    experiment: Experiment,
+    dataset: Dataset,
+    *,
+    trials: int,
+    seed: int,
+    workers: int | None,
+    progress: Progress | None = None,
+) -> Simulation:
+    """The experiment as `simulate` runs it."""
+    population, other = population_of(experiment, dataset)
+    setting = Setting(COST_RATIO, experiment.budgets, 0 if experiment.transfer else BURN_IN, "stream", 0.95, 0.1, seed)
+    if setting.burn_in > population.items:
+        raise TableError(f"{dataset.name} has {population.items} items, fewer than the burn-in of {BURN_IN}")
+    lab = Lab.of(population, setting, DEFAULT_METHODS, other)
+    return simulate_lab(lab, trials=trials, workers=workers, progress=progress)
+
+
+# What the paper says to expect
+
+
+def real_claims(found: Mapping[str, list[Simulation]]) -> list[Claim]:
+    """Claims about the experiments that were run."""
+    claims = []
+    if "imagenet" in found:
+        claims.append(_both_beat_base(found["imagenet"][0]))
+    if "arena-easy-hard" in found and len(found) > 1:
+        claims.append(_easy_hard_gains_most(found))
+    return claims
+
+
+def _both_beat_base(simulation: Simulation) -> Claim:
+    last = {m: simulation.of(m)[-1] for m in ("paper-random", "paper-active")}
+    said = ", ".join(
+        f"{m} {r.of_base:.3f} (95 % {r.error_ratio_low:.3f} to {r.error_ratio_high:.3f})" for m, r in last.items()
+    )
+    return Claim(
+        "on ImageNet the random and the active policy both beat base",
+        all(r.error_ratio_high < 1 for r in last.values()),
+        f"error over base's at a budget of {simulation.settings['budgets'][-1]:g}: {said}",
+    )
+
+
+def _easy_hard_gains_most(found: Mapping[str, list[Simulation]]) -> Claim:
+    """Active over random, averaged over budgets (geometric mean), is smallest on the easy/hard split by transfer."""
+    gains = {name: _active_over_random(simulations[0]) for name, simulations in found.items()}
+    said = ", ".join(f"{name} {gain:.3f}" for name, gain in gains.items())
+    best = min(gains, key=lambda name: gains[name])
+    return Claim(
+        "active gains most over random on the easy/hard split of Chatbot Arena", best == "arena-easy-hard",
+        f"MSE of active over random: {said}",
+    )  # fmt: skip
+
+
+def _active_over_random(simulation: Simulation) -> float:
+    pairs = zip(simulation.of("paper-active"), simulation.of("paper-random"), strict=True)
+    return float(np.exp(np.mean([np.log(a.mse / r.mse) for a, r in pairs])))

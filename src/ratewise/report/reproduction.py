@@ -1,0 +1,278 @@
+"""`reproduce`: the paper's figures as CSV, SVG and PNG, and a page with its claims and whether they hold."""
+
+import html
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.text import Text
+
+from ratewise.core.checks import choice, number
+from ratewise.core.names import FIGURES
+from ratewise.errors import TableError
+from ratewise.lab.figures import (
+    Claim,
+    Point,
+    bernoulli_claims,
+    bernoulli_figure,
+    curves,
+    gaussian_claims,
+    gaussian_figure,
+)
+from ratewise.lab.reproduction import EXPECTED, EXPERIMENTS, find_dataset, real_claims, run_experiment
+from ratewise.lab.simulate import Progress, Simulation
+from ratewise.report.page import STYLE
+from ratewise.report.pictures import grid, save
+from ratewise.report.simulation import draw_simulation
+from ratewise.tables.files import write_rows, write_text
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_MADE_UP: dict[str, tuple[Callable[[], list[Point]], Callable[[Sequence[Point]], list[Claim]]]] = {
+    "gaussian": (gaussian_figure, gaussian_claims),
+    "bernoulli": (bernoulli_figure, bernoulli_claims),
+}
+_WIDER = "body { max-width: 70rem; } .words td { text-align: left; vertical-align: top; } img { width: 100%; }"
+_LINES = ("#0f766e", "#2563eb", "#d97706", "#9333ea")
+
+
+@dataclass(frozen=True, slots=True)
+class Reproduced:
+    """One figure: what it was made from, its files, or why it was not made."""
+
+    name: str
+    source: str
+    files: tuple[str, ...] = ()
+    missing: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Ready for JSON."""
+        return {"name": self.name, "source": self.source, "files": list(self.files), "missing": self.missing}
+
+
+@dataclass(frozen=True, slots=True)
+class Reproduction:
+    """All figures, and the paper's claims with a verdict each; partial where it was stopped."""
+
+    folder: str
+    figures: tuple[Reproduced, ...]
+    claims: tuple[tuple[str, Claim], ...] = field(default=())  # figure, claim
+    partial: bool = False
+
+    def to_dict(self) -> dict[str, Any]:
+        """Ready for JSON."""
+        return {
+            "folder": self.folder,
+            "figures": [figure.to_dict() for figure in self.figures],
+            "claims": [{"figure": name, **claim.to_dict()} for name, claim in self.claims],
+            "partial": self.partial,
+        }
+
+
+def reproduce_all(
+    figures: Sequence[str],
+    folder: str,
+    *,
+    data: str | None = None,
+    tables: str | None = None,
+    trials: int = 2000,
+    seed: int = 0,
+    workers: int | None = None,
+    progress: Progress | None = None,
+) -> Reproduction:
+    """Make the figures one by one; one without data is left out with its reason, or an error if it is the only one."""
+    asked = tuple(dict.fromkeys(choice(name, FIGURES, name="figure") for name in figures))
+    trials = int(number(trials, name="trials", minimum=2))
+    _make_folder(folder)
+    made: list[Reproduced] = []
+    claims: list[tuple[str, Claim]] = []
+    found: dict[str, list[Simulation]] = {}
+    partial = False
+    steps = _Steps(progress, trials * sum(len(EXPERIMENTS.get(name, ())) for name in asked))
+    for name in asked:
+        try:
+            if name in _MADE_UP:
+                points = _MADE_UP[name][0]()
+                made.append(_save_points(name, points, folder))
+                claims += [(name, claim) for claim in _MADE_UP[name][1](points)]
+            else:
+                figure, found[name] = _real(name, folder, data, tables, trials, seed, workers, steps)
+                made.append(figure)
+                partial = any(s.partial for s in found[name])
+        except TableError as error:
+            if len(asked) == 1:
+                raise
+            made.append(Reproduced(name, "", missing=str(error)))
+        except KeyboardInterrupt:
+            partial = True
+        if partial:
+            break
+    claims += [("real data", claim) for claim in real_claims({k: v for k, v in found.items() if v})]
+    done = Reproduction(folder, tuple(made), tuple(claims), partial)
+    write_text(os.path.join(folder, "index.html"), _page(done))
+    return done
+
+
+@dataclass(slots=True)
+class _Steps:
+    """Trials over all figures, for one progress bar."""
+
+    progress: Progress | None
+    total: int
+    before: int = 0
+
+    def within(self) -> Progress:
+        """The bar of the next experiment, as a part of the whole."""
+        start = self.before
+
+        def told(done: int, trials: int) -> None:
+            self.before = start + done
+            if self.progress is not None:
+                self.progress(self.before, self.total)
+
+        return told
+
+
+def _real(
+    name: str,
+    folder: str,
+    data: str | None,
+    tables: str | None,
+    trials: int,
+    seed: int,
+    workers: int | None,
+    steps: "_Steps",
+) -> tuple[Reproduced, list[Simulation]]:
+    experiments = EXPERIMENTS[name]
+    dataset = find_dataset(experiments[0].dataset, data=data, tables=tables)
+    found: list[Simulation] = []
+    for experiment in experiments:
+        found.append(
+            run_experiment(experiment, dataset, trials=trials, seed=seed, workers=workers, progress=steps.within())
+        )
+        if found[-1].partial:
+            break
+    rows = [{"experiment": e.title, **r.to_dict()} for e, s in zip(experiments, found, strict=False) for r in s.results]
+    picture, axes = grid(len(found), 3)
+    for row, experiment, simulation in zip(axes, experiments, found, strict=False):
+        draw_simulation(row, simulation)
+        row[0].set_title(f"{experiment.title}\nmean squared error", loc="left", fontsize=9)
+    return Reproduced(name, dataset.source, _files(name, rows, picture, folder)), found
+
+
+def _make_folder(folder: str) -> None:
+    try:
+        Path(folder).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise TableError(f"{folder} cannot be made: {error.strerror}; choose another folder with -o") from None
+
+
+def _files(name: str, rows: list[dict[str, Any]], picture: "Figure", folder: str) -> tuple[str, ...]:
+    write_rows(os.path.join(folder, f"{name}.csv"), rows)
+    for ending in ("svg", "png"):
+        save(picture, os.path.join(folder, f"{name}.{ending}"))
+    return tuple(f"{name}.{ending}" for ending in ("csv", "svg", "png"))
+
+
+# Made-up worlds
+
+
+def _save_points(name: str, points: list[Point], folder: str) -> Reproduced:
+    picture = plot_points(points)
+    source = "A made-up world, by exact integrals; Var(H), MSE(H, G), Var(U) and costs are in the CSV."
+    return Reproduced(name, source, _files(name, [p.to_dict() for p in points], picture, folder))
+
+
+def plot_points(points: Sequence[Point]) -> "Figure":
+    """A panel for each letter, a line for each Var(H), the lower bound dotted."""
+    names = sorted({p.panel for p in points})
+    picture, axes = grid(len(names) // 3, 3)
+    flat = [ax for row in axes for ax in row]
+    for panel, ax in zip(names, flat, strict=True):
+        _panel(ax, curves(points, panel))
+    flat[0].legend(frameon=False, fontsize=8)
+    return picture
+
+
+def _panel(ax: "Axes", found: dict[float, list[Point]]) -> None:
+    for (V, curve), colour in zip(found.items(), _LINES, strict=False):
+        x = [p.x for p in curve]
+        ax.plot(x, [p.y for p in curve], color=colour, label=f"Var(H) = {V:g}")
+        if curve[0].lower_bound is not None:
+            ax.plot(x, [p.lower_bound or 0.0 for p in curve], color=colour, linestyle=":", linewidth=1)
+    first = next(iter(found.values()))[0]
+    ax.axhline(1.0, color="#9ca3af", linewidth=0.8, zorder=0)
+    ax.set_xlabel(first.x_name, fontsize=9)
+    if first.x_name == "cost ratio":
+        ax.set_xscale("log")
+    fixed = {"MSE(H, G)": "", "Var(U)": f", MSE = {first.weak_error:g}"}.get(
+        first.x_name, f", MSE = {first.weak_error:g}"
+    )
+    ax.set_title(f"error ratio {first.y_name}{fixed}", loc="left", fontsize=9)
+    ax.set_ylim(bottom=0.0)
+
+
+# The page and the terminal
+
+
+def _page(made: Reproduction) -> str:
+    claims = "".join(
+        f"<tr><td>{'✓ holds' if claim.holds else '✗ does not hold here'}</td><td>{html.escape(name)}</td>"
+        f"<td>{html.escape(claim.text)}</td><td>{html.escape(claim.evidence)}</td></tr>"
+        for name, claim in made.claims
+    )
+    title = "The paper's experiments, rerun"
+    body = [
+        f"<h1>{title}</h1>",
+        "<p>Figures and claims of <em>Cost-Optimal Active AI Model Evaluation</em> (Angelopoulos, Eisenstein, Berant, "
+        "Agarwal, Fisch, 2025), by ratewise. Each figure says whether it rests on the paper's own data.</p>",
+        "<p class='note'>Partial: stopped before the end.</p>" if made.partial else "",
+        f"<h2>Claims</h2><table class='words'><tr><th>verdict</th><th>figure</th><th>claim</th><th>by</th></tr>{claims}"
+        "</table>" if claims else "",
+        *map(_section, made.figures),
+    ]  # fmt: skip
+    head = f"<meta charset='utf-8'><title>{title}</title><style>{STYLE}{_WIDER}</style>"
+    return f"<!doctype html><html lang='en'><head>{head}</head><body>{''.join(body)}</body></html>\n"
+
+
+def _section(figure: Reproduced) -> str:
+    head = f"<h2>{html.escape(figure.name)}</h2><p>To be expected: {html.escape(EXPECTED[figure.name])}</p>"
+    if figure.missing is not None:
+        return f"{head}<p class='note'>Not made: {html.escape(figure.missing)}</p>"
+    csv, svg, png = map(html.escape, figure.files)
+    return (
+        f"{head}<p>{html.escape(figure.source)}</p><img src='{svg}' alt='{html.escape(figure.name)}'>"
+        f"<p><a href='{csv}'>{csv}</a> · <a href='{png}'>{png}</a></p>"
+    )
+
+
+def reproduction_text(made: Reproduction) -> RenderableType:
+    """Which figures were made from what, and the verdicts."""
+    lines: list[RenderableType] = []
+    for figure in made.figures:
+        lines.append(Text(figure.name, style="bold"))
+        if figure.missing is not None:
+            lines.append(_indented(Text(f"not made: {figure.missing}", style="yellow"), 2))
+        else:
+            lines.append(_indented(Text(figure.source), 2))
+            lines.append(_indented(Text(", ".join(figure.files), style="dim"), 2))
+    if made.claims:
+        lines.append(Text("\nWhat the paper says", style="bold"))
+    for name, claim in made.claims:
+        verdict = Text("  holds           ", style="green") if claim.holds else Text("  does not hold   ", style="red")
+        lines.append(verdict + Text(f"{name}: {claim.text}"))
+        lines.append(_indented(Text(claim.evidence, style="dim"), 18))
+    if made.partial:
+        lines.append(Text("\nnote: partial, stopped before the end", style="yellow"))
+    lines.append(Text(f"\nThe page is {os.path.join(made.folder, 'index.html')}."))
+    return Group(*lines)
+
+
+def _indented(text: Text, by: int) -> RenderableType:
+    return Padding(text, (0, 0, 0, by))
