@@ -10,7 +10,6 @@ import argparse
 import math
 import os
 import pathlib
-import resource
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -251,6 +250,8 @@ def library(table: dict[str, np.ndarray], workers: int | None, trials: int) -> f
 
 def peak_memory() -> tuple[float, float]:
     """MiB of this process and of the largest child, once the workers have ended."""
+    import resource
+
     from joblib.externals.loky import get_reusable_executor
 
     get_reusable_executor().shutdown(wait=True)

@@ -72,7 +72,7 @@ def test_a_user_s_copy_is_simulated_on(tmp_path, imagenet):
 
 
 def test_the_only_figure_without_data_is_an_error(tmp_path):
-    with pytest.raises(TableError, match="no data for aqa: make .* Attributed-QA") as found:
+    with pytest.raises(TableError, match=r"no data for aqa .*: get https.*Attributed-QA") as found:
         reproduce_all(["aqa"], str(tmp_path / "out"), tables="nowhere")
     assert "\n" not in str(found.value)
 

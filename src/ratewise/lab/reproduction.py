@@ -64,10 +64,9 @@ def find_dataset(name: Name, *, data: str | None, tables: str | None) -> Dataset
         return PUBLISHED[name](Path(data) / name)
     folder = tables or os.environ.get("RATEWISE_DATA") or os.path.join(os.pardir, "shared", "data")
     if not Path(folder).is_dir():
-        where = (
-            f"the folder {name!r} in {data!r}" if data is not None else f"--data FOLDER with a folder {name!r} in it"
+        raise TableError(
+            f"there is no data for {name} (give --data FOLDER with a folder {name!r} in it): {WHERE[name]}"
         )
-        raise TableError(f"there is no data for {name}: make {where} and {WHERE[name]}")
     return stand_in(name, folder)
 
 
