@@ -147,6 +147,20 @@ def test_a_pool_that_is_rated_whole_is_exact():
     assert np.all(found.variance == 0)
 
 
+@pytest.mark.parametrize("tuned", [False, True], ids=METHOD.values())
+@pytest.mark.parametrize("pool", [60, 300, math.inf])
+def test_no_variance_is_below_zero(tuned, pool):
+    """Residuals that are 0 but for rounding: λ̂ turns a constant weak rating into the only strong rating seen."""
+    rng = np.random.default_rng(2099)
+    for weak in rng.uniform(0.1, 0.9, 50):
+        G, H, pi = (np.full((5, 60), x) for x in (weak, 1.0, 0.1))
+        found = running_estimates(
+            G, H, pi, rng.random((5, 60)) < 0.1, np.tile(np.arange(2, 61), (5, 1)), tuned=tuned, pool_size=pool
+        )
+        # In a pool Σ w (H − λG)² is expanded, and may come out as −1e-17.
+        assert found.variance.min() >= 0
+
+
 # Budgets
 
 

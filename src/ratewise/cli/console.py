@@ -62,6 +62,9 @@ def one_line_errors() -> Iterator[None]:
             _say(caught)
             print(f"ratewise: {as_typed(' '.join(str(error).split()))}", file=sys.stderr)
             raise SystemExit(error.exit_code) from None
+        except KeyboardInterrupt:
+            print("ratewise: stopped", file=sys.stderr)
+            raise SystemExit(STOPPED) from None
         _say(caught)
 
 

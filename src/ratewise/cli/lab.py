@@ -41,6 +41,12 @@ def simulate(
     """
     with one_line_errors():
         from ratewise.lab.simulate import DEFAULT_METHODS
+        from ratewise.report.pictures import check_ending
+        from ratewise.tables.files import check_folder
+
+        for path in (csv, picture):
+            check_folder(path)
+        check_ending(picture)
         from ratewise.lab.simulate import simulate as run_simulation
 
         with progress_bar("trials", quiet=json) as progress:

@@ -190,9 +190,8 @@ def main(arguments: list[str] | None = None) -> None:
             stream.reconfigure(errors="replace")  # a pipe that knows few letters gets the rest all the same
     try:
         code = command.main(args=given or ["--help"], prog_name="ratewise", standalone_mode=False)
-    except KeyboardInterrupt:
-        print("ratewise: stopped", file=sys.stderr)
-        code = STOPPED
+    except SystemExit as leaving:
+        code = leaving.code
     except Exception as error:
         if not hasattr(error, "format_message"):  # click's own errors have one
             raise
@@ -202,7 +201,7 @@ def main(arguments: list[str] | None = None) -> None:
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(STOPPED)  # at once: what libraries have to say about an interrupted end is not for users
-    raise SystemExit(code if isinstance(code, int) else 0)
+    raise SystemExit(0 if code is None else code)
 
 
 if __name__ == "__main__":

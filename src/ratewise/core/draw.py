@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ratewise.core.checks import Floats, as_floats
+from ratewise.core.ratings import Mask
 from ratewise.errors import InputError
 
 _ITEMS_AT_ONCE = 1 << 13  # so that the sixteen words of each block stay in the cache
@@ -152,3 +153,32 @@ def _first_13_digits(state: NDArray[np.uint32]) -> Floats:
     """The first 52 bits of the digest as a share of 2**52; the digest prints its words low byte first."""
     first, second = state[0].byteswap().astype(np.uint64), state[1].byteswap().astype(np.uint64)
     return np.asarray((first << np.uint64(20)) | (second >> np.uint64(12))).astype(np.float64) / 2.0**52
+
+
+def scaled_to(rates: Floats, total: float) -> float:
+    """The factor t with Σ min(1, t·π) = total, for rates above 0; infinite where every rate would have to be 1.
+
+    Rates that reach 1 stay there and the rest share what is left: exact after as many steps as there are such rounds.
+    """
+    if total >= rates.size:
+        return math.inf
+    free = np.ones(rates.size, dtype=np.bool_)
+    while True:
+        t = (total - np.count_nonzero(~free)) / float(rates[free].sum())
+        full = free & (t * rates >= 1.0)
+        if not full.any():
+            return t
+        free &= ~full
+
+
+def draw_exactly(rates: Floats, uniforms: Floats, count: int) -> Mask:
+    """As many items as said, by rates that sum to `count`: those with the smallest r/π (sequential Poisson sampling).
+
+    The probability of each is π up to terms of order 1/count, and the random sample size of independent draws, which
+    would leave money over or ask for more than there is, is gone. Items with rate 1 always come first.
+    """
+    with np.errstate(divide="ignore"):
+        order = np.where(rates >= 1.0, -1.0, uniforms / rates)
+    drawn = np.zeros(rates.size, dtype=np.bool_)
+    drawn[np.argsort(order, kind="stable")[:count]] = True
+    return drawn

@@ -8,7 +8,7 @@ IntervalMethod = Literal["auto", "normal", "t", "score", "bootstrap", "anytime"]
 Calibrator = Literal["platt", "affine", "isotonic"]
 Recalibration = Literal["none", "platt", "affine", "isotonic"]
 PolicyName = Literal["base", "random", "active"]
-SimulatedMethod = Literal["base", "paper-random", "paper-active", "oracle", "ppi++", "active-fixed"]
+SimulatedMethod = Literal["base", "paper-random", "paper-active", "oracle", "ppi++", "active-fixed", "auto"]
 Mode = Literal["stream", "pool"]
 Figure = Literal[
     "gaussian", "bernoulli", "arena-transfer", "arena-easy-hard", "arena-burnin", "aqa", "imagenet", "seahorse"

@@ -54,7 +54,8 @@ def running_estimates(
     else:
         w = odds * x
         added = at(w * H * H) - 2 * slope * at(w * H * G) + slope**2 * at(w * G * G)
-        variance = added / T**2 + _strong_variance(at, A, H, x) * np.maximum(1.0 / T - 1.0 / pool_size, 0.0)
+        unseen = np.maximum(1.0 / T - 1.0 / pool_size, 0.0)
+        variance = np.maximum(added, 0.0) / T**2 + _second_moment(at, A, H, x, value) * unseen
     return Running(value, variance, stops, np.asarray(at(drawn), dtype=np.intp), slope)
 
 
@@ -68,10 +69,11 @@ class _Sums:
         return np.take_along_axis(np.cumsum(terms, axis=1, dtype=np.float64), self.stops - 1, axis=1)
 
 
-def _strong_variance(at: _Sums, A: Floats, H: Floats, x: Floats) -> Floats:
-    """Var(H) by inverse rates; 0 where no strong rating is in yet."""
-    total = np.maximum(at(x), 1e-300)
-    return np.maximum(at(A * H) / total - (at(A) / total) ** 2, 0.0)
+def _second_moment(at: _Sums, A: Floats, H: Floats, x: Floats, value: Floats) -> Floats:
+    """Mean of (H − θ̂)² by inverse rates; 0 where no strong rating is in yet."""
+    weight = at(x)
+    total = at(A * H) - 2 * value * at(A) + value**2 * weight
+    return np.maximum(total, 0.0) / np.maximum(weight, 1e-300)
 
 
 def stops_within(budgets: Floats, drawn: Mask, *, weak_cost: float, strong_cost: float) -> tuple[Counts, Mask]:

@@ -15,7 +15,9 @@ from ratewise.core.checks import Floats
 from ratewise.core.formulas import optimal_uniform_rate
 from ratewise.core.policy import optimal_policy
 from ratewise.core.running import running_estimates, stops_within
+from ratewise.lab.automatic import auto, learn_all
 from ratewise.lab.trials import Block, Index, Population, Setting
+from ratewise.learn.auto import Learned
 from ratewise.learn.calibration import Calibration, fit_calibration
 from ratewise.learn.transfer import LARGEST_SCALE, active_rates
 
@@ -110,9 +112,9 @@ def paper_active(known: Known, cost_ratio: float) -> Strategy:
     return Strategy.of(known, lambda g: active_rates(g * (1 - g), scale=scale, floor=_LEAST_RATE))
 
 
-def uniform(known: Known, rate: float) -> Strategy:
+def uniform(known: Known, mean_rate: float) -> Strategy:
     """One rate for all."""
-    return Strategy.of(known, lambda g: np.full(g.shape, max(rate, _LEAST_RATE)))
+    return Strategy.of(known, lambda g: np.full(g.shape, max(mean_rate, _LEAST_RATE)))
 
 
 def active_fixed(known: Known, mean_rate: float) -> Strategy:
@@ -210,11 +212,17 @@ def _fixed_rates(setting: Setting, population: Population) -> list[float]:
     return [float(np.clip(B / left - setting.cost_ratio, setting.fixed_rate, 1.0)) for B in setting.budgets]
 
 
-def _follow_fixed(block: Block, known: Sequence[Known], strategy: Callable[[Known, float], Strategy]) -> Outcome:
+def _each(known: Sequence[Known], strategy: Callable[[Known], Strategy]) -> list[Strategy]:
+    """The strategy of each trial, made once for all that know the same."""
+    made = {id(k): strategy(k) for k in {id(k): k for k in known}.values()}
+    return [made[id(k)] for k in known]
+
+
+def _follow_fixed(block: Block, known: Sequence[Known], strategy: Callable[..., Strategy]) -> Outcome:
     """One pass where all budgets share a rate, else one pass each."""
     rates = _fixed_rates(block.setting, block.population)
     groups = {p: tuple(B for B, q in zip(block.setting.budgets, rates, strict=True) if q == p) for p in rates}
-    parts = [follow(block, [strategy(k, p) for k in known], budgets) for p, budgets in groups.items()]
+    parts = [follow(block, _each(known, partial(strategy, mean_rate=p)), budgets) for p, budgets in groups.items()]
     names = ("value", "low", "high", "spend", "labels")
     return Outcome(*(np.concatenate([getattr(part, name) for part in parts], axis=1) for name in names))
 
@@ -233,6 +241,7 @@ class Lab:
     whole: Known | None  # the whole table, and the oracle's rates for it
     oracle: Floats | None
     transferred: bool = False
+    teacher: Learned | None = None  # what auto learned from the transfer table
 
     @classmethod
     def of(cls, population: Population, setting: Setting, methods: Sequence[str], transfer: Population | None) -> "Lab":
@@ -243,20 +252,22 @@ class Lab:
         known = whole if setting.burn_in == 0 else None
         known = known if transfer is None else Known.of(transfer.weak, transfer.strong)
         oracle = oracle_rates(whole, setting.cost_ratio) if whole is not None and "oracle" in methods else None
-        return cls(population, setting, tuple(methods), known, whole, oracle, transfer is not None)
+        taught = learn_all(transfer) if transfer is not None and "auto" in methods else None
+        return cls(population, setting, tuple(methods), known, whole, oracle, transfer is not None, taught)
 
     def run(self, trials: range) -> dict[str, Outcome]:
         """Every method on the same trials; what is learned from a burn-in is learned once for all of them."""
         block = Block(self.population, self.setting, trials)
         c = self.setting.cost_ratio
-        known = self._known(block) if set(self.methods) - {"base", "oracle"} else []
+        known = self._known(block) if set(self.methods) - {"base", "oracle", "auto"} else []
         run: dict[str, Callable[[], Outcome]] = {
             "base": lambda: base(block),
-            "paper-random": lambda: follow(block, [paper_random(k, c) for k in known]),
-            "paper-active": lambda: follow(block, [paper_active(k, c) for k in known]),
+            "paper-random": lambda: follow(block, _each(known, lambda k: paper_random(k, c))),
+            "paper-active": lambda: follow(block, _each(known, lambda k: paper_active(k, c))),
             "oracle": lambda: self._oracle(block),
             "ppi++": lambda: _follow_fixed(block, known, uniform),
             "active-fixed": lambda: _follow_fixed(block, known, active_fixed),
+            "auto": lambda: Outcome(*auto(block, self.teacher)),
         }
         return {method: run[method]() for method in self.methods}
 

@@ -84,13 +84,14 @@ class Simulation:
     def summary(self) -> str:
         """The best method at the largest budget, in words."""
         budget = self.settings["budgets"][-1]
-        last = [r for r in self.results if r.budget == budget and r.method != "oracle"]
-        best = min(last, key=lambda r: r.mse)
-        done = f"{best.trials:,} trials" + (" (partial)" if self.partial else "")
+        last = [r for r in self.results if r.budget == budget]
+        best = min(last, key=lambda r: (r.method == "oracle", r.mse))
+        done = f"{best.trials:,} trials on {self.items:,} items" + (", partial" if self.partial else "")
+        if not best.base_mse > 0:
+            return f"A budget of {budget:g} rates the whole pool: strong ratings alone know it exactly ({done})."
         return (
-            f"At a budget of {budget:g}, {best.method} has {best.of_base:.0%} of the squared error of "
-            f"strong ratings alone: as good as {best.effective_budget:,.0f} strong ratings ({done} on {self.items:,} "
-            "items)."
+            f"At a budget of {budget:g}, {best.method} has {best.of_base:.0%} of the squared error of strong ratings "
+            f"alone: as good as {best.effective_budget:,.0f} of them ({done})."
         )
 
     def __str__(self) -> str:
@@ -101,10 +102,15 @@ class Simulation:
         head = "".join(f"<th>{name}</th>" for name in names)
         rows = "".join(
             f"<tr><td>{html.escape(r.method)}</td><td>{r.budget:g}</td><td>{r.mse:.3g}</td>"
-            f"<td>{r.of_base:.3f}</td><td>{r.effective_budget:,.0f}</td><td>{r.coverage:.1%}</td></tr>"
+            f"<td>{_ratio(r)}</td><td>{r.effective_budget:,.0f}</td><td>{r.coverage:.1%}</td></tr>"
             for r in self.results
         )
         return f"<table><tr>{head}</tr>{rows}</table><p>{html.escape(self.summary())}</p>"
+
+
+def _ratio(r: MethodResult) -> str:
+    """Over base, where base has an error."""
+    return f"{r.of_base:.3f}" if r.base_mse > 0 else "–"
 
 
 def simulate(

@@ -1,8 +1,11 @@
 """Work shared out to processes: results in order, whatever the number of workers, and a clean end on Ctrl-C."""
 
+import gc
+import os
 import signal
 import threading
-from collections.abc import Callable, Iterator, Sequence
+import warnings
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from types import FrameType
 from typing import TypeVar
@@ -26,11 +29,42 @@ def in_order(
         return
     from joblib import Parallel, delayed
 
-    parallel = Parallel(n_jobs=jobs, return_as="generator", pre_dispatch=2 * jobs)
+    parallel = Parallel(n_jobs=jobs, return_as="generator", pre_dispatch=2 * jobs, max_nbytes=None)
     with _only_here() as listen:
-        results = parallel(delayed(function)(task) for task in tasks)
+        with _quiet_cleaner():
+            results = parallel(delayed(function)(task) for task in tasks)
         listen()
-        yield from results
+        try:
+            for result in results:  # noqa: UP028
+                yield result
+        except BaseException:  # also what is raised at the yield, which `yield from` would hand on to joblib
+            _end(results)
+            raise
+
+
+@contextmanager
+def _quiet_cleaner() -> Iterator[None]:
+    """joblib's cleaner, started inside, tidies up after an interrupted program and need not tell its user."""
+    before = os.environ.get("PYTHONWARNINGS")
+    os.environ["PYTHONWARNINGS"] = ",".join(filter(None, (before, "ignore:resource_tracker")))
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["PYTHONWARNINGS"]
+        else:
+            os.environ["PYTHONWARNINGS"] = before
+
+
+def _end(results: "Generator[Result, None, None]") -> None:
+    """Workers ended and waited for, so that nothing of them is left to complain when the program ends."""
+    from joblib.externals.loky import get_reusable_executor
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that results were not used is known
+        results.close()
+    get_reusable_executor().shutdown(wait=True, kill_workers=True)
+    gc.collect()
 
 
 def _count(workers: int | None) -> int:

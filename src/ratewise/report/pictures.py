@@ -78,13 +78,17 @@ def _levels(estimates: Mapping[str, Estimate]) -> str:
     return " and ".join(sorted({f"{e.level:.0%}" for e in estimates.values()}))
 
 
+def check_ending(path: str | os.PathLike[str] | None) -> None:
+    """Refuse a picture of a kind that cannot be written; `None` is none."""
+    if path is not None and os.path.splitext(os.fspath(path))[1].lower() not in (".svg", ".png"):
+        raise InputError(f"pictures are .svg or .png; got {os.fspath(path)!r}")
+
+
 def save(picture: "Figure", path: str | os.PathLike[str]) -> None:
     """Write a figure as SVG or PNG by its ending, without date or chance so that the same data give the same file."""
     from matplotlib import rc_context
 
-    ending = os.path.splitext(os.fspath(path))[1].lower()
-    if ending not in (".svg", ".png"):
-        raise InputError(f"pictures are .svg or .png; got {os.fspath(path)!r}")
-    metadata = {"Date": None} if ending == ".svg" else {"Software": None}
+    check_ending(path)
+    metadata = {"Date": None} if os.fspath(path).lower().endswith(".svg") else {"Software": None}
     with rc_context({"svg.hashsalt": "ratewise"}):
         picture.savefig(path, metadata=metadata, dpi=160)

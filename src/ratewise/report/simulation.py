@@ -2,7 +2,6 @@
 
 from typing import TYPE_CHECKING
 
-import numpy as np
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
@@ -44,11 +43,12 @@ def simulation_text(found: Simulation) -> RenderableType:
 
 
 def _cells(r: MethodResult) -> tuple[str, ...]:
-    low, high = (x / r.base_mse if r.base_mse > 0 else np.nan for x in (r.mse_low, r.mse_high))
+    ratios = ("–", "–")  # where base knows the pool exactly there is nothing to compare with
+    if r.base_mse > 0:
+        ratios = (f"{r.of_base:.3f}", f"{r.mse_low / r.base_mse:.3f}–{r.mse_high / r.base_mse:.3f}")
     return (
         f"{r.mse**0.5:.4f}",
-        f"{r.of_base:.3f}",
-        f"{low:.3f}–{high:.3f}",
+        *ratios,
         f"{r.effective_budget:,.0f}",
         f"{r.savings:+,.0f}",
         f"{r.coverage:.1%}",
@@ -90,10 +90,11 @@ def _curve(ax: "Axes", curve: tuple[MethodResult, ...], name: str) -> None:
     method = curve[0].method
     x = [r.budget for r in curve]
     colour = METHOD_COLOURS[method]
-    if method == "base" and name != "mse":  # by definition: its own budget, and nothing saved
-        ax.plot(x, x if name == "effective_budget" else [0.0] * len(x), color=colour, label=method)
-        return
     marker = "o" if len(curve) < 3 else None
+    if method == "base" and name != "mse":  # by definition: its own budget, and nothing saved
+        y = x if name == "effective_budget" else [0.0] * len(x)
+        ax.plot(x, y, color=colour, label=method, marker=marker, markersize=3)
+        return
     ax.plot(x, [getattr(r, name) for r in curve], color=colour, label=method, marker=marker, markersize=3)
     low, high = ([getattr(r, name + end) for r in curve] for end in ("_low", "_high"))
     ax.fill_between(x, low, high, color=colour, alpha=0.15, linewidth=0)

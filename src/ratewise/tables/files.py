@@ -6,7 +6,16 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ratewise.errors import TableError
 from ratewise.tables.write import replacing
+
+
+def check_folder(path: str | os.PathLike[str] | None) -> None:
+    """Refuse a file whose folder is not there, before long work is done for it; `None` is no file."""
+    name = "" if path is None else os.fspath(path)
+    folder = os.path.dirname(name)
+    if folder and not os.path.isdir(folder):
+        raise TableError(f"{name!r} cannot be written: the folder {folder!r} does not exist; make it first")
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:

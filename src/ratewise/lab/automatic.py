@@ -1,0 +1,178 @@
+"""`auto` in simulations: the product's own rounds and estimate, with the table giving the answers."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ratewise.core.checks import Floats
+from ratewise.core.draw import draw_exactly, scaled_to
+from ratewise.core.estimate import Estimate
+from ratewise.core.ratings import Mask
+from ratewise.core.running import stops_within
+from ratewise.lab.trials import Block, Index, Population
+from ratewise.learn.auto import (
+    IDLE_RATE,
+    Learned,
+    Money,
+    Phase,
+    Round,
+    Seen,
+    estimate_seen,
+    learn,
+    mass,
+    plan_round,
+    start_labels,
+)
+from ratewise.learn.rating_model import Covariates
+
+_STRONG_COST = 1.0
+_FEWEST_LABELS = 8  # a budget for fewer buys strong ratings alone: there is nothing to learn from them
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """What a campaign came to; spend and labels after the burn-in."""
+
+    estimate: Estimate
+    spend: float
+    labels: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Bought:
+    """Rows of the table looked at, who was asked for, and in which phases."""
+
+    rows: Index
+    asked: Mask
+    phases: tuple[Phase, ...]
+    position: int  # in the stream
+    spent: float
+
+    def and_then(self, rows: Index, asked: Mask, phase: Phase, weak_cost: float) -> "Bought":
+        """One more phase."""
+        return Bought(
+            np.concatenate([self.rows, rows]), np.concatenate([self.asked, asked]), (*self.phases, phase),
+            self.position + rows.size,
+            self.spent + weak_cost * rows.size + _STRONG_COST * float(np.count_nonzero(asked)),
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Campaign:
+    """One trial: items come in the block's order, each with its random number."""
+
+    block: Block
+    trial: int  # row of the block
+    budget: float
+    teacher: Learned | None = None  # models from another table, to start with instead of a burn-in
+
+    def play(self) -> Played:
+        """Spend the budget in rounds, then estimate; strong ratings alone where the weak rater is not worth buying."""
+        c = self.block.setting.cost_ratio
+        bought = self._start()
+        if not bought.asked.any() and self.teacher is None:
+            return self._end(self._strong_alone(bought, self.budget))
+        while True:
+            left, remaining = self.budget - bought.spent, self._remaining(bought)
+            if left < (c + _STRONG_COST) * (1 - 1e-12) or remaining == 0:
+                break
+            money = Money(c, _STRONG_COST, left, remaining)
+            taught = None if bought.asked.any() else self.teacher
+            planned = plan_round(self._seen(bought), money, learned=taught)
+            if planned.rule is None:
+                return self._end(self._strong_alone(bought, left))
+            bought = self._buy(bought, planned)
+        return self._end(bought)
+
+    def _start(self) -> Bought:
+        """The burn-in that everyone is given; without one, and without a teacher, labels paid from the budget.
+
+        Nothing where the budget is too small to learn from.
+        """
+        setting, nothing = self.block.setting, np.empty(0, dtype=np.intp)
+        if setting.burn_in:
+            rows = self.block.burn_in[self.trial]
+            return Bought(rows, np.ones(rows.size, dtype=np.bool_), (Phase(rows.size),), 0, 0.0)
+        empty = Bought(nothing, np.empty(0, dtype=np.bool_), (), 0, 0.0)
+        if self.teacher is not None or self.budget < _FEWEST_LABELS * (_STRONG_COST + setting.cost_ratio):
+            return empty
+        count = start_labels(self.budget / (_STRONG_COST + setting.cost_ratio), self._remaining(empty))
+        rows, _ = self._next(empty, count)
+        return empty.and_then(rows, np.ones(rows.size, dtype=np.bool_), Phase(rows.size), setting.cost_ratio)
+
+    def _remaining(self, bought: Bought) -> float:
+        if not self.block.ends:
+            return float("inf")
+        return float(self.block.index.shape[1] - bought.position)
+
+    def _next(self, bought: Bought, items: int) -> tuple[Index, Floats]:
+        """The next items of the stream and their random numbers; fewer where a pool ends."""
+        index, uniform = self.block.take(bought.position + items)
+        here = slice(bought.position, bought.position + items)
+        return index[self.trial, here], uniform[self.trial, here]
+
+    def _covariates(self, rows: Index) -> Covariates:
+        population = self.block.population
+        return Covariates(population.weak, population.features, population.uncertainty).rows(rows)
+
+    def _seen(self, bought: Bought) -> Seen:
+        strong = np.where(bought.asked, self.block.population.strong[bought.rows], np.nan)
+        return Seen(self._covariates(bought.rows), strong, bought.phases)
+
+    def _buy(self, bought: Bought, planned: Round) -> Bought:
+        """One round: until its money is spent, or for just the items that a pool has left for it."""
+        rule, c = planned.rule, self.block.setting.cost_ratio
+        assert rule is not None
+        if planned.items is not None:
+            rows, uniform = self._next(bought, planned.items)
+            x = self._covariates(rows)
+            rule = replace(rule, least=IDLE_RATE)
+            rates = rule.rates(x, mass(bought.phases, x))
+            count = int(np.clip(planned.spend - c * rows.size + 1e-9, 0, rows.size))
+            rule = replace(rule, factor=scaled_to(rates, count))
+            asked = draw_exactly(rule.rates(x, mass(bought.phases, x)), uniform, count)
+            return bought.and_then(rows, asked, Phase(rows.size, rule), c)
+        items = 1.1 * planned.spend / (c + _STRONG_COST * rule.floor) / 2 + 50
+        while True:
+            rows, uniform = self._next(bought, int(items))
+            x = self._covariates(rows)
+            asked = uniform < rule.rates(x, mass(bought.phases, x))
+            ends = np.array([planned.spend])
+            stops, enough = stops_within(ends, asked[None, :], weak_cost=c, strong_cost=_STRONG_COST)
+            if enough.all() or rows.size < int(items):
+                stop = max(int(stops[0, 0]), 1)
+                return bought.and_then(rows[:stop], asked[:stop], Phase(stop, rule), c)
+            items *= 1.6
+
+    def _strong_alone(self, bought: Bought, left: float) -> Bought:
+        rows, _ = self._next(bought, int(left / _STRONG_COST + 1e-9))
+        return bought.and_then(rows, np.ones(rows.size, dtype=np.bool_), Phase(rows.size), 0.0)
+
+    def _end(self, bought: Bought) -> Played:
+        setting = self.block.setting
+        pool = self.block.population.items if self.block.ends else None
+        found = estimate_seen(
+            self._seen(bought), level=setting.level, estimand="population" if pool is None else "pool", pool_size=pool,
+            seed=self.trial,
+        )  # fmt: skip
+        labels = int(np.count_nonzero(bought.asked)) - setting.burn_in
+        return Played(found, min(bought.spent, self.budget), labels)
+
+
+def auto(block: Block, teacher: Learned | None = None) -> tuple[Floats, ...]:
+    """Value, low, high, spend and labels of every trial and budget."""
+    budgets = block.setting.budgets
+    out = np.empty((5, len(block.trials), len(budgets)))
+    for i in range(len(block.trials)):
+        for k, budget in enumerate(budgets):
+            played = Campaign(block, i, budget, teacher).play()
+            e = played.estimate
+            low, high = e.interval if e.interval is not None else (e.value, e.value)
+            out[:, i, k] = e.value, low, high, played.spend, played.labels
+    return tuple(out)
+
+
+def learn_all(population: Population) -> Learned:
+    """The models that a fully rated table teaches."""
+    x = Covariates(population.weak, population.features, population.uncertainty)
+    return learn(Seen(x, population.strong, (Phase(population.items),)))

@@ -1,0 +1,335 @@
+"""`auto`: learn, plan and spend in rounds, and pool all rounds into one estimate (METHODS section 4).
+
+What is bought is looked at as a whole. If round j looked at T_j items with rates π_j(x), a label at x was drawn with
+π̄(x) = Σ T_j π_j(x) / Σ T_j, and the estimate is mean(f) + (1/T) Σ_labelled (H − f)/π̄ for all rounds together. So a
+round is planned by asking which π̄ would be best for all the money, spent and unspent, and buying what is missing to
+it; labels of a burn-in (π = 1) are then wasted only where the best rate is below the one they have given already.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from ratewise.core import estimate as core
+from ratewise.core.checks import Floats
+from ratewise.core.estimate import Estimate
+from ratewise.core.names import Estimand, IntervalMethod, PolicyName
+from ratewise.core.policy import Policy, optimal_policy
+from ratewise.core.ratings import Mask
+from ratewise.errors import InputError
+from ratewise.learn.error_model import LearnedError, error_candidates
+from ratewise.learn.rating_model import Basis, Covariates, RatingModel, fit_rating
+from ratewise.learn.transfer import LARGEST_SCALE
+from ratewise.learn.uncertainty import DEFAULT_FLOOR_SHARE
+
+_BINS = 200  # values of u a policy is solved for: enough to lose nothing that could be seen
+_LEAST_RATE = 1e-6  # of π̄; below it an item cannot be told from one that was never to be drawn
+_ALMOST_ONE = 1 - 1e-12
+_NEAR_TIE = 0.005  # the simpler policy is preferred unless the other is this much better
+_WORTH_BUYING = 0.98  # weak ratings are bought if the expected error is below this share of that without them,
+_DOUBT = 0.5  # less this many standard errors of what the labels say about it
+_LAST_ROUND = 1.3  # a round that would leave less than this many times the labels there are takes all
+_NEAR_THE_END = 0.85  # a plan for more of the pool than this looks at all of it: chance may need more items
+IDLE_RATE = 1e-3  # of items that have had their share already, where a pool has money left over
+
+
+# What has been bought
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rule:
+    """A round's rates: what is missing to π̄ = clip(γ·sqrt(u), floor, 1) over all rounds."""
+
+    model: RatingModel
+    error: LearnedError
+    scale: float
+    floor: float
+    before: float  # items looked at before this round
+    total: float  # items planned in all
+    factor: float = 1.0  # to spend the money of a pool's last items exactly
+    least: float = 0.0
+
+    def rates(self, x: Covariates, mass: Floats) -> Floats:
+        """π of items on which earlier rounds have spent `mass` = Σ T_j π_j."""
+        u = self.error.predict(self.model.predict(x), x)
+        wanted = np.clip(self.scale * np.sqrt(u), self.floor, 1.0)
+        missing = (self.total * wanted - mass) / max(self.total - self.before, 1.0)
+        missing = np.clip(missing, self.least, 1.0)
+        return np.minimum(missing * self.factor, 1.0) if math.isfinite(self.factor) else np.ones(missing.size)
+
+
+@dataclass(frozen=True, slots=True)
+class Phase:
+    """Items looked at in one go, and the rule they were drawn by; no rule: every one got its strong rating."""
+
+    items: int
+    rule: Rule | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Seen:
+    """Everything bought so far: items with what is known of them, strong ratings (NaN where none), and the phases."""
+
+    x: Covariates
+    strong: Floats
+    phases: tuple[Phase, ...]
+
+    @property
+    def labelled(self) -> Mask:
+        """Who has a strong rating."""
+        return ~np.isnan(self.strong)
+
+    @property
+    def items(self) -> int:
+        """How many were looked at."""
+        return int(self.strong.size)
+
+    def mass(self, x: Covariates) -> Floats:
+        """Σ T_j π_j(x): how many strong ratings were to be expected of this many items like x."""
+        return mass(self.phases, x)
+
+    def rates(self) -> Floats:
+        """π̄ of the items seen."""
+        return np.clip(self.mass(self.x) / self.items, _LEAST_RATE, 1.0)
+
+
+def mass(phases: tuple[Phase, ...], x: Covariates) -> Floats:
+    """Σ T_j π_j(x) over phases, each rule told what came before it."""
+    total = np.zeros(x.items)
+    for phase in phases:
+        total = total + phase.items * (1.0 if phase.rule is None else phase.rule.rates(x, total))
+    return total
+
+
+# What is learned
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Learned:
+    """Models fitted to labels, and what each label looks like to a fit without it."""
+
+    x: Covariates  # labelled items
+    strong: Floats
+    weights: Floats  # 1/π̄
+    model: RatingModel
+    unseen: Floats  # f of each label from the others
+    bounds: tuple[float, float]
+    binary: bool
+
+    @property
+    def squared(self) -> Floats:
+        """(H − f)² with f from the other labels."""
+        return np.asarray((self.strong - self.unseen) ** 2)
+
+    @property
+    def variance(self) -> float:
+        """V; where all labels are equal, that of a mean one label away from either end of the scale."""
+        h, w = self.strong, self.weights / self.weights.sum()
+        V = float(np.dot(w, (h - np.dot(w, h)) ** 2))
+        low, high = self.bounds
+        n = h.size
+        share = (float(np.dot(w, h - low)) / (high - low) * n + 1) / (n + 2) if high > low else 0.5
+        return V if V > 0 else share * (1 - share) * ((high - low) or 1.0) ** 2
+
+    def mean(self, values: Floats) -> float:
+        """Weighted mean over the labels."""
+        return float(np.dot(self.weights, values) / self.weights.sum())
+
+
+def learn(seen: Seen) -> Learned:
+    """Fit f to the labels there are, each weighted by 1/π̄."""
+    use = seen.labelled
+    h = seen.strong[use]
+    if h.size < 2:
+        raise InputError(f"auto needs two strong ratings to learn from; there are {h.size}")
+    x, weights = seen.x.rows(use), 1.0 / seen.rates()[use]
+    binary = bool(np.all((h == 0) | (h == 1)))
+    bounds = (0.0, 1.0) if binary else (float(h.min()), float(h.max()))
+    model, unseen = fit_rating(Basis.of(seen.x), x, h, weights, bounds=bounds)
+    return Learned(x, h, weights, model, unseen, bounds, binary)
+
+
+# The plan of a round
+
+
+@dataclass(frozen=True, slots=True)
+class Money:
+    """Prices, what is left to spend, and how many items are left to look at."""
+
+    weak_cost: float
+    strong_cost: float
+    left: float
+    pool_left: float = math.inf
+
+    @property
+    def both(self) -> float:
+        """The price of an item with both ratings."""
+        return self.weak_cost + self.strong_cost
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Round:
+    """What to do next, and why."""
+
+    policy: PolicyName
+    rule: Rule | None  # None: buy strong ratings alone
+    spend: float  # money of this round
+    items: int | None  # look at exactly these many (a pool that ends); None: go on until the money is spent
+    expected_ratio: float  # squared error over that of spending the rest on strong ratings alone; NaN if not compared
+    variance: float  # V
+    weak_error: float  # E[(H − f)²]
+    error_kind: str
+    learned: Learned
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Option:
+    error: LearnedError
+    scale: float
+    floor: float
+    variance: float  # expected squared error of the estimate
+    added: Floats  # per label, what the draw adds to Var(Δ)
+    items: float
+
+
+def plan_round(seen: Seen, money: Money, *, learned: Learned | None = None, base_allowed: bool = True) -> Round:
+    """The best use of the money that is left, given all that was bought.
+
+    `learned` (from another table) stands in while there are no labels. Strong ratings alone are an option only while
+    everything seen has its strong rating, since items bought without a weak rating cannot be pooled with the others.
+    """
+    known = learn(seen) if learned is None else learned
+    options = [_option(candidate, known, seen, money) for candidate in _candidates(known, seen)]
+    best = _chosen(options)
+    all_labelled = all(phase.rule is None for phase in seen.phases)
+    ratio = math.nan
+    if base_allowed and all_labelled:
+        labels = int(np.count_nonzero(seen.labelled))
+        ratio = best.variance / (known.variance / (labels + money.left / money.strong_cost))
+        if not ratio < _WORTH_BUYING - _DOUBT * _standard_error(best, known):
+            return _round("base", None, money.left, None, ratio, best, known)
+    rule = Rule(known.model, best.error, best.scale, best.floor, seen.items, best.items)
+    name: PolicyName = "random" if best.error.kind == "constant" else "active"
+    spend = _spend(seen, money)
+    if best.items < _NEAR_THE_END * (seen.items + money.pool_left):
+        return _round(name, rule, spend, None, ratio, best, known)
+    items = math.ceil(money.pool_left * spend / money.left)
+    return _round(name, rule, spend, items, ratio, best, known)
+
+
+def _round(
+    name: PolicyName, rule: Rule | None, spend: float, items: int | None, ratio: float, best: _Option, known: Learned
+) -> Round:
+    M = known.mean(known.squared)
+    return Round(name, rule, spend, items, ratio, known.variance, M, best.error.kind, known)
+
+
+def _candidates(known: Learned, seen: Seen) -> list[LearnedError]:
+    around = seen.x if seen.items else known.x
+    return error_candidates(
+        known.model.predict(around), around, known.model.predict(known.x), known.x, known.squared, known.weights,
+        bounds=known.bounds, binary=known.binary,
+    )  # fmt: skip
+
+
+def _option(error: LearnedError, known: Learned, seen: Seen, money: Money) -> _Option:
+    """The best π̄ for this u, and its error by labels that this u has not seen."""
+    around = seen.x if seen.items else known.x
+    u = error.predict(known.model.predict(around), around)
+    earned = seen.mass(around)
+    worth, least = money.left, 0.0
+    if seen.items:
+        worth += money.strong_cost * float(earned.mean()) + money.weak_cost * seen.items
+        least = float(earned.min())
+    policy = _solve(u, known.variance, money, worth, seen.items + money.pool_left, least)
+    unseen = error.unseen(known.model.predict(known.x), known.x, known.squared)
+    scale = min(policy.scale, LARGEST_SCALE)
+    rates = np.clip(scale * np.sqrt(unseen), policy.floor, 1.0)
+    added = known.squared * (1.0 / rates - 1.0)
+    cost = money.weak_cost + money.strong_cost * policy.mean_rate
+    items = max(min(worth / cost if cost > 0 else math.inf, seen.items + money.pool_left), seen.items + 1.0)
+    return _Option(error, scale, policy.floor, (known.variance + known.mean(added)) / items, added, items)
+
+
+def _solve(u: Floats, V: float, money: Money, worth: float, pool: float, least: float) -> Policy:
+    """The optimal π̄ with a floor: a share of the mean rate, and what burn-in labels have given every item already."""
+    values, weights = _binned(u)
+    floor = 0.0
+    for _ in range(5):
+        policy = optimal_policy(
+            values, variance=V, weak_cost=money.weak_cost, strong_cost=money.strong_cost, weights=weights,
+            budget=worth, pool_size=None if math.isinf(pool) else pool, floor=floor,
+        )  # fmt: skip
+        assert policy.items is not None
+        wanted = min(max(least / policy.items, DEFAULT_FLOOR_SHARE * policy.mean_rate), 1.0)
+        if abs(wanted - floor) < 0.01 * wanted:
+            break
+        floor = wanted
+    return policy
+
+
+def _binned(u: Floats) -> tuple[Floats, Floats | None]:
+    """Means of equally many neighbours each; the values themselves where they are few."""
+    if u.size <= _BINS:
+        return u, None
+    edges = np.linspace(0, u.size, _BINS + 1).astype(np.intp)
+    counts = np.diff(edges)
+    return np.add.reduceat(np.sort(u), edges[:-1]) / counts, counts.astype(np.float64)
+
+
+def _chosen(options: list[_Option]) -> _Option:
+    """The least expected error; the constant one on a near tie."""
+    best = min(options, key=lambda option: option.variance)
+    return options[0] if options[0].variance <= (1 + _NEAR_TIE) * best.variance else best
+
+
+def _standard_error(option: _Option, known: Learned) -> float:
+    """Of the expected error, relative to it: how far the labels' residuals scatter."""
+    total = known.variance + known.mean(option.added)
+    return float(option.added.std()) / math.sqrt(option.added.size) / total
+
+
+def _spend(seen: Seen, money: Money) -> float:
+    """As much as was bought so far, and all that is left where little would remain: each round doubles the labels."""
+    labels = int(np.count_nonzero(seen.labelled))
+    if money.left <= _LAST_ROUND * labels * money.strong_cost:
+        return money.left
+    return min(max(labels * money.strong_cost, 10 * money.both), money.left)
+
+
+def start_labels(budget: float, pool_size: float = math.inf) -> int:
+    """Labels to start from, out of a budget of so many: a fifth, from 20 to 200, at most half of budget and pool.
+
+    Few enough that a small budget is not eaten; and where the best rates are above the share of items they make up,
+    pooling the rounds wastes none of them.
+    """
+    return max(int(min(max(0.2 * budget, 20.0), 200.0, budget / 2, pool_size / 2)), 2)
+
+
+# The estimate
+
+
+def estimate_seen(
+    seen: Seen,
+    *,
+    level: float = 0.95,
+    interval: IntervalMethod = "auto",
+    estimand: Estimand = "population",
+    pool_size: float | None = None,
+    seed: int = 0,
+) -> Estimate:
+    """One pooled estimate from all rounds, the weak rating replaced by f from the other labels (cross-fitted)."""
+    use, rates = seen.labelled, seen.rates()
+    if np.all(use):
+        f = np.zeros(seen.items)
+        rates = np.ones(seen.items)
+    else:
+        known = learn(seen)
+        f = known.model.predict(seen.x)
+        f[use] = known.unseen
+        rates = np.where(use, rates, np.minimum(rates, _ALMOST_ONE))
+    return core.estimate_mean(
+        f, seen.strong, rates, method="difference", interval=interval, level=level, estimand=estimand,
+        pool_size=pool_size, seed=seed,
+    )  # fmt: skip

@@ -1,0 +1,132 @@
+"""f(x) ≈ E[H|x], learned from the labels: the weak rating calibrated, with any further columns as features.
+
+Ridge regression on the weak rating, a few bends of it, and the features. It starts either from the weak rating itself
+or from the mean; the start and the penalty are those of least leave-one-out error, so that a weak rating that is right
+stays as it is and one that is useless is left out.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from ratewise.core.checks import Floats
+from ratewise.learn.ridge import RidgePath, ridge_path
+
+_BENDS = (0.1, 0.3, 0.5, 0.7)  # quantiles of the weak rating at which the curve may turn
+_BEND_SIZE = 0.25  # bends are penalised sixteen times as much as the straight line
+_CLIP = 1e-3  # probabilities are kept this far from 0 and 1 before the logit
+_NOTHING = 1e-3  # a column that varies less than this share of its size says nothing
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Covariates:
+    """What is known of items before anyone is asked for a strong rating."""
+
+    weak: Floats
+    features: Floats | None = None  # items × columns
+    uncertainty: Floats | None = None  # the user's own guess of (H−G)²
+
+    @property
+    def items(self) -> int:
+        """How many."""
+        return int(self.weak.size)
+
+    def rows(self, index: "NDArray[np.intp] | NDArray[np.bool_] | slice") -> "Covariates":
+        """Some of the items."""
+        return Covariates(
+            self.weak[index],
+            None if self.features is None else self.features[index],
+            None if self.uncertainty is None else self.uncertainty[index],
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Standard:
+    """Columns centred and scaled to unit variance as on the items seen; ones that do not vary become 0."""
+
+    centre: Floats
+    scale: Floats
+
+    @classmethod
+    def of(cls, X: Floats, size: Floats | float = 1.0) -> "Standard":
+        """From the items seen; `size` is the standard deviation to give each column."""
+        centre, spread = X.mean(axis=0), X.std(axis=0)
+        known = spread > _NOTHING * np.abs(X).max(axis=0)
+        return cls(centre, np.where(known, size / np.where(known, spread, 1.0), 0.0))
+
+    def __call__(self, X: Floats) -> Floats:
+        """Other items, on the same scale."""
+        return (X - self.centre) * self.scale
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Basis:
+    """Columns for the regression: the weak rating, its logit where it is a probability, its bends, the features."""
+
+    bends: Floats
+    logit: bool
+    standard: Standard
+
+    @classmethod
+    def of(cls, x: Covariates) -> "Basis":
+        """Scaled by the items seen; no label is looked at."""
+        bends = np.unique(np.quantile(x.weak, _BENDS))
+        logit = bool(x.weak.min() >= 0 and x.weak.max() <= 1)
+        plain = 0 if x.features is None else x.features.shape[1]
+        bent = bends.size + logit
+        size = np.concatenate([[1.0], np.full(bent, _BEND_SIZE), np.ones(plain)])
+        return cls(bends, logit, Standard.of(_columns(x, bends, logit), size))
+
+    def __call__(self, x: Covariates) -> Floats:
+        """The columns of any items."""
+        return self.standard(_columns(x, self.bends, self.logit))
+
+
+def _columns(x: Covariates, bends: Floats, logit: bool) -> Floats:
+    g = x.weak[:, None]
+    parts = [g, np.maximum(g - bends, 0.0)]
+    if logit:
+        parts.append(special.logit(np.clip(g, _CLIP, 1 - _CLIP)))
+    if x.features is not None:
+        parts.append(x.features)
+    return np.concatenate(parts, axis=1)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RatingModel:
+    """f(x), kept within the strong ratings' range."""
+
+    basis: Basis
+    path: RidgePath
+    penalty: int
+    from_weak: bool  # starts from the weak rating; else from the mean
+    bounds: tuple[float, float]
+
+    def predict(self, x: Covariates) -> Floats:
+        """f of any items."""
+        X = self.basis(x)
+        if self.from_weak:
+            return np.clip(x.weak + self.path.predict(_with_ones(X), self.penalty), *self.bounds)
+        return np.clip(self.path.predict(X, self.penalty), *self.bounds)
+
+
+def fit_rating(
+    basis: Basis, x: Covariates, strong: Floats, weights: Floats, *, bounds: tuple[float, float]
+) -> tuple[RatingModel, Floats]:
+    """The model, and its prediction of every label from the others.
+
+    Limiting cases: a weak rating that is already right stays (the largest penalty); one label gives that label.
+    """
+    X = basis(x)
+    from_weak = ridge_path(_with_ones(X), strong - x.weak, weights, intercept=False)
+    from_mean = ridge_path(X, strong, weights, intercept=True)
+    keep = from_weak.risk[from_weak.best] <= from_mean.risk[from_mean.best]
+    path = from_weak if keep else from_mean
+    model = RatingModel(basis, path, path.best, bool(keep), bounds)
+    return model, np.clip(strong - path.unseen[:, path.best], *bounds)
+
+
+def _with_ones(X: Floats) -> Floats:
+    return np.concatenate([np.ones((X.shape[0], 1)), X], axis=1)
