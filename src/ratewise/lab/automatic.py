@@ -16,6 +16,7 @@ from ratewise.learn.auto import (
     Money,
     Phase,
     Round,
+    Rule,
     Seen,
     estimate_seen,
     learn,
@@ -40,21 +41,16 @@ class Played:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Bought:
-    """Rows of the table looked at, who was asked for, and in which phases."""
+    """What was bought, how far that went in the stream, and what it cost."""
 
-    rows: Index
-    asked: Mask
-    phases: tuple[Phase, ...]
-    position: int  # in the stream
-    spent: float
+    seen: Seen
+    position: int = 0
+    spent: float = 0.0
 
-    def and_then(self, rows: Index, asked: Mask, phase: Phase, weak_cost: float) -> "Bought":
-        """One more phase."""
-        return Bought(
-            np.concatenate([self.rows, rows]), np.concatenate([self.asked, asked]), (*self.phases, phase),
-            self.position + rows.size,
-            self.spent + weak_cost * rows.size + _STRONG_COST * float(np.count_nonzero(asked)),
-        )  # fmt: skip
+    @property
+    def labels(self) -> int:
+        """Strong ratings bought."""
+        return int(np.count_nonzero(self.seen.labelled))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -70,18 +66,18 @@ class Campaign:
         """Spend the budget in rounds, then estimate; strong ratings alone where the weak rater is not worth buying."""
         c = self.block.setting.cost_ratio
         bought = self._start()
-        if not bought.asked.any() and self.teacher is None:
+        if bought.labels == 0 and self.teacher is None:
             return self._end(self._strong_alone(bought, self.budget))
         while True:
             left, remaining = self.budget - bought.spent, self._remaining(bought)
             if left < (c + _STRONG_COST) * (1 - 1e-12) or remaining == 0:
                 break
             money = Money(c, _STRONG_COST, left, remaining)
-            taught = None if bought.asked.any() else self.teacher
-            planned = plan_round(self._seen(bought), money, learned=taught)
+            taught = None if bought.labels else self.teacher
+            planned = plan_round(bought.seen, money, learned=taught)
             if planned.rule is None:
                 return self._end(self._strong_alone(bought, left))
-            bought = self._buy(bought, planned)
+            bought = self._buy(bought, planned, planned.rule)
         return self._end(bought)
 
     def _start(self) -> Bought:
@@ -89,16 +85,24 @@ class Campaign:
 
         Nothing where the budget is too small to learn from.
         """
-        setting, nothing = self.block.setting, np.empty(0, dtype=np.intp)
+        setting = self.block.setting
         if setting.burn_in:
             rows = self.block.burn_in[self.trial]
-            return Bought(rows, np.ones(rows.size, dtype=np.bool_), (Phase(rows.size),), 0, 0.0)
-        empty = Bought(nothing, np.empty(0, dtype=np.bool_), (), 0, 0.0)
+            return Bought(Seen.of(self._covariates(rows), self._strong(rows), (Phase(rows.size),)))
+        nothing = np.empty(0, dtype=np.intp)
+        empty = Bought(Seen.of(self._covariates(nothing), self._strong(nothing), ()))
         if self.teacher is not None or self.budget < _FEWEST_LABELS * (_STRONG_COST + setting.cost_ratio):
             return empty
         count = start_labels(self.budget / (_STRONG_COST + setting.cost_ratio), self._remaining(empty))
         rows, _ = self._next(empty, count)
-        return empty.and_then(rows, np.ones(rows.size, dtype=np.bool_), Phase(rows.size), setting.cost_ratio)
+        return self._with(empty, rows, np.ones(rows.size, dtype=np.bool_), Phase(rows.size), setting.cost_ratio)
+
+    def _with(self, bought: Bought, rows: Index, asked: Mask, phase: Phase, weak_cost: float) -> Bought:
+        """One more phase."""
+        x, strong = self._covariates(rows), np.where(asked, self._strong(rows), np.nan)
+        seen = bought.seen.joined(x, strong, mass(bought.seen.phases, x), phase)
+        spent = bought.spent + weak_cost * rows.size + _STRONG_COST * float(np.count_nonzero(asked))
+        return Bought(seen, bought.position + rows.size, spent)
 
     def _remaining(self, bought: Bought) -> float:
         if not self.block.ends:
@@ -115,48 +119,50 @@ class Campaign:
         population = self.block.population
         return Covariates(population.weak, population.features, population.uncertainty).rows(rows)
 
-    def _seen(self, bought: Bought) -> Seen:
-        strong = np.where(bought.asked, self.block.population.strong[bought.rows], np.nan)
-        return Seen(self._covariates(bought.rows), strong, bought.phases)
+    def _strong(self, rows: Index) -> Floats:
+        return self.block.population.strong[rows]
 
-    def _buy(self, bought: Bought, planned: Round) -> Bought:
+    def _buy(self, bought: Bought, planned: Round, rule: Rule) -> Bought:
         """One round: until its money is spent, or for just the items that a pool has left for it."""
-        rule, c = planned.rule, self.block.setting.cost_ratio
-        assert rule is not None
+        c = self.block.setting.cost_ratio
         if planned.items is not None:
-            rows, uniform = self._next(bought, planned.items)
-            x = self._covariates(rows)
-            rule = replace(rule, least=IDLE_RATE)
-            rates = rule.rates(x, mass(bought.phases, x))
-            count = int(np.clip(planned.spend - c * rows.size + 1e-9, 0, rows.size))
-            rule = replace(rule, factor=scaled_to(rates, count))
-            asked = draw_exactly(rule.rates(x, mass(bought.phases, x)), uniform, count)
-            return bought.and_then(rows, asked, Phase(rows.size, rule), c)
-        items = 1.1 * planned.spend / (c + _STRONG_COST * rule.floor) / 2 + 50
+            return self._buy_exactly(bought, planned, replace(rule, least=IDLE_RATE))
+        items = 0.6 * planned.spend / (c + _STRONG_COST * rule.floor) + 50
         while True:
             rows, uniform = self._next(bought, int(items))
             x = self._covariates(rows)
-            asked = uniform < rule.rates(x, mass(bought.phases, x))
-            ends = np.array([planned.spend])
-            stops, enough = stops_within(ends, asked[None, :], weak_cost=c, strong_cost=_STRONG_COST)
+            asked = uniform < rule.rates(x, mass(bought.seen.phases, x))
+            money = np.array([planned.spend])
+            stops, enough = stops_within(money, asked[None, :], weak_cost=c, strong_cost=_STRONG_COST)
             if enough.all() or rows.size < int(items):
                 stop = max(int(stops[0, 0]), 1)
-                return bought.and_then(rows[:stop], asked[:stop], Phase(stop, rule), c)
+                return self._with(bought, rows[:stop], asked[:stop], Phase(stop, rule), c)
             items *= 1.6
+
+    def _buy_exactly(self, bought: Bought, planned: Round, rule: Rule) -> Bought:
+        """All that the round's money buys on its share of the pool."""
+        assert planned.items is not None
+        c = self.block.setting.cost_ratio
+        rows, uniform = self._next(bought, planned.items)
+        x = self._covariates(rows)
+        before = mass(bought.seen.phases, x)
+        count = int(np.clip(planned.spend - c * rows.size + 1e-9, 0, rows.size))
+        rule = replace(rule, factor=scaled_to(rule.rates(x, before), count))
+        asked = draw_exactly(rule.rates(x, before), uniform, count)
+        return self._with(bought, rows, asked, Phase(rows.size, rule), c)
 
     def _strong_alone(self, bought: Bought, left: float) -> Bought:
         rows, _ = self._next(bought, int(left / _STRONG_COST + 1e-9))
-        return bought.and_then(rows, np.ones(rows.size, dtype=np.bool_), Phase(rows.size), 0.0)
+        return self._with(bought, rows, np.ones(rows.size, dtype=np.bool_), Phase(rows.size), 0.0)
 
     def _end(self, bought: Bought) -> Played:
         setting = self.block.setting
         pool = self.block.population.items if self.block.ends else None
         found = estimate_seen(
-            self._seen(bought), level=setting.level, estimand="population" if pool is None else "pool", pool_size=pool,
+            bought.seen, level=setting.level, estimand="population" if pool is None else "pool", pool_size=pool,
             seed=self.trial,
         )  # fmt: skip
-        labels = int(np.count_nonzero(bought.asked)) - setting.burn_in
-        return Played(found, min(bought.spent, self.budget), labels)
+        return Played(found, min(bought.spent, self.budget), bought.labels - setting.burn_in)
 
 
 def auto(block: Block, teacher: Learned | None = None) -> tuple[Floats, ...]:
@@ -175,4 +181,4 @@ def auto(block: Block, teacher: Learned | None = None) -> tuple[Floats, ...]:
 def learn_all(population: Population) -> Learned:
     """The models that a fully rated table teaches."""
     x = Covariates(population.weak, population.features, population.uncertainty)
-    return learn(Seen(x, population.strong, (Phase(population.items),)))
+    return learn(Seen.of(x, population.strong, (Phase(population.items),)))

@@ -23,7 +23,7 @@ from ratewise.learn.rating_model import Basis, Covariates, RatingModel, fit_rati
 from ratewise.learn.transfer import LARGEST_SCALE
 from ratewise.learn.uncertainty import DEFAULT_FLOOR_SHARE
 
-_BINS = 200  # values of u a policy is solved for: enough to lose nothing that could be seen
+_BINS = 100  # values of u a policy is solved for: enough to lose nothing that could be seen
 _LEAST_RATE = 1e-6  # of π̄; below it an item cannot be told from one that was never to be drawn
 _ALMOST_ONE = 1 - 1e-12
 _NEAR_TIE = 0.005  # the simpler policy is preferred unless the other is this much better
@@ -74,6 +74,12 @@ class Seen:
     x: Covariates
     strong: Floats
     phases: tuple[Phase, ...]
+    mass: Floats  # Σ T_j π_j of every item
+
+    @classmethod
+    def of(cls, x: Covariates, strong: Floats, phases: tuple[Phase, ...]) -> "Seen":
+        """With the rates that the phases' rules give."""
+        return cls(x, strong, phases, mass(phases, x))
 
     @property
     def labelled(self) -> Mask:
@@ -85,13 +91,16 @@ class Seen:
         """How many were looked at."""
         return int(self.strong.size)
 
-    def mass(self, x: Covariates) -> Floats:
-        """Σ T_j π_j(x): how many strong ratings were to be expected of this many items like x."""
-        return mass(self.phases, x)
-
     def rates(self) -> Floats:
         """π̄ of the items seen."""
-        return np.clip(self.mass(self.x) / self.items, _LEAST_RATE, 1.0)
+        return np.clip(self.mass / self.items, _LEAST_RATE, 1.0)
+
+    def joined(self, x: Covariates, strong: Floats, before: Floats, phase: Phase) -> "Seen":
+        """One more phase, of items on which earlier phases would have spent `before`."""
+        everything = self.x.joined(x)
+        earned = np.concatenate([self.mass, before])
+        earned = earned + phase.items * (1.0 if phase.rule is None else phase.rule.rates(everything, earned))
+        return Seen(everything, np.concatenate([self.strong, strong]), (*self.phases, phase), earned)
 
 
 def mass(phases: tuple[Phase, ...], x: Covariates) -> Floats:
@@ -114,6 +123,7 @@ class Learned:
     weights: Floats  # 1/π̄
     model: RatingModel
     unseen: Floats  # f of each label from the others
+    variance: float  # V
     bounds: tuple[float, float]
     binary: bool
 
@@ -121,16 +131,6 @@ class Learned:
     def squared(self) -> Floats:
         """(H − f)² with f from the other labels."""
         return np.asarray((self.strong - self.unseen) ** 2)
-
-    @property
-    def variance(self) -> float:
-        """V; where all labels are equal, that of a mean one label away from either end of the scale."""
-        h, w = self.strong, self.weights / self.weights.sum()
-        V = float(np.dot(w, (h - np.dot(w, h)) ** 2))
-        low, high = self.bounds
-        n = h.size
-        share = (float(np.dot(w, h - low)) / (high - low) * n + 1) / (n + 2) if high > low else 0.5
-        return V if V > 0 else share * (1 - share) * ((high - low) or 1.0) ** 2
 
     def mean(self, values: Floats) -> float:
         """Weighted mean over the labels."""
@@ -147,7 +147,19 @@ def learn(seen: Seen) -> Learned:
     binary = bool(np.all((h == 0) | (h == 1)))
     bounds = (0.0, 1.0) if binary else (float(h.min()), float(h.max()))
     model, unseen = fit_rating(Basis.of(seen.x), x, h, weights, bounds=bounds)
-    return Learned(x, h, weights, model, unseen, bounds, binary)
+    return Learned(x, h, weights, model, unseen, _variance(h, weights, bounds), bounds, binary)
+
+
+def _variance(h: Floats, weights: Floats, bounds: tuple[float, float]) -> float:
+    """V; where all labels are equal, that of a mean one label away from either end of the scale."""
+    w = weights / weights.sum()
+    mean = float(np.dot(w, h))
+    V = float(np.dot(w, (h - mean) ** 2))
+    if V > 0:
+        return V
+    low, high = bounds if bounds[1] > bounds[0] else (bounds[0] - 0.5, bounds[0] + 0.5)
+    share = ((mean - low) / (high - low) * h.size + 1) / (h.size + 2)
+    return share * (1 - share) * (high - low) ** 2
 
 
 # The plan of a round
@@ -200,7 +212,8 @@ def plan_round(seen: Seen, money: Money, *, learned: Learned | None = None, base
     everything seen has its strong rating, since items bought without a weak rating cannot be pooled with the others.
     """
     known = learn(seen) if learned is None else learned
-    options = [_option(candidate, known, seen, money) for candidate in _candidates(known, seen)]
+    table = _Table.of(known, seen, money)
+    options = table.options()
     best = _chosen(options)
     all_labelled = all(phase.rule is None for phase in seen.phases)
     ratio = math.nan
@@ -225,48 +238,76 @@ def _round(
     return Round(name, rule, spend, items, ratio, known.variance, M, best.error.kind, known)
 
 
-def _candidates(known: Learned, seen: Seen) -> list[LearnedError]:
-    around = seen.x if seen.items else known.x
-    return error_candidates(
-        known.model.predict(around), around, known.model.predict(known.x), known.x, known.squared, known.weights,
-        bounds=known.bounds, binary=known.binary,
-    )  # fmt: skip
+@dataclass(slots=True, eq=False)
+class _Table:
+    """What all candidates for u are compared on: the items seen (or taught by), the labels, and the money."""
 
+    known: Learned
+    money: Money
+    around: Covariates  # items whose u decides the policy
+    f_around: Floats
+    f_labels: Floats
+    bought: int  # items
+    pool: float
+    worth: float  # all the money, spent and unspent
+    least: float  # mass that every item has already
+    floor: float = 0.0  # found for one candidate, to start from for the next
 
-def _option(error: LearnedError, known: Learned, seen: Seen, money: Money) -> _Option:
-    """The best π̄ for this u, and its error by labels that this u has not seen."""
-    around = seen.x if seen.items else known.x
-    u = error.predict(known.model.predict(around), around)
-    earned = seen.mass(around)
-    worth, least = money.left, 0.0
-    if seen.items:
-        worth += money.strong_cost * float(earned.mean()) + money.weak_cost * seen.items
-        least = float(earned.min())
-    policy = _solve(u, known.variance, money, worth, seen.items + money.pool_left, least)
-    unseen = error.unseen(known.model.predict(known.x), known.x, known.squared)
-    scale = min(policy.scale, LARGEST_SCALE)
-    rates = np.clip(scale * np.sqrt(unseen), policy.floor, 1.0)
-    added = known.squared * (1.0 / rates - 1.0)
-    cost = money.weak_cost + money.strong_cost * policy.mean_rate
-    items = max(min(worth / cost if cost > 0 else math.inf, seen.items + money.pool_left), seen.items + 1.0)
-    return _Option(error, scale, policy.floor, (known.variance + known.mean(added)) / items, added, items)
-
-
-def _solve(u: Floats, V: float, money: Money, worth: float, pool: float, least: float) -> Policy:
-    """The optimal π̄ with a floor: a share of the mean rate, and what burn-in labels have given every item already."""
-    values, weights = _binned(u)
-    floor = 0.0
-    for _ in range(5):
-        policy = optimal_policy(
-            values, variance=V, weak_cost=money.weak_cost, strong_cost=money.strong_cost, weights=weights,
-            budget=worth, pool_size=None if math.isinf(pool) else pool, floor=floor,
+    @classmethod
+    def of(cls, known: Learned, seen: Seen, money: Money) -> "_Table":
+        around = seen.x if seen.items else known.x
+        worth, least = money.left, 0.0
+        if seen.items:
+            worth += money.strong_cost * float(seen.mass.mean()) + money.weak_cost * seen.items
+            least = float(seen.mass.min())
+        return cls(
+            known, money, around, known.model.predict(around), known.model.predict(known.x), seen.items,
+            seen.items + money.pool_left, worth, least,
         )  # fmt: skip
-        assert policy.items is not None
-        wanted = min(max(least / policy.items, DEFAULT_FLOOR_SHARE * policy.mean_rate), 1.0)
-        if abs(wanted - floor) < 0.01 * wanted:
-            break
-        floor = wanted
-    return policy
+
+    def options(self) -> list[_Option]:
+        """The constant u and the best other candidate, each with the best policy for it."""
+        k = self.known
+        candidates = error_candidates(
+            self.f_around, self.around, self.f_labels, k.x, k.squared, k.weights, bounds=k.bounds, binary=k.binary
+        )
+        sharp = min(candidates[1:], key=self._price)
+        return [self._option(candidates[0]), self._option(sharp)]
+
+    def _price(self, error: LearnedError) -> float:
+        """E[π]·E[(H−f)²/π] for π ∝ sqrt(u): what ranks candidates, short of solving a policy for each."""
+        root = np.sqrt(error.predict(self.f_around, self.around))
+        least = DEFAULT_FLOOR_SHARE * float(root.mean())
+        unseen = np.sqrt(error.unseen(self.f_labels, self.known.x, self.known.squared))
+        inverse = self.known.squared / np.maximum(unseen, max(least, 1e-150))
+        return float(np.maximum(root, least).mean()) * self.known.mean(inverse)
+
+    def _option(self, error: LearnedError) -> _Option:
+        """The best π̄ for this u, and its error by labels that this u has not seen."""
+        known, money = self.known, self.money
+        policy = self._solve(error.predict(self.f_around, self.around))
+        scale = min(policy.scale, LARGEST_SCALE)
+        unseen = error.unseen(self.f_labels, known.x, known.squared)
+        added = known.squared * (1.0 / np.clip(scale * np.sqrt(unseen), policy.floor, 1.0) - 1.0)
+        cost = money.weak_cost + money.strong_cost * policy.mean_rate
+        items = max(min(self.worth / cost if cost > 0 else math.inf, self.pool), self.bought + 1.0)
+        return _Option(error, scale, policy.floor, (known.variance + known.mean(added)) / items, added, items)
+
+    def _solve(self, u: Floats) -> Policy:
+        """The optimal π̄ with a floor: a share of the mean rate, and what burn-in labels gave every item already."""
+        values, weights = _binned(u)
+        money, pool = self.money, None if math.isinf(self.pool) else self.pool
+        for _ in range(5):
+            policy = optimal_policy(
+                values, variance=self.known.variance, weak_cost=money.weak_cost, strong_cost=money.strong_cost,
+                weights=weights, budget=self.worth, pool_size=pool, floor=self.floor,
+            )  # fmt: skip
+            assert policy.items is not None
+            wanted = min(max(self.least / policy.items, DEFAULT_FLOOR_SHARE * policy.mean_rate), 1.0)
+            if abs(wanted - self.floor) < 0.02 * wanted:
+                break
+            self.floor = wanted
+        return policy
 
 
 def _binned(u: Floats) -> tuple[Floats, Floats | None]:

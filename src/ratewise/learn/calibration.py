@@ -114,7 +114,7 @@ def _logistic_line(x: Floats, y: Floats, w: Floats) -> tuple[float, float]:
 
     def loss(t: Floats) -> float:
         line = t[0] + t[1] * z
-        return float(np.dot(w, np.logaddexp(0.0, line) - y * line)) + 0.5 * _SMALL_RIDGE * t[1] ** 2
+        return float(np.dot(w, np.logaddexp(0.0, line) - y * line) + 0.5 * _SMALL_RIDGE * t[1] ** 2)
 
     value = loss(theta)
     for _ in range(100):

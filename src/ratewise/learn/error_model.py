@@ -18,7 +18,7 @@ Kind = Literal["constant", "claimed", "given", "fitted"]
 _BENDS = (0.2, 0.4, 0.6, 0.8)
 _BEND_SIZE = 0.5
 _LEAST_SHARE = {"claimed": 0.02, "given": 0.02, "fitted": 0.05}  # of the mean error: nothing is known to be perfect
-_TRIED = (3, 4, 5, 6, 7)  # penalties tried, by number
+_TRIED = (3, 5, 7)  # penalties tried, by number
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -41,6 +41,14 @@ class Covariates:
             None if self.uncertainty is None else self.uncertainty[index],
         )
 
+    def joined(self, more: "Covariates") -> "Covariates":
+        """These items and then those."""
+        features, uncertainty = (
+            None if a is None or b is None else np.concatenate([a, b])
+            for a, b in ((self.features, more.features), (self.uncertainty, more.uncertainty))
+        )
+        return Covariates(np.concatenate([self.weak, more.weak]), features, uncertainty)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Standard:
