@@ -88,6 +88,7 @@ def estimate_mean(
     selected: ArrayLike | None = None,
     bounds: tuple[float, float] | None = None,
     floor: float | None = None,
+    variance_factor: float = 1.0,
     resamples: int = 2000,
     seed: int = 0,
 ) -> Estimate:
@@ -96,7 +97,8 @@ def estimate_mean(
     `strong` is NaN where not rated and `rates` holds the probability each item was drawn with; for a chain, `weak`
     and `rates` are items × steps. `selected` says who was asked: an answer asked for but missing is reported with
     worst-case bounds, never dropped. `bounds` are the ends of the rating scale (found by itself for 0/1 ratings);
-    `floor` is the least rate any item could have had, which `anytime` needs. `seed` makes folds and bootstrap.
+    `floor` is the least rate any item could have had, which `anytime` needs. `variance_factor` widens the interval for
+    what the variance cannot see, such as rates that were learned from the labels. `seed` makes folds and bootstrap.
 
     Limiting cases: rates of 1 give the plain mean of the strong ratings; a constant weak rating gives the
     inverse-rate mean (`difference`) or the ratio mean (`regression`); one label gives no interval.
@@ -107,7 +109,7 @@ def estimate_mean(
     data = ratings(weak, strong, rates)
     options = _Options(
         method, interval, share(level, name="level"), estimand, _pool(estimand, pool_size, data), bounds, floor,
-        int(number(resamples, name="resamples", minimum=100)), seed,
+        number(variance_factor, name="variance_factor", above=0), int(number(resamples, name="resamples", minimum=100)), seed,
     )  # fmt: skip
     missing = _missing(data, selected)
     if missing.any():
@@ -126,6 +128,7 @@ class _Options:
     pool_size: float  # inf: the population
     bounds: tuple[float, float] | None
     floor: float | None
+    variance_factor: float
     resamples: int
     seed: int
 
@@ -144,7 +147,7 @@ def _estimate(data: Ratings, options: _Options) -> Estimate:
     method, lines = _lines(data, options, kind)
     f = lines.put(data.weak)
     delta = contributions.contributions(f, data)
-    s = intervals.spread(delta, f, data, pool_size=options.pool_size)
+    s = intervals.widened(intervals.spread(delta, f, data, pool_size=options.pool_size), options.variance_factor)
     ends, why = _interval(s, f, delta, data, kind, options)
     known = s.variance > 0 and data.labels > 1
     return Estimate(

@@ -5,7 +5,7 @@ interval that cannot be computed is `None` with a reason, never zero-width.
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import optimize, special
@@ -59,6 +59,17 @@ def spread(delta: Floats, f: Floats, data: Ratings, *, pool_size: float) -> Spre
         third = drawn_third
     df = _degrees_of_freedom(sampled, drawn, data)
     return Spread(value, variance, third, float(drawn.sum()) / T**2, drawn_third, df, centred, data.labels)
+
+
+def widened(s: Spread, factor: float) -> Spread:
+    """All variances times a factor, and the third moments to match: the same shape, on a larger scale."""
+    if factor == 1.0:
+        return s
+    third = factor**1.5
+    return replace(
+        s, variance=factor * s.variance, third_moment=third * s.third_moment, drawn_variance=factor * s.drawn_variance,
+        drawn_third_moment=third * s.drawn_third_moment, centred=math.sqrt(factor) * s.centred,
+    )  # fmt: skip
 
 
 def _drawn_variance(f: Floats, data: Ratings) -> Floats:

@@ -97,10 +97,12 @@ class Campaign:
         rows, _ = self._next(empty, count)
         return self._with(empty, rows, np.ones(rows.size, dtype=np.bool_), Phase(rows.size), setting.cost_ratio)
 
-    def _with(self, bought: Bought, rows: Index, asked: Mask, phase: Phase, weak_cost: float) -> Bought:
+    def _with(
+        self, bought: Bought, rows: Index, asked: Mask, phase: Phase, weak_cost: float, own: Floats | None = None
+    ) -> Bought:
         """One more phase."""
         x, strong = self._covariates(rows), np.where(asked, self._strong(rows), np.nan)
-        seen = bought.seen.joined(x, strong, mass(bought.seen.phases, x), phase)
+        seen = bought.seen.joined(x, strong, mass(bought.seen.phases, x), phase, own)
         spent = bought.spent + weak_cost * rows.size + _STRONG_COST * float(np.count_nonzero(asked))
         return Bought(seen, bought.position + rows.size, spent)
 
@@ -136,7 +138,7 @@ class Campaign:
             stops, enough = stops_within(money, asked[None, :], weak_cost=c, strong_cost=_STRONG_COST)
             if enough.all() or rows.size < int(items):
                 stop = max(int(stops[0, 0]), 1)
-                return self._with(bought, rows[:stop], asked[:stop], Phase(stop, rule), c)
+                return self._with(bought, rows[:stop], asked[:stop], Phase(stop, rule), c, planned.own_rates)
             items *= 1.6
 
     def _buy_exactly(self, bought: Bought, planned: Round, rule: Rule) -> Bought:
@@ -149,7 +151,9 @@ class Campaign:
         count = int(np.clip(planned.spend - c * rows.size + 1e-9, 0, rows.size))
         rule = replace(rule, factor=scaled_to(rule.rates(x, before), count))
         asked = draw_exactly(rule.rates(x, before), uniform, count)
-        return self._with(bought, rows, asked, Phase(rows.size, rule), c)
+        return self._with(
+            bought, rows, asked, Phase(rows.size, rule), c, np.minimum(planned.own_rates * rule.factor, 1.0)
+        )
 
     def _strong_alone(self, bought: Bought, left: float) -> Bought:
         rows, _ = self._next(bought, int(left / _STRONG_COST + 1e-9))

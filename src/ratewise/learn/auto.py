@@ -10,6 +10,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ratewise.core import estimate as core
 from ratewise.core.checks import Floats
@@ -27,8 +28,11 @@ _BINS = 100  # values of u a policy is solved for: enough to lose nothing that c
 _LEAST_RATE = 1e-6  # of π̄; below it an item cannot be told from one that was never to be drawn
 _ALMOST_ONE = 1 - 1e-12
 _NEAR_TIE = 0.005  # the simpler policy is preferred unless the other is this much better
-_WORTH_BUYING = 0.98  # weak ratings are bought if the expected error is below this share of that without them,
-_DOUBT = 0.5  # less this many standard errors of what the labels say about it
+_WORTH_BUYING = 0.985  # weak ratings are bought if the expected error is below this share of that without them,
+_DOUBT = 2.0  # less this many times the squared standard error of it: much with 20 labels, little with 200
+_FLOOR_LABELS = 7.0
+_SURE = 1.0  # standard errors by which another u must beat the first one to be taken
+_LEARNING_LABELS = 25.0  # labels' worth of variance that learning rates and f from the labels adds unseen
 _LAST_ROUND = 1.3  # a round that would leave less than this many times the labels there are takes all
 _NEAR_THE_END = 0.85  # a plan for more of the pool than this looks at all of it: chance may need more items
 IDLE_RATE = 1e-3  # of items that have had their share already, where a pool has money left over
@@ -52,7 +56,10 @@ class Rule:
 
     def rates(self, x: Covariates, mass: Floats) -> Floats:
         """π of items on which earlier rounds have spent `mass` = Σ T_j π_j."""
-        u = self.error.predict(self.model.predict(x), x)
+        return self.rates_for(self.error.predict(self.model.predict(x), x), mass)
+
+    def rates_for(self, u: Floats, mass: Floats) -> Floats:
+        """The same for items whose u is known."""
         wanted = np.clip(self.scale * np.sqrt(u), self.floor, 1.0)
         missing = (self.total * wanted - mass) / max(self.total - self.before, 1.0)
         missing = np.clip(missing, self.least, 1.0)
@@ -95,12 +102,19 @@ class Seen:
         """π̄ of the items seen."""
         return np.clip(self.mass / self.items, _LEAST_RATE, 1.0)
 
-    def joined(self, x: Covariates, strong: Floats, before: Floats, phase: Phase) -> "Seen":
-        """One more phase, of items on which earlier phases would have spent `before`."""
-        everything = self.x.joined(x)
+    def joined(self, x: Covariates, strong: Floats, before: Floats, phase: Phase, own: Floats | None = None) -> "Seen":
+        """One more phase, of items on which earlier phases would have spent `before`.
+
+        `own` are rates of the labels so far by a rule made without each. A label that shaped the new rule would else
+        shape its own weight: a large residual raises the rate around it and so lowers what it counts, which is a bias.
+        """
         earned = np.concatenate([self.mass, before])
-        earned = earned + phase.items * (1.0 if phase.rule is None else phase.rule.rates(everything, earned))
-        return Seen(everything, np.concatenate([self.strong, strong]), (*self.phases, phase), earned)
+        everything = self.x.joined(x)
+        rates = np.ones(earned.size) if phase.rule is None else phase.rule.rates(everything, earned)
+        if own is not None and own.size:
+            rates[np.flatnonzero(self.labelled)] = own
+        strong = np.concatenate([self.strong, strong])
+        return Seen(everything, strong, (*self.phases, phase), earned + phase.items * rates)
 
 
 def mass(phases: tuple[Phase, ...], x: Covariates) -> Floats:
@@ -193,16 +207,24 @@ class Round:
     weak_error: float  # E[(H − f)²]
     error_kind: str
     learned: Learned
+    own_rates: Floats  # of each label, by the rule that would have been chosen without it
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Option:
+    """A candidate for u with the best policy for it."""
+
     error: LearnedError
     scale: float
     floor: float
+    items: float  # in all
     variance: float  # expected squared error of the estimate
-    added: Floats  # per label, what the draw adds to Var(Δ)
-    items: float
+    added: Floats  # per label, what the draw adds to Var(Δ), by a u that has not seen the label
+    unseen: Floats  # that u
+
+    def rule(self, known: Learned, before: float) -> Rule:
+        """What a round buys towards this option."""
+        return Rule(known.model, self.error, self.scale, self.floor, before, self.items)
 
 
 def plan_round(seen: Seen, money: Money, *, learned: Learned | None = None, base_allowed: bool = True) -> Round:
@@ -213,29 +235,43 @@ def plan_round(seen: Seen, money: Money, *, learned: Learned | None = None, base
     """
     known = learn(seen) if learned is None else learned
     table = _Table.of(known, seen, money)
-    options = table.options()
-    best = _chosen(options)
+    best, without = table.choose()
     all_labelled = all(phase.rule is None for phase in seen.phases)
     ratio = math.nan
     if base_allowed and all_labelled:
         labels = int(np.count_nonzero(seen.labelled))
         ratio = best.variance / (known.variance / (labels + money.left / money.strong_cost))
-        if not ratio < _WORTH_BUYING - _DOUBT * _standard_error(best, known):
-            return _round("base", None, money.left, None, ratio, best, known)
-    rule = Rule(known.model, best.error, best.scale, best.floor, seen.items, best.items)
+        if not ratio < _WORTH_BUYING - _DOUBT * _standard_error(best, known) ** 2:
+            return _round("base", None, money.left, None, ratio, best, known, np.empty(0))
+    rule = best.rule(known, seen.items)
+    own = _own_rates(without, known, seen, best)
     name: PolicyName = "random" if best.error.kind == "constant" else "active"
     spend = _spend(seen, money)
     if best.items < _NEAR_THE_END * (seen.items + money.pool_left):
-        return _round(name, rule, spend, None, ratio, best, known)
+        return _round(name, rule, spend, None, ratio, best, known, own)
     items = math.ceil(money.pool_left * spend / money.left)
-    return _round(name, rule, spend, items, ratio, best, known)
+    return _round(name, rule, spend, items, ratio, best, known, own)
 
 
 def _round(
-    name: PolicyName, rule: Rule | None, spend: float, items: int | None, ratio: float, best: _Option, known: Learned
-) -> Round:
+    name: PolicyName, rule: Rule | None, spend: float, items: int | None, ratio: float, best: _Option, known: Learned,
+    own: Floats,
+) -> Round:  # fmt: skip
     M = known.mean(known.squared)
-    return Round(name, rule, spend, items, ratio, known.variance, M, best.error.kind, known)
+    return Round(name, rule, spend, items, ratio, known.variance, M, best.error.kind, known, own)
+
+
+def _own_rates(without: list[_Option], known: Learned, seen: Seen, best: _Option) -> Floats:
+    """Of each label, by the option chosen without it, as if that had as many items as the one chosen with all."""
+    if not seen.items:
+        return np.empty(0)
+    earned = seen.mass[seen.labelled]
+    out = np.empty(earned.size)
+    for option in {id(o): o for o in without}.values():
+        of = np.array([o is option for o in without])
+        rates = option.rule(known, seen.items).rates_for(option.unseen[of], earned[of])
+        out[of] = rates * (option.items - seen.items) / max(best.items - seen.items, 1.0)
+    return out
 
 
 @dataclass(slots=True, eq=False)
@@ -265,49 +301,89 @@ class _Table:
             seen.items + money.pool_left, worth, least,
         )  # fmt: skip
 
-    def options(self) -> list[_Option]:
-        """The constant u and the best other candidate, each with the best policy for it."""
+    def choose(self) -> tuple[_Option, list[_Option]]:
+        """The best candidate with its policy; and for each label, what would have been chosen without it.
+
+        A label that decides which policy is taken would else decide its own weight. One confident mistake of the weak
+        rater in a burn-in is enough to turn the choice, and what it is worth then depends on the choice.
+        """
         k = self.known
-        candidates = error_candidates(
+        constant, *others = error_candidates(
             self.f_around, self.around, self.f_labels, k.x, k.squared, k.weights, bounds=k.bounds, binary=k.binary
         )
-        sharp = min(candidates[1:], key=self._price)
-        return [self._option(candidates[0]), self._option(sharp)]
+        with_all, without = self._preferred(others)
+        base, solved = self._option(constant), {i: self._option(others[i]) for i in {with_all, *without.tolist()}}
+        best = base if base.variance <= (1 + _NEAR_TIE) * solved[with_all].variance else solved[with_all]
+        even = self._variance_without(base)
+        sharp = {i: self._variance_without(option) for i, option in solved.items()}
+        chosen = [
+            base if even[n] <= (1 + _NEAR_TIE) * sharp[i][n] else solved[i] for n, i in enumerate(without.tolist())
+        ]
+        return best, chosen
 
-    def _price(self, error: LearnedError) -> float:
-        """E[π]·E[(H−f)²/π] for π ∝ sqrt(u): what ranks candidates, short of solving a policy for each."""
+    def _preferred(self, candidates: list[LearnedError]) -> tuple[int, NDArray[np.intp]]:
+        """The first candidate, or one that beats it by more than the labels' noise: with all labels, and without each.
+
+        Choosing freely would follow chance: the labels that make one u look better than another are few.
+        """
+        prices = np.array([self._prices(candidate) for candidate in candidates])
+        w = self.known.weights / self.known.weights.sum()
+        gain = w * (prices[0] - prices)  # candidates × labels
+        total, noise = gain.sum(axis=1), (gain**2).sum(axis=1)
+
+        def pick(total: Floats, noise: Floats) -> NDArray[np.intp]:
+            sure = total > _SURE * np.sqrt(np.maximum(noise, 0.0))
+            sure[0] = True
+            return np.asarray(np.argmax(np.where(sure, total, -np.inf), axis=0))
+
+        return int(pick(total, noise)), pick(total[:, None] - gain, noise[:, None] - gain**2)
+
+    def _variance_without(self, option: _Option) -> Floats:
+        """Expected squared error of the option by all labels but each."""
+        w = self.known.weights
+        total = float(w.sum())
+        added = (float(np.dot(w, option.added)) - w * option.added) / (total - w)
+        return (self.known.variance + added) / option.items
+
+    def _prices(self, error: LearnedError) -> Floats:
+        """E[π]·(H−f)²/π of each label for π ∝ sqrt(u), whose mean ranks candidates, short of solving a policy each."""
         root = np.sqrt(error.predict(self.f_around, self.around))
-        least = DEFAULT_FLOOR_SHARE * float(root.mean())
-        unseen = np.sqrt(error.unseen(self.f_labels, self.known.x, self.known.squared))
-        inverse = self.known.squared / np.maximum(unseen, max(least, 1e-150))
-        return float(np.maximum(root, least).mean()) * self.known.mean(inverse)
+        least = max(_floor_share(self.known) * float(root.mean()), 1e-150)
+        unseen = np.sqrt(error.unseen(self.f_labels, self.known.unseen, self.known.x, self.known.squared))
+        return float(np.maximum(root, least).mean()) * self.known.squared / np.maximum(unseen, least)
 
     def _option(self, error: LearnedError) -> _Option:
         """The best π̄ for this u, and its error by labels that this u has not seen."""
         known, money = self.known, self.money
         policy = self._solve(error.predict(self.f_around, self.around))
         scale = min(policy.scale, LARGEST_SCALE)
-        unseen = error.unseen(self.f_labels, known.x, known.squared)
+        unseen = error.unseen(self.f_labels, known.unseen, known.x, known.squared)
         added = known.squared * (1.0 / np.clip(scale * np.sqrt(unseen), policy.floor, 1.0) - 1.0)
         cost = money.weak_cost + money.strong_cost * policy.mean_rate
         items = max(min(self.worth / cost if cost > 0 else math.inf, self.pool), self.bought + 1.0)
-        return _Option(error, scale, policy.floor, (known.variance + known.mean(added)) / items, added, items)
+        return _Option(error, scale, policy.floor, items, (known.variance + known.mean(added)) / items, added, unseen)
 
     def _solve(self, u: Floats) -> Policy:
         """The optimal π̄ with a floor: a share of the mean rate, and what burn-in labels gave every item already."""
         values, weights = _binned(u)
-        money, pool = self.money, None if math.isinf(self.pool) else self.pool
+        known, money = self.known, self.money
+        pool = None if math.isinf(self.pool) else self.pool
         for _ in range(5):
             policy = optimal_policy(
-                values, variance=self.known.variance, weak_cost=money.weak_cost, strong_cost=money.strong_cost,
+                values, variance=known.variance, weak_cost=money.weak_cost, strong_cost=money.strong_cost,
                 weights=weights, budget=self.worth, pool_size=pool, floor=self.floor,
             )  # fmt: skip
             assert policy.items is not None
-            wanted = min(max(self.least / policy.items, DEFAULT_FLOOR_SHARE * policy.mean_rate), 1.0)
+            wanted = min(max(self.least / policy.items, _floor_share(known) * policy.mean_rate), 1.0)
             if abs(wanted - self.floor) < 0.02 * wanted:
                 break
             self.floor = wanted
         return policy
+
+
+def _floor_share(known: Learned) -> float:
+    """Least rate as a share of the mean rate: a half while u rests on a few hundred labels, a tenth from 5,000 on."""
+    return min(max(DEFAULT_FLOOR_SHARE, _FLOOR_LABELS / math.sqrt(known.strong.size)), 0.5)
 
 
 def _binned(u: Floats) -> tuple[Floats, Floats | None]:
@@ -317,12 +393,6 @@ def _binned(u: Floats) -> tuple[Floats, Floats | None]:
     edges = np.linspace(0, u.size, _BINS + 1).astype(np.intp)
     counts = np.diff(edges)
     return np.add.reduceat(np.sort(u), edges[:-1]) / counts, counts.astype(np.float64)
-
-
-def _chosen(options: list[_Option]) -> _Option:
-    """The least expected error; the constant one on a near tie."""
-    best = min(options, key=lambda option: option.variance)
-    return options[0] if options[0].variance <= (1 + _NEAR_TIE) * best.variance else best
 
 
 def _standard_error(option: _Option, known: Learned) -> float:
@@ -361,16 +431,17 @@ def estimate_seen(
     seed: int = 0,
 ) -> Estimate:
     """One pooled estimate from all rounds, the weak rating replaced by f from the other labels (cross-fitted)."""
-    use, rates = seen.labelled, seen.rates()
+    use, rates, factor = seen.labelled, seen.rates(), 1.0
     if np.all(use):
         f = np.zeros(seen.items)
         rates = np.ones(seen.items)
     else:
+        factor += _LEARNING_LABELS / np.count_nonzero(use)
         known = learn(seen)
         f = known.model.predict(seen.x)
         f[use] = known.unseen
         rates = np.where(use, rates, np.minimum(rates, _ALMOST_ONE))
     return core.estimate_mean(
         f, seen.strong, rates, method="difference", interval=interval, level=level, estimand=estimand,
-        pool_size=pool_size, seed=seed,
+        pool_size=pool_size, variance_factor=float(factor), seed=seed,
     )  # fmt: skip

@@ -18,7 +18,7 @@ Kind = Literal["constant", "claimed", "given", "fitted"]
 _BENDS = (0.2, 0.4, 0.6, 0.8)
 _BEND_SIZE = 0.5
 _LEAST_SHARE = {"claimed": 0.02, "given": 0.02, "fitted": 0.05}  # of the mean error: nothing is known to be perfect
-_TRIED = (3, 5, 7)  # penalties tried, by number
+_TRIED = (5, 3, 7)  # penalties tried, by number; the middle one first
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,8 +79,10 @@ class LearnedError:
         assert self.path is not None
         return self._kept(self.path.predict(self.basis(f, x), self.penalty))
 
-    def unseen(self, f: Floats, x: Covariates, squared: Floats) -> Floats:
-        """u of the labelled items, each from the other labels."""
+    def unseen(self, f: Floats, f_unseen: Floats, x: Covariates, squared: Floats) -> Floats:
+        """u of the labelled items, each from the other labels; `f_unseen` is f from the others."""
+        if self.kind == "claimed":
+            return self.predict(f_unseen, x)
         if self.kind != "fitted":
             return self.predict(f, x)
         assert self.path is not None
@@ -94,18 +96,18 @@ def error_candidates(
     f_seen: Floats, seen: Covariates, f: Floats, x: Covariates, squared: Floats, weights: Floats,
     *, bounds: tuple[float, float], binary: bool,
 ) -> list[LearnedError]:  # fmt: skip
-    """The constant first; then what the rating model claims (0/1 ratings), what the user gave, and fits.
+    """The constant first; then what the user gave, what the rating model claims (0/1 ratings), and fits.
 
     `squared` are squared residuals of the labelled items x against predictions made without their own label.
     """
     M = float(np.dot(weights, squared) / weights.sum())
     candidates = [LearnedError("constant", M)]
-    if binary:
-        candidates.append(LearnedError("claimed", M, bounds=bounds))
     if x.uncertainty is not None:
         own = float(np.dot(weights, x.uncertainty) / weights.sum())
         if own > 0:
             candidates.append(LearnedError("given", M, scale=M / own))
+    if binary:
+        candidates.append(LearnedError("claimed", M, bounds=bounds))
     basis = ErrorBasis.of(f_seen, seen, bounds)
     path = ridge_path(basis(f, x), squared, weights, intercept=True)
     return [*candidates, *(LearnedError("fitted", M, basis=basis, path=path, penalty=k) for k in _TRIED)]

@@ -71,7 +71,7 @@ class Standard:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Basis:
-    """Columns for the regression: the weak rating, its logit where it is a probability, its bends, the features."""
+    """Columns for the regression: the weak rating, its bends, its logit if a probability, uncertainty, features."""
 
     bends: Floats
     logit: bool
@@ -82,7 +82,7 @@ class Basis:
         """Scaled by the items seen; no label is looked at."""
         bends = np.unique(np.quantile(x.weak, _BENDS))
         logit = bool(x.weak.min() >= 0 and x.weak.max() <= 1)
-        plain = 0 if x.features is None else x.features.shape[1]
+        plain = (0 if x.features is None else x.features.shape[1]) + (0 if x.uncertainty is None else 2)
         bent = bends.size + logit
         size = np.concatenate([[1.0], np.full(bent, _BEND_SIZE), np.ones(plain)])
         return cls(bends, logit, Standard.of(_columns(x, bends, logit), size))
@@ -97,6 +97,8 @@ def _columns(x: Covariates, bends: Floats, logit: bool) -> Floats:
     parts = [g, np.maximum(g - bends, 0.0)]
     if logit:
         parts.append(special.logit(np.clip(g, _CLIP, 1 - _CLIP)))
+    if x.uncertainty is not None:  # how far the rating is off may tell which way: G + (1 − 2G) u for a flipped 0 or 1
+        parts += [x.uncertainty[:, None], x.uncertainty[:, None] * g]
     if x.features is not None:
         parts.append(x.features)
     return np.concatenate(parts, axis=1)
