@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from ratewise.cli.console import STOPPED, one_line_errors, print_json, print_rich, progress_bar
-from ratewise.cli.options import Json, Seed, TableArgument, Weak, Workers
+from ratewise.cli.options import Json, Seed, TableArgument, Weak, Workers, words
 from ratewise.core.names import FIGURES, SIMULATED_METHODS, Mode
 
 
@@ -24,6 +24,9 @@ def simulate(
     mode: Annotated[Mode, typer.Option(help="stream: with replacement; pool: the table is all there is.")] = "stream",
     trials: Annotated[int, typer.Option(help="How often to try.")] = 2000,
     features: Annotated[str, typer.Option(help="Columns that auto may learn from, with commas between.")] = "",
+    uncertainty: Annotated[
+        str | None, typer.Option(help="Column with the weak rater's expected squared error.")
+    ] = None,
     transfer_from: Annotated[
         str | None, typer.Option(help="Fully rated table with the same columns to learn the policies from.")
     ] = None,
@@ -52,8 +55,9 @@ def simulate(
         with progress_bar("trials", quiet=json) as progress:
             found = run_simulation(
                 table, weak=weak, strong=strong, cost_ratio=cost_ratio, budgets=_numbers(budgets), burn_in=burn_in,
-                methods=DEFAULT_METHODS if methods is None else _words(methods),  # type: ignore[arg-type]
-                mode=mode, trials=trials, features=_words(features), transfer_from=transfer_from,
+                methods=DEFAULT_METHODS if methods is None else words(methods),  # type: ignore[arg-type]
+                mode=mode, trials=trials, features=words(features), uncertainty=uncertainty,
+                transfer_from=transfer_from,
                 fixed_rate=fixed_rate, level=level, seed=seed, workers=workers, progress=progress,
             )  # fmt: skip
         if csv is not None:
@@ -109,11 +113,7 @@ def reproduce(
         raise typer.Exit(STOPPED)
 
 
-def _words(text: str) -> list[str]:
-    return [word.strip() for word in text.split(",") if word.strip()]
-
-
 def _numbers(text: str) -> list[float]:
     from ratewise.core.checks import number
 
-    return [number(word, name="budgets") for word in _words(text)]
+    return [number(word, name="budgets") for word in words(text)]

@@ -8,7 +8,7 @@ import typer
 
 from ratewise.cli.console import STOPPED, one_line_errors, print_json, print_notes, print_rich
 from ratewise.cli.lab import reproduce, simulate
-from ratewise.cli.options import Json, Strong, TableArgument, Weak
+from ratewise.cli.options import Json, Strong, TableArgument, Weak, words
 from ratewise.core.names import Estimand, IntervalMethod, Method, Recalibration
 
 app = typer.Typer(
@@ -47,6 +47,7 @@ def plan(
     pool_size: Annotated[float | None, typer.Option(help="Number of items there are; unlimited if absent.")] = None,
     floor: Annotated[float | None, typer.Option(help="Least rate of the active policy.")] = None,
     calibrate: Annotated[Recalibration, typer.Option(help="Map weak to strong ratings first.")] = "none",
+    features: Annotated[str, typer.Option(help="Columns to learn from, with commas between; for auto.")] = "",
     estimand: Annotated[Estimand, typer.Option(help="Whose mean: the population's, or the pool's own.")] = "population",
     seed: Annotated[int, typer.Option(help="For the folds that keep the plan honest.")] = 0,
     json: Json = False,
@@ -61,7 +62,7 @@ def plan(
         made = make_plan(
             table, weak=weak, strong=strong, weak_cost=weak_cost, strong_cost=strong_cost, budget=budget,
             target_se=target_se, uncertainty=uncertainty, pool_size=pool_size, floor=floor,
-            calibrate=calibrate, estimand=estimand, seed=seed,
+            calibrate=calibrate, features=words(features), estimand=estimand, seed=seed,
         )  # fmt: skip
         if json:
             print_json(made.to_dict())

@@ -10,3 +10,8 @@ Weak = Annotated[str, typer.Option(help="Column with the weak rating.")]
 Strong = Annotated[str, typer.Option(help="Column with the strong rating; empty where there is none.")]
 Seed = Annotated[int, typer.Option(help="Makes everything random replayable.")]
 Workers = Annotated[int | None, typer.Option(help="Processes to use; as many as there are cores if absent.")]
+
+
+def words(text: str) -> list[str]:
+    """Words with commas between."""
+    return [word.strip() for word in text.split(",") if word.strip()]

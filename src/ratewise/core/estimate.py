@@ -109,7 +109,8 @@ def estimate_mean(
     data = ratings(weak, strong, rates)
     options = _Options(
         method, interval, share(level, name="level"), estimand, _pool(estimand, pool_size, data), bounds, floor,
-        number(variance_factor, name="variance_factor", above=0), int(number(resamples, name="resamples", minimum=100)), seed,
+        number(variance_factor, name="variance_factor", above=0),
+        int(number(resamples, name="resamples", minimum=100)), seed,
     )  # fmt: skip
     missing = _missing(data, selected)
     if missing.any():

@@ -61,6 +61,7 @@ class Campaign:
     trial: int  # row of the block
     budget: float
     teacher: Learned | None = None  # models from another table, to start with instead of a burn-in
+    start: Learned | None = None  # what the burn-in teaches, where that is known already
 
     def play(self) -> Played:
         """Spend the budget in rounds, then estimate; strong ratings alone where the weak rater is not worth buying."""
@@ -73,7 +74,8 @@ class Campaign:
             if left < (c + _STRONG_COST) * (1 - 1e-12) or remaining == 0:
                 break
             money = Money(c, _STRONG_COST, left, remaining)
-            taught = None if bought.labels else self.teacher
+            taught = self.start if bought.position == 0 else None
+            taught = taught if bought.labels else self.teacher
             planned = plan_round(bought.seen, money, learned=taught)
             if planned.rule is None:
                 return self._end(self._strong_alone(bought, left))
@@ -174,8 +176,9 @@ def auto(block: Block, teacher: Learned | None = None) -> tuple[Floats, ...]:
     budgets = block.setting.budgets
     out = np.empty((5, len(block.trials), len(budgets)))
     for i in range(len(block.trials)):
+        start = learn_all(block.population.rows(block.burn_in[i])) if block.setting.burn_in else None
         for k, budget in enumerate(budgets):
-            played = Campaign(block, i, budget, teacher).play()
+            played = Campaign(block, i, budget, teacher, start).play()
             e = played.estimate
             low, high = e.interval if e.interval is not None else (e.value, e.value)
             out[:, i, k] = e.value, low, high, played.spend, played.labels

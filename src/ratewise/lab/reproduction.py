@@ -11,7 +11,7 @@ from ratewise.errors import TableError
 from ratewise.lab.datasets import PUBLISHED, WHERE, Dataset, Name, stand_in
 from ratewise.lab.figures import Claim
 from ratewise.lab.methods import Lab
-from ratewise.lab.simulate import DEFAULT_METHODS, Progress, Simulation, on_one_scale, simulate_lab
+from ratewise.lab.simulate import PAPER_METHODS, Progress, Simulation, on_one_scale, simulate_lab
 from ratewise.lab.trials import Population, Setting
 
 COST_RATIO = 0.05  # the paper does not say which it took
@@ -104,7 +104,7 @@ def run_experiment(
     setting = Setting(COST_RATIO, experiment.budgets, 0 if experiment.transfer else BURN_IN, "stream", 0.95, 0.1, seed)
     if setting.burn_in > population.items:
         raise TableError(f"{dataset.name} has {population.items} items, fewer than the burn-in of {BURN_IN}")
-    lab = Lab.of(population, setting, DEFAULT_METHODS, other)
+    lab = Lab.of(population, setting, PAPER_METHODS, other)
     return simulate_lab(lab, trials=trials, workers=workers, progress=progress)
 
 

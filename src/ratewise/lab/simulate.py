@@ -9,18 +9,20 @@ from typing import Any
 
 import numpy as np
 
-from ratewise.core.checks import Floats, choice, number, share
+from ratewise.core.checks import choice, number, share
 from ratewise.core.names import MODES, SIMULATED_METHODS, Mode, SimulatedMethod
 from ratewise.errors import InputError, RatewiseWarning, TableError
 from ratewise.lab.methods import Lab, Outcome
 from ratewise.lab.metrics import Base, MethodResult, resamples, results
 from ratewise.lab.trials import Population, Scale, Setting
 from ratewise.lab.workers import in_order
+from ratewise.learn.features import Coding, codings, feature_matrix
 from ratewise.tables import Table, TableLike, read_table
 
 Progress = Callable[[int, int], None]  # trials done, trials in all
 
-DEFAULT_METHODS: tuple[SimulatedMethod, ...] = ("base", "paper-random", "paper-active", "oracle")
+DEFAULT_METHODS: tuple[SimulatedMethod, ...] = ("base", "paper-random", "paper-active", "oracle", "auto")
+PAPER_METHODS: tuple[SimulatedMethod, ...] = ("base", "paper-random", "paper-active", "oracle")
 DEFAULT_BURN_IN = 200
 _FEWEST_BURN_IN = 10
 
@@ -139,11 +141,17 @@ def simulate(
     the burn-in, whose labels every method is given (200 by default; 0 with `transfer_from`). Without a burn-in and
     without a table to transfer from, the methods know the whole table's parameters. `mode` is "stream" (with
     replacement) or "pool" (without; the table is the pool and its mean the target). `fixed_rate` is n/N of ppi++ and
-    active-fixed. Results depend on the seed, not on `workers`. Ctrl-C gives the trials done so far, marked partial.
+    active-fixed. `auto` starts from the burn-in, from the transfer table, or with neither from labels it pays for; it
+    may learn from `features` and from an `uncertainty` column. Results depend on the seed, not on `workers`. Ctrl-C
+    gives the trials done so far, marked partial.
     """
     n_b = (0 if transfer_from is not None else DEFAULT_BURN_IN) if burn_in is None else burn_in
-    population = _population(read_table(table), weak, strong, features, uncertainty)
-    other = None if transfer_from is None else _population(read_table(transfer_from), weak, strong, (), None)
+    read = read_table(table)
+    coded = codings(read, features)
+    population = _population(read, weak, strong, coded, uncertainty)
+    other = None
+    if transfer_from is not None:
+        other = _population(read_table(transfer_from), weak, strong, coded, uncertainty)
     population, other = on_one_scale(population, other)
     setting = _setting(population, cost_ratio, budgets, n_b, mode, fixed_rate, level, seed)
     asked = _methods(methods)
@@ -241,7 +249,7 @@ def on_one_scale(population: Population, other: Population | None) -> tuple[Popu
 # Checks
 
 
-def _population(table: Table, weak: str, strong: str, features: Sequence[str], uncertainty: str | None) -> Population:
+def _population(table: Table, weak: str, strong: str, coded: Sequence[Coding], uncertainty: str | None) -> Population:
     h = table.numbers(strong, missing="allow")
     missing = np.isnan(h)
     if missing.any():
@@ -251,10 +259,12 @@ def _population(table: Table, weak: str, strong: str, features: Sequence[str], u
         )
     if h.size < 2 or np.ptp(h) == 0:
         raise TableError(f"the strong ratings of {table.name} are all equal; there is nothing to estimate")
-    columns = [table.numbers(name) for name in features]
     own = None if uncertainty is None else table.numbers(uncertainty)
-    stacked: Floats | None = np.stack(columns, axis=1) if columns else None
-    return Population.of(table.numbers(weak), h, features=stacked, uncertainty=own)
+    if own is not None and own.min() < 0:
+        raise TableError(
+            f"column {uncertainty!r} of {table.name} has values below 0; an expected squared error cannot be"
+        )
+    return Population.of(table.numbers(weak), h, features=feature_matrix(table, coded), uncertainty=own)
 
 
 def _methods(methods: Sequence[str]) -> tuple[str, ...]:

@@ -75,6 +75,11 @@ class Population:
         raw = self.raw_weak(), self.raw_strong()
         return Population.of(*raw, scale=scale, features=self.features, uncertainty=self.uncertainty)
 
+    def rows(self, index: Index) -> "Population":
+        """Some of the items."""
+        features, own = (None if a is None else a[index] for a in (self.features, self.uncertainty))
+        return Population(self.weak[index], self.strong[index], self.scale, features, own)
+
     @property
     def items(self) -> int:
         """N."""

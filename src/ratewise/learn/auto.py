@@ -20,7 +20,7 @@ from ratewise.core.policy import Policy, optimal_policy
 from ratewise.core.ratings import Mask
 from ratewise.errors import InputError
 from ratewise.learn.error_model import LearnedError, error_candidates
-from ratewise.learn.rating_model import Basis, Covariates, RatingModel, fit_rating
+from ratewise.learn.rating_model import Basis, Covariates, RatingModel, fit_rating, rating_bounds
 from ratewise.learn.transfer import LARGEST_SCALE
 from ratewise.learn.uncertainty import DEFAULT_FLOOR_SHARE
 
@@ -158,8 +158,7 @@ def learn(seen: Seen) -> Learned:
     if h.size < 2:
         raise InputError(f"auto needs two strong ratings to learn from; there are {h.size}")
     x, weights = seen.x.rows(use), 1.0 / seen.rates()[use]
-    binary = bool(np.all((h == 0) | (h == 1)))
-    bounds = (0.0, 1.0) if binary else (float(h.min()), float(h.max()))
+    bounds, binary = rating_bounds(h)
     model, unseen = fit_rating(Basis.of(seen.x), x, h, weights, bounds=bounds)
     return Learned(x, h, weights, model, unseen, _variance(h, weights, bounds), bounds, binary)
 
@@ -174,6 +173,15 @@ def _variance(h: Floats, weights: Floats, bounds: tuple[float, float]) -> float:
     low, high = bounds if bounds[1] > bounds[0] else (bounds[0] - 0.5, bounds[0] + 0.5)
     share = ((mean - low) / (high - low) * h.size + 1) / (h.size + 2)
     return share * (1 - share) * (high - low) ** 2
+
+
+def sharpest_error(known: Learned, around: Covariates) -> tuple[LearnedError, Floats]:
+    """The candidate for u(x) that a policy other than one rate for all would use; and u of each label without it."""
+    nothing = Seen.of(around.rows(slice(0, 0)), np.empty(0), ())
+    table = _Table.of(known, nothing, Money(0.0, 1.0, 1.0), around=around)
+    others = table.candidates()[1:]
+    best = others[table.preferred(others)[0]]
+    return best, best.unseen(table.f_labels, known.unseen, known.x, known.squared)
 
 
 # The plan of a round
@@ -290,8 +298,8 @@ class _Table:
     floor: float = 0.0  # found for one candidate, to start from for the next
 
     @classmethod
-    def of(cls, known: Learned, seen: Seen, money: Money) -> "_Table":
-        around = seen.x if seen.items else known.x
+    def of(cls, known: Learned, seen: Seen, money: Money, *, around: Covariates | None = None) -> "_Table":
+        around = around if around is not None else seen.x if seen.items else known.x
         worth, least = money.left, 0.0
         if seen.items:
             worth += money.strong_cost * float(seen.mass.mean()) + money.weak_cost * seen.items
@@ -307,11 +315,8 @@ class _Table:
         A label that decides which policy is taken would else decide its own weight. One confident mistake of the weak
         rater in a burn-in is enough to turn the choice, and what it is worth then depends on the choice.
         """
-        k = self.known
-        constant, *others = error_candidates(
-            self.f_around, self.around, self.f_labels, k.x, k.squared, k.weights, bounds=k.bounds, binary=k.binary
-        )
-        with_all, without = self._preferred(others)
+        constant, *others = self.candidates()
+        with_all, without = self.preferred(others)
         base, solved = self._option(constant), {i: self._option(others[i]) for i in {with_all, *without.tolist()}}
         best = base if base.variance <= (1 + _NEAR_TIE) * solved[with_all].variance else solved[with_all]
         even = self._variance_without(base)
@@ -321,7 +326,14 @@ class _Table:
         ]
         return best, chosen
 
-    def _preferred(self, candidates: list[LearnedError]) -> tuple[int, NDArray[np.intp]]:
+    def candidates(self) -> list[LearnedError]:
+        """The constant u first."""
+        k = self.known
+        return error_candidates(
+            self.f_around, self.around, self.f_labels, k.x, k.squared, k.weights, bounds=k.bounds, binary=k.binary
+        )
+
+    def preferred(self, candidates: list[LearnedError]) -> tuple[int, NDArray[np.intp]]:
         """The first candidate, or one that beats it by more than the labels' noise: with all labels, and without each.
 
         Choosing freely would follow chance: the labels that make one u look better than another are few.

@@ -56,7 +56,7 @@ def draw_pool(
         rates = np.where(looked, rates, np.nan)
     selected = draw(np.where(looked, rates, 0.0), ids, seed=seed) & looked
     added: dict[str, Floats | Mask] = {"rate": rates, "selected": selected}
-    if transfer.calibration is not None and needed:
+    if transfer.calibrates and needed:
         added["weak_calibrated"] = weak
     drift = transfer.drift(weak, error) if needed else None
     buys_weak = transfer.policy != "base"

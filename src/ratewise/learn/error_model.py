@@ -5,7 +5,7 @@ tells nothing is not used.
 """
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -64,6 +64,31 @@ class LearnedError:
     basis: ErrorBasis | None = None
     path: RidgePath | None = None
     penalty: int = 0
+
+    def to_dict(self) -> dict[str, Any]:
+        """All that predictions need, ready for JSON."""
+        out: dict[str, Any] = {"kind": self.kind, "mean": self.mean, "scale": self.scale, "bounds": list(self.bounds)}
+        if self.basis is not None and self.path is not None:
+            standard = self.basis.standard
+            out["fitted"] = {
+                "bends": self.basis.bends.tolist(), "bounds": list(self.basis.bounds),
+                "column_centre": standard.centre.tolist(), "column_scale": standard.scale.tolist(),
+                "centre": self.path.centre.tolist(), "intercept": self.path.intercept,
+                "coefficients": self.path.coefficients[:, self.penalty].tolist(),
+            }  # fmt: skip
+        return out
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> "LearnedError":
+        """The inverse of `to_dict`, for predictions."""
+        bounds = (data["bounds"][0], data["bounds"][1])
+        if "fitted" not in data:
+            return cls(data["kind"], data["mean"], data["scale"], bounds)
+        fit = data["fitted"]
+        standard = Standard(np.array(fit["column_centre"]), np.array(fit["column_scale"]))
+        basis = ErrorBasis(np.array(fit["bends"]), (fit["bounds"][0], fit["bounds"][1]), standard)
+        path = RidgePath.of(fit["centre"], fit["intercept"], fit["coefficients"])
+        return cls(data["kind"], data["mean"], data["scale"], bounds, basis, path, 0)
 
     def predict(self, f: Floats, x: Covariates) -> Floats:
         """u of any items with predictions f."""

@@ -1,6 +1,7 @@
 """`estimate_mean` with recalibration of the weak rating, cross-fitted (METHODS section 5)."""
 
 from dataclasses import replace
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -9,9 +10,10 @@ from ratewise.core import estimate as core
 from ratewise.core.checks import Floats, as_floats, choice, number
 from ratewise.core.estimate import Estimate
 from ratewise.core.names import RECALIBRATIONS, Calibrator, Estimand, IntervalMethod, Method, Recalibration
-from ratewise.core.ratings import Mask
+from ratewise.core.ratings import Mask, ratings
 from ratewise.errors import InputError, TableError
 from ratewise.learn.calibration import cross_calibrated
+from ratewise.learn.rating_model import Covariates, fitted_rating
 from ratewise.tables import Table, TableLike, read_table
 
 
@@ -36,9 +38,10 @@ def estimate_mean(
 
     `strong` is NaN where not rated and `rates` holds the probability each item was drawn with; for a chain, `weak`
     and `rates` are items × steps. `recalibrate` first maps the weak rating to the strong one, each fold by the
-    labels of the others. `selected` says who was asked: an answer asked for but missing is reported with worst-case
-    bounds, never dropped. `bounds` are the ends of the rating scale (found by itself for 0/1 ratings); `floor` is
-    the least rate any item could have had, which `anytime` needs. `seed` makes folds and bootstrap.
+    labels of the others (`auto`: as campaigns do, each label by all the others). `selected` says who was asked: an
+    answer asked for but missing is reported with worst-case bounds, never dropped. `bounds` are the ends of the
+    rating scale (found by itself for 0/1 ratings); `floor` is the least rate any item could have had, which
+    `anytime` needs. `seed` makes folds and bootstrap.
 
     Limiting cases: rates of 1 give the plain mean of the strong ratings; one label gives a value and no interval.
     """
@@ -46,7 +49,7 @@ def estimate_mean(
     if recalibrate != "none":
         if interval == "anytime":
             raise InputError("the anytime interval needs the weak rating as it was; leave recalibrate out")
-        weak = _recalibrated(weak, strong, recalibrate, seed)
+        weak = _recalibrated(weak, strong, rates, recalibrate, seed)
         method = "difference" if method == "auto" else method  # a line on top would see its own fold's labels
     found = core.estimate_mean(
         weak, strong, rates, method=method, interval=interval, level=level, estimand=estimand, pool_size=pool_size,
@@ -55,13 +58,18 @@ def estimate_mean(
     return found if recalibrate == "none" else replace(found, method=f"{found.method}, {recalibrate} recalibrated")
 
 
-def _recalibrated(weak: ArrayLike, strong: ArrayLike, kind: Calibrator, seed: int) -> ArrayLike:
+def _recalibrated(
+    weak: ArrayLike, strong: ArrayLike, rates: ArrayLike, kind: Calibrator | Literal["auto"], seed: int
+) -> ArrayLike:
     g, h = as_floats(weak, name="weak"), as_floats(strong, name="strong")
     if g.ndim > 1:
         raise InputError("recalibrate is for one weak rater; use method 'regression' or 'auto' for a chain")
     if g.shape != h.shape or np.isnan(g).any():
         raise InputError("weak and strong must have one entry per item, and no weak rating may be missing")
-    return cross_calibrated(g, h, kind=kind, seed=seed)
+    if kind != "auto":
+        return cross_calibrated(g, h, kind=kind, seed=seed)
+    data = ratings(g, h, rates)
+    return g if data.labels < 2 else fitted_rating(Covariates(g), h, 1.0 / data.rates[:, 0])
 
 
 def estimate_table(

@@ -1,6 +1,8 @@
 """A pilot: the labelled part of a table, and what it says about the weak rater."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
@@ -8,7 +10,11 @@ from ratewise.core.checks import Floats, as_floats
 from ratewise.core.names import Calibrator
 from ratewise.core.ratings import Mask
 from ratewise.errors import InputError, TableError
+from ratewise.learn.auto import Phase, Seen, learn, sharpest_error
 from ratewise.learn.calibration import Calibration, cross_calibrated, fit_calibration
+from ratewise.learn.features import Coding, codings, feature_matrix
+from ratewise.learn.rating_model import Covariates
+from ratewise.learn.transfer import Models
 from ratewise.learn.uncertainty import (
     ErrorModel,
     error_from_column,
@@ -37,6 +43,12 @@ class Pilot:
     held_out_error: Floats  # labelled rows, u(x) fitted on other labels
     calibration: Calibration | None
     error_model: ErrorModel
+    models: Models | None = None  # with calibration "auto": f and u, in place of the two
+
+    @property
+    def error_source(self) -> str:
+        """Where u comes from."""
+        return self.error_model.source if self.models is None else self.models.error.kind
 
     @property
     def variance(self) -> float:
@@ -50,7 +62,14 @@ class Pilot:
 
 
 def read_pilot(
-    table: Table, *, weak: str, strong: str, uncertainty: str | None, calibrate: Calibrator | None, seed: int
+    table: Table,
+    *,
+    weak: str,
+    strong: str,
+    uncertainty: str | None,
+    calibrate: Calibrator | Literal["auto"] | None,
+    features: Sequence[str] = (),
+    seed: int,
 ) -> Pilot:
     """Learn from the rows of `table` that have a strong rating; the others are the pool."""
     g = table.numbers(weak)
@@ -62,7 +81,32 @@ def read_pilot(
         raise TableError(
             f"column {uncertainty!r} of {table.name} has values below 0; an expected squared error cannot be"
         )
+    if calibrate == "auto":
+        coded = codings(table, features)
+        return _auto_pilot(Covariates(g, feature_matrix(table, coded), own), h, coded)
+    if features:
+        raise InputError("features are for calibrate 'auto'; add it, or leave the features out")
     return learn_pilot(g, h, own, calibrate=calibrate, seed=seed)
+
+
+def _auto_pilot(x: Covariates, h: Floats, coded: tuple[Coding, ...]) -> Pilot:
+    """f and u as campaigns learn them; what is said of a label comes from the others."""
+    labelled = ~np.isnan(h)
+    strong = h[labelled]
+    known = learn(Seen.of(x.rows(labelled), strong, (Phase(strong.size),)))
+    error, unseen = sharpest_error(known, x)
+    f = known.model.predict(x)
+    return Pilot(
+        weak=f,
+        error=error.predict(f, x),
+        labelled=labelled,
+        strong=strong,
+        residual=strong - known.unseen,
+        held_out_error=unseen,
+        calibration=None,
+        error_model=ErrorModel("fitted", knots=(0.0,), values=(known.mean(known.squared),)),
+        models=Models(coded, known.model, error),
+    )
 
 
 def learn_pilot(g: Floats, h: Floats, own: Floats | None, *, calibrate: Calibrator | None, seed: int) -> Pilot:

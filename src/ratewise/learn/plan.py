@@ -5,6 +5,7 @@ import json
 import math
 import os
 import warnings
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, cast
 
@@ -104,6 +105,7 @@ def plan(
     pool_size: float | None = None,
     floor: float | None = None,
     calibrate: Recalibration = "none",
+    features: Sequence[str] = (),
     estimand: Estimand = "population",
     seed: int = 0,
 ) -> Plan:
@@ -112,13 +114,16 @@ def plan(
     The rows with a strong rating are the pilot and are taken as a random sample of the pool; V, E[(H−G)²] and each
     policy's error come from them. `uncertainty` names a column with u(x); without it u is g(1−g) for a probability of a
     0/1 rating, else fitted to the squared residuals. `floor` is the least rate of the active policy (default: a tenth
-    of its mean rate). `calibrate` maps the weak rating to the strong one first.
+    of its mean rate). `calibrate` maps the weak rating to the strong one first; with "auto" both the rating and u are
+    learned as campaigns do, from `features` too.
     """
     c_g, c_h = _costs(weak_cost, strong_cost, budget, target_se)
     choice(calibrate, RECALIBRATIONS, name="calibration")
     kind = None if calibrate == "none" else calibrate
     read = read_table(table)
-    pilot = read_pilot(read, weak=weak, strong=strong, uncertainty=uncertainty, calibrate=kind, seed=seed)
+    pilot = read_pilot(
+        read, weak=weak, strong=strong, uncertainty=uncertainty, calibrate=kind, features=features, seed=seed
+    )
     goal = _Goal(c_g, c_h, budget, target_se, pool_size, estimand)
     policies, active = _side_by_side(pilot, goal, floor)
     recommendation = _recommend(policies, goal.lost_variance(pilot.variance))
@@ -130,7 +135,8 @@ def plan(
             "table": read.name, "rows": read.rows, "labels": int(pilot.strong.size), "weak": weak, "strong": strong,
             "uncertainty": uncertainty, "weak_cost": c_g, "strong_cost": c_h, "budget": budget, "target_se": target_se,
             "pool_size": pool_size, "estimand": estimand, "calibrate": calibrate, "seed": seed,
-            "variance": pilot.variance, "weak_error": pilot.weak_error, "error_source": pilot.error_model.source,
+            "variance": pilot.variance, "weak_error": pilot.weak_error, "error_source": pilot.error_source,
+            "features": list(features),
         },
         policies=policies,
         transfer=_transfer(pilot, policies, recommendation, weak, uncertainty, goal),
@@ -376,4 +382,5 @@ def _transfer(
         calibration=pilot.calibration,
         error_model=pilot.error_model,
         reference=Reference.of(pilot.weak, pilot.error),
+        models=pilot.models,
     )

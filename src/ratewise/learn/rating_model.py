@@ -6,6 +6,7 @@ stays as it is and one that is useless is left out.
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -114,6 +115,24 @@ class RatingModel:
     from_weak: bool  # starts from the weak rating; else from the mean
     bounds: tuple[float, float]
 
+    def to_dict(self) -> dict[str, Any]:
+        """All that predictions need, ready for JSON."""
+        standard = self.basis.standard
+        return {
+            "bends": self.basis.bends.tolist(), "logit": self.basis.logit, "column_centre": standard.centre.tolist(),
+            "column_scale": standard.scale.tolist(), "centre": self.path.centre.tolist(),
+            "intercept": self.path.intercept, "coefficients": self.path.coefficients[:, self.penalty].tolist(),
+            "from_weak": self.from_weak, "bounds": list(self.bounds),
+        }  # fmt: skip
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> "RatingModel":
+        """The inverse of `to_dict`, for predictions."""
+        standard = Standard(np.array(data["column_centre"]), np.array(data["column_scale"]))
+        basis = Basis(np.array(data["bends"]), data["logit"], standard)
+        path = RidgePath.of(data["centre"], data["intercept"], data["coefficients"])
+        return cls(basis, path, 0, data["from_weak"], (data["bounds"][0], data["bounds"][1]))
+
     def predict(self, x: Covariates) -> Floats:
         """f of any items."""
         X = self.basis(x)
@@ -136,6 +155,22 @@ def fit_rating(
     path = from_weak if keep else from_mean
     model = RatingModel(basis, path, path.best, bool(keep), bounds)
     return model, np.clip(strong - path.unseen[:, path.best], *bounds)
+
+
+def rating_bounds(strong: Floats) -> tuple[tuple[float, float], bool]:
+    """The range of the strong ratings, and whether they are all 0 or 1."""
+    binary = bool(np.all((strong == 0) | (strong == 1)))
+    return ((0.0, 1.0) if binary else (float(strong.min()), float(strong.max()))), binary
+
+
+def fitted_rating(x: Covariates, strong: Floats, weights: Floats) -> Floats:
+    """f of all items, each labelled one (strong rating not NaN) from the other labels: cross-fitted."""
+    use = ~np.isnan(strong)
+    h = strong[use]
+    model, unseen = fit_rating(Basis.of(x), x.rows(use), h, weights[use], bounds=rating_bounds(h)[0])
+    f = model.predict(x)
+    f[use] = unseen
+    return f
 
 
 def _with_ones(X: Floats) -> Floats:

@@ -4,6 +4,7 @@ Small and by hand because it runs thousands of times a minute in simulations, an
 the leave-one-out predictions themselves (docs/decisions/0006-auto.md).
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,6 +26,12 @@ class RidgePath:
     coefficients: Floats  # p × penalties
     unseen: Floats  # labels × penalties
     risk: Floats  # weighted mean square of `unseen`, one per penalty
+
+    @classmethod
+    def of(cls, centre: Sequence[float], intercept: float, coefficients: Sequence[float]) -> "RidgePath":
+        """One penalty's coefficients alone, for predictions."""
+        nothing = np.empty((0, 1))
+        return cls(np.array(centre), intercept, np.array(coefficients)[:, None], nothing, np.zeros(1))
 
     @property
     def best(self) -> int:

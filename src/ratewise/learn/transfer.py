@@ -12,6 +12,9 @@ from ratewise.core.checks import Floats, choice, number
 from ratewise.core.names import POLICIES, PolicyName
 from ratewise.errors import InputError, TableError
 from ratewise.learn.calibration import Calibration
+from ratewise.learn.error_model import LearnedError
+from ratewise.learn.features import Coding, feature_matrix
+from ratewise.learn.rating_model import Covariates, RatingModel
 from ratewise.learn.uncertainty import ErrorModel
 from ratewise.tables import Table
 
@@ -76,6 +79,34 @@ class Drift:
         return f"the pool has drifted from the one the policy was learned on ({gaps}): label a new pilot first"
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Models:
+    """f(x) and u(x) as `auto` learns them, and how features become numbers."""
+
+    features: tuple[Coding, ...]
+    rating: RatingModel
+    error: LearnedError
+
+    def to_dict(self) -> dict[str, Any]:
+        """Ready for JSON."""
+        return {
+            "features": [coding.to_dict() for coding in self.features],
+            "rating": self.rating.to_dict(),
+            "error": self.error.to_dict(),
+        }
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> "Models":
+        """The inverse of `to_dict`."""
+        coded = tuple(Coding.from_dict(coding) for coding in data["features"])
+        return cls(coded, RatingModel.from_dict(data["rating"]), LearnedError.from_dict(data["error"]))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Models) and self.to_dict() == other.to_dict()
+
+    __hash__ = None  # type: ignore[assignment]
+
+
 @dataclass(frozen=True, slots=True)
 class Transfer:
     """All a policy needs to give rates to a new pool; everything in it can be read in the file."""
@@ -96,10 +127,21 @@ class Transfer:
     calibration: Calibration | None
     error_model: ErrorModel
     reference: Reference
+    models: Models | None = None  # f and u as auto learns them, in place of calibration and error_model
+
+    @property
+    def calibrates(self) -> bool:
+        """Whether the weak rating is mapped to the strong one first."""
+        return self.calibration is not None or self.models is not None
 
     def columns(self, table: Table) -> tuple[Floats, Floats]:
         """The pool's weak ratings (calibrated if the policy is) and u(x)."""
         g = table.numbers(self.weak)
+        if self.models is not None:
+            own = None if self.uncertainty is None else table.numbers(self.uncertainty)
+            x = Covariates(g, feature_matrix(table, self.models.features), own)
+            f = self.models.rating.predict(x)
+            return f, self.models.error.predict(f, x)
         if self.calibration is not None:
             g = self.calibration.predict(g)
         column = g if self.uncertainty is None else table.numbers(self.uncertainty)
@@ -131,6 +173,7 @@ class Transfer:
                 "weak": list(self.reference.weak),
                 "error": list(self.reference.error),
             },
+            "models": None if self.models is None else self.models.to_dict(),
         }
 
     @classmethod
@@ -147,6 +190,7 @@ class Transfer:
             calibration=None if data["calibration"] is None else Calibration.from_dict(data["calibration"]),
             error_model=ErrorModel.from_dict(data["error_model"]),
             reference=Reference(found["items"], tuple(found["weak"]), tuple(found["error"])),
+            models=None if data.get("models") is None else Models.from_dict(data["models"]),
         )
 
     def save(self, path: str | os.PathLike[str]) -> None:
