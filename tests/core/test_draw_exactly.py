@@ -35,7 +35,7 @@ def test_the_factor_is_that_of_bisection(total):
 
 
 @quick
-@given(st.lists(st.floats(1e-6, 1.0), min_size=1, max_size=30), st.floats(0.0, 1.0, exclude_max=True))
+@given(st.lists(st.floats(1e-6, 1.0), min_size=1, max_size=30), st.floats(0.0, 0.999))
 def test_any_rates_come_to_the_total(rates, share):
     pi, total = np.array(rates), share * len(rates)
     t = scaled_to(pi, total)
@@ -78,22 +78,30 @@ def test_items_of_rate_0_come_last():
 
 @pytest.mark.parametrize(("count", "items"), [(12, 40), (60, 200)])
 def test_every_item_is_drawn_about_as_often_as_its_rate_says(count, items):
-    """Frequencies over 20,000 draws: the order-1/count error allowed is 0.25·π(1−π)·sqrt(12/count), plus noise."""
+    """Frequencies over 20,000 draws against π, with noise of the stated false-alarm rate.
+
+    Up to π = 0.6 the error is of order 1/count. Towards π = 1 it is not: E[min(1, π·T)] falls short by up to
+    0.4 standard deviations of the threshold T, which shrink with sqrt(count).
+    """
     rng, draws = np.random.default_rng(719), 20_000
     rates = rng.gamma(0.7, 1.0, items) + 0.02
     pi = np.minimum(1.0, rates * scaled_to(rates, count))
     drawn = np.zeros(items)
     for _ in range(draws):
         drawn += draw_exactly(pi, rng.random(items), count)
-    noise = stats.norm.isf(FALSE_ALARM / items / 2) * np.sqrt(pi * (1 - pi) / draws)
-    off = np.abs(drawn / draws - pi)
-    assert np.all(off <= 0.1 * 12 / count * pi * (1 - pi) + noise)
-    assert np.all(drawn[pi == 1] == draws)
+    threshold = np.sqrt(np.sum(pi * (1 - pi))) / pi[pi < 1].sum()
+    allowed = np.where(pi < 0.6, 0.35 / count, 0.5 * threshold * pi)
+
+    def fits(expected):
+        noise = stats.norm.isf(FALSE_ALARM / items / 2) * np.sqrt(expected * (1 - expected) / draws)
+        return np.all(np.abs(drawn / draws - expected) <= allowed + noise)
+
+    assert fits(pi)
+    assert not fits(np.minimum(1.0, pi**2 * scaled_to(pi**2, count)))  # rates ∝ π² would be noticed
+    assert not fits(np.full(items, count / items))
     assert np.any(pi == 1)
+    assert np.all(drawn[pi == 1] == draws)
     assert drawn.sum() == count * draws
-    uneven = np.where(pi < 1, pi**2 * (count - (pi == 1).sum()) / (pi[pi < 1] ** 2).sum(), 1.0)
-    broken = np.abs(drawn / draws - uneven)  # rates ∝ π² would be noticed
-    assert np.any(broken > 0.1 * 12 / count * uneven + noise)
 
 
 @quick

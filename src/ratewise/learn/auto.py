@@ -30,7 +30,8 @@ _ALMOST_ONE = 1 - 1e-12
 _NEAR_TIE = 0.005  # the simpler policy is preferred unless the other is this much better
 _WORTH_BUYING = 0.985  # weak ratings are bought if the expected error is below this share of that without them,
 _DOUBT = 2.0  # less this many times the squared standard error of it: much with 20 labels, little with 200
-_FLOOR_LABELS = 7.0
+_FLOOR_LABELS = 7.0  # the floor on rates, as a share of the mean rate, is this over the root of the labels
+_PRIOR_LABELS = 4.0
 _SURE = 1.0  # standard errors by which another u must beat the first one to be taken
 _LEARNING_LABELS = 25.0  # labels' worth of variance that learning rates and f from the labels adds unseen
 _LAST_ROUND = 1.3  # a round that would leave less than this many times the labels there are takes all
@@ -142,9 +143,17 @@ class Learned:
     binary: bool
 
     @property
+    def residual(self) -> Floats:
+        """H − f with f from the other labels."""
+        return np.asarray(self.strong - self.unseen)
+
+    @property
     def squared(self) -> Floats:
-        """(H − f)² with f from the other labels."""
-        return np.asarray((self.strong - self.unseen) ** 2)
+        """(H − f)² as plans see it: with a few labels' worth of a useless weak rater, spread over all of them.
+
+        Labels that show no error are no proof that there is none, the less so the fewer they are.
+        """
+        return self.residual**2 + _PRIOR_LABELS / self.strong.size * self.variance
 
     def mean(self, values: Floats) -> float:
         """Weighted mean over the labels."""
@@ -164,15 +173,14 @@ def learn(seen: Seen) -> Learned:
 
 
 def _variance(h: Floats, weights: Floats, bounds: tuple[float, float]) -> float:
-    """V; where all labels are equal, that of a mean one label away from either end of the scale."""
+    """V, with a label's worth of either end of the scale: a few labels that are all alike are not all there is."""
     w = weights / weights.sum()
     mean = float(np.dot(w, h))
-    V = float(np.dot(w, (h - mean) ** 2))
-    if V > 0:
-        return V
     low, high = bounds if bounds[1] > bounds[0] else (bounds[0] - 0.5, bounds[0] + 0.5)
-    share = ((mean - low) / (high - low) * h.size + 1) / (h.size + 2)
-    return share * (1 - share) * (high - low) ** 2
+    n = h.size
+    centre = (n * mean + low + high) / (n + 2)
+    total = n * float(np.dot(w, (h - centre) ** 2)) + (low - centre) ** 2 + (high - centre) ** 2
+    return total / (n + 2)
 
 
 def sharpest_error(known: Learned, around: Covariates) -> tuple[LearnedError, Floats]:
@@ -394,8 +402,8 @@ class _Table:
 
 
 def _floor_share(known: Learned) -> float:
-    """Least rate as a share of the mean rate: a half while u rests on a few hundred labels, a tenth from 5,000 on."""
-    return min(max(DEFAULT_FLOOR_SHARE, _FLOOR_LABELS / math.sqrt(known.strong.size)), 0.5)
+    """Least rate as a share of the mean rate: all of it with 50 labels, a half with 200, a tenth from 5,000 on."""
+    return min(max(DEFAULT_FLOOR_SHARE, _FLOOR_LABELS / math.sqrt(known.strong.size)), 1.0)
 
 
 def _binned(u: Floats) -> tuple[Floats, Floats | None]:

@@ -68,9 +68,9 @@ def diagnose(seen: Seen, estimate: Estimate) -> Diagnosis:
     if seen.labelled.all() or n < 2 or estimate.standard_error is None:
         return Diagnosis(n, None, None, None, None, None, None)
     known, rates = learn(seen), seen.rates()[seen.labelled]
-    M = known.mean(known.squared)
+    M = known.mean(known.residual**2)
     weight = 1.0 / rates
-    pull = np.abs(known.strong - known.unseen) * weight / seen.items
+    pull = np.abs(known.residual) * weight / seen.items
     width = None if estimate.interval is None else estimate.interval[1] - estimate.interval[0]
     return Diagnosis(
         labels=n,
@@ -85,8 +85,8 @@ def diagnose(seen: Seen, estimate: Estimate) -> Diagnosis:
 
 def _against_one_rate(known: Learned, rates: Floats, mean_rate: float) -> float:
     """(V + E[(H−f)²(1/π̄ − 1)]) / (V + E[(H−f)²](1/p − 1)) at the same number of labels."""
-    active = known.variance + known.mean(known.squared * (1.0 / rates - 1.0))
-    uniform = known.variance + known.mean(known.squared) * (1.0 / mean_rate - 1.0)
+    active = known.variance + known.mean(known.residual**2 * (1.0 / rates - 1.0))
+    uniform = known.variance + known.mean(known.residual**2) * (1.0 / mean_rate - 1.0)
     return active / uniform
 
 
@@ -94,7 +94,7 @@ def _drift(seen: Seen, known: Learned, rates: Floats) -> float | None:
     """A chi-squared test of equal mean residuals, each label weighted as a sample of all items would be."""
     starts = np.cumsum([0, *(phase.items for phase in seen.phases)])
     phase = np.searchsorted(starts, np.flatnonzero(seen.labelled), side="right") - 1
-    residual, groups = known.strong - known.unseen, []
+    residual, groups = known.residual, []
     for k in range(len(seen.phases)):
         here = phase == k
         if np.count_nonzero(here) >= 10:
