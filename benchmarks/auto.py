@@ -1,8 +1,8 @@
 """How good is `auto`? Against the paper's two methods and base on every real table, in streams and pools.
 
 Reads ../shared/data, or the folder named by RATEWISE_DATA. Burn-in of 200 labels given to everyone. Prints a row per
-cell and a summary: geometric means of error ratios, the worst cell against base, bias, coverage. `--write FILE` puts the
-page for the docs there. `--uncertainty random|reverse|constant` gives auto a useless u; `--features` the extra columns.
+cell and a summary: geometric means of error ratios, the worst cell against base, bias, coverage. `--write FILE` puts
+them there. `--uncertainty random|reverse|constant` gives auto a useless u; `--features` the extra columns.
 """
 
 import argparse
@@ -86,7 +86,6 @@ def summary(rows: list[dict[str, float | str]]) -> str:
             f"{mean([1 / r['auto'] for r in some]):.3f} |"
         )
     over = max(rows, key=lambda r: r["auto"] - 2 * r["se"])
-    trials_noise = "simulation noise in brackets"
     bias = max(rows, key=lambda r: abs(r["bias"]))
     low, high = (pick(rows, key=lambda r: r["coverage"]) for pick in (min, max))
 
@@ -96,7 +95,7 @@ def summary(rows: list[dict[str, float | str]]) -> str:
     lines += [
         "",
         f"- Worst against base: {over['auto']:.3f} ± {2 * over['se']:.3f} ({where(over)}).",
-        f"- Largest |bias|: {bias['bias']:+.3f} standard deviations ({where(bias)}); {trials_noise}: ± {2 * TRIALS[0] ** -0.5:.3f}.",
+        f"- Largest |bias|: {bias['bias']:+.3f} sd ({where(bias)}); noise ± {2 * TRIALS[0] ** -0.5:.3f}.",
         f"- Coverage from {low['coverage']:.1%} ({where(low)}) to {high['coverage']:.1%} ({where(high)}), "
         f"mean {np.mean([r['coverage'] for r in rows]):.1%}; noise ± {1.96 * (0.0475 / TRIALS[0]) ** 0.5:.1%}.",
         f"- Share of the budget spent: at least {min(r['spent'] for r in rows):.1%}.",

@@ -246,19 +246,30 @@ class Cell:
         return self.table, self.cost, self.budget
 
     @property
+    def there(self) -> np.ndarray:
+        """Trials with an estimate."""
+        return np.isfinite(self.squared)
+
+    @property
+    def empty(self) -> bool:
+        """Whether fewer than two trials have an estimate: then there is nothing to compare."""
+        return int(np.sum(self.there)) < 2
+
+    @property
     def of_base(self) -> float:
         """MSE over base's in theory."""
-        return float(np.nanmean(self.squared)) / self.base_mse
+        return math.nan if self.empty else float(self.squared[self.there].mean()) / self.base_mse
 
     @property
     def coverage(self) -> float:
         """Of the intervals that there are."""
-        return float(np.mean(self.held[np.isfinite(self.squared)]))
+        return math.nan if self.empty else float(np.mean(self.held[self.there]))
 
     def against(self, auto: "Cell") -> tuple[float, float]:
         """MSE over auto's on the same trials, and the paired difference in standard errors."""
-        there = np.isfinite(self.squared)
-        mine, other = self.squared[there], auto.squared[there]
+        if self.empty:
+            return math.nan, math.nan
+        mine, other = self.squared[self.there], auto.squared[self.there]
         difference = mine - other
         error = float(difference.std(ddof=1)) / math.sqrt(difference.size)
         return float(mine.mean() / other.mean()), float(difference.mean()) / error if error > 0 else 0.0
@@ -332,7 +343,11 @@ def summary(cells: list[Cell], trials: int) -> str:
         "|---" * (9 + len(BUDGETS) + len(COST_RATIOS)) + "|",
     ]
     for method in METHODS:
-        some = [c for c in cells if c.method == method]
+        every = [c for c in cells if c.method == method]
+        some = [c for c in every if not c.empty]
+        if not some:
+            lines.append(f"| {method} | no estimate in any cell |" + " |" * (7 + len(BUDGETS) + len(COST_RATIOS)))
+            continue
         ratios, scores = np.array([c.against(auto[c.place]) for c in some]).T
         groups = [[c.budget == B for c in some] for B in BUDGETS] + [[c.cost == x for c in some] for x in COST_RATIOS]
         low, high = np.quantile(resampled(some, auto, shares), (0.025, 0.975))
@@ -345,7 +360,7 @@ def summary(cells: list[Cell], trials: int) -> str:
             + f" | {geometric(ratios[whole]):.3f} ({np.sum(whole)}) "
             f"| {np.sum(ratios > 1)} ({np.sum(scores > CLEAR)}) | {np.sum(ratios < 1)} ({np.sum(scores < -CLEAR)}) | "
             f"{np.mean(coverage):.1%}, {min(coverage):.1%} | {np.nanmean(spent):.1%}, {np.nanmin(spent):.1%}, "
-            f"{np.nanmax(spent):.1%} | {sum(c.fell_back for c in some)} | {sum(c.failed for c in some)} |"
+            f"{np.nanmax(spent):.1%} | {sum(c.fell_back for c in every)} | {sum(c.failed for c in every)} |"
         )
     return "\n".join(lines)
 
@@ -358,14 +373,15 @@ def resampled(cells: list[Cell], auto: dict[tuple[str, float, float], Cell], sha
     """The geometric mean in each bootstrap sample of trials."""
     logs = []
     for cell in cells:
-        there = np.isfinite(cell.squared)
-        mine, other = (np.where(there, c.squared, 0.0) for c in (cell, auto[cell.place]))
+        mine, other = (np.where(cell.there, c.squared, 0.0) for c in (cell, auto[cell.place]))
         logs.append(np.log(shares @ mine) - np.log(shares @ other))
     return np.exp(np.mean(logs, axis=0))
 
 
 def entry(cell: Cell, auto: Cell) -> str:
     """MSE over base's, clearly ahead of auto or behind it; coverage; spend; what went wrong."""
+    if cell.empty:
+        return f"– ‡{cell.failed}"
     _, score = cell.against(auto)
     mark = "" if cell is auto or abs(score) < CLEAR else "▲" if score < 0 else "▽"
     wrong = (f" †{cell.fell_back}" if cell.fell_back else "") + (f" ‡{cell.failed}" if cell.failed else "")
@@ -389,7 +405,7 @@ def page(cells: list[Cell], trials: int) -> str:
     ]
     for place in dict.fromkeys(c.place for c in cells):
         row = [by[place, method] for method in METHODS]
-        best, auto = min(row, key=lambda c: c.of_base), by[place, "auto"]
+        best, auto = min((c for c in row if not c.empty), key=lambda c: c.of_base), by[place, "auto"]
         entries = [f"**{entry(c, auto)}**" if c is best else entry(c, auto) for c in row]
         lines.append(f"| {place[0]} | {place[1]:g} | {place[2]:g} | " + " | ".join(entries) + " |")
     return "\n".join(lines) + "\n"

@@ -158,11 +158,12 @@ def test_a_burn_in_is_given_and_not_counted():
         assert cost(bought, 0.05, 50) == pytest.approx(bought.spent)
 
 
-def test_a_transfer_start_buys_no_burn_in():
+def test_a_transfer_start_buys_a_few_labels_and_no_burn_in():
     other = scored(2063, 300, 0.4)
     for bought, _, _ in campaigns(scored(2069, 3000, 0.4), budget=80.0, burn_in=0, mode="stream", teacher=other):
-        assert bought.seen.phases[0].rule is not None
-        assert not bought.seen.labelled[:20].all()
+        assert bought.seen.phases[0].items == 8
+        assert bought.seen.phases[1].rule is not None
+        assert not bought.seen.labelled[:28].all()
 
 
 def test_a_transfer_start_is_better_than_base():

@@ -274,13 +274,13 @@ def test_a_teacher_stands_in_while_there_are_no_labels():
     known = learn(burnt_in(varying(1087, 400, u=True)))
     x, _ = varying(3, 300, u=True)
     nothing = Seen.of(x.rows(slice(0, 0)), np.empty(0), ())
-    planned = plan_round(nothing, MONEY, learned=known)
+    planned = plan_round(nothing, MONEY, teacher=known)
     assert planned.policy == "active"
     assert planned.own_rates.size == 0
     rates = planned.rule.rates(x, np.zeros(300))
     assert np.all(rates >= planned.rule.floor * (1 - 1e-12))
     bad = learn(burnt_in(useless(1091, 300)))
-    assert plan_round(Seen.of(Covariates(np.empty(0)), np.empty(0), ()), MONEY, learned=bad).policy == "base"
+    assert plan_round(Seen.of(Covariates(np.empty(0)), np.empty(0), ()), MONEY, teacher=bad).policy == "base"
 
 
 def test_a_teacher_goes_on_after_a_round_without_a_label():
@@ -288,9 +288,9 @@ def test_a_teacher_goes_on_after_a_round_without_a_label():
     known = learn(burnt_in(even(1093, 200)))
     x, _ = even(4, 30)
     nothing = Seen.of(x.rows(slice(0, 0)), np.empty(0), ())
-    rule = plan_round(nothing, MONEY, learned=known).rule
+    rule = plan_round(nothing, MONEY, teacher=known).rule
     unlucky = nothing.joined(x, np.full(30, np.nan), np.zeros(30), Phase(30, rule))
-    planned = plan_round(unlucky, MONEY, learned=known)
+    planned = plan_round(unlucky, MONEY, teacher=known)
     assert planned.rule is not None
     assert planned.own_rates.size == 0
 

@@ -28,6 +28,8 @@ from ratewise.learn.rating_model import Covariates
 
 _STRONG_COST = 1.0
 _FEWEST_LABELS = 8  # a budget for fewer buys strong ratings alone: there is nothing to learn from them
+_TAUGHT_LABELS = 50  # with fewer of its own, a campaign goes by what another table taught
+_ROUNDING = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,25 +69,25 @@ class Campaign:
         """Spend the budget in rounds, then estimate; strong ratings alone where the weak rater is not worth buying."""
         c = self.block.setting.cost_ratio
         bought = self._start()
-        if bought.labels == 0 and self.teacher is None:
+        if bought.labels == 0:
             return self._end(self._strong_alone(bought, self.budget))
         while True:
             left, remaining = self.budget - bought.spent, self._remaining(bought)
             if left < (c + _STRONG_COST) * (1 - 1e-12) or remaining == 0:
                 break
             money = Money(c, _STRONG_COST, left, remaining)
-            taught = self.start if bought.position == 0 else None
-            taught = taught if bought.labels else self.teacher
-            planned = plan_round(bought.seen, money, learned=taught)
+            learned = self.start if bought.position == 0 else None
+            teacher = self.teacher if bought.labels < _TAUGHT_LABELS else None
+            planned = plan_round(bought.seen, money, learned=learned, teacher=teacher)
             if planned.rule is None:
                 return self._end(self._strong_alone(bought, left))
             bought = self._buy(bought, planned, planned.rule)
         return self._end(bought)
 
     def _start(self) -> Bought:
-        """The burn-in that everyone is given; without one, and without a teacher, labels paid from the budget.
+        """The burn-in that everyone is given; without one, labels paid from the budget, few of them with a teacher.
 
-        Nothing where the budget is too small to learn from.
+        Nothing where the budget is too small to learn from, or large enough to rate the whole pool.
         """
         setting = self.block.setting
         if setting.burn_in:
@@ -93,9 +95,10 @@ class Campaign:
             return Bought(Seen.of(self._covariates(rows), self._strong(rows), (Phase(rows.size),)))
         nothing = np.empty(0, dtype=np.intp)
         empty = Bought(Seen.of(self._covariates(nothing), self._strong(nothing), ()))
-        if self.teacher is not None or self.budget < _FEWEST_LABELS * (_STRONG_COST + setting.cost_ratio):
+        labels, pool = self.budget / (_STRONG_COST + setting.cost_ratio), self._remaining(empty)
+        if labels < _FEWEST_LABELS or self.budget >= _STRONG_COST * pool:
             return empty
-        count = start_labels(self.budget / (_STRONG_COST + setting.cost_ratio), self._remaining(empty))
+        count = start_labels(labels, pool) if self.teacher is None else min(_FEWEST_LABELS, int(labels))
         rows, _ = self._next(empty, count)
         return self._with(empty, rows, np.ones(rows.size, dtype=np.bool_), Phase(rows.size), setting.cost_ratio)
 
@@ -168,7 +171,9 @@ class Campaign:
             bought.seen, level=setting.level, estimand="population" if pool is None else "pool", pool_size=pool,
             seed=self.trial,
         )  # fmt: skip
-        return Played(found, min(bought.spent, self.budget), bought.labels - setting.burn_in)
+        over = bought.spent - self.budget
+        spent = self.budget if 0 < over < _ROUNDING else bought.spent
+        return Played(found, spent, bought.labels - setting.burn_in)
 
 
 def auto(block: Block, teacher: Learned | None = None) -> tuple[Floats, ...]:

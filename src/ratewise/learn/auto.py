@@ -34,6 +34,7 @@ _FLOOR_LABELS = 7.0  # the floor on rates, as a share of the mean rate, is this 
 _PRIOR_LABELS = 4.0
 _SURE = 1.0  # standard errors by which another u must beat the first one to be taken
 _LEARNING_LABELS = 25.0  # labels' worth of variance that learning rates and f from the labels adds unseen
+_FEWEST_TO_LEARN = 2
 _LAST_ROUND = 1.3  # a round that would leave less than this many times the labels there are takes all
 _NEAR_THE_END = 0.85  # a plan for more of the pool than this looks at all of it: chance may need more items
 IDLE_RATE = 1e-3  # of items that have had their share already, where a pool has money left over
@@ -164,7 +165,7 @@ def learn(seen: Seen) -> Learned:
     """Fit f to the labels there are, each weighted by 1/π̄."""
     use = seen.labelled
     h = seen.strong[use]
-    if h.size < 2:
+    if h.size < _FEWEST_TO_LEARN:
         raise InputError(f"auto needs two strong ratings to learn from; there are {h.size}")
     x, weights = seen.x.rows(use), 1.0 / seen.rates()[use]
     bounds, binary = rating_bounds(h)
@@ -243,30 +244,44 @@ class _Option:
         return Rule(known.model, self.error, self.scale, self.floor, before, self.items)
 
 
-def plan_round(seen: Seen, money: Money, *, learned: Learned | None = None, base_allowed: bool = True) -> Round:
+def plan_round(
+    seen: Seen,
+    money: Money,
+    *,
+    learned: Learned | None = None,
+    teacher: Learned | None = None,
+    base_allowed: bool = True,
+) -> Round:
     """The best use of the money that is left, given all that was bought.
 
-    `learned` (from another table) stands in while there are no labels. Strong ratings alone are an option only while
-    everything seen has its strong rating, since items bought without a weak rating cannot be pooled with the others.
+    `learned` is what the labels teach, where that is known already; `teacher` are models from another table, which
+    stand in while there are few labels. Strong ratings alone are an option only while everything seen has its strong
+    rating, since items bought without a weak rating cannot be pooled with the others.
     """
-    known = learn(seen) if learned is None else learned
-    table = _Table.of(known, seen, money)
+    known = teacher if teacher is not None else learn(seen) if learned is None else learned
+    table = _Table.of(known, seen, money, around=None if teacher is None else teacher.x)
     best, without = table.choose()
-    all_labelled = all(phase.rule is None for phase in seen.phases)
     ratio = math.nan
-    if base_allowed and all_labelled:
+    if base_allowed and all(phase.rule is None for phase in seen.phases):
         labels = int(np.count_nonzero(seen.labelled))
         ratio = best.variance / (known.variance / (labels + money.left / money.strong_cost))
-        if not ratio < _WORTH_BUYING - _DOUBT * _standard_error(best, known) ** 2:
+        enough = money.left >= money.strong_cost * money.pool_left  # for everything: nothing is left to estimate
+        if enough or not ratio < _WORTH_BUYING - _DOUBT * _standard_error(best, known) ** 2:
             return _round("base", None, money.left, None, ratio, best, known, np.empty(0))
     rule = best.rule(known, seen.items)
-    own = _own_rates(without, known, seen, best)
+    own = np.empty(0) if teacher is not None else _own_rates(without, known, seen, best)
     name: PolicyName = "random" if best.error.kind == "constant" else "active"
     spend = _spend(seen, money)
-    if best.items < _NEAR_THE_END * (seen.items + money.pool_left):
-        return _round(name, rule, spend, None, ratio, best, known, own)
-    items = math.ceil(money.pool_left * spend / money.left)
-    return _round(name, rule, spend, items, ratio, best, known, own)
+    return _round(name, rule, spend, _exact_items(best, seen, money, spend), ratio, best, known, own)
+
+
+def _exact_items(best: _Option, seen: Seen, money: Money, spend: float) -> int | None:
+    """The round's share of a pool that will be looked at whole; None where it is not, or that costs too much."""
+    whole = best.items >= _NEAR_THE_END * (seen.items + money.pool_left)
+    if not whole or money.weak_cost * money.pool_left > 0.9 * money.left:
+        return None
+    share = math.ceil(money.pool_left * spend / money.left)
+    return share if money.weak_cost == 0 else min(share, math.floor(spend / money.weak_cost))
 
 
 def _round(
@@ -455,6 +470,8 @@ def estimate_seen(
     if np.all(use):
         f = np.zeros(seen.items)
         rates = np.ones(seen.items)
+    elif np.count_nonzero(use) < _FEWEST_TO_LEARN:
+        f = seen.x.weak
     else:
         factor += _LEARNING_LABELS / np.count_nonzero(use)
         known = learn(seen)
