@@ -103,11 +103,13 @@ class Campaign:
         return self._with(empty, rows, np.ones(rows.size, dtype=np.bool_), Phase(rows.size), setting.cost_ratio)
 
     def _with(
-        self, bought: Bought, rows: Index, asked: Mask, phase: Phase, weak_cost: float, own: Floats | None = None
-    ) -> Bought:
-        """One more phase."""
+        self, bought: Bought, rows: Index, asked: Mask, phase: Phase, weak_cost: float, *,
+        before: Floats | None = None, rates: Floats | None = None, own: Floats | None = None,
+    ) -> Bought:  # fmt: skip
+        """One more phase; without rates, one in which every item was asked for."""
         x, strong = self._covariates(rows), np.where(asked, self._strong(rows), np.nan)
-        seen = bought.seen.joined(x, strong, mass(bought.seen.phases, x), phase, own)
+        before = mass(bought.seen.phases, x) if before is None else before
+        seen = bought.seen.joined(x, strong, before, phase, own, rates=rates)
         spent = bought.spent + weak_cost * rows.size + _STRONG_COST * float(np.count_nonzero(asked))
         return Bought(seen, bought.position + rows.size, spent)
 
@@ -138,12 +140,17 @@ class Campaign:
         while True:
             rows, uniform = self._next(bought, int(items))
             x = self._covariates(rows)
-            asked = uniform < rule.rates(x, mass(bought.seen.phases, x))
+            before = mass(bought.seen.phases, x)
+            rates = rule.rates(x, before)
+            asked = uniform < rates
             money = np.array([planned.spend])
             stops, enough = stops_within(money, asked[None, :], weak_cost=c, strong_cost=_STRONG_COST)
             if enough.all() or rows.size < int(items):
-                stop = max(int(stops[0, 0]), 1)
-                return self._with(bought, rows[:stop], asked[:stop], Phase(stop, rule), c, planned.own_rates)
+                n = max(int(stops[0, 0]), 1)
+                return self._with(
+                    bought, rows[:n], asked[:n], Phase(n, rule), c, before=before[:n], rates=rates[:n],
+                    own=planned.own_rates,
+                )  # fmt: skip
             items *= 1.6
 
     def _buy_exactly(self, bought: Bought, planned: Round, rule: Rule) -> Bought:
@@ -152,13 +159,13 @@ class Campaign:
         c = self.block.setting.cost_ratio
         rows, uniform = self._next(bought, planned.items)
         x = self._covariates(rows)
-        before = mass(bought.seen.phases, x)
+        before, u = mass(bought.seen.phases, x), rule.u(x)
         count = int(np.clip(planned.spend - c * rows.size + 1e-9, 0, rows.size))
-        rule = replace(rule, factor=scaled_to(rule.rates(x, before), count))
-        asked = draw_exactly(rule.rates(x, before), uniform, count)
-        return self._with(
-            bought, rows, asked, Phase(rows.size, rule), c, np.minimum(planned.own_rates * rule.factor, 1.0)
-        )
+        rule = replace(rule, factor=scaled_to(rule.rates_for(u, before), count))
+        rates = rule.rates_for(u, before)
+        own = np.minimum(planned.own_rates * rule.factor, 1.0)
+        asked = draw_exactly(rates, uniform, count)
+        return self._with(bought, rows, asked, Phase(rows.size, rule), c, before=before, rates=rates, own=own)
 
     def _strong_alone(self, bought: Bought, left: float) -> Bought:
         rows, _ = self._next(bought, int(left / _STRONG_COST + 1e-9))

@@ -24,6 +24,7 @@ from ratewise.learn.rating_model import Basis, Covariates, RatingModel, fit_rati
 from ratewise.learn.transfer import LARGEST_SCALE
 from ratewise.learn.uncertainty import DEFAULT_FLOOR_SHARE
 
+_MOST_AROUND = 20_000  # items whose u decides a policy: more would not move it
 _BINS = 100  # values of u a policy is solved for: enough to lose nothing that could be seen
 _LEAST_RATE = 1e-6  # of π̄; below it an item cannot be told from one that was never to be drawn
 _ALMOST_ONE = 1 - 1e-12
@@ -58,7 +59,11 @@ class Rule:
 
     def rates(self, x: Covariates, mass: Floats) -> Floats:
         """π of items on which earlier rounds have spent `mass` = Σ T_j π_j."""
-        return self.rates_for(self.error.predict(self.model.predict(x), x), mass)
+        return self.rates_for(self.u(x), mass)
+
+    def u(self, x: Covariates) -> Floats:
+        """The expected squared error that the rates follow."""
+        return self.error.predict(self.model.predict(x), x)
 
     def rates_for(self, u: Floats, mass: Floats) -> Floats:
         """The same for items whose u is known."""
@@ -104,27 +109,39 @@ class Seen:
         """π̄ of the items seen."""
         return np.clip(self.mass / self.items, _LEAST_RATE, 1.0)
 
-    def joined(self, x: Covariates, strong: Floats, before: Floats, phase: Phase, own: Floats | None = None) -> "Seen":
-        """One more phase, of items on which earlier phases would have spent `before`.
+    def joined(
+        self,
+        x: Covariates,
+        strong: Floats,
+        before: Floats,
+        phase: Phase,
+        own: Floats | None = None,
+        *,
+        rates: Floats | None = None,
+    ) -> "Seen":
+        """One more phase, of items on which earlier phases would have spent `before`, with their rates if known.
 
         `own` are rates of the labels so far by a rule made without each. A label that shaped the new rule would else
         shape its own weight: a large residual raises the rate around it and so lowers what it counts, which is a bias.
         """
-        earned = np.concatenate([self.mass, before])
-        everything = self.x.joined(x)
-        rates = np.ones(earned.size) if phase.rule is None else phase.rule.rates(everything, earned)
+        earlier = _phase_rates(phase, self.x, self.mass)
+        now = _phase_rates(phase, x, before) if rates is None else rates
         if own is not None and own.size:
-            rates[np.flatnonzero(self.labelled)] = own
-        strong = np.concatenate([self.strong, strong])
-        return Seen(everything, strong, (*self.phases, phase), earned + phase.items * rates)
+            earlier[np.flatnonzero(self.labelled)] = own
+        earned = np.concatenate([self.mass + phase.items * earlier, before + phase.items * now])
+        return Seen(self.x.joined(x), np.concatenate([self.strong, strong]), (*self.phases, phase), earned)
 
 
 def mass(phases: tuple[Phase, ...], x: Covariates) -> Floats:
     """Σ T_j π_j(x) over phases, each rule told what came before it."""
     total = np.zeros(x.items)
     for phase in phases:
-        total = total + phase.items * (1.0 if phase.rule is None else phase.rule.rates(x, total))
+        total = total + phase.items * _phase_rates(phase, x, total)
     return total
+
+
+def _phase_rates(phase: Phase, x: Covariates, before: Floats) -> Floats:
+    return np.ones(x.items) if phase.rule is None else phase.rule.rates(x, before)
 
 
 # What is learned
@@ -323,6 +340,8 @@ class _Table:
     @classmethod
     def of(cls, known: Learned, seen: Seen, money: Money, *, around: Covariates | None = None) -> "_Table":
         around = around if around is not None else seen.x if seen.items else known.x
+        if around.items > _MOST_AROUND:
+            around = around.rows(slice(None, None, math.ceil(around.items / _MOST_AROUND)))
         worth, least = money.left, 0.0
         if seen.items:
             worth += money.strong_cost * float(seen.mass.mean()) + money.weak_cost * seen.items
