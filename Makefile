@@ -56,6 +56,8 @@ bench: $(VENV)/.dev
 
 tables: $(VENV)/.dev
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/tables.py --write docs/simulations.md
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/auto.py
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/peers.py
 
 docs: $(VENV)/.dev
 	$(BIN)/python docs/make_cli_page.py

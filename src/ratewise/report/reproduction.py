@@ -38,7 +38,9 @@ _MADE_UP: dict[str, tuple[Callable[[], list[Point]], Callable[[Sequence[Point]],
     "gaussian": (gaussian_figure, gaussian_claims),
     "bernoulli": (bernoulli_figure, bernoulli_claims),
 }
-_WIDER = "body { max-width: 70rem; } .words td { text-align: left; vertical-align: top; } img { width: 100%; }"
+_WIDER = (
+    "body { max-width: 70rem; } .words th, .words td { text-align: left; vertical-align: top; } img { width: 100%; }"
+)
 _LINES = ("#0f766e", "#2563eb", "#d97706", "#9333ea")
 
 
