@@ -40,7 +40,7 @@ def simulate(
 ) -> None:
     """What each method would have achieved on a table that is already fully rated.
 
-    Example: ratewise simulate rated.parquet --weak judge --strong human --cost-ratio 0.05 --budgets 100,200,400
+    Example: ratewise simulate rated.csv --cost-ratio 0.05 --budgets 100,400 --weak judge --strong human
     """
     with one_line_errors():
         from ratewise.lab.simulate import DEFAULT_METHODS
