@@ -42,7 +42,7 @@ def test_json_is_as_promised(run, rated, pilot):
     settings = document["settings"]
     assert (settings["burn_in"], settings["trials"], settings["budgets"]) == (30, 20, [20, 60])
     assert (settings["cost_ratio"], settings["mode"], settings["seed"]) == (0.05, "stream", 0)
-    expected = [(m, B) for m in ("base", "paper-random", "paper-active", "oracle") for B in (20, 60)]
+    expected = [(m, B) for m in ("base", "paper-random", "paper-active", "oracle", "auto") for B in (20, 60)]
     assert [(r["method"], r["budget"]) for r in document["results"]] == expected
     for r in document["results"]:
         assert set(r) >= PROMISED
@@ -53,7 +53,7 @@ def test_json_is_as_promised(run, rated, pilot):
 
 
 def test_all_methods_in_a_pool(run, rated):
-    methods = "base, paper-random,paper-active,oracle,ppi++,active-fixed"
+    methods = "base, paper-random,paper-active,oracle,ppi++,active-fixed,auto"
     done = run("simulate", rated, *SMALL, "--mode", "pool", "--methods", methods, "--fixed-rate", 0.3, "--json")
     assert done.code == 0, done.err
     assert done.document["settings"]["methods"] == [word.strip() for word in methods.split(",")]
@@ -91,7 +91,7 @@ def test_files(run, rated):
     with open("found.csv", encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     results = done.document["results"]
-    assert len(rows) == len(results) == 8
+    assert len(rows) == len(results) == 10
     for row, r in zip(rows, results, strict=True):
         assert row["method"] == r["method"]
         assert all(float(row[name]) == r[name] for name in PROMISED - {"method"})
