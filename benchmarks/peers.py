@@ -41,9 +41,9 @@ import numpy as np
 from solver import glide_python
 
 import ratewise as rw
-from ratewise.lab.methods import Known, Lab, Outcome
+from ratewise.lab.methods import Known, Lab
 from ratewise.lab.metrics import Base, resamples
-from ratewise.lab.trials import Block, Population, Setting
+from ratewise.lab.trials import Block, Outcome, Population, Setting
 from ratewise.lab.workers import in_order
 
 DATA = pathlib.Path(os.environ.get("RATEWISE_DATA", pathlib.Path(__file__).resolve().parents[2] / "shared" / "data"))

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ratewise.core.estimate import estimate_mean
-from ratewise.core.running import running_estimates, stops_within
+from ratewise.core.running import running_estimates, stops_within, without_rounding
 
 METHOD = {False: "difference", True: "power-tuned"}
 STREAMS, ITEMS = 3, 240
@@ -230,3 +230,9 @@ def test_every_stream_has_its_own_stop():
     stops, enough = stops_within(np.array([10.0, 5.0]), drawn, weak_cost=0.25, strong_cost=1.0)
     assert stops.tolist() == [[8, 4], [36, 16], [12, 5]]
     assert enough.all()
+
+
+def test_only_rounding_is_taken_off_a_sum_of_prices():
+    """A real excess must stay visible: else no test of a hard cap could ever fail."""
+    paid, budgets = np.array([9.0, 10.0, 10.0 + 1e-12, 10.1]), np.full(4, 10.0)
+    np.testing.assert_array_equal(without_rounding(paid, budgets), [9.0, 10.0, 10.0, 10.1])

@@ -218,8 +218,8 @@ def test_a_trial_is_the_same_in_any_block():
     setting = Setting(0.05, (40.0, 80.0), 30, "pool", 0.95, 0.1, 3)
     whole = auto(Block(population, setting, range(6)))
     part = auto(Block(population, setting, range(4, 6)))
-    for all_, some in zip(whole, part, strict=True):
-        np.testing.assert_array_equal(all_[4:], some)
+    for name in ("value", "low", "high", "spend", "labels"):
+        np.testing.assert_array_equal(getattr(whole, name)[4:], getattr(part, name))
 
 
 def test_one_budget_does_not_depend_on_the_others():

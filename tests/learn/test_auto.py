@@ -9,9 +9,11 @@ import pytest
 from ratewise import InputError
 from ratewise.core.estimate import estimate_mean
 from ratewise.learn import auto
-from ratewise.learn.auto import Money, Phase, Rule, Seen, estimate_seen, learn, mass, plan_round, start_labels
+from ratewise.learn.auto import estimate_seen, plan_round, start_labels
 from ratewise.learn.error_model import LearnedError
+from ratewise.learn.options import Money
 from ratewise.learn.rating_model import Covariates
+from ratewise.learn.seen import Phase, Rule, Seen, learn, mass
 
 # Worlds
 

@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 
 from ratewise.lab.worlds import calibrated
-from ratewise.learn.auto import Money, Phase, Seen, estimate_seen, mass, plan_round
+from ratewise.learn.auto import estimate_seen, plan_round
 from ratewise.learn.diagnostics import diagnose
+from ratewise.learn.options import Money
 from ratewise.learn.rating_model import Covariates
+from ratewise.learn.seen import Phase, Seen, mass
 
 
 def campaign(world, *, shift=0.0, start=200, budget=300.0, cost=0.05, seed=1):

@@ -28,7 +28,8 @@ def played(population, *, budget, trials, burn_in=100, cost_ratio=0.05, mode="st
     """Errors of auto and base on the same trials, and whether auto's interval covers."""
     setting = Setting(cost_ratio, (float(budget),), burn_in, mode, 0.95, 0.1, seed)
     block = Block(population, setting, range(trials))
-    value, low, high, _, _ = (part[:, 0] for part in auto(block))
+    found = auto(block)
+    value, low, high = (part[:, 0] for part in (found.value, found.low, found.high))
     truth = population.mean if theta is None else theta
     return value - truth, base(block).value[:, 0] - truth, (low <= truth) & (truth <= high)
 
@@ -150,7 +151,8 @@ def test_the_finite_pool_of_the_issue():
         world = bernoulli(500, mean=theta, weak_error=0.15, error_variance=0.05, rng=rng)
         population = Population.of(world.weak, world.strong, uncertainty=world.error)
         block = Block(population, Setting(0.01, (200.0,), 0, "pool", 0.95, 0.1, 7), range(trial, trial + 1))
-        value, _, _, spend, _ = auto(block)
+        found = auto(block)
+        value, spend = found.value, found.spend
         errors.append(value[0, 0] - theta)
         spends.append(spend[0, 0])
     squares = np.square(errors)

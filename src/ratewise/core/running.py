@@ -9,9 +9,9 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from ratewise.core.checks import Floats
+from ratewise.core.checks import Floats, as_floats
 from ratewise.core.contributions import power_slope, power_terms
 from ratewise.core.ratings import Mask
 
@@ -76,12 +76,21 @@ def _second_moment(at: _Sums, A: Floats, H: Floats, x: Floats, value: Floats) ->
     return np.maximum(total, 0.0) / np.maximum(weight, 1e-300)
 
 
+_ROUNDING = 1e-9  # of a budget: what adding up prices may be off by, far below any price
+
+
+def without_rounding(paid: ArrayLike, budgets: ArrayLike) -> Floats:
+    """A sum that is above its budget by rounding alone is the budget; any other excess stays to be seen."""
+    x, B = as_floats(paid, name="paid"), as_floats(budgets, name="budgets")
+    return np.where((x > B) & (x <= B * (1 + _ROUNDING)), B, x)
+
+
 def stops_within(budgets: Floats, drawn: Mask, *, weak_cost: float, strong_cost: float) -> tuple[Counts, Mask]:
     """How many items of each stream fit each budget (streams × budgets), and whether the stream was long enough to say.
 
     An item is taken up only if both its ratings would still fit, so that no budget is ever exceeded.
     """
     before = weak_cost * np.arange(drawn.shape[1]) + strong_cost * (np.cumsum(drawn, axis=1) - drawn)
-    room = budgets - (weak_cost + strong_cost) + 1e-9 * budgets  # rounding of the sums, far below any price
+    room = budgets * (1 + _ROUNDING) - (weak_cost + strong_cost)
     stops = np.stack([np.searchsorted(row, room, side="right") for row in before])
     return stops, np.asarray(stops < drawn.shape[1])

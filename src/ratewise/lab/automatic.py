@@ -8,28 +8,16 @@ from ratewise.core.checks import Floats
 from ratewise.core.draw import draw_exactly, scaled_to
 from ratewise.core.estimate import Estimate
 from ratewise.core.ratings import Mask
-from ratewise.core.running import stops_within
-from ratewise.lab.trials import Block, Index, Population
-from ratewise.learn.auto import (
-    IDLE_RATE,
-    Learned,
-    Money,
-    Phase,
-    Round,
-    Rule,
-    Seen,
-    estimate_seen,
-    learn,
-    mass,
-    plan_round,
-    start_labels,
-)
+from ratewise.core.running import stops_within, without_rounding
+from ratewise.lab.trials import Block, Index, Outcome, Population
+from ratewise.learn.auto import IDLE_RATE, Round, estimate_seen, plan_round, start_labels
+from ratewise.learn.options import Money
 from ratewise.learn.rating_model import Covariates
+from ratewise.learn.seen import Learned, Phase, Rule, Seen, learn, mass
 
 _STRONG_COST = 1.0
 _FEWEST_LABELS = 8  # a budget for fewer buys strong ratings alone: there is nothing to learn from them
 _TAUGHT_LABELS = 50  # with fewer of its own, a campaign goes by what another table taught
-_ROUNDING = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,13 +166,11 @@ class Campaign:
             bought.seen, level=setting.level, estimand="population" if pool is None else "pool", pool_size=pool,
             seed=self.trial,
         )  # fmt: skip
-        over = bought.spent - self.budget
-        spent = self.budget if 0 < over < _ROUNDING else bought.spent
-        return Played(found, spent, bought.labels - setting.burn_in)
+        return Played(found, float(without_rounding(bought.spent, self.budget)), bought.labels - setting.burn_in)
 
 
-def auto(block: Block, teacher: Learned | None = None) -> tuple[Floats, ...]:
-    """Value, low, high, spend and labels of every trial and budget."""
+def auto(block: Block, teacher: Learned | None = None) -> Outcome:
+    """Every trial of the block at every budget."""
     budgets = block.setting.budgets
     out = np.empty((5, len(block.trials), len(budgets)))
     for i in range(len(block.trials)):
@@ -194,7 +180,7 @@ def auto(block: Block, teacher: Learned | None = None) -> tuple[Floats, ...]:
             e = played.estimate
             low, high = e.interval if e.interval is not None else (e.value, e.value)
             out[:, i, k] = e.value, low, high, played.spend, played.labels
-    return tuple(out)
+    return Outcome(*out)
 
 
 def learn_all(population: Population) -> Learned:

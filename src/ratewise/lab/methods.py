@@ -14,27 +14,16 @@ from scipy import special
 from ratewise.core.checks import Floats
 from ratewise.core.formulas import optimal_uniform_rate
 from ratewise.core.policy import optimal_policy
-from ratewise.core.running import running_estimates, stops_within
+from ratewise.core.running import running_estimates, stops_within, without_rounding
 from ratewise.lab.automatic import auto, learn_all
-from ratewise.lab.trials import Block, Index, Population, Setting
-from ratewise.learn.auto import Learned
+from ratewise.lab.trials import Block, Index, Outcome, Population, Setting
 from ratewise.learn.calibration import Calibration, fit_calibration
+from ratewise.learn.seen import Learned
 from ratewise.learn.transfer import LARGEST_SCALE, active_rates
 
 _STRONG_COST = 1.0  # the unit of money
 _LEAST_RATE = 1e-12  # where the paper's rate would be 0: the weak rating is taken to be right
 _MIXTURES = tuple(np.linspace(0.0, 1.0, 11).tolist())
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Outcome:
-    """Trials × budgets, ratings in [0, 1]."""
-
-    value: Floats
-    low: Floats
-    high: Floats
-    spend: Floats
-    labels: Floats
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -179,7 +168,7 @@ def follow(block: Block, strategies: Sequence[Strategy], budgets: tuple[float, .
         V, per_item = (np.array([[s.variance, s.variance_per_item] for s in strategies]).T)[:, :, None]
         value, variance = _combined(block, value, variance, V / setting.burn_in, per_item / found.items)
     half = float(special.ndtri(0.5 + setting.level / 2)) * np.sqrt(variance)
-    spend = np.minimum(setting.cost_ratio * found.items + _STRONG_COST * found.labels, money)
+    spend = without_rounding(setting.cost_ratio * found.items + _STRONG_COST * found.labels, money)
     return Outcome(value, value - half, value + half, spend, found.labels.astype(np.float64))
 
 
@@ -223,8 +212,7 @@ def _follow_fixed(block: Block, known: Sequence[Known], strategy: Callable[..., 
     rates = _fixed_rates(block.setting, block.population)
     groups = {p: tuple(B for B, q in zip(block.setting.budgets, rates, strict=True) if q == p) for p in rates}
     parts = [follow(block, _each(known, partial(strategy, mean_rate=p)), budgets) for p, budgets in groups.items()]
-    names = ("value", "low", "high", "spend", "labels")
-    return Outcome(*(np.concatenate([getattr(part, name) for part in parts], axis=1) for name in names))
+    return Outcome.joined(parts, axis=1)
 
 
 # All methods on the same trials
@@ -267,7 +255,7 @@ class Lab:
             "oracle": lambda: self._oracle(block),
             "ppi++": lambda: _follow_fixed(block, known, uniform),
             "active-fixed": lambda: _follow_fixed(block, known, active_fixed),
-            "auto": lambda: Outcome(*auto(block, self.teacher)),
+            "auto": lambda: auto(block, self.teacher),
         }
         return {method: run[method]() for method in self.methods}
 

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ratewise.core.checks import Floats
-from ratewise.lab.methods import Outcome
+from ratewise.lab.trials import Outcome
 
 _RESAMPLES = 1000
 _ENDS = (0.025, 0.975)

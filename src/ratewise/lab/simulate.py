@@ -12,9 +12,9 @@ import numpy as np
 from ratewise.core.checks import choice, number, share
 from ratewise.core.names import MODES, SIMULATED_METHODS, Mode, SimulatedMethod
 from ratewise.errors import InputError, RatewiseWarning, TableError
-from ratewise.lab.methods import Lab, Outcome
+from ratewise.lab.methods import Lab
 from ratewise.lab.metrics import Base, MethodResult, resamples, results
-from ratewise.lab.trials import Population, Scale, Setting
+from ratewise.lab.trials import Outcome, Population, Scale, Setting
 from ratewise.lab.workers import in_order
 from ratewise.learn.features import Coding, codings, feature_matrix
 from ratewise.tables import Table, TableLike, read_table
@@ -203,7 +203,7 @@ def _simulation(lab: Lab, done: list[dict[str, Outcome]], partial: bool) -> Simu
         result
         for method in lab.methods
         for result in results(
-            method, _joined([d[method] for d in done]), setting.budgets,
+            method, Outcome.joined([d[method] for d in done], axis=0), setting.budgets,
             theta=population.mean, scale=scale, base=base, shares=shares,
         )
     ]  # fmt: skip
@@ -214,11 +214,6 @@ def _simulation(lab: Lab, done: list[dict[str, Outcome]], partial: bool) -> Simu
     }  # fmt: skip
     theta = population.scale.low + scale * population.mean
     return Simulation(theta, V, population.items, settings, tuple(found), partial)
-
-
-def _joined(parts: list[Outcome]) -> Outcome:
-    names = ("value", "low", "high", "spend", "labels")
-    return Outcome(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
 
 
 def _saved(needed: float, curve: tuple[MethodResult, ...], mse: float) -> float | None:

@@ -1,6 +1,7 @@
 """Trials: items drawn from a fully rated table, the same for every method, whatever the number of processes."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -171,3 +172,20 @@ class Block:
     @staticmethod
     def _whole(items: float) -> int:
         return max(math.ceil(items / _CHUNK), 1) * _CHUNK
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Outcome:
+    """What a method came to: trials × budgets, ratings in [0, 1]."""
+
+    value: Floats
+    low: Floats
+    high: Floats
+    spend: Floats
+    labels: Floats
+
+    @classmethod
+    def joined(cls, parts: Sequence["Outcome"], *, axis: int) -> "Outcome":
+        """More trials (axis 0) or more budgets (axis 1)."""
+        arrays = ((part.value, part.low, part.high, part.spend, part.labels) for part in parts)
+        return cls(*(np.concatenate(same, axis=axis) for same in zip(*arrays, strict=True)))

@@ -61,7 +61,7 @@ def _end(results: "Generator[Result, None, None]") -> None:
     from joblib.externals.loky import get_reusable_executor
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # that results were not used is known
+        warnings.filterwarnings("ignore", message=".*tasks", category=UserWarning)  # that some were not used is known
         results.close()
     get_reusable_executor().shutdown(wait=True, kill_workers=True)
     gc.collect()

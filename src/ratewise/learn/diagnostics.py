@@ -9,7 +9,7 @@ from scipy import special
 
 from ratewise.core.checks import Floats
 from ratewise.core.estimate import Estimate
-from ratewise.learn.auto import Learned, Seen, learn
+from ratewise.learn.seen import Learned, Seen, learn
 
 _FALSE_ALARM = 1e-3
 _HEAVY = 0.1  # a single label that moves the estimate by this share of its interval is worth a word

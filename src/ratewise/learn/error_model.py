@@ -1,7 +1,7 @@
 """Candidates for u(x) = E[(H − f)²|x], learned from the labels: from a constant to a regression on everything known.
 
-All of them are compared by what a policy made from them would cost on the labels (`learn/auto.py`), so that one that
-tells nothing is not used.
+All of them are compared by what a policy made from them would cost on the labels (`learn/options.py`), so that one
+that tells nothing is not used.
 """
 
 from dataclasses import dataclass
@@ -69,12 +69,9 @@ class LearnedError:
         """All that predictions need, ready for JSON."""
         out: dict[str, Any] = {"kind": self.kind, "mean": self.mean, "scale": self.scale, "bounds": list(self.bounds)}
         if self.basis is not None and self.path is not None:
-            standard = self.basis.standard
             out["fitted"] = {
                 "bends": self.basis.bends.tolist(), "bounds": list(self.basis.bounds),
-                "column_centre": standard.centre.tolist(), "column_scale": standard.scale.tolist(),
-                "centre": self.path.centre.tolist(), "intercept": self.path.intercept,
-                "coefficients": self.path.coefficients[:, self.penalty].tolist(),
+                "columns": self.basis.standard.to_dict(), "line": self.path.to_dict(self.penalty),
             }  # fmt: skip
         return out
 
@@ -85,10 +82,9 @@ class LearnedError:
         if "fitted" not in data:
             return cls(data["kind"], data["mean"], data["scale"], bounds)
         fit = data["fitted"]
-        standard = Standard(np.array(fit["column_centre"]), np.array(fit["column_scale"]))
+        standard = Standard.from_dict(fit["columns"])
         basis = ErrorBasis(np.array(fit["bends"]), (fit["bounds"][0], fit["bounds"][1]), standard)
-        path = RidgePath.of(fit["centre"], fit["intercept"], fit["coefficients"])
-        return cls(data["kind"], data["mean"], data["scale"], bounds, basis, path, 0)
+        return cls(data["kind"], data["mean"], data["scale"], bounds, basis, RidgePath.from_dict(fit["line"]), 0)
 
     def predict(self, f: Floats, x: Covariates) -> Floats:
         """u of any items with predictions f."""

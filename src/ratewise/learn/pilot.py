@@ -10,10 +10,11 @@ from ratewise.core.checks import Floats, as_floats
 from ratewise.core.names import Calibrator
 from ratewise.core.ratings import Mask
 from ratewise.errors import InputError, TableError
-from ratewise.learn.auto import Phase, Seen, learn, sharpest_error
 from ratewise.learn.calibration import Calibration, cross_calibrated, fit_calibration
 from ratewise.learn.features import Coding, codings, feature_matrix
+from ratewise.learn.options import sharpest_error
 from ratewise.learn.rating_model import Covariates
+from ratewise.learn.seen import Phase, Seen, learn
 from ratewise.learn.transfer import Models
 from ratewise.learn.uncertainty import (
     ErrorModel,

@@ -65,6 +65,15 @@ class Standard:
         known = spread > _NOTHING * np.abs(X).max(axis=0)
         return cls(centre, np.where(known, size / np.where(known, spread, 1.0), 0.0))
 
+    def to_dict(self) -> dict[str, Any]:
+        """Ready for JSON."""
+        return {"centre": self.centre.tolist(), "scale": self.scale.tolist()}
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> "Standard":
+        """The inverse of `to_dict`."""
+        return cls(np.array(data["centre"]), np.array(data["scale"]))
+
     def __call__(self, X: Floats) -> Floats:
         """Other items, on the same scale."""
         return (X - self.centre) * self.scale
@@ -117,21 +126,17 @@ class RatingModel:
 
     def to_dict(self) -> dict[str, Any]:
         """All that predictions need, ready for JSON."""
-        standard = self.basis.standard
         return {
-            "bends": self.basis.bends.tolist(), "logit": self.basis.logit, "column_centre": standard.centre.tolist(),
-            "column_scale": standard.scale.tolist(), "centre": self.path.centre.tolist(),
-            "intercept": self.path.intercept, "coefficients": self.path.coefficients[:, self.penalty].tolist(),
-            "from_weak": self.from_weak, "bounds": list(self.bounds),
+            "bends": self.basis.bends.tolist(), "logit": self.basis.logit, "columns": self.basis.standard.to_dict(),
+            "line": self.path.to_dict(self.penalty), "from_weak": self.from_weak, "bounds": list(self.bounds),
         }  # fmt: skip
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> "RatingModel":
         """The inverse of `to_dict`, for predictions."""
-        standard = Standard(np.array(data["column_centre"]), np.array(data["column_scale"]))
-        basis = Basis(np.array(data["bends"]), data["logit"], standard)
-        path = RidgePath.of(data["centre"], data["intercept"], data["coefficients"])
-        return cls(basis, path, 0, data["from_weak"], (data["bounds"][0], data["bounds"][1]))
+        basis = Basis(np.array(data["bends"]), data["logit"], Standard.from_dict(data["columns"]))
+        bounds = (data["bounds"][0], data["bounds"][1])
+        return cls(basis, RidgePath.from_dict(data["line"]), 0, data["from_weak"], bounds)
 
     def predict(self, x: Covariates) -> Floats:
         """f of any items."""

@@ -4,8 +4,8 @@ Small and by hand because it runs thousands of times a minute in simulations, an
 the leave-one-out predictions themselves (docs/decisions/0006-auto.md).
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -27,11 +27,16 @@ class RidgePath:
     unseen: Floats  # labels × penalties
     risk: Floats  # weighted mean square of `unseen`, one per penalty
 
+    def to_dict(self, penalty: int) -> dict[str, Any]:
+        """One penalty's line, ready for JSON."""
+        line = self.coefficients[:, penalty].tolist()
+        return {"centre": self.centre.tolist(), "intercept": self.intercept, "coefficients": line}
+
     @classmethod
-    def of(cls, centre: Sequence[float], intercept: float, coefficients: Sequence[float]) -> "RidgePath":
-        """One penalty's coefficients alone, for predictions."""
-        nothing = np.empty((0, 1))
-        return cls(np.array(centre), intercept, np.array(coefficients)[:, None], nothing, np.zeros(1))
+    def from_dict(cls, data: dict[str, Any]) -> "RidgePath":
+        """A path of that one line, for predictions; what was unseen is forgotten."""
+        line = np.array(data["coefficients"])[:, None]
+        return cls(np.array(data["centre"]), data["intercept"], line, np.empty((0, 1)), np.zeros(1))
 
     @property
     def best(self) -> int:

@@ -1,0 +1,190 @@
+"""Which u(x) to go by, and the best policy for it: candidates compared on labels that they have not seen."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ratewise.core.checks import Floats
+from ratewise.core.policy import Policy, optimal_policy
+from ratewise.learn.error_model import LearnedError, error_candidates
+from ratewise.learn.rating_model import Covariates
+from ratewise.learn.seen import Learned, Rule, Seen
+from ratewise.learn.transfer import LARGEST_SCALE
+from ratewise.learn.uncertainty import DEFAULT_FLOOR_SHARE
+
+_MOST_AROUND = 20_000  # items whose u decides a policy: more would not move it
+_BINS = 100  # values of u a policy is solved for: enough to lose nothing that could be seen
+_NEAR_TIE = 0.005  # the simpler policy is preferred unless the other is this much better
+_FLOOR_LABELS = 7.0  # the floor on rates, as a share of the mean rate, is this over the root of the labels
+_SURE = 1.0  # standard errors by which another u must beat the first one to be taken
+
+
+@dataclass(frozen=True, slots=True)
+class Money:
+    """Prices, what is left to spend, and how many items are left to look at."""
+
+    weak_cost: float
+    strong_cost: float
+    left: float
+    pool_left: float = math.inf
+
+    @property
+    def both(self) -> float:
+        """The price of an item with both ratings."""
+        return self.weak_cost + self.strong_cost
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Option:
+    """A candidate for u with the best policy for it."""
+
+    error: LearnedError
+    scale: float
+    floor: float
+    items: float  # in all
+    variance: float  # expected squared error of the estimate
+    added: Floats  # per label, what the draw adds to Var(Δ), by a u that has not seen the label
+    unseen: Floats  # that u
+
+    def rule(self, known: Learned, before: float) -> Rule:
+        """What a round buys towards this option."""
+        return Rule(known.model, self.error, self.scale, self.floor, before, self.items)
+
+
+@dataclass(slots=True, eq=False)
+class Options:
+    """What all candidates for u are compared on: the items seen (or taught by), the labels, and the money."""
+
+    known: Learned
+    money: Money
+    around: Covariates  # items whose u decides the policy
+    f_around: Floats
+    f_labels: Floats
+    bought: int  # items
+    pool: float
+    worth: float  # all the money, spent and unspent
+    least: float  # mass that every item has already
+    floor: float = 0.0  # found for one candidate, to start from for the next
+
+    @classmethod
+    def of(cls, known: Learned, seen: Seen, money: Money, *, around: Covariates | None = None) -> "Options":
+        """With f of all that candidates look at; `around` where the items seen do not show what the pool is like."""
+        around = around if around is not None else seen.x if seen.items else known.x
+        if around.items > _MOST_AROUND:
+            around = around.rows(slice(None, None, math.ceil(around.items / _MOST_AROUND)))
+        worth, least = money.left, 0.0
+        if seen.items:
+            worth += money.strong_cost * float(seen.mass.mean()) + money.weak_cost * seen.items
+            least = float(seen.mass.min())
+        return cls(
+            known, money, around, known.model.predict(around), known.model.predict(known.x), seen.items,
+            seen.items + money.pool_left, worth, least,
+        )  # fmt: skip
+
+    def choose(self) -> tuple[Option, list[Option]]:
+        """The best candidate with its policy; and for each label, what would have been chosen without it.
+
+        A label that decides which policy is taken would else decide its own weight. One confident mistake of the weak
+        rater in a burn-in is enough to turn the choice, and what it is worth then depends on the choice.
+        """
+        constant, *others = self.candidates()
+        with_all, without = self.preferred(others)
+        base, solved = self._option(constant), {i: self._option(others[i]) for i in {with_all, *without.tolist()}}
+        best = base if base.variance <= (1 + _NEAR_TIE) * solved[with_all].variance else solved[with_all]
+        even = self._variance_without(base)
+        sharp = {i: self._variance_without(option) for i, option in solved.items()}
+        chosen = [
+            base if even[n] <= (1 + _NEAR_TIE) * sharp[i][n] else solved[i] for n, i in enumerate(without.tolist())
+        ]
+        return best, chosen
+
+    def candidates(self) -> list[LearnedError]:
+        """The constant u first."""
+        k = self.known
+        return error_candidates(
+            self.f_around, self.around, self.f_labels, k.x, k.squared, k.weights, bounds=k.bounds, binary=k.binary
+        )
+
+    def preferred(self, candidates: list[LearnedError]) -> tuple[int, NDArray[np.intp]]:
+        """The first candidate, or one that beats it by more than the labels' noise: with all labels, and without each.
+
+        Choosing freely would follow chance: the labels that make one u look better than another are few.
+        """
+        prices = np.array([self._prices(candidate) for candidate in candidates])
+        w = self.known.weights / self.known.weights.sum()
+        gain = w * (prices[0] - prices)  # candidates × labels
+        total, noise = gain.sum(axis=1), (gain**2).sum(axis=1)
+
+        def pick(total: Floats, noise: Floats) -> NDArray[np.intp]:
+            sure = total > _SURE * np.sqrt(np.maximum(noise, 0.0))
+            sure[0] = True
+            return np.asarray(np.argmax(np.where(sure, total, -np.inf), axis=0))
+
+        return int(pick(total, noise)), pick(total[:, None] - gain, noise[:, None] - gain**2)
+
+    def _variance_without(self, option: Option) -> Floats:
+        """Expected squared error of the option by all labels but each."""
+        w = self.known.weights
+        total = float(w.sum())
+        added = (float(np.dot(w, option.added)) - w * option.added) / (total - w)
+        return (self.known.variance + added) / option.items
+
+    def _prices(self, error: LearnedError) -> Floats:
+        """E[π]·(H−f)²/π of each label for π ∝ sqrt(u), whose mean ranks candidates, short of solving a policy each."""
+        root = np.sqrt(error.predict(self.f_around, self.around))
+        least = max(_floor_share(self.known) * float(root.mean()), 1e-150)
+        unseen = np.sqrt(error.unseen(self.f_labels, self.known.unseen, self.known.x, self.known.squared))
+        return float(np.maximum(root, least).mean()) * self.known.squared / np.maximum(unseen, least)
+
+    def _option(self, error: LearnedError) -> Option:
+        """The best π̄ for this u, and its error by labels that this u has not seen."""
+        known, money = self.known, self.money
+        policy = self._solve(error.predict(self.f_around, self.around))
+        scale = min(policy.scale, LARGEST_SCALE)
+        unseen = error.unseen(self.f_labels, known.unseen, known.x, known.squared)
+        added = known.squared * (1.0 / np.clip(scale * np.sqrt(unseen), policy.floor, 1.0) - 1.0)
+        cost = money.weak_cost + money.strong_cost * policy.mean_rate
+        items = max(min(self.worth / cost if cost > 0 else math.inf, self.pool), self.bought + 1.0)
+        return Option(error, scale, policy.floor, items, (known.variance + known.mean(added)) / items, added, unseen)
+
+    def _solve(self, u: Floats) -> Policy:
+        """The optimal π̄ with a floor: a share of the mean rate, and what burn-in labels gave every item already."""
+        values, weights = _binned(u)
+        known, money = self.known, self.money
+        pool = None if math.isinf(self.pool) else self.pool
+        for _ in range(5):
+            policy = optimal_policy(
+                values, variance=known.variance, weak_cost=money.weak_cost, strong_cost=money.strong_cost,
+                weights=weights, budget=self.worth, pool_size=pool, floor=self.floor,
+            )  # fmt: skip
+            assert policy.items is not None
+            wanted = min(max(self.least / policy.items, _floor_share(known) * policy.mean_rate), 1.0)
+            if abs(wanted - self.floor) < 0.02 * wanted:
+                break
+            self.floor = wanted
+        return policy
+
+
+def _floor_share(known: Learned) -> float:
+    """Least rate as a share of the mean rate: all of it with 50 labels, a half with 200, a tenth from 5,000 on."""
+    return min(max(DEFAULT_FLOOR_SHARE, _FLOOR_LABELS / math.sqrt(known.strong.size)), 1.0)
+
+
+def _binned(u: Floats) -> tuple[Floats, Floats | None]:
+    """Means of equally many neighbours each; the values themselves where they are few."""
+    if u.size <= _BINS:
+        return u, None
+    edges = np.linspace(0, u.size, _BINS + 1).astype(np.intp)
+    counts = np.diff(edges)
+    return np.add.reduceat(np.sort(u), edges[:-1]) / counts, counts.astype(np.float64)
+
+
+def sharpest_error(known: Learned, around: Covariates) -> tuple[LearnedError, Floats]:
+    """The candidate for u(x) that a policy other than one rate for all would use; and u of each label without it."""
+    nothing = Seen.of(around.rows(slice(0, 0)), np.empty(0), ())
+    table = Options.of(known, nothing, Money(0.0, 1.0, 1.0), around=around)
+    others = table.candidates()[1:]
+    best = others[table.preferred(others)[0]]
+    return best, best.unseen(table.f_labels, known.unseen, known.x, known.squared)
