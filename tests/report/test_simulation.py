@@ -127,7 +127,7 @@ def test_the_panels_are_the_numbers(found, case):
         shaded = len(SIMULATED_METHODS) - (name != "mse")  # base has no interval where it is the yardstick
         assert len(axes.collections) == shaded
     assert picture.axes[0].get_yscale() == "log"
-    assert [text.get_text() for text in picture.axes[0].get_legend().get_texts()] == list(SIMULATED_METHODS)
+    assert [text.get_text() for text in picture.legends[0].get_texts()] == list(SIMULATED_METHODS)
 
 
 def test_the_shades_are_the_intervals(found):

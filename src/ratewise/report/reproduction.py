@@ -27,7 +27,7 @@ from ratewise.lab.reproduction import EXPECTED, EXPERIMENTS, find_dataset, real_
 from ratewise.lab.simulate import Progress, Simulation
 from ratewise.report.page import STYLE
 from ratewise.report.pictures import grid, save
-from ratewise.report.simulation import draw_simulation
+from ratewise.report.simulation import draw_simulation, legend_below
 from ratewise.tables.files import write_rows, write_text
 
 if TYPE_CHECKING:
@@ -165,6 +165,7 @@ def _real(
     for row, experiment, simulation in zip(axes, experiments, found, strict=False):
         draw_simulation(row, simulation)
         row[0].set_title(f"{experiment.title}\nmean squared error", loc="left", fontsize=9)
+    legend_below(picture, axes[0][0])
     return Reproduced(name, dataset.source, _files(name, rows, picture, folder)), found
 
 

@@ -69,6 +69,7 @@ def plot_simulation(found: Simulation) -> "Figure":
     """The paper's three panels: error, effective budget and savings against the budget, 95 % intervals shaded."""
     made, axes = grid(1, 3)
     draw_simulation(axes[0], found)
+    legend_below(made, axes[0][0])
     return made
 
 
@@ -83,7 +84,12 @@ def draw_simulation(axes: "list[Axes]", found: Simulation) -> None:
         ax.set_xlabel("budget after the burn-in" if found.settings["burn_in"] else "budget", fontsize=9)
         ax.set_title(label, loc="left", fontsize=9)
     axes[0].set_yscale("log")
-    axes[0].legend(frameon=False, fontsize=8)
+
+
+def legend_below(picture: "Figure", ax: "Axes") -> None:
+    """One legend for all panels, where it hides no curve."""
+    lines, names = ax.get_legend_handles_labels()
+    picture.legend(lines, names, loc="outside lower center", ncols=len(names), frameon=False, fontsize=8)
 
 
 def _curve(ax: "Axes", curve: tuple[MethodResult, ...], name: str) -> None:
