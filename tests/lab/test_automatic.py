@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from ratewise.lab import automatic
 from ratewise.lab.automatic import Campaign, auto, learn_all
 from ratewise.lab.methods import Lab
 from ratewise.lab.simulate import simulate
 from ratewise.lab.trials import Block, Population, Setting
 from ratewise.lab.worlds import calibrated
+from ratewise.learn.auto import start_labels
 
 
 def judged(seed, items, *, mean=0.8, spread=0.5):
@@ -145,7 +145,7 @@ def test_without_a_burn_in_the_start_is_paid_for():
     for bought, played, _ in campaigns(TABLES["sharp"], trials=4, budget=100.0, burn_in=0):
         first = bought.seen.phases[0]
         assert first.rule is None
-        assert first.items == automatic.start_labels(100 / 1.05, 400)
+        assert first.items == start_labels(100 / 1.05, 400)
         assert cost(bought, 0.05, 0) == pytest.approx(bought.spent)
         assert played.labels == np.count_nonzero(bought.seen.labelled) < 100
 

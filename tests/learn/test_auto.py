@@ -157,7 +157,7 @@ def test_own_rates_belong_to_the_labels_among_the_items():
 def test_strong_ratings_alone_where_the_weak_rater_is_useless():
     for seed in range(5):
         planned = plan_round(burnt_in(useless(1009 + seed, 150)), MONEY)
-        assert (planned.policy, planned.rule, planned.items) == ("base", None, None)
+        assert (planned.policy, planned.rule, planned.items) == ("base", None, 300)
         assert planned.spend == MONEY.left
         assert planned.own_rates.size == 0
 

@@ -19,6 +19,7 @@ from ratewise.core.ratings import Mask
 from ratewise.errors import InputError
 
 _ITEMS_AT_ONCE = 1 << 13  # so that the sixteen words of each block stay in the cache
+_ALMOST_ONE = 1 - 1e-12
 _BLOCK = 64  # bytes MD5 takes in at a time
 _TAIL = 9  # bytes of padding at the least: one 0x80 and eight for the length
 
@@ -155,16 +156,18 @@ def _first_13_digits(state: NDArray[np.uint32]) -> Floats:
     return np.asarray((first << np.uint64(20)) | (second >> np.uint64(12))).astype(np.float64) / 2.0**52
 
 
-def scaled_to(rates: Floats, total: float) -> float:
-    """The factor t with Σ min(1, t·π) = total, for rates above 0; infinite where every rate would have to be 1.
+def scaled_to(rates: Floats, total: float, prices: Floats | None = None) -> float:
+    """The factor t with Σ p·min(1, t·π) = total, for rates above 0; infinite where every rate would have to be 1.
 
     Rates that reach 1 stay there and the rest share what is left: exact after as many steps as there are such rounds.
+    Prices p are 1 where not given.
     """
+    p = np.ones(rates.size) if prices is None else prices
     free = np.ones(rates.size, dtype=np.bool_)
     while True:
-        if total >= rates.size or not free.any():
+        if total >= p.sum() * _ALMOST_ONE or not free.any():
             return math.inf
-        t = (total - np.count_nonzero(~free)) / float(rates[free].sum())
+        t = max(total - float(p[~free].sum()), 0.0) / float((p * rates)[free].sum())
         full = free & (t * rates >= 1.0)
         if not full.any():
             return t
@@ -178,8 +181,20 @@ def draw_exactly(rates: Floats, uniforms: Floats, count: int) -> Mask:
     random sample size of independent draws, which would leave money over or ask for more than there is, is gone. Items
     with rate 1 always come first.
     """
-    with np.errstate(divide="ignore"):
-        order = np.where(rates >= 1.0, -1.0, uniforms / rates)
     drawn = np.zeros(rates.size, dtype=np.bool_)
-    drawn[np.argsort(order, kind="stable")[:count]] = True
+    drawn[_by_turn(rates, uniforms)[:count]] = True
     return drawn
+
+
+def draw_within(rates: Floats, uniforms: Floats, prices: Floats, money: float) -> Mask:
+    """The same for prices: items in that order, as long as their prices fit into the money."""
+    order = _by_turn(rates, uniforms)
+    drawn = np.zeros(rates.size, dtype=np.bool_)
+    drawn[order[np.cumsum(prices[order]) <= money]] = True
+    return drawn
+
+
+def _by_turn(rates: Floats, uniforms: Floats) -> NDArray[np.intp]:
+    with np.errstate(divide="ignore"):
+        turn = np.where(rates >= 1.0, -1.0, uniforms / rates)
+    return np.argsort(turn, kind="stable")

@@ -1,23 +1,21 @@
 """`auto` in simulations: the product's own rounds and estimate, with the table giving the answers."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from ratewise.core.checks import Floats
-from ratewise.core.draw import draw_exactly, scaled_to
 from ratewise.core.estimate import Estimate
 from ratewise.core.ratings import Mask
 from ratewise.core.running import stops_within, without_rounding
 from ratewise.lab.trials import Block, Index, Outcome, Population
-from ratewise.learn.auto import IDLE_RATE, Round, estimate_seen, plan_round, start_labels
+from ratewise.learn.auto import Round, estimate_seen
 from ratewise.learn.options import Money
 from ratewise.learn.rating_model import Covariates
 from ratewise.learn.seen import Learned, Phase, Rule, Seen, learn, mass
+from ratewise.learn.spending import draw_exact_round, next_round
 
 _STRONG_COST = 1.0
-_FEWEST_LABELS = 8  # a budget for fewer buys strong ratings alone: there is nothing to learn from them
-_TAUGHT_LABELS = 50  # with fewer of its own, a campaign goes by what another table taught
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,41 +52,23 @@ class Campaign:
     start: Learned | None = None  # what the burn-in teaches, where that is known already
 
     def play(self) -> Played:
-        """Spend the budget in rounds, then estimate; strong ratings alone where the weak rater is not worth buying."""
-        c = self.block.setting.cost_ratio
+        """Spend the budget in rounds, then estimate."""
         bought = self._start()
-        if bought.labels == 0:
-            return self._end(self._strong_alone(bought, self.budget))
-        while True:
-            left, remaining = self.budget - bought.spent, self._remaining(bought)
-            if left < (c + _STRONG_COST) * (1 - 1e-12) or remaining == 0:
-                break
-            money = Money(c, _STRONG_COST, left, remaining)
-            learned = self.start if bought.position == 0 else None
-            teacher = self.teacher if bought.labels < _TAUGHT_LABELS else None
-            planned = plan_round(bought.seen, money, learned=learned, teacher=teacher)
-            if planned.rule is None:
-                return self._end(self._strong_alone(bought, left))
-            bought = self._buy(bought, planned, planned.rule)
+        while (planned := self._decide(bought)) is not None:
+            bought = self._buy(bought, planned)
         return self._end(bought)
 
     def _start(self) -> Bought:
-        """The burn-in that everyone is given; without one, labels paid from the budget, few of them with a teacher.
+        """The burn-in that everyone is given, if any."""
+        rows = self.block.burn_in[self.trial] if self.block.setting.burn_in else np.empty(0, dtype=np.intp)
+        phases = (Phase(rows.size),) if rows.size else ()
+        return Bought(Seen.of(self._covariates(rows), self._strong(rows), phases))
 
-        Nothing where the budget is too small to learn from, or large enough to rate the whole pool.
-        """
-        setting = self.block.setting
-        if setting.burn_in:
-            rows = self.block.burn_in[self.trial]
-            return Bought(Seen.of(self._covariates(rows), self._strong(rows), (Phase(rows.size),)))
-        nothing = np.empty(0, dtype=np.intp)
-        empty = Bought(Seen.of(self._covariates(nothing), self._strong(nothing), ()))
-        labels, pool = self.budget / (_STRONG_COST + setting.cost_ratio), self._remaining(empty)
-        if labels < _FEWEST_LABELS or self.budget >= _STRONG_COST * pool:
-            return empty
-        count = start_labels(labels, pool) if self.teacher is None else min(_FEWEST_LABELS, int(labels))
-        rows, _ = self._next(empty, count)
-        return self._with(empty, rows, np.ones(rows.size, dtype=np.bool_), Phase(rows.size), setting.cost_ratio)
+    def _decide(self, bought: Bought) -> Round | None:
+        c, left = self.block.setting.cost_ratio, self.budget - bought.spent
+        money = Money(c, _STRONG_COST, left, self._remaining(bought))
+        learned = self.start if bought.position == 0 else None
+        return next_round(bought.seen, money, learned=learned, teacher=self.teacher)
 
     def _with(
         self, bought: Bought, rows: Index, asked: Mask, phase: Phase, weak_cost: float, *,
@@ -119,11 +99,20 @@ class Campaign:
     def _strong(self, rows: Index) -> Floats:
         return self.block.population.strong[rows]
 
-    def _buy(self, bought: Bought, planned: Round, rule: Rule) -> Bought:
-        """One round: until its money is spent, or for just the items that a pool has left for it."""
+    def _buy(self, bought: Bought, planned: Round) -> Bought:
+        """One round: every item of it, just what a pool has left for it, or until its money is spent."""
         c = self.block.setting.cost_ratio
+        if planned.rule is None:
+            assert planned.items is not None
+            rows, _ = self._next(bought, planned.items)
+            everyone = np.ones(rows.size, dtype=np.bool_)
+            return self._with(bought, rows, everyone, Phase(rows.size, weak=planned.weak), c if planned.weak else 0.0)
         if planned.items is not None:
-            return self._buy_exactly(bought, planned, replace(rule, least=IDLE_RATE))
+            return self._buy_exactly(bought, planned, planned.items)
+        return self._buy_within(bought, planned, planned.rule)
+
+    def _buy_within(self, bought: Bought, planned: Round, rule: Rule) -> Bought:
+        c = self.block.setting.cost_ratio
         items = 0.6 * planned.spend / (c + _STRONG_COST * rule.floor) + 50
         while True:
             rows, uniform = self._next(bought, int(items))
@@ -141,23 +130,14 @@ class Campaign:
                 )  # fmt: skip
             items *= 1.6
 
-    def _buy_exactly(self, bought: Bought, planned: Round, rule: Rule) -> Bought:
+    def _buy_exactly(self, bought: Bought, planned: Round, items: int) -> Bought:
         """All that the round's money buys on its share of the pool."""
-        assert planned.items is not None
         c = self.block.setting.cost_ratio
-        rows, uniform = self._next(bought, planned.items)
+        rows, uniform = self._next(bought, items)
+        money = planned.spend - c * rows.size
         x = self._covariates(rows)
-        before, u = mass(bought.seen.phases, x), rule.u(x)
-        count = int(np.clip(planned.spend - c * rows.size + 1e-9, 0, rows.size))
-        rule = replace(rule, factor=scaled_to(rule.rates_for(u, before), count))
-        rates = rule.rates_for(u, before)
-        own = np.minimum(planned.own_rates * rule.factor, 1.0)
-        asked = draw_exactly(rates, uniform, count)
-        return self._with(bought, rows, asked, Phase(rows.size, rule), c, before=before, rates=rates, own=own)
-
-    def _strong_alone(self, bought: Bought, left: float) -> Bought:
-        rows, _ = self._next(bought, int(left / _STRONG_COST + 1e-9))
-        return self._with(bought, rows, np.ones(rows.size, dtype=np.bool_), Phase(rows.size), 0.0)
+        d = draw_exact_round(planned, bought.seen, x, uniform, money=money, prices=_STRONG_COST)
+        return self._with(bought, rows, d.asked, Phase(rows.size, d.rule), c, rates=d.rates, own=d.own_rates)
 
     def _end(self, bought: Bought) -> Played:
         setting = self.block.setting

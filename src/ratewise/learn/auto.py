@@ -7,7 +7,7 @@ it; labels of a burn-in (π = 1) are then wasted only where the best rate is bel
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -32,15 +32,17 @@ class Round:
     """What to do next, and why."""
 
     policy: PolicyName
-    rule: Rule | None  # None: buy strong ratings alone
+    rule: Rule | None  # None: every item gets its strong rating
     spend: float  # money of this round
-    items: int | None  # look at exactly these many (a pool that ends); None: go on until the money is spent
-    expected_ratio: float  # squared error over that of spending the rest on strong ratings alone; NaN if not compared
-    variance: float  # V
-    weak_error: float  # E[(H − f)²]
-    error_kind: str
-    learned: Learned
-    own_rates: Floats  # of each label, by the rule that would have been chosen without it
+    items: int | None  # look at exactly these many (a start, a pool that ends); None: go on until the money is spent
+    weak: bool = True  # whether weak ratings are bought
+    own_rates: Floats = field(default_factory=lambda: np.empty(0))  # of each label, by a rule chosen without it
+    expected_ratio: float = math.nan  # squared error over that of strong ratings alone; NaN if not compared
+    expected_variance: float = math.nan  # of the estimate when all the money is spent
+    variance: float = math.nan  # V
+    weak_error: float = math.nan  # E[(H − f)²]
+    error_kind: str = ""
+    learned: Learned | None = None
 
 
 def plan_round(
@@ -66,12 +68,20 @@ def plan_round(
         ratio = best.variance / (known.variance / (labels + money.left / money.strong_cost))
         enough = money.left >= money.strong_cost * money.pool_left  # for everything: nothing is left to estimate
         if enough or not ratio < _WORTH_BUYING - _DOUBT * _standard_error(best, known) ** 2:
-            return _round("base", None, money.left, None, ratio, best, known, np.empty(0))
+            return Round(
+                "base", None, money.left, money.strong_ratings(), weak=False, expected_ratio=ratio,
+                expected_variance=known.variance / (labels + money.left / money.strong_cost), variance=known.variance,
+                weak_error=known.mean(known.squared), learned=known,
+            )  # fmt: skip
     rule = best.rule(known, seen.items)
     own = np.empty(0) if teacher is not None else _own_rates(without, known, seen, best)
     name: PolicyName = "random" if best.error.kind == "constant" else "active"
     spend = _spend(seen, money)
-    return _round(name, rule, spend, _exact_items(best, seen, money, spend), ratio, best, known, own)
+    return Round(
+        name, rule, spend, _exact_items(best, seen, money, spend), own_rates=own, expected_ratio=ratio,
+        expected_variance=best.variance, variance=known.variance, weak_error=known.mean(known.squared),
+        error_kind=best.error.kind, learned=known,
+    )  # fmt: skip
 
 
 def _exact_items(best: Option, seen: Seen, money: Money, spend: float) -> int | None:
@@ -81,14 +91,6 @@ def _exact_items(best: Option, seen: Seen, money: Money, spend: float) -> int | 
         return None
     share = math.ceil(money.pool_left * spend / money.left)
     return share if money.weak_cost == 0 else min(share, math.floor(spend / money.weak_cost))
-
-
-def _round(
-    name: PolicyName, rule: Rule | None, spend: float, items: int | None, ratio: float, best: Option, known: Learned,
-    own: Floats,
-) -> Round:  # fmt: skip
-    M = known.mean(known.squared)
-    return Round(name, rule, spend, items, ratio, known.variance, M, best.error.kind, known, own)
 
 
 def _own_rates(without: list[Option], known: Learned, seen: Seen, best: Option) -> Floats:

@@ -35,6 +35,11 @@ class Money:
         """The price of an item with both ratings."""
         return self.weak_cost + self.strong_cost
 
+    def strong_ratings(self) -> int:
+        """How many all the money buys alone."""
+        bought = self.left / self.strong_cost + 1e-9 if self.strong_cost > 0 else math.inf
+        return int(min(bought, self.pool_left))
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Option:

@@ -57,6 +57,7 @@ class Phase:
 
     items: int
     rule: Rule | None = None
+    weak: bool = True  # False: strong ratings were bought alone
 
 
 @dataclass(frozen=True, slots=True, eq=False)

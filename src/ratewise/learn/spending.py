@@ -1,0 +1,93 @@
+"""What to buy next: the one decision that simulations and campaigns share. State in, a round out; it buys nothing.
+
+A round says which items are looked at and how much money it has. Its rates use what earlier rounds have shown and
+nothing else, so whoever buys it may do so in any order, in several processes, and after a crash.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ratewise.core.checks import Floats
+from ratewise.core.draw import draw_within, scaled_to
+from ratewise.core.ratings import Mask
+from ratewise.learn.auto import IDLE_RATE, Round, plan_round, start_labels
+from ratewise.learn.options import Money
+from ratewise.learn.rating_model import Covariates
+from ratewise.learn.seen import Learned, Rule, Seen, mass
+
+FEWEST_LABELS = 8  # a budget for fewer buys strong ratings alone: there is nothing to learn from them
+_TAUGHT_LABELS = 50  # with fewer of its own, a campaign goes by what another table taught
+_ROUNDING = 1e-9
+
+
+def next_round(
+    seen: Seen, money: Money, *, learned: Learned | None = None, teacher: Learned | None = None
+) -> Round | None:
+    """The next round; `None` where the money or the pool is used up.
+
+    It starts with labels paid from the budget (few of them with a teacher), unless the budget is too small to learn
+    from or large enough to rate the whole pool. Once strong ratings are bought alone it stays with that: items without
+    a weak rating cannot be pooled with others.
+    """
+    alone = bool(seen.phases) and not seen.phases[-1].weak
+    price = money.strong_cost if alone else money.both
+    if money.left < price * (1 - 1e-12) or money.pool_left <= 0:
+        return _strong_alone(money) if not seen.phases and money.left >= money.strong_cost else None
+    if alone:
+        return _strong_alone(money)
+    labels = int(np.count_nonzero(seen.labelled))
+    if labels == 0:
+        return _start(money, teacher)
+    return plan_round(seen, money, learned=learned, teacher=teacher if labels < _TAUGHT_LABELS else None)
+
+
+def _start(money: Money, teacher: Learned | None) -> Round:
+    labels = money.left / money.both
+    if labels < FEWEST_LABELS or money.left >= money.strong_cost * money.pool_left:
+        return _strong_alone(money)
+    count = start_labels(labels, money.pool_left) if teacher is None else FEWEST_LABELS
+    return Round("base", None, count * money.both, count, weak=True)
+
+
+def _strong_alone(money: Money) -> Round:
+    return Round("base", None, money.left, money.strong_ratings(), weak=False)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ExactDraw:
+    """Who is asked among the last items of a pool: all that the round's money buys."""
+
+    rule: Rule  # with the factor that spends the money
+    rates: Floats
+    asked: Mask
+    own_rates: Floats
+
+
+def draw_exact_round(
+    planned: Round,
+    seen: Seen,
+    x: Covariates,
+    uniforms: Floats,
+    *,
+    money: float,
+    prices: Floats | float,
+) -> ExactDraw:
+    """Rates scaled so that strong ratings at these prices are expected to cost `money`, and as many as fit into it."""
+    assert planned.rule is not None
+    rule = replace(planned.rule, least=IDLE_RATE)
+    price = np.broadcast_to(np.asarray(prices, dtype=np.float64), uniforms.shape)
+    before, u = mass(seen.phases, x), rule.u(x)
+    rule = replace(rule, factor=scaled_to(rule.rates_for(u, before), _whole(money, price), price))
+    rates = rule.rates_for(u, before)
+    own = np.minimum(planned.own_rates * rule.factor, 1.0)
+    return ExactDraw(rule, rates, draw_within(rates, uniforms, price, money * (1 + _ROUNDING)), own)
+
+
+def _whole(money: float, price: NDArray[np.float64]) -> float:
+    """The money that whole ratings can use: all of it where prices differ."""
+    first = float(price[0]) if price.size else 0.0
+    if first <= 0 or np.any(price != first):
+        return max(money, 0.0)
+    return first * float(np.clip(np.floor(money / first + _ROUNDING), 0, price.size))
