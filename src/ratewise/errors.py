@@ -3,10 +3,13 @@
     RatewiseError            catch this one to catch them all
     ├── InputError           what was given cannot be used (exit code 2); also a ValueError
     │   ├── TableError       a table, file or column is missing, unreadable or of the wrong kind
-    │   └── PolicyError      no optimal policy exists for these numbers
+    │   ├── PolicyError      no optimal policy exists for these numbers
+    │   └── SpecError        a campaign's TOML cannot be used; names every mistake in it
     └── OutsideError         something outside failed (a rater, a database); what was done is kept (exit code 3)
+        ├── StoreError       where a campaign is kept cannot be read or written
+        └── RaterDownError   a rater failed again and again
 
-A message says what is wrong, where, the legal range, and what to do, in one line.
+A message says what is wrong, where, the legal range, and what to do, in one line; SpecError has one for each mistake.
 """
 
 
@@ -30,10 +33,35 @@ class PolicyError(InputError):
     """There is no optimal policy for these numbers."""
 
 
+class SpecError(InputError):
+    """A campaign's TOML cannot be used: one line for each mistake, under a line that counts them if several."""
+
+    def __init__(self, *mistakes: str) -> None:
+        super().__init__(*mistakes)
+        self.mistakes = mistakes
+
+    def __str__(self) -> str:
+        if len(self.mistakes) == 1:
+            return self.mistakes[0]
+        return "\n".join((f"{len(self.mistakes)} mistakes:", *self.mistakes))
+
+
 class OutsideError(RatewiseError):
     """Something outside failed; everything done so far is kept."""
 
     exit_code = 3
+
+
+class StoreError(OutsideError):
+    """Where a campaign is kept cannot be read or written."""
+
+    def __init__(self, message: str, *, may_pass: bool = False) -> None:
+        super().__init__(message)
+        self.may_pass = may_pass  # worth trying again in a moment: a full disk, a server that restarts
+
+
+class RaterDownError(OutsideError):
+    """A rater failed again and again; its questions stay open."""
 
 
 class RatewiseWarning(UserWarning):

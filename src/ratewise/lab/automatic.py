@@ -108,7 +108,7 @@ class Campaign:
             everyone = np.ones(rows.size, dtype=np.bool_)
             return self._with(bought, rows, everyone, Phase(rows.size, weak=planned.weak), c if planned.weak else 0.0)
         if planned.items is not None:
-            return self._buy_exactly(bought, planned, planned.items)
+            return self._buy_exactly(bought, planned, planned.rule, planned.items)
         return self._buy_within(bought, planned, planned.rule)
 
     def _buy_within(self, bought: Bought, planned: Round, rule: Rule) -> Bought:
@@ -130,13 +130,13 @@ class Campaign:
                 )  # fmt: skip
             items *= 1.6
 
-    def _buy_exactly(self, bought: Bought, planned: Round, items: int) -> Bought:
+    def _buy_exactly(self, bought: Bought, planned: Round, rule: Rule, items: int) -> Bought:
         """All that the round's money buys on its share of the pool."""
         c = self.block.setting.cost_ratio
         rows, uniform = self._next(bought, items)
         money = planned.spend - c * rows.size
-        x = self._covariates(rows)
-        d = draw_exact_round(planned, bought.seen, x, uniform, money=money, prices=_STRONG_COST)
+        x, own = self._covariates(rows), planned.own_rates
+        d = draw_exact_round(rule, own, bought.seen, x, uniform, money=money, prices=_STRONG_COST)
         return self._with(bought, rows, d.asked, Phase(rows.size, d.rule), c, rates=d.rates, own=d.own_rates)
 
     def _end(self, bought: Bought) -> Played:

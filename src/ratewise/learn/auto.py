@@ -15,6 +15,7 @@ from ratewise.core import estimate as core
 from ratewise.core.checks import Floats
 from ratewise.core.estimate import Estimate
 from ratewise.core.names import Estimand, IntervalMethod, PolicyName
+from ratewise.core.ratings import Mask
 from ratewise.learn.options import Money, Option, Options
 from ratewise.learn.seen import FEWEST_TO_LEARN, Learned, Rule, Seen, learn
 
@@ -24,7 +25,6 @@ _DOUBT = 2.0  # less this many times the squared standard error of it: much with
 _LEARNING_LABELS = 25.0  # labels' worth of variance that learning rates and f from the labels adds unseen
 _LAST_ROUND = 1.3  # a round that would leave less than this many times the labels there are takes all
 _NEAR_THE_END = 0.85  # a plan for more of the pool than this looks at all of it: chance may need more items
-IDLE_RATE = 1e-3  # of items that have had their share already, where a pool has money left over
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -139,11 +139,17 @@ def estimate_seen(
     interval: IntervalMethod = "auto",
     estimand: Estimand = "population",
     pool_size: float | None = None,
+    missing: Mask | None = None,
+    bounds: tuple[float, float] | None = None,
     seed: int = 0,
 ) -> Estimate:
-    """One pooled estimate from all rounds, the weak rating replaced by f from the other labels (cross-fitted)."""
+    """One pooled estimate from all rounds, the weak rating replaced by f from the other labels (cross-fitted).
+
+    Answers that were asked for and are `missing` are counted at both ends of the scale, `bounds`.
+    """
     use, rates, factor = seen.labelled, seen.rates(), 1.0
-    if np.all(use):
+    asked = use if missing is None else use | missing
+    if np.all(asked):
         f = np.zeros(seen.items)
         rates = np.ones(seen.items)
     elif np.count_nonzero(use) < FEWEST_TO_LEARN:
@@ -153,8 +159,8 @@ def estimate_seen(
         known = learn(seen)
         f = known.model.predict(seen.x)
         f[use] = known.unseen
-        rates = np.where(use, rates, np.minimum(rates, _ALMOST_ONE))
+        rates = np.where(asked, rates, np.minimum(rates, _ALMOST_ONE))
     return core.estimate_mean(
         f, seen.strong, rates, method="difference", interval=interval, level=level, estimand=estimand,
-        pool_size=pool_size, variance_factor=float(factor), seed=seed,
+        pool_size=pool_size, selected=asked, bounds=bounds, variance_factor=float(factor), seed=seed,
     )  # fmt: skip

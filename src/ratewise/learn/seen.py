@@ -4,7 +4,8 @@ An item's mass is Σ T_j π_j(x): the strong ratings to be expected of all items
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -17,6 +18,10 @@ from ratewise.learn.rating_model import Basis, Covariates, RatingModel, fit_rati
 FEWEST_TO_LEARN = 2
 _LEAST_RATE = 1e-6  # of π̄; below it an item cannot be told from one that was never to be drawn
 _PRIOR_LABELS = 4.0  # of a useless weak rater, that plans count besides those seen
+
+
+_IDLE_RATE = 1e-3  # of items that have had their share already, where a pool has money left over
+_RULE_NUMBERS = ("scale", "floor", "before", "total", "factor", "least")
 
 
 # What has been bought
@@ -34,6 +39,21 @@ class Rule:
     total: float  # items planned in all
     factor: float = 1.0  # to spend the money of a pool's last items exactly
     least: float = 0.0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Ready for JSON."""
+        numbers = {name: getattr(self, name) for name in _RULE_NUMBERS}
+        return {"model": self.model.to_dict(), "error": self.error.to_dict(), **numbers}
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> "Rule":
+        """The inverse of `to_dict`: the same rates, bit for bit."""
+        numbers = {name: data[name] for name in _RULE_NUMBERS}
+        return cls(RatingModel.from_dict(data["model"]), LearnedError.from_dict(data["error"]), **numbers)
+
+    def scaled(self, factor: float) -> "Rule":
+        """For the last items of a pool, whose rates are scaled so that the money is spent."""
+        return replace(self, factor=factor, least=_IDLE_RATE)
 
     def rates(self, x: Covariates, mass: Floats) -> Floats:
         """π of items on which earlier rounds have spent `mass` = Σ T_j π_j."""

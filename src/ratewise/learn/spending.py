@@ -4,7 +4,7 @@ A round says which items are looked at and how much money it has. Its rates use 
 nothing else, so whoever buys it may do so in any order, in several processes, and after a crash.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 from ratewise.core.checks import Floats
 from ratewise.core.draw import draw_within, scaled_to
 from ratewise.core.ratings import Mask
-from ratewise.learn.auto import IDLE_RATE, Round, plan_round, start_labels
+from ratewise.learn.auto import Round, plan_round, start_labels
 from ratewise.learn.options import Money
 from ratewise.learn.rating_model import Covariates
 from ratewise.learn.seen import Learned, Rule, Seen, mass
 
 FEWEST_LABELS = 8  # a budget for fewer buys strong ratings alone: there is nothing to learn from them
 _TAUGHT_LABELS = 50  # with fewer of its own, a campaign goes by what another table taught
-_ROUNDING = 1e-9
+_ROUNDING = 1e-10  # of a price: what adding up may be off by
 
 
 def next_round(
@@ -66,7 +66,8 @@ class ExactDraw:
 
 
 def draw_exact_round(
-    planned: Round,
+    planned: Rule,
+    own_rates: Floats,
     seen: Seen,
     x: Covariates,
     uniforms: Floats,
@@ -75,14 +76,13 @@ def draw_exact_round(
     prices: Floats | float,
 ) -> ExactDraw:
     """Rates scaled so that strong ratings at these prices are expected to cost `money`, and as many as fit into it."""
-    assert planned.rule is not None
-    rule = replace(planned.rule, least=IDLE_RATE)
+    rule = planned.scaled(1.0)
     price = np.broadcast_to(np.asarray(prices, dtype=np.float64), uniforms.shape)
     before, u = mass(seen.phases, x), rule.u(x)
-    rule = replace(rule, factor=scaled_to(rule.rates_for(u, before), _whole(money, price), price))
+    rule = rule.scaled(scaled_to(rule.rates_for(u, before), _whole(money, price), price))
     rates = rule.rates_for(u, before)
-    own = np.minimum(planned.own_rates * rule.factor, 1.0)
-    return ExactDraw(rule, rates, draw_within(rates, uniforms, price, money * (1 + _ROUNDING)), own)
+    own = np.minimum(own_rates * rule.factor, 1.0)
+    return ExactDraw(rule, rates, draw_within(rates, uniforms, price, money + _ROUNDING * price.max(initial=0.0)), own)
 
 
 def _whole(money: float, price: NDArray[np.float64]) -> float:

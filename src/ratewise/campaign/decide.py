@@ -1,0 +1,300 @@
+"""What a campaign does next: a pure function of what its log says. The loop around it only does as it is told.
+
+A round is planned from closed rounds alone. It takes up items in batches: weak ratings are asked for, then rates and
+draws are written down, then strong ratings are asked for. A batch is taken up only if everything it could cost still
+fits into the round's money, and prices count as they are listed; so what a round buys does not depend on who answers
+first, and a campaign that was killed goes on as if it had not been.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from ratewise.campaign.answers import Wanted, is_precise, money_to_precision
+from ratewise.campaign.history import History, Looked, RoundPlan, Units, finite_or_none
+from ratewise.campaign.money import PLACES
+from ratewise.core.checks import Floats
+from ratewise.core.ratings import Mask
+from ratewise.learn.auto import start_labels
+from ratewise.learn.chain_rounds import ChainRule, plan_chain
+from ratewise.learn.options import Money
+from ratewise.learn.seen import mass
+from ratewise.learn.spending import FEWEST_LABELS, draw_exact_round, next_round
+
+BATCH = 2000  # items taken up at once, at most: answers come in before all questions are out
+_UNIT = 10.0**-PLACES
+_START_FOR_TARGET = 250  # labels a start is sized for where no budget is given
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Terms:
+    """What a campaign is about, as far as decisions need it; money in units."""
+
+    prices: tuple[float, ...]  # mean list price of each rater
+    budget: int | None
+    wanted: Wanted
+    alone: bool  # strong ratings alone, from the start
+
+    @property
+    def pool(self) -> int:
+        """Number of items there are."""
+        return self.wanted.pool
+
+    @property
+    def steps(self) -> int:
+        """Raters after the first; 1 where there is just one, who is the strong one."""
+        return max(len(self.prices) - 1, 1)
+
+    @property
+    def weak_cost(self) -> float:
+        """0 where there is no weak rater."""
+        return 0.0 if self.alone else self.prices[0] * _UNIT
+
+    @property
+    def costs(self) -> tuple[float, ...]:
+        """Of each step after the first."""
+        return tuple(p * _UNIT for p in (self.prices[-1:] if self.alone else self.prices[1:]))
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Items from `first` to before `end`; cost is the worst of what was asked for or may be."""
+
+    first: int
+    end: int
+    drawn: bool
+    cost: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OpenRound:
+    """The round that is under way."""
+
+    number: int
+    first: int
+    plan: RoundPlan
+    batches: tuple[Batch, ...] = ()
+    factor: float | None = None
+
+    @property
+    def end(self) -> int:
+        """The first item that is not taken up."""
+        return self.batches[-1].end if self.batches else self.first
+
+    @property
+    def left(self) -> int:
+        """The round's money that is not bound yet."""
+        return self.plan.spend - sum(batch.cost for batch in self.batches)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class State:
+    """What the log says now."""
+
+    terms: Terms
+    history: History
+    spent: int  # settled
+    open: OpenRound | None
+    weak_open: int = 0  # questions without an answer yet
+    strong_open: int = 0
+    worst: Units | None = None  # of the next items: the most each can cost, items × raters
+    cut: bool = False  # the money for another batch is not there: failed calls were paid from it
+
+
+# Actions
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Open:
+    """Freeze a policy."""
+
+    plan: RoundPlan
+
+
+@dataclass(frozen=True, slots=True)
+class TakeUp:
+    """Ask for weak ratings of these items, and hold money for the strong ones."""
+
+    first: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Draw:
+    """Write down rates and draws of these items, and ask for what was drawn."""
+
+    first: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Close:
+    """All answers of the round are in."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """For answers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """Nothing more is to be bought."""
+
+    reason: str
+
+
+Action = Open | TakeUp | Draw | Close | Wait | Done
+
+
+def decide(state: State) -> Action:
+    """The next action."""
+    if state.open is None:
+        return _between_rounds(state)
+    now, plan = state.open, state.open.plan
+    waiting = next((batch for batch in now.batches if not batch.drawn), None)
+    if plan.exact:
+        assert plan.items is not None
+        if now.end < now.first + plan.items and not state.cut:
+            return _take_up(state, now)
+        if waiting is not None:
+            return Wait() if state.weak_open else Draw(now.first, now.end)
+    elif waiting is not None:
+        return Wait() if state.weak_open else Draw(waiting.first, waiting.end)
+    more = None if state.cut else _take_up(state, now)
+    if isinstance(more, TakeUp):
+        return more
+    if state.strong_open or state.weak_open:
+        return Wait()
+    return Close() if now.batches else Done("the budget is spent")
+
+
+def _between_rounds(state: State) -> Action:
+    if is_precise(state.history, state.terms.wanted):
+        return Done("the precision asked for is reached")
+    plan = next_plan(state)
+    if plan is None:
+        whole = state.history.items >= state.terms.pool
+        return Done("every item has been looked at" if whole else "the budget is spent")
+    return Open(plan)
+
+
+def _take_up(state: State, now: OpenRound) -> TakeUp | Wait:
+    """As many items as fit at their worst, and as the round still wants; none: `Wait`."""
+    assert state.worst is not None
+    wanted = min(BATCH, state.terms.pool - now.end, state.worst.shape[0])
+    if now.plan.items is not None:
+        wanted = min(wanted, now.first + now.plan.items - now.end)
+    worst = state.worst[:wanted]
+    cost = worst[:, -1] if not now.plan.weak else worst[:, 0] if now.plan.exact else worst.sum(axis=1)
+    fits = int(np.searchsorted(np.cumsum(cost), now.left, side="right"))
+    return TakeUp(now.end, now.end + min(wanted, fits)) if min(wanted, fits) > 0 else Wait()
+
+
+# Planning
+
+
+def next_plan(state: State) -> RoundPlan | None:
+    """The next round's policy, from closed rounds alone; `None` where money or items are used up."""
+    terms, history = state.terms, state.history
+    left = money_left(state)
+    if history.items >= terms.pool:
+        return None
+    if terms.alone or history.alone:
+        return _strong_alone(state, left)
+    if terms.steps > 1:
+        return _chain(state, left)
+    assert history.seen is not None
+    money = Money(terms.weak_cost, terms.costs[0], left * _UNIT, float(terms.pool - history.items))
+    planned = next_round(history.seen, money)
+    if planned is None:
+        return None
+    expected = finite_or_none(math.sqrt(planned.expected_variance) if planned.expected_variance >= 0 else math.nan)
+    spend = left if planned.rule is None else min(round(planned.spend / _UNIT), left)  # items are the limit of a start
+    return RoundPlan(
+        planned.policy, planned.weak, planned.items, spend, left, history.rounds, planned.rule, planned.own_rates,
+        expected,
+    )  # fmt: skip
+
+
+def money_left(state: State) -> int:
+    """What may still be spent; with a precision to reach, what that is expected to take."""
+    terms = state.terms
+    left = None if terms.budget is None else terms.budget - state.spent
+    if terms.wanted.target_se is None:
+        assert left is not None
+        return left
+    each = terms.prices[-1] if terms.alone else sum(terms.prices)
+    needed = money_to_precision(
+        state.history, terms.wanted, float(state.spent), start=_START_FOR_TARGET * each, least=10 * each
+    )
+    return int(needed) if left is None else min(left, int(needed))
+
+
+def _strong_alone(state: State, left: int) -> RoundPlan | None:
+    price = state.terms.prices[-1]
+    count = state.terms.pool - state.history.items
+    if price > 0:
+        count = min(count, int(left / price + 1e-9))
+    if count <= 0:
+        return None
+    return RoundPlan("base", False, count, left, left, state.history.rounds)
+
+
+def _chain(state: State, left: int) -> RoundPlan | None:
+    """Everyone rates the start; then rounds that double what was spent."""
+    terms, history = state.terms, state.history
+    both, remaining = sum(terms.prices), terms.pool - history.items
+    if left < both:
+        return None
+    labels = left / both if both > 0 else float(remaining)
+    if history.labels < 2:
+        if labels < FEWEST_LABELS:
+            return _strong_alone(state, left)
+        count = start_labels(labels, remaining)
+        return RoundPlan("base", True, count, left, left, history.rounds)
+    found = plan_chain(
+        history.looked.x.weak, history.looked.values, history.looked.rates, weak_cost=terms.weak_cost,
+        costs=terms.costs, worth=(left + state.spent) * _UNIT, pool_size=float(terms.pool),
+    )  # fmt: skip
+    if not found.worth_it and history.rounds == 1:
+        return _strong_alone(state, left)
+    spend = left if left <= 1.3 * state.spent else min(max(state.spent, int(10 * both)), left)
+    return RoundPlan(
+        "chain", True, None, spend, left, history.rounds, found.rule, expected_se=math.sqrt(found.expected_variance)
+    )
+
+
+# Drawing
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Drawn:
+    """Rates and draws of a batch, items × steps."""
+
+    rates: Floats
+    selected: Mask
+    factor: float | None = None
+
+
+def draw_batch(history: History, now: OpenRound, looked: Looked, worst: Units) -> Drawn:
+    """By the round's rule and the items' own random numbers; `worst` prices of all raters, items × raters."""
+    n, steps = looked.rates.shape
+    rule = now.plan.rule
+    if rule is None:
+        asked = np.ones((n, steps), dtype=np.bool_)
+        asked[:, :-1] = now.plan.weak
+        return Drawn(np.ones((n, steps)), asked)
+    x = history.filled(looked.x)
+    if isinstance(rule, ChainRule):
+        rates = rule.rates(x.weak)
+        return Drawn(rates, np.asarray(looked.uniform[:, None] < rates))
+    assert history.seen is not None
+    if now.plan.exact:
+        money = float(now.plan.spend - worst[:, 0].sum())
+        prices = worst[:, -1].astype(np.float64)
+        d = draw_exact_round(rule, now.plan.own_rates, history.seen, x, looked.uniform, money=money, prices=prices)
+        return Drawn(d.rates[:, None], d.asked[:, None], d.rule.factor)
+    rates = rule.rates(x, mass(history.seen.phases, x))
+    return Drawn(rates[:, None], (looked.uniform < rates)[:, None])

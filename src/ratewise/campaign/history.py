@@ -1,0 +1,133 @@
+"""What closed rounds have shown, as arrays: the only thing that later rounds and estimates may look at."""
+
+import json
+import math
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ratewise.core.checks import Floats
+from ratewise.core.ratings import Mask
+from ratewise.learn.chain_rounds import ChainRule
+from ratewise.learn.rating_model import Covariates
+from ratewise.learn.seen import Phase, Rule, Seen, mass
+
+Units = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RoundPlan:
+    """A round as it is frozen when it is opened."""
+
+    policy: str  # "base", "random", "active" or "chain"
+    weak: bool  # whether weak ratings are bought
+    items: int | None  # exactly these many; None: until the money is spent
+    spend: int  # money of the round, in units
+    left: int  # money there was
+    look: int  # estimates that can have been looked at before it
+    rule: Rule | ChainRule | None = None  # None: everyone is asked
+    own_rates: Floats = field(default_factory=lambda: np.empty(0))
+    expected_se: float | None = None  # of the estimate when all the money is spent
+
+    @property
+    def exact(self) -> bool:
+        """Whether just so many are drawn that the money is spent: the last items of a pool."""
+        return self.rule is not None and self.items is not None
+
+    def to_json(self) -> str:
+        """Numbers keep every bit."""
+        names = ("policy", "weak", "items", "spend", "left", "look", "expected_se")
+        out: dict[str, Any] = {name: getattr(self, name) for name in names}
+        out["own_rates"] = self.own_rates.tolist()
+        if self.rule is not None:
+            out["chain" if isinstance(self.rule, ChainRule) else "rule"] = self.rule.to_dict()
+        return json.dumps(out, allow_nan=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> "RoundPlan":
+        """The inverse of `to_json`."""
+        data = json.loads(text)
+        rule = Rule.from_dict(data.pop("rule")) if "rule" in data else None
+        chain = ChainRule.from_dict(data.pop("chain")) if "chain" in data else None
+        return cls(**{**data, "rule": rule or chain, "own_rates": np.array(data["own_rates"], dtype=np.float64)})
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Looked:
+    """Items that were looked at, in the campaign's order; steps are the raters after the first."""
+
+    x: Covariates  # weak is NaN where it was not bought or did not come
+    uniform: Floats
+    rates: Floats  # items × steps
+    selected: Mask  # items × steps
+    values: Floats  # items × steps, NaN where there is none
+
+    @property
+    def missing(self) -> Mask:
+        """Strong ratings that were asked for and did not come."""
+        return np.asarray(self.selected[:, -1] & np.isnan(self.values[:, -1]))
+
+    def joined(self, more: "Looked") -> "Looked":
+        """These and then those."""
+        pairs = ((getattr(self, n), getattr(more, n)) for n in ("uniform", "rates", "selected", "values"))
+        return Looked(self.x.joined(more.x), *(np.concatenate(pair) for pair in pairs))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class History:
+    """All closed rounds."""
+
+    looked: Looked
+    rounds: int = 0
+    alone: bool = False  # strong ratings are bought alone
+    seen: Seen | None = None  # pooled rounds, for one weak and one strong rater
+    middle: float = 0.0  # of the scale: stands for weak ratings while none is known
+
+    @classmethod
+    def empty(cls, steps: int, *, columns: int | None, uncertainty: bool, middle: float) -> "History":
+        """Nothing yet; `columns` of features, if any."""
+        none = np.empty(0)
+        x = Covariates(none, None if columns is None else np.empty((0, columns)), none if uncertainty else None)
+        table = np.empty((0, steps))
+        looked = Looked(x, none, table, table.astype(np.bool_), table)
+        return cls(looked, seen=Seen.of(x, none, ()) if steps == 1 else None, middle=middle)
+
+    @property
+    def items(self) -> int:
+        """How many were looked at."""
+        return self.looked.x.items
+
+    @property
+    def labels(self) -> int:
+        """Strong ratings that came."""
+        return int(np.count_nonzero(~np.isnan(self.looked.values[:, -1])))
+
+    def filled(self, x: Covariates) -> Covariates:
+        """Weak ratings that did not come stand at the mean of those known before: any value keeps it unbiased."""
+        known = self.looked.x.weak[~np.isnan(self.looked.x.weak)]
+        stand_in = float(known.mean()) if known.size else self.middle
+        return replace(x, weak=np.where(np.isnan(x.weak), stand_in, x.weak))
+
+    def joined(self, plan: RoundPlan, factor: float | None, more: Looked) -> "History":
+        """One more round, as it was planned, drawn and answered."""
+        seen = None if self.seen is None else self._pooled(self.seen, plan, factor, more)
+        return History(
+            self.looked.joined(replace(more, x=self.filled(more.x) if plan.weak else more.x)), self.rounds + 1,
+            self.alone or not plan.weak, seen, self.middle,
+        )  # fmt: skip
+
+    def _pooled(self, seen: Seen, plan: RoundPlan, factor: float | None, more: Looked) -> Seen:
+        x = self.filled(more.x)
+        rule, own = plan.rule, plan.own_rates
+        assert not isinstance(rule, ChainRule)
+        if rule is not None and factor is not None:
+            rule, own = rule.scaled(factor), np.minimum(own * factor, 1.0)
+        phase = Phase(x.items, rule, plan.weak)
+        return seen.joined(x, more.values[:, -1], mass(seen.phases, x), phase, own, rates=more.rates[:, 0])
+
+
+def finite_or_none(x: float) -> float | None:
+    """JSON has no NaN."""
+    return x if math.isfinite(x) else None

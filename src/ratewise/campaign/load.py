@@ -1,0 +1,135 @@
+"""The table of items, checked once and put into the campaign's own order."""
+
+import hashlib
+import json
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ratewise.campaign.history import Units
+from ratewise.campaign.money import to_units
+from ratewise.campaign.spec.spec import RaterSpec, Spec
+from ratewise.core.draw import uniform
+from ratewise.errors import TableError
+from ratewise.learn.features import codings, feature_matrix
+from ratewise.tables import Table, read_table
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Loaded:
+    """Items ready for the store: facts about them, and rows in the order they will be looked at."""
+
+    meta: dict[str, str]
+    rows: Iterator[tuple[Any, ...]]
+
+
+def load_items(spec: Spec) -> Loaded:
+    """Read and check the whole table; what raters need of it must be there before any money is spent."""
+    table = read_table(spec.table_path)
+    ids = table.ids(spec.items.id)
+    for rater in spec.raters:
+        if rater.column is not None:
+            _column(table, rater.column, f"rater {rater.name!r}")
+    numbers, coded = _numbers(spec, table)
+    prices = _prices(spec, table)
+    meta = {
+        "spec": stored_form(spec),
+        "items": str(table.rows),
+        "digest": file_digest(spec.table_path),
+        "codings": json.dumps(coded),
+        "columns": json.dumps(
+            None if not spec.items.features else numbers.shape[1] - (spec.items.uncertainty is not None)
+        ),
+        "prices": json.dumps([float(p) for p in prices.mean(axis=0)]),
+    }
+    order = np.argsort(uniform(ids, seed=f"{spec.seed}:order"), kind="stable")
+    differ = any(rater.price_column is not None for rater in spec.raters)
+    return Loaded(meta, _rows(spec, table, ids, order, numbers, prices if differ else None))
+
+
+def stored_form(spec: Spec) -> str:
+    """The TOML as the store keeps it: without the store's own address, which may have a password in it."""
+    return json.dumps({key: value for key, value in spec.to_dict().items() if key != "store"})
+
+
+def file_digest(path: Path) -> str:
+    """SHA-256 of a file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _column(table: Table, name: str, who: str) -> None:
+    if name not in table.columns:
+        try:
+            table.texts(name)
+        except TableError as error:
+            raise TableError(f"{who} needs a column that is not there: {error}") from None
+
+
+def _numbers(spec: Spec, table: Table) -> tuple[Any, list[dict[str, Any]]]:
+    """Uncertainty and coded features, items × columns."""
+    parts = []
+    if spec.items.uncertainty is not None:
+        own = table.numbers(spec.items.uncertainty)
+        if own.min() < 0:
+            raise TableError(f"column {spec.items.uncertainty!r} has an uncertainty below 0; it is a squared error")
+        parts.append(own[:, None])
+    coded = codings(table, spec.items.features)
+    matrix = feature_matrix(table, coded)
+    if matrix is not None:
+        parts.append(matrix)
+    numbers = np.concatenate(parts, axis=1) if parts else np.empty((table.rows, 0))
+    return numbers, [coding.to_dict() for coding in coded]
+
+
+def _prices(spec: Spec, table: Table) -> Units:
+    """List prices in units, items × raters."""
+    return np.column_stack([_price(rater, table) for rater in spec.raters])
+
+
+def _price(rater: RaterSpec, table: Table) -> Units:
+    if rater.price_column is None:
+        assert rater.price is not None
+        return np.full(table.rows, to_units(rater.price), dtype=np.int64)
+    _column(table, rater.price_column, f"rater {rater.name!r}")
+    out = np.empty(table.rows, dtype=np.int64)
+    for i, text in enumerate(table.texts(rater.price_column)):
+        try:
+            amount = Decimal(text)
+        except InvalidOperation:
+            amount = Decimal("NaN")
+        if not amount.is_finite() or amount < 0:
+            raise TableError(
+                f"column {rater.price_column!r}, row {i + 1}: {text[:40]!r} is no price; give a number from 0 on"
+            )
+        out[i] = to_units(amount)
+    return out
+
+
+def _rows(
+    spec: Spec, table: Table, ids: Any, order: Any, numbers: Any, prices: Units | None
+) -> Iterator[tuple[Any, ...]]:
+    """(position, id, uniform, numbers, prices, content) for each item."""
+    r = uniform(ids, seed=spec.seed)
+    columns = {name: _cells(values) for name, values in table.to_native().items()}
+    names = list(columns)
+    blobs = np.ascontiguousarray(numbers, dtype="<f8")
+    contents = zip(*columns.values(), strict=True)
+    written = [json.dumps(dict(zip(names, row, strict=True)), ensure_ascii=False, default=str) for row in contents]
+    for position, i in enumerate(order.tolist()):
+        own = None if prices is None else json.dumps(prices[i].tolist())
+        yield position, ids[i], float(r[i]), blobs[i].tobytes() if numbers.shape[1] else None, own, written[i]
+
+
+def _cells(values: Any) -> list[Any]:
+    """Python values; what is missing or no number is None, as JSON knows neither."""
+    if values.dtype.kind == "f":
+        return [None if not math.isfinite(x) else x for x in values.tolist()]
+    if values.dtype.kind in "mM":
+        return [None if np.isnat(x) else str(x) for x in values]
+    return list(values.tolist())

@@ -1,0 +1,115 @@
+"""The log as the decision takes it: facts, terms, prices, and the history of closed rounds."""
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ratewise.campaign import decide as d
+from ratewise.campaign.answers import Wanted
+from ratewise.campaign.history import History, Looked, Units
+from ratewise.campaign.money import to_units
+from ratewise.campaign.spec.spec import RaterSpec, Spec
+from ratewise.campaign.store.log import Store
+from ratewise.campaign.store.records import Claim
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Facts:
+    """What was found out when the items were loaded."""
+
+    items: int
+    columns: int | None
+    prices: tuple[float, ...]
+
+    @classmethod
+    def of(cls, store: Store) -> "Facts":
+        """From the store."""
+        items, columns, prices = (store.meta(key) for key in ("items", "columns", "prices"))
+        return cls(int(items or 0), json.loads(columns or "null"), tuple(json.loads(prices or "[]")))
+
+
+def terms_of(spec: Spec, facts: Facts) -> d.Terms:
+    """What decisions need of the TOML and the items."""
+    wanted = Wanted(spec.level, spec.estimand, facts.items, (spec.scale.low, spec.scale.high), spec.goal.target_se)
+    budget = None if spec.goal.budget is None else to_units(spec.goal.budget)
+    return d.Terms(facts.prices, budget, wanted, spec.method == "base" or spec.steps == 1)
+
+
+def empty_history(spec: Spec, facts: Facts, terms: d.Terms) -> History:
+    """Before the first round."""
+    middle = 0.5 * (spec.scale.low + spec.scale.high)
+    uncertainty = spec.items.uncertainty is not None
+    return History.empty(terms.steps, columns=facts.columns, uncertainty=uncertainty, middle=middle)
+
+
+@dataclass(slots=True, eq=False)
+class Reader:
+    """The log as the decision takes it; reads only what is new."""
+
+    spec: Spec
+    store: Store
+    facts: Facts
+    terms: d.Terms
+    history: History
+
+    @classmethod
+    def of(cls, spec: Spec, store: Store) -> "Reader":
+        """Nothing is read yet but the facts."""
+        facts = Facts.of(store)
+        terms = terms_of(spec, facts)
+        return cls(spec, store, facts, terms, empty_history(spec, facts, terms))
+
+    def state(self) -> d.State:
+        """What the log says now; rounds that were closed since are added to the history."""
+        current = None
+        for row in self.store.rounds(after=self.history.rounds):
+            if row.items is None:
+                current = d.OpenRound(row.number, row.first, row.plan, self.store.batches(row.number), row.factor)
+            else:
+                looked = self.looked(row.first, row.first + row.items)
+                self.history = self.history.joined(row.plan, row.factor, looked)
+        weak, strong = self.store.open_questions()
+        spent = self.store.totals()[1]
+        ahead = None if current is None else self.worst(current.end, min(current.end + d.BATCH, self.facts.items))
+        return d.State(self.terms, self.history, spent, current, weak, strong, ahead)
+
+    def looked(self, first: int, end: int) -> Looked:
+        """Items with all that is known of them."""
+        return self.store.looked(
+            first,
+            end,
+            self.terms.steps,
+            uncertainty=self.spec.items.uncertainty is not None,
+            columns=self.facts.columns,
+        )
+
+    def worst(self, first: int, end: int) -> Units:
+        """The most that each rater can cost for each item."""
+        own = None
+        if any(rater.price_column is not None for rater in self.spec.raters):
+            own = [None if text is None else json.loads(text) for text in self.store.item_prices(first, end)]
+        columns = [_worst(rater, k, own, end - first) for k, rater in enumerate(self.spec.raters)]
+        return np.column_stack(columns) if end > first else np.empty((0, self.spec.steps), dtype=np.int64)
+
+
+def _worst(rater: RaterSpec, k: int, own: list[Any] | None, n: int) -> Units:
+    fixed = rater.max_price if rater.max_price is not None else rater.price
+    if fixed is not None:
+        return np.full(n, to_units(fixed), dtype=np.int64)
+    assert own is not None
+    return np.array([prices[k] for prices in own], dtype=np.int64)
+
+
+def list_price(rater: RaterSpec, k: int, claim: Claim) -> int:
+    """What one call costs unless it says otherwise."""
+    if rater.price is not None:
+        return to_units(rater.price)
+    assert claim.prices is not None
+    return claim.prices[k]
+
+
+def worst_price(rater: RaterSpec, k: int, claim: Claim) -> int:
+    """What is reserved for one call."""
+    return to_units(rater.max_price) if rater.max_price is not None else list_price(rater, k, claim)

@@ -1,0 +1,122 @@
+"""What may change in a campaign that has begun: stopping rules and how raters are called, never what was drawn by."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+
+from ratewise.campaign.spec.fields import plain
+from ratewise.campaign.spec.mistakes import quoted
+from ratewise.campaign.spec.spec import RaterSpec, Spec
+
+_SAME = "it must still be the same rater"
+_DRAWN = "items were drawn from the table as it was"
+_PAID = "ratings were chosen and paid for at the old price"
+_CALLS = ("concurrency", "batch", "timeout", "attempts", "backoff", "per_minute", "lost_calls")
+_WHERE = ("function", "command", "file")
+_REFUSED_TOP = {
+    "name": "it names the store",
+    "seed": "the draws would be others",
+    "method": "the draws so far followed the old one",
+    "estimand": "it would be chosen after looking at ratings",
+}
+_REFUSED_RATER = {
+    "column": "the ratings so far came from the old one",
+    "price": _PAID,
+    "price_column": _PAID,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What differs between two specs, a sentence for each: what is taken, and what a begun campaign refuses and why."""
+
+    taken: tuple[str, ...] = ()
+    refused: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Change:
+    key: str
+    old: Any
+    new: Any
+    reason: str = ""  # why it is refused
+    note: str = ""  # what to mind where it is taken
+
+    @property
+    def sentence(self) -> str:
+        why = self.reason or self.note
+        return f"{self.key} from {_shown(self.old)} to {_shown(self.new)}" + (f": {why}" if why else "")
+
+
+def changes(old: Spec, new: Spec) -> Changes:
+    """Compare the spec a campaign began with to the one it is to go on with; where the store is does not matter."""
+    found = [
+        change
+        for change in (*_top(old, new), *_tables(old, new), *_raters(old.raters, new.raters))
+        if change.old != change.new
+    ]
+    return Changes(
+        tuple(change.sentence for change in found if not change.reason),
+        tuple(change.sentence for change in found if change.reason),
+    )
+
+
+def _top(old: Spec, new: Spec) -> Iterator[_Change]:
+    for key, reason in _REFUSED_TOP.items():
+        yield _between(key, old, new, reason=reason)
+    yield _between("level", old, new)
+
+
+def _tables(old: Spec, new: Spec) -> Iterator[_Change]:
+    for key in ("table", "id", "features", "uncertainty"):
+        yield _between(key, old.items, new.items, within="items.", reason=_DRAWN)
+    yield _between("kind", old.scale, new.scale, within="rating.", reason="ratings so far are of the old kind")
+    if old.scale.kind == new.scale.kind:
+        for key in ("low", "high"):
+            yield _between(key, old.scale, new.scale, within="rating.", reason="ratings so far are on the old scale")
+    for key in ("budget", "target_se", "deadline"):
+        yield _between(key, old.goal, new.goal, within="goal.")
+
+
+def _raters(old: tuple[RaterSpec, ...], new: tuple[RaterSpec, ...]) -> Iterator[_Change]:
+    """Raters are told by their names, in their order."""
+    names, now = tuple(rater.name for rater in old), tuple(rater.name for rater in new)
+    yield _Change("raters", names, now, reason="ratings so far belong to the old ones, in their old order")
+    by_name = {rater.name: rater for rater in new}
+    for rater in old:
+        if rater.name in by_name:
+            yield from _rater(rater, by_name[rater.name])
+
+
+def _rater(old: RaterSpec, new: RaterSpec) -> Iterator[_Change]:
+    within = f"raters.{old.name}."
+    yield _between("kind", old, new, within=within, reason="the ratings so far came from the old one")
+    if old.kind != new.kind:  # its other keys and their defaults are another kind's
+        return
+    for key, reason in _REFUSED_RATER.items():
+        yield _between(key, old, new, within=within, reason=reason)
+    for key in (*_CALLS, *_WHERE):
+        yield _between(key, old, new, within=within, note=_SAME if key in _WHERE else "")
+    if (old.price, old.price_column) == (new.price, new.price_column):  # else their defaults move with the price
+        lower = old.max_price is None or new.max_price is None or new.max_price < old.max_price
+        reason = "it may only rise: calls have been reserved at it" if lower else ""
+        yield _between("max_price", old, new, within=within, reason=reason)
+        yield _between("failed_price", old, new, within=within)
+
+
+def _between(key: str, old: object, new: object, *, within: str = "", reason: str = "", note: str = "") -> _Change:
+    return _Change(within + key, getattr(old, key), getattr(new, key), reason, note)
+
+
+def _shown(value: object) -> str:
+    if value is None:
+        return "none"
+    if isinstance(value, tuple):
+        return "[" + ", ".join(map(_shown, value)) + "]"
+    if isinstance(value, Decimal):
+        return plain(value)
+    if isinstance(value, datetime):
+        return value.isoformat()
+    return quoted(value) if isinstance(value, str) else f"{value!r}"

@@ -1,0 +1,121 @@
+"""What a campaign's tables must be together: each check looks at what could be read and adds what is wrong."""
+
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from typing import Any
+
+from ratewise.campaign.spec.fields import Section, plain
+from ratewise.campaign.spec.mistakes import Mistakes, quoted
+
+KIND_KEYS = {"column": "column", "python": "function", "command": "command", "recorded": "file"}
+"""The key that only raters of this kind have, and must have."""
+
+_KIND_EXAMPLES = {
+    "column": 'column = "judge"',
+    "python": 'function = "my_raters:judge"',
+    "command": 'command = ["python", "judge.py"]',
+    "recorded": 'file = "answers.jsonl"',
+}
+_BOUNDED = ("likert", "score")
+_STORES = ("postgresql", "postgresql+psycopg", "postgres")
+
+
+def check_store(top: Section, mistakes: Mistakes) -> None:
+    """A file or PostgreSQL; the address itself is not shown, it may hold a password."""
+    scheme, mark, _ = str(top.good.get("store", "")).partition("://")
+    if mark and scheme not in _STORES:
+        mistakes.add(
+            ("store",), f"is an address of {quoted(scheme + mark)}; write the path of a SQLite file, or postgresql://…"
+        )
+
+
+def check_rating(rating: Section, mistakes: Mistakes) -> None:
+    """Bounds for likert and score, none for the others."""
+    kind = rating.good.get("kind")
+    if kind in _BOUNDED:
+        _check_bounds(rating, kind, mistakes)
+    elif kind:
+        for name in sorted({"low", "high"} & set(rating.raw), reverse=True):
+            mistakes.add((*rating.place, name), f"is not for a {kind} scale; remove it (likert and score have bounds)")
+
+
+def _check_bounds(rating: Section, kind: str, mistakes: Mistakes) -> None:
+    for name, example in (("low", "low = 1"), ("high", "high = 5")):
+        place, value = (*rating.place, name), rating.good.get(name)
+        if name not in rating.raw:
+            mistakes.add(place, f"is missing; a {kind} scale needs both bounds, so write {example}")
+        elif kind == "likert" and value is not None and not value.is_integer():
+            mistakes.add(place, f'must be a whole number on a likert scale; got {value!r}; or write kind = "score"')
+    low, high = rating.good.get("low"), rating.good.get("high")
+    if low is not None and high is not None and not low < high:
+        mistakes.add((*rating.place, "high"), f"must be above low = {low:g}; got {high:g}")
+
+
+def check_goal(goal: Section, mistakes: Mistakes) -> None:
+    """Something to stop at."""
+    if goal.place and not {"budget", "target_se"} & set(goal.raw):
+        mistakes.add(goal.place, 'needs budget or target_se, or both; write budget = "200" or target_se = 0.01')
+
+
+def check_raters(raters: Sequence[Section], mistakes: Mistakes) -> None:
+    """Names that tell them apart, and of each the keys of its kind and prices that fit together."""
+    first: dict[str, int] = {}
+    for number, rater in enumerate(raters):
+        name = rater.good.get("name")
+        if name is not None and first.setdefault(name, number) != number:
+            other = mistakes.key(raters[first[name]].place)
+            mistakes.add((*rater.place, "name"), f"{quoted(name)} is the name of {other} already; choose another")
+        if rater.place:
+            _check_kind(rater, mistakes)
+            _check_prices(rater, mistakes)
+
+
+def _check_kind(rater: Section, mistakes: Mistakes) -> None:
+    kind = rater.good.get("kind")
+    if kind is None:
+        return
+    for other, name in KIND_KEYS.items():
+        place = (*rater.place, name)
+        if other == kind and name not in rater.raw:
+            mistakes.add(place, f"is missing; a {kind} rater needs it, so write {_KIND_EXAMPLES[kind]}")
+        if other != kind and name in rater.raw:
+            mistakes.add(place, f"is not for a {kind} rater; remove it, or write kind = {quoted(other)}")
+
+
+def _check_prices(rater: Section, mistakes: Mistakes) -> None:
+    raw, good = rater.raw, rater.good
+    if "price" in raw and "price_column" in raw:
+        mistakes.add(
+            (*rater.place, "price_column"), "and price are both given; keep the one that says what a call costs"
+        )
+    if "price" not in raw and "price_column" not in raw:
+        mistakes.add(
+            (*rater.place, "price"),
+            'is missing; write price = "0.01", or price_column = "cost" for prices in the table',
+        )
+    price, most, failed = good.get("price"), reserved(good), good.get("failed_price")
+    if price is not None and most is not None and most < price:
+        mistakes.add((*rater.place, "max_price"), f"must be at least price = {plain(price)}; got {plain(most)}")
+    elif most is not None and failed is not None and failed > most:
+        mistakes.add(
+            (*rater.place, "failed_price"),
+            f"must be at most the {plain(most)} reserved for a call; got {plain(failed)}; lower it or raise max_price",
+        )
+
+
+def reserved(rater: Mapping[str, Any]) -> Decimal | None:
+    """The most one call can cost: `max_price`, else `price`; with a column of prices the item says."""
+    most: Decimal | None = rater.get("max_price", rater.get("price"))
+    return most
+
+
+def check_budget(goal: Section, raters: Sequence[Section], mistakes: Mistakes) -> None:
+    """Enough for one strong rating, or nothing could ever be said."""
+    budget = goal.good.get("budget")
+    most = reserved(raters[-1].good) if raters else None
+    if budget is not None and most is not None and budget < most:
+        mistakes.add(
+            (*goal.place, "budget"),
+            f"is smaller than one strong rating: {plain(budget)} against {plain(most)} for "
+            f"{mistakes.key(raters[-1].place)}; raise it or choose a cheaper strong rater",
+        )

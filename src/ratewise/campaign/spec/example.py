@@ -1,0 +1,111 @@
+"""What `ratewise init` writes: a campaign's TOML with every key explained, and a made-up table to try it on."""
+
+import os
+
+import numpy as np
+
+from ratewise.errors import InputError
+from ratewise.tables import Table, read_table, write_table
+from ratewise.tables.engine import one_line
+from ratewise.tables.files import write_text
+
+ROWS = 2000
+_SEED = 7
+_ASKED = ("How do I cancel", "Why was I charged for", "Can I change", "Where do I find", "What happens to")
+_THINGS = ("my subscription", "an order that is late", "my address", "the invoice", "my data", "a refund", "the app")
+_ENDINGS = ("?", " before the end of the month?", " without calling anyone?", " if I have lost my password?")
+
+EXAMPLE = """\
+# A campaign: how good is the thing that is rated, on average, found out with few expensive ratings and many cheap ones.
+# Start it or go on with it:  ratewise run campaign.toml
+# What is commented out is optional and shows its default or an example. Paths start at the folder of this file.
+
+# name = "support-bot"            # letters, digits, - and _, at most 40; default: the name of this file
+seed = 7                          # names the draws: the same seed draws the same items
+# method = "auto"                 # "auto": all raters together; "base": the last rater alone
+# estimand = "pool"               # the mean over "pool": the items of the table; "population": where they come from
+# level = 0.95                    # of the interval
+# store = "support-bot.sqlite"    # where all is kept; default: <name>.sqlite; or postgresql://user@host/database
+
+[items]                           # what is rated: one row each
+table = "items.csv"               # CSV, JSONL or Parquet
+id = "id"                         # optional column that tells items apart; default: a number for each row
+# features = ["length", "topic"]  # columns that may help to predict ratings and mistakes of the weak rater
+# uncertainty = "judge_doubt"     # column that is large where the weak rater may be wrong
+
+[rating]
+kind = "binary"                   # binary (yes or no) | likert (whole numbers) | score (any number) | pairwise (a or b)
+# low = 1                         # the ends of the scale: likert and score need them, the others may not have them
+# high = 5
+
+[goal]                            # when to stop: budget or target_se or both
+budget = "200"                    # money in any unit, exact; never overspent
+# target_se = 0.01                # stop when the standard error is this small
+# deadline = 2030-12-01T18:00:00Z # ask nothing after this moment; without the Z it is local time
+
+# The raters, from the cheapest to the one that is right. The last one is believed, the others only save its time.
+
+[[raters]]
+name = "judge"
+kind = "column"                   # column | python | command | recorded: where its ratings come from
+column = "judge"                  # kind "column": ratings that are in the table already
+# function = "my_raters:judge"    # kind "python": a function in my_raters.py that takes an item and returns its rating
+# command = ["python", "judge.py"] # kind "command": a program that reads and writes JSON lines
+# file = "answers.jsonl"          # kind "recorded": answers that were recorded before
+price = "0.01"                    # of one rating, exact
+# price_column = "cost"           # instead of price: a column with the price of each item
+# max_price = "0.05"              # the most one call can cost, if that is known only afterwards; default: price
+# failed_price = "0"              # what a failed call costs if it does not say; default: price
+# concurrency = 4                 # calls at once; default: 1
+# batch = 1                       # questions in one call; default: 2000 for a column, 16 for a command, else 1
+# timeout = 60                    # seconds a call may take
+# attempts = 3                    # calls for one item before it is given up
+# backoff = 1.0                   # seconds before the second attempt, twice as many before each one after it
+# per_minute = 600                # calls a minute; default: as many as it takes
+# lost_calls = "ask again"        # calls that were open at a crash: "ask again" with the same key, or "count as paid"
+
+[[raters]]                        # here a column stands in for people; in life one of the kinds above asks them
+name = "human"
+kind = "column"
+column = "human"
+price = "1"
+"""
+
+
+def write_example(folder_or_file: str, *, table: bool) -> tuple[str, ...]:
+    """Write campaign.toml (or the file named *.toml) and, if asked, items.csv beside it; nothing is overwritten."""
+    named = folder_or_file.endswith(".toml") and not os.path.isdir(folder_or_file)
+    campaign = folder_or_file if named else os.path.join(folder_or_file, "campaign.toml")
+    items = os.path.join(os.path.dirname(campaign), "items.csv")
+    paths = (campaign, items) if table else (campaign,)
+    for path in paths:
+        if os.path.lexists(path):
+            raise InputError(f"{one_line(path)} is there already and is not overwritten; choose another folder")
+    _make_folder(os.path.dirname(campaign))
+    if table:  # first, so that there is no campaign without its table
+        write_table(made_up_items(), items)
+    write_text(campaign, EXAMPLE)
+    return paths
+
+
+def _make_folder(folder: str) -> None:
+    try:
+        os.makedirs(folder or ".", exist_ok=True)
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the name
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise InputError(f"{one_line(folder)} cannot be made: {reason.lower()}; choose another folder") from None
+
+
+def made_up_items() -> Table:
+    """Questions to a made-up assistant: a judge's probability that the answer was right, and whether it was."""
+    rng = np.random.default_rng(_SEED)
+    judge = np.round(rng.beta(2.4, 0.6, ROWS), 3)
+    parts = [rng.choice(words, ROWS) for words in (_ASKED, _THINGS, _ENDINGS)]
+    prompts = [f"{asked} {thing}{ending}" for asked, thing, ending in zip(*parts, strict=True)]
+    columns = {
+        "id": np.array([f"answer-{i:04d}" for i in range(ROWS)], dtype=object),
+        "prompt": np.array(prompts, dtype=object),
+        "judge": judge,
+        "human": (rng.random(ROWS) < judge).astype(np.int64),
+    }
+    return read_table(columns, name="items")

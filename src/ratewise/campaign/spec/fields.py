@@ -1,0 +1,199 @@
+"""The kinds of values a campaign's TOML may hold: pydantic checks them, and each says plainly what it must be."""
+
+import re
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from difflib import get_close_matches
+from functools import cache
+from typing import Annotated, Any, get_type_hints
+
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic_core import PydanticCustomError
+
+from ratewise.campaign.spec.mistakes import Mistakes, quoted, shown
+from ratewise.campaign.spec.places import Place
+
+LARGEST_AMOUNT = 9_000_000_000  # in billionths it still fits into 64 bits
+DECIMALS = 9
+LARGEST_SEED = 2**63 - 1
+LONGEST_WAIT = 31_536_000.0  # a year: clocks of operating systems overflow somewhere above
+_STRICT = ConfigDict(strict=True, allow_inf_nan=False)
+_LONGEST_WORD = 40
+_NUMBER = re.compile(r"\s*[-+]?[0-9]*\.?[0-9]+\s*")
+_AMOUNT = re.compile(r"-?[0-9]+(\.[0-9]+)?")
+
+
+@dataclass(frozen=True, slots=True)
+class Says:
+    """What a key must be, in plain words; `needed` is a line to write where the key may not be left out."""
+
+    expected: str
+    needed: str = ""
+    choices: tuple[str, ...] = ()
+
+
+def one_of(choices: tuple[str, ...], needed: str = "") -> Says:
+    """One of a few words."""
+    return Says("one of " + ", ".join(map(quoted, choices)), needed, choices)
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A table of the document: `raw` as it was written or clearly meant, `good` what of it could be read."""
+
+    place: Place = ()
+    raw: Mapping[str, Any] = field(default_factory=dict)
+    good: Mapping[str, Any] = field(default_factory=dict)
+
+
+@cache
+def keys_of(record: type) -> dict[str, tuple[Says, TypeAdapter[Any]]]:
+    """The keys of a table: the fields of its record that say what they must be."""
+    found = {}
+    for name, hint in get_type_hints(record, include_extras=True).items():
+        for said in getattr(hint, "__metadata__", ()):
+            if isinstance(said, Says):
+                found[name] = said, TypeAdapter(hint, config=_STRICT)
+    return found
+
+
+def read_keys(
+    record: type, raw: Mapping[str, Any], place: Place, mistakes: Mistakes, *,
+    homes: Mapping[str, str], also: Iterable[str] = (),
+) -> Section:  # fmt: skip
+    """What of a table can be read; `also` are legal keys that are read elsewhere, `homes` where others' keys belong."""
+    keys, also = keys_of(record), tuple(also)
+    raw = {name: value for name, value in raw.items() if value is not None}  # JSON's null is nothing
+    unknown = [name for name in raw if name not in keys and name not in also]
+    meant = [mistakes.unknown((*place, name), (*keys, *also), homes) for name in unknown]
+    good = {}
+    for name, (said, adapter) in keys.items():
+        if name not in raw:
+            if said.needed and name not in meant:  # one slip of the pen is one mistake
+                mistakes.add((*place, name), f"is missing; write {said.needed}")
+            continue
+        try:
+            good[name] = taken(adapter, raw[name])
+        except ValidationError as error:
+            mistakes.add((*place, name), _wrong(said, raw[name], error))
+    return Section(place, {**dict.fromkeys(filter(None, meant)), **raw}, good)
+
+
+def taken(adapter: TypeAdapter[Any], value: object) -> Any:
+    """The value as its type wants it; TOML's lists are tuples in records, which are frozen."""
+    return adapter.validate_python(tuple(value) if isinstance(value, list) else value)
+
+
+def _wrong(said: Says, value: object, error: ValidationError) -> str:
+    first = error.errors(include_url=False)[0]
+    got = shown(value)
+    if isinstance(value, list) and first["loc"] and isinstance(first["loc"][0], int):
+        got += f" with {shown(value[first['loc'][0]])} in it"
+    hint = first["msg"] if first["type"] == "hint" else _guess(said, value)
+    return f"must be {said.expected}; got {got}" + (f"; {hint}" if hint else "")
+
+
+def _guess(said: Says, value: object) -> str:
+    """What was meant by a text that is wrong."""
+    if not isinstance(value, str):
+        return ""
+    close = get_close_matches(value.lower()[:_LONGEST_WORD], said.choices, n=1)
+    if close:
+        return f"did you mean {quoted(close[0])}?"
+    return "leave the quotes out" if _NUMBER.fullmatch(value) and "number" in said.expected else ""
+
+
+def _hint(sentence: str) -> PydanticCustomError:
+    return PydanticCustomError("hint", sentence)
+
+
+def _text(value: str) -> str:
+    if not value.strip():
+        raise _hint("write something between the quotes")
+    if "\0" in value:
+        raise _hint("take the NUL sign out")
+    return value
+
+
+def _printable(value: str) -> str:
+    if not value.isprintable():
+        raise _hint("take line breaks and other signs that cannot be seen out")
+    return _text(value)
+
+
+def _amount(value: object) -> Decimal:
+    """Exact money: text, a whole number, or a float by its shortest spelling."""
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        raise _hint('write it as "0.01"')
+    if isinstance(value, int):  # far too large or too small stays so, and can be printed
+        value = max(-1, min(value, LARGEST_AMOUNT))
+    text = format(Decimal(repr(value)), "f") if isinstance(value, float) else str(value).strip()
+    if not _AMOUNT.fullmatch(text):
+        raise _hint('write digits and a point, such as "0.01", without currency, commas or exponent')
+    whole, _, decimals = text.partition(".")
+    decimals = decimals.rstrip("0")
+    if len(decimals) > DECIMALS:
+        raise _hint(f"it has {len(decimals)} decimals")
+    amount = Decimal(f"{whole}.{decimals}" if decimals else whole)
+    if amount >= LARGEST_AMOUNT:
+        raise _hint("count in a larger unit")
+    return abs(amount) if amount == 0 else amount
+
+
+def plain(amount: Decimal) -> str:
+    """An amount in digits, never with an exponent."""
+    return format(amount, "f")
+
+
+def _moment(value: object) -> datetime:
+    """A moment in UTC; what has no offset is local time."""
+    if isinstance(value, str):
+        raise _hint("leave the quotes out")
+    if not isinstance(value, datetime):
+        raise _hint("add the time of day" if isinstance(value, date) else "write a day and a time of day")
+    try:
+        return value.astimezone(UTC)
+    except (OverflowError, OSError, ValueError):
+        raise _hint("choose a year that clocks can count") from None
+
+
+def _command(value: object) -> object:
+    """Words, or text that a shell would split into words."""
+    words: Sequence[Any] = value if isinstance(value, tuple) else (value,)
+    if not all(isinstance(word, str) for word in words):
+        raise _hint("every word must be text")
+    if "\0" in "".join(words):
+        raise _hint("take the NUL sign out")
+    try:
+        words = shlex.split(value) if isinstance(value, str) else words
+    except ValueError:
+        raise _hint("a quote in it is not closed") from None
+    if not words or not words[0].strip():
+        raise _hint("there is no program to start")
+    return value
+
+
+def _function(value: str) -> str:
+    module, _, attribute = value.partition(":")
+    if not all(part.isidentifier() for part in (*module.split("."), *attribute.split("."))):
+        raise _hint("a module, a colon, and a function in it")
+    return value
+
+
+_AMOUNTS = f"and below {LARGEST_AMOUNT:,}, with at most {DECIMALS} decimals"
+TEXT = AfterValidator(_text)
+NAME = AfterValidator(_printable)
+Columns = tuple[Annotated[str, TEXT], ...]
+Column = Annotated[str | None, TEXT, Says("the name of a column of the table, as text")]
+Price = Annotated[Decimal | None, Field(ge=0), BeforeValidator(_amount), Says(f"an amount of 0 or more {_AMOUNTS}")]
+Budget = Annotated[Decimal | None, Field(gt=0), BeforeValidator(_amount), Says(f"an amount above 0 {_AMOUNTS}")]
+Moment = Annotated[datetime | None, BeforeValidator(_moment), Says("a date-time, such as 2026-12-01T18:00:00Z")]
+Command = Annotated[
+    str | tuple[str, ...] | None,
+    BeforeValidator(_command),
+    Says('the words of a command, such as ["python", "judge.py"]'),
+]
+Function = Annotated[str | None, AfterValidator(_function), Says('text such as "my_raters:judge"')]

@@ -1,0 +1,270 @@
+"""CAMPAIGN.toml → a frozen record, or one error that names every mistake with its line and a hint."""
+
+import os
+import re
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Annotated, Any, Literal, get_args
+
+from pydantic import Field
+
+from ratewise.campaign.spec.checks import check_budget, check_goal, check_raters, check_rating, check_store, reserved
+from ratewise.campaign.spec.document import parse, read_text
+from ratewise.campaign.spec.fields import (
+    LARGEST_SEED,
+    LONGEST_WAIT,
+    NAME,
+    TEXT,
+    Budget,
+    Column,
+    Columns,
+    Command,
+    Function,
+    Moment,
+    Price,
+    Says,
+    Section,
+    keys_of,
+    one_of,
+    plain,
+    read_keys,
+)
+from ratewise.campaign.spec.mistakes import Mistakes, shown
+from ratewise.core.names import ESTIMANDS, Estimand
+from ratewise.raters.scale import Kind as ScaleKind
+from ratewise.raters.scale import RatingScale
+
+CampaignMethod = Literal["auto", "base"]
+RaterKind = Literal["column", "python", "command", "recorded"]
+LostCalls = Literal["ask again", "count as paid"]
+
+_BATCHES: dict[str, int] = {"column": 2000, "command": 16}
+_LARGEST_BATCH = 1_000_000
+_FURTHEST = 1e100  # a bound whose square is still a number
+_BOUND = Field(ge=-_FURTHEST, le=_FURTHEST)
+_BOUND_WORDS = Says("a number from -1e100 to 1e100")
+_WAIT = Says(f"a number of seconds from 0 to {LONGEST_WAIT:,.0f}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ItemsSpec:
+    """[items]: the table of what is rated, and which of its columns are used."""
+
+    table: Annotated[str, TEXT, Says("the path of a table, as text", 'table = "items.csv"')]
+    id: Column = None
+    features: Annotated[Columns, Says('a list of names of columns, such as ["length", "topic"]')] = ()
+    uncertainty: Column = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Goal:
+    """[goal]: when to stop; at least one of `budget` and `target_se` is there, the deadline is in UTC."""
+
+    budget: Budget = None
+    target_se: Annotated[float | None, Field(gt=0), Says("a number above 0")] = None
+    deadline: Moment = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RaterSpec:
+    """[[raters]]: one rater, with every default filled in; what is not for its kind is None.
+
+    With `price_column` the price is the item's own: `price` is None, and so are `max_price` and `failed_price` unless
+    they are given.
+    """
+
+    name: Annotated[str, NAME, Says("a name, as text", 'name = "judge"')]
+    kind: Annotated[RaterKind, one_of(get_args(RaterKind), 'kind = "column", "python", "command" or "recorded"')]
+    column: Column = None
+    function: Function = None
+    command: Command = None
+    file: Annotated[str | None, TEXT, Says("the path of a file, as text")] = None
+    price: Price = None
+    price_column: Column = None
+    max_price: Price = None
+    failed_price: Price = None
+    concurrency: Annotated[int, Field(ge=1, le=1000), Says("a whole number from 1 to 1,000")] = 1
+    batch: Annotated[int, Field(ge=1, le=_LARGEST_BATCH), Says(f"a whole number from 1 to {_LARGEST_BATCH:,}")] = 1
+    timeout: Annotated[
+        float, Field(gt=0, le=LONGEST_WAIT), Says(f"a number of seconds above 0, at most {LONGEST_WAIT:,.0f}")
+    ] = 60.0
+    attempts: Annotated[int, Field(ge=1, le=1000), Says("a whole number from 1 to 1,000")] = 3
+    backoff: Annotated[float, Field(ge=0, le=LONGEST_WAIT), _WAIT] = 1.0
+    per_minute: Annotated[float | None, Field(gt=0), Says("a number above 0")] = None
+    lost_calls: Annotated[LostCalls, one_of(get_args(LostCalls))] = "ask again"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Rating:
+    """[rating], as it is written."""
+
+    kind: Annotated[ScaleKind, one_of(get_args(ScaleKind), 'kind = "binary", "likert", "score" or "pairwise"')]
+    low: Annotated[float, _BOUND, _BOUND_WORDS] = 0.0
+    high: Annotated[float, _BOUND, _BOUND_WORDS] = 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spec:
+    """A campaign as it was asked for: immutable, every default filled in, every amount exact."""
+
+    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,40}$"), Says("text of 1 to 40 letters, digits, - and _")]
+    seed: Annotated[int, Field(ge=0, le=LARGEST_SEED), Says("a whole number from 0 to 2^63 − 1", "seed = 7")]
+    method: Annotated[CampaignMethod, one_of(get_args(CampaignMethod))] = "auto"
+    estimand: Annotated[Estimand, one_of(ESTIMANDS)] = "pool"
+    level: Annotated[float, Field(gt=0, lt=1), Says("a number between 0 and 1")] = 0.95
+    store: Annotated[str, TEXT, Says("the path of a SQLite file or a postgresql:// address, as text")]
+    items: ItemsSpec
+    scale: RatingScale
+    goal: Goal
+    raters: tuple[RaterSpec, ...]
+    path: Path
+
+    @property
+    def folder(self) -> Path:
+        """Where the TOML is; its relative paths start here."""
+        return self.path.parent
+
+    @property
+    def table_path(self) -> Path:
+        """The table of items, from the root."""
+        return self.folder / self.items.table
+
+    @property
+    def strong(self) -> RaterSpec:
+        """The rater that is right."""
+        return self.raters[-1]
+
+    @property
+    def weak(self) -> RaterSpec | None:
+        """The cheapest rater; None if there is only the strong one."""
+        return self.raters[0] if self.steps > 1 else None
+
+    @property
+    def steps(self) -> int:
+        """How many raters there are."""
+        return len(self.raters)
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON, in the form of the TOML; amounts are text, what is None is left out, and so is the path."""
+        document = asdict(self)
+        del document["path"]
+        document["rating"] = asdict(self.scale) if self.scale.kind in {"likert", "score"} else {"kind": self.scale.kind}
+        del document["scale"]
+        return {name: _for_json(value) for name, value in document.items()}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any], path: str | os.PathLike[str]) -> "Spec":
+        """The inverse of `to_dict`; what is not one is a SpecError."""
+        file = os.fsdecode(path)
+        return _spec(_with_moment(data), Path(file), Mistakes(file, data))
+
+
+def read_spec(path: str | os.PathLike[str]) -> Spec:
+    """Read a campaign's TOML; every mistake in it is reported at once, as one SpecError."""
+    file = os.fsdecode(path)
+    text = read_text(file)
+    document = parse(text, file)
+    return _spec(document, Path(file), Mistakes(file, document, text))
+
+
+_TOP = "at the top of the file, above the first [table]"
+_TABLES = {"items": ItemsSpec, "rating": _Rating, "goal": Goal, "raters": RaterSpec}
+_EXAMPLES = {
+    "items": 'a table [items] with table = "items.csv"',
+    "rating": 'a table [rating] with kind = "binary"',
+    "goal": 'a table [goal] with budget = "200" or target_se = 0.01',
+    "raters": "a table [[raters]] for each rater, from the cheapest to the one that is right",
+}
+
+
+def _homes() -> dict[str, str]:
+    """Where the keys that belong to one table only belong; a name or a kind could be meant for several."""
+    owners = [(_TOP, Spec), *((f"under [{name}]", record) for name, record in _TABLES.items())]
+    listed = [(name, where.replace("[raters]", "[[raters]]")) for where, record in owners for name in keys_of(record)]
+    names = [name for name, _ in listed]
+    return {name: where for name, where in listed if names.count(name) == 1} | dict.fromkeys(_TABLES, _TOP)
+
+
+def _spec(document: Mapping[str, Any], path: Path, mistakes: Mistakes) -> Spec:
+    """Every table is read and checked before the first mistake is raised."""
+    homes = _homes()
+    top = read_keys(Spec, document, (), mistakes, homes=homes, also=_TABLES)
+    items, rating, goal = (_table(document, name, mistakes, homes) for name in ("items", "rating", "goal"))
+    raters = _raters(document, mistakes, homes)
+    check_store(top, mistakes)
+    check_rating(rating, mistakes)
+    check_goal(goal, mistakes)
+    check_raters(raters, mistakes)
+    check_budget(goal, raters, mistakes)
+    mistakes.raise_any()
+    name = top.good.get("name", legal_name(path.stem))
+    return Spec(
+        **{"name": name, "store": f"{name}.sqlite", **top.good},
+        items=ItemsSpec(**items.good), scale=RatingScale(**rating.good), goal=Goal(**goal.good),
+        raters=tuple(_rater(rater.good) for rater in raters), path=path.absolute(),
+    )  # fmt: skip
+
+
+def _table(document: Mapping[str, Any], name: str, mistakes: Mistakes, homes: Mapping[str, str]) -> Section:
+    raw = document.get(name)
+    if isinstance(raw, dict):
+        return read_keys(_TABLES[name], raw, (name,), mistakes, homes=homes)
+    problem = "is missing" if raw is None else f"must be a table; got {shown(raw)}"
+    mistakes.add((name,), f"{problem}; write {_EXAMPLES[name]}")
+    return Section()
+
+
+def _raters(document: Mapping[str, Any], mistakes: Mistakes, homes: Mapping[str, str]) -> list[Section]:
+    raw = document.get("raters")
+    if not isinstance(raw, list) or not raw:
+        problem = "is missing" if raw is None else "is empty" if raw == [] else f"must be a list; got {shown(raw)}"
+        mistakes.add(("raters",), f"{problem}; write {_EXAMPLES['raters']}")
+        return []
+    sections = []
+    for number, rater in enumerate(raw):
+        place = ("raters", number)
+        if isinstance(rater, dict):
+            sections.append(read_keys(RaterSpec, rater, place, mistakes, homes=homes))
+        else:
+            mistakes.add(place, f"must be a table; got {shown(rater)}; write {_EXAMPLES['raters']}")
+            sections.append(Section())
+    return sections
+
+
+def _rater(good: Mapping[str, Any]) -> RaterSpec:
+    """Defaults that hang on other keys; those that do not stand in the record."""
+    derived = {
+        "batch": _BATCHES.get(good["kind"], 1),
+        "max_price": reserved(good),
+        "failed_price": good.get("price"),
+    }
+    return RaterSpec(**{**derived, **good})
+
+
+def legal_name(stem: str) -> str:
+    """A file's name without its ending, as the name of a campaign."""
+    return re.sub(r"[^A-Za-z0-9_-]+", "-", stem).strip("-")[:40] or "campaign"
+
+
+def _with_moment(data: Mapping[str, Any]) -> Mapping[str, Any]:
+    """JSON has no date-times: the deadline comes as text; what is none is left to the checks."""
+    goal = data.get("goal")
+    if not isinstance(goal, dict) or not isinstance(goal.get("deadline"), str):
+        return data
+    with suppress(ValueError):
+        return {**data, "goal": {**goal, "deadline": datetime.fromisoformat(goal["deadline"])}}
+    return data
+
+
+def _for_json(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _for_json(part) for name, part in value.items() if part is not None}
+    if isinstance(value, tuple):
+        return [_for_json(part) for part in value]
+    if isinstance(value, Decimal):
+        return plain(value)
+    return value.isoformat() if isinstance(value, datetime) else value

@@ -1,0 +1,70 @@
+"""Where a campaign stands: money, questions, and what can be said already."""
+
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from ratewise.campaign.answers import anytime_estimate
+from ratewise.campaign.decide import State
+from ratewise.campaign.money import to_money
+from ratewise.campaign.spec.spec import Spec
+from ratewise.campaign.store import schema as t
+from ratewise.campaign.store.log import Store
+from ratewise.core.estimate import Estimate
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """Amounts are exact; the estimate is of complete rounds and may be looked at as often as one likes."""
+
+    name: str
+    ended: str | None  # why nothing more is bought
+    pool: int
+    looked: int
+    rounds: int
+    budget: Decimal | None
+    spent: Decimal
+    reserved: Decimal
+    labels: int
+    pending: int  # strong ratings asked for, no answer yet
+    missing: int  # that will not come
+    failed_calls: int
+    estimate: Estimate | None
+    expected_se: float | None  # when all the money is spent
+
+    @property
+    def left(self) -> Decimal | None:
+        """Money that is neither spent nor promised."""
+        return None if self.budget is None else self.budget - self.spent - self.reserved
+
+    def to_dict(self) -> dict[str, Any]:
+        """Ready for JSON; amounts as text, so that they stay exact."""
+        out: dict[str, Any] = {name: getattr(self, name) for name in self.__slots__}
+        for name in ("budget", "spent", "reserved"):
+            out[name] = None if out[name] is None else f"{out[name]:f}"
+        out["left"] = None if self.left is None else f"{self.left:f}"
+        out["estimate"] = None if self.estimate is None else self.estimate.to_dict()
+        return out
+
+
+def status_of(spec: Spec, store: Store, state: State) -> Status:
+    """From the log and the state it makes."""
+    counts = store.counts()
+    strong = state.terms.steps
+    reserved, spent = store.totals()
+    return Status(
+        name=spec.name,
+        ended=store.meta("ended"),
+        pool=state.terms.pool,
+        looked=counts["looked"],
+        rounds=state.history.rounds,
+        budget=spec.goal.budget,
+        spent=to_money(spent),
+        reserved=to_money(reserved),
+        labels=counts.get(f"{strong}:{t.ANSWERED}", 0),
+        pending=counts.get(f"{strong}:{t.OPEN}", 0),
+        missing=counts.get(f"{strong}:{t.MISSING}", 0),
+        failed_calls=counts["failed"],
+        estimate=anytime_estimate(state.history, state.terms.wanted),
+        expected_se=None if state.open is None else state.open.plan.expected_se,
+    )

@@ -1,0 +1,1 @@
+"""Where a campaign is kept: the only place with SQL."""

@@ -1,0 +1,77 @@
+"""The log as it is, for checking and for taking it out: reads, never writes."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import sqlalchemy as sa
+
+from ratewise.campaign.store import schema as t
+from ratewise.campaign.store.log import Store
+
+
+def item_keys(store: Store, first: int, end: int) -> Sequence[Any]:
+    """(position, id, uniform) of items, in order."""
+    columns = (t.items.c.position, t.items.c.id, t.items.c.uniform)
+    return _between(store, t.items, columns, first, end, t.items.c.position)
+
+
+def item_rows(store: Store, first: int, end: int) -> Sequence[Any]:
+    """(position, id, content) of items, in order."""
+    columns = (t.items.c.position, t.items.c.id, t.items.c.content)
+    return _between(store, t.items, columns, first, end, t.items.c.position)
+
+
+def rating_rows(store: Store, first: int, end: int) -> Sequence[Any]:
+    """Questions with what came of them."""
+    return _between(store, t.ratings, tuple(t.ratings.c), first, end, t.ratings.c.position, t.ratings.c.step)
+
+
+def draw_rows(store: Store, first: int, end: int) -> Sequence[Any]:
+    """Rates and draws."""
+    return _between(store, t.draws, tuple(t.draws.c), first, end, t.draws.c.position, t.draws.c.step)
+
+
+def ledger_rows(store: Store, first: int, end: int) -> Sequence[Any]:
+    """What was done with money, in the order it was done."""
+    return _between(store, t.ledger, tuple(t.ledger.c), first, end, t.ledger.c.id)
+
+
+def settled_before(store: Store, position: int) -> int:
+    """What all items before this one have cost."""
+    paid = sa.select(sa.func.coalesce(sa.func.sum(t.ledger.c.amount), 0))
+    with store.reading() as connection:
+        found = connection.scalar(paid.where(t.ledger.c.kind == "settle", t.ledger.c.position < position))
+    return int(found or 0)
+
+
+def ledger_sums(store: Store) -> dict[str, int]:
+    """Sums of the whole ledger, by kind."""
+    kinds = sa.select(t.ledger.c.kind, sa.func.sum(t.ledger.c.amount)).group_by(t.ledger.c.kind)
+    with store.reading() as connection:
+        return {str(kind): int(amount) for kind, amount in connection.execute(kinds)}
+
+
+def freed(store: Store) -> int:
+    """Reservations that were settled."""
+    settled = t.ledger.alias()
+    both = sa.and_(
+        settled.c.kind == "settle", settled.c.position == t.ledger.c.position, settled.c.step == t.ledger.c.step,
+        settled.c.attempt == t.ledger.c.attempt,
+    )  # fmt: skip
+    chosen = sa.select(sa.func.coalesce(sa.func.sum(t.ledger.c.amount), 0)).join(settled, both)
+    with store.reading() as connection:
+        return int(connection.scalar(chosen.where(t.ledger.c.kind == "reserve")) or 0)
+
+
+def pieces(items: int, size: int = 10_000) -> Iterator[tuple[int, int]]:
+    """(first, end) of so many items at a time."""
+    for first in range(0, items, size):
+        yield first, min(first + size, items)
+
+
+def _between(
+    store: Store, table: sa.Table, columns: tuple[Any, ...], first: int, end: int, *order: Any
+) -> Sequence[Any]:
+    chosen = sa.select(*columns).where(table.c.position >= first, table.c.position < end).order_by(*order)
+    with store.reading() as connection:
+        return connection.execute(chosen).all()

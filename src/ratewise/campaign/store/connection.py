@@ -1,0 +1,90 @@
+"""A connection to where a campaign is kept: one SQLite file, or a schema of a PostgreSQL database.
+
+What the two do differently is here: how a transaction begins, how a process shows that it is alive, how rows are loaded
+in bulk, and what their errors mean. No clock is asked who is alive: locks die with the process that holds them.
+"""
+
+import os
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any, Protocol
+
+import sqlalchemy as sa
+from sqlalchemy import exc
+
+from ratewise.campaign.store.postgresql import PostgreSQL
+from ratewise.campaign.store.sqlite import SQLite
+from ratewise.errors import InputError, StoreError
+
+_PASSING = ("disk is full", "disk i/o error", "is locked", "unable to open")
+
+
+class Database(Protocol):
+    """What a store needs of its database."""
+
+    engine: sa.Engine
+    shown: str  # where it is, without a password
+    shared: bool  # whether several processes may run one campaign
+
+    def exists(self) -> bool:
+        """Whether a campaign could be there already."""
+
+    def creating(self) -> AbstractContextManager[sa.Connection]:
+        """A transaction in which nobody else creates or migrates tables."""
+
+    def load(self, connection: sa.Connection, table: sa.Table, rows: Iterable[Sequence[Any]]) -> None:
+        """Many rows, all columns in the table's order."""
+
+    def join(self) -> None:
+        """Take part as one that runs the campaign; refused where only one may and another does."""
+
+    def hold(self, worker: int) -> None:
+        """Show that this worker is alive until the process ends."""
+
+    def lead(self) -> bool:
+        """Whether this process is the one that plans; once it is, it stays so until it ends."""
+
+    def dead(self, workers: Sequence[int]) -> list[int]:
+        """Those that are not alive."""
+
+    def leave(self) -> None:
+        """Give all locks back."""
+
+    def running(self) -> bool:
+        """Whether some process runs the campaign."""
+
+
+def connect(store: str, folder: str, name: str) -> Database:
+    """By the form of `store`: a file beside the TOML, or postgresql://…"""
+    if "://" not in store:
+        return SQLite(os.path.join(folder, store))
+    if not store.startswith(("postgresql://", "postgresql+psycopg://", "postgres://")):
+        raise InputError(f"store {store.split('://', maxsplit=1)[0]}:// is not known; name a file, or postgresql://…")
+    return PostgreSQL("postgresql+psycopg://" + store.split("://", 1)[1], name)
+
+
+@contextmanager
+def told(shown: str) -> Iterator[None]:
+    """The database's errors as `StoreError`, in one line that says what to do."""
+    try:
+        yield
+    except (exc.DBAPIError, sqlite3.Error) as error:
+        raise _translated(error, shown) from error
+
+
+def _translated(error: Exception, shown: str) -> StoreError:
+    cause = str(getattr(error, "orig", None) or error).strip()
+    reason = cause.splitlines()[0] if cause else type(error).__name__
+    low = cause.lower()
+    if "not a database" in low or "malformed" in low:
+        return StoreError(f"{shown} is damaged ({reason}); restore it from a backup: nothing was changed")
+    if "readonly" in low or "read-only" in low or "permission denied" in low:
+        return StoreError(f"{shown} cannot be written ({reason}); make it writable and run again: nothing was lost")
+    gone = isinstance(error, exc.DBAPIError) and (
+        error.connection_invalidated or isinstance(error, exc.OperationalError)
+    )
+    passing = any(word in low for word in _PASSING) or (
+        gone and "sqlite" not in type(getattr(error, "orig", error)).__module__
+    )
+    return StoreError(f"{shown} failed ({reason}); what was saved is kept, run again to go on", may_pass=passing)

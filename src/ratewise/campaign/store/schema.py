@@ -1,0 +1,171 @@
+"""The tables of a campaign, and how a file of an older version becomes one of this version.
+
+meta      what the campaign is: version, the TOML as it was taken, how features are coded, why it ended
+items     the pool in the campaign's own order, each with its random number and its row
+rounds    each round's policy, frozen when it was opened
+batches   the items a round has taken up, and whether they have been drawn
+draws     each item's rate and draw per step of the chain, written before anyone is asked
+ratings   what was asked for: open, answered or missing
+ledger    money: hold, reserve, settle, release; rows are only ever added
+totals    the ledger's sums; one row, whose update is what keeps the budget
+workers   processes that take part
+events    what users should know of
+"""
+
+from collections.abc import Callable
+
+import sqlalchemy as sa
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    Float,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    SmallInteger,
+    Table,
+    Text,
+)
+
+from ratewise.errors import StoreError
+
+OPEN, ANSWERED, MISSING = 0, 1, 2
+
+metadata = MetaData()
+
+meta = Table("meta", metadata, Column("key", Text, primary_key=True), Column("value", Text, nullable=False))
+
+items = Table(
+    "items",
+    metadata,
+    Column("position", Integer, primary_key=True, autoincrement=False),
+    Column("id", Text, nullable=False, unique=True),
+    Column("uniform", Float(53), nullable=False),
+    Column("numbers", LargeBinary),  # uncertainty and coded features, as float64
+    Column("prices", Text),  # JSON list, one for each rater, where prices differ by item
+    Column("content", Text, nullable=False),  # the row as JSON
+)
+
+rounds = Table(
+    "rounds",
+    metadata,
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    Column("first", Integer, nullable=False),
+    Column("plan", Text, nullable=False),
+    Column("factor", Float(53)),  # of a pool's last items, known when they are drawn
+    Column("items", Integer),  # looked at; null while the round is open
+    Column("opened_at", Text, nullable=False),
+    Column("closed_at", Text),
+)
+
+batches = Table(
+    "batches",
+    metadata,
+    Column("first", Integer, primary_key=True, autoincrement=False),
+    Column("end", Integer, nullable=False),
+    Column("round", Integer, nullable=False),
+    Column("drawn", Boolean, nullable=False),
+    Column("cost", BigInteger, nullable=False),  # at worst, of what was asked for; before the draw, of what may be
+)
+
+draws = Table(
+    "draws",
+    metadata,
+    Column("position", Integer, primary_key=True, autoincrement=False),
+    Column("step", SmallInteger, primary_key=True, autoincrement=False),
+    Column("rate", Float(53), nullable=False),
+    Column("selected", Boolean, nullable=False),
+)
+
+ratings = Table(
+    "ratings",
+    metadata,
+    Column("position", Integer, primary_key=True, autoincrement=False),
+    Column("step", SmallInteger, primary_key=True, autoincrement=False),
+    Column("state", SmallInteger, nullable=False),
+    Column("worker", Integer),
+    Column("attempts", SmallInteger, nullable=False),  # failed ones
+    Column("value", Float(53)),
+    Column("note", Text),
+    Column("at", Text),
+    Index("ratings_open", "step", "position", sqlite_where=sa.text("state = 0"), postgresql_where=sa.text("state = 0")),
+)
+
+ledger = Table(
+    "ledger",
+    metadata,
+    Column("id", BigInteger().with_variant(Integer, "sqlite"), primary_key=True, autoincrement=True),
+    Column("kind", Text, nullable=False),
+    Column("position", Integer),  # of a hold: the first of its batch
+    Column("step", SmallInteger),
+    Column("attempt", SmallInteger),
+    Column("amount", BigInteger, nullable=False),
+    Column("at", Text, nullable=False),
+    Index("ledger_position", "position", "step"),
+)
+
+totals = Table(
+    "totals",
+    metadata,
+    Column("only", Integer, primary_key=True, autoincrement=False),
+    Column("reserved", BigInteger, nullable=False),
+    Column("spent", BigInteger, nullable=False),
+)
+
+workers = Table(
+    "workers",
+    metadata,
+    Column("number", Integer, primary_key=True, autoincrement=True),
+    Column("host", Text, nullable=False),
+    Column("process", Integer, nullable=False),
+    Column("joined_at", Text, nullable=False),
+    Column("left_at", Text),
+)
+
+events = Table(
+    "events",
+    metadata,
+    Column("id", Integer, primary_key=True, autoincrement=True),
+    Column("at", Text, nullable=False),
+    Column("text", Text, nullable=False),
+)
+
+
+def _first_version(connection: sa.Connection) -> None:
+    metadata.create_all(connection, tables=[meta, items, rounds, batches, draws, ratings, ledger, totals, workers])
+    connection.execute(totals.insert().values(only=1, reserved=0, spent=0))
+
+
+def _with_events(connection: sa.Connection) -> None:
+    metadata.create_all(connection, tables=[events])
+
+
+# Number n leads from version n to n + 1. One that was released is never changed.
+MIGRATIONS: tuple[Callable[[sa.Connection], None], ...] = (_first_version, _with_events)
+VERSION = len(MIGRATIONS)
+
+
+def version_of(connection: sa.Connection) -> int:
+    """0 where there is nothing yet."""
+    if not sa.inspect(connection).has_table("meta"):
+        return 0
+    found = connection.scalar(sa.select(meta.c.value).where(meta.c.key == "version"))
+    return int(found) if found is not None else 0
+
+
+def migrate(connection: sa.Connection) -> int:
+    """Bring the tables to this version, in the caller's transaction; returns the version they had."""
+    had = version_of(connection)
+    if had > VERSION:
+        raise StoreError(
+            f"this campaign was written by a newer ratewise (its tables are of version {had}, this one knows "
+            f"{VERSION}); install that one or a later one"
+        )
+    for step in MIGRATIONS[had:]:
+        step(connection)
+    if had < VERSION:
+        connection.execute(meta.delete().where(meta.c.key == "version"))
+        connection.execute(meta.insert().values(key="version", value=str(VERSION)))
+    return had

@@ -1,0 +1,186 @@
+"""Small pieces of SQL that the log is made of."""
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import sqlalchemy as sa
+
+from ratewise.campaign.decide import OpenRound
+from ratewise.campaign.store import schema as t
+from ratewise.campaign.store.records import Claim, Outcome, now
+from ratewise.core.checks import Floats
+from ratewise.errors import StoreError
+
+_AT_ONCE = 10_000  # values in one IN (…)
+
+open_ones = t.ratings.c.state == t.OPEN
+
+
+def meta(key: str) -> sa.Select[Any]:
+    """One fact."""
+    return sa.select(t.meta.c.value).where(t.meta.c.key == key)
+
+
+def set_meta(connection: sa.Connection, key: str, value: str | None) -> None:
+    """Change a fact; `None` forgets it."""
+    connection.execute(t.meta.delete().where(t.meta.c.key == key))
+    if value is not None:
+        connection.execute(t.meta.insert().values(key=key, value=value))
+
+
+def one(claim: Claim) -> sa.Update:
+    """A question that is still open."""
+    return t.ratings.update().where(t.ratings.c.position == claim.position, t.ratings.c.step == claim.step, open_ones)
+
+
+def free(workers: Sequence[int]) -> sa.Update:
+    """Questions in the hands of these workers, open to anyone."""
+    return t.ratings.update().where(open_ones, t.ratings.c.worker.in_(workers)).values(worker=None)
+
+
+def within(table: sa.Table, positions: Sequence[int]) -> sa.ColumnElement[bool]:
+    """In a few IN (…) of what databases take at once."""
+    parts = [positions[i : i + _AT_ONCE] for i in range(0, len(positions), _AT_ONCE)]
+    return sa.or_(*(table.c.position.in_(part) for part in parts))
+
+
+def claims(connection: sa.Connection, which: sa.ColumnElement[bool]) -> list[Claim]:
+    """Open questions with their items."""
+    chosen = (
+        sa.select(
+            t.ratings.c.position,
+            t.ratings.c.step,
+            t.ratings.c.attempts,
+            t.items.c.id,
+            t.items.c.content,
+            t.items.c.prices,
+        )
+        .join(t.items, t.items.c.position == t.ratings.c.position)
+        .where(open_ones, which)
+        .order_by(t.ratings.c.position, t.ratings.c.step)
+    )
+    return [
+        Claim(
+            r.position,
+            r.step,
+            r.attempts + 1,
+            r.id,
+            r.content,
+            None if r.prices is None else tuple(json.loads(r.prices)),
+        )
+        for r in connection.execute(chosen)
+    ]
+
+
+def ask(connection: sa.Connection, questions: Iterable[tuple[int, int, int]]) -> None:
+    """(position, step, price): open a question and reserve its price."""
+    asked = list(questions)
+    if asked:
+        connection.execute(
+            t.ratings.insert(),
+            [{"position": p, "step": s, "state": t.OPEN, "attempts": 0} for p, s, _ in asked],
+        )
+        write_ledger(connection, [("reserve", p, s, 1, amount) for p, s, amount in asked])
+
+
+def write_ledger(connection: sa.Connection, rows: Sequence[tuple[str, int, int | None, int | None, int]]) -> None:
+    """(kind, position, step, attempt, amount) each."""
+    at = now()
+    written = [
+        {"kind": kind, "position": p, "step": s, "attempt": a, "amount": amount, "at": at}
+        for kind, p, s, a, amount in rows
+    ]
+    if written:
+        connection.execute(t.ledger.insert(), written)
+
+
+def totals(connection: sa.Connection) -> tuple[int, int]:
+    """(reserved, spent)."""
+    row = connection.execute(sa.select(t.totals.c.reserved, t.totals.c.spent)).one()
+    return int(row.reserved), int(row.spent)
+
+
+def move(connection: sa.Connection, reserve: int, spend: int, budget: int | None) -> bool:
+    """Change the sums; with a budget, only if they stay within it. The row's lock makes others wait their turn."""
+    change = t.totals.update().values(reserved=t.totals.c.reserved + reserve, spent=t.totals.c.spent + spend)
+    if budget is not None:
+        change = change.where(t.totals.c.reserved + t.totals.c.spent + reserve + spend <= budget)
+    return connection.execute(change).rowcount == 1
+
+
+def may(connection: sa.Connection, more: int, budget: int | None) -> bool:
+    """Whether so much more fits; others wait until this transaction ends."""
+    if budget is None:
+        return True
+    locked = sa.select(t.totals.c.reserved, t.totals.c.spent).with_for_update()
+    row = connection.execute(locked).one()
+    return int(row.reserved) + int(row.spent) + more <= budget
+
+
+def drawn(connection: sa.Connection, round_: OpenRound, first: int, end: int, cost: int, *, exact: bool) -> None:
+    """Batches are drawn; their cost is now what was asked for: weak prices and those of the strong ratings drawn."""
+    ours = [b for b in round_.batches if first <= b.first < end]
+    weak = sa.select(sa.func.coalesce(sa.func.sum(t.ledger.c.amount), 0)).where(
+        t.ledger.c.kind == "reserve", t.ledger.c.step == 0, t.ledger.c.attempt == 1
+    )
+    for b in ours:
+        paid = connection.scalar(weak.where(t.ledger.c.position >= b.first, t.ledger.c.position < b.end)) or 0
+        more = cost if b is ours[0] else 0
+        change = t.batches.update().where(t.batches.c.first == b.first)
+        connection.execute(change.values(drawn=True, cost=int(paid) + more))
+
+
+def still_open(connection: sa.Connection, claims: Sequence[Claim]) -> dict[tuple[int, int, int], int]:
+    """Claims whose question is still at that attempt, with what is reserved for it; locked until the commit."""
+    out: dict[tuple[int, int, int], int] = {}
+    for step in {c.step for c in claims}:
+        positions = [c.position for c in claims if c.step == step]
+        rows = connection.execute(
+            sa.select(t.ratings.c.position, t.ratings.c.attempts)
+            .where(open_ones, t.ratings.c.step == step, within(t.ratings, positions))
+            .with_for_update()
+        ).all()
+        reserved = connection.execute(
+            sa.select(t.ledger.c.position, t.ledger.c.attempt, t.ledger.c.amount)
+            .where(t.ledger.c.kind == "reserve", t.ledger.c.step == step, within(t.ledger, positions))
+        ).all()  # fmt: skip
+        amounts = {(r.position, r.attempt): int(r.amount) for r in reserved}
+        out |= {(p, step, a + 1): amounts[p, a + 1] for p, a in rows}
+    return out
+
+
+def answer(o: Outcome) -> dict[str, Any]:
+    """A row for `write_answers`."""
+    state = t.MISSING if o.value is None else t.ANSWERED
+    return {"p": o.claim.position, "s": o.claim.step, "state": state, "value": o.value, "note": o.note,
+            "attempts": o.claim.attempt - (not o.failed)}  # fmt: skip
+
+
+def write_answers(connection: sa.Connection, done: Sequence[dict[str, Any]]) -> None:
+    """Answers, or that there is none."""
+    if not done:
+        return
+    bind = sa.bindparam
+    change = (
+        t.ratings.update()
+        .where(t.ratings.c.position == bind("p"), t.ratings.c.step == bind("s"))
+        .values(
+            state=bind("state"),
+            value=bind("value"),
+            note=bind("note"),
+            attempts=bind("attempts"),
+            worker=None,
+            at=now(),
+        )
+    )
+    connection.execute(change, done)
+
+
+def numbers(items: Sequence[Any], n: int) -> Floats:
+    """Items × columns."""
+    blob = b"".join(row.numbers or b"" for row in items)
+    if len(items) != n:
+        raise StoreError(f"{n - len(items)} items are missing from the store; restore it from a backup")
+    return np.frombuffer(blob, dtype="<f8").astype(np.float64).reshape(n, -1) if blob else np.empty((n, 0))

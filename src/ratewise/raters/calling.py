@@ -1,0 +1,123 @@
+"""The limits around a rater, and the last check of what it says: after this, only answers and failures are left."""
+
+import asyncio
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+from aiolimiter import AsyncLimiter
+
+from ratewise.errors import InputError
+from ratewise.raters.protocol import Answer, Failure, Question, Rater, RaterError, failure_from, is_price
+from ratewise.raters.text import one_line, short, storable
+
+_GRACE = 10.0  # seconds a call may take to stop once it is cancelled; after that it is left alone
+
+
+class Caller:
+    """One rater with its limits: how many calls at once, how long one may take, how many questions a minute.
+
+    May be made outside an event loop, but all its calls belong to one loop.
+    """
+
+    def __init__(
+        self, rater: Rater, *, concurrency: int = 1, timeout: float | None = 60.0, per_minute: float | None = None
+    ) -> None:
+        if concurrency < 1:
+            raise InputError(f"concurrency must be at least 1; got {concurrency}")
+        self._rater = rater
+        self._timeout = _positive(timeout, "timeout")
+        self._slots = asyncio.Semaphore(concurrency)
+        self._limiter = _limiter(_positive(per_minute, "per_minute"))
+
+    async def ask(self, questions: Sequence[Question]) -> list[Answer | Failure]:
+        """One answer or failure per question, in order; never raises but when it is cancelled."""
+        if not questions:
+            return []
+        async with self._slots:
+            if self._limiter is not None:
+                for _ in questions:
+                    await self._limiter.acquire()
+            return await self._call(questions)
+
+    async def close(self) -> None:
+        """Close the rater."""
+        await self._rater.close()
+
+    async def _call(self, questions: Sequence[Question]) -> list[Answer | Failure]:
+        # A task of its own, so that a rater which raises TimeoutError or CancelledError, or which cannot be
+        # cancelled, is not taken for the caller's own timeout or cancellation and cannot hold it for ever.
+        task = asyncio.create_task(self._rate(questions))
+        try:
+            await asyncio.wait({task}, timeout=self._timeout)
+            outcome = (
+                _outcome(task, len(questions)) if task.done() else Failure(f"no answer within {self._timeout:g} s")
+            )
+        finally:
+            await _stop(task)
+        return [outcome] * len(questions) if isinstance(outcome, Failure) else outcome
+
+    async def _rate(self, questions: Sequence[Question]) -> object:
+        try:
+            return await self._rater.rate(questions)
+        except SystemExit as error:  # would stop the event loop
+            raise RaterError(failure_from(error).reason) from None
+
+
+def _limiter(per_minute: float | None) -> AsyncLimiter | None:
+    """A steady pace instead of a minute's worth at once: many services enforce their limits by the second.
+
+    The bucket holds a tenth of a second's worth, so that late timers do not slow a high rate down.
+    """
+    if per_minute is None:
+        return None
+    bucket = max(1.0, per_minute / 600)
+    return AsyncLimiter(bucket, 60 * bucket / per_minute)
+
+
+def _positive(value: float | None, name: str) -> float | None:
+    if value is not None and not 0 < value < math.inf:
+        raise InputError(f"{name} must be a number above 0, or nothing for no limit; got {value:g}")
+    return value
+
+
+async def _stop(task: asyncio.Task[object]) -> None:
+    if task.done():
+        return
+    task.add_done_callback(lambda late: late.cancelled() or late.exception())  # looked at, so that nobody complains
+    task.cancel()
+    await asyncio.wait({task}, timeout=_GRACE)
+
+
+def _outcome(task: asyncio.Task[object], asked: int) -> list[Answer | Failure] | Failure:
+    """The checked replies of a call that is over, or the one failure of all its questions."""
+    if task.cancelled():
+        return Failure("the rater cancelled its own call")
+    error = task.exception()
+    if error is not None:
+        return _checked_failure(failure_from(error))
+    replies = task.result()
+    if isinstance(replies, str | bytes) or not isinstance(replies, Sequence):
+        return Failure(f"the rater gave {short(replies)} instead of a list of answers")
+    if len(replies) != asked:
+        return Failure(f"the rater gave {len(replies)} answers to {asked} questions")
+    return [_checked(reply) for reply in replies]
+
+
+def _checked(reply: object) -> Answer | Failure:
+    """The reply with text a database takes, if it is one and its price makes sense."""
+    if not isinstance(reply, Answer | Failure):
+        return Failure(f"the rater gave {short(reply)} instead of an answer")
+    if isinstance(reply, Failure):
+        return _checked_failure(reply)
+    return replace(reply, note=storable(str(reply.note))) if is_price(reply.price) else _no_price(reply.price)
+
+
+def _checked_failure(failure: Failure) -> Failure:
+    if not is_price(failure.price):
+        return _no_price(failure.price)
+    return replace(failure, reason=one_line(str(failure.reason)) or "no reason was given")
+
+
+def _no_price(price: object) -> Failure:
+    return Failure(f"price {short(price)} makes no sense")

@@ -1,0 +1,34 @@
+"""A rating that is already there: a column of the table."""
+
+from collections.abc import Sequence
+
+from ratewise.raters.protocol import Answer, Question
+
+
+class ColumnRater:
+    """Reads the rating out of the item's row."""
+
+    def __init__(self, column: str) -> None:
+        self._column = column
+
+    async def rate(self, questions: Sequence[Question]) -> Sequence[Answer]:
+        """The cell of every item as it is; an empty one is no rating."""
+        return [_answer(question.item.get(self._column)) for question in questions]
+
+    async def close(self) -> None:
+        """Nothing is held."""
+
+
+def _answer(cell: object) -> Answer:
+    return Answer(None, note="the column is empty") if _is_empty(cell) else Answer(cell)
+
+
+def _is_empty(cell: object) -> bool:
+    if cell is None or isinstance(cell, str):
+        return not (cell and cell.strip())
+    try:
+        return bool(cell != cell)  # noqa: PLR0124 - NaN of any library differs from itself
+    except TypeError:  # pandas' NA refuses to be compared
+        return True
+    except ValueError:  # an array: it is there, though hardly a rating
+        return False

@@ -1,0 +1,258 @@
+"""A program as a rater: it reads questions as JSON lines and writes answers as JSON lines, in any order.
+
+    standard input    {"key": "…", "id": "…", "item": {…}}
+    standard output   {"key": "…", "rating": …, "price": "0.002", "note": "…"}    price and note may be left out
+                      {"key": "…", "error": "…", "price": "0.002"}
+
+It is started when it is first needed, keeps running, and gets one batch at a time. As soon as it breaks these rules,
+or nobody waits for it any more, it is ended, so that a late answer can never be taken for another question's.
+"""
+
+import asyncio
+import json
+import os
+import shlex
+import shutil
+import signal
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from typing import Any, cast
+
+from ratewise.errors import InputError
+from ratewise.raters.lines import question_line, read_object, read_reply
+from ratewise.raters.protocol import Answer, Failure, Question
+from ratewise.raters.text import one_line, short
+
+_LONGEST_LINE = 1 << 20  # bytes
+_KEPT_ERRORS = 2000  # characters of standard error
+_WAITING_LINES = 1000  # lines nobody has read yet before the program has to wait
+_SHORT = 2.0  # seconds a program has to end by itself
+_OUT, _ERR = 1, 2
+
+
+class CommandRater:
+    """Asks up to `processes` copies of a program; `folder` is where it runs. No shell is involved."""
+
+    def __init__(self, command: Sequence[str] | str, *, folder: str, processes: int = 1) -> None:
+        if processes < 1:
+            raise InputError(f"processes must be at least 1; got {processes}")
+        self._command = _found(_split(command), folder)
+        self._folder = folder
+        self._free = asyncio.Semaphore(processes)
+        self._idle: list[_Program] = []
+        self._running: set[_Program] = set()
+        self._is_closed = False
+
+    async def rate(self, questions: Sequence[Question]) -> Sequence[Answer | Failure]:
+        """The answers of one program; those it did not give before it ended or broke the rules are failures."""
+        lines = {question.key: question_line(question) for question in questions}  # a key is asked once
+        async with self._free:
+            try:
+                program = await self._ready()
+            except (OSError, ValueError) as error:
+                return [Failure(one_line(f"cannot start {self._command[0]}: {error}"))] * len(questions)
+            replies = await self._ask(program, lines)
+        return [replies[question.key] for question in questions]
+
+    async def close(self) -> None:
+        """Close the programs' standard input, wait shortly, and kill what is left."""
+        self._is_closed = True
+        self._idle.clear()
+        await asyncio.gather(*(self._end(program, patience=_SHORT) for program in list(self._running)))
+
+    async def _ask(self, program: "_Program", lines: dict[str, bytes]) -> dict[str, Answer | Failure]:
+        replies: dict[str, Answer | Failure] = {}
+        fine = False
+        try:
+            await program.ask(lines, replies)
+            fine = True
+        except _BrokenError as broken:
+            failure = Failure(one_line(str(broken)))
+            replies = {key: replies.get(key, failure) for key in lines}
+        finally:  # also when the caller is cancelled
+            if fine and program in self._running:  # not closed meanwhile
+                self._idle.append(program)
+            else:
+                await self._end(program)
+        return replies
+
+    async def _ready(self) -> "_Program":
+        """A running program; one that ended while it had nothing to do is replaced."""
+        while self._idle:
+            program = self._idle.pop()
+            if not program.over:
+                return program
+            await self._end(program)
+        if not self._is_closed:
+            program = await _start(self._command, self._folder)
+            self._running.add(program)
+            if not self._is_closed:  # it may have been meanwhile
+                return program
+            await self._end(program)
+        raise OSError("the rater is closed")
+
+    async def _end(self, program: "_Program", *, patience: float = 0.0) -> None:
+        self._running.discard(program)
+        await program.end(patience=patience)
+
+
+class _BrokenError(Exception):
+    """The program cannot be asked any further, and why."""
+
+
+class _Program(asyncio.SubprocessProtocol):
+    """One running program: the lines it has written, the last of its standard error, and whether it is over."""
+
+    def __init__(self) -> None:
+        loop = asyncio.get_running_loop()
+        self.over = False
+        self._exited: asyncio.Future[None] = loop.create_future()
+        self._closed: asyncio.Future[None] = loop.create_future()  # it has exited and all its pipes are closed
+        self._lines: asyncio.Queue[bytes | None] = asyncio.Queue()  # None: there will be no more
+        self._rest = b""
+        self._errors = b""
+        self._before: dict[str, str] = {}  # what the batch before was answered
+
+    async def ask(self, lines: dict[str, bytes], replies: dict[str, Answer | Failure]) -> None:
+        """Send a batch and fill in `replies` as they come, until all have come or the program is broken."""
+        said: dict[str, str] = {}
+        self._pipe(0).write(b"".join(lines.values()))
+        while len(replies) < len(lines):
+            row = await self._next()
+            key, text = row.get("key"), json.dumps(row, sort_keys=True)
+            if not isinstance(key, str) or (key not in lines and key not in self._before):
+                raise _BrokenError(f"the program answered an unknown key: {short(key)}")
+            first = said.setdefault(key, text) if key in lines else self._before[key]
+            if first != text:
+                raise _BrokenError(f"the program gave a second, different answer for the key {short(key)}")
+            if key in lines and key not in replies:
+                replies[key] = _reply(row)
+        self._before = said
+
+    async def end(self, *, patience: float = 0.0) -> None:
+        """End it and all it has started; with patience, let it end by itself first when its input is closed."""
+        try:
+            if patience:
+                self._pipe(0).close()
+                await asyncio.wait({self._exited}, timeout=patience)
+        finally:
+            self._kill()
+        try:
+            # The exit is awaited before the transport is closed, which would otherwise collect the exit code
+            # in competition with the event loop.
+            await asyncio.wait({self._exited}, timeout=_SHORT)
+        finally:
+            self._transport.close()
+        await asyncio.wait({self._closed}, timeout=_SHORT)
+
+    async def _next(self) -> dict[str, Any]:
+        """The next line as an object; blank lines do no harm."""
+        line: bytes | None = b""
+        while line is not None and not line.strip():
+            if self._lines.empty():
+                self._pipe(_OUT).resume_reading()
+            line = await self._lines.get()
+        if line is None:
+            raise _BrokenError(await self._ending())
+        if len(line) > _LONGEST_LINE:
+            raise _BrokenError(f"the program wrote a line longer than {_LONGEST_LINE:,} bytes")
+        try:
+            return read_object(line)
+        except ValueError as error:
+            raise _BrokenError(f"the program wrote a line that is {error}") from None
+
+    async def _ending(self) -> str:
+        """How the program ended, with the last line of its standard error if that was no success."""
+        await asyncio.wait({self._closed}, timeout=_SHORT)
+        code = self._transport.get_returncode()
+        if code is None:
+            return "the program closed its standard output"
+        how = f"the program ended with code {code}" if code >= 0 else f"the program was ended by signal {-code}"
+        last = self._errors.decode("utf-8", "replace")[-_KEPT_ERRORS:].strip().splitlines()[-1:]
+        return f"{how}: {last[0]}" if code and last else f"{how} before it had answered"
+
+    def _kill(self) -> None:
+        with suppress(ProcessLookupError, PermissionError):  # all of them are gone; macOS says it the second way
+            if hasattr(os, "killpg"):
+                os.killpg(self._transport.get_pid(), signal.SIGKILL)
+            else:
+                self._transport.kill()
+
+    def _pipe(self, number: int) -> Any:
+        return self._transport.get_pipe_transport(number)
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """The program runs."""
+        self._transport = cast(asyncio.SubprocessTransport, transport)
+
+    def pipe_data_received(self, fd: int, data: bytes) -> None:
+        """The program has written something."""
+        if fd == _ERR:
+            self._errors = (self._errors + data)[-4 * _KEPT_ERRORS :]  # a character has at most four bytes
+            return
+        *whole, self._rest = (self._rest + data).split(b"\n")
+        if len(self._rest) > _LONGEST_LINE:  # handed on as it is: too long already, whatever follows
+            whole.append(self._rest)
+            self._rest = b""
+        self._put(whole)
+
+    def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
+        """One of the program's pipes was closed."""
+        if fd == _OUT:
+            self.over = True
+            self._put([self._rest, None])
+
+    def process_exited(self) -> None:
+        """The program itself has ended; what it started may still hold the pipes."""
+        self.over = True
+        if not self._exited.done():
+            self._exited.set_result(None)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """The program has ended and its pipes are closed."""
+        if not self._closed.done():
+            self._closed.set_result(None)
+
+    def _put(self, lines: Iterable[bytes | None]) -> None:
+        for line in lines:
+            self._lines.put_nowait(line)
+        if self._lines.qsize() > _WAITING_LINES:
+            self._pipe(_OUT).pause_reading()
+
+
+def _reply(row: dict[str, Any]) -> Answer | Failure:
+    try:
+        return read_reply(row)
+    except ValueError as error:
+        return Failure(f"the program's answer cannot be used: {error}")
+
+
+async def _start(command: Sequence[str], folder: str) -> _Program:
+    """A new process in a session of its own, so that it can be killed together with all it starts."""
+    # Python programs hold their output back when it goes into a pipe; a forgotten flush would look like a hang.
+    environment = {"PYTHONUNBUFFERED": "1", **os.environ}
+    loop = asyncio.get_running_loop()
+    _, program = await loop.subprocess_exec(_Program, *command, cwd=folder, env=environment, start_new_session=True)
+    return program
+
+
+def _split(command: Sequence[str] | str) -> list[str]:
+    try:
+        parts = shlex.split(command) if isinstance(command, str) else list(command)
+    except ValueError as error:
+        raise InputError(f"the command {short(command)} cannot be split into words: {error}") from None
+    if not parts or not parts[0]:
+        raise InputError("the command is empty; give a program and its arguments")
+    return parts
+
+
+def _found(parts: list[str], folder: str) -> list[str]:
+    """The command with the full path of its program: beside the campaign, or for a bare name on the PATH first."""
+    if not os.path.isdir(folder):
+        raise InputError(f"the folder {folder} does not exist")
+    program, beside = parts[0], os.path.join(folder, parts[0])
+    found = shutil.which(beside) if os.path.dirname(program) else shutil.which(program) or shutil.which(beside)
+    if found is None:
+        state = "may not be executed" if os.path.isfile(beside) else "was not found"
+        raise InputError(f"the program {short(program)} {state}; looked in {folder} and on the PATH")
+    return [os.path.abspath(found), *parts[1:]]

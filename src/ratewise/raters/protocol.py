@@ -1,0 +1,82 @@
+"""The one seam for everything that rates: questions go in, answers or failures come out, one for each, in order."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, Protocol
+
+from ratewise.raters.text import one_line
+
+_DEAREST = Decimal(10) ** 12
+_CHEAPEST = -40  # power of ten; a price like 1E-999999 is finite, but a million digits long once written out
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One item to be rated."""
+
+    key: str  # stays the same when asked again after a crash or a retry of the transport: an idempotency key
+    id: str
+    item: Mapping[str, Any]  # its row of the table
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a rater said, as it said it; None means that it cannot tell, or skips the item."""
+
+    value: object | None  # raw: a number, a truth value or a word
+    price: Decimal | None = None  # what it really cost where that is known only afterwards; None: the list price
+    note: str = ""  # why there is no value, or anything worth keeping
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """There is no answer, and why."""
+
+    reason: str  # one line
+    price: Decimal | None = None  # None: counted at the list price
+
+
+class Rater(Protocol):
+    """Anything that rates items."""
+
+    async def rate(self, questions: Sequence[Question]) -> Sequence[Answer | Failure]:
+        """One answer or failure per question, in the same order."""
+        ...
+
+    async def close(self) -> None:
+        """Give back what is held; the rater is not asked again."""
+        ...
+
+
+class RaterError(Exception):
+    """Raised by a rater to say what the failure of each question of the call has cost."""
+
+    def __init__(self, reason: str, price: Decimal | None = None) -> None:
+        super().__init__(reason, price)  # both, so that the error can be pickled and copied
+        self.reason = reason
+        self.price = price
+
+    def __str__(self) -> str:
+        return self.reason
+
+
+def failure_from(error: BaseException) -> Failure:
+    """The failure an error stands for: its type and the first line of its message; RaterError brings its own."""
+    if isinstance(error, RaterError):
+        return Failure(one_line(str(error.reason)) or "no reason was given", error.price)
+    try:
+        message = one_line(str(error))
+    except Exception:  # other people's classes may do anything
+        message = ""
+    name = type(error).__name__
+    return Failure(f"{name}: {message}" if message else name)
+
+
+def is_price(price: object) -> bool:
+    """Whether it is None (the list price) or an amount of money: a finite Decimal, at least 0 and of sane size."""
+    if price is None:
+        return True
+    if not isinstance(price, Decimal) or not price.is_finite():
+        return False
+    return 0 <= price < _DEAREST and price.adjusted() >= _CHEAPEST

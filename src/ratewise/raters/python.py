@@ -1,0 +1,152 @@
+"""A Python function as a rater, given by its import path."""
+
+import asyncio
+import importlib
+import inspect
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from operator import attrgetter
+from pathlib import Path
+from types import ModuleType
+from typing import Any, TypeVar
+
+from ratewise.errors import InputError
+from ratewise.raters.protocol import Answer, Failure, Question, failure_from
+from ratewise.raters.text import short
+
+_T = TypeVar("_T")
+
+
+class PythonRater:
+    """Calls a function per item: `function(item)`, or `function(item, key=key)` where it has a parameter `key`."""
+
+    def __init__(self, path: str, *, folder: str) -> None:
+        self._function = _load(path, folder)
+        self._takes_key = _takes_key(self._function)
+        self._is_async = _is_async(self._function)
+
+    async def rate(self, questions: Sequence[Question]) -> Sequence[Answer | Failure]:
+        """All at once where the function is async; otherwise one after the other, in a thread of this call."""
+        if self._is_async:
+            return await asyncio.gather(*(self._rate_async(question) for question in questions))
+        given_up = threading.Event()
+        try:
+            return await _in_thread(lambda: self._rate_in_turn(questions, given_up))
+        finally:
+            given_up.set()  # a thread cannot be killed, but after a timeout nobody should pay for the rest
+
+    async def close(self) -> None:
+        """Nothing is held; a function that hangs keeps its thread until the process ends."""
+
+    async def _rate_async(self, question: Question) -> Answer | Failure:
+        try:
+            return _reply(await self._call(question))
+        except (Exception, SystemExit) as error:  # SystemExit would stop the event loop
+            return failure_from(error)
+
+    def _rate_in_turn(self, questions: Sequence[Question], given_up: threading.Event) -> list[Answer | Failure]:
+        replies: list[Answer | Failure] = []
+        for question in questions:
+            if given_up.is_set():
+                break
+            replies.append(self._rate_sync(question))
+        return replies
+
+    def _rate_sync(self, question: Question) -> Answer | Failure:
+        try:
+            return _reply(self._call(question))
+        except BaseException as error:  # whatever it is, the thread must bring an answer back
+            return failure_from(error)
+
+    def _call(self, question: Question) -> Any:
+        item = dict(question.item)  # the function may change its row, but only its own
+        return self._function(item, key=question.key) if self._takes_key else self._function(item)
+
+
+def _reply(value: object) -> Answer | Failure:
+    if isinstance(value, Answer | Failure):
+        return value
+    if inspect.iscoroutine(value):
+        value.close()
+        return Failure("the function gave a coroutine; define it with async def")
+    return Answer(value, note="the function gave None" if value is None else "")
+
+
+async def _in_thread(work: Callable[[], _T]) -> _T:
+    """The result of `work`, which may not raise, from a daemon thread.
+
+    A ThreadPoolExecutor joins its threads when the process ends, so one function that hangs would keep it for ever.
+    """
+    loop = asyncio.get_running_loop()
+    future: asyncio.Future[_T] = loop.create_future()
+
+    def deliver(result: _T) -> None:
+        if not future.done():
+            future.set_result(result)
+
+    def run() -> None:
+        result = work()
+        with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+            loop.call_soon_threadsafe(deliver, result)
+
+    threading.Thread(target=run, name="ratewise-rater", daemon=True).start()
+    return await future
+
+
+def _load(path: str, folder: str) -> Callable[..., Any]:
+    """The function at "package.module:function"."""
+    name, colon, attribute = path.partition(":")
+    if not colon or not all(part.isidentifier() for part in [*name.split("."), *attribute.split(".")]):
+        raise InputError(f"{short(path)} is no path of a function; write it as package.module:function")
+    module = _import(name, folder)
+    try:
+        function = attrgetter(attribute)(module)
+    except AttributeError:
+        raise InputError(f"the module {name} ({module.__file__}) has no function {attribute}") from None
+    if not callable(function):
+        raise InputError(f"{path} is a {type(function).__name__}, not a function")
+    return function  # type: ignore[no-any-return]
+
+
+def _import(name: str, folder: str) -> ModuleType:
+    """The module, sought in `folder` first.
+
+    Afterwards the folder stays on the path, because the function may import its neighbours only when it is called,
+    but at the end of it, so that a file called json.py beside the function is not taken for Python's own.
+    """
+    place = str(Path(folder).resolve())
+    importlib.invalidate_caches()  # the file may have been written a moment ago
+    sys.path.insert(0, place)
+    try:
+        module = importlib.import_module(name)
+    except (Exception, SystemExit) as error:
+        raise InputError(f"cannot import {name} from {place}: {failure_from(error).reason}") from None
+    finally:
+        with suppress(ValueError):  # the module may have changed the path itself
+            sys.path.remove(place)
+        if place not in sys.path:
+            sys.path.append(place)
+    _check_origin(module, Path(place, *name.split(".")))
+    return module
+
+
+def _check_origin(module: ModuleType, stem: Path) -> None:
+    """Python keeps the first module of a name; a second one in another folder would silently be the first."""
+    meant = next((file for file in (stem / "__init__.py", Path(f"{stem}.py")) if file.exists()), None)
+    if meant and not (module.__file__ and meant.samefile(module.__file__)):
+        raise InputError(f"another module {module.__name__} is already loaded from {module.__file__}; rename {meant}")
+
+
+def _takes_key(function: Callable[..., Any]) -> bool:
+    try:
+        _, *others = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):  # no parameters at all, or a function of C that does not tell them
+        return False
+    return any(p.name == "key" and p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY) for p in others)
+
+
+def _is_async(function: Callable[..., Any]) -> bool:
+    call = getattr(function, "__call__", None)  # noqa: B004 - of an object that has an async one
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(call)

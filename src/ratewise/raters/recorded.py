@@ -1,0 +1,73 @@
+"""A rater whose answers are written down beforehand: for tests, demos and dry runs."""
+
+import asyncio
+import math
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ratewise.errors import InputError
+from ratewise.raters.lines import read_object, read_reply
+from ratewise.raters.protocol import Answer, Failure, Question
+from ratewise.raters.text import short
+
+
+@dataclass(frozen=True, slots=True)
+class _Take:
+    """One recorded answer and how long it takes to come."""
+
+    reply: Answer | Failure
+    seconds: float
+
+
+class RecordedRater:
+    """Plays a JSONL file: the lines of an id are its answers to attempt 1, 2, …, and the last one repeats."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._takes = _read(path)
+        self._attempts: Counter[str] = Counter()
+
+    async def rate(self, questions: Sequence[Question]) -> Sequence[Answer | Failure]:
+        """The next recorded answer of every item; the slowest one decides how long it takes."""
+        takes = [self._next(question.id) for question in questions]
+        await asyncio.sleep(max((take.seconds for take in takes), default=0.0))
+        return [take.reply for take in takes]
+
+    async def close(self) -> None:
+        """Nothing is held."""
+
+    def _next(self, item: str) -> _Take:
+        takes = self._takes.get(item)
+        if not takes:
+            return _Take(Failure(f"{self._path} has no answer for the item {short(item)}"), 0.0)
+        attempt = self._attempts[item]
+        self._attempts[item] += 1
+        return takes[min(attempt, len(takes) - 1)]
+
+
+def _read(path: str) -> dict[str, list[_Take]]:
+    try:
+        content = Path(path).read_bytes().removeprefix(b"\xef\xbb\xbf")
+    except OSError as error:
+        raise InputError(f"cannot read the recording {path}: {error.strerror or error}") from None
+    takes = defaultdict(list)
+    for number, line in enumerate(content.split(b"\n"), start=1):
+        if line.strip():
+            try:
+                item, take = _take(line)
+            except ValueError as error:
+                raise InputError(f"{path}, line {number}: {error}") from None
+            takes[item].append(take)
+    return dict(takes)
+
+
+def _take(line: bytes) -> tuple[str, _Take]:
+    row = read_object(line)
+    item, seconds = row.get("id"), row.get("seconds", 0)
+    if isinstance(item, bool) or not isinstance(item, str | int):
+        raise ValueError(f'"id" must be text or a whole number; got {short(item)}')
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 <= seconds < math.inf:
+        raise ValueError(f'"seconds" must be a number of at least 0; got {short(seconds)}')
+    return str(item), _Take(read_reply(row), float(seconds))

@@ -1,0 +1,124 @@
+"""What may change in a campaign that has begun: every key of the TOML is either taken or refused with a reason."""
+
+import pytest
+
+from ratewise.campaign.spec.changes import Changes, changes
+from ratewise.campaign.spec.fields import keys_of
+from ratewise.campaign.spec.spec import Goal, ItemsSpec, RaterSpec, Spec
+
+TOP = {
+    "name": "bot", "seed": 7, "method": "auto", "estimand": "pool", "level": 0.95, "store": "bot.sqlite",
+    "items": {"table": "items.csv", "id": "id", "features": ["a"], "uncertainty": "u"},
+    "rating": {"kind": "likert", "low": 1, "high": 5},
+    "goal": {"budget": "200", "target_se": 0.01, "deadline": "2030-01-01T00:00:00+00:00"},
+}  # fmt: skip
+RATERS = {
+    "cell": {"kind": "column", "column": "judge", "price": "0.01", "max_price": "0.02"},
+    "code": {"kind": "python", "function": "m:f", "price_column": "cost"},
+    "tool": {"kind": "command", "command": ["x"], "price": "1"},
+    "tape": {"kind": "recorded", "file": "a.jsonl", "price": "2"},
+}
+SAME = ": it must still be the same rater"
+DRAWN = ": items were drawn from the table as it was"
+PAID = ": ratings were chosen and paid for at the old price"
+RISE = ": it may only rise: calls have been reserved at it"
+
+TAKEN = [
+    ("level", 0.9, "level from 0.95 to 0.9"),
+    ("goal.budget", "300", "goal.budget from 200 to 300"),
+    ("goal.budget", "100.5", "goal.budget from 200 to 100.5"),
+    ("goal.budget", None, "goal.budget from 200 to none"),
+    ("goal.target_se", 0.02, "goal.target_se from 0.01 to 0.02"),
+    ("goal.deadline", "2031-01-01T00:00:00+00:00",
+     "goal.deadline from 2030-01-01T00:00:00+00:00 to 2031-01-01T00:00:00+00:00"),
+    ("raters.cell.concurrency", 9, "raters.cell.concurrency from 1 to 9"),
+    ("raters.cell.batch", 9, "raters.cell.batch from 2000 to 9"),
+    ("raters.code.timeout", 9, "raters.code.timeout from 60.0 to 9.0"),
+    ("raters.code.attempts", 9, "raters.code.attempts from 3 to 9"),
+    ("raters.tool.backoff", 9, "raters.tool.backoff from 1.0 to 9.0"),
+    ("raters.tool.per_minute", 9, "raters.tool.per_minute from none to 9.0"),
+    ("raters.tape.lost_calls", "count as paid", 'raters.tape.lost_calls from "ask again" to "count as paid"'),
+    ("raters.tape.failed_price", "0", "raters.tape.failed_price from 2 to 0"),
+    ("raters.cell.max_price", "0.03", "raters.cell.max_price from 0.02 to 0.03"),
+    ("raters.code.function", "m:g", 'raters.code.function from "m:f" to "m:g"' + SAME),
+    ("raters.tool.command", ["y", "z"], 'raters.tool.command from ["x"] to ["y", "z"]' + SAME),
+    ("raters.tape.file", "b.jsonl", 'raters.tape.file from "a.jsonl" to "b.jsonl"' + SAME),
+]  # fmt: skip
+REFUSED = [
+    ("name", "other", 'name from "bot" to "other": it names the store'),
+    ("seed", 8, "seed from 7 to 8: the draws would be others"),
+    ("method", "base", 'method from "auto" to "base": the draws so far followed the old one'),
+    ("estimand", "population",
+     'estimand from "pool" to "population": it would be chosen after looking at ratings'),
+    ("items.table", "b.csv", 'items.table from "items.csv" to "b.csv"' + DRAWN),
+    ("items.id", None, 'items.id from "id" to none' + DRAWN),
+    ("items.features", ["a", "b"], 'items.features from ["a"] to ["a", "b"]' + DRAWN),
+    ("items.uncertainty", "v", 'items.uncertainty from "u" to "v"' + DRAWN),
+    ("rating.low", 0, "rating.low from 1.0 to 0.0: ratings so far are on the old scale"),
+    ("rating.high", 7, "rating.high from 5.0 to 7.0: ratings so far are on the old scale"),
+    ("rating.kind", "score", 'rating.kind from "likert" to "score": ratings so far are of the old kind'),
+    ("raters.cell.column", "j2", 'raters.cell.column from "judge" to "j2": the ratings so far came from the old one'),
+    ("raters.tool.price", "1.5", "raters.tool.price from 1 to 1.5" + PAID),
+    ("raters.code.price_column", "c2", 'raters.code.price_column from "cost" to "c2"' + PAID),
+    ("raters.cell.max_price", "0.01", "raters.cell.max_price from 0.02 to 0.01" + RISE),
+    ("raters.code.max_price", "9", "raters.code.max_price from none to 9" + RISE),
+]  # fmt: skip
+
+
+def spec(key=None, value=None, raters=RATERS):
+    """The campaign, with one key changed; None takes it out."""
+    document = {name: dict(part) if isinstance(part, dict) else part for name, part in TOP.items()}
+    parts = {name: {"name": name, **part} for name, part in raters.items()}
+    if key is not None:
+        *tables, last = key.split(".")
+        table = parts[tables[1]] if len(tables) == 2 else document[tables[0]] if tables else document
+        table[last] = value
+        if value is None:
+            del table[last]
+    return Spec.from_dict({**document, "raters": list(parts.values())}, "bot.toml")
+
+
+@pytest.mark.parametrize(("key", "value", "sentence"), TAKEN)
+def test_taken(key, value, sentence):
+    assert changes(spec(), spec(key, value)) == Changes(taken=(sentence,))
+
+
+@pytest.mark.parametrize(("key", "value", "sentence"), REFUSED)
+def test_refused(key, value, sentence):
+    assert changes(spec(), spec(key, value)) == Changes(refused=(sentence,))
+
+
+def test_nothing_has_changed_and_the_store_may_move():
+    assert changes(spec(), spec()) == Changes()
+    assert changes(spec(), spec("store", "elsewhere.sqlite")) == Changes()
+
+
+def test_every_key_has_been_tried():
+    tried = {key.replace("raters.", "").split(".")[-1] for key, *_ in TAKEN + REFUSED}
+    legal = {name for record in (Spec, ItemsSpec, Goal, RaterSpec) for name in keys_of(record)}
+    assert legal - tried == {"store"}
+
+
+def test_another_kind_of_rater_is_one_refusal():
+    other = {**RATERS, "cell": {"kind": "python", "function": "m:f", "price": "0.01", "max_price": "0.02"}}
+    assert changes(spec(), spec(raters=other)) == Changes(
+        refused=('raters.cell.kind from "column" to "python": the ratings so far came from the old one',)
+    )
+
+
+def test_raters_keep_their_number_and_order():
+    fewer = {name: RATERS[name] for name in ("code", "tool", "tape")}
+    turned = {name: RATERS[name] for name in ("code", "cell", "tool", "tape")}
+    why = ": ratings so far belong to the old ones, in their old order"
+    before = 'raters from ["cell", "code", "tool", "tape"] to '
+    assert changes(spec(), spec(raters=fewer)) == Changes(refused=(before + '["code", "tool", "tape"]' + why,))
+    assert changes(spec(), spec(raters=turned)) == Changes(refused=(before + '["code", "cell", "tool", "tape"]' + why,))
+
+
+def test_all_changes_are_told_at_once():
+    new = spec(raters={**RATERS, "tape": {**RATERS["tape"], "price": "3", "timeout": 5}}).to_dict()
+    new = Spec.from_dict({**new, "seed": 9, "level": 0.5}, "bot.toml")
+    assert changes(spec(), new) == Changes(
+        taken=("level from 0.95 to 0.5", "raters.tape.timeout from 60.0 to 5.0"),
+        refused=("seed from 7 to 9: the draws would be others", "raters.tape.price from 2 to 3" + PAID),
+    )

@@ -1,0 +1,74 @@
+"""What tests of every folder share: databases on a real PostgreSQL server. A worker that asks for none starts none."""
+
+import os
+import uuid
+
+import pytest
+
+from .postgres import NoPostgresError, Server
+
+
+@pytest.fixture(scope="session")
+def postgres():
+    """URL of a server on which databases may be created: RATEWISE_TEST_POSTGRES, or one that lives for this session."""
+    given = os.environ.get("RATEWISE_TEST_POSTGRES")
+    if given:
+        yield _url(given)
+        return
+    with _server() as server:
+        yield server.url
+
+
+@pytest.fixture
+def make_database(postgres):
+    """A function that gives the URL of a new empty database at every call; all are dropped after the test."""
+    made = []
+
+    def make():
+        name = f"ratewise_test_{uuid.uuid4().hex}"
+        _execute(postgres, f'CREATE DATABASE "{name}" TEMPLATE template0')
+        made.append(name)
+        return _url(postgres, database=name)
+
+    yield make
+    for name in made:
+        _execute(postgres, f'DROP DATABASE "{name}" WITH (FORCE)')
+
+
+@pytest.fixture
+def database(make_database):
+    """URL of a new empty database, dropped after the test together with the sessions still open on it."""
+    return make_database()
+
+
+@pytest.fixture
+def own_server():
+    """A server of the test's own, with `url`, `stop(mode)` and `start()`, for a database that goes away and is back."""
+    with _server() as server:
+        yield server
+
+
+def _server():
+    try:
+        return Server()
+    except NoPostgresError as error:
+        reason = str(error)
+    pytest.fail(reason, pytrace=False)  # not inside the handler: the reason is said once
+
+
+def _url(url, *, database=None):
+    """The URL with our driver named in it and always a database."""
+    from sqlalchemy import make_url
+
+    url = make_url(url.replace("postgres://", "postgresql://", 1))
+    url = url.set(drivername="postgresql+psycopg", database=database or url.database or "postgres")
+    return url.render_as_string(hide_password=False)
+
+
+def _execute(url, statement):
+    """Run a statement that may not be in a transaction."""
+    import sqlalchemy
+
+    engine = sqlalchemy.create_engine(url, isolation_level="AUTOCOMMIT", poolclass=sqlalchemy.NullPool)
+    with engine.connect() as connection:
+        connection.execute(sqlalchemy.text(statement))
