@@ -4,12 +4,13 @@ VENV := .venv
 BIN := $(VENV)/bin
 JOBS ?= auto
 
-.PHONY: help demo test check format study tables bench docs clean
+.PHONY: help demo test soak check format study tables bench docs clean
 .DEFAULT_GOAL := help
 
 help:
-	@echo "make demo    the main job on a small made-up pool (about a minute the first time)"
+	@echo "make demo    a campaign on a small made-up pool, killed and resumed (about a minute the first time)"
 	@echo "make test    all tests"
+	@echo "make soak    the long tests of survival: hundreds of kills, both databases"
 	@echo "make check   format, lint, types, layers"
 	@echo "make study   the full coverage study of the intervals, and the table in docs/coverage.md"
 	@echo "make tables  every method on ten real tables, for docs/simulations.md (some minutes)"
@@ -35,6 +36,9 @@ demo: $(VENV)/.run
 test: $(VENV)/.dev
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) --dist worksteal
 
+soak: $(VENV)/.dev
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m soak -n $(JOBS) --dist worksteal
+
 check: $(VENV)/.dev
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
@@ -53,6 +57,7 @@ bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/draws.py
 	$(BIN)/python benchmarks/floor.py
 	$(BIN)/python benchmarks/simulate.py
+	$(BIN)/python benchmarks/campaign.py
 
 tables: $(VENV)/.dev
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/tables.py --write docs/simulations.md

@@ -3,11 +3,13 @@
 import contextlib
 import importlib.util
 import io
+import json
 import re
 import shlex
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
 from typer.main import get_command
 
@@ -46,6 +48,23 @@ def demo(tmp_path_factory):
     with contextlib.redirect_stdout(io.StringIO()), pytest.raises(SystemExit) as left:
         main(["demo", "-o", str(folder)])
     assert left.value.code == 0
+    return folder
+
+
+@pytest.fixture(scope="session")
+def by_hand(demo, tmp_path_factory):
+    """The files of one who plans, draws and estimates step by step, from the demo's pilot and pool."""
+    folder = tmp_path_factory.mktemp("by_hand")
+    for name in ("pilot.csv", "pool.csv"):
+        shutil.copy(demo / name, folder / name)
+    made = ratewise.plan(
+        folder / "pilot.csv", weak="judge", strong="human", weak_cost=0.01, strong_cost=1.0, budget=400, pool_size=4000
+    )
+    made.save(folder / "plan.json")
+    drawn = ratewise.draw_pool(folder / "pool.csv", made.transfer, seed=7)
+    human = [json.loads(line)["rating"] for line in (demo / "answers.jsonl").read_text(encoding="utf-8").splitlines()]
+    rated = drawn.table.with_columns({"human": np.where(drawn.selected, human, np.nan)})
+    ratewise.write_table(rated, folder / "rated.csv")
     return folder
 
 
@@ -116,10 +135,10 @@ def test_console_commands_are_real(page):
 
 
 @pytest.mark.parametrize("page", pages_with("console"), ids=name_of)
-def test_console_commands_run(page, folder, demo):
+def test_console_commands_run(page, folder, by_hand):
     """In their order, in a folder with the demo's files under the names that the pages use."""
     for name in DEMO:
-        shutil.copy(demo / name, name)
+        shutil.copy(by_hand / name, name)
     shutil.copy("pool.csv", "next-week.csv")
     for line in commands(page):
         program, *words = shlex.split(line)

@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from ratewise.campaign.campaign import Campaign as Campaign
     from ratewise.core.draw import draw as draw
     from ratewise.core.draw import uniform as uniform
     from ratewise.core.estimate import Estimate as Estimate
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from ratewise.core.policy import Policy as Policy
     from ratewise.core.policy import optimal_policy as optimal_policy
     from ratewise.errors import InputError as InputError
+    from ratewise.errors import OutsideError as OutsideError
     from ratewise.errors import PolicyError as PolicyError
     from ratewise.errors import RatewiseError as RatewiseError
     from ratewise.errors import RatewiseWarning as RatewiseWarning
@@ -46,6 +48,7 @@ if TYPE_CHECKING:
     from ratewise.learn.uncertainty import error_from_column as error_from_column
     from ratewise.learn.uncertainty import error_from_probability as error_from_probability
     from ratewise.learn.uncertainty import fit_error as fit_error
+    from ratewise.report.campaign import campaign_page as campaign_page
     from ratewise.report.pictures import plot_estimates as plot_estimates
     from ratewise.report.pictures import plot_plan as plot_plan
     from ratewise.report.simulation import plot_simulation as plot_simulation
@@ -56,6 +59,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOME = {
+    "ratewise.campaign.campaign": ("Campaign",),
     "ratewise.core.draw": ("draw", "uniform"),
     "ratewise.core.estimate": ("Estimate",),
     "ratewise.core.formulas": (
@@ -71,7 +75,7 @@ _HOME = {
         "spend_for",
     ),
     "ratewise.core.policy": ("Policy", "optimal_policy"),
-    "ratewise.errors": ("InputError", "PolicyError", "RatewiseError", "RatewiseWarning", "TableError"),
+    "ratewise.errors": ("InputError", "OutsideError", "PolicyError", "RatewiseError", "RatewiseWarning", "TableError"),
     "ratewise.lab.metrics": ("MethodResult",),
     "ratewise.lab.simulate": ("Simulation", "simulate"),
     "ratewise.learn.calibration": ("Calibration", "cross_calibrated", "fit_calibration"),
@@ -80,6 +84,7 @@ _HOME = {
     "ratewise.learn.plan": ("Plan", "plan"),
     "ratewise.learn.transfer": ("Drift", "Transfer", "load_transfer"),
     "ratewise.learn.uncertainty": ("ErrorModel", "error_from_column", "error_from_probability", "fit_error"),
+    "ratewise.report.campaign": ("campaign_page",),
     "ratewise.report.pictures": ("plot_estimates", "plot_plan"),
     "ratewise.report.simulation": ("plot_simulation",),
     "ratewise.tables": ("Table", "read_table", "write_table"),

@@ -60,6 +60,24 @@ def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> 
     return command
 
 
+@pytest.fixture(scope="session")
+def run_in() -> Callable[..., Outcome]:
+    """`ratewise …` as a process of its own, in a folder."""
+
+    def command(folder: Path, *arguments: object) -> Outcome:
+        source = str(Path(ratewise.__file__).parents[1])
+        done = subprocess.run(
+            [sys.executable, "-m", "ratewise.cli.main", *map(str, arguments)],
+            capture_output=True,
+            check=False,
+            cwd=folder,
+            env={**os.environ, "PYTHONPATH": source, "PYTHONIOENCODING": "utf-8"},
+        )
+        return Outcome(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+    return command
+
+
 @pytest.fixture
 def process() -> Callable[..., Outcome]:
     """`ratewise …` as a process of its own."""

@@ -3,6 +3,11 @@
 Looking again and again and stopping when one likes what one sees voids a plain interval. A round's estimate is all
 there is to see until the next one closes, so it is enough to share the error among the rounds: the interval after
 round k has level 1 − α/(k(k+1)), and the chance that any of them, ever, misses is at most α.
+
+A campaign with a target keeps most of α for the one round that it stops at, and shares the rest in that way among
+those before. Which round it stops at hangs on how narrow the interval is and not on where it lies, so that one interval
+is as good as any other (Chow and Robbins 1965, as the target gets small). Shared evenly, the sixth round would have to
+be at 99.9 %, and the same target would cost two and a half times as much.
 """
 
 import math
@@ -17,7 +22,15 @@ from ratewise.core.estimate import Estimate
 from ratewise.core.names import Estimand
 from ratewise.errors import InputError
 from ratewise.learn.auto import estimate_seen
+from ratewise.learn.chain_rounds import carried
 from ratewise.learn.estimation import estimate_mean
+from ratewise.learn.seen import FEWEST_TO_LEARN, learn
+
+_AT_STOP = 0.8  # share of α that a campaign with a target keeps for the round that it stops at
+_MORE = 1.05  # a little more than a precision is expected to take saves a round
+_LEAST_STEP = 0.05  # of what was spent, that a round towards a precision is worth
+_UNSEEN = 3.0  # answers unlike any so far, that the interval to stop at allows for: the rule of three
+_FAR = 1e9  # times as wide as asked for: further than any money goes, and its square is still a number
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,16 +44,15 @@ class Wanted:
     target_se: float | None = None
 
 
-def level_of_look(level: float, look: int) -> float:
+def level_of_look(wanted: Wanted, look: int) -> float:
     """Of the interval after this many rounds, so that all of them hold together."""
-    return 1.0 - (1.0 - level) / (look * (look + 1))
+    share = 1.0 if wanted.target_se is None else 1.0 - _AT_STOP
+    return 1.0 - share * (1.0 - wanted.level) / (look * (look + 1))
 
 
-def target_of_look(wanted: Wanted, look: int) -> float:
-    """The standard error at which the interval after this many rounds is as narrow as asked for."""
-    assert wanted.target_se is not None
-    plain, strict = (float(special.ndtri(0.5 + x / 2)) for x in (wanted.level, level_of_look(wanted.level, look)))
-    return wanted.target_se * plain / strict
+def level_at_stop(wanted: Wanted) -> float:
+    """Of the interval that a campaign with a target stops at."""
+    return 1.0 - _AT_STOP * (1.0 - wanted.level)
 
 
 def estimate_history(history: History, wanted: Wanted, *, level: float | None = None) -> Estimate | None:
@@ -71,44 +83,98 @@ def _chain(history: History, wanted: Wanted, level: float, pool: float | None) -
         rates: Floats = np.ones(strong.size)
     else:
         weak, rates = np.column_stack([looked.x.weak, looked.values[:, :-1]]), looked.rates
-        for k in range(1, weak.shape[1]):  # a rater that gave up says what the one before said
-            gap = looked.selected[:, k - 1] & np.isnan(weak[:, k])
-            weak[gap, k] = weak[gap, k - 1]
+        asked_before = np.column_stack([np.ones(strong.size, dtype=np.bool_), looked.selected[:, :-1]])
+        weak = np.where(asked_before, carried(weak), np.nan)
     return estimate_mean(
         weak, strong, rates, selected=asked, level=level, estimand=wanted.estimand, pool_size=pool,
         bounds=wanted.bounds,
     )  # fmt: skip
 
 
-def anytime_estimate(history: History, wanted: Wanted) -> Estimate | None:
-    """The estimate with the interval that may be looked at after every round."""
+def anytime_estimate(history: History, wanted: Wanted, *, ended: bool = False) -> Estimate | None:
+    """The estimate with the interval that may be looked at after every round.
+
+    `ended` says that a campaign with a target is over, whether it was reached or not: by its own rules, not because
+    somebody had seen enough.
+    """
     if history.rounds == 0:
         return None
-    found = estimate_history(history, wanted, level=level_of_look(wanted.level, history.rounds))
+    found = None if wanted.target_se is None else _at_stop(history, wanted)
+    if found is None or not (ended or _is_narrow(found, wanted)):
+        found = estimate_history(history, wanted, level=level_of_look(wanted, history.rounds))
     if found is None:
         return None
     return replace(found, level=wanted.level, interval_method=f"anytime ({found.interval_method})")
 
 
+# Towards a precision
+
+
 def is_precise(history: History, wanted: Wanted) -> bool:
-    """Whether the interval that may be looked at is as narrow as the target asks."""
-    if wanted.target_se is None:
+    """Whether the interval is as narrow as the target asks."""
+    if wanted.target_se is None or history.rounds == 0:
         return False
-    found = anytime_estimate(history, wanted)
-    if found is None or found.interval is None:
-        return False
-    half = 0.5 * (found.interval[1] - found.interval[0])
-    return half <= float(special.ndtri(0.5 + wanted.level / 2)) * wanted.target_se
+    found = _at_stop(history, wanted)
+    return found is not None and _is_narrow(found, wanted)
 
 
 def money_to_precision(history: History, wanted: Wanted, spent: float, *, start: float, least: float) -> float:
-    """What the precision is expected to take, as if squared error fell as one over the money.
+    """What the precision is expected to take; `start` while nothing is known.
 
-    At most as much again as was spent, since little is known at first; `start` while nothing is.
+    Squared error around the population's mean falls as one over the money. That around the pool's own mean is smaller
+    by the same amount whatever is spent.
     """
-    found = estimate_history(history, wanted) if history.labels > 1 else None
-    if found is None or not found.standard_error or spent <= 0:
+    around: list[Wanted] = [wanted, replace(wanted, estimand="population")]
+    found = [_at_stop(history, each) if history.labels > 1 else None for each in around]
+    ends = [estimate.interval for estimate in found if estimate is not None and estimate.interval is not None]
+    if len(ends) < 2 or spent <= 0:
         return start
-    target = target_of_look(wanted, history.rounds + 1)
-    more = spent * ((found.standard_error / target) ** 2 - 1.0) * 1.05  # a little more than expected saves a round
-    return min(max(more, least), spent) if math.isfinite(more) else start
+    ours, of_population = (_over_target(interval, wanted) ** 2 for interval in ends)
+    more = spent * (of_population / (1.0 + max(of_population - ours, 0.0)) - 1.0) * _MORE
+    return max(more, least, _LEAST_STEP * spent)
+
+
+def _at_stop(history: History, wanted: Wanted) -> Estimate | None:
+    """With the interval to stop at, widened by what a few answers unlike any so far would add to the variance.
+
+    Campaigns that stop early are those whose variance looks small, and that is often so because the rare mistakes of
+    the weak rater, or the rare ratings, have not come up yet.
+    """
+    level = level_at_stop(wanted)
+    found = estimate_history(history, wanted, level=level)
+    if found is None or found.interval is None:
+        return found
+    low, high = found.interval
+    middle, half = 0.5 * (low + high), 0.5 * (high - low)
+    half = math.hypot(half, float(special.ndtri(0.5 + level / 2)) * math.sqrt(_unseen(history, wanted)))
+    return replace(found, interval=(min(low, middle - half), max(high, middle + half)))
+
+
+def _unseen(history: History, wanted: Wanted) -> float:
+    """Variance that answers unlike those seen would add: as far off as the furthest, or half a scale of 0 and 1."""
+    looked = history.looked
+    use = ~np.isnan(looked.values[:, -1])
+    h, sampled = looked.values[use, -1], 1.0
+    if wanted.estimand == "pool":
+        sampled -= history.items / wanted.pool
+    if history.alone or looked.selected[:, -1].all():
+        off, rates = h - h.mean(), np.ones(h.size)
+    elif history.seen is not None and h.size >= FEWEST_TO_LEARN:
+        off, rates = learn(history.seen).residual, history.seen.rates()[use]
+    else:
+        said = carried(np.column_stack([looked.x.weak, looked.values[:, :-1]]))[use, -1]
+        off, rates = h - said, looked.rates[use, -1]
+    furthest = max(float(np.abs(off).max()), 0.5 if set(np.unique(h)) <= {0.0, 1.0} else 0.0)
+    each = (1.0 - rates) / rates**2 + sampled
+    return _UNSEEN * furthest**2 * float(each.mean()) / history.items**2
+
+
+def _is_narrow(found: Estimate, wanted: Wanted) -> bool:
+    return found.interval is not None and _over_target(found.interval, wanted) <= 1.0
+
+
+def _over_target(interval: tuple[float, float], wanted: Wanted) -> float:
+    """How many times as wide it is as a plain interval with the standard error asked for."""
+    assert wanted.target_se is not None
+    wide = 0.5 * (interval[1] - interval[0]) / float(special.ndtri(0.5 + wanted.level / 2))
+    return min(wide / wanted.target_se, _FAR)

@@ -2,29 +2,32 @@
 
 import asyncio
 import json
+import math
 import os
 import signal
 import threading
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ratewise.campaign.answers import anytime_estimate, estimate_history
-from ratewise.campaign.decide import State
 from ratewise.campaign.engine import PATIENCE, Engine
+from ratewise.campaign.export import export_items, export_ledger
 from ratewise.campaign.load import file_digest, load_items, stored_form
 from ratewise.campaign.money import shown, to_units
 from ratewise.campaign.reader import Reader
 from ratewise.campaign.spec.changes import changes
 from ratewise.campaign.spec.spec import RaterSpec, Spec, read_spec
-from ratewise.campaign.status import Status, status_of
+from ratewise.campaign.status import Status, Watch, status_of
 from ratewise.campaign.store.log import Store
+from ratewise.campaign.story import Chapter, tell_story
 from ratewise.campaign.unsaved import Unsaved
-from ratewise.campaign.verify import Verification, verify_log
+from ratewise.campaign.verification import Verification
+from ratewise.campaign.verify import verify_log
 from ratewise.core.estimate import Estimate
-from ratewise.errors import InputError
+from ratewise.errors import InputError, SpecError, StoreError
 from ratewise.learn.diagnostics import Diagnosis, diagnose
 from ratewise.raters.calling import Caller
 from ratewise.raters.column import ColumnRater
@@ -32,6 +35,7 @@ from ratewise.raters.command import CommandRater
 from ratewise.raters.protocol import Rater
 from ratewise.raters.python import PythonRater
 from ratewise.raters.recorded import RecordedRater
+from ratewise.tables import Table, write_table
 
 Progress = Callable[[Status], None]
 
@@ -46,29 +50,23 @@ class Campaign:
     def open(cls, path: str | os.PathLike[str]) -> "Campaign":
         """Read and check the TOML; a campaign that has begun is checked against it."""
         campaign = cls(read_spec(Path(path)))
-        store = campaign._store()
-        try:
+        with campaign._store() as store:
             if store.exists():
                 campaign._check(store)
-        finally:
-            store.close()
         return campaign
 
     def run(self, *, progress: Progress | None = None, patience: float = PATIENCE) -> str:
         """Start or go on until the goal is reached; returns why it ended. Ctrl-C finishes the calls under way."""
         callers = [_caller(rater, self.spec) for rater in self.spec.raters]
-        store = self._store()
-        try:
+        with self._store() as store:
             self._begin(store)
-        except BaseException:
-            store.close()
-            raise
-        engine = Engine(self.spec, store, callers, Unsaved(self._beside(".unsaved.jsonl")), patience=patience)
-        if progress is not None:
-            engine.tell = lambda state: progress(status_of(self.spec, store, state))
-        return _run(engine)
+            engine = Engine(self.spec, store, callers, Unsaved(self._beside(".unsaved.jsonl")), patience=patience)
+            if progress is not None:
+                engine.tell = Watch(self.spec, store, progress)
+            return _run(engine)
 
     def _begin(self, store: Store) -> None:
+        store.enter()  # first, so that one that is refused has changed nothing
         if not store.exists():
             loaded = load_items(self.spec)
             store.begin(loaded.meta, loaded.rows)
@@ -76,15 +74,17 @@ class Campaign:
         self._check(store)
         store.upgrade()
         old = self._stored(store)
-        if old.goal != self.spec.goal:
+        if (old.goal, old.level) != (self.spec.goal, self.spec.level):
             store.set_meta("goal changed", "after looking")
+            store.set_meta("ended", None)
         for sentence in changes(old, self.spec).taken:
             store.note(f"changed: {sentence}")
         store.set_meta("spec", stored_form(self.spec))
 
     def _check(self, store: Store) -> None:
         """Refuse what would invalidate the statistics, with the reason."""
-        found = changes(self._stored(store), self.spec)
+        old = self._stored(store)
+        found = changes(old, self.spec)
         if found.refused:
             raise InputError(
                 f"{self.spec.path.name} was changed in a way that a campaign under way cannot take: "
@@ -96,67 +96,103 @@ class Campaign:
                     f"{self.spec.items.table} has changed since the campaign began; items that may be drawn already "
                     "cannot change. Put the old file back, or begin another campaign under another name"
                 )
-        reserved, spent = store.totals()
-        budget = self.spec.goal.budget
-        if budget is not None and reserved + spent > to_units(budget):
+        bound, budget = sum(store.totals()), self.spec.goal.budget
+        if budget is not None and budget != old.goal.budget and bound > to_units(budget):
             raise InputError(
-                f"goal.budget of {budget} is below the {shown(reserved + spent)} that are spent or promised already"
+                f"goal.budget of {budget} is below the {shown(bound)} that are spent or promised already; raise it"
             )
 
     def _stored(self, store: Store) -> Spec:
-        return Spec.from_dict(json.loads(store.meta("spec") or "{}"), self.spec.path)
+        try:
+            return Spec.from_dict(json.loads(store.meta("spec") or "{}"), self.spec.path)
+        except SpecError as error:
+            reason = error.mistakes[0]
+            raise StoreError(
+                f"the TOML that the campaign began with cannot be read back from its store ({reason})"
+            ) from None
 
-    def _store(self) -> Store:
-        return Store.at(self.spec.store, str(self.spec.folder), self.spec.name)
+    @contextmanager
+    def _store(self) -> Iterator[Store]:
+        store = Store.at(self.spec.store, str(self.spec.folder), self.spec.name)
+        try:
+            with store.sound():
+                yield store
+        finally:
+            store.close()
 
-    def _beside(self, ending: str) -> str:
-        return str(self.spec.folder / (self.spec.path.stem + ending))
+    def _beside(self, ending: str) -> Path:
+        return self.spec.folder / (self.spec.path.stem + ending)
 
     # Looking
 
-    def _reading(self) -> tuple[Store, Reader, State]:
-        store = self._store()
-        if not store.exists():
-            store.close()
-            raise InputError(
-                f"the campaign {self.spec.name!r} has not begun; start it with: ratewise run {self.spec.path.name}"
-            )
-        store.upgrade()
-        reader = Reader.of(self.spec, store)
-        return store, reader, reader.state()
+    @contextmanager
+    def _looking(self) -> Iterator[tuple[Store, Reader]]:
+        """The log at one moment, even while it is written."""
+        with self._store() as store:
+            if not store.exists():
+                raise InputError(
+                    f"the campaign {self.spec.name!r} has not begun; start it with: ratewise run {self.spec.path.name}"
+                )
+            store.upgrade()
+            with store.still():
+                yield store, Reader.of(self.spec, store)
 
     def status(self) -> Status:
         """Money, labels, and the estimate of the rounds that are complete."""
-        store, _, state = self._reading()
-        try:
-            return status_of(self.spec, store, state)
-        finally:
-            store.close()
+        with self._looking() as (store, reader):
+            return status_of(self.spec, store, reader.state())
 
     def estimate(self) -> Estimate | None:
         """From all complete rounds; its interval is the anytime one where the campaign stopped on what it saw."""
-        store, reader, state = self._reading()
-        try:
-            seen = self.spec.goal.target_se is not None or store.meta("goal changed") is not None
-            make = anytime_estimate if seen else estimate_history
-            return make(state.history, reader.terms.wanted)
-        finally:
-            store.close()
+        with self._looking() as (store, reader):
+            history, wanted = reader.state().history, reader.terms.wanted
+            changed = store.meta("goal changed") is not None
+            ended = not changed and store.meta("ended") is not None
+        if self.spec.goal.target_se is None and not changed:
+            return estimate_history(history, wanted)
+        return anytime_estimate(history, wanted, ended=ended)
 
     def diagnosis(self) -> Diagnosis | None:
         """What the labels say about the weak rater and the rates; `None` for chains."""
-        store, reader, state = self._reading()
-        store.close()
-        found = estimate_history(state.history, reader.terms.wanted)
-        return None if found is None or state.history.seen is None else diagnose(state.history.seen, found)
+        with self._looking() as (_, reader):
+            history = reader.state().history
+        found = estimate_history(history, reader.terms.wanted)
+        if found is None or history.seen is None:
+            return None
+        pool = float(reader.facts.items) if self.spec.estimand == "pool" else math.inf
+        return diagnose(history.seen, found, pool_size=pool)
 
     def verify(self) -> Verification:
         """Replay everything from the seed and the log."""
-        store, reader, _ = self._reading()
-        try:
+        with self._looking() as (store, reader):
             return verify_log(self.spec, store, reader)
-        finally:
-            store.close()
+
+    def story(self) -> list[Chapter]:
+        """Round by round: what was bought, and what was known after it."""
+        with self._looking() as (_, reader):
+            return tell_story(reader)
+
+    def notes(self) -> list[tuple[str, str]]:
+        """(when, what): things worth knowing that happened on the way."""
+        with self._looking() as (store, _):
+            return store.notes()
+
+    def is_running(self) -> bool:
+        """Whether some process is at work on it."""
+        with self._looking() as (store, _):
+            return store.running()
+
+    def export(self, path: str | os.PathLike[str], *, ledger: bool = False) -> Table:
+        """Write what was looked at (or the ledger) as CSV, JSONL or Parquet by the ending of `path`."""
+        with self._looking() as (store, reader):
+            if ledger:
+                table = export_ledger(self.spec, store, reader.facts.items)
+            else:
+                state = reader.state()
+                end = state.history.items if state.open is None else state.open.end
+                table = export_items(self.spec, store, end)
+        write_table(table, path)
+        return table
 
 
 def _caller(rater: RaterSpec, spec: Spec) -> Caller:
@@ -190,7 +226,11 @@ def _run(engine: Engine) -> str:
 
     thread = threading.Thread(target=work)
     thread.start()
-    thread.join()
+    try:
+        thread.join()
+    except KeyboardInterrupt:  # calls under way finish, as everywhere
+        engine.stopping = True
+        thread.join()
     if isinstance(found[0], BaseException):
         raise found[0]
     return str(found[0])

@@ -7,7 +7,7 @@ first, and a campaign that was killed goes on as if it had not been.
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -19,12 +19,16 @@ from ratewise.core.ratings import Mask
 from ratewise.learn.auto import start_labels
 from ratewise.learn.chain_rounds import ChainRule, plan_chain
 from ratewise.learn.options import Money
-from ratewise.learn.seen import mass
+from ratewise.learn.seen import FEWEST_TO_LEARN, mass
 from ratewise.learn.spending import FEWEST_LABELS, draw_exact_round, next_round
 
 BATCH = 2000  # items taken up at once, at most: answers come in before all questions are out
 _UNIT = 10.0**-PLACES
-_START_FOR_TARGET = 250  # labels a start is sized for where no budget is given
+_START_FOR_TARGET = 250  # labels that a start is sized for where a precision is to be reached
+_LAST_ROUND = 1.3  # a round that would leave less than this many times what there is takes all
+_OF_THE_REST = 0.8  # of a pool's last items, taken up in one go towards a precision: some are left if it falls short
+_FEW_ITEMS = 25  # too few to leave some
+_TOO_DEAR = "the next item costs more than is left"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -98,7 +102,7 @@ class State:
     open: OpenRound | None
     weak_open: int = 0  # questions without an answer yet
     strong_open: int = 0
-    worst: Units | None = None  # of the next items: the most each can cost, items × raters
+    worst: Units | None = None  # of the next items that are not taken up: the most each can cost, items × raters
     cut: bool = False  # the money for another batch is not there: failed calls were paid from it
 
 
@@ -154,20 +158,20 @@ def decide(state: State) -> Action:
         return _between_rounds(state)
     now, plan = state.open, state.open.plan
     waiting = next((batch for batch in now.batches if not batch.drawn), None)
+    more = None if state.cut else _take_up(state, now)
     if plan.exact:
-        assert plan.items is not None
-        if now.end < now.first + plan.items and not state.cut:
-            return _take_up(state, now)
+        drawn = bool(now.batches) and waiting is None
+        if more is not None and not drawn:
+            return more
         if waiting is not None:
             return Wait() if state.weak_open else Draw(now.first, now.end)
     elif waiting is not None:
         return Wait() if state.weak_open else Draw(waiting.first, waiting.end)
-    more = None if state.cut else _take_up(state, now)
-    if isinstance(more, TakeUp):
+    elif more is not None:
         return more
     if state.strong_open or state.weak_open:
         return Wait()
-    return Close() if now.batches else Done("the budget is spent")
+    return Close() if now.batches else Done(_TOO_DEAR)
 
 
 def _between_rounds(state: State) -> Action:
@@ -177,90 +181,132 @@ def _between_rounds(state: State) -> Action:
     if plan is None:
         whole = state.history.items >= state.terms.pool
         return Done("every item has been looked at" if whole else "the budget is spent")
-    return Open(plan)
+    return Open(plan) if plan.spend >= _next_item(state, plan) else Done(_TOO_DEAR)
 
 
-def _take_up(state: State, now: OpenRound) -> TakeUp | Wait:
-    """As many items as fit at their worst, and as the round still wants; none: `Wait`."""
+def _take_up(state: State, now: OpenRound) -> TakeUp | None:
+    """As many items as fit at their worst, and as the round still wants."""
     assert state.worst is not None
     wanted = min(BATCH, state.terms.pool - now.end, state.worst.shape[0])
     if now.plan.items is not None:
         wanted = min(wanted, now.first + now.plan.items - now.end)
-    worst = state.worst[:wanted]
-    cost = worst[:, -1] if not now.plan.weak else worst[:, 0] if now.plan.exact else worst.sum(axis=1)
+    cost = item_costs(now.plan, state.worst[: max(wanted, 0)])
     fits = int(np.searchsorted(np.cumsum(cost), now.left, side="right"))
-    return TakeUp(now.end, now.end + min(wanted, fits)) if min(wanted, fits) > 0 else Wait()
+    return TakeUp(now.end, now.end + fits) if fits > 0 else None
+
+
+def item_costs(plan: RoundPlan, worst: Units) -> Units:
+    """What must be there for each item before it is taken up."""
+    each = worst[:, -1] if not plan.weak else worst[:, 0] if plan.exact else worst.sum(axis=1)
+    return np.asarray(each)
+
+
+def _next_item(state: State, plan: RoundPlan) -> int:
+    return 0 if state.worst is None or not state.worst.shape[0] else int(item_costs(plan, state.worst[:1])[0])
 
 
 # Planning
 
 
-def next_plan(state: State) -> RoundPlan | None:
-    """The next round's policy, from closed rounds alone; `None` where money or items are used up."""
-    terms, history = state.terms, state.history
-    left = money_left(state)
-    if history.items >= terms.pool:
-        return None
-    if terms.alone or history.alone:
-        return _strong_alone(state, left)
-    if terms.steps > 1:
-        return _chain(state, left)
-    assert history.seen is not None
-    money = Money(terms.weak_cost, terms.costs[0], left * _UNIT, float(terms.pool - history.items))
-    planned = next_round(history.seen, money)
-    if planned is None:
-        return None
-    expected = finite_or_none(math.sqrt(planned.expected_variance) if planned.expected_variance >= 0 else math.nan)
-    spend = left if planned.rule is None else min(round(planned.spend / _UNIT), left)  # items are the limit of a start
-    return RoundPlan(
-        planned.policy, planned.weak, planned.items, spend, left, history.rounds, planned.rule, planned.own_rates,
-        expected,
-    )  # fmt: skip
+@dataclass(frozen=True, slots=True)
+class Purse:
+    """Money to plan with: what the budget leaves, or what a precision is expected to take (`aims`) if that is less."""
+
+    left: int
+    aims: bool = False
 
 
-def money_left(state: State) -> int:
+def money_left(state: State) -> Purse:
     """What may still be spent; with a precision to reach, what that is expected to take."""
-    terms = state.terms
+    terms, history = state.terms, state.history
     left = None if terms.budget is None else terms.budget - state.spent
     if terms.wanted.target_se is None:
         assert left is not None
-        return left
+        return Purse(left)
     each = terms.prices[-1] if terms.alone else sum(terms.prices)
     needed = money_to_precision(
-        state.history, terms.wanted, float(state.spent), start=_START_FOR_TARGET * each, least=10 * each
+        history, terms.wanted, float(state.spent), start=_START_FOR_TARGET * each, least=10 * each
     )
-    return int(needed) if left is None else min(left, int(needed))
+    everything = (terms.pool - history.items) * each - 1  # all but: rounds that double end earlier if they may
+    needed = math.ceil(max(min(needed, everything), 0 if state.worst is None else int(state.worst[:1].sum())))
+    return Purse(needed, aims=True) if left is None or needed < left else Purse(left)
 
 
-def _strong_alone(state: State, left: int) -> RoundPlan | None:
-    price = state.terms.prices[-1]
-    count = state.terms.pool - state.history.items
-    if price > 0:
-        count = min(count, int(left / price + 1e-9))
+def next_plan(state: State, purse: Purse | None = None) -> RoundPlan | None:
+    """The next round's policy, from closed rounds alone; `None` where money or items are used up."""
+    terms, history = state.terms, state.history
+    if history.items >= terms.pool:
+        return None
+    purse = money_left(state) if purse is None else purse
+    if terms.alone or history.alone or (terms.prices[-1] == 0 and not history.rounds):
+        plan = _strong_alone(state, purse)  # for nothing, too
+    elif purse.aims and history.labels < FEWEST_TO_LEARN:
+        plan = _start(state, purse.left, _START_FOR_TARGET)
+    elif terms.steps > 1:
+        plan = _chain(state, purse)
+    else:
+        plan = _auto(state, purse)
+    if plan is None:
+        return None
+    spend = min(max(plan.spend, _next_item(state, plan)), plan.left)  # where prices differ, one item must fit
+    return replace(plan, spend=spend, aims=purse.aims)
+
+
+def _auto(state: State, purse: Purse) -> RoundPlan | None:
+    """One weak and one strong rater."""
+    terms, history, left = state.terms, state.history, purse.left
+    assert history.seen is not None
+    remaining = terms.pool - history.items
+    planned = next_round(history.seen, Money(terms.weak_cost, terms.costs[0], left * _UNIT, float(remaining)))
+    if planned is None:
+        return None
+    expected = finite_or_none(math.sqrt(planned.expected_variance) if planned.expected_variance >= 0 else math.nan)
+    if not planned.weak:
+        plan = _strong_alone(state, purse)
+        return None if plan is None else replace(plan, expected_se=expected)
+    spend = left if planned.rule is None else min(round(planned.spend / _UNIT), left)  # items are the limit of a start
+    items = planned.items
+    if purse.aims and planned.rule is not None and items is not None and items >= remaining > _FEW_ITEMS:
+        items, spend = math.ceil(_OF_THE_REST * items), math.ceil(_OF_THE_REST * spend)
+    return RoundPlan(
+        planned.policy, planned.weak, items, spend, left, history.rounds, planned.rule, planned.own_rates, expected
+    )
+
+
+def _start(state: State, left: int, labels: float) -> RoundPlan:
+    """Everyone rates the first items."""
+    remaining = state.terms.pool - state.history.items
+    return RoundPlan("base", True, min(start_labels(labels, remaining), remaining), left, left, state.history.rounds)
+
+
+def _strong_alone(state: State, purse: Purse) -> RoundPlan | None:
+    """All that the money buys; towards a precision, in rounds that double what there is."""
+    price, labels = state.terms.prices[-1], state.history.labels
+    remaining = state.terms.pool - state.history.items
+    count = min(remaining, int(purse.left / price + 1e-9)) if price > 0 else remaining
+    if purse.aims and count > _LAST_ROUND * labels:
+        count = min(count, max(labels, start_labels(_START_FOR_TARGET, remaining)))
     if count <= 0:
         return None
-    return RoundPlan("base", False, count, left, left, state.history.rounds)
+    return RoundPlan("base", False, count, purse.left, purse.left, state.history.rounds)
 
 
-def _chain(state: State, left: int) -> RoundPlan | None:
+def _chain(state: State, purse: Purse) -> RoundPlan | None:
     """Everyone rates the start; then rounds that double what was spent."""
-    terms, history = state.terms, state.history
+    terms, history, left = state.terms, state.history, purse.left
     both, remaining = sum(terms.prices), terms.pool - history.items
     if left < both:
         return None
     labels = left / both if both > 0 else float(remaining)
-    if history.labels < 2:
-        if labels < FEWEST_LABELS:
-            return _strong_alone(state, left)
-        count = start_labels(labels, remaining)
-        return RoundPlan("base", True, count, left, left, history.rounds)
+    if history.labels < FEWEST_TO_LEARN:
+        return _strong_alone(state, purse) if labels < FEWEST_LABELS else _start(state, left, labels)
     found = plan_chain(
         history.looked.x.weak, history.looked.values, history.looked.rates, weak_cost=terms.weak_cost,
         costs=terms.costs, worth=(left + state.spent) * _UNIT, pool_size=float(terms.pool),
     )  # fmt: skip
     if not found.worth_it and history.rounds == 1:
-        return _strong_alone(state, left)
-    spend = left if left <= 1.3 * state.spent else min(max(state.spent, int(10 * both)), left)
+        return _strong_alone(state, purse)
+    spend = left if left <= _LAST_ROUND * state.spent else min(max(state.spent, int(10 * both)), left)
     return RoundPlan(
         "chain", True, None, spend, left, history.rounds, found.rule, expected_se=math.sqrt(found.expected_variance)
     )

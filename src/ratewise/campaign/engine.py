@@ -5,32 +5,31 @@ before it is spent. Answers are committed as they come in, all that are there in
 """
 
 import asyncio
-import json
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from decimal import Decimal
 from functools import partial
 from typing import TypeVar
 
 from ratewise.campaign import decide as d
+from ratewise.campaign.calls import Calls, Reply
+from ratewise.campaign.health import Health
 from ratewise.campaign.history import Units
-from ratewise.campaign.money import to_units
-from ratewise.campaign.reader import Reader, list_price, worst_price
+from ratewise.campaign.money import shown
+from ratewise.campaign.outcomes import lost, outcome_of, rater_of, reserved
+from ratewise.campaign.reader import Reader
 from ratewise.campaign.spec.spec import Spec
 from ratewise.campaign.store.log import Store
 from ratewise.campaign.store.records import Claim, Outcome
 from ratewise.campaign.unsaved import Unsaved
-from ratewise.errors import RaterDownError, StoreError
+from ratewise.errors import OutsideError, RaterDownError, StoreError
 from ratewise.raters.calling import Caller
-from ratewise.raters.protocol import Answer, Failure, Question
 
 PATIENCE = 60.0  # seconds to wait for a store that is gone, before giving up with everything kept
-_DOWN = 5  # items given up in a row after which the rater is taken to be down, not the items to be bad
 _POLL = 0.05  # seconds between looks at what other processes did
-_LONGEST_BACKOFF = 60.0
+_IDLE = 60  # looks after which there must be something to do, where nobody else is at work
 _T = TypeVar("_T")
 
 
@@ -46,61 +45,81 @@ class Engine:
     tell: Callable[[d.State], None] | None = None  # told when something has changed
     clock: Callable[[], datetime] = field(default=lambda: datetime.now(UTC))
     reader: Reader = field(init=False)
+    calls: Calls = field(init=False)
+    health: Health = field(init=False)
     worker: int = field(init=False, default=0)
     stopping: bool = field(init=False, default=False)
-    _tasks: dict[asyncio.Task[list[Answer | Failure]], list[Claim]] = field(init=False, default_factory=dict)
-    _calls: dict[int, int] = field(init=False, default_factory=dict)  # under way, by step
-    _given_up: dict[int, list[Claim]] = field(init=False, default_factory=dict)  # in a row, by step
     _cut: int = field(init=False, default=0)  # round whose money ran out
+    _down: set[int] = field(init=False, default_factory=set)  # steps whose rater is down
+    _dear: set[str] = field(init=False, default_factory=set)  # raters that charged more than was reserved
 
     async def run(self) -> str:
         """Until done; returns the reason. Raises `RaterDownError` or `StoreError` with everything done so far kept."""
-        self.reader = Reader.of(self.spec, self.store)
-        self.worker = self.patiently(self.store.join)
+        self.calls, self.health = Calls(self.spec, self.callers), Health(self.spec)
         try:
-            self._recover()
+            self.reader = Reader.of(self.spec, self.store)
+            self.worker = await self.patiently(self.store.join)
+            await self.patiently(self._recover)
+            if not self.store.database.shared:
+                self.unsaved.reserve(sum(rater.concurrency * rater.batch for rater in self.spec.raters))
             return await self._loop()
+        except OutsideError:
+            await self._finish()
+            raise
         finally:
-            await self._end()
+            await self._close()
 
     async def _loop(self) -> str:
-        looked = 0.0
+        looked, idle = 0.0, 0
         while True:
-            reason = None if self.stopping else self._plan()
-            self._start_calls(reason)
-            if self._tasks:
+            reason = None
+            if not self.stopping:
+                reason = await self._plan()
+                await self._start_calls()
+            if self.calls.running or (self.calls.waiting and not self.stopping):
                 await self._collect()
+                idle = 0
             elif self.stopping:
                 return "stopped"
             elif reason is not None:
                 return reason
             else:  # others have the rest in hand
+                idle += 1
+                if idle > _IDLE and not self.store.database.shared:
+                    raise StoreError(
+                        "the log waits for answers that nobody can be asked for, so it is damaged; `ratewise verify` "
+                        "says where, and a backup helps: nothing was changed"
+                    )
                 await asyncio.sleep(_POLL)
                 if time.monotonic() - looked > 20 * _POLL:
-                    self._recover()
+                    await self.patiently(self._recover)
                     looked = time.monotonic()
 
     # Planning
 
-    def _plan(self) -> str | None:
+    async def _plan(self) -> str | None:
         """Do what the decision says until it waits; the reason where it is done."""
-        if not self.patiently(self.store.leads):
-            ended = self.patiently(lambda: self.store.meta("ended"))
-            return ended if ended is not None and not any(self.patiently(self.store.open_questions)) else None
+        if not await self.patiently(self.store.leads):
+            ended = await self.patiently(lambda: self.store.meta("ended"))
+            return ended if ended is not None and not any(await self.patiently(self.store.open_questions)) else None
         while True:
-            state = self.patiently(self.reader.state)
-            state = self._with_cut(state)
-            if self.tell is not None:
-                self.tell(state)
-            action = d.decide(state)
-            if self._late() and isinstance(action, d.Open):
-                action = d.Done("the deadline has passed")
+            # As one: after a failure the log is looked at again, which may have what was thought to have failed.
+            action = await self.patiently(self._step)
             if isinstance(action, d.Done):
-                self.patiently(partial(self.store.set_meta, "ended", action.reason))
                 return action.reason
             if isinstance(action, d.Wait):
                 return None
-            self._do(state, action)
+
+    def _step(self) -> d.Action:
+        state = self._with_cut(self.reader.state())
+        if self.tell is not None:
+            self.tell(state)
+        action = d.decide(state)
+        ending = isinstance(action, d.Open) or (isinstance(action, d.Done) and state.open is not None)
+        if ending and self._late():
+            action = d.Done("the deadline has passed")
+        self._do(state, action)
+        return action
 
     def _with_cut(self, state: d.State) -> d.State:
         cut = state.open is not None and (self._cut == state.open.number or self._late())
@@ -111,20 +130,20 @@ class Engine:
 
     def _do(self, state: d.State, action: d.Action) -> None:
         now = state.open
-        if isinstance(action, d.Open):
-            first = self.reader.history.items
-            if state.history.rounds == 0:
-                self.patiently(lambda: self.store.set_meta("ended", None))
-            self.patiently(lambda: self.store.open_round(state.history.rounds + 1, first, action.plan))
-            return
-        assert now is not None
-        if isinstance(action, d.TakeUp):
+        if isinstance(action, d.Done):
+            self.store.set_meta("ended", action.reason)
+        elif isinstance(action, d.Open):
+            self.store.open_round(state.history.rounds + 1, state.history.items, action.plan)
+        elif isinstance(action, d.TakeUp):
+            assert now is not None
             assert state.worst is not None
             self._take_up(now, action, state.worst[: action.end - action.first])
         elif isinstance(action, d.Draw):
+            assert now is not None
             self._draw(now, action)
         elif isinstance(action, d.Close):
-            self.patiently(lambda: self.store.close_round(now.number, now.end - now.first))
+            assert now is not None
+            self.store.close_round(now.number, now.end - now.first)
 
     def _take_up(self, now: d.OpenRound, action: d.TakeUp, worst: Units) -> None:
         weak = worst[:, 0] if now.plan.weak else None
@@ -133,163 +152,147 @@ class Engine:
         cost, hold = weak_cost + strong, strong
         if now.plan.exact:  # the whole round's money is held at once, and weak ratings are paid out of it
             cost, hold = weak_cost, (now.plan.spend if not now.batches else 0) - weak_cost
-        taken = self.patiently(
-            lambda: self.store.take_up(now, action.first, action.end, weak, hold, cost, self.reader.terms.budget)
-        )
-        if not taken:
+        if not self.store.take_up(now, action.first, action.end, weak, hold, cost, self.reader.terms.budget):
             self._cut = now.number
 
     def _draw(self, now: d.OpenRound, action: d.Draw) -> None:
-        looked = self.patiently(lambda: self.reader.looked(action.first, action.end))
-        worst = self.patiently(lambda: self.reader.worst(action.first, action.end))
+        looked = self.reader.looked(action.first, action.end)
+        worst = self.reader.worst(action.first, action.end)
         drawn = d.draw_batch(self.reader.history, now, looked, worst)
         prices = worst[:, 1:] if worst.shape[1] > 1 else worst
         weak = int(worst[:, 0].sum()) if now.plan.weak else 0
         hold = now.plan.spend - weak if now.plan.exact else int(prices.sum() if now.plan.weak else prices[:, -1].sum())
-        self.patiently(
-            lambda: self.store.draw(
-                now, action.first, drawn.rates, drawn.selected, prices[:, -looked.rates.shape[1] :], hold, drawn.factor
-            )
-        )
+        asked = prices[:, -looked.rates.shape[1] :]
+        self.store.draw(now, action.first, drawn.rates, drawn.selected, asked, hold, drawn.factor)
 
     # Asking
 
     def _recover(self) -> None:
         """Questions of processes that died, and answers that could not be saved, are taken care of."""
         self.unsaved.restore(self.store, self.reader.terms.budget)
-        claims = self.patiently(lambda: self.store.in_dead_hands(self.worker))
-        lost = [c for c in claims if self.spec.raters[self._rater(c.step)].lost_calls == "count as paid"]
-        if lost:
-            outcomes = [self._failed(c, Failure("lost when its process died")) for c in lost]
-            self.patiently(lambda: self.store.settle(outcomes, self.reader.terms.budget))
-        if claims:
-            self.patiently(lambda: self.store.free(claims))
+        dead = self.store.dead(self.worker)
+        outcomes = [lost(self.spec, claim) for claim in self.store.in_hands_of(dead)] if dead else []
+        paid = [outcome for outcome in outcomes if outcome is not None]
+        if paid:
+            self.store.settle(paid, self.reader.terms.budget, for_anyone=True)
+        if dead:
+            self.store.let_go(dead)
+        if not self.calls.running and not self.calls.waiting:
+            self.store.let_go([self.worker])  # a commit of which only the news was lost
+        self._check_cap()
 
-    def _rater(self, step: int) -> int:
-        """The number of the rater of a step; the strong one where only it is asked."""
-        return step if self.spec.steps > 1 else 0
-
-    def _start_calls(self, reason: str | None) -> None:
+    async def _start_calls(self) -> None:
         """As many calls as each rater takes at once."""
-        if self.stopping:
-            return
+        self.calls.start_due()
         for step in range(0 if self.spec.steps > 1 else 1, max(self.spec.steps, 2)):
-            rater = self.spec.raters[self._rater(step)]
-            free = rater.concurrency - self._calls.get(step, 0)
-            if free <= 0:
-                continue
-            claims = self.patiently(partial(self.store.claim, self.worker, step, free * rater.batch))
-            for i in range(0, len(claims), rater.batch):
-                self._call(claims[i : i + rater.batch], 0.0)
-
-    def _call(self, claims: list[Claim], delay: float) -> None:
-        step = claims[0].step
-        if not delay:
-            self._calls[step] = self._calls.get(step, 0) + 1
-        self._tasks[asyncio.create_task(self._ask(step, claims, delay))] = claims
-
-    async def _ask(self, step: int, claims: list[Claim], delay: float) -> list[Answer | Failure]:
-        questions = [
-            Question(f"{self.spec.name}:{c.id}:{step}:{c.attempt}", c.id, json.loads(c.content)) for c in claims
-        ]
-        if delay:
-            await asyncio.sleep(delay)
-            return await self.callers[self._rater(step)].ask(questions)
-        try:
-            return await self.callers[self._rater(step)].ask(questions)
-        finally:
-            self._calls[step] -= 1
+            free = self.calls.free(step)
+            if free > 0:
+                claims = await self.patiently(partial(self.store.claim, self.worker, step, free))
+                if claims:
+                    self.calls.start(claims)
 
     async def _collect(self) -> None:
         """Wait for answers, then write down all that are there."""
-        await asyncio.wait(self._tasks, return_when=asyncio.FIRST_COMPLETED, timeout=20 * _POLL)
-        finished = [task for task in self._tasks if task.done()]
-        outcomes: list[Outcome] = []
-        for task in finished:
-            claims = self._tasks.pop(task)
-            outcomes += [self._outcome(c, answer) for c, answer in zip(claims, task.result(), strict=True)]
-        if outcomes:
-            again = self.patiently(lambda: self.store.settle(outcomes, self.reader.terms.budget), unsaved=outcomes)
-            self._retry(again)
-            self._watch(outcomes, {(o.claim.position, o.claim.step) for o in again})
+        replies = await self.calls.wait(20 * _POLL)
+        if replies:
+            await self._write(replies)
 
-    def _outcome(self, claim: Claim, answer: Answer | Failure) -> Outcome:
-        if isinstance(answer, Failure):
-            return self._failed(claim, answer)
-        k = self._rater(claim.step)
-        rater, scale = self.spec.raters[k], self.spec.scale
-        paid = list_price(rater, k, claim) if answer.price is None else to_units(answer.price)
-        if answer.value is None:
-            return Outcome(claim, paid, note=answer.note or "no answer")
-        try:
-            value = scale.strong(answer.value) if k == self.spec.steps - 1 else scale.weak(answer.value)
-        except ValueError as error:
-            return self._failed(claim, Failure(str(error), answer.price if answer.price is not None else None), paid)
-        return Outcome(claim, paid, value, answer.note or None)
-
-    def _failed(self, claim: Claim, failure: Failure, paid: int | None = None) -> Outcome:
-        """Paid all the same; asked again as long as attempts are left."""
-        k = self._rater(claim.step)
-        rater = self.spec.raters[k]
-        said: Decimal | None = failure.price if failure.price is not None else rater.failed_price
-        if paid is None:
-            paid = list_price(rater, k, claim) if said is None else to_units(said)
-        again = worst_price(rater, k, claim) if claim.attempt < rater.attempts else None
-        return Outcome(claim, paid, note=failure.reason, failed=True, again=again)
-
-    def _retry(self, again: Sequence[Outcome]) -> None:
+    async def _write(self, replies: Sequence[Reply]) -> None:
+        outcomes = [outcome_of(self.spec, reply.claim, reply.said) for reply in replies]
+        settle = partial(self.store.settle, outcomes, self.reader.terms.budget)
+        again = await self.patiently(settle, unsaved=outcomes)
         for o in again:
-            rater = self.spec.raters[self._rater(o.claim.step)]
-            delay = min(rater.backoff * 2 ** (o.claim.attempt - 1), _LONGEST_BACKOFF)
-            self._call([replace(o.claim, attempt=o.claim.attempt + 1)], max(delay, 1e-3))
+            self.calls.retry(o.claim)
+        self.health.see(replies, outcomes, again)
+        await self.patiently(partial(self._see_prices, outcomes))
+        for step in self.health.down():
+            await self._stop_for(step, next(o for o in reversed(outcomes) if o.failed))
 
-    def _watch(self, outcomes: Sequence[Outcome], again: set[tuple[int, int]]) -> None:
-        """A rater that gives up on one item after another is down: its questions stay open for the next run."""
-        for o in outcomes:
-            step = o.claim.step
-            if not o.failed:
-                self._given_up[step] = []
-            elif (o.claim.position, step) not in again:
-                self._given_up.setdefault(step, []).append(o.claim)
-                if len(self._given_up[step]) >= _DOWN:
-                    self._stop_for(step, o)
-
-    def _stop_for(self, step: int, last: Outcome) -> None:
-        k = self._rater(step)
-        rater = self.spec.raters[k]
-        claims = self._given_up[step]
-        self.patiently(lambda: self.store.reopen(claims, worst_price(rater, k, last.claim)))
+    async def _stop_for(self, step: int, last: Outcome) -> None:
+        """The questions of a rater that is down stay open for the next run."""
+        rater = self.spec.raters[rater_of(self.spec, step)]
+        self._down.add(step)
+        claims = self.health.given_up(step)
+        kept = await self.patiently(partial(self._reopen, claims))
+        poor = "" if kept == len(claims) else f", {len(claims) - kept} of them without money left to be asked again"
         message = (
-            f"rater {rater.name!r} failed on {len(claims)} items in a row, the last time with: {last.note}; mend it "
-            "and run again: everything so far is kept, and these items will be asked again"
+            f"rater {rater.name!r} failed on {len(claims)} items in a row{poor}, the last time with: {last.note}; mend "
+            "it and run again: everything so far is kept, and what was given up is asked again (a rater that cannot "
+            "rate an item says so by answering nothing)"
         )
-        self.patiently(lambda: self.store.note(message))
+        await self.patiently(partial(self.store.note, message))
         raise RaterDownError(message)
+
+    def _reopen(self, claims: Sequence[Claim]) -> int:
+        return self.store.reopen([(claim, reserved(self.spec, claim)) for claim in claims], self.reader.terms.budget)
+
+    # Money
+
+    def _see_prices(self, outcomes: Sequence[Outcome]) -> None:
+        """Prices that are known only afterwards may be above what was reserved; then nothing is asked past the cap."""
+        over = [o for o in outcomes if o.paid > reserved(self.spec, o.claim)]
+        for o in over:
+            rater = self.spec.raters[rater_of(self.spec, o.claim.step)]
+            if rater.name not in self._dear:
+                self._dear.add(rater.name)
+                self.store.note(
+                    f"rater {rater.name!r} charged {shown(o.paid)} for item {o.claim.id!r}, more than the "
+                    f"{shown(reserved(self.spec, o.claim))} that were reserved as the most a call can cost"
+                )
+        if over:
+            self._check_cap()
+
+    def _check_cap(self) -> None:
+        bound, budget = sum(self.store.totals()), self.reader.terms.budget
+        if budget is not None and bound > budget:
+            raise OutsideError(
+                f"raters charged more than was reserved for them: {shown(bound)} are spent or promised, and the "
+                f"budget is {shown(budget)}; nothing more is asked. Raise goal.budget and run again: everything so "
+                "far is kept"
+            )
 
     # Failing and ending
 
-    def patiently(self, action: Callable[[], _T], *, unsaved: Sequence[Outcome] = ()) -> _T:
+    async def patiently(self, action: Callable[[], _T], *, unsaved: Sequence[Outcome] = ()) -> _T:
         """Try again while the store is gone for a moment; answers in hand are put into a file if it stays away."""
         started, pause = time.monotonic(), 0.05
-        while True:
-            try:
-                return action()
-            except StoreError as error:
-                if not error.may_pass or time.monotonic() - started > self.patience:
-                    if unsaved:
-                        self.unsaved.keep(unsaved)
-                    raise
-                time.sleep(pause)
+        try:
+            while True:
+                try:
+                    return action()
+                except StoreError as error:
+                    if not error.may_pass or time.monotonic() - started >= self.patience:
+                        raise
+                await asyncio.sleep(pause)
                 pause = min(2 * pause, 2.0)
+        except BaseException as error:
+            if unsaved and not self.unsaved.keep(unsaved) and isinstance(error, StoreError):
+                raise StoreError(
+                    f"{error}; {len(unsaved)} answers could not be kept anywhere and will be asked for again"
+                ) from error
+            raise
 
-    async def _end(self) -> None:
-        """Answers that are there are kept; the rest is free to be asked by the next run."""
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
-        for caller in self.callers:
-            await caller.close()
+    async def _finish(self) -> None:
+        """Calls under way are paid for: what they bring is kept, even where the run fails."""
+        self.patience = 0.0
+        replies = await self.calls.finish()
+        with suppress(OutsideError):
+            await self._write(replies)
         with suppress(StoreError):
+            for step in self._down:
+                self._reopen(self.health.given_up(step))
+
+    async def _close(self) -> None:
+        """Answers that are there are kept; the rest is free to be asked by the next run."""
+        self.patience = 0.0
+        replies, cut = await self.calls.stop()
+        outcomes = [outcome_of(self.spec, reply.claim, reply.said) for reply in replies]
+        outcomes += [outcome for outcome in (lost(self.spec, c) for c in cut) if outcome is not None]
+        with suppress(StoreError):
+            if outcomes:
+                settle = partial(self.store.settle, outcomes, self.reader.terms.budget)
+                await self.patiently(settle, unsaved=outcomes)
             if self.worker:
                 self.store.leave(self.worker)
+        self.unsaved.release()
         self.store.close()

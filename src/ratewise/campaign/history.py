@@ -30,6 +30,7 @@ class RoundPlan:
     rule: Rule | ChainRule | None = None  # None: everyone is asked
     own_rates: Floats = field(default_factory=lambda: np.empty(0))
     expected_se: float | None = None  # of the estimate when all the money is spent
+    aims: bool = False  # whether `left` is what a precision is expected to take
 
     @property
     def exact(self) -> bool:
@@ -38,7 +39,7 @@ class RoundPlan:
 
     def to_json(self) -> str:
         """Numbers keep every bit."""
-        names = ("policy", "weak", "items", "spend", "left", "look", "expected_se")
+        names = ("policy", "weak", "items", "spend", "left", "look", "expected_se", "aims")
         out: dict[str, Any] = {name: getattr(self, name) for name in names}
         out["own_rates"] = self.own_rates.tolist()
         if self.rule is not None:
@@ -123,7 +124,8 @@ class History:
         rule, own = plan.rule, plan.own_rates
         assert not isinstance(rule, ChainRule)
         if rule is not None and factor is not None:
-            rule, own = rule.scaled(factor), np.minimum(own * factor, 1.0)
+            rule = rule.scaled(factor)
+            own = rule.scaled_rates(own)
         phase = Phase(x.items, rule, plan.weak)
         return seen.joined(x, more.values[:, -1], mass(seen.phases, x), phase, own, rates=more.rates[:, 0])
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from ratewise.campaign.history import Units
 from ratewise.campaign.money import to_units
+from ratewise.campaign.spec.fields import LARGEST_AMOUNT
 from ratewise.campaign.spec.spec import RaterSpec, Spec
 from ratewise.core.draw import uniform
 from ratewise.errors import TableError
@@ -103,9 +104,10 @@ def _price(rater: RaterSpec, table: Table) -> Units:
             amount = Decimal(text)
         except InvalidOperation:
             amount = Decimal("NaN")
-        if not amount.is_finite() or amount < 0:
+        if not (amount.is_finite() and 0 <= amount < LARGEST_AMOUNT):
             raise TableError(
-                f"column {rater.price_column!r}, row {i + 1}: {text[:40]!r} is no price; give a number from 0 on"
+                f"column {rater.price_column!r}, row {i + 1}: {text[:40]!r} is no price; give a number from 0 on, "
+                f"below {LARGEST_AMOUNT:,}"
             )
         out[i] = to_units(amount)
     return out

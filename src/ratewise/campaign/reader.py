@@ -1,7 +1,7 @@
 """The log as the decision takes it: facts, terms, prices, and the history of closed rounds."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -53,6 +53,7 @@ class Reader:
     facts: Facts
     terms: d.Terms
     history: History
+    _ahead: tuple[int, Units] | None = field(init=False, default=None)  # prices of the next items, from which one on
 
     @classmethod
     def of(cls, spec: Spec, store: Store) -> "Reader":
@@ -72,8 +73,10 @@ class Reader:
                 self.history = self.history.joined(row.plan, row.factor, looked)
         weak, strong = self.store.open_questions()
         spent = self.store.totals()[1]
-        ahead = None if current is None else self.worst(current.end, min(current.end + d.BATCH, self.facts.items))
-        return d.State(self.terms, self.history, spent, current, weak, strong, ahead)
+        at = self.history.items if current is None else current.end
+        if self._ahead is None or self._ahead[0] != at:
+            self._ahead = at, self.worst(at, min(at + d.BATCH, self.facts.items))
+        return d.State(self.terms, self.history, spent, current, weak, strong, self._ahead[1])
 
     def looked(self, first: int, end: int) -> Looked:
         """Items with all that is known of them."""

@@ -1,5 +1,8 @@
 """Where a campaign stands: money, questions, and what can be said already."""
 
+import math
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -49,6 +52,33 @@ class Status:
 
 def status_of(spec: Spec, store: Store, state: State) -> Status:
     """From the log and the state it makes."""
+    return _status(spec, store, state, anytime_estimate(state.history, state.terms.wanted))
+
+
+@dataclass(slots=True, eq=False)
+class Watch:
+    """Tells how a run goes, now and then; the estimate is made anew only when a round has closed."""
+
+    spec: Spec
+    store: Store
+    tell: Callable[[Status], None]
+    every: float = 0.25  # seconds
+    _last: float = -math.inf
+    _rounds: int = -1
+    _estimate: Estimate | None = None
+
+    def __call__(self, state: State) -> None:
+        """Called whenever something may have changed."""
+        if time.monotonic() - self._last < self.every:
+            return
+        if state.history.rounds != self._rounds:
+            self._estimate = anytime_estimate(state.history, state.terms.wanted)
+            self._rounds = state.history.rounds
+        self.tell(_status(self.spec, self.store, state, self._estimate))
+        self._last = time.monotonic()
+
+
+def _status(spec: Spec, store: Store, state: State, estimate: Estimate | None) -> Status:
     counts = store.counts()
     strong = state.terms.steps
     reserved, spent = store.totals()
@@ -65,6 +95,6 @@ def status_of(spec: Spec, store: Store, state: State) -> Status:
         pending=counts.get(f"{strong}:{t.OPEN}", 0),
         missing=counts.get(f"{strong}:{t.MISSING}", 0),
         failed_calls=counts["failed"],
-        estimate=anytime_estimate(state.history, state.terms.wanted),
+        estimate=estimate,
         expected_se=None if state.open is None else state.open.plan.expected_se,
     )

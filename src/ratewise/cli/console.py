@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from ratewise.errors import RatewiseError, RatewiseWarning
+from ratewise.errors import RatewiseError, RatewiseWarning, SpecError
 
 STOPPED = 130  # exit code after Ctrl-C, as shells count
 _NAMES = re.compile(r"\b(pool_size|target_se|weak_cost|strong_cost|cost_ratio|burn_in|fixed_rate)\b")
@@ -60,12 +60,19 @@ def one_line_errors() -> Iterator[None]:
             yield
         except RatewiseError as error:
             _say(caught)
-            print(f"ratewise: {as_typed(' '.join(str(error).split()))}", file=sys.stderr)
+            print(f"ratewise: {_told(error)}", file=sys.stderr)
             raise SystemExit(error.exit_code) from None
         except KeyboardInterrupt:
             print("ratewise: stopped", file=sys.stderr)
             raise SystemExit(STOPPED) from None
         _say(caught)
+
+
+def _told(error: RatewiseError) -> str:
+    """In one line; the mistakes of a file in a line each."""
+    if isinstance(error, SpecError):
+        return str(error)
+    return as_typed(" ".join(str(error).split()))
 
 
 def as_typed(message: str) -> str:

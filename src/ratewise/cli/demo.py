@@ -1,107 +1,201 @@
-"""`ratewise demo`: a made-up pool, planned, drawn, "rated" and estimated, with the truth beside the estimate."""
+"""`ratewise demo`: a campaign on a made-up pool, killed once and gone on with, and the truth beside its estimate."""
 
+import json
 import os
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from ratewise.campaign.campaign import Campaign
+from ratewise.campaign.status import Status
+from ratewise.campaign.verification import Verification
+from ratewise.cli.campaign import live
 from ratewise.cli.console import print_json, print_rich
 from ratewise.core.estimate import Estimate
-from ratewise.errors import TableError
+from ratewise.errors import OutsideError, TableError
 from ratewise.lab.worlds import calibrated
-from ratewise.learn.drawing import Drawn, draw_pool
-from ratewise.learn.estimation import estimate_table
-from ratewise.learn.plan import Plan, plan
-from ratewise.report.page import report_page
-from ratewise.tables import Table, read_table, write_table
+from ratewise.report.campaign import campaign_page
+from ratewise.tables import read_table, write_table
 from ratewise.tables.files import write_text
 
 POOL, PILOT = 4000, 200
 WEAK_COST, STRONG_COST, BUDGET = 0.01, 1.0, 400.0
+_SECONDS = 0.04  # that the made-up person takes for an answer, so that there is time to kill something
+_KILL_AT = 120  # human ratings
+_LONGEST = 120.0  # seconds
+
+_TOML = f"""\
+# Made up: 4,000 answers of an assistant, each with a judge's score; a "person" answers from a recording.
+name = "demo"
+seed = {{seed}}
+
+[items]
+table = "pool.csv"
+
+[rating]
+kind = "binary"
+
+[goal]
+budget = "{BUDGET:g}"
+
+[[raters]]
+name = "judge"
+kind = "column"
+column = "judge"
+price = "{WEAK_COST:g}"
+
+[[raters]]
+name = "human"
+kind = "recorded"
+file = "answers.jsonl"
+price = "{STRONG_COST:g}"
+concurrency = 8
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What the demo came to."""
+
+    truth: float
+    killed: Status | None  # when it was killed; None: it was quicker
+    ended: Status
+    estimate: Estimate
+    verified: Verification
+
+    @property
+    def saved(self) -> float:
+        """What strong ratings alone would have cost for the same standard error on this pool, less what was spent."""
+        V = self.estimate.value * (1 - self.estimate.value)
+        error = (self.estimate.standard_error or 0.0) ** 2
+        return STRONG_COST * V / (error + V / POOL) - float(self.ended.spent)
 
 
 def run_demo(folder: str, *, seed: int, as_json: bool) -> None:
-    """Write the pool, the plan and the ratings into `folder`, and print what was found beside what is true."""
+    """Make the pool, run, kill, go on, verify, report; all files are in `folder`."""
     try:
         os.makedirs(folder, exist_ok=True)
     except OSError as error:
         raise TableError(f"{folder} cannot be made: {error.strerror}; choose another folder with -o") from None
-    pilot, pool, truth = make_pool(seed)
-    write_table(pilot, os.path.join(folder, "pilot.csv"))
-    write_table(pool, os.path.join(folder, "pool.csv"))
-    made = plan(
-        pilot, weak="judge", strong="human", weak_cost=WEAK_COST, strong_cost=STRONG_COST, budget=BUDGET,
-        pool_size=POOL, estimand="pool",
-    )  # fmt: skip
-    made.save(os.path.join(folder, "plan.json"))
-    drawn = draw_pool(pool, made.transfer, seed=seed)
-    rated = ask_the_strong_rater(drawn, truth)
-    write_table(rated, os.path.join(folder, "rated.csv"))
-    found = estimate_table(
-        rated, weak="judge", strong="human", selected="selected", estimand="pool",
-        weak_cost=WEAK_COST, strong_cost=STRONG_COST,
-    )  # fmt: skip
-    page = report_page("ratewise demo (made up)", made, found, truth=float(truth.mean()))
-    write_text(os.path.join(folder, "report.html"), page)
+    truth = make_campaign(folder, seed)
+    toml = os.path.join(folder, "campaign.toml")
+    if not as_json:
+        _introduce(toml)
+    killed = run_and_kill(toml)
+    if not as_json:
+        _tell_kill(killed, toml)
+    shown = go_on(toml, truth, killed, quiet=as_json)
     if as_json:
-        print_json(document(made, found, truth, folder))
+        print_json(document(shown, folder))
     else:
-        _print(made, drawn, found, truth, folder)
+        _tell_end(shown, folder, toml)
 
 
-def make_pool(seed: int) -> tuple[Table, Table, np.ndarray[Any, np.dtype[np.float64]]]:
-    """Answers of a made-up assistant: a judge's probability that each is right, and (hidden) whether it is."""
+def make_campaign(folder: str, seed: int) -> float:
+    """The pool, the person's answers and the TOML; returns the true mean. What an earlier demo left is removed."""
+    for name in ("demo.sqlite", "demo.sqlite-wal", "demo.sqlite-shm", "demo.sqlite.lock", "campaign.unsaved.jsonl"):
+        with suppress(FileNotFoundError):
+            os.remove(os.path.join(folder, name))
     world = calibrated(PILOT + POOL, mean=0.8, spread=0.5, rng=np.random.default_rng(seed))
     ids = np.array([f"answer-{i:04d}" for i in range(PILOT + POOL)], dtype=object)
-    judge = np.round(world.weak, 3)
-    pilot = read_table({"id": ids[:PILOT], "judge": judge[:PILOT], "human": world.strong[:PILOT]}, name="pilot")
-    pool = read_table({"id": ids[PILOT:], "judge": judge[PILOT:]}, name="pool")
-    return pilot, pool, world.strong[PILOT:]
+    judge, human = np.round(world.weak, 3), world.strong.astype(np.int64)
+    both = {"id": ids[:PILOT], "judge": judge[:PILOT], "human": human[:PILOT]}
+    write_table(read_table(both), os.path.join(folder, "pilot.csv"))  # for those who go on to plan by hand
+    write_table(read_table({"id": ids[PILOT:], "judge": judge[PILOT:]}), os.path.join(folder, "pool.csv"))
+    answers = zip(ids[PILOT:].tolist(), human[PILOT:].tolist(), strict=True)
+    lines = "".join(json.dumps({"id": i, "rating": h, "seconds": _SECONDS}) + "\n" for i, h in answers)
+    write_text(os.path.join(folder, "answers.jsonl"), lines)
+    write_text(os.path.join(folder, "campaign.toml"), _TOML.format(seed=seed))
+    return float(human[PILOT:].mean())
 
 
-def ask_the_strong_rater(drawn: Drawn, truth: np.ndarray[Any, np.dtype[np.float64]]) -> Table:
-    """Here the answers are known; in life a person would give them now."""
-    return drawn.table.with_columns({"human": np.where(drawn.selected, truth, np.nan)})
+def run_and_kill(toml: str) -> Status | None:
+    """`ratewise run` in a process of its own, killed without warning when the person has given some answers."""
+    command = [sys.executable, "-m", "ratewise.cli.main", "run", toml, "--json"]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
+        campaign, started, found = Campaign.open(toml), time.monotonic(), None
+        while process.poll() is None and time.monotonic() - started < _LONGEST:
+            time.sleep(0.1)
+            with suppress(ValueError):  # it has not begun yet
+                found = campaign.status()
+                if found.labels >= _KILL_AT:
+                    process.kill()
+                    process.wait()
+                    return campaign.status()
+        process.kill()
+        _, errors = process.communicate()
+    if process.returncode != 0:
+        raise OutsideError(f"the demo's campaign ended with: {errors.decode(errors='replace').strip()[:500]}")
+    return None
 
 
-def document(made: Plan, found: Estimate, truth: np.ndarray[Any, np.dtype[np.float64]], folder: str) -> dict[str, Any]:
+def go_on(toml: str, truth: float, killed: Status | None, *, quiet: bool) -> Shown:
+    """The second run, to the end; then everything is checked and reported."""
+    folder, campaign = os.path.dirname(toml), Campaign.open(toml)
+    with live(quiet=quiet) as progress:
+        campaign.run(progress=progress)
+    estimate = campaign.estimate()
+    assert estimate is not None
+    write_text(os.path.join(folder, "report.html"), campaign_page(campaign, truth=truth))
+    campaign.export(os.path.join(folder, "rated.csv"))
+    return Shown(truth, killed, campaign.status(), estimate, campaign.verify())
+
+
+def document(shown: Shown, folder: str) -> dict[str, Any]:
     """The demo as JSON."""
+    spent = float(shown.ended.spent)
     return {
-        "made_up": True, "truth": float(truth.mean()), "folder": folder, "saved": saved(made, found),
-        "estimate": found.to_dict(), "plan": made.to_dict(),
+        "made_up": True, "truth": shown.truth, "folder": folder, "saved": shown.saved,
+        "estimate": {**shown.estimate.to_dict(), "spend": spent},
+        "killed": None if shown.killed is None else shown.killed.to_dict(), "status": shown.ended.to_dict(),
+        "verify": shown.verified.to_dict(),
     }  # fmt: skip
 
 
-def saved(made: Plan, found: Estimate) -> float:
-    """What strong ratings alone would have cost for the same standard error on this pool, less what was spent."""
-    V = float(made.inputs["variance"])
-    error = (found.standard_error or 0.0) ** 2
-    return STRONG_COST * V / (error + V / POOL) - (found.spend or 0.0)
+# Words
 
 
-def _print(
-    made: Plan, drawn: Drawn, found: Estimate, truth: np.ndarray[Any, np.dtype[np.float64]], folder: str
-) -> None:
+def _say(text: str, style: str = "") -> None:
     from rich.text import Text
 
-    from ratewise.report.text import drawn_text, estimate_text, plan_text
+    print_rich(Text(text, style=style))
 
-    print_rich(Text(f"A made-up pool: {POOL:,} answers, each with a judge's score. A person costs {STRONG_COST:g} "
-                    f"each, the judge costs {WEAK_COST:g}. The budget is {BUDGET:g}."))  # fmt: skip
-    for title, body in (
-        (f"1. Plan, from a pilot of {PILOT} answers rated by both", plan_text(made)),
-        ("2. Draw", drawn_text(drawn, os.path.join(folder, "rated.csv"))),
-        ("3. Estimate, from the answers the person was asked for", estimate_text(found)),
-    ):
-        print_rich(Text("\n" + title, style="bold cyan"))
-        print_rich(body)
-    mean = float(truth.mean())
-    low, high = found.interval or (mean, mean)
+
+def _introduce(toml: str) -> None:
+    _say(
+        f"A made-up pool: {POOL:,} answers, each with a judge's score. A person costs {STRONG_COST:g} each, the judge "
+        f"costs {WEAK_COST:g}. The budget is {BUDGET:g}."
+    )
+    _say(f"\n1. ratewise run {toml}", "bold cyan")
+
+
+def _tell_kill(killed: Status | None, toml: str) -> None:
+    if killed is None:
+        _say("It was done before it could be killed.")
+    else:
+        _say(f"Killed (kill -9) after {killed.labels:,} human ratings, {killed.spent:,.2f} spent.", "red")
+    _say(f"\n2. ratewise run {toml}   goes on where it was", "bold cyan")
+
+
+def _tell_end(shown: Shown, folder: str, toml: str) -> None:
+    from ratewise.report.campaign import status_text
+    from ratewise.report.text import estimate_text
+
+    print_rich(status_text(shown.ended))
+    _say(f"\n3. ratewise verify {toml}", "bold cyan")
+    _say(shown.verified.summary())
+    _say("\n4. The result", "bold cyan")
+    print_rich(estimate_text(shown.estimate))
+    mean = shown.truth
+    low, high = shown.estimate.interval or (mean, mean)
     verdict = "inside the interval" if low <= mean <= high else "outside the interval, as happens one time in twenty"
-    print_rich(Text(f"\nThe truth, known because the pool is made up: {mean:.4f} ({verdict}).", style="bold"))
-    print_rich(
-        Text(
-            f"Strong ratings alone would have cost {saved(made, found):,.0f} more for this precision. "
-            f"The report is {folder}/report.html."
-        )
+    _say(f"\nThe truth, known because the pool is made up: {mean:.4f} ({verdict}).", "bold")
+    _say(
+        f"Strong ratings alone would have cost {shown.saved:,.0f} more for this precision. "
+        f"The report is {folder}/report.html."
     )

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from ratewise.cli.campaign import export, init, report, run, status, verify
 from ratewise.cli.console import STOPPED, one_line_errors, print_json, print_notes, print_rich
 from ratewise.cli.lab import reproduce, simulate
 from ratewise.cli.options import Json, Strong, TableArgument, Weak, words
@@ -160,14 +161,14 @@ def estimate(
             print_rich(estimate_text(found))
 
 
-app.command()(simulate)
-app.command()(reproduce)
+for command in (simulate, reproduce, init, run, status, report, export, verify):
+    app.command()(command)
 
 
 @app.command()
 def demo(
     output: Annotated[str, typer.Option("--output", "-o", help="Folder for the files it writes.")] = "ratewise-demo",
-    seed: Annotated[int, typer.Option(help="Names the made-up pool and the draw.")] = 7,
+    seed: Annotated[int, typer.Option(help="Names the made-up pool and the draw.")] = 1,
     json: Json = False,
 ) -> None:
     """The main job end to end on a small made-up pool whose truth is known.

@@ -89,7 +89,7 @@ def _exact_items(best: Option, seen: Seen, money: Money, spend: float) -> int | 
     whole = best.items >= _NEAR_THE_END * (seen.items + money.pool_left)
     if not whole or money.weak_cost * money.pool_left > 0.9 * money.left:
         return None
-    share = math.ceil(money.pool_left * spend / money.left)
+    share = min(math.ceil(money.pool_left * (spend / money.left)), math.ceil(money.pool_left))
     return share if money.weak_cost == 0 else min(share, math.floor(spend / money.weak_cost))
 
 
@@ -113,9 +113,12 @@ def _standard_error(option: Option, known: Learned) -> float:
 
 
 def _spend(seen: Seen, money: Money) -> float:
-    """As much as was bought so far, and all that is left where little would remain: each round doubles the labels."""
+    """As much as was bought so far, and all that is left where little would remain: each round doubles the labels.
+
+    All of it, too, where it pays for everything that is left: then there is nothing to plan for.
+    """
     labels = int(np.count_nonzero(seen.labelled))
-    if money.left <= _LAST_ROUND * labels * money.strong_cost:
+    if money.left <= _LAST_ROUND * labels * money.strong_cost or money.left >= money.both * money.pool_left:
         return money.left
     return min(max(labels * money.strong_cost, 10 * money.both), money.left)
 

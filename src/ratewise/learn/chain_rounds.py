@@ -47,6 +47,15 @@ class ChainRule:
         return cls(errors, tuple(data["costs"]), data["scale"], data["floor"])
 
 
+def carried(said: Floats) -> Floats:
+    """Items × raters, where one that gave up says what the one before said."""
+    out = said.copy()
+    for k in range(1, out.shape[1]):
+        gap = np.isnan(out[:, k])
+        out[gap, k] = out[gap, k - 1]
+    return out
+
+
 @dataclass(frozen=True, slots=True)
 class ChainPlan:
     """A rule, whether it is worth it, and what it is expected to give."""
@@ -66,13 +75,13 @@ def plan_chain(
     worth: float,
     pool_size: float,
 ) -> ChainPlan:
-    """The best rule for money of `worth` in all, from items seen: what the first said, what the others did (NaN: not).
+    """The best rule for money of `worth` in all, from items seen: what the first said, and what the others did.
 
     `rates` are those that the items were drawn with, whose inverse weighs the items that all have rated.
     """
-    whole = ~np.isnan(values).any(axis=1)
+    whole = ~np.isnan(values[:, -1])
     h, w = values[whole, -1], 1.0 / rates[whole, -1]
-    before = np.column_stack([weak[whole], values[whole, :-1]])
+    before = carried(np.column_stack([weak, values[:, :-1]]))[whole]
     mean = float(np.dot(w, h) / w.sum())
     spread = float(np.dot(w, (h - mean) ** 2) / w.sum())
     prior = 2.0 / (h.size + 2) * max(spread, float(h.max() - h.min()) ** 2 / 12, 1e-12)

@@ -62,8 +62,8 @@ def _rates_in_words(ratio: float) -> str:
     return "rates by uncertainty did as well as one rate for all"
 
 
-def diagnose(seen: Seen, estimate: Estimate) -> Diagnosis:
-    """From the labels alone; every prediction of a label is made without it."""
+def diagnose(seen: Seen, estimate: Estimate, *, pool_size: float = math.inf) -> Diagnosis:
+    """From the labels alone, each predicted without itself; `pool_size` where the pool's own mean is asked for."""
     n = int(np.count_nonzero(seen.labelled))
     if seen.labelled.all() or n < 2 or estimate.standard_error is None:
         return Diagnosis(n, None, None, None, None, None, None)
@@ -74,7 +74,7 @@ def diagnose(seen: Seen, estimate: Estimate) -> Diagnosis:
     width = None if estimate.interval is None else estimate.interval[1] - estimate.interval[0]
     return Diagnosis(
         labels=n,
-        effective_labels=known.variance / estimate.standard_error**2,
+        effective_labels=known.variance / (estimate.standard_error**2 + known.variance / pool_size),
         unexplained=M / known.variance,
         against_one_rate=_against_one_rate(known, rates, n / seen.items),
         drift=_drift(seen, known, rates),

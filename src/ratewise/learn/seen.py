@@ -67,8 +67,11 @@ class Rule:
         """The same for items whose u is known."""
         wanted = np.clip(self.scale * np.sqrt(u), self.floor, 1.0)
         missing = (self.total * wanted - mass) / max(self.total - self.before, 1.0)
-        missing = np.clip(missing, self.least, 1.0)
-        return np.minimum(missing * self.factor, 1.0) if math.isfinite(self.factor) else np.ones(missing.size)
+        return self.scaled_rates(np.clip(missing, self.least, 1.0))
+
+    def scaled_rates(self, rates: Floats) -> Floats:
+        """Times the factor; everyone is asked where that is infinite."""
+        return np.minimum(rates * self.factor, 1.0) if math.isfinite(self.factor) else np.ones(rates.size)
 
 
 @dataclass(frozen=True, slots=True)

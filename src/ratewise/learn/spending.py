@@ -4,6 +4,7 @@ A round says which items are looked at and how much money it has. Its rates use 
 nothing else, so whoever buys it may do so in any order, in several processes, and after a crash.
 """
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,7 +16,7 @@ from ratewise.core.ratings import Mask
 from ratewise.learn.auto import Round, plan_round, start_labels
 from ratewise.learn.options import Money
 from ratewise.learn.rating_model import Covariates
-from ratewise.learn.seen import Learned, Rule, Seen, mass
+from ratewise.learn.seen import FEWEST_TO_LEARN, Learned, Rule, Seen, mass
 
 FEWEST_LABELS = 8  # a budget for fewer buys strong ratings alone: there is nothing to learn from them
 _TAUGHT_LABELS = 50  # with fewer of its own, a campaign goes by what another table taught
@@ -31,21 +32,24 @@ def next_round(
     from or large enough to rate the whole pool. Once strong ratings are bought alone it stays with that: items without
     a weak rating cannot be pooled with others.
     """
+    if money.pool_left <= 0:
+        return None
     alone = bool(seen.phases) and not seen.phases[-1].weak
     price = money.strong_cost if alone else money.both
-    if money.left < price * (1 - 1e-12) or money.pool_left <= 0:
+    if money.left < price * (1 - 1e-12):
         return _strong_alone(money) if not seen.phases and money.left >= money.strong_cost else None
     if alone:
         return _strong_alone(money)
     labels = int(np.count_nonzero(seen.labelled))
-    if labels == 0:
+    if labels == 0 or (labels < FEWEST_TO_LEARN and teacher is None):
         return _start(money, teacher)
     return plan_round(seen, money, learned=learned, teacher=teacher if labels < _TAUGHT_LABELS else None)
 
 
 def _start(money: Money, teacher: Learned | None) -> Round:
-    labels = money.left / money.both
-    if labels < FEWEST_LABELS or money.left >= money.strong_cost * money.pool_left:
+    enough = money.left >= money.strong_cost * money.pool_left  # for everything, also where it is free
+    labels = math.inf if enough else money.left / money.both
+    if enough or labels < FEWEST_LABELS:
         return _strong_alone(money)
     count = start_labels(labels, money.pool_left) if teacher is None else FEWEST_LABELS
     return Round("base", None, count * money.both, count, weak=True)
@@ -81,7 +85,7 @@ def draw_exact_round(
     before, u = mass(seen.phases, x), rule.u(x)
     rule = rule.scaled(scaled_to(rule.rates_for(u, before), _whole(money, price), price))
     rates = rule.rates_for(u, before)
-    own = np.minimum(own_rates * rule.factor, 1.0)
+    own = rule.scaled_rates(own_rates)
     return ExactDraw(rule, rates, draw_within(rates, uniforms, price, money + _ROUNDING * price.max(initial=0.0)), own)
 
 

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from ratewise.raters.text import one_line
 
-_DEAREST = Decimal(10) ** 12
+_DEAREST = Decimal(10) ** 9  # counted in billionths, a few of them still fit into 64 bits
 _CHEAPEST = -40  # power of ten; a price like 1E-999999 is finite, but a million digits long once written out
 
 

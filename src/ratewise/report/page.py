@@ -26,19 +26,25 @@ def report_page(title: str, plan: Plan, estimate: Estimate, *, truth: float | No
     """The whole page as text; every word that came from outside is escaped."""
     parts = [
         f"<h1>{html.escape(title)}</h1>",
-        _answer(estimate, truth),
-        _picture(lambda: plot_estimates({"estimate": estimate}, truth=truth)),
+        answer(estimate, truth),
+        picture(lambda: plot_estimates({"estimate": estimate}, truth=truth)),
         "<h2>How the money was planned</h2>",
         f"<p>{html.escape(plan.reason)}</p>",
         _policies(plan),
-        _picture(lambda: plot_plan(plan)),
-        *_notes(plan.notes + estimate.notes),
+        picture(lambda: plot_plan(plan)),
+        *notes_html(plan.notes + estimate.notes),
     ]
+    return page(title, parts)
+
+
+def page(title: str, parts: Iterable[str]) -> str:
+    """A page in the house's plain style from parts that are HTML already."""
     head = f"<meta charset='utf-8'><title>{html.escape(title)}</title><style>{STYLE}</style>"
     return f"<!doctype html><html lang='en'><head>{head}</head><body>{''.join(parts)}</body></html>\n"
 
 
-def _answer(e: Estimate, truth: float | None) -> str:
+def answer(e: Estimate, truth: float | None) -> str:
+    """The estimate in large letters, and what it rests on."""
     interval = (
         "no interval" if e.interval is None else f"{e.level:.0%} interval {e.interval[0]:.4f} to {e.interval[1]:.4f}"
     )
@@ -61,11 +67,12 @@ def _policies(plan: Plan) -> str:
     return f"<table>{head}{''.join(rows)}</table>"
 
 
-def _notes(notes: Iterable[str]) -> list[str]:
+def notes_html(notes: Iterable[str]) -> list[str]:
+    """Notes, a paragraph each."""
     return [f"<p class='note'>{html.escape(note)}</p>" for note in notes]
 
 
-def _picture(plot: Callable[[], "Figure"]) -> str:
+def picture(plot: Callable[[], "Figure"]) -> str:
     """A figure as inline SVG; nothing where matplotlib is not installed."""
     try:
         made = plot()

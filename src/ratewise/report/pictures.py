@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 POLICY_TITLES = {"base": "strong ratings alone", "random": "one rate for all", "active": "rate by uncertainty"}
 
-_INK, _ACCENT, _QUIET = "#1f2937", "#0f766e", "#9ca3af"
+INK, ACCENT, QUIET = "#1f2937", "#0f766e", "#9ca3af"
 
 
 def figure(*, width: float = 7.0, height: float = 2.6) -> tuple["Figure", "Axes"]:
@@ -26,7 +26,7 @@ def figure(*, width: float = 7.0, height: float = 2.6) -> tuple["Figure", "Axes"
     made = Figure(figsize=(width, height), layout="constrained")
     axes = made.add_subplot()
     axes.spines[["top", "right"]].set_visible(False)
-    axes.tick_params(colors=_INK)
+    axes.tick_params(colors=INK)
     return made, axes
 
 
@@ -37,7 +37,7 @@ def grid(rows: int, columns: int, *, width: float = 3.4, height: float = 2.9) ->
     axes = [[made.add_subplot(rows, columns, r * columns + c + 1) for c in range(columns)] for r in range(rows)]
     for ax in (ax for row in axes for ax in row):
         ax.spines[["top", "right"]].set_visible(False)
-        ax.tick_params(which="both", colors=_INK, labelsize=8)
+        ax.tick_params(which="both", colors=INK, labelsize=8)
     return made, axes
 
 
@@ -47,14 +47,14 @@ def plot_plan(plan: Plan) -> "Figure":
     widest = max(1.96 * p.expected_se for p in plan.policies.values())
     for y, (name, policy) in enumerate(reversed(list(plan.policies.items()))):
         half = 1.96 * policy.expected_se
-        axes.barh(y, 2 * half, left=-half, color=_ACCENT if name == plan.recommendation else _QUIET, height=0.55)
+        axes.barh(y, 2 * half, left=-half, color=ACCENT if name == plan.recommendation else QUIET, height=0.55)
         label = f"± {half:.3f}: {policy.strong_labels:,.0f} strong ratings, {policy.spend:,.0f} spent"
-        axes.annotate(label, (1.08 * widest, y), va="center", color=_INK)
+        axes.annotate(label, (1.08 * widest, y), va="center", color=INK)
     axes.set_yticks(range(len(plan.policies)), [POLICY_TITLES[name] for name in plan.policies][::-1])
     axes.set_xlim(-1.05 * widest, 3.1 * widest)
     axes.set_xticks([-widest, 0, widest], [f"−{widest:.3f}", "estimate", f"+{widest:.3f}"])
     axes.spines["bottom"].set_bounds(-widest, widest)
-    axes.set_title("Expected 95 % interval of the mean strong rating", loc="left", color=_INK, fontsize=11)
+    axes.set_title("Expected 95 % interval of the mean strong rating", loc="left", color=INK, fontsize=11)
     return made
 
 
@@ -63,11 +63,11 @@ def plot_estimates(estimates: Mapping[str, Estimate], *, truth: float | None = N
     made, axes = figure(height=0.8 + 0.45 * len(estimates))
     for y, (_, e) in enumerate(reversed(list(estimates.items()))):
         if e.interval is not None:
-            axes.plot(e.interval, (y, y), color=_ACCENT, linewidth=4, solid_capstyle="butt")
-        axes.plot(e.value, y, marker="o", color=_INK)
+            axes.plot(e.interval, (y, y), color=ACCENT, linewidth=4, solid_capstyle="butt")
+        axes.plot(e.value, y, marker="o", color=INK)
     if truth is not None:
-        axes.axvline(truth, color=_QUIET, linestyle="--", zorder=0)
-        axes.annotate(" truth", (truth, len(estimates) - 0.6), color=_INK)
+        axes.axvline(truth, color=QUIET, linestyle="--", zorder=0)
+        axes.annotate(" truth", (truth, len(estimates) - 0.6), color=INK)
     axes.set_yticks(range(len(estimates)), list(estimates)[::-1])
     axes.set_ylim(-0.7, len(estimates) - 0.3)
     axes.set_xlabel(f"mean strong rating, {_levels(estimates)} intervals")

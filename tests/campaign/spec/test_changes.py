@@ -21,7 +21,7 @@ RATERS = {
 SAME = ": it must still be the same rater"
 DRAWN = ": items were drawn from the table as it was"
 PAID = ": ratings were chosen and paid for at the old price"
-RISE = ": it may only rise: calls have been reserved at it"
+CHOSEN = ": ratings were chosen by what they could cost"
 
 TAKEN = [
     ("level", 0.9, "level from 0.95 to 0.9"),
@@ -39,7 +39,6 @@ TAKEN = [
     ("raters.tool.per_minute", 9, "raters.tool.per_minute from none to 9.0"),
     ("raters.tape.lost_calls", "count as paid", 'raters.tape.lost_calls from "ask again" to "count as paid"'),
     ("raters.tape.failed_price", "0", "raters.tape.failed_price from 2 to 0"),
-    ("raters.cell.max_price", "0.03", "raters.cell.max_price from 0.02 to 0.03"),
     ("raters.code.function", "m:g", 'raters.code.function from "m:f" to "m:g"' + SAME),
     ("raters.tool.command", ["y", "z"], 'raters.tool.command from ["x"] to ["y", "z"]' + SAME),
     ("raters.tape.file", "b.jsonl", 'raters.tape.file from "a.jsonl" to "b.jsonl"' + SAME),
@@ -60,8 +59,9 @@ REFUSED = [
     ("raters.cell.column", "j2", 'raters.cell.column from "judge" to "j2": the ratings so far came from the old one'),
     ("raters.tool.price", "1.5", "raters.tool.price from 1 to 1.5" + PAID),
     ("raters.code.price_column", "c2", 'raters.code.price_column from "cost" to "c2"' + PAID),
-    ("raters.cell.max_price", "0.01", "raters.cell.max_price from 0.02 to 0.01" + RISE),
-    ("raters.code.max_price", "9", "raters.code.max_price from none to 9" + RISE),
+    ("raters.cell.max_price", "0.01", "raters.cell.max_price from 0.02 to 0.01" + CHOSEN),
+    ("raters.cell.max_price", "0.03", "raters.cell.max_price from 0.02 to 0.03" + CHOSEN),
+    ("raters.code.max_price", "9", "raters.code.max_price from none to 9" + CHOSEN),
 ]  # fmt: skip
 
 

@@ -100,9 +100,7 @@ def _rater(old: RaterSpec, new: RaterSpec) -> Iterator[_Change]:
     for key in (*_CALLS, *_WHERE):
         yield _between(key, old, new, within=within, note=_SAME if key in _WHERE else "")
     if (old.price, old.price_column) == (new.price, new.price_column):  # else their defaults move with the price
-        lower = old.max_price is None or new.max_price is None or new.max_price < old.max_price
-        reason = "it may only rise: calls have been reserved at it" if lower else ""
-        yield _between("max_price", old, new, within=within, reason=reason)
+        yield _between("max_price", old, new, within=within, reason="ratings were chosen by what they could cost")
         yield _between("failed_price", old, new, within=within)
 
 

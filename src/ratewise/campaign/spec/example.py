@@ -99,7 +99,7 @@ def _make_folder(folder: str) -> None:
 def made_up_items() -> Table:
     """Questions to a made-up assistant: a judge's probability that the answer was right, and whether it was."""
     rng = np.random.default_rng(_SEED)
-    judge = np.round(rng.beta(2.4, 0.6, ROWS), 3)
+    judge = np.round(rng.beta(0.8, 0.25, ROWS), 3)
     parts = [rng.choice(words, ROWS) for words in (_ASKED, _THINGS, _ENDINGS)]
     prompts = [f"{asked} {thing}{ending}" for asked, thing, ending in zip(*parts, strict=True)]
     columns = {

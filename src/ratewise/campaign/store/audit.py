@@ -63,6 +63,20 @@ def freed(store: Store) -> int:
         return int(connection.scalar(chosen.where(t.ledger.c.kind == "reserve")) or 0)
 
 
+def overrun(store: Store) -> int:
+    """What was paid above what had been reserved, for calls whose price was known only afterwards."""
+    settled = t.ledger.alias()
+    both = sa.and_(
+        settled.c.kind == "settle", settled.c.position == t.ledger.c.position, settled.c.step == t.ledger.c.step,
+        settled.c.attempt == t.ledger.c.attempt, settled.c.amount > t.ledger.c.amount,
+    )  # fmt: skip
+    chosen = sa.select(sa.func.coalesce(sa.func.sum(settled.c.amount - t.ledger.c.amount), 0))
+    with store.reading() as connection:
+        return int(
+            connection.scalar(chosen.select_from(t.ledger).join(settled, both).where(t.ledger.c.kind == "reserve")) or 0
+        )
+
+
 def pieces(items: int, size: int = 10_000) -> Iterator[tuple[int, int]]:
     """(first, end) of so many items at a time."""
     for first in range(0, items, size):

@@ -17,7 +17,8 @@ from ratewise.campaign.store.postgresql import PostgreSQL
 from ratewise.campaign.store.sqlite import SQLite
 from ratewise.errors import InputError, StoreError
 
-_PASSING = ("disk is full", "disk i/o error", "is locked", "unable to open")
+_DAMAGED = ("not a database", "malformed", "could not decode")
+_PASSING = ("disk is full", "disk i/o error", "is locked")
 
 
 class Database(Protocol):
@@ -54,6 +55,9 @@ class Database(Protocol):
     def running(self) -> bool:
         """Whether some process runs the campaign."""
 
+    def damage(self) -> list[str]:
+        """What the database finds wrong with its own files."""
+
 
 def connect(store: str, folder: str, name: str) -> Database:
     """By the form of `store`: a file beside the TOML, or postgresql://…"""
@@ -73,18 +77,31 @@ def told(shown: str) -> Iterator[None]:
         raise _translated(error, shown) from error
 
 
+def damaged(shown: str, reason: str) -> StoreError:
+    """What was written is not what is read."""
+    return StoreError(f"{shown} is damaged ({reason}); restore it from a backup: nothing was changed")
+
+
 def _translated(error: Exception, shown: str) -> StoreError:
     cause = str(getattr(error, "orig", None) or error).strip()
     reason = cause.splitlines()[0] if cause else type(error).__name__
     low = cause.lower()
-    if "not a database" in low or "malformed" in low:
-        return StoreError(f"{shown} is damaged ({reason}); restore it from a backup: nothing was changed")
+    if any(word in low for word in _DAMAGED):
+        return damaged(shown, reason)
     if "readonly" in low or "read-only" in low or "permission denied" in low:
         return StoreError(f"{shown} cannot be written ({reason}); make it writable and run again: nothing was lost")
+    if "unable to open" in low:
+        return StoreError(
+            f"{shown} cannot be opened ({reason}); make sure that its folder is there and writable, and run again: "
+            "nothing was lost",
+            may_pass=True,
+        )
     gone = isinstance(error, exc.DBAPIError) and (
         error.connection_invalidated or isinstance(error, exc.OperationalError)
     )
-    passing = any(word in low for word in _PASSING) or (
-        gone and "sqlite" not in type(getattr(error, "orig", error)).__module__
+    passing = (
+        any(word in low for word in _PASSING)
+        or (gone and "sqlite" not in type(getattr(error, "orig", error)).__module__)
+        or isinstance(error, exc.IntegrityError)  # what another process, or a commit thought lost, has done already
     )
     return StoreError(f"{shown} failed ({reason}); what was saved is kept, run again to go on", may_pass=passing)

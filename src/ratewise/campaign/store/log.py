@@ -1,5 +1,6 @@
 """The log of a campaign: the only place with SQL. Each method is one transaction: a kill leaves it done or undone."""
 
+import json
 import os
 import socket
 from collections.abc import Iterable, Iterator, Sequence
@@ -13,10 +14,11 @@ from ratewise.campaign.decide import Batch, OpenRound
 from ratewise.campaign.history import Looked, RoundPlan, Units
 from ratewise.campaign.store import schema as t
 from ratewise.campaign.store import statements as sql
-from ratewise.campaign.store.connection import Database, connect, told
+from ratewise.campaign.store.connection import Database, connect, damaged, told
 from ratewise.campaign.store.records import Claim, Outcome, RoundRow, now
 from ratewise.core.checks import Floats
 from ratewise.core.ratings import Mask
+from ratewise.errors import InputError, RatewiseError
 from ratewise.learn.rating_model import Covariates
 
 _LONGEST_NOTE = 2000
@@ -29,6 +31,7 @@ class Store:
         self.database = database
         self._write = database.engine.execution_options(writes=True)
         self._read = database.engine
+        self._moment: sa.Connection | None = None
 
     @classmethod
     def at(cls, store: str, folder: str, name: str) -> "Store":
@@ -44,8 +47,23 @@ class Store:
     @contextmanager
     def reading(self) -> Iterator[sa.Connection]:
         """One consistent look."""
+        if self._moment is not None:
+            with told(self.database.shown):
+                yield self._moment
+            return
         with told(self.database.shown), self._read.begin() as connection:
             yield connection
+
+    @contextmanager
+    def still(self) -> Iterator[None]:
+        """All that is read inside is of one moment, whatever others write meanwhile."""
+        level = {"isolation_level": "REPEATABLE READ"} if self.database.shared else {}
+        with told(self.database.shown), self._read.execution_options(**level).begin() as connection:
+            self._moment = connection
+            try:
+                yield
+            finally:
+                self._moment = None
 
     def exists(self) -> bool:
         """Whether the campaign has begun."""
@@ -53,6 +71,11 @@ class Store:
             if not self.database.exists():
                 return False
             with self._read.begin() as connection:
+                if t.is_foreign(connection):
+                    raise InputError(
+                        f"{self.database.shown} is a database, but no campaign of ratewise; nothing was changed: name "
+                        "another file as the store"
+                    )
                 return t.version_of(connection) > 0 and connection.scalar(sql.meta("spec")) is not None
 
     def close(self) -> None:
@@ -101,10 +124,14 @@ class Store:
 
     # Taking part
 
-    def join(self) -> int:
-        """Take part; returns this worker's number."""
+    def enter(self) -> None:
+        """Refused where another process runs the campaign and only one may."""
         with told(self.database.shown):
             self.database.join()
+
+    def join(self) -> int:
+        """Take part; returns this worker's number."""
+        self.enter()
         with self.writing() as connection:
             values = {"host": socket.gethostname(), "process": os.getpid(), "joined_at": now()}
             number = connection.scalar(t.workers.insert().values(values).returning(t.workers.c.number))
@@ -118,29 +145,52 @@ class Store:
         with told(self.database.shown):
             return self.database.lead()
 
+    @contextmanager
+    def sound(self) -> Iterator[None]:
+        """An error that nobody expects may come from a damaged file: then that is what is said."""
+        try:
+            yield
+        except RatewiseError:
+            raise
+        except Exception as error:
+            found = self.damage() or [str(error)] * isinstance(error, json.JSONDecodeError)
+            if found:
+                raise damaged(self.database.shown, found[0]) from error
+            raise
+
+    def damage(self) -> list[str]:
+        """What the database finds wrong with its own files."""
+        with told(self.database.shown):
+            return self.database.damage()
+
+    def running(self) -> bool:
+        """Whether some process runs the campaign."""
+        with told(self.database.shown):
+            return self.database.running()
+
     def leave(self, worker: int) -> None:
         """Say good-bye; questions in hand are free for others."""
         with self.writing() as connection:
             connection.execute(t.workers.update().where(t.workers.c.number == worker).values(left_at=now()))
             connection.execute(sql.free([worker]))
 
-    def in_dead_hands(self, worker: int) -> list[Claim]:
-        """Questions that a process had when it died: perhaps asked, never answered."""
+    def let_go(self, workers: Sequence[int]) -> None:
+        """Questions that these have, dead or unaware of it, are free for anyone."""
+        with self.writing() as connection:
+            connection.execute(sql.free(workers))
+
+    def dead(self, worker: int) -> list[int]:
+        """Others that had questions in hand when they died."""
         held = sa.select(t.ratings.c.worker).where(sql.open_ones, t.ratings.c.worker.is_not(None)).distinct()
         with self.reading() as connection:
             others = [n for n in connection.scalars(held) if n != worker]
         with told(self.database.shown):
-            dead = self.database.dead(others)
-        if not dead:
-            return []
-        with self.reading() as connection:
-            return sql.claims(connection, t.ratings.c.worker.in_(dead))
+            return self.database.dead(others) if others else []
 
-    def free(self, claims: Sequence[Claim]) -> None:
-        """Let anyone ask these."""
-        with self.writing() as connection:
-            for c in claims:
-                connection.execute(sql.one(c).values(worker=None))
+    def in_hands_of(self, workers: Sequence[int]) -> list[Claim]:
+        """Their questions: perhaps asked, not answered."""
+        with self.reading() as connection:
+            return sql.claims(connection, t.ratings.c.worker.in_(workers))
 
     # Money
 
@@ -227,7 +277,7 @@ class Store:
     # Questions and answers
 
     def claim(self, worker: int, step: int, limit: int) -> list[Claim]:
-        """Up to so many questions that nobody asks yet, to be asked by this worker."""
+        """Up to so many questions that nobody asks yet, to be asked by this worker; what failed before comes last."""
         chosen = (
             sa.select(t.ratings.c.position)
             .where(sql.open_ones, t.ratings.c.step == step, t.ratings.c.worker.is_(None))
@@ -236,7 +286,8 @@ class Store:
             .with_for_update(skip_locked=True)
         )
         with self.writing() as connection:
-            positions = connection.scalars(chosen).all()
+            positions = connection.scalars(chosen.where(t.ratings.c.attempts == 0)).all()
+            positions = positions or connection.scalars(chosen).all()
             if not positions:
                 return []
             connection.execute(
@@ -247,8 +298,12 @@ class Store:
             mine = sa.and_(t.ratings.c.step == step, sql.within(t.ratings, positions), t.ratings.c.worker == worker)
             return sql.claims(connection, mine)
 
-    def settle(self, outcomes: Sequence[Outcome], budget: int | None) -> list[Outcome]:
-        """Write answers down and pay; returns those to be asked again. What others have settled already stays so."""
+    def settle(self, outcomes: Sequence[Outcome], budget: int | None, *, for_anyone: bool = False) -> list[Outcome]:
+        """Write answers down and pay; returns those to be asked again, by this process unless they are for anyone.
+
+        What others have settled already stays so.
+        """
+        hands: dict[str, Any] = {"worker": None} if for_anyone else {}
         with self.writing() as connection:
             open_ones = sql.still_open(connection, [o.claim for o in outcomes])
             again, reserve, freed, paid = [], 0, 0, 0
@@ -269,20 +324,25 @@ class Store:
                     done.append(sql.answer(o))
             sql.write_answers(connection, done)
             for o in again:
-                connection.execute(sql.one(o.claim).values(attempts=o.claim.attempt, note=o.note))
+                connection.execute(sql.one(o.claim).values(attempts=o.claim.attempt, note=o.note, **hands))
             sql.write_ledger(connection, rows)
             sql.move(connection, reserve - freed, paid, None)
         return again
 
-    def reopen(self, claims: Sequence[Claim], price: int) -> None:
-        """Ask again what was given up: the rater was down, not the item's fault. No more than the budget holds."""
+    def reopen(self, claims: Sequence[tuple[Claim, int]], budget: int | None) -> int:
+        """Ask again what was given up, each at its price: the rater was down. No more than the budget holds: how many.
+
+        What has been acted upon stays as it is: weak ratings of drawn items, and everything of closed rounds.
+        """
+        count = 0
         with self.writing() as connection:
-            for c in claims:
-                given_up = sa.and_(t.ratings.c.position == c.position, t.ratings.c.step == c.step)
-                change = t.ratings.update().where(given_up, t.ratings.c.state == t.MISSING)
-                if connection.execute(change.values(state=t.OPEN, worker=None)).rowcount:
+            for c, price in claims:
+                fits = sql.may(connection, price, budget)
+                if fits and connection.execute(sql.given_up(c).values(state=t.OPEN, worker=None)).rowcount:
                     sql.write_ledger(connection, [("reserve", c.position, c.step, c.attempt + 1, price)])
                     sql.move(connection, price, 0, None)
+                    count += 1
+        return count
 
     # Reading
 

@@ -80,48 +80,53 @@ class PostgreSQL:
 
     def lead(self) -> bool:
         """Asks the server each time: locks are lost with the connection, and another may lead by then."""
+        self._leads = self._leads and self._ask(sa.select(sa.true()))
+        self._leads = self._leads or self._try_lock(_LEADER)
+        return self._leads
+
+    def _try_lock(self, number: int) -> bool:
+        return self._ask(sa.select(sa.func.pg_try_advisory_lock(self._class, number)))
+
+    def _ask(self, question: sa.Select[Any]) -> bool:
+        """Yes or no, from the connection that holds the locks; one that broke has lost them, and is forgotten."""
         try:
-            self._leads = self._leads and self._ping()
-            self._leads = self._leads or self._try_lock(_LEADER)
+            return bool(self._open().scalar(question))
         except exc.DBAPIError:
             self._forget()
             raise
-        return self._leads
-
-    def _ping(self) -> bool:
-        return self._open().scalar(sa.select(sa.literal(1))) == 1
 
     def _forget(self) -> None:
         self._leads = False
         if self._own is not None:
-            with suppress(exc.DBAPIError):
-                self._own.invalidate()
+            with suppress(exc.SQLAlchemyError):
+                self._own.invalidate()  # a pooled connection would keep the locks
                 self._own.close()
         self._own = None
 
-    def _try_lock(self, number: int) -> bool:
-        return bool(self._open().scalar(sa.select(sa.func.pg_try_advisory_lock(self._class, number))))
-
     def dead(self, workers: Sequence[int]) -> list[int]:
-        """Those whose locks are free."""
-        found = [n for n in workers if n != self._worker and self._try_lock(n)]
-        for n in found:
-            self._open().execute(sa.select(sa.func.pg_advisory_unlock(self._class, n)))
-        return found
+        """Those whose locks nobody holds."""
+        held = self._held()
+        return [n for n in workers if n != self._worker and n not in held]
+
+    def _held(self) -> set[int]:
+        """Locks as the server lists them: taking one to see whether it is free would keep its owner from taking it."""
+        chosen = sa.text(
+            "SELECT objid::bigint FROM pg_locks WHERE locktype = 'advisory' AND granted AND objsubid = 2 AND "
+            "classid::bigint = :class AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
+        )
+        with self.engine.connect() as connection:
+            return set(connection.scalars(chosen, {"class": self._class % 2**32}))
 
     def leave(self) -> None:
         """Give all locks back."""
-        if self._own is not None:
-            with suppress(exc.DBAPIError):
-                self._own.invalidate()  # a pooled connection would keep the locks
-                self._own.close()
-        self._own, self._worker, self._leads = None, None, False
+        self._forget()
+        self._worker = None
         self.engine.dispose()
 
     def running(self) -> bool:
         """Whether some process plans."""
-        with self.engine.connect() as connection:
-            free = connection.scalar(sa.select(sa.func.pg_try_advisory_lock(self._class, _LEADER)))
-            if free:
-                connection.execute(sa.select(sa.func.pg_advisory_unlock(self._class, _LEADER)))
-        return not free
+        return _LEADER in self._held()
+
+    def damage(self) -> list[str]:
+        """The server sees to that itself."""
+        return []

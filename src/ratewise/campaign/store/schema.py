@@ -147,22 +147,28 @@ MIGRATIONS: tuple[Callable[[sa.Connection], None], ...] = (_first_version, _with
 VERSION = len(MIGRATIONS)
 
 
+def is_foreign(connection: sa.Connection) -> bool:
+    """Whether there are tables, but not ours."""
+    found = set(sa.inspect(connection).get_table_names())
+    return bool(found) and not {"meta", "items", "ratings", "ledger"} <= found
+
+
 def version_of(connection: sa.Connection) -> int:
-    """0 where there is nothing yet."""
+    """0 where there is nothing yet; one that is newer than this is refused."""
     if not sa.inspect(connection).has_table("meta"):
         return 0
-    found = connection.scalar(sa.select(meta.c.value).where(meta.c.key == "version"))
-    return int(found) if found is not None else 0
+    found = int(connection.scalar(sa.select(meta.c.value).where(meta.c.key == "version")) or 0)
+    if found > VERSION:
+        raise StoreError(
+            f"this campaign was written by a newer ratewise (its tables are of version {found}, this one knows "
+            f"{VERSION}); install that one or a later one"
+        )
+    return found
 
 
 def migrate(connection: sa.Connection) -> int:
     """Bring the tables to this version, in the caller's transaction; returns the version they had."""
     had = version_of(connection)
-    if had > VERSION:
-        raise StoreError(
-            f"this campaign was written by a newer ratewise (its tables are of version {had}, this one knows "
-            f"{VERSION}); install that one or a later one"
-        )
     for step in MIGRATIONS[had:]:
         step(connection)
     if had < VERSION:

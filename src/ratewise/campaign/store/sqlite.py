@@ -55,6 +55,8 @@ class SQLite:
 
     def join(self) -> None:
         """An exclusive lock on a file beside, which the system takes back when the process dies."""
+        if self._lock is not None:
+            return
         lock = sqlite3.connect(self.path + ".lock", timeout=0, isolation_level=None, check_same_thread=False)
         try:
             lock.execute("BEGIN EXCLUSIVE")
@@ -97,3 +99,9 @@ class SQLite:
             self.leave()
             return False
         return True
+
+    def damage(self) -> list[str]:
+        """What the database finds wrong with its own file."""
+        with self.engine.begin() as connection:
+            found = connection.exec_driver_sql("PRAGMA integrity_check(20)").scalars().all()
+        return [] if found == ["ok"] else [" ".join(str(line).split()) for line in found]

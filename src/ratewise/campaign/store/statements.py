@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql, sqlite
 
 from ratewise.campaign.decide import OpenRound
 from ratewise.campaign.store import schema as t
@@ -24,15 +25,29 @@ def meta(key: str) -> sa.Select[Any]:
 
 
 def set_meta(connection: sa.Connection, key: str, value: str | None) -> None:
-    """Change a fact; `None` forgets it."""
-    connection.execute(t.meta.delete().where(t.meta.c.key == key))
-    if value is not None:
-        connection.execute(t.meta.insert().values(key=key, value=value))
+    """Change a fact; `None` forgets it. Processes that start together may do so at the same moment."""
+    if value is None:
+        connection.execute(t.meta.delete().where(t.meta.c.key == key))
+        return
+    insert = postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert
+    values = insert(t.meta).values(key=key, value=value)
+    connection.execute(values.on_conflict_do_update(index_elements=["key"], set_={"value": values.excluded.value}))
 
 
 def one(claim: Claim) -> sa.Update:
     """A question that is still open."""
     return t.ratings.update().where(t.ratings.c.position == claim.position, t.ratings.c.step == claim.step, open_ones)
+
+
+def given_up(claim: Claim) -> sa.Update:
+    """A question without an answer in the open round; a weak one only where its item is not drawn yet."""
+    position, step = claim.position, claim.step
+    first = sa.select(t.rounds.c.first).where(t.rounds.c["items"].is_(None)).scalar_subquery()
+    drawn = sa.select(t.batches.c.drawn).where(t.batches.c.first <= position, t.batches.c.end > position)
+    return t.ratings.update().where(
+        t.ratings.c.position == position, t.ratings.c.step == step, t.ratings.c.state == t.MISSING,
+        t.ratings.c.position >= first, sa.true() if step else ~drawn.scalar_subquery(),
+    )  # fmt: skip
 
 
 def free(workers: Sequence[int]) -> sa.Update:
@@ -147,7 +162,10 @@ def still_open(connection: sa.Connection, claims: Sequence[Claim]) -> dict[tuple
             .where(t.ledger.c.kind == "reserve", t.ledger.c.step == step, within(t.ledger, positions))
         ).all()  # fmt: skip
         amounts = {(r.position, r.attempt): int(r.amount) for r in reserved}
-        out |= {(p, step, a + 1): amounts[p, a + 1] for p, a in rows}
+        for p, a in rows:
+            if (p, a + 1) not in amounts:
+                raise StoreError(f"the ledger holds no money for item {p}, which is open; restore it from a backup")
+            out[p, step, a + 1] = amounts[p, a + 1]
     return out
 
 

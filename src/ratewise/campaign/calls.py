@@ -1,0 +1,122 @@
+"""Calls to raters: those under way, and those that wait for their next attempt."""
+
+import asyncio
+import json
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from ratewise.campaign.outcomes import rater_of
+from ratewise.campaign.spec.spec import Spec
+from ratewise.campaign.store.records import Claim
+from ratewise.raters.calling import Caller
+from ratewise.raters.protocol import Answer, Failure, Question
+
+_LONGEST_BACKOFF = 60.0
+_Task = asyncio.Task[list[Answer | Failure]]
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What a rater said to a question, and when it had been asked."""
+
+    claim: Claim
+    said: Answer | Failure
+    asked: float
+
+
+@dataclass(slots=True, eq=False)
+class Calls:
+    """As many at once as each rater takes; a step is the number of its rater."""
+
+    spec: Spec
+    callers: Sequence[Caller]  # one for each rater
+    _running: dict[_Task, tuple[Sequence[Claim], float]] = field(init=False, default_factory=dict)
+    _counts: Counter[int] = field(init=False, default_factory=Counter)  # running, by step
+    _later: list[tuple[float, Claim]] = field(init=False, default_factory=list)
+
+    @property
+    def running(self) -> bool:
+        """Whether somebody is being asked."""
+        return bool(self._running)
+
+    @property
+    def waiting(self) -> bool:
+        """Whether something will be asked again."""
+        return bool(self._later)
+
+    def free(self, step: int) -> int:
+        """How many more questions the rater of a step may be asked now."""
+        rater = self.spec.raters[rater_of(self.spec, step)]
+        return max(rater.concurrency - self._counts[step], 0) * rater.batch
+
+    def start(self, claims: Sequence[Claim]) -> None:
+        """Ask these, all of one step."""
+        size = self.spec.raters[rater_of(self.spec, claims[0].step)].batch
+        for i in range(0, len(claims), size):
+            self._counts[claims[0].step] += 1
+            part = claims[i : i + size]
+            self._running[asyncio.create_task(self._ask(part))] = part, time.monotonic()
+
+    def retry(self, claim: Claim) -> None:
+        """Ask once more, after a pause that doubles from attempt to attempt."""
+        rater = self.spec.raters[rater_of(self.spec, claim.step)]
+        failures = (claim.attempt - 1) % rater.attempts
+        pause = min(rater.backoff * 2.0 ** min(failures, 60), _LONGEST_BACKOFF)
+        self._later.append((time.monotonic() + pause, replace(claim, attempt=claim.attempt + 1)))
+
+    def start_due(self) -> None:
+        """Ask again what has waited long enough."""
+        now = time.monotonic()
+        for when, claim in self._later:
+            if when <= now:
+                self.start([claim])
+        self._later = [(when, claim) for when, claim in self._later if when > now]
+
+    async def wait(self, most: float) -> list[Reply]:
+        """Replies that are there, after at most so many seconds; earlier where a retry is due."""
+        due = min((when for when, _ in self._later), default=float("inf")) - time.monotonic()
+        pause = max(min(most, due), 0.0)
+        if self._running:
+            await asyncio.wait(self._running, return_when=asyncio.FIRST_COMPLETED, timeout=pause)
+        else:
+            await asyncio.sleep(pause)
+        return self._done()
+
+    async def finish(self) -> list[Reply]:
+        """Replies to everything under way; what waits for another attempt is not asked."""
+        self._later.clear()
+        if self._running:
+            await asyncio.wait(self._running)
+        return self._done()
+
+    async def stop(self) -> tuple[list[Reply], list[Claim]]:
+        """Replies that are there, and claims whose calls were cut off."""
+        replies = self._done()
+        cut = [claim for claims, _ in self._running.values() for claim in claims]
+        for task in self._running:
+            task.cancel()
+        await asyncio.gather(*self._running, return_exceptions=True)
+        self._running.clear()
+        self._later.clear()
+        for caller in self.callers:
+            await caller.close()
+        return replies, cut
+
+    def _done(self) -> list[Reply]:
+        replies = []
+        for task in [task for task in self._running if task.done()]:
+            claims, asked = self._running.pop(task)
+            replies += [Reply(claim, said, asked) for claim, said in zip(claims, task.result(), strict=True)]
+        return replies
+
+    async def _ask(self, claims: Sequence[Claim]) -> list[Answer | Failure]:
+        step = claims[0].step
+        questions = [
+            Question(f"{self.spec.name}:{c.id}:{step}:{c.attempt}", c.id, json.loads(c.content)) for c in claims
+        ]
+        try:
+            return await self.callers[rater_of(self.spec, step)].ask(questions)
+        finally:
+            self._counts[step] -= 1

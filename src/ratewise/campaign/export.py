@@ -1,0 +1,96 @@
+"""Everything that was looked at, as one table: the items' own columns, ratings, rates and draws; or the ledger."""
+
+import json
+from typing import Any
+
+import numpy as np
+
+from ratewise.campaign.money import to_money
+from ratewise.campaign.spec.spec import Spec
+from ratewise.campaign.store import audit
+from ratewise.campaign.store import schema as t
+from ratewise.campaign.store.log import Store
+from ratewise.errors import InputError
+from ratewise.tables import Table, read_table
+
+_STATES = {t.OPEN: "open", t.ANSWERED: "answered", t.MISSING: "missing"}
+
+
+def export_items(spec: Spec, store: Store, looked: int) -> Table:
+    """A row for each item looked at, in the order it was: its columns, then what each rater said and how it was drawn.
+
+    With one weak and one strong rater the columns are `rate` and `selected`, as `ratewise estimate` takes them; with
+    more, each has its own.
+    """
+    if looked == 0:
+        raise InputError("no item was looked at yet; there is nothing to export")
+    columns: dict[str, list[Any]] = {}
+    for first, end in audit.pieces(looked):
+        rows = audit.item_rows(store, first, end)
+        contents = [json.loads(row.content) for row in rows]
+        for name in contents[0]:
+            columns.setdefault(name, []).extend(content.get(name) for content in contents)
+    rounds = {row.number: row for row in store.rounds()}
+    number = np.zeros(looked, dtype=np.int64)
+    for row in rounds.values():
+        number[row.first :] = row.number
+    added: dict[str, Any] = {"item_id": _ids(store, looked), "position": np.arange(looked), "round": number}
+    added |= _ratings(spec, store, looked)
+    return read_table({**{name: _array(values) for name, values in columns.items()}, **added})
+
+
+def export_ledger(spec: Spec, store: Store, items: int) -> Table:
+    """A row for each movement of money, in the order they were made."""
+    rows = sorted(
+        (row for first, end in audit.pieces(items) for row in audit.ledger_rows(store, first, end)), key=_by_id
+    )
+    if not rows:
+        raise InputError("no money has moved yet; there is nothing to export")
+    names = [None if row.step is None else spec.raters[row.step if spec.steps > 1 else 0].name for row in rows]
+    return read_table(
+        {
+            "at": _array([row.at for row in rows]),
+            "kind": _array([row.kind for row in rows]),
+            "position": np.array([row.position for row in rows]),
+            "rater": _array(names),
+            "attempt": _array([row.attempt for row in rows]),
+            "amount": _array([f"{to_money(row.amount):f}" for row in rows]),
+        }
+    )
+
+
+def _by_id(row: Any) -> int:
+    return int(row.id)
+
+
+def _ids(store: Store, looked: int) -> Any:
+    return _array([row.id for first, end in audit.pieces(looked) for row in audit.item_keys(store, first, end)])
+
+
+def _ratings(spec: Spec, store: Store, looked: int) -> dict[str, Any]:
+    """`rating_<name>` and `state_<name>` of each rater, and how each after the first was drawn."""
+    values = np.full((looked, spec.steps), np.nan)
+    states = np.full((looked, spec.steps), "", dtype=object)
+    rates, selected = np.full((looked, spec.steps), np.nan), np.zeros((looked, spec.steps), dtype=np.bool_)
+    for first, end in audit.pieces(looked):
+        for row in audit.rating_rows(store, first, end):
+            k = row.step if spec.steps > 1 else 0
+            states[row.position, k] = _STATES[row.state]
+            if row.value is not None:
+                values[row.position, k] = row.value
+        for row in audit.draw_rows(store, first, end):
+            k = row.step if spec.steps > 1 else 0
+            rates[row.position, k], selected[row.position, k] = row.rate, row.selected
+    out: dict[str, Any] = {}
+    for k, rater in enumerate(spec.raters):
+        out |= {f"rating_{rater.name}": values[:, k], f"state_{rater.name}": states[:, k]}
+    for k in range(min(1, spec.steps - 1), spec.steps):
+        ending = "" if spec.steps <= 2 else f"_{spec.raters[k].name}"
+        out |= {f"rate{ending}": rates[:, k], f"selected{ending}": selected[:, k]}
+    return out
+
+
+def _array(values: list[Any]) -> Any:
+    array = np.empty(len(values), dtype=object)
+    array[:] = values
+    return array

@@ -1,0 +1,51 @@
+"""What a rater's reply means for the log: an answer, a rating that will not come, or a failure that is asked again."""
+
+from ratewise.campaign.money import to_units
+from ratewise.campaign.reader import list_price, worst_price
+from ratewise.campaign.spec.spec import Spec
+from ratewise.campaign.store.records import Claim, Outcome
+from ratewise.raters.protocol import Answer, Failure
+
+
+def rater_of(spec: Spec, step: int) -> int:
+    """The number of the rater of a step; the strong one where only it is asked."""
+    return step if spec.steps > 1 else 0
+
+
+def reserved(spec: Spec, claim: Claim) -> int:
+    """What is reserved for one call."""
+    k = rater_of(spec, claim.step)
+    return worst_price(spec.raters[k], k, claim)
+
+
+def outcome_of(spec: Spec, claim: Claim, reply: Answer | Failure) -> Outcome:
+    """An answer that is not on the scale is a failure, paid as an answer."""
+    if isinstance(reply, Failure):
+        return failed(spec, claim, reply)
+    k = rater_of(spec, claim.step)
+    paid = list_price(spec.raters[k], k, claim) if reply.price is None else to_units(reply.price)
+    if reply.value is None:
+        return Outcome(claim, paid, note=reply.note or "no answer")
+    try:
+        value = spec.scale.strong(reply.value) if k == spec.steps - 1 else spec.scale.weak(reply.value)
+    except ValueError as error:
+        return failed(spec, claim, Failure(str(error)), paid)
+    return Outcome(claim, paid, value, reply.note or None)
+
+
+def failed(spec: Spec, claim: Claim, failure: Failure, paid: int | None = None) -> Outcome:
+    """Paid all the same; asked again as long as attempts are left, which start anew after a rater was down."""
+    k = rater_of(spec, claim.step)
+    rater = spec.raters[k]
+    said = failure.price if failure.price is not None else rater.failed_price
+    if paid is None:
+        paid = list_price(rater, k, claim) if said is None else to_units(said)
+    again = worst_price(rater, k, claim) if claim.attempt % rater.attempts else None
+    return Outcome(claim, paid, note=failure.reason, failed=True, again=again)
+
+
+def lost(spec: Spec, claim: Claim) -> Outcome | None:
+    """A call that nobody will hear of, where such calls count as paid: at the most it can have cost."""
+    if spec.raters[rater_of(spec, claim.step)].lost_calls != "count as paid":
+        return None
+    return failed(spec, claim, Failure("the process ended before the answer came"), reserved(spec, claim))

@@ -1,0 +1,119 @@
+"""`verify`, the part about questions: just what was drawn was asked for, and every call was paid for once."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from ratewise.campaign.money import shown
+from ratewise.campaign.reader import Reader
+from ratewise.campaign.spec.spec import RaterSpec, Spec
+from ratewise.campaign.store import audit
+from ratewise.campaign.store import schema as t
+from ratewise.campaign.store.log import Store
+from ratewise.campaign.store.records import RoundRow
+from ratewise.campaign.verification import Verification, telling
+
+END = 2**31 - 1  # beyond every position
+Payments = dict[str, dict[int, list[int]]]  # kind → attempt → amounts
+
+
+def check_questions(spec: Spec, store: Store, reader: Reader, rounds: Sequence[RoundRow], found: Verification) -> None:
+    """Just what was drawn was asked for, answers are legal, and every call was paid for once."""
+    at = 0
+    for row in rounds:
+        with telling(f"round {row.number}", found):
+            batches = store.batches(row.number)
+            end = max((b.end for b in batches), default=row.first)
+            for first in range(row.first, end, 10_000):
+                _piece(spec, store, reader, row, first, min(first + 10_000, end), found)
+            at = max(at, end)
+    for name, rows in (("asked", audit.rating_rows), ("drawn", audit.draw_rows), ("paid for", audit.ledger_rows)):
+        for row in (*rows(store, -END, 0), *rows(store, at, END)):
+            found.differ(f"item {row.position}: {name}, though no round has taken it up")
+
+
+def _piece(spec: Spec, store: Store, reader: Reader, row: RoundRow, first: int, end: int, found: Verification) -> None:
+    ratings = {(r.position, r.step): r for r in audit.rating_rows(store, first, end)}
+    wanted = {(x.position, x.step) for x in audit.draw_rows(store, first, end) if x.selected}
+    if row.plan.weak:
+        wanted |= {(p, 0) for p in range(first, end)}
+    for position, step in sorted(ratings.keys() - wanted):
+        found.differ(f"item {position}: rater {step} was asked without having been drawn")
+    for position, step in sorted(wanted - ratings.keys()):
+        found.differ(f"item {position}: rater {step} was drawn and never asked")
+    worst = reader.worst(first, end)
+    paid = _payments(audit.ledger_rows(store, first, end))
+    for (position, step), r in ratings.items():
+        found.ratings += 1
+        with telling(f"item {position}, rater {step}", found):
+            k = step if spec.steps > 1 else 0
+            _rating(spec, row, r, k, found)
+            _paid(r, paid.pop((position, step), {}), int(worst[position - first, k]), spec.raters[k], found)
+    for position, step in paid:
+        found.differ(f"item {position}: money moved for rater {step}, who was not asked")
+
+
+def _rating(spec: Spec, row: RoundRow, r: Any, k: int, found: Verification) -> None:
+    where = f"item {r.position}, rater {spec.raters[k].name!r}"
+    if r.state == t.OPEN and row.items is not None:
+        found.differ(f"{where}: no answer, though its round is closed")
+    if (r.state == t.ANSWERED) != (r.value is not None):
+        found.differ(f"{where}: its state does not fit its value")
+    if r.value is not None:
+        try:
+            right = spec.scale.strong(r.value) if k == spec.steps - 1 else spec.scale.weak(r.value)
+        except ValueError as error:
+            found.differ(f"{where}: {error}")
+        else:
+            if right != r.value:
+                found.differ(f"{where}: {r.value!r} is not on the scale")
+
+
+def _payments(rows: Sequence[Any]) -> dict[tuple[int, int], Payments]:
+    """By question."""
+    out: dict[tuple[int, int], Payments] = {}
+    for row in rows:
+        if row.step is not None:
+            kinds = out.setdefault((row.position, row.step), {})
+            kinds.setdefault(row.kind, {}).setdefault(row.attempt, []).append(row.amount)
+    return out
+
+
+def _paid(r: Any, kinds: Payments, worst: int, rater: RaterSpec, found: Verification) -> None:
+    """Each attempt reserved once at its price and settled once; the last is open only while the question is."""
+    where = f"item {r.position}, rater {rater.name!r}"
+    reserved, settled = kinds.get("reserve", {}), kinds.get("settle", {})
+    found.payments += len(settled)
+    if kinds.keys() - {"reserve", "settle"}:
+        found.differ(f"{where}: the ledger has rows of an unknown kind")
+    if any(len(amounts) != 1 for amounts in (*reserved.values(), *settled.values())):
+        found.differ(f"{where}: an attempt was paid twice")
+    attempts = sorted(reserved)
+    if attempts != list(range(1, len(attempts) + 1)) or not attempts:
+        found.differ(f"{where}: attempts {attempts} are not one after the other")
+    if any(amount != worst for amounts in reserved.values() for amount in amounts):
+        found.differ(f"{where}: reserved at another price than {shown(worst)}")
+    unsettled = [a for a in attempts if a not in settled]
+    if unsettled != (attempts[-1:] if r.state == t.OPEN else []) or not settled.keys() <= reserved.keys():
+        found.differ(f"{where}: reservations and payments do not match")
+    good = len(settled) - r.attempts  # calls that did not fail
+    if good not in ({0} if r.state == t.OPEN else {1} if r.state == t.ANSWERED else {0, 1}):
+        found.differ(f"{where}: {r.attempts} failed calls do not fit {len(settled)} payments")
+    if rater.kind == "column" and rater.max_price in (None, rater.price) and good == 1:
+        last = settled.get(max(settled, default=0), [worst])
+        if last != [worst]:
+            found.differ(f"{where}: paid {', '.join(map(shown, last))}; a column costs its price of {shown(worst)}")
+
+
+def check_money(store: Store, reader: Reader, found: Verification) -> None:
+    """The sums are the ledger's, and within the budget."""
+    sums = audit.ledger_sums(store)
+    reserved, spent = store.totals()
+    if spent != sums.get("settle", 0):
+        found.differ(f"{shown(spent)} are said to be spent; the ledger has {shown(sums.get('settle', 0))}")
+    held = sums.get("hold", 0) - sums.get("unhold", 0)
+    right = held + sums.get("reserve", 0) - audit.freed(store)
+    if reserved != right or held < 0:
+        found.differ(f"{shown(reserved)} are said to be reserved; the ledger has {shown(right)}")
+    budget = reader.terms.budget
+    if budget is not None and reserved + spent > budget + audit.overrun(store):
+        found.differ(f"{shown(reserved + spent)} are spent or reserved, more than the budget of {shown(budget)}")

@@ -1,0 +1,170 @@
+"""`init`, `run`, `status`, `report`, `export` and `verify`: a campaign from its TOML to its end."""
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ratewise.cli.console import STOPPED, one_line_errors, print_json, print_rich
+from ratewise.cli.options import Json
+
+if TYPE_CHECKING:
+    from ratewise.campaign.campaign import Progress
+
+Toml = Annotated[str, typer.Argument(help="The campaign's TOML; `ratewise init` writes one.", metavar="CAMPAIGN.toml")]
+_DIFFERS = 4  # exit code
+
+
+def init(
+    file: Annotated[str, typer.Argument(help="File or folder to write to.")] = "campaign.toml",
+    table: Annotated[bool, typer.Option("--table", help="Write a made-up items.csv too, to try it at once.")] = False,
+    json: Json = False,
+) -> None:
+    """Write a commented example of a campaign.
+
+    Example: ratewise init campaign.toml --table
+    """
+    with one_line_errors():
+        from ratewise.campaign.spec.example import write_example
+
+        written = write_example(file, table=table)
+        if json:
+            print_json({"written": list(written)})
+        else:
+            print(f"Written: {', '.join(written)}. Edit it, then: ratewise run {written[0]}")
+
+
+def run(campaign: Toml, json: Json = False) -> None:
+    """Start a campaign, or go on with it, until its goal is reached. Stop it with Ctrl-C at any time.
+
+    Example: ratewise run campaign.toml
+    """
+    with one_line_errors():
+        from ratewise.campaign.campaign import Campaign
+
+        opened = Campaign.open(campaign)
+        with live(quiet=json) as progress:
+            reason = opened.run(progress=progress)
+        status, estimate = opened.status(), opened.estimate()
+        if json:
+            found = None if estimate is None else estimate.to_dict()
+            print_json({**status.to_dict(), "reason": reason, "result": found})
+        else:
+            from ratewise.report.campaign import ending_text
+
+            print_rich(ending_text(status, estimate, reason))
+    if reason == "stopped":
+        raise typer.Exit(STOPPED)
+
+
+def status(
+    campaign: Toml,
+    watch: Annotated[
+        bool | None, typer.Option("--watch/--once", help="Look again every second; by itself while it runs.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Money, answers and the estimate so far; look as often as you like.
+
+    Example: ratewise status campaign.toml
+    """
+    with one_line_errors():
+        from ratewise.campaign.campaign import Campaign
+        from ratewise.report.campaign import status_text
+
+        opened = Campaign.open(campaign)
+        found, running = opened.status(), opened.is_running()
+        if json:
+            print_json({**found.to_dict(), "running": running})
+            return
+        if not (running and sys.stdout.isatty() if watch is None else watch):
+            print_rich(status_text(found, running=running))
+            return
+        from rich.live import Live
+
+        with Live(status_text(found, running=running), refresh_per_second=4) as live:
+            while running or watch:
+                time.sleep(1.0)
+                found, running = opened.status(), opened.is_running()
+                live.update(status_text(found, running=running))
+
+
+def report(
+    campaign: Toml,
+    output: Annotated[str, typer.Option("--output", "-o", help="The page to write.")] = "report.html",
+    json: Json = False,
+) -> None:
+    """One self-contained HTML page: the estimate, its story, the money, and what the labels say.
+
+    Example: ratewise report campaign.toml -o report.html
+    """
+    with one_line_errors():
+        from ratewise.campaign.campaign import Campaign
+        from ratewise.report.campaign import campaign_page
+        from ratewise.tables.files import write_text
+
+        opened = Campaign.open(campaign)
+        write_text(output, campaign_page(opened))
+        if json:
+            found = opened.estimate()
+            print_json({"output": output, "estimate": None if found is None else found.to_dict()})
+        else:
+            print(f"Written to {output}.")
+
+
+def export(
+    campaign: Toml,
+    output: Annotated[str, typer.Option("--output", "-o", help="CSV, JSONL or Parquet file; - for CSV here.")],
+    ledger: Annotated[bool, typer.Option("--ledger", help="Every movement of money instead of the items.")] = False,
+    json: Json = False,
+) -> None:
+    """Take the data out: items with their ratings, rates and draws, as `ratewise estimate` reads them.
+
+    Example: ratewise export campaign.toml -o rated.parquet
+    """
+    with one_line_errors():
+        from ratewise.campaign.campaign import Campaign
+        from ratewise.errors import InputError
+
+        if json and output == "-":
+            raise InputError("--json and -o - both want standard output; write the table to a file")
+        table = Campaign.open(campaign).export(output, ledger=ledger)
+        if json:
+            print_json({"output": output, "rows": table.rows, "columns": list(table.columns)})
+        elif output != "-":
+            print(f"{table.rows:,} rows written to {output}.")
+
+
+def verify(campaign: Toml, json: Json = False) -> None:
+    """Replay the campaign from its seed and log; exit code 4 if anything differs.
+
+    Example: ratewise verify campaign.toml
+    """
+    with one_line_errors():
+        from ratewise.campaign.campaign import Campaign
+
+        found = Campaign.open(campaign).verify()
+        if json:
+            print_json(found.to_dict())
+        else:
+            print(found.summary())
+    if not found.passed:
+        raise typer.Exit(_DIFFERS)
+
+
+@contextmanager
+def live(*, quiet: bool) -> "Iterator[Progress | None]":
+    """The status on standard error while a campaign runs; nothing with --json or where that is no terminal."""
+    if quiet or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.live import Live
+
+    from ratewise.report.campaign import status_text
+
+    with Live(console=Console(stderr=True), transient=True, refresh_per_second=4) as live:
+        yield lambda found: live.update(status_text(found, running=True))

@@ -1,0 +1,166 @@
+"""A campaign for people: its status in a terminal, its report as one HTML page, its story as a picture."""
+
+import html
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from ratewise.campaign.campaign import Campaign
+from ratewise.campaign.money import to_money
+from ratewise.campaign.status import Status
+from ratewise.campaign.story import Chapter
+from ratewise.core.estimate import Estimate
+from ratewise.report.page import answer, notes_html, page, picture
+from ratewise.report.pictures import ACCENT, INK, QUIET, figure
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_POLICIES = {
+    "start": "everyone rates", "base": "strong ratings alone", "random": "one rate for all",
+    "active": "rate by uncertainty", "chain": "rates along the chain",
+}  # fmt: skip
+_BAR = 24
+
+
+def status_text(status: Status, *, running: bool | None = None) -> RenderableType:
+    """A few lines: money as a bar, questions, and the estimate that may be looked at as often as one likes."""
+    grid = Table.grid(padding=(0, 2))
+    state = status.ended or ("running" if running else "stopped; go on with `ratewise run`")
+    grid.add_row("campaign", Text.assemble((status.name, "bold"), f"  {state}"))
+    grid.add_row("money", _money(status))
+    grid.add_row(
+        "items", f"{status.looked:,} of {status.pool:,} looked at, in {_count(status.rounds, 'complete round')}"
+    )
+    grid.add_row("strong ratings", _ratings(status))
+    e = status.estimate
+    if e is None:
+        grid.add_row("estimate", "none before the first round is complete")
+    else:
+        grid.add_row("estimate", Text(f"{e.value:.4f}", style="bold"))
+        grid.add_row(f"{e.level:.0%} interval", Text(_interval(e), style="bold"))
+        grid.add_row("", Text("of complete rounds; look as often as you like, it holds at any time", style="dim"))
+    if status.expected_se is not None and status.ended is None:
+        grid.add_row("at the end", f"standard error of about {status.expected_se:.4f}")
+    return grid
+
+
+def _money(status: Status) -> Text:
+    if status.budget is None:
+        return Text(f"{_amount(status.spent)} spent, {_amount(status.reserved)} promised; no limit")
+    share = min(float((status.spent + status.reserved) / status.budget), 1.0)
+    bar = "█" * round(share * _BAR)
+    left = status.left if status.left is not None else Decimal(0)
+    said = f" {_amount(status.spent)} of {_amount(status.budget)} spent"
+    promised = f", {_amount(status.reserved)} promised" if status.reserved else ""
+    return Text.assemble((bar, "green"), ("░" * (_BAR - len(bar)), "dim"), said, promised, f", {_amount(left)} left")
+
+
+def _ratings(status: Status) -> str:
+    said = [f"{status.labels:,} in"]
+    if status.pending:
+        said.append(f"{status.pending:,} asked for")
+    if status.missing:
+        said.append(f"{status.missing:,} will not come (counted at both ends of the scale)")
+    if status.failed_calls:
+        said.append(_count(status.failed_calls, "failed call"))
+    return ", ".join(said)
+
+
+def _count(n: int, word: str) -> str:
+    return f"{n:,} {word}{'' if n == 1 else 's'}"
+
+
+def _amount(amount: Decimal) -> str:
+    return f"{amount:,.2f}" if amount == amount.quantize(Decimal("0.01")) else f"{amount:,f}"
+
+
+def _interval(e: Estimate) -> str:
+    return "none" if e.interval is None else f"{e.interval[0]:.4f} to {e.interval[1]:.4f}"
+
+
+def ending_text(status: Status, estimate: Estimate | None, reason: str) -> RenderableType:
+    """What a run came to."""
+    lines: list[RenderableType] = [status_text(status)]
+    if estimate is not None and status.ended is not None and not estimate.interval_method.startswith("anytime"):
+        low_high = _interval(estimate)
+        lines.append(
+            Text(f"\nresult: {estimate.value:.4f}, {estimate.level:.0%} interval {low_high}", style="bold green")
+        )
+    if reason == "stopped":
+        lines.append(Text("stopped; everything is kept: `ratewise run` goes on", style="yellow"))
+    return Group(*lines)
+
+
+# The report
+
+
+def campaign_page(campaign: Campaign, *, truth: float | None = None) -> str:
+    """The whole report as one self-contained page; every word that came from outside is escaped."""
+    status, estimate, story = campaign.status(), campaign.estimate(), campaign.story()
+    found = campaign.diagnosis()
+    parts = [f"<h1>{html.escape(status.name)}</h1>"]
+    parts.append("<p>No round is complete yet.</p>" if estimate is None else answer(estimate, truth))
+    parts.append(f"<p>{html.escape(_in_words(status))}</p>")
+    if story:
+        parts += [
+            "<h2>Round by round</h2>",
+            picture(lambda: plot_story(story, truth=truth)),
+            _rounds(story),
+            "<p>Intervals in this picture and table hold all at once, so that one may look after every round.</p>",
+        ]
+    if found is not None:
+        parts.append("<h2>What the labels say</h2>")
+        parts.append("<ul>" + "".join(f"<li>{html.escape(word)}</li>" for word in found.words()) + "</ul>")
+    told = [f"{at}: {text}" for at, text in campaign.notes()]
+    parts += notes_html((*(() if estimate is None else estimate.notes), *told))
+    return page(status.name, parts)
+
+
+def _in_words(status: Status) -> str:
+    left = "" if status.left is None else f", {_amount(status.left)} left"
+    missing = f" {status.missing:,} strong ratings will not come; they count at both ends of the scale." * bool(
+        status.missing
+    )
+    failed = f" {_count(status.failed_calls, 'failed call')} among what was paid." * bool(status.failed_calls)
+    state = status.ended if status.ended is not None else "under way"
+    return (
+        f"{_amount(status.spent)} spent{left}; {status.looked:,} of {status.pool:,} items looked at, {status.labels:,} "
+        f"strong ratings; {state}.{missing}{failed}"
+    )
+
+
+def _rounds(story: Sequence[Chapter]) -> str:
+    names = ("round", "how", "items", "strong ratings", "mean rate", "spent so far", "estimate", "interval")
+    rows = "".join(
+        f"<tr><td>{c.number}</td><td>{_POLICIES[c.policy]}</td><td>{c.items:,}</td><td>{c.labels:,}</td>"
+        f"<td>{c.mean_rate:.3f}</td><td>{_amount(to_money(c.spent))}</td>"
+        f"<td>{'–' if c.estimate is None else f'{c.estimate.value:.4f}'}</td>"
+        f"<td>{'–' if c.estimate is None else _interval(c.estimate)}</td></tr>"
+        for c in story
+    )
+    return f"<table><tr>{''.join(f'<th>{name}</th>' for name in names)}</tr>{rows}</table>"
+
+
+def plot_story(story: Sequence[Chapter], *, truth: float | None = None) -> "Figure":
+    """The estimate after each round against the money spent, with intervals that hold all at once."""
+    made, axes = figure(height=3.0)
+    known = [(float(to_money(c.spent)), c.estimate) for c in story if c.estimate is not None]
+    for x, e in known:
+        if e.interval is not None:
+            axes.plot((x, x), e.interval, color=ACCENT, linewidth=4, solid_capstyle="butt", alpha=0.8)
+    axes.plot([x for x, _ in known], [e.value for _, e in known], marker="o", color=INK, linewidth=1)
+    if truth is not None:
+        axes.axhline(truth, color=QUIET, linestyle="--", linewidth=1, zorder=0)
+        axes.annotate("truth", (1.0, truth), xycoords=("axes fraction", "data"), ha="right", va="bottom", color=INK)
+    axes.set_xlim(left=0)
+    axes.set_xlabel("money spent")
+    axes.set_ylabel("mean strong rating")
+    axes.set_title(
+        "Estimate after each round, with intervals that hold all at once", loc="left", fontsize=11, color=INK
+    )
+    return made

@@ -1,0 +1,109 @@
+"""Ctrl-C, SIGTERM, and a loop that is running already."""
+
+import asyncio
+import signal
+import sys
+import time
+
+import pytest
+
+from ratewise.campaign.store import statements as sql
+from ratewise.errors import RaterDownError
+
+from .world import ITEMS, ended, raters, same, start, until
+
+# Signals
+
+SLOW = """\
+    slow = {slow}
+
+    def rate(item, key):
+        note("asked", key)
+        time.sleep(slow if len(os.listdir(".")) else 0)
+        note("answered", key)
+        return item["human"]
+    """
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are POSIX")
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
+def test_stopping(world, calm, name):
+    """Calls under way finish and are kept; then it goes on."""
+    raters(world, SLOW.format(slow=0.3))
+    process = start(world)
+    until(process, lambda: len(world.noted("asked")) >= 6)
+    process.send_signal(getattr(signal, name))
+    assert ended(process, 0) == "stopped"
+    asked = world.noted("asked")
+    assert len(asked) < ITEMS / 6
+    assert sorted(asked) == sorted(world.noted("answered"))
+    assert set(asked) == world.ledger().keys()
+    with world.log() as store, store.reading() as connection:
+        assert connection.scalar(sql.sa.text("SELECT count(*) FROM ratings WHERE worker IS NOT NULL")) == 0
+    assert world.run() == "every item has been looked at"
+    world.check()
+    assert same(world, calm)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are POSIX")
+@pytest.mark.parametrize("lost_calls", ["ask again", "count as paid"])
+def test_stopping_at_once(world, calm, lost_calls):
+    """The second signal does not wait; what was cut off is asked again, with the same key or as a new call."""
+    world.write(more=f'lost_calls = "{lost_calls}"\nfailed_price = 0', goal='budget = "44"')
+    raters(world, SLOW.format(slow=30))
+    process = start(world)
+    until(process, lambda: len(world.noted("asked")) == 4)
+    began = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    time.sleep(0.3)
+    assert process.poll() is None
+    process.send_signal(signal.SIGINT)
+    assert ended(process, 0) == "stopped"
+    assert time.monotonic() - began < 5
+    cut = world.noted("asked")
+    assert len(cut) == 4
+    assert world.run()
+    world.check(budget=44, asked_twice=cut)
+    paid = world.ledger()
+    counted = lost_calls == "count as paid"
+    assert all((key[:-1] + "2" in paid) == counted for key in cut)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are POSIX")
+def test_stopping_while_retries_wait(world):
+    """A pause before the next attempt is not waited for."""
+    world.toml.write_text(world.toml.read_text().replace("backoff = 0.0", "backoff = 60"))
+    raters(world, """\
+        def rate(item, key):
+            note("asked", key)
+            raise OSError
+        """)  # fmt: skip
+    process = start(world)
+    until(process, lambda: len(world.noted("asked")) >= 4)
+    time.sleep(0.3)
+    process.send_signal(signal.SIGTERM)
+    began = time.monotonic()
+    assert ended(process, 0) == "stopped"
+    assert time.monotonic() - began < 5
+    assert world.open().verify().passed
+
+
+def test_inside_a_running_loop(world, calm):
+    """As in a notebook."""
+
+    async def cell():
+        return world.run()
+
+    assert asyncio.run(cell()) == "every item has been looked at"
+    world.check()
+    assert same(world, calm)
+
+
+def test_errors_inside_a_running_loop(world):
+    """They arrive as they would anywhere."""
+
+    async def cell():
+        world.run(lambda item, key: 1 / 0)
+
+    with pytest.raises(RaterDownError):
+        asyncio.run(cell())

@@ -1,0 +1,88 @@
+"""Campaigns on a table of made-up items, as files: what tests of the whole engine share."""
+
+import csv
+import json
+import sqlite3
+from contextlib import closing
+
+import numpy as np
+
+from ratewise.campaign.campaign import Campaign
+from ratewise.campaign.store import audit
+from ratewise.lab.worlds import calibrated
+
+_RATER = '[[raters]]\nname = "{name}"\nkind = "column"\ncolumn = "{name}"\n{price}\n'
+
+
+def judged(items, seed=1, mean=0.7, spread=0.5):
+    """A judge that says a calibrated probability, and people who say 0 or 1."""
+    world = calibrated(items, mean=mean, spread=spread, rng=np.random.default_rng([seed, 4001]))
+    judge, human = np.round(world.weak, 3), world.strong.astype(int)
+    return {"id": [f"q{i}" for i in range(items)], "judge": judge.tolist(), "human": human.tolist()}
+
+
+def scored(items, seed=1, low=1.0, high=9.0, mid=0.5, weak=1.5):
+    """Real ratings with a weak rater, a better one and the true one."""
+    rng = np.random.default_rng([seed, 4003])
+    truth = np.clip(rng.normal(6.0, 1.5, items), low, high)
+    columns = {"judge": truth + weak * rng.normal(size=items), "expert": truth + mid * rng.normal(size=items)}
+    ids = {"id": [f"q{i}" for i in range(items)]}
+    return ids | {name: np.round(x, 4).tolist() for name, x in (columns | {"human": truth}).items()}
+
+
+def write(
+    folder, columns, *, name="c", raters=(("judge", "0.05"), ("human", "1")), goal='budget = "60"', seed=7, **keys
+):
+    """items.csv and <name>.toml; a price is an amount, or the name of a column of prices. Returns the TOML's path."""
+    folder.mkdir(parents=True, exist_ok=True)
+    items, rating = keys.pop("items", ""), keys.pop("rating", 'kind = "binary"')
+    with open(folder / "items.csv", "w", newline="", encoding="utf-8") as file:
+        rows = csv.writer(file)
+        rows.writerow(columns)
+        rows.writerows(zip(*columns.values(), strict=True))
+    top = "\n".join(f"{key} = {json.dumps(value)}" for key, value in keys.items())
+    prices = ((n, f'price_column = "{p}"' if p in columns else f'price = "{p}"') for n, p in raters)
+    text = (
+        f'name = "{name}"\nseed = {seed}\n{top}\n[items]\ntable = "items.csv"\n{items}\n[rating]\n{rating}\n'
+        f"[goal]\n{goal}\n" + "".join(_RATER.format(name=n, price=p) for n, p in prices)
+    )
+    path = folder / f"{name}.toml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def ran(folder, columns, **keys):
+    """A campaign that was run to its end."""
+    campaign = Campaign.open(write(folder, columns, **keys))
+    campaign.run()
+    return campaign
+
+
+def log_of(campaign):
+    """Everything a campaign has written but times and workers, as plain rows."""
+    with campaign._looking() as (store, reader):
+        n = reader.facts.items
+        return {
+            "items": [tuple(row) for row in audit.item_keys(store, 0, n)],
+            "rounds": [(r.number, r.first, r.plan.to_json(), r.factor, r.items) for r in store.rounds()],
+            "batches": [store.batches(r.number) for r in store.rounds()],
+            "draws": [tuple(row) for row in audit.draw_rows(store, 0, n)],
+            "ratings": [(r.position, r.step, r.state, r.value, r.attempts) for r in audit.rating_rows(store, 0, n)],
+            "ledger": [
+                (r.kind, r.position, r.step, r.attempt, r.amount) for r in audit.ledger_rows(store, 0, n)
+            ],
+            "totals": store.totals(),
+        }  # fmt: skip
+
+
+def looked_at(campaign):
+    """The history of closed rounds, and the reader."""
+    with campaign._looking() as (_, reader):
+        return reader.state().history, reader
+
+
+def tamper(campaign, *statements):
+    """Change the SQLite file behind the campaign's back; each statement must change something."""
+    with closing(sqlite3.connect(campaign.spec.folder / campaign.spec.store)) as connection, connection:
+        for statement in statements:
+            assert connection.execute(statement).rowcount > 0, statement

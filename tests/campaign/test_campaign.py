@@ -1,0 +1,478 @@
+"""Whole campaigns on tables: the same as the laboratory's, at every size, price and scale; and what they tell."""
+
+import json
+from decimal import Decimal
+
+import numpy as np
+import pytest
+
+from ratewise.campaign.campaign import Campaign
+from ratewise.campaign.store import audit
+from ratewise.core.draw import uniform
+from ratewise.core.estimate import estimate_mean
+from ratewise.errors import InputError, TableError
+from ratewise.lab import automatic
+from ratewise.lab.trials import Block, Population, Setting
+from ratewise.learn.auto import estimate_seen
+from ratewise.tables import read_table
+
+from .making import judged, log_of, looked_at, ran, scored, tamper, write
+
+ENDS = ("the budget is spent", "every item has been looked at", "the next item costs more than is left")
+
+
+def strong_mean(columns, name="human"):
+    return float(np.mean([float(x) for x in columns[name]]))
+
+
+def holds(campaign):
+    """What every campaign keeps to: the log replays, and no more is spent than there is."""
+    assert campaign.verify().differences == []
+    status = campaign.status()
+    assert status.reserved == 0
+    assert status.budget is None or status.spent <= status.budget
+    return status
+
+
+# One engine for simulation and production
+
+
+class _Watched(automatic.Campaign):
+    """The laboratory's campaign, which also keeps what was bought."""
+
+    __slots__ = ("bought",)
+
+    def _end(self, bought):
+        object.__setattr__(self, "bought", bought)
+        return super()._end(bought)
+
+
+def simulated(columns, *, seed, budget, cost_ratio):
+    """The laboratory's campaign on the same items in the same order with the same random numbers."""
+    ids = np.array(columns["id"], dtype=object)
+    order = np.argsort(uniform(ids, seed=f"{seed}:order"), kind="stable")
+    weak, strong = (np.array(columns[name], dtype=float) for name in ("judge", "human"))
+    block = Block(Population.of(weak, strong), Setting(cost_ratio, (budget,), 0, "pool", 0.95, 0.1, 1), range(1))
+    block.index, block.uniform = order[None, :], uniform(ids[order], seed=seed)[None, :]
+    campaign = _Watched(block, 0, budget)
+    played = campaign.play()
+    return campaign.bought, played, order
+
+
+@pytest.mark.parametrize(
+    ("items", "budget", "cost", "mean", "seed"),
+    [
+        (1500, 60, "0.05", 0.7, 7),  # the budget ends before the pool
+        (2500, 90, "0.03", 0.8, 8),
+        (500, 140, "0.02", 0.7, 9),  # the pool ends before the budget: exact rounds
+        (400, 150.5, "0.01", 0.6, 10),
+        (300, 60, "0.4", 0.7, 11),  # strong ratings alone
+        (60, 80, "0.1", 0.7, 12),  # enough for everything
+        (50, 7, "0.1", 0.7, 13),  # too little to learn from
+    ],
+)  # fmt: skip
+def test_a_campaign_is_the_simulation_of_it(tmp_path, items, budget, cost, mean, seed):
+    """Items, draws, labels and estimate, for the pool's mean and the population's."""
+    columns = judged(items, seed=seed, mean=mean, spread=0.7)
+    bought, played, order = simulated(columns, seed=seed, budget=budget, cost_ratio=float(cost))
+    for estimand in ("pool", "population"):
+        campaign = ran(
+            tmp_path / estimand, columns, seed=seed, goal=f'budget = "{budget}"', estimand=estimand,
+            raters=(("judge", cost), ("human", "1")),
+        )  # fmt: skip
+        history, _ = looked_at(campaign)
+        assert history.items == bought.seen.items
+        ids = [row[1] for row in log_of(campaign)["items"]][: history.items]
+        assert ids == [columns["id"][i] for i in order[: history.items]]
+        np.testing.assert_array_equal(history.looked.values[:, 0], bought.seen.strong)
+        np.testing.assert_array_equal(history.looked.selected[:, 0], bought.seen.labelled)
+        np.testing.assert_allclose(history.seen.mass, bought.seen.mass, rtol=1e-9)
+        assert [phase.items for phase in history.seen.phases] == [phase.items for phase in bought.seen.phases]
+        pool = float(items) if estimand == "pool" else None
+        right = estimate_seen(bought.seen, estimand=estimand, pool_size=pool, bounds=(0.0, 1.0))
+        ours = campaign.estimate()
+        assert ours.value == pytest.approx(right.value, rel=1e-9)
+        assert ours.interval == pytest.approx(right.interval, rel=1e-9)
+        assert campaign.status().spent == Decimal(str(round(played.spend, 9)))
+        if estimand == "pool":
+            assert ours.value == pytest.approx(played.estimate.value, rel=1e-9)
+        holds(campaign)
+
+
+# Prices
+
+
+def test_prices_by_item_are_paid_one_by_one_and_never_exceed_the_budget(tmp_path):
+    columns = judged(500, spread=0.75)
+    rng = np.random.default_rng(5)
+    columns["cost"] = [f"{x:.9f}" for x in rng.uniform(0.2, 3.0, 500)]
+    columns["fee"] = [f"{x:.9f}" for x in rng.uniform(0.001, 0.03, 500)]
+    campaign = ran(tmp_path, columns, raters=(("judge", "fee"), ("human", "cost")), goal='budget = "120.123456789"')
+    status = holds(campaign)
+    pairs = zip(map(Decimal, columns["fee"]), map(Decimal, columns["cost"]), strict=True)
+    prices = dict(zip(columns["id"], pairs, strict=True))
+    log = log_of(campaign)
+    asked = [(log["items"][position][1], step) for position, step, *_ in log["ratings"]]
+    assert status.spent == sum(prices[item][step] for item, step in asked)  # to the last digit
+    assert 115 < status.spent <= Decimal("120.123456789")
+    assert {row[4] for row in log["ledger"] if row[2] == 1} <= {int(p[1] * 10**9) for p in prices.values()}
+
+
+def test_a_weak_rater_that_is_paid_for_already(tmp_path):
+    columns = judged(400, spread=0.75)
+    campaign = ran(tmp_path, columns, raters=(("judge", "0"), ("human", "1")))
+    status = holds(campaign)
+    assert (status.looked, status.spent, status.labels) == (400, 60, 60)  # every item is looked at, to the last label
+
+
+def test_everything_for_nothing(tmp_path):
+    columns = judged(40)
+    campaign = ran(tmp_path, columns, raters=(("judge", "0"), ("human", "0")))
+    status = holds(campaign)
+    assert (status.labels, status.spent) == (40, 0)
+    assert campaign.estimate().interval == (strong_mean(columns),) * 2
+
+
+def test_an_item_that_costs_more_than_the_budget_ends_it_and_a_larger_budget_goes_on(tmp_path):
+    columns = judged(100)
+    columns["cost"] = ["1"] * 100
+    columns["cost"][columns["id"].index(_first_id(columns, 7))] = "1000"
+    path = write(tmp_path / "b", columns, raters=(("judge", "0.05"), ("human", "cost")))
+    campaign = Campaign.open(path)
+    assert campaign.run() == "the next item costs more than is left"
+    assert campaign.status().spent == 0
+    assert campaign.estimate() is None
+    path.write_text(path.read_text().replace('budget = "60"', 'budget = "1060"'))
+    campaign = Campaign.open(path)
+    assert campaign.run() in ENDS
+    assert campaign.status().labels > 10
+    holds(campaign)
+
+
+def _first_id(columns, seed):
+    ids = np.array(columns["id"], dtype=object)
+    return ids[np.argmin(uniform(ids, seed=f"{seed}:order"))]
+
+
+# Sizes
+
+
+@pytest.mark.parametrize("items", [1, 2, 3, 5, 9])
+@pytest.mark.parametrize("budget", ["1", "2.5", "100"])
+@pytest.mark.parametrize("weak", ["0", "0.05"])
+def test_few_items_and_tiny_budgets(tmp_path, items, budget, weak):
+    columns = judged(items)
+    campaign = ran(tmp_path, columns, goal=f'budget = "{budget}"', raters=(("judge", weak), ("human", "1")))
+    status = holds(campaign)
+    assert status.ended in ENDS
+    assert status.labels == min(items, int(Decimal(budget)))
+    found = campaign.estimate()
+    if status.labels == items:
+        assert found.value == pytest.approx(strong_mean(columns), rel=1e-12)
+        assert found.interval == (found.value, found.value)
+    else:
+        assert found.interval is None or found.interval[0] < found.interval[1]
+
+
+@pytest.mark.parametrize("column", ["judge", "human"])
+@pytest.mark.parametrize("value", [0, 1])
+def test_ratings_that_are_all_alike(tmp_path, column, value):
+    """No crash, no interval of width 0 from a part of the pool."""
+    columns = judged(300)
+    columns[column] = [value] * 300
+    campaign = ran(tmp_path, columns)
+    holds(campaign)
+    found = campaign.estimate()
+    low, high = found.interval
+    assert low < high
+    if column == "human":
+        assert low <= value <= high
+
+
+def test_scores_that_are_all_alike_have_no_interval_but_a_reason(tmp_path):
+    columns = scored(200)
+    columns["human"] = [5.0] * 200
+    campaign = ran(tmp_path, columns, rating='kind = "score"\nlow = 1\nhigh = 9')
+    holds(campaign)
+    found = campaign.estimate()
+    assert found.interval is None or found.interval[0] < 5.0 < found.interval[1]
+    assert found.interval is not None or found.notes
+
+
+def test_enough_money_for_everything_gives_the_exact_value(tmp_path):
+    columns = judged(150)
+    campaign = ran(tmp_path, columns, goal='budget = "150"')
+    status = holds(campaign)
+    assert (status.labels, status.spent) == (150, 150)
+    found = campaign.estimate()
+    assert found.value == pytest.approx(strong_mean(columns), rel=1e-12)
+    assert found.interval == (found.value, found.value)
+
+
+def test_a_budget_raised_to_cover_everything_asks_everyone_that_is_left(tmp_path):
+    """The factor of the last rates is infinite, and rates of 0 times that are no number."""
+    columns = judged(300, spread=0.8)
+    path = write(tmp_path, columns, raters=(("judge", "0.01"), ("human", "1")))
+    Campaign.open(path).run()
+    path.write_text(path.read_text().replace('budget = "60"', 'budget = "5000"'))
+    campaign = Campaign.open(path)
+    assert campaign.run() == "every item has been looked at"
+    status = holds(campaign)
+    assert status.looked == 300
+    assert status.labels > 150
+    history, _ = looked_at(campaign)
+    assert np.all(np.isfinite(history.seen.mass))
+    found = campaign.estimate()
+    assert found.interval[0] <= strong_mean(columns) <= found.interval[1]
+
+
+# Raters
+
+
+def test_weak_ratings_that_are_missing_for_some_items(tmp_path):
+    columns = judged(400, spread=0.75)
+    columns["judge"] = ["" if i % 7 == 0 else x for i, x in enumerate(columns["judge"])]
+    campaign = ran(tmp_path, columns)
+    holds(campaign)
+    history, _ = looked_at(campaign)
+    assert np.all(np.isfinite(history.looked.x.weak))
+    log = log_of(campaign)
+    none = [row for row in log["ratings"] if row[1] == 0 and row[3] is None]
+    assert {row[2] for row in none} == {2}
+    low, high = campaign.estimate().interval
+    assert low <= strong_mean(columns) <= high
+
+
+def test_features_words_and_uncertainty_reach_the_models(tmp_path):
+    """A judge that is blind for one topic: told the topic, rates there are higher; without it, they cannot be."""
+    rng = np.random.default_rng(11)
+    topic = rng.integers(0, 2, 500)
+    human = (rng.random(500) < 0.6).astype(int)
+    judge = np.where(topic == 1, 0.6 + 0.05 * rng.random(500), np.where(human == 1, 0.95, 0.05))
+    columns = {
+        "id": [f"q{i}" for i in range(500)], "judge": np.round(judge, 3).tolist(), "human": human.tolist(),
+        "topic": ["law" if x else "sport" for x in topic], "length": rng.integers(10, 99, 500).tolist(),
+        "doubt": np.where(topic == 1, 0.25, 0.01).tolist(),
+    }  # fmt: skip
+    rates = {}
+    for name, lines in {"told": 'features = ["topic", "length"]', "doubt": 'uncertainty = "doubt"', "not": ""}.items():
+        campaign = ran(tmp_path / name, columns, items=lines, goal='budget = "120"')
+        holds(campaign)
+        history, reader = looked_at(campaign)
+        x = history.looked.x
+        assert (x.features is None, x.uncertainty is None) == (name != "told", name != "doubt")
+        if name == "told":
+            assert x.features.shape[1] == reader.facts.columns == 3  # a column for each word, and the length
+            np.testing.assert_array_equal(x.features[:, 0] + x.features[:, 1], 1.0)
+        rates[name] = history.looked.rates[-60:, 0]
+    assert rates["told"].std() > 0.05
+    assert rates["doubt"].std() > 0.05
+
+
+@pytest.mark.parametrize(
+    ("rating", "words"),
+    [
+        ('kind = "likert"\nlow = 1\nhigh = 5', [1, 2, 3, 4, 5]),
+        ('kind = "score"\nlow = -10\nhigh = 10', [-9.5, 0.25, 3.0, 9.75]),
+        ('kind = "pairwise"', ["a", "b", "tie"]),
+        ('kind = "binary"', ["yes", "no"]),
+    ],
+)  # fmt: skip
+def test_scales(tmp_path, rating, words):
+    rng = np.random.default_rng(13)
+    picked = rng.integers(0, len(words), 300)
+    numbers = {"a": 1.0, "b": 0.0, "tie": 0.5, "yes": 1.0, "no": 0.0}
+    value = np.array([float(numbers.get(w, w)) for w in words])[picked]
+    columns = {
+        "id": [f"q{i}" for i in range(300)], "judge": np.round(value + 0.3 * rng.normal(size=300), 3).tolist(),
+        "human": [words[i] for i in picked],
+    }  # fmt: skip
+    campaign = ran(tmp_path, columns, rating=rating, goal='budget = "90"')
+    holds(campaign)
+    found = campaign.estimate()
+    assert found.interval[0] <= value.mean() <= found.interval[1]
+    history, _ = looked_at(campaign)
+    seen = history.looked.values[:, 0]
+    assert set(seen[~np.isnan(seen)]) <= set(value)
+
+
+def test_population_and_pool_differ_by_the_pool_s_share(tmp_path):
+    columns = judged(200, spread=0.75)
+    pool = ran(tmp_path / "pool", columns, estimand="pool", goal='budget = "120"').estimate()
+    population = ran(tmp_path / "population", columns, estimand="population", goal='budget = "120"').estimate()
+    assert pool.value == population.value
+    assert pool.standard_error < population.standard_error
+    assert (pool.estimand, population.estimand) == ("pool", "population")
+
+
+def test_method_base_and_one_rater_alone_are_a_plain_mean(tmp_path):
+    columns = judged(300)
+    for name, keys in {"base": {"method": "base"}, "one": {"raters": (("human", "1"),)}}.items():
+        campaign = ran(tmp_path / name, columns, goal='budget = "77.5"', **keys)
+        status = holds(campaign)
+        assert (status.labels, status.spent, status.looked) == (77, 77, 77)
+        log = log_of(campaign)
+        assert {row[1] for row in log["ratings"]} == {1}
+        values = np.array([row[3] for row in log["ratings"]])
+        right = estimate_mean(np.zeros(77), values, 1.0, method="difference", estimand="pool", pool_size=300)
+        assert campaign.estimate().value == pytest.approx(right.value, rel=1e-12)
+        assert campaign.estimate().interval == pytest.approx(right.interval, rel=1e-12)
+    a, b = (log_of(Campaign.open(tmp_path / name / "c.toml"))["ratings"] for name in ("base", "one"))
+    assert a == b
+
+
+@pytest.mark.parametrize(
+    "ids", [[str(i) for i in range(100)], [i * 7 for i in range(100)], [f"été {i} 漢字 ☃" for i in range(100)]]
+)
+def test_ids_of_every_kind(tmp_path, ids):
+    columns = {**judged(100), "id": ids}
+    campaign = ran(tmp_path, columns, goal='budget = "30"')
+    holds(campaign)
+    assert {row[1] for row in log_of(campaign)["items"]} == {str(i) for i in ids}
+
+
+def test_ids_that_come_twice_are_refused_before_anything_is_written(tmp_path):
+    columns = judged(100)
+    columns["id"][5] = columns["id"][17]
+    campaign = Campaign.open(write(tmp_path, columns))
+    with pytest.raises(TableError, match="q17"):
+        campaign.run()
+    with pytest.raises(InputError, match="has not begun"):
+        campaign.status()
+
+
+# Missing strong answers
+
+
+def test_missing_strong_answers_are_counted_at_both_ends(tmp_path):
+    """The estimates with every missing answer at 0 and at 1, from the same draws, lie at the ends of what is told."""
+    columns = judged(600, spread=0.75)
+    columns["human"] = ["" if i % 9 == 0 else x for i, x in enumerate(columns["human"])]
+    campaign = ran(tmp_path, columns, goal='budget = "150"', estimand="population")
+    status = holds(campaign)
+    history, _ = looked_at(campaign)
+    missing = history.looked.missing
+    assert 5 < status.missing == missing.sum() == sum(x == "" for x in _asked(campaign, columns))
+    found = campaign.estimate()
+    assert found.standard_error is None
+    assert any("missing" in note for note in found.notes)
+    delta, share = 1.0 / history.seen.rates()[missing].clip(max=1.0), 1.0 / history.items
+    low, high = _told(found)
+    assert high - low == pytest.approx(float(delta.sum()) * share, abs=2e-4)  # as it is printed
+    assert found.value == pytest.approx(0.5 * (low + high), abs=1e-4)
+    assert found.interval[0] < low
+    assert found.interval[1] > high
+
+
+def _asked(campaign, columns):
+    by_id = dict(zip(columns["id"], columns["human"], strict=True))
+    log = log_of(campaign)
+    return [by_id[log["items"][row[0]][1]] for row in log["ratings"] if row[1] == 1]
+
+
+def _told(found):
+    words = next(note for note in found.notes if "missing" in note).split()
+    return float(words[-3]), float(words[-1])
+
+
+def test_answers_that_are_all_missing_give_no_estimate(tmp_path):
+    columns = judged(60)
+    columns["human"] = [""] * 60
+    campaign = ran(tmp_path, columns)
+    status = holds(campaign)
+    assert (status.labels, status.missing > 0) == (0, True)
+    assert campaign.estimate() is None
+    assert status.estimate is None
+
+
+# Goals that change, and what is told
+
+
+def test_going_on_with_a_larger_budget_keeps_what_was_done_and_widens_the_interval(tmp_path):
+    columns = judged(1200, spread=0.75)
+    path = write(tmp_path, columns)
+    first = Campaign.open(path)
+    first.run()
+    before = log_of(first)
+    path.write_text(path.read_text().replace('budget = "60"', 'budget = "130"'))
+    second = Campaign.open(path)
+    assert second.run() == "the budget is spent"
+    after = log_of(second)
+    for table in ("items", "draws", "ratings", "ledger"):
+        assert after[table][: len(before[table])] == before[table]
+    status = holds(second)
+    assert 128 < status.spent <= 130
+    assert second.estimate().interval_method.startswith("anytime")
+    assert first.estimate().interval_method.startswith("anytime")  # the goal was changed: the log knows
+    path.write_text(path.read_text().replace('budget = "130"', 'budget = "90"'))
+    with pytest.raises(InputError, match="below"):
+        Campaign.open(path)
+
+
+def test_a_level_that_is_changed_with_a_target_still_verifies(tmp_path):
+    path = write(tmp_path, judged(2000), goal="target_se = 0.05")
+    Campaign.open(path).run()
+    path.write_text("level = 0.9\n" + path.read_text())
+    campaign = Campaign.open(path)
+    campaign.run()
+    holds(campaign)
+    assert campaign.estimate().level == 0.9
+
+
+def test_status_is_what_the_log_says(tmp_path):
+    columns = judged(500, spread=0.75)
+    columns["human"] = ["" if i % 11 == 0 else x for i, x in enumerate(columns["human"])]
+    told = []
+    campaign = Campaign.open(write(tmp_path, columns, goal='budget = "97.25"'))
+    campaign.run(progress=told.append)
+    log, status = log_of(campaign), campaign.status()
+    strong = [row for row in log["ratings"] if row[1] == 1]
+    assert status.labels == sum(row[2] == 1 for row in strong)
+    assert status.missing == sum(row[2] == 2 for row in strong) > 0
+    assert status.pending == sum(row[2] == 0 for row in strong) == 0
+    settled = sum(row[4] for row in log["ledger"] if row[0] == "settle")
+    assert status.spent == Decimal(settled) / 10**9 == Decimal("0.05") * status.looked + len(strong)
+    assert status.left == status.budget - status.spent == Decimal("97.25") - status.spent
+    assert status.looked == len({row[0] for row in log["ratings"] if row[1] == 0})
+    assert status.rounds == len(log["rounds"])
+    out = json.loads(json.dumps(status.to_dict(), allow_nan=False))
+    assert Decimal(out["spent"]) + Decimal(out["left"]) == Decimal(out["budget"])
+    assert out["estimate"]["labels"] == status.labels
+    assert told
+    for earlier in told:
+        json.dumps(earlier.to_dict(), allow_nan=False)
+        assert earlier.spent + earlier.reserved <= Decimal("97.25")
+
+
+def test_pending_answers_are_shown_while_they_are_open(tmp_path):
+    """Half of the answers put back to open: what a killed run leaves behind."""
+    campaign = ran(tmp_path, judged(300, spread=0.75))
+    before = campaign.status()
+    tamper(
+        campaign,
+        "UPDATE ratings SET state = 0, value = NULL WHERE step = 1 AND position = (SELECT max(position) FROM ratings"
+        " WHERE step = 1)",
+    )
+    after = campaign.status()
+    assert (after.pending, after.labels) == (1, before.labels - 1)
+
+
+def test_verify_and_estimate_need_no_table_any_more(tmp_path):
+    campaign = ran(tmp_path, judged(300))
+    value = campaign.estimate().value
+    (tmp_path / "items.csv").unlink()
+    again = Campaign.open(tmp_path / "c.toml")
+    assert again.verify().passed
+    assert again.estimate().value == value
+
+
+def test_the_items_of_the_store_are_those_of_the_table(tmp_path):
+    columns = judged(120)
+    campaign = ran(tmp_path, columns)
+    with campaign._looking() as (store, reader):
+        rows = [(row.id, json.loads(row.content)) for row in audit.item_rows(store, 0, reader.facts.items)]
+    table = read_table(tmp_path / "items.csv")
+    right = dict(zip(columns["id"], zip(table.numbers("judge"), table.numbers("human"), strict=True), strict=True))
+    assert len(rows) == 120
+    for item, content in rows:
+        assert (float(content["judge"]), float(content["human"])) == right[item]

@@ -1,0 +1,110 @@
+"""Campaigns of older versions open in newer ones; those of newer ones are refused."""
+
+import shutil
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+
+from ratewise.campaign.campaign import Campaign
+from ratewise.campaign.store import schema
+from ratewise.campaign.store.log import Store
+from ratewise.errors import StoreError
+
+from .making import judged, log_of, ran, tamper
+
+FIRST = Path(__file__).parent / "version1"
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A copy of a campaign that the first version of the tables has written."""
+    shutil.copytree(FIRST, tmp_path / "version1")
+    for part in tmp_path.rglob("*"):
+        part.chmod(0o755 if part.is_dir() else 0o644)
+    return tmp_path / "version1"
+
+
+def version(folder):
+    with closing(sqlite3.connect(folder / "version1.sqlite")) as connection:
+        return int(connection.execute("SELECT value FROM meta WHERE key = 'version'").fetchone()[0])
+
+
+def test_the_fixture_is_of_the_first_version(folder):
+    assert version(folder) == 1
+    with closing(sqlite3.connect(folder / "version1.sqlite")) as connection:
+        tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    assert "events" not in tables
+    assert schema.VERSION > 1
+
+
+def test_a_campaign_of_the_first_version_opens_verifies_and_tells_the_same(folder):
+    campaign = Campaign.open(folder / "version1.toml")
+    found = campaign.verify()
+    assert found.differences == []
+    assert found.items == 500
+    assert found.rounds >= 3
+    status = campaign.status()
+    assert status.ended == "the budget is spent"
+    assert 88 < status.spent <= 90
+    assert version(folder) == schema.VERSION  # looking has brought it to this version
+    assert campaign.estimate().interval is not None
+
+
+def test_it_goes_on_with_a_larger_budget(folder):
+    path = folder / "version1.toml"
+    before = log_of(Campaign.open(path))
+    path.write_text(path.read_text().replace('budget = "90"', 'budget = "160"'))
+    campaign = Campaign.open(path)
+    assert campaign.run() in ("the budget is spent", "every item has been looked at")
+    after = log_of(campaign)
+    assert campaign.verify().differences == []
+    assert 158 < campaign.status().spent <= 160
+    assert len(after["rounds"]) > len(before["rounds"])
+    for table in ("items", "draws", "ratings", "ledger"):
+        assert after[table][: len(before[table])] == before[table]
+    assert any("budget" in text for _, text in campaign.notes())
+
+
+def test_running_it_again_buys_nothing(folder):
+    campaign = Campaign.open(folder / "version1.toml")
+    before = log_of(campaign)
+    assert campaign.run() == "the budget is spent"
+    assert log_of(campaign) == before
+
+
+def test_migrating_twice_is_harmless(folder):
+    campaign = Campaign.open(folder / "version1.toml")
+    log = log_of(campaign)
+    store = Store.at("version1.sqlite", str(folder), "version1")
+    try:
+        for _ in range(3):
+            store.upgrade()
+        with store.database.creating() as connection:
+            assert schema.migrate(connection) == schema.VERSION
+    finally:
+        store.close()
+    assert version(folder) == schema.VERSION
+    assert log_of(campaign) == log
+
+
+@pytest.mark.parametrize("act", ["open", "run", "status", "verify"])
+def test_a_campaign_of_a_newer_version_is_refused_and_left_alone(tmp_path, act):
+    campaign = ran(tmp_path, judged(50), goal='budget = "20"')
+    tamper(campaign, "UPDATE meta SET value = '99' WHERE key = 'version'")
+    before = (tmp_path / "c.sqlite").read_bytes()
+    with pytest.raises(StoreError, match="newer ratewise"):
+        Campaign.open(campaign.spec.path) if act == "open" else getattr(campaign, act)()
+    assert (tmp_path / "c.sqlite").read_bytes() == before
+
+
+def test_every_version_leads_to_the_same_tables():
+    """Step by step from nothing, or all at once: the columns are those of the schema."""
+    engine = sa.create_engine("sqlite://")
+    with engine.begin() as connection:
+        assert schema.migrate(connection) == 0
+        found = sa.inspect(connection)
+        for table in schema.metadata.sorted_tables:
+            assert [c["name"] for c in found.get_columns(table.name)] == [c.name for c in table.columns]
