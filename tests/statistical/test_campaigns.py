@@ -137,7 +137,7 @@ def test_a_precision_is_not_grossly_overspent(name, of_best, of_base):
     """Against policies that know all beforehand: the best by the true u, and strong ratings alone by the true V.
 
     What is added: learning, 96 % instead of 95 %, and room for what was not seen yet. In the skewed world the best
-    policy needs 25 labels, half of what a start has.
+    policy needs 22 labels, fewer than half of what a start has.
     """
     ratios = aimed(name)[2]
     assert 1.0 < ratios[:, 0].mean() <= of_best
