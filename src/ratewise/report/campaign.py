@@ -43,7 +43,7 @@ def status_text(status: Status, *, running: bool | None = None) -> RenderableTyp
     else:
         grid.add_row("estimate", Text(f"{e.value:.4f}", style="bold"))
         grid.add_row(f"{e.level:.0%} interval", Text(_interval(e), style="bold"))
-        grid.add_row("", Text("of complete rounds; look as often as you like, it holds at any time", style="dim"))
+        grid.add_row("", Text("of complete rounds; it holds however often you look", style="dim"))
     if status.expected_se is not None and status.ended is None:
         grid.add_row("at the end", f"standard error of about {status.expected_se:.4f}")
     return grid
