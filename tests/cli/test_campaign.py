@@ -248,3 +248,13 @@ def test_ctrl_c_keeps_everything_and_exits_130(items):
     assert document["ended"] is None
     assert campaign.run() == "the budget is spent"
     assert campaign.verify().passed
+
+
+def test_in_python_results_print_well(run, toml):
+    run("run", toml)
+    campaign = ratewise.Campaign.open(toml)
+    status, verified = campaign.status(), campaign.verify()
+    assert str(status).startswith("campaign: the budget is spent; 3")
+    assert f"{status.estimate.value:.4f}" in str(status)
+    assert f"<td>{status.labels}</td>" in status._repr_html_()
+    assert str(verified).endswith("nothing differs")

@@ -1,5 +1,6 @@
 """Where a campaign stands: money, questions, and what can be said already."""
 
+import html
 import math
 import time
 from collections.abc import Callable
@@ -39,6 +40,23 @@ class Status:
     def left(self) -> Decimal | None:
         """Money that is neither spent nor promised."""
         return None if self.budget is None else self.budget - self.spent - self.reserved
+
+    def summary(self) -> str:
+        """One line for people."""
+        of = "" if self.budget is None else f" of {self.budget:f}"
+        known = "no round is complete yet" if self.estimate is None else self.estimate.summary()
+        return f"{self.name}: {self.ended or 'not at its end'}; {self.spent:f}{of} spent; {known}"
+
+    def __str__(self) -> str:
+        return self.summary()
+
+    def _repr_html_(self) -> str:
+        cells = [("campaign", self.name), ("state", self.ended or "not at its end"), ("spent", f"{self.spent:f}")]
+        cells += [("strong ratings", f"{self.labels:,}"), ("items", f"{self.looked:,} of {self.pool:,}")]
+        if self.estimate is not None:
+            cells.append(("estimate", self.estimate.summary()))
+        rows = "".join(f"<tr><th>{name}</th><td>{html.escape(text)}</td></tr>" for name, text in cells)
+        return f"<table>{rows}</table>"
 
     def to_dict(self) -> dict[str, Any]:
         """Ready for JSON; amounts as text, so that they stay exact."""

@@ -36,6 +36,9 @@ class Verification:
         """Ready for JSON."""
         return {"passed": self.passed, **{name: getattr(self, name) for name in self.__slots__}}
 
+    def __str__(self) -> str:
+        return self.summary()
+
     def summary(self) -> str:
         """One line, and one more for each difference."""
         counted = (
