@@ -312,3 +312,16 @@ def test_ratings_for_nothing(prices, goal):
     assert game.history.labels >= 55
     if prices[-1] == "0" and "budget" in goal:
         assert game.history.labels == 300
+
+
+# Money for calls that fail
+
+
+@pytest.mark.parametrize(
+    ("spent", "failed", "left"), [(0, 0, 60), (20, 0, 40), (20, 5, 30), (20, 20, 0), (30, 10, 20), (7, 1, None)]
+)
+def test_a_part_is_kept_back_for_calls_that_fail(spent, failed, left):
+    """As large as their part in what was spent; rounded so that it is never too small."""
+    before = replace(state(None), spent=spent * E9, failed=failed * E9)
+    found = d.money_left(before).left
+    assert found == (left * E9 if left is not None else 53 * E9 - (53 * E9 + 6) // 7)

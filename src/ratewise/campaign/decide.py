@@ -103,6 +103,7 @@ class State:
     weak_open: int = 0  # questions without an answer yet
     strong_open: int = 0
     worst: Units | None = None  # of the next items that are not taken up: the most each can cost, items × raters
+    failed: int = 0  # what failed calls of closed rounds have cost
     cut: bool = False  # the money for another batch is not there: failed calls were paid from it
 
 
@@ -217,9 +218,15 @@ class Purse:
 
 
 def money_left(state: State) -> Purse:
-    """What may still be spent; with a precision to reach, what that is expected to take."""
+    """What may still be spent; with a precision to reach, what that is expected to take.
+
+    A part is kept back for calls that fail, as large as their part in what was spent: a draw is worth its money only if
+    its rating comes, so another attempt must find some.
+    """
     terms, history = state.terms, state.history
     left = None if terms.budget is None else terms.budget - state.spent
+    if left is not None and state.failed:
+        left -= -(-left * state.failed // state.spent)
     if terms.wanted.target_se is None:
         assert left is not None
         return Purse(left)

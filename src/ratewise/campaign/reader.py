@@ -11,6 +11,7 @@ from ratewise.campaign.answers import Wanted
 from ratewise.campaign.history import History, Looked, Units
 from ratewise.campaign.money import to_units
 from ratewise.campaign.spec.spec import RaterSpec, Spec
+from ratewise.campaign.store import audit
 from ratewise.campaign.store.log import Store
 from ratewise.campaign.store.records import Claim
 
@@ -54,6 +55,9 @@ class Reader:
     terms: d.Terms
     history: History
     _ahead: tuple[int, Units] | None = field(init=False, default=None)  # prices of the next items, from which one on
+    _failed: tuple[int, int] = field(
+        init=False, default=(0, 0)
+    )  # paid for failed calls, by closed rounds to which item
 
     @classmethod
     def of(cls, spec: Spec, store: Store) -> "Reader":
@@ -76,7 +80,9 @@ class Reader:
         at = self.history.items if current is None else current.end
         if self._ahead is None or self._ahead[0] != at:
             self._ahead = at, self.worst(at, min(at + d.BATCH, self.facts.items))
-        return d.State(self.terms, self.history, spent, current, weak, strong, self._ahead[1])
+        if self._failed[0] != self.history.items:
+            self._failed = self.history.items, audit.failed_before(self.store, self.history.items)
+        return d.State(self.terms, self.history, spent, current, weak, strong, self._ahead[1], self._failed[1])
 
     def looked(self, first: int, end: int) -> Looked:
         """Items with all that is known of them."""

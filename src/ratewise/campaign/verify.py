@@ -101,7 +101,8 @@ def _rounds(spec: Spec, store: Store, reader: Reader, rounds: Sequence[RoundRow]
             if row.first != history.items or row.number != history.rounds + 1:
                 found.differ(f"{where} starts with item {row.first}; {history.items} were looked at before it")
             spent = audit.settled_before(store, row.first)
-            state = d.State(reader.terms, history, spent, None, worst=reader.worst(row.first, row.first + 1))
+            worst, failed = reader.worst(row.first, row.first + 1), audit.failed_before(store, row.first)
+            state = d.State(reader.terms, history, spent, None, worst=worst, failed=failed)
             _plan(state, row.plan, where, found, goal_may_differ=free)
         now = d.OpenRound(row.number, row.first, row.plan, store.batches(row.number), row.factor)
         with telling(where, found):

@@ -44,6 +44,16 @@ def settled_before(store: Store, position: int) -> int:
     return int(found or 0)
 
 
+def failed_before(store: Store, position: int) -> int:
+    """What failed calls about items before this one have cost."""
+    same = sa.and_(t.ratings.c.position == t.ledger.c.position, t.ratings.c.step == t.ledger.c.step)
+    failed = sa.and_(t.ledger.c.kind == "settle", t.ledger.c.attempt <= t.ratings.c.attempts, t.ratings.c.attempts > 0)
+    paid = sa.select(sa.func.coalesce(sa.func.sum(t.ledger.c.amount), 0)).select_from(t.ledger.join(t.ratings, same))
+    with store.reading() as connection:
+        found = connection.scalar(paid.where(failed, t.ledger.c.position < position))
+    return int(found or 0)
+
+
 def ledger_sums(store: Store) -> dict[str, int]:
     """Sums of the whole ledger, by kind."""
     kinds = sa.select(t.ledger.c.kind, sa.func.sum(t.ledger.c.amount)).group_by(t.ledger.c.kind)
