@@ -44,7 +44,7 @@ RUN = """
 import resource, sys, time
 from ratewise.campaign.campaign import Campaign
 campaign = Campaign.open(sys.argv[1])
-store = campaign._store(); campaign._begin(store); store.close()
+campaign.begin()
 loaded, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 if sys.argv[2] == "run":
     campaign.run()

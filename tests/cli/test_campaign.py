@@ -250,9 +250,12 @@ def test_ctrl_c_keeps_everything_and_exits_130(items):
     assert campaign.verify().passed
 
 
-def test_in_python_results_print_well(run, toml):
-    run("run", toml)
+def test_in_python_results_print_well(toml):
     campaign = ratewise.Campaign.open(toml)
+    campaign.begin()
+    assert (campaign.status().pool, campaign.status().looked, campaign.status().spent) == (900, 0, 0)
+    assert "no round is complete yet" in str(campaign.status())
+    campaign.run()
     status, verified = campaign.status(), campaign.verify()
     assert str(status).startswith("campaign: the budget is spent; 3")
     assert f"{status.estimate.value:.4f}" in str(status)

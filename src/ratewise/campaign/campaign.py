@@ -55,6 +55,11 @@ class Campaign:
                 campaign._check(store)
         return campaign
 
+    def begin(self) -> None:
+        """Check and load the items without asking anyone; `run` does it, too, where it was not done."""
+        with self._store() as store:
+            self._begin(store)
+
     def run(self, *, progress: Progress | None = None, patience: float = PATIENCE) -> str:
         """Start or go on until the goal is reached; returns why it ended. Ctrl-C finishes the calls under way."""
         callers = [_caller(rater, self.spec) for rater in self.spec.raters]
