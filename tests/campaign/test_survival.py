@@ -153,6 +153,7 @@ def test_killed_in_random_windows(forks, undisturbed, make_campaign, store, vari
             witness.see()
         finish(forks, witness, undisturbed(variant)[0])
         kills += witness.kills
+    assert kills == 25  # each looked at by the witness, each campaign compared at its end
 
 
 # Questions that were in the hands of the dead
@@ -225,25 +226,26 @@ def check_together(toml, expected, killed):
 
 
 def kill_some(forks, toml, tmp_path, expected, victims, rng):
-    """Eight start at once; some are killed in mid-run, and the others go on."""
+    """Eight start at once; some are killed in mid-run, and the others go on. How many ended by themselves."""
     numbers = start_together(forks, toml, tmp_path / f"{toml.stem} first")
     wait_for_calls(toml, rng.randint(1, len(expected.seen.settled) * 4 // 5))
     killed = rng.sample(numbers, victims)
     for number in killed:
         forks.kill(number)
-    for number in numbers:
-        code = forks.wait(number)
-        if number not in killed:
-            ended(code, toml)
+    codes = {number: forks.wait(number) for number in numbers}
+    survivors = [number for number in numbers if number not in killed]
+    for number in survivors:
+        ended(codes[number], toml)
     if victims == PROCESSES:
         for number in start_together(forks, toml, tmp_path / f"{toml.stem} second"):
             ended(forks.wait(number), toml)
     check_together(toml, expected, killed)
+    return len(survivors)
 
 
 def test_eight_processes_and_one_is_killed(forks, undisturbed, make_campaign, tmp_path):
     toml = make_campaign("pool", "postgresql")
-    kill_some(forks, toml, tmp_path, undisturbed("pool")[0], 1, random.Random(1))
+    assert kill_some(forks, toml, tmp_path, undisturbed("pool")[0], 1, random.Random(1)) == PROCESSES - 1
 
 
 @pytest.mark.soak
@@ -251,7 +253,8 @@ def test_eight_processes_and_one_is_killed(forks, undisturbed, make_campaign, tm
 def test_eight_processes_again_and_again(forks, undisturbed, make_campaign, tmp_path, victims):
     rng = random.Random(f"{victims} soak")
     for variant in SOAKED:
-        kill_some(forks, make_campaign(variant, "postgresql"), tmp_path, undisturbed(variant)[0], victims, rng)
+        toml, expected = make_campaign(variant, "postgresql"), undisturbed(variant)[0]
+        assert kill_some(forks, toml, tmp_path, expected, victims, rng) == PROCESSES - victims
 
 
 def test_the_one_that_plans_is_killed(forks, undisturbed, make_campaign, tmp_path):

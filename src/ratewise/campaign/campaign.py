@@ -252,7 +252,7 @@ async def _with_signals(engine: Engine) -> str:
         engine.stopping = True
 
     for name in (signal.SIGINT, signal.SIGTERM):
-        with suppress(NotImplementedError, RuntimeError, ValueError):
+        with suppress(NotImplementedError, RuntimeError, ValueError):  # Windows, or not the main thread: no handlers
             loop.add_signal_handler(name, stop)
     try:
         return await engine.run()

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from ratewise.campaign.money import to_money
+from ratewise.campaign.outcomes import rater_of
 from ratewise.campaign.spec.spec import Spec
 from ratewise.campaign.store import audit
 from ratewise.campaign.store import schema as t
@@ -46,7 +47,7 @@ def export_ledger(spec: Spec, store: Store, items: int) -> Table:
     )
     if not rows:
         raise InputError("no money has moved yet; there is nothing to export")
-    names = [None if row.step is None else spec.raters[row.step if spec.steps > 1 else 0].name for row in rows]
+    names = [None if row.step is None else spec.raters[rater_of(spec, row.step)].name for row in rows]
     return read_table(
         {
             "at": _array([row.at for row in rows]),
@@ -74,12 +75,12 @@ def _ratings(spec: Spec, store: Store, looked: int) -> dict[str, Any]:
     rates, selected = np.full((looked, spec.steps), np.nan), np.zeros((looked, spec.steps), dtype=np.bool_)
     for first, end in audit.pieces(looked):
         for row in audit.rating_rows(store, first, end):
-            k = row.step if spec.steps > 1 else 0
+            k = rater_of(spec, row.step)
             states[row.position, k] = _STATES[row.state]
             if row.value is not None:
                 values[row.position, k] = row.value
         for row in audit.draw_rows(store, first, end):
-            k = row.step if spec.steps > 1 else 0
+            k = rater_of(spec, row.step)
             rates[row.position, k], selected[row.position, k] = row.rate, row.selected
     out: dict[str, Any] = {}
     for k, rater in enumerate(spec.raters):

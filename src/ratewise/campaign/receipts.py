@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ratewise.campaign.money import shown
+from ratewise.campaign.outcomes import rater_of
 from ratewise.campaign.reader import Reader
 from ratewise.campaign.spec.spec import RaterSpec, Spec
 from ratewise.campaign.store import audit
@@ -45,7 +46,7 @@ def _piece(spec: Spec, store: Store, reader: Reader, row: RoundRow, first: int, 
     for (position, step), r in ratings.items():
         found.ratings += 1
         with telling(f"item {position}, rater {step}", found):
-            k = step if spec.steps > 1 else 0
+            k = rater_of(spec, step)
             _rating(spec, row, r, k, found)
             _paid(r, paid.pop((position, step), {}), int(worst[position - first, k]), spec.raters[k], found)
     for position, step in paid:

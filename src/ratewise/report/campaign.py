@@ -156,7 +156,7 @@ def plot_story(story: Sequence[Chapter], *, truth: float | None = None) -> "Figu
     axes.plot([x for x, _ in known], [e.value for _, e in known], marker="o", color=INK, linewidth=1)
     if truth is not None:
         axes.axhline(truth, color=QUIET, linestyle="--", linewidth=1, zorder=0)
-        axes.annotate("truth", (1.0, truth), xycoords=("axes fraction", "data"), ha="right", va="bottom", color=INK)
+        axes.annotate(" truth", (0.0, truth), xycoords=("axes fraction", "data"), va="bottom", color=INK)
     axes.set_xlim(left=0)
     axes.set_xlabel("money spent")
     axes.set_ylabel("mean strong rating")
