@@ -1,0 +1,1 @@
+"""More than one mean: regressions, quantiles, leaderboards, comparisons, slices."""
