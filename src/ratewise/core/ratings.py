@@ -1,12 +1,14 @@
 """Ratings as the estimators take them: checked once, in one shape for two raters and for chains."""
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ratewise.core.checks import Floats, as_floats
+from ratewise.core.checks import Floats, as_floats, choice, number
+from ratewise.core.names import ESTIMANDS, Estimand
 from ratewise.errors import InputError
 
 Mask = NDArray[np.bool_]
@@ -61,6 +63,16 @@ def ratings(weak: ArrayLike, strong: ArrayLike, rates: ArrayLike) -> Ratings:
     rated = np.concatenate([~np.isnan(g[:, 1:]), ~np.isnan(h)[:, None]], axis=1)
     _check_values(g, h, q, rated)
     return Ratings(g, h, q, rated)
+
+
+def pool_of(estimand: Estimand, pool_size: float | None, items: int) -> float:
+    """N, the size of the pool whose own value is wanted; infinite for the population."""
+    if choice(estimand, ESTIMANDS, name="estimand") == "population":
+        return math.inf
+    N = float(items) if pool_size is None else number(pool_size, name="pool_size", minimum=1)
+    if items > N:
+        raise InputError(f"pool_size is {N:g} but {items} items were looked at; it cannot be smaller")
+    return N
 
 
 def _columns(values: ArrayLike, n: int, *, name: str) -> Floats:
