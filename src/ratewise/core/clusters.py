@@ -1,6 +1,7 @@
 """Items that belong together: several from one conversation, document or person, whose errors are alike."""
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -30,7 +31,7 @@ def cluster_sums(values: Floats, codes: Codes) -> Floats:
     """Sums over each cluster's items; one column per column of `values`."""
     count = int(codes.max()) + 1
     if values.ndim == 1:
-        return np.bincount(codes, weights=values, minlength=count)
+        return np.asarray(np.bincount(codes, weights=values, minlength=count), dtype=np.float64)
     return np.stack([np.bincount(codes, weights=column, minlength=count) for column in values.T], axis=1)
 
 
@@ -44,4 +45,64 @@ def sum_variance(centred: Floats, codes: Codes | None) -> Floats:
     count = sums.shape[0]
     if count < 2:
         raise InputError("all items are in one cluster; an interval needs at least two")
-    return np.asarray(sums.T @ sums) * (count / (count - 1))
+    return np.asarray(sums.T @ sums * (count / (count - 1)), dtype=np.float64)
+
+
+def cluster_folds(codes: Codes, folds: int, rng: np.random.Generator) -> Codes:
+    """A fold from 0 for every item, the same for all items of a cluster; labels are not looked at."""
+    order = rng.permutation(int(codes.max()) + 1)
+    return np.asarray(order[codes] % folds, dtype=np.intp)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ClusterSpread:
+    """Spread of a mean of T terms that are alike within clusters."""
+
+    sums: Floats  # of the centred terms, one per cluster
+    variance: float  # C/(C−1) Σ sums² / T²
+    third_moment: float
+    degrees_of_freedom: float  # of that variance; at most C − 1
+    missed: float  # the true variance over what is to be expected of it: above 1 where sizes are unequal
+    largest_effect: float  # design effect if all terms of a cluster were equal: Σ m² / T
+
+    @property
+    def clusters(self) -> int:
+        """C."""
+        return int(self.sums.size)
+
+
+def cluster_spread(centred: Floats, codes: Codes) -> ClusterSpread:
+    """Spread of mean(x) from terms x − mean(x) and their clusters, of which there are at least two.
+
+    Degrees of freedom after Bell and McCaffrey (2002), with the correlation that the terms themselves show: C − 1 for
+    clusters of one size, fewer where a few clusters hold most items. A large cluster draws the mean towards itself and
+    so looks nearer to it than it is; `missed` is by how much.
+    """
+    T, m = centred.size, np.bincount(codes).astype(np.float64)
+    sums = cluster_sums(centred, codes)
+    C = sums.size
+    v = m * (1 + (m - 1) * _correlation(centred, sums, m))
+    a, s = m / T, float(v.sum())
+    a2, av, v2 = float(a @ a), float(a @ v), float(v @ v)
+    # Traces of Q = P diag(v) Pᵀ and Q², with P = I − a1ᵀ, which centres the sums: the first two moments of Σ sums².
+    first = s * (1 + a2) - 2 * av
+    second = (
+        v2 - 4 * float(a @ v**2) + 2 * s * float(v @ a**2) + 2 * (a2 * v2 + av**2) - 4 * s * a2 * av + (s * a2) ** 2
+    )
+    square = float(sums @ sums)
+    return ClusterSpread(
+        sums=sums,
+        variance=C / (C - 1) * square / T**2,
+        third_moment=float((sums**3).sum()) / T**3,
+        degrees_of_freedom=min(first**2 / second, C - 1.0),
+        missed=max(s / first * (C - 1) / C, 1.0),
+        largest_effect=T * a2,
+    )
+
+
+def _correlation(centred: Floats, sums: Floats, m: Floats) -> float:
+    """Of two terms of one cluster, between 0 and 1, by moments."""
+    square, pairs = float(centred @ centred), float(m @ (m - 1))
+    if not (square > 0 and pairs > 0):
+        return 0.0
+    return min(max((float(sums @ sums) - square) / pairs / (square / centred.size), 0.0), 1.0)

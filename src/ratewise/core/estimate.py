@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from ratewise.core import anytime, contributions, intervals
 from ratewise.core.checks import Floats, choice, number, share
+from ratewise.core.clusters import Codes, cluster_codes, cluster_folds
 from ratewise.core.names import ESTIMANDS, INTERVALS, METHODS, Estimand, IntervalMethod, Method
 from ratewise.core.ratings import Mask, Ratings, ratings
 from ratewise.errors import InputError
@@ -33,6 +34,7 @@ class Estimate:
     degrees_of_freedom: float | None = None
     slope: float | None = None  # of the line put in the weak rating's place, averaged over folds
     spend: float | None = None
+    clusters: int | None = None  # how many, where items were said to come in clusters
     notes: tuple[str, ...] = ()
     contributions: Floats = field(repr=False, default_factory=lambda: np.empty(0))
 
@@ -51,7 +53,8 @@ class Estimate:
         names = ("value", "standard_error", "low", "high", "level", "items", "labels", "spend", "method")
         out: dict[str, Any] = {name: getattr(self, name) for name in names}
         out |= {"interval": self.interval_method, "estimand": self.estimand}
-        out |= {"degrees_of_freedom": self.degrees_of_freedom, "slope": self.slope, "notes": list(self.notes)}
+        out |= {"degrees_of_freedom": self.degrees_of_freedom, "slope": self.slope}
+        out |= {"clusters": self.clusters, "notes": list(self.notes)}
         return out
 
     def summary(self) -> str:
@@ -86,6 +89,7 @@ def estimate_mean(
     estimand: Estimand = "population",
     pool_size: float | None = None,
     selected: ArrayLike | None = None,
+    clusters: ArrayLike | None = None,
     bounds: tuple[float, float] | None = None,
     floor: float | None = None,
     variance_factor: float = 1.0,
@@ -94,22 +98,26 @@ def estimate_mean(
 ) -> Estimate:
     """Mean strong rating of the population the items come from, or of the pool they are.
 
-    `strong` is NaN where not rated and `rates` holds the probability each item was drawn with; for a chain, `weak`
-    and `rates` are items × steps. `selected` says who was asked: an answer asked for but missing is reported with
-    worst-case bounds, never dropped. `bounds` are the ends of the rating scale (found by itself for 0/1 ratings);
-    `floor` is the least rate any item could have had, which `anytime` needs. `variance_factor` widens the interval for
-    what the variance cannot see, such as rates that were learned from the labels. `seed` makes folds and bootstrap.
+    `strong` is NaN where not rated and `rates` holds the probability each item was drawn with; for a chain, `weak` and
+    `rates` are items × steps. `selected` says who was asked: an answer asked for but missing is reported with worst-
+    case bounds, never dropped. `clusters` names, for every item, the conversation, document or person it comes from:
+    the interval then counts those, and folds keep them together. `bounds` are the ends of the rating scale (found by
+    itself for 0/1 ratings); `floor` is the least rate any item could have had, which `anytime` needs.
+    `variance_factor` widens the interval for what the variance cannot see, such as rates that were learned from the
+    labels. `seed` makes folds and bootstrap.
 
     Limiting cases: rates of 1 give the plain mean of the strong ratings; a constant weak rating gives the
-    inverse-rate mean (`difference`) or the ratio mean (`regression`); one label gives no interval.
+    inverse-rate mean (`difference`) or the ratio mean (`regression`); one label gives no interval, nor does one
+    cluster; every item its own cluster gives what no clusters give.
     """
     choice(method, METHODS, name="method")
     choice(interval, INTERVALS, name="interval")
     choice(estimand, ESTIMANDS, name="estimand")
     data = ratings(weak, strong, rates)
+    N = _pool(estimand, pool_size, data)
     options = _Options(
-        method, interval, share(level, name="level"), estimand, _pool(estimand, pool_size, data), bounds, floor,
-        number(variance_factor, name="variance_factor", above=0),
+        method, interval, share(level, name="level"), estimand, N, bounds, floor,
+        _grouping(clusters, data, N, interval), number(variance_factor, name="variance_factor", above=0),
         int(number(resamples, name="resamples", minimum=100)), seed,
     )  # fmt: skip
     missing = _missing(data, selected)
@@ -129,9 +137,43 @@ class _Options:
     pool_size: float  # inf: the population
     bounds: tuple[float, float] | None
     floor: float | None
+    grouping: "_Grouping | None"
     variance_factor: float
     resamples: int
     seed: int
+
+    @property
+    def codes(self) -> Codes | None:
+        """Of clusters that matter."""
+        return None if self.grouping is None else self.grouping.codes
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Grouping:
+    """Items in clusters; no codes where they change nothing, or where there is but one."""
+
+    clusters: int
+    codes: Codes | None
+    note: str
+
+
+def _grouping(clusters: ArrayLike | None, data: Ratings, pool_size: float, interval: str) -> _Grouping | None:
+    if clusters is None:
+        return None
+    if interval == "anytime":
+        raise InputError("the anytime interval goes item by item and knows no clusters; leave out one of the two")
+    codes = cluster_codes(clusters, data.items)
+    count = int(codes.max()) + 1
+    many = f"{count:,} cluster{'s' if count > 1 else ''}"
+    if count == data.items > 1:
+        return _Grouping(count, None, f"{many}; each is a single item, so they change nothing")
+    if pool_size == data.items:
+        return _Grouping(
+            count, None, f"{many}; they change nothing: the whole pool was looked at, and drawn item by item"
+        )
+    if count == 1:
+        return _Grouping(1, None, f"{many}; an interval needs at least two, because items of one cluster are alike")
+    return _Grouping(count, codes, f"{many}; the interval counts them, not items")
 
 
 def _pool(estimand: str, pool_size: float | None, data: Ratings) -> float:
@@ -148,9 +190,12 @@ def _estimate(data: Ratings, options: _Options) -> Estimate:
     method, lines = _lines(data, options, kind)
     f = lines.put(data.weak)
     delta = contributions.contributions(f, data)
-    s = intervals.widened(intervals.spread(delta, f, data, pool_size=options.pool_size), options.variance_factor)
-    ends, why = _interval(s, f, delta, data, kind, options)
-    known = s.variance > 0 and data.labels > 1
+    s = intervals.spread(delta, f, data, pool_size=options.pool_size, codes=options.codes)
+    s = intervals.widened(s, options.variance_factor)
+    alone = options.grouping is not None and options.grouping.clusters == 1 and options.pool_size > data.items
+    ends, why = (None, None) if alone else _interval(s, f, delta, data, kind, options)
+    known = s.variance > 0 and data.labels > 1 and not alone
+    notes += _cluster_notes(s, options.grouping)
     return Estimate(
         value=s.value,
         standard_error=math.sqrt(s.variance) if known else None,
@@ -163,9 +208,19 @@ def _estimate(data: Ratings, options: _Options) -> Estimate:
         estimand=options.estimand,
         degrees_of_freedom=s.degrees_of_freedom if kind == "t" else None,
         slope=float(lines.slope[:, 0].mean()),
+        clusters=None if options.grouping is None else options.grouping.clusters,
         notes=tuple(notes) + ((why,) if why else ()),
         contributions=delta,
     )
+
+
+def _cluster_notes(s: intervals.Spread, grouping: _Grouping | None) -> list[str]:
+    if grouping is None:
+        return []
+    c = s.clustering
+    if c is None:
+        return [grouping.note]
+    return [f"{grouping.note} (design effect {c.design_effect:.2f}, {s.degrees_of_freedom:.1f} degrees of freedom)"]
 
 
 def _lines(data: Ratings, options: _Options, kind: str) -> tuple[str, contributions.Lines]:
@@ -176,8 +231,9 @@ def _lines(data: Ratings, options: _Options, kind: str) -> tuple[str, contributi
         return "power-tuned", contributions.power_tuned(data)
     if options.method == "regression":
         return "regression", contributions.regression(data)
-    order = np.random.default_rng(options.seed).permutation(data.items)
-    lines = contributions.cross_fitted(data, order % _FOLDS, folds=_FOLDS)
+    rng, codes = np.random.default_rng(options.seed), options.codes
+    fold = rng.permutation(data.items) % _FOLDS if codes is None else cluster_folds(codes, _FOLDS, rng)
+    lines = contributions.cross_fitted(data, fold, folds=_FOLDS)
     plain = bool(np.all(lines.intercept == 0) and np.all(lines.slope == 1))
     return "auto (difference)" if plain else "auto (cross-fitted regression)", lines
 
@@ -194,6 +250,9 @@ def _interval_kind(data: Ratings, options: _Options) -> tuple[str, list[str]]:
         return "score", [f"interval: score, because ratings are 0 or 1 ({data.labels} labels)"]
     if data.labels < _MANY_LABELS:
         return "t", [f"interval: t, because there are fewer than {_MANY_LABELS} labels ({data.labels})"]
+    if options.codes is not None and options.codes.max() + 1 < _MANY_LABELS:
+        count = int(options.codes.max()) + 1
+        return "t", [f"interval: t, because there are fewer than {_MANY_LABELS} clusters ({count})"]
     return "normal", [f"interval: normal, because there are {data.labels} labels"]
 
 
@@ -309,6 +368,7 @@ def _with_missing(data: Ratings, missing: Mask, options: _Options) -> Estimate:
         interval_method=first.interval_method,
         estimand=options.estimand,
         slope=None,
+        clusters=first.clusters,
         notes=(note, *first.notes),
         contributions=0.5 * (first.contributions + last.contributions),
     )

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from ratewise.core.checks import Floats, as_floats, choice, finite
+from ratewise.core.clusters import Codes, cluster_folds
 from ratewise.core.names import CALIBRATORS, Calibrator
 from ratewise.errors import InputError
 
@@ -73,14 +74,23 @@ def fit_calibration(
     return {"platt": _platt, "affine": _affine, "isotonic": _isotonic}[kind](g, h, w)
 
 
-def cross_calibrated(weak: ArrayLike, strong: ArrayLike, *, kind: Calibrator, folds: int = 10, seed: int = 0) -> Floats:
+def cross_calibrated(
+    weak: ArrayLike,
+    strong: ArrayLike,
+    *,
+    kind: Calibrator,
+    folds: int = 10,
+    seed: int = 0,
+    codes: Codes | None = None,
+) -> Floats:
     """The weak rating of every item calibrated on the labels of the other folds; `strong` is NaN where not rated.
 
     Folds do not look at who is labelled, so that an estimate on the result stays unbiased. A fold whose others have
-    fewer than two labels keeps the weak rating as it is.
+    fewer than two labels keeps the weak rating as it is. `codes` number the clusters that a fold may not split.
     """
     g, h = as_floats(weak, name="weak"), as_floats(strong, name="strong")
-    fold = np.random.default_rng(seed).permutation(g.size) % folds
+    rng = np.random.default_rng(seed)
+    fold = rng.permutation(g.size) % folds if codes is None else cluster_folds(codes, folds, rng)
     labelled = ~np.isnan(h)
     out = g.copy()
     for k in range(folds):

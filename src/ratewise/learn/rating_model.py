@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from scipy import special
 
 from ratewise.core.checks import Floats
-from ratewise.learn.ridge import RidgePath, ridge_path
+from ratewise.core.clusters import Codes
+from ratewise.learn.ridge import PENALTIES, RidgePath, ridge_path
 
 _BENDS = (0.1, 0.3, 0.5, 0.7)  # quantiles of the weak rating at which the curve may turn
 _BEND_SIZE = 0.25  # bends are penalised sixteen times as much as the straight line
@@ -176,6 +177,50 @@ def fitted_rating(x: Covariates, strong: Floats, weights: Floats) -> Floats:
     f = model.predict(x)
     f[use] = unseen
     return f
+
+
+def cluster_fitted_rating(x: Covariates, strong: Floats, weights: Floats, codes: Codes) -> Floats:
+    """f of all items, each cluster's from the labels of the other clusters: cross-fitted, exactly.
+
+    The start and the penalty are those of least error on clusters left out. The weak rating stays as it is where fewer
+    than two clusters have labels. Every item its own cluster gives `fitted_rating`.
+    """
+    use = ~np.isnan(strong)
+    h = strong[use]
+    if np.unique(codes[use]).size < 2:
+        return x.weak.copy()
+    X, W = Basis.of(x)(x), weights[use] * (h.size / weights[use].sum())
+    ones = _with_ones(X)
+    penalised = np.ones(ones.shape[1])
+    from_weak = x.weak[:, None] + _left_out(ones, h - x.weak[use], W, use, codes, penalised)
+    penalised[0] = 0.0
+    from_mean = _left_out(ones, h, W, use, codes, penalised)
+    risks = [W @ (h[:, None] - f[use]) ** 2 for f in (from_weak, from_mean)]
+    f, risk = (from_weak, risks[0]) if risks[0].min() <= risks[1].min() else (from_mean, risks[1])
+    return np.clip(f[:, int(np.argmin(risk))], *rating_bounds(h)[0])
+
+
+def _left_out(X: Floats, y: Floats, W: Floats, use: NDArray[np.bool_], codes: Codes, penalised: Floats) -> Floats:
+    """Ridge predictions of all items, items × penalties, each by the labels of other clusters than its own.
+
+    The sums XᵀWX and XᵀWy without a cluster are those of all less its own: one small solve for every cluster that has
+    labels. All others share the fit to all labels.
+    """
+    having, at = np.unique(codes[use], return_inverse=True)
+    order = np.argsort(at, kind="stable")
+    starts = np.searchsorted(at[order], np.arange(having.size))
+    Z, wy = X[use][order], (W * y)[order]
+    XX = np.add.reduceat(Z[:, :, None] * Z[:, None, :] * W[order, None, None], starts)
+    Xy = np.add.reduceat(Z * wy[:, None], starts)
+    A = np.concatenate([XX.sum(axis=0) - XX, XX.sum(axis=0)[None]])
+    b = np.concatenate([Xy.sum(axis=0) - Xy, Xy.sum(axis=0)[None]])
+    fit = np.full(int(codes.max()) + 1, having.size)
+    fit[having] = np.arange(having.size)
+    out = np.empty((X.shape[0], PENALTIES.size))
+    for k, penalty in enumerate(PENALTIES):
+        beta = np.linalg.solve(A + np.diag(penalty * penalised), b[:, :, None])[:, :, 0]
+        out[:, k] = (X * beta[fit[codes]]).sum(axis=1)
+    return out
 
 
 def _with_ones(X: Floats) -> Floats:

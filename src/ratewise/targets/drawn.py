@@ -32,13 +32,32 @@ class DrawnTable:
 def read_drawn(
     table: Table, *, weak: str | None, strong: str, rate: str | None, selected: str | None, clusters: str | None
 ) -> DrawnTable:
-    """The looked-at rows. No `rate`: every row with a strong rating was drawn with certainty and the others not at all
-    where there is no weak rating either; else rows were drawn at one rate, the share that has a strong rating."""
+    """The looked-at rows of a table, by the names of its columns; see `drawn_rows`."""
     h = table.numbers(strong, missing="allow")
+    g = None if weak is None else table.numbers(weak, missing="allow")
+    return drawn_rows(table, g, h, weak=weak, strong=strong, rate=rate, selected=selected, clusters=clusters)
+
+
+def drawn_rows(
+    table: Table,
+    g: Floats | None,
+    h: Floats,
+    *,
+    weak: str | None,
+    strong: str,
+    rate: str | None,
+    selected: str | None,
+    clusters: str | None,
+) -> DrawnTable:
+    """The looked-at rows, with their ratings read already; the names are for messages.
+
+    Without `rate`, the rows with a strong rating are a random draw from all rows where there is a weak rating, and all
+    there is where there is none.
+    """
     q, notes = _rates(table, h, weak, rate)
     rows = ~np.isnan(q)
     _check(table, h, q, rows, strong, selected)
-    g = np.zeros(h.size) if weak is None else table.numbers(weak, missing="allow")
+    g = np.zeros(h.size) if g is None else g
     lost = rows & np.isnan(g)
     if lost.any():
         row = int(np.argmax(lost)) + 1

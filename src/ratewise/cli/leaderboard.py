@@ -1,0 +1,110 @@
+"""`ratewise leaderboard`: ratings of models from pairwise votes, and which votes to ask for."""
+
+from typing import Annotated
+
+import typer
+
+from ratewise.cli.console import one_line_errors, print_json, print_rich
+from ratewise.cli.options import Json, Seed, Strong, TableArgument, words
+from ratewise.core.names import Estimand, RegressionMethod
+
+
+def leaderboard(
+    table: TableArgument,
+    strong: Strong,
+    weak: Annotated[str | None, typer.Option(help="Column with the weak vote; none: strong votes alone.")] = None,
+    model_a: Annotated[str, typer.Option(help="Column with the first model's name.")] = "model_a",
+    model_b: Annotated[str, typer.Option(help="Column with the second model's name.")] = "model_b",
+    rate: Annotated[
+        str | None, typer.Option(help="Column with the probability each row was drawn with; `rate` if there is one.")
+    ] = None,
+    selected: Annotated[str | None, typer.Option(help="Column that says who was asked.")] = None,
+    features: Annotated[str, typer.Option(help="Columns to learn the strong vote from, with commas between.")] = "",
+    method: Annotated[RegressionMethod, typer.Option(help="How weak and strong votes are combined.")] = "auto",
+    level: Annotated[float, typer.Option(help="Confidence level, for all models at once.")] = 0.95,
+    estimand: Annotated[
+        Estimand, typer.Option(help="Whose ratings: the population's, or those all rows would give.")
+    ] = "population",
+    cluster: Annotated[str | None, typer.Option(help="Column of voters whose votes go together.")] = None,
+    ask: Annotated[
+        int | None, typer.Option(help="Instead: choose this many comparisons for the strong rater, into --output.")
+    ] = None,
+    output: Annotated[str | None, typer.Option("--output", "-o", help="File for the table with --ask.")] = None,
+    picture: Annotated[str | None, typer.Option(help="File for a picture of the ratings, .svg or .png.")] = None,
+    id: Annotated[str | None, typer.Option(help="Column with the rows' ids, for --ask; `id`, else the number.")] = None,
+    seed: Seed = 0,
+    json: Json = False,
+) -> None:
+    """Bradley–Terry ratings with intervals, from weak votes on all comparisons and strong votes on some.
+
+    Example: ratewise leaderboard votes.csv --weak judge --strong human
+    """
+    with one_line_errors():
+        if ask is not None:
+            _ask(table, ask, strong, weak, (model_a, model_b), words(features), output, id, seed, json)
+            return
+        from ratewise.errors import InputError
+        from ratewise.report.pictures import check_ending
+        from ratewise.tables import read_table
+        from ratewise.tables.files import check_folder
+        from ratewise.targets.leaderboard import leaderboard as make_leaderboard
+
+        if output is not None:
+            raise InputError("--output is for the table that --ask writes; for a picture give --picture FILE")
+        check_folder(picture)
+        check_ending(picture)
+        read = read_table(table)
+        drawn = rate if rate is not None else "rate" if "rate" in read.columns and weak is not None else None
+        board = make_leaderboard(
+            read, model_a=model_a, model_b=model_b, strong=strong, weak=weak, rate=drawn, selected=selected,
+            features=words(features), method=method, level=level, estimand=estimand, clusters=cluster, seed=seed,
+        )  # fmt: skip
+        if picture is not None:
+            from ratewise.report.leaderboard import plot_leaderboard
+            from ratewise.report.pictures import save
+
+            save(plot_leaderboard(board), picture)
+        if json:
+            print_json(board.to_dict())
+        else:
+            from ratewise.report.leaderboard import leaderboard_text
+
+            print_rich(leaderboard_text(board))
+
+
+def _ask(
+    table: str,
+    votes: int,
+    strong: str,
+    weak: str | None,
+    models: tuple[str, str],
+    features: list[str],
+    output: str | None,
+    id: str | None,
+    seed: int,
+    json: bool,
+) -> None:
+    from ratewise.errors import InputError
+    from ratewise.tables import write_table
+    from ratewise.targets.ask_votes import ask_votes
+
+    if output is None or weak is None:
+        raise InputError("--ask needs --weak, the column with the weak votes, and -o FILE for the table it writes")
+    if json and output == "-":
+        raise InputError("--json and -o - both want standard output; write the table to a file")
+    asked = ask_votes(
+        table, votes=votes, weak=weak, strong=strong, model_a=models[0], model_b=models[1], features=features,
+        id_column=id, seed=seed,
+    )  # fmt: skip
+    write_table(asked.table, output)
+    if json:
+        print_json(
+            {
+                "output": output, "items": int(asked.new.size), "selected": int(asked.new.sum()),
+                "expected_error_ratio": asked.saving, "seed": seed, "notes": list(asked.notes),
+            }
+        )  # fmt: skip
+    elif output != "-":
+        from ratewise.report.leaderboard import asked_text
+
+        print_rich(asked_text(asked, output))

@@ -1,0 +1,99 @@
+"""A leaderboard as terminal text and as a picture."""
+
+from typing import TYPE_CHECKING
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from ratewise.report.pictures import ACCENT, INK, QUIET, figure
+from ratewise.report.text import notes_text
+from ratewise.targets.ask_votes import Asked
+from ratewise.targets.leaderboard import Leaderboard, Rated
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_BAR = 28  # characters
+
+
+def leaderboard_text(board: Leaderboard) -> RenderableType:
+    """Ranks, ratings and intervals, with a bar for each; models without a rating below, with the reason."""
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    table.add_column("rank", justify="right", no_wrap=True)
+    table.add_column("model", overflow="ellipsis")
+    for name in ("rating", f"{board.level:.0%} interval"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("", no_wrap=True)
+    for name in ("may rank", "best", "votes"):
+        table.add_column(name, justify="right", no_wrap=True)
+    ends = _range(board)
+    for m in board.rated:
+        table.add_row(
+            str(m.rank), Text(m.name), f"{m.rating:.0f}", f"{m.low:.0f} to {m.high:.0f}", _bar(m, ends),
+            f"{m.rank_low}–{m.rank_high}", _percent(m.best), f"{m.strong_votes:,}",
+        )  # fmt: skip
+    rest: list[RenderableType] = [Text(f"–  {m.name}: {m.reason}") for m in board.models if m.rating is None]
+    line = (
+        f"{board.labels:,} strong votes on {board.items:,} comparisons ({board.method}). "
+        "Intervals and ranks each hold for all models at once."
+    )
+    told = tuple(note for note in board.notes if not any(note == f"{m.name}: {m.reason}" for m in board.models))
+    return Group(table, *rest, Text(), Text(line), *notes_text(told))
+
+
+def _percent(share: float | None) -> str:
+    """Nothing for what is next to impossible, and never 100 % for what is not sure."""
+    if share is None or share < 0.005:
+        return ""
+    return ">99%" if share > 0.995 else f"{share:.0%}"
+
+
+def asked_text(asked: Asked, where: str) -> RenderableType:
+    """How many are asked, and where they were written."""
+    return Group(Text(f"{asked.summary()}. Written to {where}."), *notes_text(asked.notes))
+
+
+def _range(board: Leaderboard) -> tuple[float, float]:
+    lows, highs = ([getattr(m, end) for m in board.rated] for end in ("low", "high"))
+    return min(lows), max(highs)
+
+
+def _bar(m: Rated, ends: tuple[float, float]) -> Text:
+    assert m.rating is not None
+    assert m.low is not None
+    assert m.high is not None
+    width = max(ends[1] - ends[0], 1e-9)
+    low, at, high = (round((x - ends[0]) / width * (_BAR - 1)) for x in (m.low, m.rating, m.high))
+    cells = ["─" if low <= k <= high else " " for k in range(_BAR)]
+    cells[at] = "●"
+    return Text("".join(cells), style="cyan")
+
+
+def plot_leaderboard(board: Leaderboard) -> "Figure":
+    """Ratings with intervals that hold at once, best on top; the ranks that each may have stand beside."""
+    rated = board.rated
+    made, axes = figure(width=8.0, height=0.9 + 0.27 * len(rated))
+    low, high = _range(board)
+    room = 0.05 * (high - low)
+    for y, m in enumerate(reversed(rated)):
+        sure = m.rank_low == m.rank_high
+        assert m.rating is not None
+        assert m.low is not None
+        assert m.high is not None
+        axes.plot([m.low, m.high], [y, y], color=QUIET, linewidth=2, solid_capstyle="round", zorder=1)
+        axes.plot([m.rating], [y], "o", color=ACCENT if sure else INK, markersize=5, zorder=2)
+        ranks = f"{m.rank_low}" if sure else f"{m.rank_low}–{m.rank_high}"
+        axes.annotate(ranks, (high + room, y), va="center", color=ACCENT if sure else INK, fontsize=8)
+    axes.annotate("rank", (high + room, len(rated) - 0.3), color=INK, fontsize=8, fontweight="bold")
+    axes.set_yticks(range(len(rated)), [m.name for m in reversed(rated)], fontsize=8)
+    for label in axes.get_yticklabels():
+        label.set_parse_math(False)  # a name is a name, whatever signs are in it
+    axes.set_ylim(-0.6, len(rated) + 0.2)
+    axes.set_xlim(low - room, high + 3 * room)
+    axes.tick_params(axis="y", length=0)
+    axes.grid(axis="x", color="#e5e7eb", linewidth=0.8)
+    axes.set_axisbelow(True)
+    title = f"Ratings with {board.level:.0%} intervals that hold at once, from {board.labels:,} strong votes"
+    axes.set_title(title, loc="left", color=INK, fontsize=10)
+    return made
