@@ -1,0 +1,101 @@
+"""What `estimate` and `plan` do with --by: one answer for every slice."""
+
+from collections.abc import Sequence
+
+from ratewise.cli.console import print_json, print_rich
+from ratewise.core.names import Estimand, IntervalMethod, Method, Objective, Recalibration
+
+
+def not_with_by(*, strata: str | None = None, weight: str | None = None, pool_size: float | None = None) -> None:
+    """Refuse what slices do not take."""
+    from ratewise.errors import InputError
+
+    for name, value in (("strata", strata), ("weight", weight), ("pool-size", pool_size)):
+        if value is not None:
+            raise InputError(f"--by and --{name} do not go together; leave one of them out")
+
+
+def only_with_by(*, shrink: bool, simultaneous: bool) -> None:
+    """Refuse what only slices take."""
+    from ratewise.errors import InputError
+
+    if shrink or simultaneous:
+        raise InputError("--shrink and --simultaneous are for slices; name their column with --by")
+
+
+def print_slices(
+    table: str,
+    *,
+    by: str,
+    weak: str | None,
+    strong: str,
+    rate: str,
+    selected: str | None,
+    clusters: str | None,
+    bounds: tuple[float | None, float | None],
+    weak_cost: float | None,
+    strong_cost: float | None,
+    shrink: bool,
+    simultaneous: bool,
+    method: Method,
+    interval: IntervalMethod,
+    level: float,
+    estimand: Estimand,
+    recalibrate: Recalibration,
+    floor: float | None,
+    seed: int,
+    as_json: bool,
+) -> None:
+    """Estimates by slice, as JSON or as text."""
+    from ratewise.targets.slices import estimate_slices
+
+    found = estimate_slices(
+        table, by=by, weak=weak, strong=strong, rate=rate, selected=selected, clusters=clusters, bounds=bounds,
+        weak_cost=weak_cost, strong_cost=strong_cost, shrink=shrink, simultaneous=simultaneous, method=method,
+        interval=interval, level=level, estimand=estimand, recalibrate=recalibrate, floor=floor, seed=seed,
+    )  # fmt: skip
+    if as_json:
+        print_json(found.to_dict())
+    else:
+        from ratewise.report.slices import slices_text
+
+        print_rich(slices_text(found))
+
+
+def print_slice_plan(
+    table: str,
+    *,
+    by: str,
+    weak: str,
+    strong: str,
+    weak_cost: float,
+    strong_cost: float,
+    budget: float | None,
+    target_se: float | None,
+    objective: Objective,
+    uncertainty: str | None,
+    pool_size: float | None,
+    pool: str | None,
+    floor: float | None,
+    calibrate: Recalibration,
+    features: Sequence[str],
+    estimand: Estimand,
+    seed: int,
+    as_json: bool,
+) -> None:
+    """A plan by slice, as JSON or as text."""
+    from ratewise.targets.slice_plan import plan_slices
+    from ratewise.targets.slices import slice_sizes
+
+    pool_sizes = None if pool is None else slice_sizes(pool, by)
+    made = plan_slices(
+        table, by=by, weak=weak, strong=strong, weak_cost=weak_cost, strong_cost=strong_cost, budget=budget,
+        target_se=target_se, objective=objective, uncertainty=uncertainty, pool_size=pool_size,
+        pool_sizes=pool_sizes, floor=floor, calibrate=calibrate, features=features, estimand=estimand, seed=seed,
+    )  # fmt: skip
+    if as_json:
+        print_json(made.to_dict())
+    else:
+        from ratewise.report.slices import slice_plan_text
+
+        print_rich(slice_plan_text(made))

@@ -1,0 +1,155 @@
+"""A slice plan applied to a pool: every slice's own rates on its own rows, one draw for all."""
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ratewise.core.checks import Floats
+from ratewise.core.clusters import Codes
+from ratewise.core.draw import draw, uniform
+from ratewise.core.ratings import Mask
+from ratewise.errors import TableError
+from ratewise.learn.drawing import Drawn
+from ratewise.learn.transfer import Transfer
+from ratewise.tables import Table, TableLike, read_table
+from ratewise.tables.convert import Texts
+from ratewise.targets.slice_plan import SlicePlan
+from ratewise.targets.slices import slice_names
+
+_OVER = 1.01  # how far above the plan the expected spend may be before it is said
+
+
+def is_slice_plan(path: str | os.PathLike[str]) -> bool:
+    """Whether a file holds a slice plan; what cannot be read does not."""
+    return _document(path) is not None
+
+
+def draw_slices(
+    pool: TableLike,
+    plan: SlicePlan | str | os.PathLike[str],
+    *,
+    seed: int,
+    id_column: str | None = None,
+    within_budget: bool = False,
+) -> Drawn:
+    """Give every item the rate that its slice's plan gives it, and draw by hash of the seed and the item's id.
+
+    With `within_budget`, only as many items of each slice are looked at as its plan foresees. Items of slices that have
+    no plan get no rate, and a note says so.
+    """
+    by, transfers = _plans(plan)
+    table = read_table(pool)
+    drawn_before = [name for name in ("rate", "selected", "weak_calibrated") if name in table.columns]
+    if drawn_before:
+        raise TableError(
+            f"{table.name} has a column {drawn_before[0]!r} already: it was drawn before; take the pool as it was then"
+        )
+    ids = table.ids(id_column)
+    names, groups = slice_names(table, by)
+    parts = {}
+    notes = []
+    for name in names:
+        rows = np.flatnonzero(groups == name)
+        transfer = transfers.get(name)
+        if transfer is None:
+            notes.append(f"slice {name!r} has no plan: its {rows.size:,} items get no rate")
+            continue
+        parts[name] = _part(table, rows, transfer, ids, seed if within_budget else None)
+        notes += [f"slice {name!r}: {note}" for note in parts[name].notes]
+    if not parts:
+        raise TableError(f"no slice of {table.name} is in the plan, which has {', '.join(map(repr, transfers))}")
+    return _drawn(table, list(parts.values()), ids, seed, notes)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Part:
+    """One slice's rows with their rates, NaN where an item is not looked at."""
+
+    rows: Codes
+    rates: Floats
+    weak: Floats | None  # calibrated, where the plan calibrates
+    weak_spend: float
+    strong_cost: float
+    planned: float
+    notes: tuple[str, ...]
+
+    @property
+    def expected(self) -> float:
+        """What it costs before anyone is asked."""
+        return self.weak_spend + self.strong_cost * float(np.nansum(self.rates))
+
+
+def _part(table: Table, rows: Codes, transfer: Transfer, ids: Texts, seed: int | None) -> _Part:
+    """With a seed, only as many items as planned are looked at."""
+    needed = transfer.policy == "active" or transfer.weak in table.columns
+    weak, error = (x[rows] for x in transfer.columns(table)) if needed else (np.zeros(rows.size), np.zeros(rows.size))
+    drift = transfer.drift(weak, error) if needed else None
+    rates = transfer.rates(error)
+    c_g, c_h = transfer.weak_cost * (transfer.policy != "base"), transfer.strong_cost
+    mean_rate = 1.0 if transfer.policy == "base" else float(rates.mean())
+    planned = transfer.items * (c_g + c_h * mean_rate)
+    if seed is not None and transfer.policy != "base" and transfer.items < rows.size:
+        rates = np.where(_first(ids[rows], int(transfer.items), seed), rates, np.nan)
+    return _Part(
+        rows=rows,
+        rates=rates,
+        weak=weak if needed and transfer.calibrates else None,
+        weak_spend=c_g * float(np.count_nonzero(~np.isnan(rates))),
+        strong_cost=c_h,
+        planned=planned,
+        notes=(drift.summary(),) if drift is not None and drift.drifted else (),
+    )
+
+
+def _drawn(table: Table, parts: list[_Part], ids: Texts, seed: int, notes: list[str]) -> Drawn:
+    rates, weak = np.full(table.rows, np.nan), np.full(table.rows, np.nan)
+    for part in parts:
+        rates[part.rows] = part.rates
+        if part.weak is not None:
+            weak[part.rows] = part.weak
+    looked = ~np.isnan(rates)
+    selected = draw(np.where(looked, rates, 0.0), ids, seed=seed) & looked
+    expected, planned = sum(part.expected for part in parts), sum(part.planned for part in parts)
+    if expected > _OVER * planned:
+        notes.append(
+            f"rating all items is expected to cost {expected:,.2f}, more than the {planned:,.2f} planned: plan again "
+            "with this pool's size, or draw with --within-budget"
+        )
+    added: dict[str, Floats | Mask] = {"rate": rates, "selected": selected}
+    if all(part.weak is not None for part in parts):
+        added["weak_calibrated"] = weak
+    spent = sum(part.weak_spend + part.strong_cost * float(np.count_nonzero(selected[part.rows])) for part in parts)
+    return Drawn(table.with_columns(added), rates, selected, None, expected, spent, tuple(notes))
+
+
+def _first(ids: Texts, count: int, seed: int) -> Mask:
+    order = np.argsort(uniform(ids, seed=f"{seed}:look"), kind="stable")[:count]
+    return np.isin(np.arange(ids.size), order)
+
+
+def _plans(plan: SlicePlan | str | os.PathLike[str]) -> tuple[str, dict[str, Transfer | None]]:
+    if isinstance(plan, SlicePlan):
+        return plan.by, {one.name: None if one.plan is None else one.plan.transfer for one in plan.slices}
+    document = _document(plan)
+    if document is None:
+        raise TableError(f"{os.fspath(plan)} is no slice plan; make one with `ratewise plan … --by COLUMN --json`")
+    try:
+        made = {one["name"]: one["plan"] and Transfer.from_dict(one["plan"]["transfer"]) for one in document["slices"]}
+    except (KeyError, TypeError) as error:
+        raise TableError(
+            f"{os.fspath(plan)} cannot be used as a slice plan ({type(error).__name__}: {error})"
+        ) from None
+    return document["by"], made
+
+
+def _document(path: str | os.PathLike[str]) -> Mapping[str, Any] | None:
+    try:
+        with open(path, encoding="utf-8") as file:
+            data = json.load(file)
+    except (OSError, UnicodeDecodeError, json.JSONDecodeError):
+        return None
+    return data if isinstance(data, dict) and isinstance(data.get("by"), str) and "slices" in data else None

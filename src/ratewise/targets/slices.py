@@ -1,0 +1,316 @@
+"""`estimate_slices`: one estimate for every group of a table, and one for the whole.
+
+Slices share no items, so each is an estimate of its own. Intervals hold one by one, or, if asked for, all at once. If
+asked for, slices borrow from each other: values are drawn towards the mean of all as far as they may differ by chance.
+"""
+
+import html
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy import special
+
+from ratewise.core.checks import choice, number, share
+from ratewise.core.estimate import Estimate
+from ratewise.core.names import RECALIBRATIONS, Estimand, IntervalMethod, Method, Recalibration
+from ratewise.core.ratings import Mask
+from ratewise.errors import InputError, TableError
+from ratewise.learn.estimation import RatedRows, both_ends, estimate_mean, read_ratings, recalibrated, spend_of
+from ratewise.tables import Table, TableLike, read_table
+from ratewise.tables.convert import Texts
+from ratewise.targets.shrinkage import FEWEST_TO_SHRINK, Shrunk, shrunk_means
+
+MISSING = "(missing)"
+_MOST_SLICES = 1000
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Slice:
+    """One group: its estimate, or why there is none; and, if slices were shrunk, what it becomes."""
+
+    name: str
+    items: int
+    labels: int
+    estimate: Estimate | None
+    reason: str | None = None  # why there is no estimate, or no interval
+    shrunk: Shrunk | None = None
+
+    @property
+    def value(self) -> float | None:
+        """The mean, shrunk if slices were."""
+        if self.shrunk is not None:
+            return self.shrunk.value
+        return None if self.estimate is None else self.estimate.value
+
+    @property
+    def standard_error(self) -> float | None:
+        """Of the value."""
+        if self.shrunk is not None:
+            return self.shrunk.standard_error
+        return None if self.estimate is None else self.estimate.standard_error
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """Of the value."""
+        if self.shrunk is not None:
+            return self.shrunk.interval
+        return None if self.estimate is None else self.estimate.interval
+
+    def to_dict(self) -> dict[str, Any]:
+        """Ready for JSON; the unshrunk numbers stand beside shrunk ones."""
+        low, high = self.interval or (None, None)
+        out: dict[str, Any] = {
+            "name": self.name, "value": self.value, "standard_error": self.standard_error, "low": low, "high": high,
+            "items": self.items, "labels": self.labels, "reason": self.reason,
+            "method": None if self.estimate is None else self.estimate.method,
+            "interval": None if self.estimate is None else self.estimate.interval_method,
+            "clusters": None if self.estimate is None else self.estimate.clusters,
+            "notes": [] if self.estimate is None else list(self.estimate.notes),
+        }  # fmt: skip
+        if self.shrunk is not None and self.estimate is not None:
+            own = self.estimate
+            out["interval"] = "shrunk"
+            out["weight"] = self.shrunk.weight
+            out["unshrunk"] = {
+                "value": own.value, "standard_error": own.standard_error, "low": own.low, "high": own.high,
+                "interval": own.interval_method,
+            }  # fmt: skip
+        return out
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Slices:
+    """Every slice in the order of names, and the whole. `level` holds for each interval, or for all at once."""
+
+    by: str
+    slices: tuple[Slice, ...]
+    overall: Estimate
+    level: float
+    simultaneous: bool
+    shrink: bool
+    notes: tuple[str, ...] = ()
+
+    def __getitem__(self, name: str) -> Slice:
+        for one in self.slices:
+            if one.name == name:
+                return one
+        raise InputError(f"there is no slice {name!r}; there are {', '.join(repr(one.name) for one in self.slices)}")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Ready for JSON."""
+        return {
+            "by": self.by, "level": self.level, "simultaneous": self.simultaneous, "shrink": self.shrink,
+            "slices": [one.to_dict() for one in self.slices], "overall": self.overall.to_dict(),
+            "notes": list(self.notes),
+        }  # fmt: skip
+
+    def summary(self) -> str:
+        """A line for each slice and one for the whole, for people."""
+        lines = [f"{one.name}: {_line(one)}" for one in self.slices]
+        return "\n".join([*lines, f"all: {self.overall.summary()}"])
+
+    def __str__(self) -> str:
+        return self.summary()
+
+    def _repr_html_(self) -> str:
+        by, level = html.escape(self.by), f"{self.level:.0%}"
+        head = f"<tr><th>{by}</th><th>estimate</th><th>{level} interval</th><th>labels</th></tr>"
+        rows = [(one.name, one.value, one.interval, one.labels) for one in self.slices]
+        rows.append(("all", self.overall.value, self.overall.interval, self.overall.labels))
+        body = "".join(
+            f"<tr><td>{html.escape(name)}</td><td>{'–' if value is None else f'{value:.4f}'}</td>"
+            f"<td>{'–' if ends is None else f'{ends[0]:.4f} to {ends[1]:.4f}'}</td><td>{labels}</td></tr>"
+            for name, value, ends, labels in rows
+        )
+        return f"<table>{head}{body}</table>"
+
+
+def _line(one: Slice) -> str:
+    if one.value is None:
+        return f"no estimate: {one.reason}"
+    if one.interval is None:
+        return f"{one.value:.4f} (no interval: {one.reason})"
+    return f"{one.value:.4f} [{one.interval[0]:.4f}, {one.interval[1]:.4f}] from {one.labels} strong ratings"
+
+
+def estimate_slices(
+    table: TableLike,
+    *,
+    by: str,
+    weak: str | None,
+    strong: str,
+    rate: str = "rate",
+    selected: str | None = None,
+    clusters: str | None = None,
+    bounds: tuple[float | None, float | None] = (None, None),
+    weak_cost: float | None = None,
+    strong_cost: float | None = None,
+    shrink: bool = False,
+    simultaneous: bool = False,
+    min_labels: int = 2,
+    method: Method = "auto",
+    interval: IntervalMethod = "auto",
+    level: float = 0.95,
+    estimand: Estimand = "population",
+    recalibrate: Recalibration = "none",
+    floor: float | None = None,
+    seed: int = 0,
+) -> Slices:
+    """The mean strong rating of every group in column `by`, from a drawn and rated table, and of the whole.
+
+    The other options are those of `estimate_table`; a recalibration is learned from all slices together. A slice with
+    fewer than `min_labels` strong ratings has no estimate and says so; rows without a group are the slice "(missing)".
+    `simultaneous`: all intervals hold at once with the level (Šidák's, as slices share no items; Bonferroni's where
+    they share clusters). `shrink`: values drawn towards the mean of all by a normal model; their intervals hold on
+    average over slices, not for each one of them.
+
+    Limiting cases: one slice is the whole; slices that differ by no more than chance shrink to one value.
+    """
+    choice(recalibrate, RECALIBRATIONS, name="recalibration")
+    fewest = int(number(min_labels, name="min_labels", minimum=2))
+    share(level, name="level")
+    if shrink and simultaneous:
+        raise InputError("shrunk intervals hold on average over slices, not all at once: choose shrink or simultaneous")
+    read = read_table(table)
+    rows = read_ratings(read, weak=weak, strong=strong, rate=rate, selected=selected, clusters=clusters)
+    options = _Options(method, interval, level, estimand, both_ends(bounds), floor, seed)
+    alone = weak is None and estimand == "pool"  # then the pool is larger than the rows that have a rating
+    size = float(rows.looked.sum()) if alone else None
+    overall = options.estimate(rows, np.ones(rows.strong.size, dtype=np.bool_), level, size, recalibrate)
+    _, all_groups = slice_names(read, by)
+    groups = all_groups[rows.used]
+    known = rows
+    if recalibrate != "none":
+        g = recalibrated(rows.weak, rows.strong, rows.rates, kind=recalibrate, clusters=rows.clusters, seed=seed)
+        known = replace(rows, weak=g)
+        options = replace(options, method="difference" if method == "auto" else method)
+    numbers = {name: k for k, name in enumerate(_sorted(groups))}
+    at = np.fromiter(map(numbers.__getitem__, groups.tolist()), dtype=np.intp, count=groups.size)
+    masks = {name: np.asarray(at == k) for name, k in numbers.items()}
+    labels = {name: int(np.count_nonzero(~np.isnan(rows.strong[mask]))) for name, mask in masks.items()}
+    answered = sum(count >= fewest for count in labels.values())
+    each, how = _each_level(level, answered, rows, groups) if simultaneous else (level, ())
+    found = []
+    for name, mask in masks.items():
+        size = float(np.count_nonzero(all_groups[rows.looked] == name)) if alone else None
+        one = _slice(name, mask, labels[name], known, options, each, fewest, size)
+        found.append(one if recalibrate == "none" else _renamed(one, recalibrate))
+    notes = rows.notes() + how
+    if shrink:
+        found, more = _shrunk(found, level, options.bounds)
+        notes += more
+    spend = spend_of(overall, weak_cost, strong_cost, alone=weak is None)
+    overall = replace(overall, spend=spend, notes=rows.notes() + overall.notes)
+    return Slices(by, tuple(found), overall, level, simultaneous, shrink, notes)
+
+
+@dataclass(frozen=True, slots=True)
+class _Options:
+    method: Method
+    interval: IntervalMethod
+    level: float
+    estimand: Estimand
+    bounds: tuple[float, float] | None
+    floor: float | None
+    seed: int
+
+    def estimate(
+        self, rows: RatedRows, mask: Mask, level: float, pool_size: float | None, recalibrate: Recalibration = "none"
+    ) -> Estimate:
+        """Of some of the rows."""
+        return estimate_mean(
+            rows.weak[mask], rows.strong[mask], rows.rates[mask], method=self.method, interval=self.interval,
+            level=level, estimand=self.estimand, pool_size=pool_size, recalibrate=recalibrate,
+            selected=None if rows.selected is None else rows.selected[mask],
+            clusters=None if rows.clusters is None else rows.clusters[mask], bounds=self.bounds, floor=self.floor,
+            seed=self.seed,
+        )  # fmt: skip
+
+
+def slice_names(table: Table, by: str) -> tuple[list[str], Texts]:
+    """The slices in the order of names, and every row's; rows without a group are the slice "(missing)", the last."""
+    groups = table.texts(by, missing="allow")
+    if np.any(groups == MISSING) and np.any(groups == ""):
+        raise TableError(f"column {by!r} of {table.name} has both rows without a group and a group named {MISSING}")
+    groups = np.where(groups == "", MISSING, groups)
+    names = _sorted(groups)
+    if len(names) > _MOST_SLICES:
+        raise TableError(
+            f"column {by!r} of {table.name} has {len(names):,} different values; slices are at most {_MOST_SLICES:,}"
+        )
+    return names, groups
+
+
+def slice_sizes(table: TableLike, by: str) -> dict[str, float]:
+    """How many rows every slice of a table has."""
+    names, groups = slice_names(read_table(table), by)
+    return {name: float(np.count_nonzero(groups == name)) for name in names}
+
+
+def _sorted(groups: Texts) -> list[str]:
+    return sorted(set(groups.tolist()), key=lambda name: (name == MISSING, name))
+
+
+def _each_level(level: float, count: int, rows: RatedRows, groups: Texts) -> tuple[float, tuple[str, ...]]:
+    """The level of each interval for all of them to hold: level^(1/k) where slices are independent."""
+    if count < 2:
+        return level, ()
+    shared = rows.clusters is not None and len(set(zip(rows.clusters, groups, strict=True))) > len(set(rows.clusters))
+    each = 1 - (1 - level) / count if shared else level ** (1 / count)
+    why = "Bonferroni, because some clusters are in several slices" if shared else "Šidák"
+    return each, (f"all {count} intervals hold at once with {level:.0%}: each has {each:.2%} ({why})",)
+
+
+def _slice(
+    name: str,
+    mask: Mask,
+    labels: int,
+    rows: RatedRows,
+    options: _Options,
+    level: float,
+    fewest: int,
+    pool_size: float | None,
+) -> Slice:
+    items = int(np.count_nonzero(mask))
+    if labels < fewest:
+        many = "no strong rating" if labels == 0 else f"only {labels} strong rating{'s' if labels > 1 else ''}"
+        return Slice(name, items, labels, None, f"{many}; at least {fewest} are needed")
+    try:
+        found = options.estimate(rows, mask, level, pool_size)
+    except InputError as error:  # this slice's own data; the others are answered all the same
+        return Slice(name, items, labels, None, str(error))
+    return Slice(name, items, labels, found, None if found.interval is not None else "; ".join(found.notes))
+
+
+def _renamed(one: Slice, recalibrate: str) -> Slice:
+    if one.estimate is None:
+        return one
+    return replace(one, estimate=replace(one.estimate, method=f"{one.estimate.method}, {recalibrate} recalibrated"))
+
+
+def _shrunk(
+    found: list[Slice], level: float, bounds: tuple[float, float] | None
+) -> tuple[list[Slice], tuple[str, ...]]:
+    """Values and intervals by the model for all slices; slices without an interval stay as they are."""
+    use = [one for one in found if one.estimate is not None and one.estimate.interval is not None]
+    if len(use) < FEWEST_TO_SHRINK:
+        return found, (f"not shrunk: that needs {FEWEST_TO_SHRINK} slices with an interval, and there are {len(use)}",)
+    estimates = [one.estimate for one in use if one.estimate is not None]
+    value = np.array([e.value for e in estimates])
+    model, shrunk = shrunk_means(value, np.array([_error(e) for e in estimates]), level=level)
+    if bounds is None and all(e.interval_method == "score" for e in estimates):
+        bounds = (0.0, 1.0)
+    by_name = {one.name: s.within(bounds) for one, s in zip(use, shrunk, strict=True)}
+    note = (
+        f"shrunk towards {model.mean:.4f}; slices differ by a standard deviation of about {model.between:.4f} beyond "
+        "chance; the intervals hold on average over slices, the unshrunk values stand beside"
+    )
+    return [replace(one, shrunk=by_name.get(one.name)) for one in found], (note,)
+
+
+def _error(e: Estimate) -> float:
+    """Standard error that the interval speaks of: it counts few labels and ratings that are all alike."""
+    assert e.interval is not None
+    z = float(special.ndtri(0.5 + e.level / 2))
+    return max((e.interval[1] - e.interval[0]) / (2 * z), e.standard_error or 0.0)

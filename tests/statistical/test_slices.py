@@ -1,0 +1,62 @@
+"""Slices end to end, seeded: each interval, all at once, and shrunk on average, with 0/1 ratings and few labels.
+
+Bounds are at a false-alarm rate of 1e-4: binomial for events of one world, normal for means over worlds, whose slices
+share a model.
+"""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from ratewise.targets.slices import estimate_slices
+
+FALSE_ALARM = 1e-4
+WORLDS = 80
+SIZES = np.array([40, 60, 60, 100, 100, 150, 200, 290])
+
+
+def world(seed, between):
+    """Eight slices whose log-odds differ; a fifth of the weak ratings are wrong; three in ten are asked."""
+    rng = np.random.default_rng([37, seed])
+    truth = 1 / (1 + np.exp(-(1.2 + between * rng.standard_normal(SIZES.size))))
+    group = np.repeat(np.arange(SIZES.size), SIZES)
+    h = (rng.random(group.size) < truth[group]).astype(float)
+    g = 0.1 + 0.8 * np.where(rng.random(group.size) < 0.2, 1 - h, h)
+    asked = rng.random(group.size) < 0.3
+    table = {"g": g, "h": np.where(asked, h, np.nan), "rate": np.full(group.size, 0.3), "slice": group.astype(str)}
+    return table, truth
+
+
+def outcomes(between, **options):
+    """Worlds × slices: whether the interval holds the truth, and the squared error, shrunk and not."""
+    held = np.zeros((WORLDS, SIZES.size), dtype=bool)
+    error, before = np.zeros((WORLDS, SIZES.size)), np.zeros((WORLDS, SIZES.size))
+    for seed in range(WORLDS):
+        table, truth = world(seed, between)
+        found = estimate_slices(table, by="slice", weak="g", strong="h", method="difference", **options)
+        for s, one in enumerate(found.slices):
+            held[seed, s] = one.interval is not None and one.interval[0] <= truth[s] <= one.interval[1]
+            error[seed, s] = (one.value - truth[s]) ** 2
+            before[seed, s] = (one.estimate.value - truth[s]) ** 2
+    return held, error, before
+
+
+def test_all_hold_at_once_and_single_ones_do_not():
+    held, _, _ = outcomes(0.5, simultaneous=True)
+    fewest = stats.binom.ppf(FALSE_ALARM, WORLDS, 0.94)
+    assert np.count_nonzero(held.all(axis=1)) >= fewest
+    single, _, _ = outcomes(0.5)
+    assert single.mean() >= stats.binom.ppf(FALSE_ALARM, single.size, 0.94) / single.size
+    assert np.count_nonzero(single.all(axis=1)) < fewest
+
+
+@pytest.mark.parametrize("between", [0.0, 0.4, 1.2])
+def test_shrunk_intervals_hold_on_average_and_shrinking_pays(between):
+    held, error, before = outcomes(between, shrink=True)
+    far = stats.norm.isf(FALSE_ALARM)
+    coverage = held.mean(axis=1)
+    assert coverage.mean() >= 0.94 - far * coverage.std() / np.sqrt(WORLDS)
+    gain = (before - error).mean(axis=1)
+    assert gain.mean() > (far * gain.std() / np.sqrt(WORLDS) if between < 1 else -far * gain.std() / np.sqrt(WORLDS))
+    if between == 0:
+        assert error.mean() < 0.6 * before.mean()
