@@ -1,0 +1,255 @@
+"""Several systems rated on the same items: read and checked once, then any mean or difference of them."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import special
+
+from ratewise.core.checks import Floats, share
+from ratewise.core.clusters import Codes, cluster_codes, sum_variance
+from ratewise.core.estimate import Estimate
+from ratewise.core.names import Estimand, IntervalMethod, Method, Recalibration
+from ratewise.core.ratings import Mask
+from ratewise.errors import InputError, TableError
+from ratewise.learn.estimation import estimate_mean
+from ratewise.tables import Table, TableLike, read_table
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How everything about these systems is estimated."""
+
+    method: Method
+    level: float
+    estimand: Estimand
+    pool_size: float | None
+    recalibrate: Recalibration
+    bounds: tuple[float, float] | None  # of one system's ratings
+    seed: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Systems:
+    """The looked-at items' ratings of every system (items × systems), drawn together at one rate per item.
+
+    An item is asked for all systems' strong ratings at once: one that has some of them and lacks others is an answer
+    still missing, which is counted at both ends of the scale and never dropped.
+    """
+
+    names: tuple[str, ...]
+    weak: Floats
+    strong: Floats
+    rates: Floats
+    asked: Mask
+    clusters: ArrayLike | None
+    settings: Settings
+    notes: tuple[str, ...]
+
+    @property
+    def missing(self) -> Mask:
+        """Items that were asked for and lack an answer about one system or more."""
+        return np.asarray(self.asked & np.isnan(self.strong).any(axis=1))
+
+    def mean(self, i: int) -> Estimate:
+        """The mean of one system, with the interval that suits its ratings."""
+        s = self.settings
+        return self._estimate(self.weak[:, i], self.strong[:, i], s.bounds, "auto", s.level)
+
+    def difference(self, i: int, j: int, *, level: float | None = None) -> Estimate:
+        """The mean of system i less that of system j, estimated from the items' own differences.
+
+        The interval is Student's, which is symmetric around the estimate and so goes with one probability; where no
+        difference was seen at all it is the score interval, if the ends of the scale are known.
+        """
+        s = self.settings
+        level = s.level if level is None else level
+        g, h = self.weak[:, i] - self.weak[:, j], self.strong[:, i] - self.strong[:, j]
+        ends = None if s.bounds is None else (s.bounds[0] - s.bounds[1], s.bounds[1] - s.bounds[0])
+        found = self._estimate(g, h, ends, "t", level)
+        if found.interval is None and found.labels > 1 and ends is not None and self.clusters is None:
+            return self._estimate(g, h, ends, "score", level)
+        return found
+
+    def _estimate(
+        self, g: Floats, h: Floats, bounds: tuple[float, float] | None, interval: IntervalMethod, level: float
+    ) -> Estimate:
+        s = self.settings
+        return estimate_mean(
+            g, h, self.rates, method=s.method, interval=interval, level=level, estimand=s.estimand,
+            pool_size=s.pool_size, recalibrate=s.recalibrate, selected=self.asked, bounds=bounds, seed=s.seed,
+            clusters=self.clusters,
+        )  # fmt: skip
+
+    def codes(self) -> Codes | None:
+        """The items' clusters as numbers."""
+        return None if self.clusters is None else cluster_codes(self.clusters, self.rates.size)
+
+    def covariance(self, found: Sequence[Estimate], strong: Floats) -> Floats:
+        """Joint covariance of several estimates' errors; `strong` holds the rating each is the mean of, by column.
+
+        Population: that of the contributions Δ. Pool: only the draw is random, T^{-2} Σ ξ (Δ−H)(Δ−H)ᵀ / (1−π), plus
+        Cov(H) (1/T − 1/N) where only T of the pool's N items were looked at.
+        """
+        delta = np.stack([e.contributions for e in found], axis=1)
+        T = self.rates.size
+        if self.settings.estimand == "population":
+            return np.asarray(sum_variance(delta - delta.mean(axis=0), self.codes()) / T**2)
+        drawn = (~np.isnan(strong).any(axis=1) & (self.rates < 1))[:, None]
+        own = np.where(drawn, delta - strong, 0.0) / np.sqrt(np.where(drawn, 1 - self.rates[:, None], 1.0))
+        N = T if self.settings.pool_size is None else self.settings.pool_size
+        return _rescaled(np.asarray(own.T @ own / T**2 + self._spread(found, strong) * (1 / T - 1 / N)), found)
+
+    def _spread(self, found: Sequence[Estimate], strong: Floats) -> Floats:
+        """Cov(H) by inverse rates."""
+        use = ~np.isnan(strong).any(axis=1)
+        d = strong[use] - np.array([e.value for e in found])
+        w = 1.0 / self.rates[use]
+        return np.asarray((d * w[:, None]).T @ d / w.sum())
+
+
+def _rescaled(covariance: Floats, found: Sequence[Estimate]) -> Floats:
+    """The same correlations with the estimates' own standard errors, which know of clusters where a pool has more."""
+    own = np.array([math.nan if e.standard_error is None else e.standard_error for e in found])
+    sd = np.sqrt(np.diag(covariance))
+    factor = np.divide(own, sd, out=np.ones_like(sd), where=(sd > 0) & ~np.isnan(own))
+    return np.asarray(covariance * np.outer(factor, factor))
+
+
+def error_quantile(found: Estimate, level: float) -> float:
+    """The two-sided quantile of the estimate's error over its standard error: Student's, else normal."""
+    df = found.degrees_of_freedom
+    p = 0.5 + level / 2
+    return float(special.ndtri(p) if df is None else special.stdtrit(df, p))
+
+
+def error_probability(found: Estimate) -> float | None:
+    """P(truth > 0) by the confidence distribution behind a symmetric interval; `None` where its error is unknown.
+
+    The interval's own half-width is taken, so that both always agree: it may be wider than the standard error says.
+    """
+    if found.standard_error is None or found.interval is None:
+        return None
+    half, df = 0.5 * (found.interval[1] - found.interval[0]), found.degrees_of_freedom
+    t = found.value / half * error_quantile(found, found.level)
+    return float(special.ndtr(t) if df is None else special.stdtr(df, t))
+
+
+# Reading
+
+
+def read_systems(
+    table: TableLike,
+    *,
+    weak: Mapping[str, str],
+    strong: Mapping[str, str],
+    rate: str,
+    selected: str | None,
+    clusters: str | None,
+    settings: Settings,
+) -> Systems:
+    """The columns of every system, by its name; rows without a rate were not looked at and do not count."""
+    _check_settings(settings)
+    read = read_table(table)
+    q = read.numbers(rate, missing="allow")
+    looked = ~np.isnan(q)
+    h = np.stack([read.numbers(column, missing="allow") for column in strong.values()], axis=1)
+    _check_rates(read.name, rate, q, h)
+    g = np.stack([_weak(read, weak[name], looked) for name in strong], axis=1)
+    rated = ~np.isnan(h)
+    asked = rated.any(axis=1) | (q == 1)
+    if selected is not None:
+        mask = np.nan_to_num(read.numbers(selected, missing="allow")) != 0
+        _refuse(read.name, rated.any(axis=1) & ~mask, f"has a strong rating but is not selected in column {selected!r}")
+        asked |= mask & looked
+    if not rated.all(axis=1).any():
+        raise TableError(f"no row of {read.name} has the strong rating of every system; a comparison needs two")
+    names = tuple(strong)
+    if settings.bounds is not None:
+        _refuse(
+            read.name, _outside(h, settings.bounds), "has a strong rating outside the bounds; give the scale's ends"
+        )
+    _check_missing(read.name, names, rated, asked, h, settings)
+    ends = (0.0, 1.0) if settings.bounds is None and _is_binary(h) else settings.bounds
+    left_out = int(np.count_nonzero(~looked))
+    return Systems(
+        names=names,
+        weak=g[looked],
+        strong=h[looked],
+        rates=q[looked],
+        asked=asked[looked],
+        clusters=None if clusters is None else _clusters(read, clusters, looked),
+        settings=replace(settings, bounds=ends),
+        notes=(f"{left_out:,} rows without a rate were not looked at and do not count",) if left_out else (),
+    )
+
+
+def check_names(names: Sequence[str]) -> None:
+    """Every system has a name of its own."""
+    blank = [name for name in names if not name.strip()]
+    if blank:
+        raise InputError("a system's name is empty; give every system a name")
+    twice = {name for name in names if names.count(name) > 1}
+    if twice:
+        raise InputError(f"two systems are called {min(twice)!r}; give every system a name of its own")
+
+
+def _check_settings(s: Settings) -> None:
+    share(s.level, name="level")
+    if s.recalibrate == "platt":
+        raise InputError("platt is for 0/1 ratings, and a difference is none; use affine, isotonic or auto")
+    if s.pool_size is not None and s.estimand == "population":
+        raise InputError("pool_size matters only for the pool's own mean; add estimand pool, or leave it out")
+    if s.bounds is not None and not (math.isfinite(s.bounds[0]) and s.bounds[0] < s.bounds[1] < math.inf):
+        raise InputError(f"bounds ({s.bounds[0]:g}, {s.bounds[1]:g}) must be finite and in order")
+
+
+def _check_rates(name: str, rate: str, q: Floats, h: Floats) -> None:
+    looked = ~np.isnan(q)
+    if not looked.any():
+        raise TableError(f"no row of {name} has a rate in column {rate!r}; draw first with `ratewise draw`")
+    rated = ~np.isnan(h).all(axis=1)
+    without = rated & ((q == 0) | ~looked)
+    _refuse(name, without, "has a strong rating but no rate above 0: give the rate it was drawn with")
+    _refuse(name, looked & ~((q > 0) & (q <= 1)), f"has a rate outside (0, 1] in column {rate!r}")
+
+
+def _check_missing(name: str, names: tuple[str, ...], rated: Mask, asked: Mask, h: Floats, settings: Settings) -> None:
+    """Answers still missing need the ends of the scale, at which they are counted."""
+    lacking = asked[:, None] & ~rated
+    if not lacking.any() or settings.bounds is not None or _is_binary(h):
+        return
+    row = int(np.argmax(lacking.any(axis=1)))
+    system = names[int(np.argmax(lacking[row]))]
+    raise TableError(
+        f"row {row + 1} of {name} was asked for and lacks the strong rating of {system!r} "
+        f"({int(lacking.any(axis=1).sum())} such rows); get it, or give bounds=(low, high) to count it at both ends"
+    )
+
+
+def _outside(h: Floats, bounds: tuple[float, float]) -> Mask:
+    return np.asarray(((h < bounds[0]) | (h > bounds[1])).any(axis=1))
+
+
+def _is_binary(h: Floats) -> bool:
+    known = h[~np.isnan(h)]
+    return bool(np.all((known == 0) | (known == 1)))
+
+
+def _weak(table: Table, column: str, looked: Mask) -> Floats:
+    g = table.numbers(column, missing="allow")
+    _refuse(table.name, np.isnan(g) & looked, f"has a rate but no weak rating in column {column!r}; rate it first")
+    return g
+
+
+def _clusters(table: Table, column: str, looked: Mask) -> ArrayLike:
+    names = table.texts(column, missing="allow")
+    _refuse(table.name, (names == "") & looked, f"has no cluster in column {column!r}; give it one, its own if alone")
+    return names[looked].astype(np.str_)
+
+
+def _refuse(name: str, bad: Mask, what: str) -> None:
+    if bad.any():
+        raise TableError(f"row {int(np.argmax(bad)) + 1} of {name} {what}")

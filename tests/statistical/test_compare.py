@@ -1,0 +1,149 @@
+"""Coverage of comparisons, seeded. A bound that true coverage of the stated target misses with probability 1e-4."""
+
+import numpy as np
+import pytest
+from scipy import special, stats
+
+from ratewise.targets.compare import compare_systems
+from ratewise.targets.compare_many import against_baseline
+from ratewise.targets.systems import Settings, Systems
+
+FALSE_ALARM = 1e-4
+TRIALS = 1500
+
+
+def fewest(target, trials):
+    """Share of successes below which a coverage of `target` is implausible."""
+    return stats.binom.ppf(FALSE_ALARM, trials, target) / trials
+
+
+def systems(weak, strong, rates, xi, *, bounds=None, level=0.95):
+    """As they would be read from a table."""
+    settings = Settings("auto", level, "population", None, "none", bounds, 0)
+    names = tuple("ABCDEFGH"[: weak.shape[1]])
+    h = np.where(xi[:, None], strong, np.nan)
+    return Systems(names, weak, h, rates, xi, None, settings, ())
+
+
+def binary(rng, items, means, *, wrong=0.12):
+    """0/1 ratings with hard items hard for all; judges err more on hard ones, and the rates follow."""
+    hard = rng.random(items)
+    h = (rng.random((items, len(means))) < special.expit(special.logit(means) + 2 * (0.5 - hard[:, None]))).astype(
+        float
+    )
+    error = wrong * 2 * hard
+    g = np.where(rng.random(h.shape) < error[:, None], 1 - h, h)
+    rates = np.clip(0.15 + 0.5 * hard, 0.15, 1.0)
+    return g, h, rates, rng.random(items) < rates
+
+
+def real(rng, items, means, *, noise=0.4):
+    """Real ratings off zero, with a common part that pairing removes."""
+    hard = rng.normal(0, 1, items)
+    h = np.asarray(means) + hard[:, None] + rng.normal(0, 0.5, (items, len(means)))
+    g = h + rng.normal(0, noise * (0.5 + np.abs(hard[:, None])), h.shape)
+    rates = np.clip(0.1 + 0.2 * np.abs(hard), 0.1, 1.0)
+    return g, h, rates, rng.random(items) < rates
+
+
+def truth_of(world, means, **options):
+    rng = np.random.default_rng(123)
+    return world(rng, 2_000_000, means, **options)[1].mean(axis=0)
+
+
+CELLS = [
+    (binary, (0.8, 0.7), 150, (0.0, 1.0)),
+    (binary, (0.9, 0.88), 400, (0.0, 1.0)),
+    (real, (2.3, 2.0), 120, None),
+    (real, (3.0, 3.0), 400, None),
+]
+
+
+@pytest.mark.parametrize(("world", "means", "items", "bounds"), CELLS)
+def test_difference_ratio_and_lift_cover(world, means, items, bounds):
+    """Target 94 %; deliberately broken: an interval that forgets what the draw adds."""
+    a, b = truth_of(world, means)
+    held = {"difference": 0, "ratio": 0, "lift": 0, "broken": 0, "none": 0}
+    for trial in range(TRIALS):
+        g, h, rates, xi = world(np.random.default_rng([7, trial]), items, means)
+        found = compare_systems(systems(g, h, rates, xi, bounds=bounds), 0, 1)
+        d = found.difference
+        held["difference"] += d.low <= a - b <= d.high
+        if found.ratio.interval is None:
+            held["none"] += 1
+        else:
+            held["ratio"] += found.ratio.interval[0] <= a / b <= found.ratio.interval[1]
+            held["lift"] += found.relative_lift.interval[0] <= a / b - 1 <= found.relative_lift.interval[1]
+        if trial < 500:
+            held["broken"] += _forgets_the_draw(g, h, rates, xi, a - b)
+    assert held["difference"] / TRIALS >= fewest(0.94, TRIALS)
+    assert held["none"] == 0
+    assert held["ratio"] / TRIALS >= fewest(0.94, TRIALS)
+    assert held["lift"] == held["ratio"]
+    assert held["broken"] / 500 < fewest(0.94, 500)
+
+
+def _forgets_the_draw(g, h, rates, xi, truth):
+    d, weak = h[:, 0] - h[:, 1], g[:, 0] - g[:, 1]
+    value = np.mean(weak + (d - weak) * xi / rates)
+    return abs(value - truth) <= 1.96 * d.std() / np.sqrt(d.size)
+
+
+def test_the_unpaired_variance_is_caught():
+    """Deliberately broken: Var(A) + Var(B). Where hard items are hard for both it covers more than any honest 95 %."""
+    means, items = (2.3, 2.0), 120
+    truth = means[0] - means[1]
+    honest = broken = 0
+    for trial in range(1000):
+        g, h, rates, xi = real(np.random.default_rng([8, trial]), items, means)
+        found = compare_systems(systems(g, h, rates, xi), 0, 1)
+        d, q = found.difference, stats.t.ppf(0.975, found.difference.degrees_of_freedom)
+        unpaired = np.hypot(found.first.standard_error, found.second.standard_error)
+        honest += d.low <= truth <= d.high
+        broken += abs(d.value - truth) <= q * unpaired
+    most = stats.binom.isf(FALSE_ALARM, 1000, 0.965) / 1000  # a little conservative is legal
+    assert fewest(0.94, 1000) <= honest / 1000 <= most
+    assert broken / 1000 > most
+
+
+def test_the_probability_is_calibrated_where_nothing_differs():
+    """With no difference, P(A better) is uniform: below p in a share p of the trials, give or take 1 %."""
+    trials, found = 1200, []
+    for trial in range(trials):
+        g, h, rates, xi = real(np.random.default_rng([9, trial]), 150, (3.0, 3.0))
+        found.append(compare_systems(systems(g, h, rates, xi), 0, 1).probability_better)
+    for p in (0.1, 0.5, 0.9):
+        below = np.count_nonzero(np.array(found) < p)
+        low, high = (
+            stats.binom.ppf(FALSE_ALARM / 2, trials, p - 0.01),
+            stats.binom.isf(FALSE_ALARM / 2, trials, p + 0.01),
+        )
+        assert low <= below <= high
+
+
+MANY = [
+    (binary, (0.75, 0.75, 0.75, 0.8, 0.7, 0.75), 300, (0.0, 1.0)),
+    (real, (2.0, 2.0, 2.0, 2.3, 1.8, 2.0), 150, None),
+]
+
+
+@pytest.mark.parametrize(("world", "means", "items", "bounds"), MANY)
+def test_intervals_hold_together(world, means, items, bounds):
+    """Five rivals: all intervals hold in 94 % of the trials at least, and single ones would not."""
+    trials = 500
+    theta = truth_of(world, means)
+    truth = theta[:-1] - theta[-1]
+    together = single = bonferroni = 0
+    for trial in range(trials):
+        g, h, rates, xi = world(np.random.default_rng([10, trial]), items, means)
+        read = systems(g, h, rates, xi, bounds=bounds)
+        found = against_baseline(read)
+        rows = [found.of(name).difference for name in "ABCDE"]
+        together += all(row.low <= t <= row.high for row, t in zip(rows, truth, strict=True))
+        z = [abs(row.value - t) / row.standard_error for row, t in zip(rows, truth, strict=True)]
+        single += max(z) <= 1.96
+        bonferroni += found.each_level < 1 - 0.05 / 5
+    assert together / trials >= fewest(0.94, trials)
+    assert together / trials <= stats.binom.isf(FALSE_ALARM, trials, 0.97) / trials
+    assert single / trials < fewest(0.94, trials)  # deliberately broken: no correction for many
+    assert bonferroni == trials  # narrower than Bonferroni's, always
