@@ -6,8 +6,8 @@ import numpy as np
 from scipy import special
 
 from ratewise.core.checks import Floats
-from ratewise.core.m_estimation import Loss
 from ratewise.core.names import Family
+from ratewise.core.newton import Loss
 
 
 def _logit(mean: float) -> float:

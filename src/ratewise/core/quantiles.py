@@ -14,10 +14,12 @@ from scipy import special
 from ratewise.core.checks import Floats, choice, share
 from ratewise.core.clusters import Codes, cluster_codes
 from ratewise.core.estimate import Estimate
-from ratewise.core.m_estimation import Terms
 from ratewise.core.names import ESTIMANDS, Estimand
+from ratewise.core.newton import Terms
 from ratewise.core.ratings import Ratings, pool_of, ratings
 from ratewise.errors import InputError
+
+_FEWEST_WRONG = 1.0  # label on the other side of θ than its weak rating, at the least: none seen is not none
 
 
 def estimate_quantile(
@@ -33,9 +35,10 @@ def estimate_quantile(
 ) -> Estimate:
     """A quantile of the strong rating, of the population or of the pool; arguments as for `estimate_mean`.
 
-    The standard error is the interval's half-width in units of its quantile. Limiting cases: rates of 1 give the
-    sample quantile (the smallest rating with at least that share at or below it) and an interval made of order
-    statistics; one label gives a value and no interval.
+    The standard error is the interval's half-width over the error's quantile, and so a rough one.
+
+    Limiting cases: rates of 1 give the sample quantile (the smallest rating with at least that share at or below it)
+    and an interval made of order statistics; one label gives a value and no interval.
     """
     q = share(quantile, name="quantile")
     choice(estimand, ESTIMANDS, name="estimand")
@@ -48,7 +51,7 @@ def estimate_quantile(
     N = pool_of(estimand, pool_size, data.items)
     codes = None if clusters is None else cluster_codes(clusters, data.items)
     curve = distribution(data, q, codes=codes, pool_size=N)
-    z = _quantile_of_error(data, share(level, name="level"))
+    z = _quantile_of_error(data, share(level, name="level"), codes if data.items < N else None)
     value = curve.argmin(q)
     ends = curve.ends(q, z) if data.labels > 1 else None
     why = "one strong rating gives no interval; get at least two" if ends is None else None
@@ -119,9 +122,10 @@ def _drawn(values: Floats, data: Ratings) -> Floats:
     h = data.strong[use]
     total = np.zeros(values.size)
     for k in range(data.weak.shape[1]):
-        g = data.weak[use, k]
-        total += _at(values, np.minimum(g, h), odds[:, k]) - _at(values, np.maximum(g, h), odds[:, k])
-    return np.maximum(total, 0.0)
+        some = odds[:, k] > 0  # else R_{k−1} has no weight, and may not be among the values
+        a, b, o = h[some], data.weak[use, k][some], odds[some, k]
+        total += _at(values, np.minimum(a, b), o) - _at(values, np.maximum(a, b), o)
+    return np.maximum(total, _FEWEST_WRONG * float(odds.sum(axis=1).mean()))
 
 
 def _design_effect(terms: Terms, values: Floats, shares: Floats, q: float, codes: Codes) -> float:
@@ -136,13 +140,15 @@ def _design_effect(terms: Terms, values: Floats, shares: Floats, q: float, codes
     return max(float(np.dot(sums, sums)) * sums.size / (sums.size - 1) / alone, 1.0) if alone > 0 else 1.0
 
 
-def _quantile_of_error(data: Ratings, level: float) -> float:
-    """Student's quantile for what the draw adds, by effective labels; normal where every item is rated."""
+def _quantile_of_error(data: Ratings, level: float, codes: Codes | None) -> float:
+    """Student's quantile for what the draw and few clusters add; normal where every item is rated, each for itself."""
     weight = 1.0 / data.rates[data.labelled, -1]
-    if weight.max() == 1.0 and data.labels == data.items:
-        return float(special.ndtri(0.5 + level / 2))
-    effective = float(weight.sum() ** 2 / np.dot(weight, weight))
-    return float(special.stdtrit(max(effective - 1.0, 1.0), 0.5 + level / 2))
+    all_rated = weight.max() == 1.0 and data.labels == data.items
+    df = np.inf if all_rated else float(weight.sum() ** 2 / np.dot(weight, weight)) - 1.0
+    if codes is not None:
+        df = min(df, float(codes.max()))
+    p = 0.5 + level / 2
+    return float(special.ndtri(p) if np.isinf(df) else special.stdtrit(max(df, 1.0), p))
 
 
 def _contributions(data: Ratings, theta: float) -> Floats:

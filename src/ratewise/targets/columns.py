@@ -2,10 +2,9 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy import linalg
 
 from ratewise.core.checks import Floats
 from ratewise.core.ratings import Mask
@@ -14,6 +13,7 @@ from ratewise.tables import Table
 
 INTERCEPT = "(intercept)"
 _MOST_WORDS = 200
+_MOSTLY = 0.5  # numbers in a column, to be taken for one of numbers
 _SINGULAR = 1e-9  # of a column's own size: what is left of it once earlier columns are taken out
 
 
@@ -24,6 +24,13 @@ class Columns:
     names: tuple[str, ...]
     matrix: Floats
     left_out: tuple[tuple[str, str], ...]  # name and reason
+    against: tuple[tuple[str, str], ...] = ()  # columns of words, and the word that the others are compared with
+    groups: tuple[Mask, ...] = ()  # rows of every word, and of either value of columns that have two
+
+    @property
+    def told(self) -> tuple[str, ...]:
+        """The columns that get a coefficient, and the words these are against, which need none."""
+        return (*self.names, *(f"{column}={word}" for column, word in self.against))
 
 
 def design(table: Table, on: Sequence[str], *, rows: Mask, intercept: bool) -> Columns:
@@ -34,26 +41,61 @@ def design(table: Table, on: Sequence[str], *, rows: Mask, intercept: bool) -> C
         raise InputError("a column is named twice; name each column once")
     names = [INTERCEPT] if intercept else []
     parts = [np.ones(int(rows.sum()))] if intercept else []
+    against: list[tuple[str, str]] = []
+    groups: list[Mask] = []
     for column in on:
-        for name, values in _coded(table, column, rows, all_words=not intercept):
-            names.append(name)
-            parts.append(values)
-    return _independent(names, np.stack(parts, axis=1))
+        if column == INTERCEPT:
+            raise InputError(f"a column cannot be called {INTERCEPT!r}; rename it")
+        x = _numbers(table, column, rows)
+        coded = [(column, x)] if x is not None else _words(table, column, rows)
+        groups += [values != 0 for _, values in coded] if x is None else _halves(x)
+        if x is None and intercept:
+            against.append((column, coded[0][0].removeprefix(f"{column}=")))
+            coded = coded[1:]
+        names += [name for name, _ in coded]
+        parts += [values for _, values in coded]
+    if not parts:
+        raise InputError("no column varies; there is nothing to regress on")
+    return replace(_independent(names, np.stack(parts, axis=1)), against=tuple(against), groups=tuple(groups))
 
 
-def _coded(table: Table, column: str, rows: Mask, *, all_words: bool) -> list[tuple[str, Floats]]:
+def _numbers(table: Table, column: str, rows: Mask) -> Floats | None:
+    """The column, or None if it holds words."""
     try:
         x = table.numbers(column, missing="allow")[rows]
     except TableError:
-        return _words(table, column, rows, all_words=all_words)
+        texts = table.texts(column, missing="allow")  # says it better if the column is not there
+        if np.mean([_is_number(text) for text in texts.tolist()]) > _MOSTLY:
+            raise  # a column of numbers with a slip in it
+        return None
     if np.isnan(x).any():
         row = int(np.flatnonzero(rows)[int(np.argmax(np.isnan(x)))]) + 1
         raise TableError(f"row {row} of {table.name} has no value in column {column!r}; fill it or leave the row out")
-    return [(column, x)]
+    return x
 
 
-def _words(table: Table, column: str, rows: Mask, *, all_words: bool) -> list[tuple[str, Floats]]:
-    texts = table.texts(column)[rows]
+def _halves(x: Floats) -> list[Mask]:
+    values = np.unique(x[:_MOST_WORDS])  # a look at some rows rules most columns out
+    if values.size > 2:
+        return []
+    values = np.unique(x)
+    return [x == value for value in values] if values.size == 2 else []
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _words(table: Table, column: str, rows: Mask) -> list[tuple[str, Floats]]:
+    """A column for each word, the most frequent first."""
+    texts = table.texts(column, missing="allow")[rows]
+    if np.any(texts == ""):
+        row = int(np.flatnonzero(rows)[int(np.argmax(texts == ""))]) + 1
+        raise TableError(f"row {row} of {table.name} has no value in column {column!r}; fill it or leave the row out")
     counts = Counter(texts.tolist())
     if len(counts) > _MOST_WORDS:
         raise TableError(
@@ -61,23 +103,28 @@ def _words(table: Table, column: str, rows: Mask, *, all_words: bool) -> list[tu
             f"{_MOST_WORDS} of a column: group them first"
         )
     words = [word for word, _ in sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))]
-    return [
-        (f"{column}={word}", np.asarray(texts == word, dtype=np.float64)) for word in words[0 if all_words else 1 :]
-    ]
+    return [(f"{column}={word}", np.asarray(texts == word, dtype=np.float64)) for word in words]
 
 
 def _independent(names: list[str], X: Floats) -> Columns:
     """Without columns that are constant zero or a combination of earlier ones: the fit is the same without them."""
-    size = np.sqrt((X**2).mean(axis=0))
-    scaled = X / np.where(size > 0, size, 1.0)
-    r = linalg.qr(scaled, mode="r", pivoting=False, check_finite=False)[0]
-    keep = np.abs(np.diag(r)[: X.shape[1]]) > _SINGULAR * np.sqrt(X.shape[0])
-    keep = np.concatenate([keep, np.zeros(X.shape[1] - keep.size, dtype=np.bool_)])
-    left = tuple(
-        (name, "is 0 on every row" if s == 0 else "says nothing that the columns before it do not say (collinear)")
-        for name, s, k in zip(names, size, keep, strict=True)
-        if not k
-    )
+    keep = np.zeros(X.shape[1], dtype=np.bool_)
+    Q = np.empty_like(X)  # an orthonormal basis of the columns kept so far
+    for j in range(X.shape[1]):
+        count, length = int(keep.sum()), float(np.linalg.norm(X[:, j]))
+        rest = X[:, j] / length if length > 0 else X[:, j].copy()
+        for _ in range(2):  # once more for what rounding left
+            rest -= Q[:, :count] @ (Q[:, :count].T @ rest)
+        left = float(np.linalg.norm(rest))
+        if left > _SINGULAR:
+            Q[:, count], keep[j] = rest / left, True
+    left_out = tuple((names[j], _why(X[:, j])) for j in np.flatnonzero(~keep))
     if not keep.any():
         raise InputError("no column varies; there is nothing to regress on")
-    return Columns(tuple(name for name, k in zip(names, keep, strict=True) if k), X[:, keep], left)
+    return Columns(tuple(name for name, k in zip(names, keep, strict=True) if k), X[:, keep], left_out)
+
+
+def _why(x: Floats) -> str:
+    if np.ptp(x) == 0:
+        return "is the same on every row"
+    return "says nothing that the columns before it do not say (collinear)"

@@ -27,7 +27,7 @@ from ratewise.core.names import REGRESSION_METHODS, Estimand, RegressionMethod
 from ratewise.core.ratings import Mask, Ratings, pool_of
 from ratewise.core.simultaneous import simultaneous_quantile
 from ratewise.errors import InputError
-from ratewise.learn.rating_model import Covariates, fitted_rating
+from ratewise.learn.rating_model import Covariates, cluster_fitted_rating, fitted_rating
 from ratewise.tables import TableLike, read_table
 from ratewise.targets.drawn import DrawnTable, drawn_rows
 from ratewise.targets.votes import read_models, read_votes, vote_features
@@ -208,7 +208,11 @@ def _votes(
     if data.labels < _FEWEST_TO_LEARN or np.all(data.rates == 1):
         return data, "auto (weak votes as they are)"
     known = vote_features(drawn.table, drawn.rows, pairs, data.weak[:, 0], features)
-    f = fitted_rating(Covariates(data.weak[:, 0], known), data.strong, 1.0 / data.rates[:, 0])
+    x, weights = Covariates(data.weak[:, 0], known), 1.0 / data.rates[:, 0]
+    if drawn.clusters is None:
+        f = fitted_rating(x, data.strong, weights)
+    else:
+        f = cluster_fitted_rating(x, data.strong, weights, drawn.clusters)
     return Ratings(f[:, None], data.strong, data.rates, data.rated), "auto (weak votes learned)"
 
 

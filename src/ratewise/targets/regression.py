@@ -10,14 +10,18 @@ from scipy import special
 
 from ratewise.core.checks import Floats, choice, share
 from ratewise.core.losses import LOSSES
-from ratewise.core.m_estimation import MFit, NoFitError, fit_m_estimator
+from ratewise.core.m_estimation import MFit, degrees_of_freedom, fit_m_estimator
 from ratewise.core.names import FAMILIES, Estimand, Family, RegressionMethod
 from ratewise.core.names import REGRESSION_METHODS as METHODS
-from ratewise.core.ratings import pool_of
+from ratewise.core.newton import NoFitError
+from ratewise.core.ratings import Ratings, pool_of
 from ratewise.errors import InputError
 from ratewise.tables import TableLike, read_table
 from ratewise.targets.columns import INTERCEPT, Columns, design
 from ratewise.targets.drawn import DrawnTable, read_drawn, with_learned_weak
+from ratewise.targets.identify import running_rows, unlabelled_rows
+
+_NO_ERROR = 1e-9  # of the coefficient: rounding
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +34,13 @@ class Coefficient:
     low: float | None
     high: float | None
     reason: str | None = None
+
+    def __str__(self) -> str:
+        if self.value is None:
+            return f"none: {self.reason}"
+        if self.low is None or self.high is None:
+            return f"{self.value:+.4g}, no interval: {self.reason}"
+        return f"{self.value:+.4g} [{self.low:+.4g}, {self.high:+.4g}]"
 
     def to_dict(self) -> dict[str, Any]:
         """Ready for JSON."""
@@ -71,8 +82,7 @@ class Regression:
             f"{self.family} regression, {self.level:.0%} intervals, {self.labels} strong ratings on {self.items} items"
         ]
         for c in self.coefficients:
-            what = c.reason if c.value is None else f"{c.value:+.4g} [{c.low:+.4g}, {c.high:+.4g}]"
-            lines.append(f"{c.name:{width}}  {what}")
+            lines.append(f"{c.name:{width}}  {c}")
         return "\n".join(lines)
 
     def __str__(self) -> str:
@@ -81,7 +91,7 @@ class Regression:
     def _repr_html_(self) -> str:
         rows = "".join(
             f"<tr><td>{html.escape(c.name)}</td><td>{'–' if c.value is None else f'{c.value:.4g}'}</td>"
-            f"<td>{html.escape(c.reason or '') if c.value is None else f'{c.low:.4g} to {c.high:.4g}'}</td></tr>"
+            f"<td>{html.escape(c.reason or '') if c.low is None else f'{c.low:.4g} to {c.high:.4g}'}</td></tr>"
             for c in self.coefficients
         )
         return f"<table><tr><th>column</th><th>coefficient</th><th>{self.level:.0%} interval</th></tr>{rows}</table>"
@@ -111,85 +121,167 @@ def regress(
     learns it first from the strong ratings, each by the others, with the columns `on` and `features`. Without `weak`
     the strong ratings stand alone. Words become a column each, but for the most frequent one.
 
+    Rows that the strong ratings say nothing about (a word without a label, a word whose 0/1 ratings are all alike) are
+    left out and named, with their columns.
+
     Limiting cases: every row rated gives the plain fit with the HC1 sandwich (cluster-robust with `clusters`).
     """
     choice(family, FAMILIES, name="family")
     choice(method, METHODS, name="method")
+    share(level, name="level")
     read = read_table(table)
     drawn = read_drawn(read, weak=weak, strong=strong, rate=rate, selected=selected, clusters=clusters)
-    columns = design(read, on, rows=drawn.rows, intercept=intercept)
-    fit, how = _fit(drawn, columns, family, method, features, pool_of(estimand, pool_size, drawn.ratings.items), weak)
-    t = float(special.stdtrit(fit.degrees_of_freedom, 0.5 + share(level, name="level") / 2))
-    notes = drawn.notes + tuple(f"{name} {why}; it was left out" for name, why in columns.left_out)
+    _check_outcomes(family, drawn.ratings.strong[drawn.ratings.labelled])
+    N = pool_of(estimand, pool_size, drawn.ratings.items)
+    found = _fit_what_can_be(drawn, _Model(family, method, tuple(on), intercept, tuple(features), weak is not None), N)
+    fit = found.fit
     return Regression(
         family=family,
-        coefficients=_coefficients(fit, columns, t),
+        coefficients=_coefficients(found, level),
         level=level,
         items=fit.items,
         labels=fit.labels,
-        method=how,
+        method=found.method,
         estimand=estimand,
-        degrees_of_freedom=fit.degrees_of_freedom,
-        notes=notes,
+        degrees_of_freedom=float(found.degrees_of_freedom.min()),
+        notes=drawn.notes + _notes(found),
         covariance=fit.covariance,
     )
 
 
-def _fit(
-    drawn: DrawnTable,
-    columns: Columns,
-    family: Family,
-    method: str,
-    features: Sequence[str],
-    N: float,
-    weak: str | None,
-) -> tuple[MFit, str]:
-    data, how = drawn.ratings, method
-    X = columns.matrix
-    if data.labels <= X.shape[1]:
-        raise InputError(
-            f"{data.labels} strong ratings cannot tell {X.shape[1]} coefficients and their errors; name fewer columns "
-            "or get more ratings"
-        )
-    h = data.strong[data.labelled]
-    _check_outcomes(family, h)
-    if weak is None:
+@dataclass(frozen=True, slots=True)
+class _Model:
+    family: Family
+    method: RegressionMethod
+    on: tuple[str, ...]
+    intercept: bool
+    features: tuple[str, ...]
+    has_weak: bool
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Found:
+    fit: MFit
+    columns: Columns
+    method: str
+    degrees_of_freedom: Floats
+    lost: dict[str, str]  # columns that went with rows, and why
+    rows_lost: int
+    exact: bool  # the whole pool is rated
+    agreed: bool  # the draw adds no variance that could be seen
+
+
+def _fit_what_can_be(drawn: DrawnTable, model: _Model, N: float) -> _Found:
+    """The fit, without rows that the strong ratings say nothing about: an answer for the rest, where there is one."""
+    items = drawn.ratings.items
+    lost: dict[str, str] = {}
+    columns = design(drawn.table, model.on, rows=drawn.rows, intercept=model.intercept)
+    too_few = _too_few(drawn.ratings, columns)
+    while True:
+        gone = unlabelled_rows(columns.matrix, drawn.ratings.labelled)
+        why = "no strong rating tells it"
+        if gone.all() or (not gone.any() and drawn.ratings.labels <= columns.matrix.shape[1]):
+            raise InputError(too_few)
+        if not gone.any():
+            try:
+                fit, how, df = _fit(drawn, columns, model, N * drawn.ratings.items / items)
+                break
+            except NoFitError as error:
+                gone = running_rows(columns.matrix, error.direction, columns.groups)
+                why = "its fit runs away (separable data)"
+                if gone.all():
+                    raise InputError(_runaway(model.family, columns, error)) from None
+        drawn, before = drawn.part(~gone), columns
+        columns = design(drawn.table, model.on, rows=drawn.rows, intercept=model.intercept)
+        lost |= {name: why for name in before.told if name not in columns.told}
+    return _Found(
+        fit=fit,
+        columns=columns,
+        method=how,
+        degrees_of_freedom=df,
+        lost=lost,
+        rows_lost=items - drawn.ratings.items,
+        exact=items == N and bool(np.all(drawn.ratings.rates == 1)),
+        agreed=not fit.drawn.any() and bool(np.any(drawn.ratings.rates < 1)),
+    )
+
+
+def _fit(drawn: DrawnTable, columns: Columns, model: _Model, N: float) -> tuple[MFit, str, Floats]:
+    data, how, X = drawn.ratings, str(model.method), columns.matrix
+    power: float | None = 1.0
+    if not model.has_weak:
         how, power = "strong ratings alone", 0.0
-    elif method == "power-tuned":
+    elif model.method == "power-tuned":
         power = None
-    else:
-        power = 1.0
-        if method == "auto":
-            known = X[:, 1:] if columns.names[0] == INTERCEPT else X
-            data, learned = with_learned_weak(drawn, features=features, known=known if known.shape[1] else None)
-            how = f"auto (weak rating {learned})"
-    try:
-        fit = fit_m_estimator(X, LOSSES[family], data, power=power, clusters=drawn.clusters, pool_size=N)
-    except NoFitError as error:
-        raise InputError(_runaway(family, columns, error)) from None
-    return fit, how if power is not None else f"power-tuned (λ = {fit.power:.2f})"
+    elif model.method == "auto":
+        known = X[:, 1:] if columns.names[0] == INTERCEPT else X
+        data, learned = with_learned_weak(drawn, features=model.features, known=known if known.shape[1] else None)
+        how = f"auto (weak rating {learned})"
+    fit = fit_m_estimator(X, LOSSES[model.family], data, power=power, clusters=drawn.clusters, pool_size=N)
+    df = degrees_of_freedom(fit, X, clusters=drawn.clusters, pool_size=N)
+    return fit, how if power is not None else f"power-tuned (λ = {fit.power:.2f})", df
+
+
+# What cannot be fitted
 
 
 def _check_outcomes(family: Family, h: Floats) -> None:
     if family == "logistic" and (h.min() < 0 or h.max() > 1):
         raise InputError(f"logistic regression needs strong ratings from 0 to 1; there is {h.min():g} … {h.max():g}")
     if family == "poisson" and h.min() < 0:
-        raise InputError(f"Poisson regression needs counts; the least strong rating is {h.min():g}")
+        raise InputError(f"Poisson regression needs counts, 0 or more; the least strong rating is {h.min():g}")
+    if family != "linear" and np.ptp(h) == 0 and h[0] in (0, 1):
+        raise InputError(
+            f"all {h.size} strong ratings are {h[0]:g}; a {family} regression needs ratings that differ: get more"
+        )
 
 
-def _runaway(family: Family, columns: Columns, error: NoFitError) -> str:
-    size = np.abs(error.direction)
-    worst = [columns.names[k] for k in np.argsort(-size) if size[k] > 0.3 * size.max()][:3]
+def _too_few(data: Ratings, columns: Columns) -> str:
     return (
-        f"the {family} fit runs away along {', '.join(map(repr, worst))}: some rows' ratings are all alike there "
-        "(separable data); leave these columns out, group their values, or get more strong ratings"
+        f"{data.labels} strong ratings cannot tell {columns.matrix.shape[1]} coefficients and their errors; name fewer "
+        "columns or get more ratings"
     )
 
 
-def _coefficients(fit: MFit, columns: Columns, t: float) -> tuple[Coefficient, ...]:
-    found = [
-        Coefficient(name, float(b), float(s), float(b - t * s), float(b + t * s))
-        for name, b, s in zip(columns.names, fit.coefficients, fit.standard_errors, strict=True)
-    ]
-    left = [Coefficient(name, None, None, None, None, reason=why) for name, why in columns.left_out]
-    return tuple(found + left)
+def _runaway(family: Family, columns: Columns, error: NoFitError) -> str:
+    size = np.abs(error.direction) * np.sqrt((columns.matrix**2).mean(axis=0))
+    worst = [columns.names[k] for k in np.argsort(-size) if size[k] > 0.3 * size.max()][:3]
+    return (
+        f"the {family} fit runs away along {', '.join(map(repr, worst))}: the ratings can be told apart there without "
+        "error (separable data); leave these columns out, group their values, or get more strong ratings"
+    )
+
+
+# What is told
+
+
+def _coefficients(found: _Found, level: float) -> tuple[Coefficient, ...]:
+    t = special.stdtrit(found.degrees_of_freedom, 0.5 + level / 2)
+    fit, columns = found.fit, found.columns
+    rows = zip(columns.names, fit.coefficients.tolist(), fit.standard_errors.tolist(), t.tolist(), strict=True)
+    told = [_coefficient(name, b, s, q, exact=found.exact) for name, b, s, q in rows]
+    left = dict(columns.left_out) | found.lost
+    return (*told, *(Coefficient(name, None, None, None, None, reason=why) for name, why in left.items()))
+
+
+def _coefficient(name: str, b: float, s: float, t: float, *, exact: bool) -> Coefficient:
+    if exact:
+        return Coefficient(name, b, 0.0, b, b)
+    if s <= _NO_ERROR * max(abs(b), 1.0):
+        return Coefficient(name, b, None, None, None, reason="ratings that fit without error say nothing of its error")
+    return Coefficient(name, b, s, b - t * s, b + t * s)
+
+
+def _notes(found: _Found) -> tuple[str, ...]:
+    left_out = (pair for pair in found.columns.left_out if pair[0] not in found.lost)
+    notes = [f"{name} {why}; it was left out" for name, why in left_out]
+    if found.rows_lost:
+        names = ", ".join(f"{name}: {why}" for name, why in found.lost.items())
+        notes.append(f"{found.rows_lost:,} rows that the strong ratings say too little about were left out ({names})")
+    if found.columns.against:
+        notes.append(", ".join(f"{column} is against {word!r}" for column, word in found.columns.against))
+    if found.exact:
+        notes.append("every item of the pool has its strong rating: the coefficients are exact")
+    elif found.agreed:
+        notes.append("no strong rating differs from its weak one; what others would differ by cannot be seen")
+    return tuple(notes)

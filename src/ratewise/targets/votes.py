@@ -66,8 +66,8 @@ def _from_words(table: Table, column: str) -> Floats:
     unknown = [word for word in words if word and word not in _MEANING]
     if unknown:
         raise TableError(
-            f"column {column!r} of {table.name} has {unknown[0]!r}; a vote is model_a, model_b or tie, or the first "
-            "model's score from 0 to 1"
+            f"column {column!r} of {table.name} has {str(unknown[0])!r}; a vote is model_a, model_b or tie, or "
+            "the first model's score from 0 to 1"
         )
     return np.array([_MEANING.get(word, np.nan) for word in words])[index]
 

@@ -1,0 +1,159 @@
+"""Quantiles of a table's strong rating, and how to spend for one."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ratewise.core.checks import Floats, number, share
+from ratewise.core.estimate import Estimate
+from ratewise.core.names import Estimand
+from ratewise.core.quantiles import estimate_quantile
+from ratewise.errors import InputError, TableError
+from ratewise.learn.plan import Plan, plan
+from ratewise.learn.uncertainty import fit_error
+from ratewise.tables import TableLike, read_table
+from ratewise.targets.drawn import read_drawn
+
+WEAK_BELOW, STRONG_BELOW, UNCERTAINTY = "weak_at_or_below", "strong_at_or_below", "expected_disagreement"
+_FOLDS = 10
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Quantiles:
+    """One estimate for each quantile asked for, in that order."""
+
+    quantiles: tuple[float, ...]
+    estimates: tuple[Estimate, ...]
+    notes: tuple[str, ...] = ()
+
+    def __getitem__(self, quantile: float) -> Estimate:
+        try:
+            return self.estimates[self.quantiles.index(quantile)]
+        except ValueError:
+            raise KeyError(quantile) from None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Ready for JSON."""
+        found = [{"quantile": q} | e.to_dict() for q, e in zip(self.quantiles, self.estimates, strict=True)]
+        return {"quantiles": found, "notes": list(self.notes)}
+
+    def summary(self) -> str:
+        """A line for each."""
+        lines = []
+        for q, e in zip(self.quantiles, self.estimates, strict=True):
+            ends = "no interval" if e.interval is None else f"[{e.interval[0]:.4g}, {e.interval[1]:.4g}]"
+            lines.append(f"{q:.4g} quantile  {e.value:.4g} {ends}")
+        e = self.estimates[0]
+        return "\n".join([*lines, f"{e.level:.0%} intervals, {e.labels} strong ratings on {e.items} items"])
+
+    def __str__(self) -> str:
+        return self.summary()
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr><td>{q:.4g}</td><td>{e.value:.4g}</td>"
+            f"<td>{'–' if e.interval is None else f'{e.interval[0]:.4g} to {e.interval[1]:.4g}'}</td></tr>"
+            for q, e in zip(self.quantiles, self.estimates, strict=True)
+        )
+        level = self.estimates[0].level
+        return f"<table><tr><th>quantile</th><th>value</th><th>{level:.0%} interval</th></tr>{rows}</table>"
+
+
+def quantile_table(
+    table: TableLike,
+    *,
+    strong: str,
+    at: Sequence[float] = (0.5,),
+    weak: str | None = None,
+    rate: str | None = None,
+    selected: str | None = None,
+    level: float = 0.95,
+    estimand: Estimand = "population",
+    pool_size: float | None = None,
+    clusters: str | None = None,
+) -> Quantiles:
+    """Quantiles of the strong rating from a drawn and rated table; each interval holds by itself.
+
+    `rate` is the column with the probability each row was drawn with; without it the rated rows are taken as a random
+    draw. Without `weak` the strong ratings stand alone: from a draw at one rate for all.
+    """
+    if not len(at):
+        raise InputError("name at least one quantile, between 0 and 1")
+    asked = tuple(share(q, name="quantile") for q in at)
+    drawn = read_drawn(read_table(table), weak=weak, strong=strong, rate=rate, selected=selected, clusters=clusters)
+    data, codes = drawn.ratings, drawn.clusters
+    if weak is None:
+        if np.ptp(data.rates) > 0:
+            raise InputError("strong ratings alone need one rate for all rows; name the weak rating's column")
+        if estimand == "pool" and pool_size is None:
+            pool_size = data.items
+        drawn = drawn.part(data.labelled)
+        data, codes = drawn.ratings, drawn.clusters
+        data = replace(data, rates=np.ones_like(data.rates))
+    found = tuple(
+        estimate_quantile(
+            data.weak[:, 0], data.strong, data.rates[:, 0], quantile=q, level=level, estimand=estimand,
+            pool_size=pool_size, clusters=codes,
+        )
+        for q in asked
+    )  # fmt: skip
+    return Quantiles(asked, found, drawn.notes + tuple(dict.fromkeys(note for e in found for note in e.notes)))
+
+
+def plan_quantile(
+    table: TableLike,
+    *,
+    weak: str,
+    strong: str,
+    quantile: float = 0.5,
+    weak_cost: float,
+    strong_cost: float,
+    budget: float | None = None,
+    target_se: float | None = None,
+    pool_size: float | None = None,
+    floor: float | None = None,
+    estimand: Estimand = "population",
+    seed: int = 0,
+) -> Plan:
+    """`plan` for a quantile θ: that of the mean of 1{H ≤ θ}, at the pilot's own θ, where the density cancels.
+
+    V is q(1−q) and u(x) the probability that the two ratings lie on different sides of θ, learned from the pilot as a
+    function of the weak rating. `target_se` is that of the share at or below θ, not of θ. `rates` are for the table's
+    rows; draw with `ratewise.draw`.
+    """
+    q = share(quantile, name="quantile")
+    read = read_table(table)
+    g, h = read.numbers(weak), read.numbers(strong, missing="allow")
+    rated = ~np.isnan(h)
+    if np.count_nonzero(rated) < 2:
+        raise TableError(f"{int(rated.sum())} rows of {read.name} have a strong rating; a plan needs two at least")
+    theta = float(np.quantile(h[rated], q, method="inverted_cdf"))
+    below = np.where(rated, (h <= theta).astype(np.float64), np.nan)
+    if np.ptp(below[rated]) == 0:
+        raise InputError(
+            f"all strong ratings of the pilot are at or below their {q:g} quantile ({theta:g}); plan for a smaller one"
+        )
+    claimed = (g <= theta).astype(np.float64)
+    u = _disagreement(g, below - claimed, rated, number(seed, name="seed", minimum=0))
+    columns = {WEAK_BELOW: claimed, STRONG_BELOW: below, UNCERTAINTY: u}
+    made = plan(
+        read.with_columns(columns), weak=WEAK_BELOW, strong=STRONG_BELOW, uncertainty=UNCERTAINTY, weak_cost=weak_cost,
+        strong_cost=strong_cost, budget=budget, target_se=target_se, pool_size=pool_size, floor=floor,
+        estimand=estimand, seed=seed,
+    )  # fmt: skip
+    note = f"planned for the share of strong ratings at or below {theta:g}, the pilot's {q:g} quantile"
+    hints = tuple(x for x in made.notes if "--calibrate" not in x)  # a quantile takes weak ratings as they are
+    return replace(made, notes=(note, *hints), inputs=made.inputs | {"quantile": q, "at": theta, "weak": weak})
+
+
+def _disagreement(g: Floats, residual: Floats, rated: Any, seed: float) -> Floats:
+    """P(the ratings lie on different sides | weak rating), of labelled rows from the others."""
+    out = fit_error(g[rated], residual[rated]).predict(g)
+    rows = np.flatnonzero(rated)
+    fold = np.random.default_rng(int(seed)).permutation(rows.size) % _FOLDS
+    for k in range(min(_FOLDS, rows.size)):
+        here, there = rows[fold == k], rows[fold != k]
+        out[here] = fit_error(g[there], residual[there]).predict(g[here])
+    return out if out.max() > 0 else np.full(out.size, 1.0 / (rows.size + 2))

@@ -1,0 +1,131 @@
+"""Which votes to ask for: exact numbers, known probabilities, rounds that go on, and better than one rate for all."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import optimize, special
+
+import ratewise as rw
+from ratewise.core.bradley_terry import Pairs, centring
+from ratewise.core.newton import gram
+from ratewise.errors import InputError, TableError
+from ratewise.targets.ask_votes import _chance, _moves
+
+
+def arena(seed=0, votes=3000):
+    rng = np.random.default_rng(seed)
+    r = np.linspace(1.2, -1.2, 6)
+    a = rng.choice(6, votes, p=[0.4, 0.3, 0.15, 0.1, 0.03, 0.02])
+    b = (a + rng.integers(1, 6, votes)) % 6
+    h = (rng.random(votes) < special.expit(r[a] - r[b])) * 1.0
+    g = np.clip(0.25 + 0.5 * h + 0.15 * rng.normal(size=votes), 0, 1)
+    names = np.array(list("abcdef"))
+    table = pd.DataFrame({"id": np.arange(votes), "model_a": names[a], "model_b": names[b], "judge": g})
+    return table, h
+
+
+def answered(asked, h):
+    frame = asked.table.to_native()
+    return frame.assign(human=np.where(asked.selected, h, np.nan))
+
+
+def test_just_as_many_are_asked_as_said_and_rates_sum_to_that():
+    table, _ = arena()
+    asked = rw.ask_votes(table, votes=417, weak="judge", seed=1)
+    assert int(asked.new.sum()) == 417
+    assert asked.rates.sum() == pytest.approx(417)
+    assert asked.rates.min() > 0
+    assert asked.rates.max() <= 1
+
+
+def test_rates_are_probabilities():
+    """Over 2,000 seeds each item is drawn as often as its rate says (exact numbers shift a rate by O(1/n) at most)."""
+    table, _ = arena(votes=400)
+    rates = rw.ask_votes(table, votes=80, weak="judge", seed=0).rates
+    left, ids = np.ones(400, dtype=bool), np.arange(400)
+    hits = sum(_chance(rw.uniform(ids, seed=s), rates, left, 80).astype(float) for s in range(2000)) / 2000
+    away = np.abs(hits - rates) / np.sqrt(rates * (1 - rates) / 2000 + 1e-12)
+    assert away[rates < 1].max() < 7  # 4.5 by chance for 400 items, and the shift
+    assert np.abs(hits - rates).mean() < 0.01
+
+
+def test_pairs_that_move_the_ratings_more_are_asked_more_often():
+    table, _ = arena()
+    asked = rw.ask_votes(table, votes=600, weak="judge", seed=1)
+    rare = table["model_a"].isin(["e", "f"]) | table["model_b"].isin(["e", "f"])
+    assert asked.rates[rare].mean() > 1.3 * asked.rates[~rare].mean()
+    assert asked.saving < 0.95
+
+
+def test_moves_are_the_influence_of_a_vote():
+    rng = np.random.default_rng(2)
+    pairs = Pairs(np.repeat([0, 0, 1, 2], [50, 5, 20, 10]), np.repeat([1, 2, 2, 3], [50, 5, 20, 10]), 4)
+    eta = rng.normal(size=pairs.a.size)
+    p = special.expit(eta)
+    X = pairs.design().toarray()
+    W = gram(X, p * (1 - p)) / eta.size
+    direct = np.square(X @ np.linalg.inv(W) @ centring(4).T).sum(axis=1)
+    np.testing.assert_allclose(_moves(pairs, eta), direct, rtol=1e-9)
+
+
+def test_rates_are_the_best_there_are_for_a_known_error():
+    """Brute force over rates of each pair: with a constant error no others of the same sum have a smaller trace."""
+    pairs = Pairs(np.repeat([0, 0, 1, 2], [500, 20, 200, 60]), np.repeat([1, 2, 2, 3], [500, 20, 200, 60]), 4)
+    kinds = np.repeat(np.arange(4), [500, 20, 200, 60])
+    moves = _moves(pairs, np.zeros(kinds.size))
+    counts, ell = np.bincount(kinds), np.array([moves[kinds == k][0] for k in range(4)])
+    total = 120.0
+
+    def trace(q):
+        return float(np.sum(counts * ell * (1 / q - 1)))
+
+    limits = {"type": "eq", "fun": lambda q: (counts @ q - total) / total}
+    tries = [
+        optimize.minimize(
+            lambda q: trace(q) / 1e5, start, bounds=[(1e-3, 1)] * 4, constraints=limits, options={"ftol": 1e-14}
+        )
+        for start in np.random.default_rng(0).uniform(0.05, 0.9, (10, 4))
+    ]
+    best = min(trace(found.x) for found in tries if abs(limits["fun"](found.x)) < 1e-9)
+    names = np.array(list("wxyz"))
+    table = pd.DataFrame({"model_a": names[pairs.a], "model_b": names[pairs.b], "judge": 0.5})
+    asked = rw.ask_votes(table, votes=int(total), weak="judge", seed=0)
+    found = np.array([asked.rates[kinds == k][0] for k in range(4)])
+    assert trace(found) <= best * (1 + 1e-6)
+
+
+def test_a_further_round_adds_to_the_first():
+    table, h = arena()
+    one = rw.ask_votes(table, votes=300, weak="judge", seed=1)
+    two = rw.ask_votes(answered(one, h), votes=200, weak="judge", strong="human", seed=1)
+    assert int(two.new.sum()) == 200
+    assert not np.any(two.new & one.selected)
+    assert np.all(two.rates >= one.rates)
+    assert int(two.selected.sum()) == 500
+
+
+def test_answers_still_missing_come_first():
+    table, h = arena()
+    one = rw.ask_votes(table, votes=30, weak="judge", seed=1)
+    half = answered(one, np.where(np.arange(h.size) % 2 == 0, h, np.nan))
+    with pytest.raises(TableError, match=r"votes .* that were asked for are missing; get them before asking for more"):
+        rw.ask_votes(half, votes=10, weak="judge", strong="human", seed=1)
+
+
+def test_bad_requests_are_one_clear_line():
+    table, _ = arena(votes=50)
+    with pytest.raises(InputError, match="60 votes are asked for but only 50 comparisons are left"):
+        rw.ask_votes(table, votes=60, weak="judge", seed=1)
+    with pytest.raises(InputError, match="votes must be at least 1"):
+        rw.ask_votes(table, votes=0, weak="judge", seed=1)
+    with pytest.raises(TableError, match=r"row 3 .* has no weak vote"):
+        rw.ask_votes(table.assign(judge=table["judge"].where(table.index != 2)), votes=5, weak="judge", seed=1)
+    with pytest.raises(TableError, match="has strong votes but no column 'rate'"):
+        rw.ask_votes(table.assign(human=1.0), votes=5, weak="judge", strong="human", seed=1)
+
+
+def test_asking_for_all_that_is_left_gives_rate_one():
+    table, _ = arena(votes=50)
+    asked = rw.ask_votes(table, votes=50, weak="judge", seed=1)
+    np.testing.assert_array_equal(asked.rates, 1.0)
+    assert asked.selected.all()
