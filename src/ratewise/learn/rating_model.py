@@ -160,7 +160,21 @@ def fit_rating(
     keep = from_weak.risk[from_weak.best] <= from_mean.risk[from_mean.best]
     path = from_weak if keep else from_mean
     model = RatingModel(basis, path, path.best, bool(keep), bounds)
-    return model, np.clip(strong - path.unseen[:, path.best], *bounds)
+    return model, np.clip(strong - path.unseen[:, path.best], *_others_bounds(strong, bounds))
+
+
+def _others_bounds(strong: Floats, bounds: tuple[float, float]) -> tuple[Floats, Floats]:
+    """The range of all other labels, for each: a label that sets an end of the range may not limit its own prediction.
+
+    Where it did, the largest label of a skewed rating could never lie below its own prediction, which is a bias.
+    """
+    if strong.size < 3:
+        return np.full(strong.size, bounds[0]), np.full(strong.size, bounds[1])
+    order = np.sort(strong)
+    low = np.where(strong <= bounds[0], np.maximum(order[1], bounds[0]), bounds[0])
+    high = np.where(strong >= bounds[1], np.minimum(order[-2], bounds[1]), bounds[1])
+    binary = bool(np.all((strong == 0) | (strong == 1)))
+    return (np.full_like(low, bounds[0]), np.full_like(high, bounds[1])) if binary else (low, high)
 
 
 def rating_bounds(strong: Floats) -> tuple[tuple[float, float], bool]:
@@ -197,7 +211,9 @@ def cluster_fitted_rating(x: Covariates, strong: Floats, weights: Floats, codes:
     from_mean = _left_out(ones, h, W, use, codes, penalised)
     risks = [W @ (h[:, None] - f[use]) ** 2 for f in (from_weak, from_mean)]
     f, risk = (from_weak, risks[0]) if risks[0].min() <= risks[1].min() else (from_mean, risks[1])
-    return np.clip(f[:, int(np.argmin(risk))], *rating_bounds(h)[0])
+    best = f[:, int(np.argmin(risk))]
+    bounds, binary = rating_bounds(h)
+    return np.clip(best, *bounds) if binary else best  # a range that a cluster's own labels set may not limit them
 
 
 def _left_out(X: Floats, y: Floats, W: Floats, use: NDArray[np.bool_], codes: Codes, penalised: Floats) -> Floats:
