@@ -13,7 +13,8 @@ from scipy.sparse import csgraph
 from ratewise.core.checks import Floats
 from ratewise.core.clusters import Codes
 from ratewise.core.losses import LOGISTIC
-from ratewise.core.m_estimation import MFit, NoFitError, fit_m_estimator
+from ratewise.core.m_estimation import MFit, degrees_of_freedom, fit_m_estimator
+from ratewise.core.newton import NoFitError
 from ratewise.core.ratings import Mask, Ratings
 from ratewise.core.simultaneous import largest_differences, normal_draws
 
@@ -66,6 +67,7 @@ class Standing:
     fit: MFit
     ratings: Floats
     covariance: Floats
+    degrees_of_freedom: Floats  # of each rating's standard error
 
 
 def fit_bradley_terry(
@@ -73,13 +75,13 @@ def fit_bradley_terry(
 ) -> Standing:
     """Ratings from rectified votes; raises `NoFitError` whose `direction` is by model where some run away."""
     A = centring(pairs.models)
+    X = pairs.design()
     try:
-        fit = fit_m_estimator(
-            pairs.design(), LOGISTIC, votes, power=power, clusters=clusters, pool_size=pool_size, contrasts=A
-        )
+        fit = fit_m_estimator(X, LOGISTIC, votes, power=power, clusters=clusters, pool_size=pool_size, contrasts=A)
     except NoFitError as error:
         raise NoFitError(str(error), A @ error.direction) from None
-    return Standing(fit, A @ fit.coefficients, A @ fit.covariance @ A.T)
+    df = degrees_of_freedom(fit, X, contrasts=A, clusters=clusters, pool_size=pool_size)
+    return Standing(fit, A @ fit.coefficients, A @ fit.covariance @ A.T, df)
 
 
 def boundless(pairs: Pairs, outcome: Floats, share: Floats) -> tuple[Mask, Mask]:

@@ -22,8 +22,8 @@ from ratewise.core.bradley_terry import (
 )
 from ratewise.core.checks import Floats, choice, share
 from ratewise.core.clusters import Codes
-from ratewise.core.m_estimation import NoFitError
 from ratewise.core.names import REGRESSION_METHODS, Estimand, RegressionMethod
+from ratewise.core.newton import NoFitError
 from ratewise.core.ratings import Mask, Ratings, pool_of
 from ratewise.core.simultaneous import simultaneous_quantile
 from ratewise.errors import InputError
@@ -288,9 +288,9 @@ def _board(
 ) -> tuple[list[Rated], NDArray[np.intp]]:
     """Rows best first, and the order of the rated ones."""
     se = np.sqrt(np.maximum(np.diag(standing.covariance), 0.0))
-    stretch = _stretch(standing.fit.degrees_of_freedom, level)
-    c = stretch * simultaneous_quantile(standing.covariance, level, seed=seed)
-    places = ranks(standing.ratings, standing.covariance, level, stretch=stretch, seed=seed)
+    stretch = _stretch(standing.degrees_of_freedom, level)
+    half = stretch * simultaneous_quantile(standing.covariance, level, seed=seed) * ELO * se
+    places = ranks(standing.ratings, standing.covariance, level, stretch=float(stretch.max()), seed=seed)
     best = best_shares(standing.ratings, standing.covariance, seed=seed)
     labelled = pairs.rows(votes.labelled).counts()
     met = pairs.counts()
@@ -301,7 +301,7 @@ def _board(
         i, r = models[k], AVERAGE + ELO * standing.ratings[k]
         rows.append(
             Rated(
-                names[i], float(r), float(ELO * se[k]), float(r - c * ELO * se[k]), float(r + c * ELO * se[k]),
+                names[i], float(r), float(ELO * se[k]), float(r - half[k]), float(r + half[k]),
                 int(places.rank[k]), int(places.low[k]), int(places.high[k]), float(best[k]), int(labelled[i]),
                 int(met[i]),
             )
@@ -313,6 +313,6 @@ def _board(
     return rows, order
 
 
-def _stretch(df: float, level: float) -> float:
-    """Student's quantile over the normal one."""
-    return float(special.stdtrit(df, 0.5 + level / 2) / special.ndtri(0.5 + level / 2))
+def _stretch(df: Floats, level: float) -> Floats:
+    """Student's quantile over the normal one, for each model."""
+    return np.asarray(special.stdtrit(df, 0.5 + level / 2) / special.ndtri(0.5 + level / 2))
