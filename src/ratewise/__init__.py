@@ -21,8 +21,20 @@ if TYPE_CHECKING:
     from ratewise.core.formulas import optimal_uniform_rate as optimal_uniform_rate
     from ratewise.core.formulas import optimal_uniform_rate_whole_items as optimal_uniform_rate_whole_items
     from ratewise.core.formulas import spend_for as spend_for
+    from ratewise.core.inputs import InputChoice as InputChoice
+    from ratewise.core.inputs import choose_inputs as choose_inputs
+    from ratewise.core.m_estimate import m_estimate as m_estimate
+    from ratewise.core.m_estimation import MFit as MFit
+    from ratewise.core.m_policy import m_policy as m_policy
+    from ratewise.core.newton import Loss as Loss
     from ratewise.core.policy import Policy as Policy
     from ratewise.core.policy import optimal_policy as optimal_policy
+    from ratewise.core.quantiles import estimate_quantile as estimate_quantile
+    from ratewise.core.stratified import estimate_stratified as estimate_stratified
+    from ratewise.core.stratified import estimate_weighted as estimate_weighted
+    from ratewise.core.wrong_policy import PolicyPrice as PolicyPrice
+    from ratewise.core.wrong_policy import WrongPolicy as WrongPolicy
+    from ratewise.core.wrong_policy import cost_of_wrong_policy as cost_of_wrong_policy
     from ratewise.errors import InputError as InputError
     from ratewise.errors import OutsideError as OutsideError
     from ratewise.errors import PolicyError as PolicyError
@@ -41,6 +53,8 @@ if TYPE_CHECKING:
     from ratewise.learn.estimation import estimate_table as estimate_table
     from ratewise.learn.plan import Plan as Plan
     from ratewise.learn.plan import plan as plan
+    from ratewise.learn.strata import InputPlan as InputPlan
+    from ratewise.learn.strata import StratumPlan as StratumPlan
     from ratewise.learn.transfer import Drift as Drift
     from ratewise.learn.transfer import Transfer as Transfer
     from ratewise.learn.transfer import load_transfer as load_transfer
@@ -49,12 +63,44 @@ if TYPE_CHECKING:
     from ratewise.learn.uncertainty import error_from_probability as error_from_probability
     from ratewise.learn.uncertainty import fit_error as fit_error
     from ratewise.report.campaign import campaign_page as campaign_page
+    from ratewise.report.comparison import plot_comparison as plot_comparison
+    from ratewise.report.leaderboard import plot_leaderboard as plot_leaderboard
     from ratewise.report.pictures import plot_estimates as plot_estimates
     from ratewise.report.pictures import plot_plan as plot_plan
+    from ratewise.report.regression import plot_regression as plot_regression
     from ratewise.report.simulation import plot_simulation as plot_simulation
+    from ratewise.report.slices import plot_slices as plot_slices
     from ratewise.tables import Table as Table
     from ratewise.tables import read_table as read_table
     from ratewise.tables import write_table as write_table
+    from ratewise.targets.ask_votes import Asked as Asked
+    from ratewise.targets.ask_votes import ask_votes as ask_votes
+    from ratewise.targets.compare import Comparison as Comparison
+    from ratewise.targets.compare import compare as compare
+    from ratewise.targets.compare_many import ManyComparisons as ManyComparisons
+    from ratewise.targets.compare_many import Rival as Rival
+    from ratewise.targets.compare_many import compare_many as compare_many
+    from ratewise.targets.compare_plan import add_difference as add_difference
+    from ratewise.targets.compare_plan import plan_comparison as plan_comparison
+    from ratewise.targets.compare_plan import plan_comparisons as plan_comparisons
+    from ratewise.targets.fieller import Ratio as Ratio
+    from ratewise.targets.leaderboard import Leaderboard as Leaderboard
+    from ratewise.targets.leaderboard import leaderboard as leaderboard
+    from ratewise.targets.quantiles import Quantiles as Quantiles
+    from ratewise.targets.quantiles import plan_quantile as plan_quantile
+    from ratewise.targets.quantiles import quantile_table as quantile_table
+    from ratewise.targets.regression import Coefficient as Coefficient
+    from ratewise.targets.regression import Regression as Regression
+    from ratewise.targets.regression import regress as regress
+    from ratewise.targets.regression_plan import RegressionPlan as RegressionPlan
+    from ratewise.targets.regression_plan import plan_regression as plan_regression
+    from ratewise.targets.slice_draw import draw_slices as draw_slices
+    from ratewise.targets.slice_plan import PlannedSlice as PlannedSlice
+    from ratewise.targets.slice_plan import SlicePlan as SlicePlan
+    from ratewise.targets.slice_plan import plan_slices as plan_slices
+    from ratewise.targets.slices import Slice as Slice
+    from ratewise.targets.slices import Slices as Slices
+    from ratewise.targets.slices import estimate_slices as estimate_slices
 
 __version__ = "0.1.0"
 
@@ -74,7 +120,15 @@ _HOME = {
         "optimal_uniform_rate_whole_items",
         "spend_for",
     ),
+    "ratewise.core.inputs": ("InputChoice", "choose_inputs"),
+    "ratewise.core.m_estimate": ("m_estimate",),
+    "ratewise.core.m_estimation": ("MFit",),
+    "ratewise.core.m_policy": ("m_policy",),
+    "ratewise.core.newton": ("Loss",),
     "ratewise.core.policy": ("Policy", "optimal_policy"),
+    "ratewise.core.quantiles": ("estimate_quantile",),
+    "ratewise.core.stratified": ("estimate_stratified", "estimate_weighted"),
+    "ratewise.core.wrong_policy": ("PolicyPrice", "WrongPolicy", "cost_of_wrong_policy"),
     "ratewise.errors": ("InputError", "OutsideError", "PolicyError", "RatewiseError", "RatewiseWarning", "TableError"),
     "ratewise.lab.metrics": ("MethodResult",),
     "ratewise.lab.simulate": ("Simulation", "simulate"),
@@ -82,12 +136,29 @@ _HOME = {
     "ratewise.learn.drawing": ("Drawn", "draw_pool"),
     "ratewise.learn.estimation": ("estimate_mean", "estimate_table"),
     "ratewise.learn.plan": ("Plan", "plan"),
+    "ratewise.learn.strata": ("InputPlan", "StratumPlan"),
     "ratewise.learn.transfer": ("Drift", "Transfer", "load_transfer"),
     "ratewise.learn.uncertainty": ("ErrorModel", "error_from_column", "error_from_probability", "fit_error"),
     "ratewise.report.campaign": ("campaign_page",),
+    "ratewise.report.comparison": ("plot_comparison",),
+    "ratewise.report.leaderboard": ("plot_leaderboard",),
     "ratewise.report.pictures": ("plot_estimates", "plot_plan"),
+    "ratewise.report.regression": ("plot_regression",),
     "ratewise.report.simulation": ("plot_simulation",),
+    "ratewise.report.slices": ("plot_slices",),
     "ratewise.tables": ("Table", "read_table", "write_table"),
+    "ratewise.targets.ask_votes": ("Asked", "ask_votes"),
+    "ratewise.targets.compare": ("Comparison", "compare"),
+    "ratewise.targets.compare_many": ("ManyComparisons", "Rival", "compare_many"),
+    "ratewise.targets.compare_plan": ("add_difference", "plan_comparison", "plan_comparisons"),
+    "ratewise.targets.fieller": ("Ratio",),
+    "ratewise.targets.leaderboard": ("Leaderboard", "leaderboard"),
+    "ratewise.targets.quantiles": ("Quantiles", "plan_quantile", "quantile_table"),
+    "ratewise.targets.regression": ("Coefficient", "Regression", "regress"),
+    "ratewise.targets.regression_plan": ("RegressionPlan", "plan_regression"),
+    "ratewise.targets.slice_draw": ("draw_slices",),
+    "ratewise.targets.slice_plan": ("PlannedSlice", "SlicePlan", "plan_slices"),
+    "ratewise.targets.slices": ("Slice", "Slices", "estimate_slices"),
 }
 _MODULE = {name: module for module, names in _HOME.items() for name in names}
 

@@ -17,6 +17,7 @@ import numpy as np
 from scipy import special
 
 from ratewise.campaign.history import History
+from ratewise.campaign.inputs import Inputs, estimate_strata, largest_rating_off
 from ratewise.core.checks import Floats
 from ratewise.core.estimate import Estimate
 from ratewise.core.names import Estimand
@@ -42,6 +43,7 @@ class Wanted:
     pool: int
     bounds: tuple[float, float]
     target_se: float | None = None
+    inputs: Inputs | None = None  # where items are chosen by strata
 
 
 def level_of_look(wanted: Wanted, look: int) -> float:
@@ -63,6 +65,10 @@ def estimate_history(history: History, wanted: Wanted, *, level: float | None = 
     given = wanted.level if level is None else level
     missing = history.looked.missing
     try:
+        if wanted.inputs is not None:
+            return estimate_strata(
+                history, wanted.inputs, level=given, estimand=wanted.estimand, bounds=wanted.bounds
+            )  # fmt: skip
         if history.seen is not None:
             return estimate_seen(
                 history.seen, level=given, estimand=wanted.estimand, pool_size=pool, missing=missing,
@@ -164,7 +170,8 @@ def _unseen(history: History, wanted: Wanted) -> float:
     else:
         said = carried(np.column_stack([looked.x.weak, looked.values[:, :-1]]))[use, -1]
         off, rates = h - said, looked.rates[use, -1]
-    furthest = max(float(np.abs(off).max()), 0.5 if set(np.unique(h)) <= {0.0, 1.0} else 0.0)
+    strata = None if looked.strata is None else looked.strata[use]
+    furthest = max(float(np.abs(off).max()), largest_rating_off(wanted.inputs, h, strata))
     each = (1.0 - rates) / rates**2 + sampled
     return _UNSEEN * furthest**2 * float(each.mean()) / history.items**2
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from ratewise.campaign.inputs import Inputs
 from ratewise.campaign.money import to_money
 from ratewise.campaign.outcomes import rater_of
 from ratewise.campaign.spec.spec import Spec
@@ -21,7 +22,7 @@ def export_items(spec: Spec, store: Store, looked: int) -> Table:
     """A row for each item looked at, in the order it was: its columns, then what each rater said and how it was drawn.
 
     With one weak and one strong rater the columns are `rate` and `selected`, as `ratewise estimate` takes them; with
-    more, each has its own.
+    more, each has its own. Where items are chosen by strata, `weight` is what each counts.
     """
     if looked == 0:
         raise InputError("no item was looked at yet; there is nothing to export")
@@ -37,6 +38,12 @@ def export_items(spec: Spec, store: Store, looked: int) -> Table:
         number[row.first :] = row.number
     added: dict[str, Any] = {"item_id": _ids(store, looked), "position": np.arange(looked), "round": number}
     added |= _ratings(spec, store, looked)
+    strata = store.meta("strata")
+    if strata is not None:
+        own = spec.items.uncertainty is not None
+        features = store.looked(0, looked, max(spec.steps - 1, 1), uncertainty=own, columns=1).x.features
+        assert features is not None
+        added["weight"] = Inputs.from_json(strata).item_weights(features[:, -1].astype(np.intp))
     return read_table({**{name: _array(values) for name, values in columns.items()}, **added})
 
 

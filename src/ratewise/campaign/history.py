@@ -64,6 +64,7 @@ class Looked:
     rates: Floats  # items × steps
     selected: Mask  # items × steps
     values: Floats  # items × steps, NaN where there is none
+    strata: NDArray[np.intp] | None = None  # where items are chosen by strata: the number of each one's
 
     @property
     def missing(self) -> Mask:
@@ -73,7 +74,8 @@ class Looked:
     def joined(self, more: "Looked") -> "Looked":
         """These and then those."""
         pairs = ((getattr(self, n), getattr(more, n)) for n in ("uniform", "rates", "selected", "values"))
-        return Looked(self.x.joined(more.x), *(np.concatenate(pair) for pair in pairs))
+        both = Looked(self.x.joined(more.x), *(np.concatenate(pair) for pair in pairs))
+        return both if more.strata is None else replace(both, strata=_then(self.strata, more.strata))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -85,6 +87,7 @@ class History:
     alone: bool = False  # strong ratings are bought alone
     seen: Seen | None = None  # pooled rounds, for one weak and one strong rater
     middle: float = 0.0  # of the scale: stands for weak ratings while none is known
+    stratum_mass: Floats | None = None  # Σ_j T_js π_j of every item, T_js counting its own stratum's only
 
     @classmethod
     def empty(cls, steps: int, *, columns: int | None, uncertainty: bool, middle: float) -> "History":
@@ -114,9 +117,10 @@ class History:
     def joined(self, plan: RoundPlan, factor: float | None, more: Looked) -> "History":
         """One more round, as it was planned, drawn and answered."""
         seen = None if self.seen is None else self._pooled(self.seen, plan, factor, more)
+        stratum_mass = None if seen is None or more.strata is None else self._mass_of_strata(seen, more)
         return History(
             self.looked.joined(replace(more, x=self.filled(more.x) if plan.weak else more.x)), self.rounds + 1,
-            self.alone or not plan.weak, seen, self.middle,
+            self.alone or not plan.weak, seen, self.middle, stratum_mass,
         )  # fmt: skip
 
     def _pooled(self, seen: Seen, plan: RoundPlan, factor: float | None, more: Looked) -> Seen:
@@ -128,6 +132,30 @@ class History:
             own = rule.scaled_rates(own)
         phase = Phase(x.items, rule, plan.weak)
         return seen.joined(x, more.values[:, -1], mass(seen.phases, x), phase, own, rates=more.rates[:, 0])
+
+    def _mass_of_strata(self, seen: Seen, more: Looked) -> Floats:
+        """Rates of the new round by what it added to the mass; those of earlier rounds for new items by their rules."""
+        assert self.seen is not None
+        assert more.strata is not None
+        *earlier, phase = seen.phases
+        strata = _then(self.looked.strata, more.strata)
+        n, size = self.items, int(strata.max()) + 1
+        counts, first = [], 0
+        for each in seen.phases:
+            counts.append(np.bincount(strata[first : first + each.items], minlength=size))
+            first += each.items
+        x = seen.x.rows(slice(n, None))
+        before, own = np.zeros(x.items), np.zeros(x.items)
+        for each, count in zip(earlier, counts, strict=False):
+            rates = np.ones(x.items) if each.rule is None else each.rule.rates(x, before)
+            before, own = before + each.items * rates, own + count[more.strata] * rates
+        old = np.empty(0) if self.stratum_mass is None else self.stratum_mass
+        now = (seen.mass - np.concatenate([self.seen.mass, before])) / max(phase.items, 1)
+        return np.asarray(np.concatenate([old, own]) + counts[-1][strata] * now)
+
+
+def _then(first: NDArray[np.intp] | None, then: NDArray[np.intp]) -> NDArray[np.intp]:
+    return then if first is None else np.concatenate([first, then])
 
 
 def finite_or_none(x: float) -> float | None:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ratewise.campaign.history import Units
+from ratewise.campaign.inputs import inputs_of
 from ratewise.campaign.money import to_units
 from ratewise.campaign.spec.fields import LARGEST_AMOUNT
 from ratewise.campaign.spec.spec import RaterSpec, Spec
@@ -38,19 +39,31 @@ def load_items(spec: Spec) -> Loaded:
             _column(table, rater.column, f"rater {rater.name!r}")
     numbers, coded = _numbers(spec, table)
     prices = _prices(spec, table)
+    turn = uniform(ids, seed=f"{spec.seed}:order")
+    if spec.inputs is None:
+        order, extra = np.argsort(turn, kind="stable"), {}
+    else:
+        middle = 0.5 * (spec.scale.low + spec.scale.high)
+        chosen, code = inputs_of(spec.inputs, table, folder=spec.folder, middle=middle)
+        order, extra = chosen.order(code, turn), {"strata": chosen.to_json()}
+        numbers = np.column_stack([numbers, chosen.columns(code)])
     meta = {
         "spec": stored_form(spec),
         "items": str(table.rows),
         "digest": file_digest(spec.table_path),
         "codings": json.dumps(coded),
-        "columns": json.dumps(
-            None if not spec.items.features else numbers.shape[1] - (spec.items.uncertainty is not None)
-        ),
+        "columns": json.dumps(_feature_columns(spec, numbers.shape[1])),
         "prices": json.dumps([float(p) for p in prices.mean(axis=0)]),
+        **extra,
     }
-    order = np.argsort(uniform(ids, seed=f"{spec.seed}:order"), kind="stable")
     differ = any(rater.price_column is not None for rater in spec.raters)
     return Loaded(meta, _rows(spec, table, ids, order, numbers, prices if differ else None))
+
+
+def _feature_columns(spec: Spec, columns: int) -> int | None:
+    """How many columns there are to learn from, besides the user's own uncertainty and the number of the stratum."""
+    features = columns - (spec.items.uncertainty is not None) - (spec.inputs is not None)
+    return features or None
 
 
 def stored_form(spec: Spec) -> str:

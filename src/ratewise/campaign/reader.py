@@ -9,6 +9,7 @@ import numpy as np
 from ratewise.campaign import decide as d
 from ratewise.campaign.answers import Wanted
 from ratewise.campaign.history import History, Looked, Units
+from ratewise.campaign.inputs import Inputs
 from ratewise.campaign.money import to_units
 from ratewise.campaign.spec.spec import RaterSpec, Spec
 from ratewise.campaign.store import audit
@@ -23,24 +24,27 @@ class Facts:
     items: int
     columns: int | None
     prices: tuple[float, ...]
+    inputs: Inputs | None = None
 
     @classmethod
     def of(cls, store: Store) -> "Facts":
         """From the store."""
-        items, columns, prices = (store.meta(key) for key in ("items", "columns", "prices"))
-        return cls(int(items or 0), json.loads(columns or "null"), tuple(json.loads(prices or "[]")))
+        items, columns, prices, strata = (store.meta(key) for key in ("items", "columns", "prices", "strata"))
+        chosen = None if strata is None else Inputs.from_json(strata)
+        return cls(int(items or 0), json.loads(columns or "null"), tuple(json.loads(prices or "[]")), chosen)
 
 
 def terms_of(spec: Spec, facts: Facts) -> d.Terms:
     """What decisions need of the TOML and the items."""
-    wanted = Wanted(spec.level, spec.estimand, facts.items, (spec.scale.low, spec.scale.high), spec.goal.target_se)
+    bounds = spec.scale.low, spec.scale.high
+    wanted = Wanted(spec.level, spec.estimand, facts.items, bounds, spec.goal.target_se, facts.inputs)
     budget = None if spec.goal.budget is None else to_units(spec.goal.budget)
     return d.Terms(facts.prices, budget, wanted, spec.method == "base" or spec.steps == 1)
 
 
 def empty_history(spec: Spec, facts: Facts, terms: d.Terms) -> History:
     """Before the first round."""
-    middle = 0.5 * (spec.scale.low + spec.scale.high)
+    middle = 0.5 * (spec.scale.low + spec.scale.high) if facts.inputs is None else facts.inputs.middle
     uncertainty = spec.items.uncertainty is not None
     return History.empty(terms.steps, columns=facts.columns, uncertainty=uncertainty, middle=middle)
 
@@ -86,13 +90,15 @@ class Reader:
 
     def looked(self, first: int, end: int) -> Looked:
         """Items with all that is known of them."""
-        return self.store.looked(
+        chosen = self.facts.inputs
+        found = self.store.looked(
             first,
             end,
             self.terms.steps,
             uncertainty=self.spec.items.uncertainty is not None,
-            columns=self.facts.columns,
+            columns=self.facts.columns if chosen is None else 1,  # any: the strata are among them
         )
+        return found if chosen is None else chosen.scaled(found)
 
     def worst(self, first: int, end: int) -> Units:
         """The most that each rater can cost for each item."""

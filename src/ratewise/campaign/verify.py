@@ -15,6 +15,7 @@ import numpy as np
 
 from ratewise.campaign import decide as d
 from ratewise.campaign.history import Looked, RoundPlan
+from ratewise.campaign.inputs import Inputs
 from ratewise.campaign.money import shown, to_units
 from ratewise.campaign.reader import Reader, empty_history
 from ratewise.campaign.receipts import END, check_money, check_questions
@@ -23,6 +24,7 @@ from ratewise.campaign.store import audit
 from ratewise.campaign.store.log import Store
 from ratewise.campaign.store.records import RoundRow
 from ratewise.campaign.verification import Verification, telling
+from ratewise.core.checks import Floats
 from ratewise.core.draw import uniform
 
 _CLOSE = 1e-7  # relative: another machine's linear algebra may round differently
@@ -53,6 +55,7 @@ def verify_log(spec: Spec, store: Store, reader: Reader) -> Verification:
 def _items(spec: Spec, store: Store, reader: Reader, found: Verification) -> bool:
     """Random numbers are those of seed and id, and the order too; whether all items are there."""
     last, whole = -1.0, True
+    turns: list[Floats] = []
     for first, end in audit.pieces(reader.facts.items):
         rows = audit.item_keys(store, first, end)
         if [row.position for row in rows] != list(range(first, end)):
@@ -68,12 +71,33 @@ def _items(spec: Spec, store: Store, reader: Reader, found: Verification) -> boo
                 f"item {ids[i]}: random number {rows[i].uniform!r} is not that of seed and id ({float(right[i])!r})"
             )
         order = uniform(ids, seed=f"{spec.seed}:order")
-        if np.any(np.diff(np.concatenate([[last], order])) < 0):
+        turns.append(order)
+        if reader.facts.inputs is None and np.any(np.diff(np.concatenate([[last], order])) < 0):
             found.differ(f"items {first} to {end - 1} are not in the order of the seed")
         last = float(order[-1])
+    if whole and reader.facts.inputs is not None:
+        _strata(store, reader, reader.facts.inputs, np.concatenate(turns), found)
     if audit.item_keys(store, reader.facts.items, END):
         found.differ(f"there are more than {reader.facts.items} items")
     return whole
+
+
+def _strata(store: Store, reader: Reader, inputs: Inputs, turns: Floats, found: Verification) -> None:
+    """Each item's stratum is the one in its row, and all are in the order of the quotas and the seed."""
+    parts = []
+    for first, end in audit.pieces(reader.facts.items):
+        code = reader.looked(first, end).strata
+        assert code is not None
+        parts.append(code)
+        for row, s in zip(audit.item_rows(store, first, end), code.tolist(), strict=True):
+            said = json.loads(row.content)[inputs.column]
+            if inputs.names[s] != str(said):
+                found.differ(f"item {row.id}: stored as of stratum {inputs.names[s]!r}, and its row says {said!r}")
+    code = np.concatenate(parts)
+    if tuple(np.bincount(code, minlength=len(inputs.names)).tolist()) != inputs.sizes:
+        found.differ("the sizes of the strata are not those of their items")
+    if not np.array_equal(inputs.order(code, turns), np.arange(code.size)):
+        found.differ("the items are not in the order of their strata's shares and the seed")
 
 
 def _prices(spec: Spec, store: Store, reader: Reader, found: Verification) -> None:

@@ -7,10 +7,14 @@ from typing import Annotated
 import typer
 
 from ratewise.cli.campaign import export, init, report, run, status, verify
+from ratewise.cli.compare import compare
 from ratewise.cli.console import STOPPED, one_line_errors, print_json, print_notes, print_rich
 from ratewise.cli.lab import reproduce, simulate
+from ratewise.cli.leaderboard import leaderboard
+from ratewise.cli.means import not_with_by, only_with_by, print_slice_plan, print_slices
 from ratewise.cli.options import Json, Strong, TableArgument, Weak, words
-from ratewise.core.names import Estimand, IntervalMethod, Method, Recalibration
+from ratewise.cli.regress import quantile, regress
+from ratewise.core.names import Estimand, IntervalMethod, Method, Objective, Recalibration
 
 app = typer.Typer(
     name="ratewise",
@@ -49,7 +53,16 @@ def plan(
     floor: Annotated[float | None, typer.Option(help="Least rate of the active policy.")] = None,
     calibrate: Annotated[Recalibration, typer.Option(help="Map weak to strong ratings first.")] = "none",
     features: Annotated[str, typer.Option(help="Columns to learn from, with commas between; for auto.")] = "",
+    strata: Annotated[str | None, typer.Option(help="Column of groups: how many items of each to look at.")] = None,
+    pool: Annotated[str | None, typer.Option(help="Table that will be rated: its size and its strata.")] = None,
     estimand: Annotated[Estimand, typer.Option(help="Whose mean: the population's, or the pool's own.")] = "population",
+    by: Annotated[
+        str | None,
+        typer.Option(help="Column with groups: a plan for each, by its own rows, to the target or within the budget."),
+    ] = None,
+    objective: Annotated[
+        Objective, typer.Option(help="With --by and a budget: least sum of squared errors, or of the worst slice's.")
+    ] = "sum",
     seed: Annotated[int, typer.Option(help="For the folds that keep the plan honest.")] = 0,
     json: Json = False,
 ) -> None:
@@ -58,12 +71,20 @@ def plan(
     Example: ratewise plan pilot.csv --weak judge --strong human --weak-cost 0.01 --strong-cost 1 --budget 500
     """
     with one_line_errors():
+        if by is not None:
+            not_with_by(strata=strata)
+            print_slice_plan(
+                table, by=by, weak=weak, strong=strong, weak_cost=weak_cost, strong_cost=strong_cost, budget=budget,
+                target_se=target_se, objective=objective, uncertainty=uncertainty, pool_size=pool_size, pool=pool,
+                floor=floor, calibrate=calibrate, features=words(features), estimand=estimand, seed=seed, as_json=json,
+            )  # fmt: skip
+            return
         from ratewise.learn.plan import plan as make_plan
 
         made = make_plan(
             table, weak=weak, strong=strong, weak_cost=weak_cost, strong_cost=strong_cost, budget=budget,
             target_se=target_se, uncertainty=uncertainty, pool_size=pool_size, floor=floor,
-            calibrate=calibrate, features=words(features), estimand=estimand, seed=seed,
+            calibrate=calibrate, features=words(features), strata=strata, pool=pool, estimand=estimand, seed=seed,
         )  # fmt: skip
         if json:
             print_json(made.to_dict())
@@ -94,10 +115,14 @@ def draw(
         from ratewise.learn.drawing import draw_pool
         from ratewise.learn.transfer import load_transfer
         from ratewise.tables import write_table
+        from ratewise.targets.slice_draw import draw_slices, is_slice_plan
 
         if json and output == "-":
             raise InputError("--json and -o - both want standard output; write the table to a file")
-        drawn = draw_pool(table, load_transfer(plan), seed=seed, id_column=id, within_budget=within_budget)
+        if is_slice_plan(plan):
+            drawn = draw_slices(table, plan, seed=seed, id_column=id, within_budget=within_budget)
+        else:
+            drawn = draw_pool(table, load_transfer(plan), seed=seed, id_column=id, within_budget=within_budget)
         write_table(drawn.table, output)
         if json:
             print_json(
@@ -125,6 +150,15 @@ def estimate(
     selected: Annotated[
         str | None, typer.Option(help="Column that says who was asked, to count missing answers.")
     ] = None,
+    cluster: Annotated[
+        str | None, typer.Option(help="Column that says which items belong together: conversation, document, person.")
+    ] = None,
+    strata: Annotated[
+        str | None, typer.Option(help="Column by which items were chosen, as a plan by strata does.")
+    ] = None,
+    weight: Annotated[
+        str | None, typer.Option(help="Column with what each item counts, where they were chosen.")
+    ] = None,
     method: Annotated[Method, typer.Option(help="How the ratings are combined.")] = "auto",
     interval: Annotated[IntervalMethod, typer.Option(help="Kind of interval; auto says which it took.")] = "auto",
     level: Annotated[float, typer.Option(help="Confidence level of the interval.")] = 0.95,
@@ -138,6 +172,16 @@ def estimate(
     floor: Annotated[float | None, typer.Option(help="Least rate an item could have had; for anytime.")] = None,
     weak_cost: Annotated[float | None, typer.Option(help="Price of one weak rating, to print the spend.")] = None,
     strong_cost: Annotated[float | None, typer.Option(help="Price of one strong rating.")] = None,
+    by: Annotated[str | None, typer.Option(help="Column with groups: an estimate for each, and for the whole.")] = None,
+    shrink: Annotated[
+        bool,
+        typer.Option(
+            "--shrink", help="With --by: draw groups towards the mean of all, as far as they may differ by chance."
+        ),
+    ] = False,
+    simultaneous: Annotated[
+        bool, typer.Option("--simultaneous", help="With --by: intervals that all hold at once.")
+    ] = False,
     seed: Annotated[int, typer.Option(help="For folds and bootstrap.")] = 0,
     json: Json = False,
 ) -> None:
@@ -146,12 +190,23 @@ def estimate(
     Example: ratewise estimate rated.csv --weak judge --strong human --rate rate
     """
     with one_line_errors():
+        if by is not None:
+            not_with_by(strata=strata, weight=weight, pool_size=pool_size)
+            print_slices(
+                table, by=by, weak=weak, strong=strong, rate=rate, selected=selected, clusters=cluster,
+                bounds=(low, high), weak_cost=weak_cost, strong_cost=strong_cost, shrink=shrink,
+                simultaneous=simultaneous, method=method, interval=interval, level=level, estimand=estimand,
+                recalibrate=recalibrate, floor=floor, seed=seed, as_json=json,
+            )  # fmt: skip
+            return
+        only_with_by(shrink=shrink, simultaneous=simultaneous)
         from ratewise.learn.estimation import estimate_table
 
         found = estimate_table(
-            table, weak=weak, strong=strong, rate=rate, selected=selected, method=method, interval=interval,
-            level=level, estimand=estimand, pool_size=pool_size, recalibrate=recalibrate, bounds=(low, high),
-            floor=floor, weak_cost=weak_cost, strong_cost=strong_cost, seed=seed,
+            table, weak=weak, strong=strong, rate=rate, selected=selected, clusters=cluster, strata=strata,
+            weight=weight, method=method, interval=interval, level=level, estimand=estimand, pool_size=pool_size,
+            recalibrate=recalibrate, bounds=(low, high), floor=floor, weak_cost=weak_cost, strong_cost=strong_cost,
+            seed=seed,
         )  # fmt: skip
         if json:
             print_json(found.to_dict())
@@ -161,7 +216,20 @@ def estimate(
             print_rich(estimate_text(found))
 
 
-for command in (simulate, reproduce, init, run, status, report, export, verify):
+for command in (
+    compare,
+    leaderboard,
+    regress,
+    quantile,
+    simulate,
+    reproduce,
+    init,
+    run,
+    status,
+    report,
+    export,
+    verify,
+):
     app.command()(command)
 
 

@@ -8,6 +8,7 @@ from ratewise.core.checks import Floats
 from ratewise.core.draw import draw, uniform
 from ratewise.core.ratings import Mask
 from ratewise.errors import TableError
+from ratewise.learn.input_draw import choose_items
 from ratewise.learn.transfer import Drift, Transfer
 from ratewise.tables import Table, TableLike, read_table
 
@@ -16,7 +17,8 @@ _OVER = 1.01  # how far above the budget the expected spend may be before it is 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Drawn:
-    """The pool with `rate` and `selected` added (and `weak_calibrated`, where the plan calibrates)."""
+    """The pool with `rate` and `selected` added (and `weak_calibrated`, where the plan calibrates; `weight`, where
+    it chooses the items by strata)."""
 
     table: Table
     rates: Floats  # NaN for items that are not looked at
@@ -38,7 +40,8 @@ def draw_pool(
     """Give every item its rate and draw, by hash of the seed and the item's id.
 
     With `within_budget`, only as many items are looked at as the plan foresees (chosen by another hash), and the
-    rest get no rate; without it all are, and a note says so where that is expected to cost more than the budget.
+    rest get no rate; without it all are, and a note says so where that is expected to cost more than the budget. A plan
+    by strata says itself how many of each are looked at; `weight` is what each of those counts, 1 on average.
     """
     table = read_table(pool)
     drawn_before = [name for name in ("rate", "selected") if name in table.columns]
@@ -51,16 +54,21 @@ def draw_pool(
     weak, error = transfer.columns(table) if needed else (np.zeros(table.rows), np.zeros(table.rows))
     rates = transfer.rates(error)
     looked = np.ones(table.rows, dtype=np.bool_)
-    if within_budget and transfer.policy != "base" and transfer.items < table.rows:
+    chosen = None if transfer.inputs is None else choose_items(table, transfer.inputs, error, ids, seed=seed)
+    if chosen is not None:
+        looked, rates = chosen.looked, chosen.rates
+    elif within_budget and transfer.policy != "base" and transfer.items < table.rows:
         looked = _first(ids, int(transfer.items), seed)
         rates = np.where(looked, rates, np.nan)
     selected = draw(np.where(looked, rates, 0.0), ids, seed=seed) & looked
     added: dict[str, Floats | Mask] = {"rate": rates, "selected": selected}
+    if chosen is not None:
+        added["weight"] = chosen.weights
     if transfer.calibrates and needed:
         added["weak_calibrated"] = weak
     drift = transfer.drift(weak, error) if needed else None
-    buys_weak = transfer.policy != "base"
-    weak_spend = transfer.weak_cost * np.count_nonzero(looked) * buys_weak
+    buys_weak = looked & (transfer.policy != "base") if chosen is None else chosen.buys_weak
+    weak_spend = transfer.weak_cost * np.count_nonzero(buys_weak)
     expected = float(weak_spend + transfer.strong_cost * np.nansum(rates))
     spend = float(weak_spend + transfer.strong_cost * np.count_nonzero(selected))
     return Drawn(
@@ -70,7 +78,8 @@ def draw_pool(
         drift=drift,
         expected_spend=expected,
         spend=spend,
-        notes=_notes(transfer, drift, expected, spend, int(np.count_nonzero(looked))),
+        notes=(() if chosen is None else chosen.notes)
+        + _notes(transfer, drift, expected, spend, int(np.count_nonzero(looked))),
     )
 
 
@@ -84,7 +93,7 @@ def _first(ids: np.ndarray[tuple[int], np.dtype[np.object_]], count: int, seed: 
 def _notes(transfer: Transfer, drift: Drift | None, expected: float, spend: float, rows: int) -> tuple[str, ...]:
     notes = [drift.summary()] if drift is not None and drift.drifted else []
     budget = transfer.budget
-    if budget is not None and expected > _OVER * budget and rows > transfer.items + 1:
+    if transfer.inputs is None and budget is not None and expected > _OVER * budget and rows > transfer.items + 1:
         again = "" if transfer.pool_size == rows else f"plan again with --pool-size {rows}, or "
         notes.append(
             f"rating all {rows:,} items is expected to cost {expected:,.2f}, more than the budget of {budget:,.2f}: "

@@ -16,10 +16,12 @@ from ratewise.core.checks import Floats, choice, number, share
 from ratewise.core.names import RECALIBRATIONS, Estimand, PolicyName, Recalibration
 from ratewise.core.policy import Policy, optimal_policy
 from ratewise.errors import InputError, RatewiseWarning
+from ratewise.learn.input_plan import InputGoal, Rival, in_words, plan_inputs
 from ratewise.learn.pilot import Pilot, learn_pilot, read_pilot
+from ratewise.learn.strata import InputPlan, read_strata
 from ratewise.learn.transfer import LARGEST_SCALE, Reference, Transfer, active_rates
 from ratewise.learn.uncertainty import DEFAULT_FLOOR_SHARE
-from ratewise.tables import TableLike, read_table
+from ratewise.tables import Table, TableLike, read_table
 
 _NEAR_TIE = 0.01  # the simpler policy is preferred unless the other is this much better
 _WORTH_A_HINT = 0.9  # calibration is hinted at when it would cut the error to this share
@@ -57,9 +59,11 @@ class Plan:
     transfer: Transfer
     notes: tuple[str, ...] = ()
     rates: Floats = field(repr=False, default_factory=lambda: np.empty(0))  # of the table's rows, as recommended
+    by_stratum: InputPlan | None = None  # how many items of each stratum to look at, where strata were given
 
     def to_dict(self) -> dict[str, Any]:
         """Ready for JSON; `draw` takes it back."""
+        chosen = {} if self.by_stratum is None else {"inputs_by_stratum": self.by_stratum.to_dict()}
         return {
             "recommendation": self.recommendation,
             "reason": self.reason,
@@ -67,6 +71,7 @@ class Plan:
             "policies": {name: policy.to_dict() for name, policy in self.policies.items()},
             "notes": list(self.notes),
             "transfer": self.transfer.to_dict(),
+            **chosen,
         }
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -106,6 +111,8 @@ def plan(
     floor: float | None = None,
     calibrate: Recalibration = "none",
     features: Sequence[str] = (),
+    strata: str | None = None,
+    pool: TableLike | None = None,
     estimand: Estimand = "population",
     seed: int = 0,
 ) -> Plan:
@@ -115,7 +122,9 @@ def plan(
     policy's error come from them. `uncertainty` names a column with u(x); without it u is g(1−g) for a probability of a
     0/1 rating, else fitted to the squared residuals. `floor` is the least rate of the active policy (default: a tenth
     of its mean rate). `calibrate` maps the weak rating to the strong one first; with "auto" both the rating and u are
-    learned as campaigns do, from `features` too.
+    learned as campaigns do, from `features` too. `strata` names a column of groups that are known beforehand: the plan
+    then also says how many items of each to look at, and `draw` goes by that where it helps. Their shares are those of
+    `pool`, the table that will be rated, else of this one.
     """
     c_g, c_h = _costs(weak_cost, strong_cost, budget, target_se)
     choice(calibrate, RECALIBRATIONS, name="calibration")
@@ -124,22 +133,30 @@ def plan(
     pilot = read_pilot(
         read, weak=weak, strong=strong, uncertainty=uncertainty, calibrate=kind, features=features, seed=seed
     )
+    rated = None if pool is None else read_table(pool)
+    pool_size = float(rated.rows) if rated is not None and pool_size is None else pool_size
     goal = _Goal(c_g, c_h, budget, target_se, pool_size, estimand)
     policies, active = _side_by_side(pilot, goal, floor)
     recommendation = _recommend(policies, goal.lost_variance(pilot.variance))
     notes = _notes(pilot, goal, policies, calibrate, read.numbers(weak), read.numbers(strong, missing="allow"))
+    reason, chosen = _reason(recommendation, policies, goal, pilot), None
+    if strata is not None:
+        rival = Rival(recommendation, policies[recommendation].expected_se, policies[recommendation].spend)
+        chosen = _by_stratum(strata, read, rated, pilot, goal, rival, floor)
+        reason += " " + in_words(chosen, rival, target=target_se is not None)
     return Plan(
         recommendation=recommendation,
-        reason=_reason(recommendation, policies, goal, pilot),
+        reason=reason,
         inputs={
             "table": read.name, "rows": read.rows, "labels": int(pilot.strong.size), "weak": weak, "strong": strong,
             "uncertainty": uncertainty, "weak_cost": c_g, "strong_cost": c_h, "budget": budget, "target_se": target_se,
             "pool_size": pool_size, "estimand": estimand, "calibrate": calibrate, "seed": seed,
             "variance": pilot.variance, "weak_error": pilot.weak_error, "error_source": pilot.error_source,
-            "features": list(features),
+            "features": list(features), "strata": strata,
         },
         policies=policies,
-        transfer=_transfer(pilot, policies, recommendation, weak, uncertainty, goal),
+        transfer=_transfer(pilot, policies, recommendation, weak, uncertainty, goal, chosen),
+        by_stratum=chosen,
         notes=notes,
         rates=active if recommendation == "active" else np.full(read.rows, policies[recommendation].mean_rate),
     )  # fmt: skip
@@ -163,6 +180,18 @@ class _Goal:
     def lost_variance(self, V: float) -> float:
         """The pool's mean, not the population's: V/N less."""
         return V / self.pool_size if self.estimand == "pool" and self.pool_size else 0.0
+
+
+def _by_stratum(
+    column: str, table: Table, pool: Table | None, pilot: Pilot, goal: _Goal, rival: Rival, floor: float | None
+) -> InputPlan:
+    """The strata of the pool (of the table, where none is given), judged by the pilot's labels."""
+    target = read_strata(table if pool is None else pool, column)
+    own = target if pool is None else read_strata(table, column, target.names)
+    money = InputGoal(goal.weak_cost, goal.strong_cost, goal.budget, goal.target_se, goal.estimand)
+    return plan_inputs(
+        column, own, target.counts, pilot, money, rival, pool_size=goal.pool_size, floor=floor
+    )  # fmt: skip
 
 
 def _side_by_side(pilot: Pilot, goal: _Goal, floor: float | None) -> tuple[dict[str, PlannedPolicy], Floats]:
@@ -363,6 +392,7 @@ def _transfer(
     weak: str,
     uncertainty: str | None,
     goal: _Goal,
+    chosen: InputPlan | None,
 ) -> Transfer:
     active = policies["active"]
     return Transfer(
@@ -383,4 +413,5 @@ def _transfer(
         error_model=pilot.error_model,
         reference=Reference.of(pilot.weak, pilot.error),
         models=pilot.models,
+        inputs=chosen if chosen is not None and chosen.worth_it else None,
     )

@@ -15,6 +15,7 @@ from ratewise.learn.calibration import Calibration
 from ratewise.learn.error_model import LearnedError
 from ratewise.learn.features import Coding, feature_matrix
 from ratewise.learn.rating_model import Covariates, RatingModel
+from ratewise.learn.strata import InputPlan
 from ratewise.learn.uncertainty import ErrorModel
 from ratewise.tables import Table
 
@@ -128,6 +129,7 @@ class Transfer:
     error_model: ErrorModel
     reference: Reference
     models: Models | None = None  # f and u as auto learns them, in place of calibration and error_model
+    inputs: InputPlan | None = None  # how many items of each stratum to look at, in place of the policy for all
 
     @property
     def calibrates(self) -> bool:
@@ -174,6 +176,7 @@ class Transfer:
                 "error": list(self.reference.error),
             },
             "models": None if self.models is None else self.models.to_dict(),
+            "inputs": None if self.inputs is None else self.inputs.to_dict(),
         }
 
     @classmethod
@@ -191,6 +194,7 @@ class Transfer:
             error_model=ErrorModel.from_dict(data["error_model"]),
             reference=Reference(found["items"], tuple(found["weak"]), tuple(found["error"])),
             models=None if data.get("models") is None else Models.from_dict(data["models"]),
+            inputs=None if data.get("inputs") is None else InputPlan.from_dict(data["inputs"]),
         )
 
     def save(self, path: str | os.PathLike[str]) -> None:

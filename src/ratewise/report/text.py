@@ -8,6 +8,7 @@ from scipy import special
 from ratewise.core.estimate import Estimate
 from ratewise.learn.drawing import Drawn
 from ratewise.learn.plan import Plan, PlannedPolicy
+from ratewise.learn.strata import InputPlan
 from ratewise.report.pictures import POLICY_TITLES
 
 
@@ -23,7 +24,23 @@ def plan_text(plan: Plan, *, level: float = 0.95) -> RenderableType:
         table.add_row(f"{mark} {name}", *_cells(policy, level), style=style)
     legend = "; ".join(f"{name}: {title}" for name, title in POLICY_TITLES.items())
     lines: list[RenderableType] = [table, Text(legend, style="dim"), Text(), Text(plan.reason)]
+    if plan.by_stratum is not None:
+        lines += [Text(), strata_table(plan.by_stratum)]
     return Group(*lines, *notes_text(plan.notes))
+
+
+def strata_table(chosen: InputPlan) -> Table:
+    """How many items of each stratum to look at, and at what rate."""
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    table.add_column(chosen.column)
+    for name in ("share", "items", "of them", "rate", "strong", "mean", "variance", "weak error"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for s in chosen.strata:
+        of = f"{s.items / chosen.items:.0%}"
+        rate = f"{s.rate:.3f}" if s.buys_weak else "alone"
+        figures = (f"{s.mean:.4g}", f"{s.variance:.4g}", f"{s.weak_error:.4g}")
+        table.add_row(s.name, f"{s.share:.1%}", f"{s.items:,.0f}", of, rate, f"{s.strong_labels:,.0f}", *figures)
+    return table
 
 
 def _cells(p: PlannedPolicy, level: float) -> tuple[str, ...]:

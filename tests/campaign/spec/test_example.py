@@ -8,7 +8,7 @@ import pytest
 
 from ratewise.campaign.spec.example import EXAMPLE, ROWS, made_up_items, write_example
 from ratewise.campaign.spec.fields import keys_of
-from ratewise.campaign.spec.spec import Goal, ItemsSpec, RaterSpec, Spec, read_spec
+from ratewise.campaign.spec.spec import Goal, InputsSpec, ItemsSpec, RaterSpec, Spec, read_spec
 from ratewise.errors import InputError
 from ratewise.raters.scale import RatingScale
 from ratewise.tables import read_table
@@ -29,7 +29,7 @@ def test_it_is_a_campaign(tmp_path):
 
 
 def test_it_shows_every_key_and_fits_a_screen():
-    for record in (Spec, ItemsSpec, Goal, RaterSpec):
+    for record in (Spec, ItemsSpec, InputsSpec, Goal, RaterSpec):
         for key in keys_of(record):
             assert re.search(rf"^(# )?{key} = ", EXAMPLE, re.MULTILINE), key
     assert max(map(len, EXAMPLE.split("\n"))) <= 120
@@ -43,6 +43,8 @@ def test_every_option_can_be_switched_on(tmp_path, key):
     text = EXAMPLE.replace(f"# {key} =", f"{key} =")
     if key in {"low", "high"}:
         text = EXAMPLE.replace("# low", "low").replace("# high", "high").replace('"binary"', '"likert"')
+    if key in keys_of(InputsSpec):
+        text = text.replace("# [inputs]", "[inputs]").replace("# strata =", "strata =")
     if key in KINDS:
         text = text.replace('kind = "column" ', f'kind = "{KINDS[key]}" ').replace(
             '\ncolumn = "judge" ', '\n# column = "judge" '

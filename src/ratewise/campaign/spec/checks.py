@@ -51,6 +51,12 @@ def _check_bounds(rating: Section, kind: str, mistakes: Mistakes) -> None:
         mistakes.add((*rating.place, "high"), f"must be above low = {low:g}; got {high:g}")
 
 
+def check_inputs(inputs: Section | None, mistakes: Mistakes) -> None:
+    """Shares from one place only."""
+    if inputs is not None and {"shares", "plan"} <= set(inputs.raw):
+        mistakes.add((*inputs.place, "plan"), "and shares are both given; keep the one that says how to choose")
+
+
 def check_goal(goal: Section, mistakes: Mistakes) -> None:
     """Something to stop at."""
     if goal.place and not {"budget", "target_se"} & set(goal.raw):

@@ -33,6 +33,12 @@ id = "id"                         # optional column that tells items apart; defa
 # features = ["length", "topic"]  # columns that may help to predict ratings and mistakes of the weak rater
 # uncertainty = "judge_doubt"     # column that is large where the weak rater may be wrong
 
+# [inputs]                        # choose the items by strata, groups that are known beforehand; default: at random
+# strata = "topic"                # the column that says which stratum an item is of
+# shares = { easy = 1, hard = 3 } # of the items that are looked at; default: as in the table
+# plan = "plan.json"              # instead of shares: a plan made with `ratewise plan --strata topic --json`
+# centre = 0.5                    # what plans take for each stratum's mean; default: the plan's, or the scale's middle
+
 [rating]
 kind = "binary"                   # binary (yes or no) | likert (whole numbers) | score (any number) | pairwise (a or b)
 # low = 1                         # the ends of the scale: likert and score need them, the others may not have them

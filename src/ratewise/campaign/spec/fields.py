@@ -196,4 +196,5 @@ Command = Annotated[
     BeforeValidator(_command),
     Says('the words of a command, such as ["python", "judge.py"]'),
 ]
+Shares = dict[Annotated[str, TEXT], Annotated[float, Field(gt=0, le=1e9)]]
 Function = Annotated[str | None, AfterValidator(_function), Says('text such as "my_raters:judge"')]

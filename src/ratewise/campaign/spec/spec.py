@@ -12,7 +12,15 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import Field
 
-from ratewise.campaign.spec.checks import check_budget, check_goal, check_raters, check_rating, check_store, reserved
+from ratewise.campaign.spec.checks import (
+    check_budget,
+    check_goal,
+    check_inputs,
+    check_raters,
+    check_rating,
+    check_store,
+    reserved,
+)
 from ratewise.campaign.spec.document import parse, read_text
 from ratewise.campaign.spec.fields import (
     LARGEST_SEED,
@@ -28,6 +36,7 @@ from ratewise.campaign.spec.fields import (
     Price,
     Says,
     Section,
+    Shares,
     keys_of,
     one_of,
     plain,
@@ -67,6 +76,16 @@ class Goal:
     budget: Budget = None
     target_se: Annotated[float | None, Field(gt=0), Says("a number above 0")] = None
     deadline: Moment = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InputsSpec:
+    """[inputs]: by which strata the items are chosen; without shares or a plan, in proportion to their sizes."""
+
+    strata: Annotated[str, TEXT, Says("the name of a column of the table, as text", 'strata = "topic"')]
+    shares: Annotated[Shares | None, Says("a number above 0 for each stratum, such as { easy = 1, hard = 4 }")] = None
+    plan: Annotated[str | None, TEXT, Says("the path of a plan's JSON, as text")] = None
+    centre: Annotated[float | None, _BOUND, _BOUND_WORDS] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,6 +137,7 @@ class Spec:
     level: Annotated[float, Field(gt=0, lt=1), Says("a number between 0 and 1")] = 0.95
     store: Annotated[str, TEXT, Says("the path of a SQLite file or a postgresql:// address, as text")]
     items: ItemsSpec
+    inputs: InputsSpec | None = None
     scale: RatingScale
     goal: Goal
     raters: tuple[RaterSpec, ...]
@@ -172,12 +192,13 @@ def read_spec(path: str | os.PathLike[str]) -> Spec:
 
 
 _TOP = "at the top of the file, above the first [table]"
-_TABLES = {"items": ItemsSpec, "rating": _Rating, "goal": Goal, "raters": RaterSpec}
+_TABLES = {"items": ItemsSpec, "rating": _Rating, "goal": Goal, "raters": RaterSpec, "inputs": InputsSpec}
 _EXAMPLES = {
     "items": 'a table [items] with table = "items.csv"',
     "rating": 'a table [rating] with kind = "binary"',
     "goal": 'a table [goal] with budget = "200" or target_se = 0.01',
     "raters": "a table [[raters]] for each rater, from the cheapest to the one that is right",
+    "inputs": 'a table [inputs] with strata = "topic"',
 }
 
 
@@ -194,8 +215,10 @@ def _spec(document: Mapping[str, Any], path: Path, mistakes: Mistakes) -> Spec:
     homes = _homes()
     top = read_keys(Spec, document, (), mistakes, homes=homes, also=_TABLES)
     items, rating, goal = (_table(document, name, mistakes, homes) for name in ("items", "rating", "goal"))
+    inputs = _table(document, "inputs", mistakes, homes) if document.get("inputs") is not None else None
     raters = _raters(document, mistakes, homes)
     check_store(top, mistakes)
+    check_inputs(inputs, mistakes)
     check_rating(rating, mistakes)
     check_goal(goal, mistakes)
     check_raters(raters, mistakes)
@@ -204,7 +227,8 @@ def _spec(document: Mapping[str, Any], path: Path, mistakes: Mistakes) -> Spec:
     name = top.good.get("name", legal_name(path.stem))
     return Spec(
         **{"name": name, "store": f"{name}.sqlite", **top.good},
-        items=ItemsSpec(**items.good), scale=RatingScale(**rating.good), goal=Goal(**goal.good),
+        items=ItemsSpec(**items.good), inputs=None if inputs is None else InputsSpec(**inputs.good),
+        scale=RatingScale(**rating.good), goal=Goal(**goal.good),
         raters=tuple(_rater(rater.good) for rater in raters), path=path.absolute(),
     )  # fmt: skip
 

@@ -1,0 +1,242 @@
+"""Choosing the items of a campaign by strata: the order in which they are looked at, and what each of them counts.
+
+Items are put into an order in which every beginning has the strata in the wanted shares Q; within a stratum the order
+is random. Nothing else of the engine knows of strata: rounds, rates and draws see ratings on a scale of their own,
+
+    H' = c + w (H − m),    w = W/Q,    W the stratum's share of the table, m its centre, c = Σ W m
+
+and G likewise, so that u' = w² u and the variance of H' is the one that counts, Σ Q w² Var(H|s) if the centres are the
+strata's means (Prop. 7 and METHODS section 8; other centres only make plans less sharp). The estimate does not rest on
+that scale: it is Σ W mean_s from what was looked at of each stratum, whatever that was (`core/stratified.py`). Rounds
+are pooled within strata, too: π̄ = Σ_j T_js π_j / Σ_j T_js with T_js the items of stratum s in round j, since a stratum
+that is used up is no longer in later rounds, and π̄ over all items would then weigh its labels wrongly.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ratewise.campaign.history import History, Looked
+from ratewise.campaign.spec.spec import InputsSpec
+from ratewise.core.checks import Floats
+from ratewise.core.estimate import Estimate
+from ratewise.core.names import Estimand
+from ratewise.core.ratings import Mask
+from ratewise.core.stratified import estimate_stratified
+from ratewise.errors import InputError, TableError
+from ratewise.learn.chain_rounds import carried
+from ratewise.learn.seen import FEWEST_TO_LEARN, Seen, learn
+from ratewise.learn.strata import InputPlan, Strata, read_strata
+from ratewise.tables import Table
+
+Codes = NDArray[np.intp]
+
+_FIRST = 2  # items of every stratum that come before all others: an estimate needs them
+_MOST_COLUMNS = 20  # strata that become columns to learn from
+_LEAST_RATE = 1e-6
+_ALMOST_ONE = 1 - 1e-12
+_LEARNING_LABELS = 25.0  # as in learn/auto.py: labels' worth of variance that learning adds unseen
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """The strata of a campaign, as they were when it began."""
+
+    column: str
+    names: tuple[str, ...]
+    sizes: tuple[int, ...]
+    shares: tuple[float, ...]  # Q: of the items looked at, as long as there are some; they sum to 1
+    centres: tuple[float, ...]  # m
+
+    @property
+    def weights(self) -> Floats:
+        """w = W/Q of each stratum."""
+        W = np.array(self.sizes, dtype=np.float64)
+        return np.asarray(W / W.sum() / np.array(self.shares))
+
+    @property
+    def middle(self) -> float:
+        """c = Σ W m."""
+        return float(np.average(self.centres, weights=self.sizes))
+
+    def to_json(self) -> str:
+        """Numbers keep every bit."""
+        return json.dumps({name: getattr(self, name) for name in self.__slots__}, ensure_ascii=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> "Inputs":
+        """The inverse of `to_json`."""
+        data = json.loads(text)
+        listed = {name: tuple(data[name]) for name in ("names", "sizes", "shares", "centres")}
+        return cls(column=data["column"], **listed)
+
+    def order(self, code: Codes, uniforms: Floats) -> NDArray[np.intp]:
+        """Items in the order they are looked at: the first of every stratum, then by quota; random within strata."""
+        by_stratum = np.lexsort((uniforms, code))
+        starts = np.searchsorted(code[by_stratum], np.arange(len(self.names)))
+        rank = np.empty(code.size)
+        rank[by_stratum] = np.arange(code.size) - starts[code[by_stratum]]
+        turn = np.where(rank < _FIRST, -1.0, (rank + 0.5) / np.array(self.shares)[code])
+        return np.lexsort((uniforms, turn))
+
+    def columns(self, code: Codes) -> Floats:
+        """What the store keeps of an item: a column for each stratum, to learn from, and the stratum's number."""
+        several = len(self.names) if len(self.names) <= _MOST_COLUMNS else 0
+        return np.column_stack([code[:, None] == np.arange(several), code]).astype(np.float64)
+
+    # Two scales
+
+    def scaled(self, looked: Looked) -> Looked:
+        """On the scale of plans, with the number of the stratum taken from the last column of the features."""
+        assert looked.x.features is not None
+        code = looked.x.features[:, -1].astype(np.intp)
+        w, m, c = self.weights[code], np.array(self.centres)[code], self.middle
+        own = looked.x.uncertainty
+        features = looked.x.features[:, :-1]
+        x = replace(
+            looked.x,
+            weak=c + w * (looked.x.weak - m),
+            features=features if features.shape[1] else None,
+            uncertainty=None if own is None else w**2 * own,
+        )
+        return replace(looked, x=x, values=c + w[:, None] * (looked.values - m[:, None]), strata=code)
+
+    def as_rated(self, values: Floats, code: Codes) -> Floats:
+        """The inverse: on the scale of the ratings."""
+        w, m = self.weights[code], np.array(self.centres)[code]
+        if values.ndim == 2:
+            w, m = w[:, None], m[:, None]
+        return np.asarray(m + (values - self.middle) / w)
+
+    def item_weights(self, code: Codes) -> Floats:
+        """W_s T/T_s of items that were looked at: 1 on average."""
+        W, counts = np.array(self.sizes) / sum(self.sizes), np.bincount(code, minlength=len(self.names))
+        return np.asarray((W * code.size / np.maximum(counts, 1))[code])
+
+
+# From the TOML and the table
+
+
+def inputs_of(spec: InputsSpec, table: Table, *, folder: Path, middle: float) -> tuple[Inputs, Codes]:
+    """The strata of the items, with shares and centres as the TOML or the plan it names says; else in proportion."""
+    strata = read_strata(table, spec.strata)
+    sizes = strata.counts
+    if sizes.min() < _FIRST:
+        s = int(np.argmin(sizes))
+        raise TableError(
+            f"the stratum {strata.names[s]!r} of column {spec.strata!r} has one item only; merge it with another"
+        )
+    planned = None if spec.plan is None else _plan(folder / spec.plan, spec.strata)
+    if planned is not None:
+        wanted = _of_each(strata, {s.name: s.items for s in planned.strata}, f"the plan {spec.plan}")
+        centres = _of_each(strata, {s.name: s.mean for s in planned.strata}, f"the plan {spec.plan}")
+    else:
+        wanted = sizes if spec.shares is None else _of_each(strata, spec.shares, "inputs.shares")
+        centres = np.full(len(strata.names), middle)
+    if spec.centre is not None:
+        centres = np.full(len(strata.names), spec.centre)
+    counts = tuple(int(n) for n in sizes)
+    shares = tuple((wanted / wanted.sum()).tolist())
+    return Inputs(spec.strata, strata.names, counts, shares, tuple(centres.tolist())), strata.code
+
+
+def _of_each(strata: Strata, values: Mapping[str, float], where: str) -> Floats:
+    missing = [name for name in strata.names if name not in values]
+    if missing:
+        raise InputError(f"{where} says nothing of the stratum {missing[0]!r}; give every stratum of the table a share")
+    unknown = [name for name in values if name not in strata.names]
+    if unknown:
+        raise InputError(f"{where} has a stratum {unknown[0]!r} that no item is of; remove it, or check its name")
+    return np.array([values[name] for name in strata.names], dtype=np.float64)
+
+
+def _plan(path: Path, column: str) -> InputPlan:
+    try:
+        data: Any = json.loads(path.read_text(encoding="utf-8"))
+        plan = InputPlan.from_dict(data["inputs_by_stratum"])
+    except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
+        raise TableError(f"{path} cannot be read as a plan: {str(error).splitlines()[0]}") from None
+    except (KeyError, TypeError):
+        raise TableError(
+            f"{path} is no plan by strata; make it with `ratewise plan … --strata {column} --json > {path.name}`"
+        ) from None
+    if plan.column != column:
+        raise InputError(f"{path} is a plan by {plan.column!r}, and inputs.strata is {column!r}; give them the same")
+    return plan
+
+
+# The estimate
+
+
+def estimate_strata(
+    history: History, inputs: Inputs, *, level: float, estimand: Estimand, bounds: tuple[float, float]
+) -> Estimate | None:
+    """From all closed rounds, stratum by stratum; `None` while some stratum has nothing."""
+    looked = history.looked
+    assert looked.strata is not None
+    code = looked.strata
+    if np.bincount(code, minlength=len(inputs.names)).min() == 0:
+        return None
+    strong = _whole(inputs.as_rated(looked.values[:, -1], code))
+    weak, rates, asked, factor = _parts(history, inputs, code)
+    return estimate_stratified(
+        np.clip(weak, *bounds), strong, rates, np.array(inputs.names)[code],
+        sizes=dict(zip(inputs.names, map(float, inputs.sizes), strict=True)),
+        method="difference" if weak.ndim == 1 else "auto", level=level, estimand=estimand, selected=asked,
+        bounds=bounds, variance_factor=factor,
+    )  # fmt: skip
+
+
+def _whole(values: Floats) -> Floats:
+    """Whole numbers as they were before they were scaled, without its rounding."""
+    near = np.round(values)
+    return np.asarray(np.where(np.abs(values - near) < 1e-9, near, values))
+
+
+def _parts(history: History, inputs: Inputs, code: Codes) -> tuple[Floats, Floats, Mask, float]:
+    """What stands in the weak rating's place, rates, who was asked, and the factor for what learning adds."""
+    looked, seen = history.looked, history.seen
+    use, asked = ~np.isnan(looked.values[:, -1]), looked.selected[:, -1]
+    if history.alone or asked.all():
+        return np.zeros(use.size), np.ones(use.size), np.ones(use.size, dtype=np.bool_), 1.0
+    if seen is None:
+        said = np.column_stack([looked.x.weak, looked.values[:, :-1]])
+        before = np.column_stack([np.ones(use.size, dtype=np.bool_), looked.selected[:, :-1]])
+        return inputs.as_rated(np.where(before, carried(said), np.nan), code), looked.rates, asked, 1.0
+    assert history.stratum_mass is not None
+    counts = np.bincount(code)
+    rates = np.clip(history.stratum_mass / counts[code], _LEAST_RATE, 1.0)
+    own = _own_scale(seen, inputs, code, rates)
+    f, factor = own.x.weak, 1.0
+    if np.count_nonzero(use) >= FEWEST_TO_LEARN:
+        factor += _LEARNING_LABELS / np.count_nonzero(use)
+        known = learn(own)
+        f = known.model.predict(own.x)
+        f[use] = known.unseen
+        rates = np.where(asked, rates, np.minimum(rates, _ALMOST_ONE))
+    return f, rates, asked, factor
+
+
+def _own_scale(seen: Seen, inputs: Inputs, code: Codes, rates: Floats) -> Seen:
+    """What was bought on the scale of the ratings, to learn f on.
+
+    On the scale of plans a rating near its stratum's mean and one at the end of the scale look alike, and the range
+    that f is kept in would hang on whether a rare rating of a heavy stratum has a label: a bias.
+    """
+    uncertainty = None if seen.x.uncertainty is None else seen.x.uncertainty / inputs.weights[code] ** 2
+    x = replace(seen.x, weak=inputs.as_rated(seen.x.weak, code), uncertainty=uncertainty)
+    return Seen(x, _whole(inputs.as_rated(seen.strong, code)), seen.phases, rates * seen.items)
+
+
+def largest_rating_off(inputs: Inputs | None, strong: Floats, code: Codes | None) -> float:
+    """Half a scale of 0 and 1, on the scale of plans; 0 where ratings are no such."""
+    if inputs is not None and code is not None:
+        strong = _whole(inputs.as_rated(strong, code))
+    if not set(np.unique(strong)) <= {0.0, 1.0}:
+        return 0.0
+    return 0.5 * (1.0 if inputs is None else float(inputs.weights.max()))

@@ -1,0 +1,140 @@
+"""A plan by strata: how many items of each to look at and at what rate, as records that go into a file and back."""
+
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ratewise.core.checks import Floats, choice, number, share
+from ratewise.errors import InputError, TableError
+from ratewise.tables import Table
+
+MOST_STRATA = 200
+_POLICIES = ("random", "active")
+
+Codes = NDArray[np.intp]
+
+
+@dataclass(frozen=True, slots=True)
+class StratumPlan:
+    """One stratum: what the pilot says of it, and what to buy."""
+
+    name: str
+    share: float  # W, of the target
+    size: float | None  # items there are
+    labels: int  # strong ratings in the pilot
+    mean: float  # of the strong ratings; where labels are few, towards that of all, as are the next two
+    variance: float  # Var(H|s)
+    weak_error: float  # E[(H−G)²|s]
+    items: float  # to look at
+    rate: float  # of strong ratings among them, on average
+    scale: float | None  # γ of the rates clip(γ·sqrt(u), floor, 1); None: one rate
+    floor: float
+    buys_weak: bool  # False: strong ratings alone
+
+    @property
+    def strong_labels(self) -> float:
+        """To be expected."""
+        return self.items * self.rate
+
+
+@dataclass(frozen=True, slots=True)
+class InputPlan:
+    """How many items of each stratum to look at, what that gives, and what not choosing would."""
+
+    column: str
+    policy: Literal["random", "active"]  # within strata: one rate in each, or rates that follow u(x)
+    strata: tuple[StratumPlan, ...]
+    spend: float
+    expected_se: float
+    error_ratio: float  # squared error times spend, over that of the best policy that does not choose
+    worth_it: bool
+
+    @property
+    def items(self) -> float:
+        """To look at, in all."""
+        return sum(stratum.items for stratum in self.strata)
+
+    @property
+    def strong_labels(self) -> float:
+        """To be expected, in all."""
+        return sum(stratum.strong_labels for stratum in self.strata)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Ready for JSON."""
+        strata = [{**asdict(stratum), "strong_labels": stratum.strong_labels} for stratum in self.strata]
+        total = {"items": self.items, "strong_labels": self.strong_labels}
+        plain = {name: getattr(self, name) for name in self.__slots__ if name != "strata"}
+        return {**plain, **total, "strata": strata}
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> "InputPlan":
+        """The inverse of `to_dict`; a file that was edited by hand must still make sense."""
+        choice(data["policy"], _POLICIES, name="policy")
+        strata = []
+        for each in data["strata"]:
+            stratum = StratumPlan(**{name: each[name] for name in StratumPlan.__slots__})
+            share(stratum.share, name=f"the share of stratum {stratum.name!r}", one=True)
+            share(stratum.rate, name=f"the rate of stratum {stratum.name!r}", one=True)
+            number(stratum.items, name=f"the items of stratum {stratum.name!r}", above=0)
+            strata.append(stratum)
+        plain = {name: data[name] for name in cls.__slots__ if name != "strata"}
+        return cls(strata=tuple(strata), **plain)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Strata:
+    """The strata of a table's rows: their names in order, each row's by number, and how many rows each has."""
+
+    names: tuple[str, ...]
+    code: Codes
+
+    @property
+    def counts(self) -> Floats:
+        """Rows of each."""
+        return np.bincount(self.code[self.code >= 0], minlength=len(self.names)).astype(np.float64)
+
+
+def read_strata(table: Table, column: str, names: tuple[str, ...] | None = None) -> Strata:
+    """Each row's stratum; with `names` those and no others, −1 for what is none of them."""
+    texts = table.texts(column)
+    if names is None:
+        names = tuple(sorted(set(texts.tolist())))
+        if not 2 <= len(names) <= MOST_STRATA:
+            raise TableError(
+                f"column {column!r} of {table.name} has {len(names):,} different values; strata need from 2 to "
+                f"{MOST_STRATA}: give another column, or groups made from it"
+            )
+    number_of = {name: s for s, name in enumerate(names)}
+    return Strata(names, np.array([number_of.get(text, -1) for text in texts.tolist()], dtype=np.intp))
+
+
+def shrunk(values: Floats, code: Codes, strata: int, *, prior: float = 2.0) -> Floats:
+    """The strata's means, each towards the mean of all as far as its few values are noise (empirical Bayes).
+
+    With σ² the variance within strata and τ² that of the strata's true means (DerSimonian and Laird 1986), a stratum
+    of n values keeps τ²/(τ² + σ²/n) of its own; and `prior` values of all the others stand beside it in any case.
+    """
+    n = np.bincount(code, minlength=strata).astype(np.float64)
+    total, N = float(values.mean()), float(values.size)
+    own = np.divide(np.bincount(code, weights=values, minlength=strata), n, out=np.full(strata, total), where=n > 0)
+    free = N - np.count_nonzero(n)
+    noise = float(((values - own[code]) ** 2).sum()) / free if free > 0 else 0.0
+    heterogeneity = float(n @ (own - total) ** 2) - (np.count_nonzero(n) - 1) * noise
+    between = max(heterogeneity / (N - float(n @ n) / N), 0.0) if float(n @ n) < N**2 else 0.0
+    kept = np.divide(between, between + noise / np.maximum(n, 1.0), out=np.ones(strata), where=between + noise > 0)
+    near = kept * own + (1 - kept) * total
+    return np.asarray((n * near + prior * total) / (n + prior))
+
+
+def check_known(strata: Strata, table: Table, column: str) -> None:
+    """Rows of a stratum that the plan does not know cannot be given a rate."""
+    unknown = strata.code < 0
+    if unknown.any():
+        row = int(np.argmax(unknown))
+        name = str(table.texts(column)[row])
+        raise InputError(
+            f"row {row + 1} of {table.name} is of the stratum {name!r}, which the plan does not know: plan again with "
+            "this pool, or give it another stratum"
+        )
