@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from ratewise.core.draw import draw_exactly, scaled_to
+from ratewise.core.draw import draw_evenly, draw_exactly, scaled_to
 
 FALSE_ALARM = 1e-4  # of each statistical check, over all its items; seeds are fixed
 quick = settings(derandomize=True, max_examples=150, deadline=None, database=None)
@@ -119,3 +119,46 @@ def test_more_money_only_adds_items(seed, items, data):
         return draw_exactly(pi, r, count)
 
     assert np.all(drawn(few) <= drawn(many))
+
+
+# Evenly over groups
+
+
+def even_world(seed=1, n=300):
+    rng = np.random.default_rng(seed)
+    rates = rng.uniform(0.02, 1.0, n) ** 2
+    return rates * (60 / rates.sum()), rng.integers(0, 7, n), rng
+
+
+def test_evenly_draws_as_many_as_the_rates_sum_to():
+    rates, groups, rng = even_world()
+    for start in (0.0, 0.3, 0.999999):
+        assert draw_evenly(rates, rng.random(300), groups, start=start).sum() == 60
+
+
+def test_evenly_draws_every_group_s_share():
+    rates, groups, rng = even_world()
+    for _ in range(50):
+        drawn = draw_evenly(rates, rng.random(300), groups, start=rng.random())
+        for group in range(7):
+            assert abs(drawn[groups == group].sum() - rates[groups == group].sum()) < 1
+
+
+def test_evenly_keeps_every_rate():
+    """20,000 draws: beyond 5 standard errors for one of 300 items happens about once in 5,000 runs."""
+    rates, groups, rng = even_world()
+    hits = np.zeros(300)
+    for _ in range(20_000):
+        hits += draw_evenly(rates, rng.random(300), groups, start=rng.random())
+    z = (hits / 20_000 - rates) / np.sqrt(rates * (1 - rates) / 20_000)
+    assert np.abs(z).max() < 5
+
+
+def test_evenly_takes_rate_one_and_leaves_rate_nothing():
+    rates = np.array([1.0, 1e-300, 1.0, 0.5, 0.5])
+    for start in np.linspace(0, 0.99, 12):
+        drawn = draw_evenly(rates, np.arange(5.0) / 5, np.zeros(5, dtype=np.intp), start=start)
+        assert drawn[[0, 2]].all()
+        assert not drawn[1]
+        assert drawn[3:].sum() == 1
+    assert draw_evenly(np.empty(0), np.empty(0), np.empty(0, dtype=np.intp), start=0.2).size == 0

@@ -72,7 +72,7 @@ def estimate_history(history: History, wanted: Wanted, *, level: float | None = 
         if history.seen is not None:
             return estimate_seen(
                 history.seen, level=given, estimand=wanted.estimand, pool_size=pool, missing=missing,
-                bounds=wanted.bounds,
+                bounds=wanted.bounds, clusters=history.looked.clusters,
             )  # fmt: skip
         return _chain(history, wanted, given, pool)
     except InputError as error:
@@ -93,7 +93,7 @@ def _chain(history: History, wanted: Wanted, level: float, pool: float | None) -
         weak = np.where(asked_before, carried(weak), np.nan)
     return estimate_mean(
         weak, strong, rates, selected=asked, level=level, estimand=wanted.estimand, pool_size=pool,
-        bounds=wanted.bounds,
+        bounds=wanted.bounds, clusters=looked.clusters,
     )  # fmt: skip
 
 

@@ -65,6 +65,7 @@ class Looked:
     selected: Mask  # items × steps
     values: Floats  # items × steps, NaN where there is none
     strata: NDArray[np.intp] | None = None  # where items are chosen by strata: the number of each one's
+    clusters: NDArray[np.intp] | None = None  # where items belong together: the number of each one's cluster
 
     @property
     def missing(self) -> Mask:
@@ -74,8 +75,8 @@ class Looked:
     def joined(self, more: "Looked") -> "Looked":
         """These and then those."""
         pairs = ((getattr(self, n), getattr(more, n)) for n in ("uniform", "rates", "selected", "values"))
-        both = Looked(self.x.joined(more.x), *(np.concatenate(pair) for pair in pairs))
-        return both if more.strata is None else replace(both, strata=_then(self.strata, more.strata))
+        numbers = (_then(getattr(self, n), getattr(more, n)) for n in ("strata", "clusters"))
+        return Looked(self.x.joined(more.x), *(np.concatenate(pair) for pair in pairs), *numbers)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -139,6 +140,7 @@ class History:
         assert more.strata is not None
         *earlier, phase = seen.phases
         strata = _then(self.looked.strata, more.strata)
+        assert strata is not None
         n, size = self.items, int(strata.max()) + 1
         counts, first = [], 0
         for each in seen.phases:
@@ -154,8 +156,8 @@ class History:
         return np.asarray(np.concatenate([old, own]) + counts[-1][strata] * now)
 
 
-def _then(first: NDArray[np.intp] | None, then: NDArray[np.intp]) -> NDArray[np.intp]:
-    return then if first is None else np.concatenate([first, then])
+def _then(first: NDArray[np.intp] | None, then: NDArray[np.intp] | None) -> NDArray[np.intp] | None:
+    return then if first is None or then is None else np.concatenate([first, then])
 
 
 def finite_or_none(x: float) -> float | None:

@@ -16,6 +16,7 @@ from ratewise.campaign.inputs import inputs_of
 from ratewise.campaign.money import to_units
 from ratewise.campaign.spec.fields import LARGEST_AMOUNT
 from ratewise.campaign.spec.spec import RaterSpec, Spec
+from ratewise.core.clusters import cluster_codes
 from ratewise.core.draw import uniform
 from ratewise.errors import TableError
 from ratewise.learn.features import codings, feature_matrix
@@ -47,6 +48,10 @@ def load_items(spec: Spec) -> Loaded:
         chosen, code = inputs_of(spec.inputs, table, folder=spec.folder, middle=middle)
         order, extra = chosen.order(code, turn), {"strata": chosen.to_json()}
         numbers = np.column_stack([numbers, chosen.columns(code)])
+    if spec.items.clusters is not None:
+        _column(table, spec.items.clusters, "items.clusters")
+        codes = cluster_codes(table.texts(spec.items.clusters), table.rows)
+        numbers = np.column_stack([numbers, codes])
     meta = {
         "spec": stored_form(spec),
         "items": str(table.rows),
@@ -61,8 +66,9 @@ def load_items(spec: Spec) -> Loaded:
 
 
 def _feature_columns(spec: Spec, columns: int) -> int | None:
-    """How many columns there are to learn from, besides the user's own uncertainty and the number of the stratum."""
-    features = columns - (spec.items.uncertainty is not None) - (spec.inputs is not None)
+    """Columns to learn from, without the user's own uncertainty and the numbers of stratum and cluster."""
+    kept = (spec.items.uncertainty, spec.items.clusters, spec.inputs)
+    features = columns - sum(one is not None for one in kept)
     return features or None
 
 

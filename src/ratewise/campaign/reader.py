@@ -1,7 +1,7 @@
 """The log as the decision takes it: facts, terms, prices, and the history of closed rounds."""
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -90,15 +90,19 @@ class Reader:
 
     def looked(self, first: int, end: int) -> Looked:
         """Items with all that is known of them."""
-        chosen = self.facts.inputs
+        chosen, together = self.facts.inputs, self.spec.items.clusters is not None
         found = self.store.looked(
             first,
             end,
             self.terms.steps,
             uncertainty=self.spec.items.uncertainty is not None,
-            columns=self.facts.columns if chosen is None else 1,  # any: the strata are among them
+            columns=1
+            if chosen is not None or together
+            else self.facts.columns,  # any: numbers of strata are among them
         )
-        return found if chosen is None else chosen.scaled(found)
+        if chosen is not None:
+            return chosen.scaled(found)
+        return _clustered(found) if together else found
 
     def worst(self, first: int, end: int) -> Units:
         """The most that each rater can cost for each item."""
@@ -107,6 +111,14 @@ class Reader:
             own = [None if text is None else json.loads(text) for text in self.store.item_prices(first, end)]
         columns = [_worst(rater, k, own, end - first) for k, rater in enumerate(self.spec.raters)]
         return np.column_stack(columns) if end > first else np.empty((0, self.spec.steps), dtype=np.int64)
+
+
+def _clustered(looked: Looked) -> Looked:
+    """With the number of the cluster taken from the last column of the features."""
+    assert looked.x.features is not None
+    *_, features, codes = np.split(looked.x.features, [looked.x.features.shape[1] - 1], axis=1)
+    x = replace(looked.x, features=features if features.shape[1] else None)
+    return replace(looked, x=x, clusters=codes[:, 0].astype(np.intp))
 
 
 def _worst(rater: RaterSpec, k: int, own: list[Any] | None, n: int) -> Units:

@@ -194,6 +194,24 @@ def draw_within(rates: Floats, uniforms: Floats, prices: Floats, money: float) -
     return drawn
 
 
+def draw_evenly(rates: Floats, uniforms: Floats, groups: NDArray[np.intp], *, start: float) -> Mask:
+    """Each item with just its rate, as many in all as the rates sum to, and evenly over groups (systematic sampling).
+
+    Items stand in line by group, in random order within each, every one as long as its rate; a step of 1 from `start`
+    in [0, 1) picks who it lands on. The number drawn, in all and from any run of groups, is its expectation rounded up
+    or down.
+    """
+    order = np.lexsort((uniforms, groups))
+    line = np.cumsum(rates[order])
+    whole = np.round(line[-1]) if line.size else 0.0
+    if whole > 0 and abs(line[-1] - whole) < 1e-6 * whole:
+        line *= whole / line[-1]  # rounding in the sum may not lose the last one
+    steps = np.floor(line + start)
+    drawn = np.zeros(rates.size, dtype=np.bool_)
+    drawn[order] = np.diff(steps, prepend=np.floor(start)) > 0
+    return drawn
+
+
 def _by_turn(rates: Floats, uniforms: Floats) -> NDArray[np.intp]:
     with np.errstate(divide="ignore"):
         turn = np.where(rates >= 1.0, -1.0, uniforms / rates)

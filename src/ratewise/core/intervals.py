@@ -219,15 +219,17 @@ def world_of(rating: float, f: Floats, data: Ratings, *, claim: Floats) -> Momen
     """Moments of Δ as one more label of `rating` suggests them, on an item drawn like the others.
 
     The extra label stands on a typical item: `claim` weights the items by how likely the weak rater makes that
-    rating, and the rates are averaged over the draw, so that one item with a tiny rate does not decide.
+    rating, and the rates are averaged over the draw, so that one item with a tiny rate does not decide. Along a chain,
+    items that the last weak rater saw stand for those it did not.
     """
     pi = data.rates[:, -1]
-    weight = claim * pi * (1 - pi)
+    known = ~np.isnan(f[:, -1])
+    weight = np.where(known, claim * pi * (1 - pi) * data.inverse_rates()[:, -2], 0.0)
     if not weight.sum() > 0:
         return Moments(rating, 0.0, 0.0, 0.0)
     size = float((pi * (1 - pi)).mean())
     typical = float(np.dot(weight, pi) / weight.sum())
-    residual = rating - f[:, -1]
+    residual = np.where(known, rating - f[:, -1], 0.0)
     second = float(np.dot(weight, residual**2) / weight.sum())
     third = float(np.dot(weight, residual**3) / weight.sum()) * size * (1 - 2 * typical) / typical**3
     return Moments(rating, size * second / typical**2, third, third)

@@ -13,10 +13,12 @@ import numpy as np
 
 from ratewise.core import estimate as core
 from ratewise.core.checks import Floats
+from ratewise.core.clusters import Codes
 from ratewise.core.estimate import Estimate
 from ratewise.core.names import Estimand, IntervalMethod, PolicyName
 from ratewise.core.ratings import Mask
 from ratewise.learn.options import Money, Option, Options
+from ratewise.learn.rating_model import cluster_fitted_rating
 from ratewise.learn.seen import FEWEST_TO_LEARN, Learned, Rule, Seen, learn
 
 _ALMOST_ONE = 1 - 1e-12
@@ -144,11 +146,13 @@ def estimate_seen(
     pool_size: float | None = None,
     missing: Mask | None = None,
     bounds: tuple[float, float] | None = None,
+    clusters: Codes | None = None,
     seed: int = 0,
 ) -> Estimate:
     """One pooled estimate from all rounds, the weak rating replaced by f from the other labels (cross-fitted).
 
-    Answers that were asked for and are `missing` are counted at both ends of the scale, `bounds`.
+    Answers that were asked for and are `missing` are counted at both ends of the scale, `bounds`. Items of one of the
+    `clusters` belong together: f is then from the labels of the others, and the interval counts clusters.
     """
     use, rates, factor = seen.labelled, seen.rates(), 1.0
     asked = use if missing is None else use | missing
@@ -159,11 +163,15 @@ def estimate_seen(
         f = seen.x.weak
     else:
         factor += _LEARNING_LABELS / np.count_nonzero(use)
-        known = learn(seen)
-        f = known.model.predict(seen.x)
-        f[use] = known.unseen
+        if clusters is None:
+            known = learn(seen)
+            f = known.model.predict(seen.x)
+            f[use] = known.unseen
+        else:
+            f = cluster_fitted_rating(seen.x, seen.strong, 1.0 / rates, clusters)
         rates = np.where(asked, rates, np.minimum(rates, _ALMOST_ONE))
     return core.estimate_mean(
         f, seen.strong, rates, method="difference", interval=interval, level=level, estimand=estimand,
         pool_size=pool_size, selected=asked, bounds=bounds, variance_factor=float(factor), seed=seed,
+        clusters=clusters,
     )  # fmt: skip

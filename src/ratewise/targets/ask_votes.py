@@ -12,7 +12,7 @@ from scipy import special
 
 from ratewise.core.bradley_terry import Pairs, centring, components
 from ratewise.core.checks import Floats, number
-from ratewise.core.draw import draw_exactly, scaled_to, uniform
+from ratewise.core.draw import draw_evenly, scaled_to, uniform
 from ratewise.core.m_estimation import influence
 from ratewise.core.newton import gram
 from ratewise.core.ratings import Mask
@@ -79,7 +79,8 @@ def ask_votes(
     x = Covariates(g, vote_features(read, np.ones(g.size, dtype=np.bool_), models.pairs, g, features))
     worth, note = _worth(models.pairs, x, before)
     rates = _next_rates(np.sqrt(worth), before, count)
-    again = _chance(uniform(read.ids(id_column), seed=f"{seed}:votes:{int(before.selected.sum())}"), rates, left, count)
+    seed_of_round = f"{seed}:votes:{int(before.selected.sum())}"
+    again = _drawn(models.pairs, rates, left, uniform(read.ids(id_column), seed=seed_of_round), seed_of_round)
     over_all = before.rates + (1 - before.rates) * rates
     selected = before.selected | again
     share = (before.rates.sum() + count) / g.size
@@ -180,8 +181,10 @@ def _next_rates(root: Floats, before: _Before, count: int) -> Floats:
     return np.minimum(1.0, missing * t) if np.isfinite(t) else np.ones(root.size)
 
 
-def _chance(uniforms: Floats, rates: Floats, left: Mask, count: int) -> Mask:
-    """Just `count` of those that are left."""
+def _drawn(pairs: Pairs, rates: Floats, left: Mask, uniforms: Floats, seed: str) -> Mask:
+    """As many of those that are left as their rates sum to, spread evenly over the pairs of models."""
+    group = np.minimum(pairs.a, pairs.b) * pairs.models + np.maximum(pairs.a, pairs.b)
+    (start,) = uniform(["start"], seed=seed)
     out = np.zeros(rates.size, dtype=np.bool_)
-    out[np.flatnonzero(left)[draw_exactly(rates[left], uniforms[left], count)]] = True
+    out[left] = draw_evenly(rates[left], uniforms[left], group[left], start=float(start))
     return out

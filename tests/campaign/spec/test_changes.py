@@ -53,6 +53,7 @@ REFUSED = [
     ("items.id", None, 'items.id from "id" to none' + DRAWN),
     ("items.features", ["a", "b"], 'items.features from ["a"] to ["a", "b"]' + DRAWN),
     ("items.uncertainty", "v", 'items.uncertainty from "u" to "v"' + DRAWN),
+    ("items.clusters", "talk", 'items.clusters from none to "talk"' + DRAWN),
     ("rating.low", 0, "rating.low from 1.0 to 0.0: ratings so far are on the old scale"),
     ("rating.high", 7, "rating.high from 5.0 to 7.0: ratings so far are on the old scale"),
     ("rating.kind", "score", 'rating.kind from "likert" to "score": ratings so far are of the old kind'),

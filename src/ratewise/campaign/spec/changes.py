@@ -70,7 +70,7 @@ def _top(old: Spec, new: Spec) -> Iterator[_Change]:
 
 
 def _tables(old: Spec, new: Spec) -> Iterator[_Change]:
-    for key in ("table", "id", "features", "uncertainty"):
+    for key in ("table", "id", "features", "uncertainty", "clusters"):
         yield _between(key, old.items, new.items, within="items.", reason=_DRAWN)
     yield _Change("inputs", old.inputs, new.inputs, reason="items were put into their order by it")
     yield _between("kind", old.scale, new.scale, within="rating.", reason="ratings so far are of the old kind")

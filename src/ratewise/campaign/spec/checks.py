@@ -51,8 +51,10 @@ def _check_bounds(rating: Section, kind: str, mistakes: Mistakes) -> None:
         mistakes.add((*rating.place, "high"), f"must be above low = {low:g}; got {high:g}")
 
 
-def check_inputs(inputs: Section | None, mistakes: Mistakes) -> None:
-    """Shares from one place only."""
+def check_inputs(inputs: Section | None, items: Section, mistakes: Mistakes) -> None:
+    """Shares from one place only, and no clusters beside strata."""
+    if inputs is not None and "clusters" in items.raw:
+        mistakes.add((*items.place, "clusters"), "and [inputs] are both given; an interval knows one of them: keep one")
     if inputs is not None and {"shares", "plan"} <= set(inputs.raw):
         mistakes.add((*inputs.place, "plan"), "and shares are both given; keep the one that says how to choose")
 

@@ -32,6 +32,7 @@ table = "items.csv"               # CSV, JSONL or Parquet
 id = "id"                         # optional column that tells items apart; default: a number for each row
 # features = ["length", "topic"]  # columns that may help to predict ratings and mistakes of the weak rater
 # uncertainty = "judge_doubt"     # column that is large where the weak rater may be wrong
+# clusters = "conversation"       # column of items that belong together; the interval then counts clusters
 
 # [inputs]                        # choose the items by strata, groups that are known beforehand; default: at random
 # strata = "topic"                # the column that says which stratum an item is of

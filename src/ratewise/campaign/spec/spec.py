@@ -67,6 +67,7 @@ class ItemsSpec:
     id: Column = None
     features: Annotated[Columns, Says('a list of names of columns, such as ["length", "topic"]')] = ()
     uncertainty: Column = None
+    clusters: Column = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -218,7 +219,7 @@ def _spec(document: Mapping[str, Any], path: Path, mistakes: Mistakes) -> Spec:
     inputs = _table(document, "inputs", mistakes, homes) if document.get("inputs") is not None else None
     raters = _raters(document, mistakes, homes)
     check_store(top, mistakes)
-    check_inputs(inputs, mistakes)
+    check_inputs(inputs, items, mistakes)
     check_rating(rating, mistakes)
     check_goal(goal, mistakes)
     check_raters(raters, mistakes)
