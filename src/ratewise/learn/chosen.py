@@ -70,7 +70,7 @@ def estimate_chosen(
             level=level, estimand=estimand, selected=asked, bounds=bounds, seed=seed,
         )  # fmt: skip
     bought = int(np.count_nonzero(looked & ~np.isnan(g)))
-    return replace(found, spend=_spend(bought, found.labels, weak_cost, strong_cost))
+    return replace(found, spend=money_spent(bought, found.labels, weak_cost, strong_cost))
 
 
 def _weak(table: Table, column: str | None, rated: ChosenRatings) -> Floats:
@@ -101,8 +101,8 @@ def _weights(table: Table, column: str, looked: Mask) -> Floats:
     return np.asarray(w[looked])
 
 
-def _spend(weak: int, strong: int, weak_cost: float | None, strong_cost: float | None) -> float | None:
-    """Weak ratings count where they are there."""
+def money_spent(weak: int, strong: int, weak_cost: float | None, strong_cost: float | None) -> float | None:
+    """What so many ratings cost; `None` where no prices are given."""
     if weak_cost is None and strong_cost is None:
         return None
     if weak_cost is None or strong_cost is None:

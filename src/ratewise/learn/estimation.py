@@ -7,14 +7,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ratewise.core import estimate as core
-from ratewise.core.checks import Floats, as_floats, choice, number
+from ratewise.core.checks import Floats, as_floats, choice
 from ratewise.core.clusters import Codes, cluster_codes
 from ratewise.core.estimate import Estimate
 from ratewise.core.names import RECALIBRATIONS, Calibrator, Estimand, IntervalMethod, Method, Recalibration
 from ratewise.core.ratings import Mask, ratings
 from ratewise.errors import InputError, TableError
 from ratewise.learn.calibration import cross_calibrated
-from ratewise.learn.chosen import ChosenRatings, estimate_chosen
+from ratewise.learn.chosen import ChosenRatings, estimate_chosen, money_spent
 from ratewise.learn.rating_model import Covariates, cluster_fitted_rating, fitted_rating
 from ratewise.tables import Table, TableLike, read_table
 from ratewise.tables.convert import Texts
@@ -238,12 +238,4 @@ def spend_of(found: Estimate, weak_cost: float | None, strong_cost: float | None
     """What the ratings cost; `None` where no prices are given. Strong ratings alone need no weak one's price."""
     if alone and strong_cost is not None:
         weak_cost = 0.0
-    if weak_cost is None and strong_cost is None:
-        return None
-    if weak_cost is None or strong_cost is None:
-        raise InputError("give both weak_cost and strong_cost to know the spend, or neither")
-    c_g, c_h = (
-        number(weak_cost, name="weak_cost", minimum=0),
-        number(strong_cost, name="strong_cost", minimum=0),
-    )
-    return found.items * c_g + found.labels * c_h
+    return money_spent(found.items, found.labels, weak_cost, strong_cost)

@@ -1,51 +1,36 @@
 """`plan`: how to spend a budget, every policy side by side, and one recommendation."""
 
-import html
 import json
 import math
 import os
-import warnings
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any, cast
 
 import numpy as np
 from scipy import optimize
 
-from ratewise.core.checks import Floats, choice, number, share
+from ratewise.core.checks import Floats, choice, share
 from ratewise.core.names import RECALIBRATIONS, Estimand, PolicyName, Recalibration
-from ratewise.core.policy import Policy, optimal_policy
-from ratewise.errors import InputError, RatewiseWarning
 from ratewise.learn.input_plan import InputGoal, Rival, in_words, plan_inputs
 from ratewise.learn.pilot import Pilot, learn_pilot, read_pilot
+from ratewise.learn.side_by_side import (
+    NEAR_TIE,
+    Goal,
+    PlannedPolicy,
+    checked_costs,
+    planned,
+    planned_base,
+    policies_html,
+    price,
+    recommend,
+)
 from ratewise.learn.strata import InputPlan, read_strata
 from ratewise.learn.transfer import LARGEST_SCALE, Reference, Transfer, active_rates
 from ratewise.learn.uncertainty import DEFAULT_FLOOR_SHARE
 from ratewise.tables import Table, TableLike, read_table
 
-_NEAR_TIE = 0.01  # the simpler policy is preferred unless the other is this much better
 _WORTH_A_HINT = 0.9  # calibration is hinted at when it would cut the error to this share
-
-
-@dataclass(frozen=True, slots=True)
-class PlannedPolicy:
-    """What one policy would cost and give, by the pilot's own residuals."""
-
-    error_times_budget: float  # J
-    error_ratio: float  # over base
-    expected_se: float
-    items: float
-    strong_labels: float
-    spend: float
-    mean_rate: float
-    rate: float | None = None
-    scale: float | None = None
-    threshold: float | None = None
-    floor: float | None = None
-
-    def to_dict(self) -> dict[str, float]:
-        """Without what does not apply to this policy."""
-        return {name: value for name, value in asdict(self).items() if value is not None}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -88,13 +73,7 @@ class Plan:
         return self.summary()
 
     def _repr_html_(self) -> str:
-        head = "<tr><th>policy</th><th>items</th><th>strong ratings</th><th>spend</th><th>standard error</th></tr>"
-        rows = "".join(
-            f"<tr><td>{name}</td><td>{p.items:,.0f}</td><td>{p.strong_labels:,.0f}</td><td>{p.spend:,.2f}</td>"
-            f"<td>{p.expected_se:.4g}</td></tr>"
-            for name, p in self.policies.items()
-        )
-        return f"<table>{head}{rows}</table><p>{html.escape(self.reason)}</p>"
+        return policies_html(self.policies, self.reason, error="standard error")
 
 
 def plan(
@@ -126,7 +105,7 @@ def plan(
     then also says how many items of each to look at, and `draw` goes by that where it helps. Their shares are those of
     `pool`, the table that will be rated, else of this one.
     """
-    c_g, c_h = _costs(weak_cost, strong_cost, budget, target_se)
+    c_g, c_h = checked_costs(weak_cost, strong_cost, budget, target_se)
     choice(calibrate, RECALIBRATIONS, name="calibration")
     kind = None if calibrate == "none" else calibrate
     read = read_table(table)
@@ -135,9 +114,9 @@ def plan(
     )
     rated = None if pool is None else read_table(pool)
     pool_size = float(rated.rows) if rated is not None and pool_size is None else pool_size
-    goal = _Goal(c_g, c_h, budget, target_se, pool_size, estimand)
+    goal = Goal(c_g, c_h, budget, target_se, pool_size, estimand)
     policies, active = _side_by_side(pilot, goal, floor)
-    recommendation = _recommend(policies, goal.lost_variance(pilot.variance))
+    recommendation = recommend(policies, goal.lost_variance(pilot.variance))
     notes = _notes(pilot, goal, policies, calibrate, read.numbers(weak), read.numbers(strong, missing="allow"))
     reason, chosen = _reason(recommendation, policies, goal, pilot), None
     if strata is not None:
@@ -162,28 +141,8 @@ def plan(
     )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class _Goal:
-    weak_cost: float
-    strong_cost: float
-    budget: float | None
-    target_se: float | None
-    pool_size: float | None
-    estimand: Estimand
-
-    def solve(self, error: Floats, variance: float, floor: float = 0.0) -> Policy:
-        return optimal_policy(
-            error, variance=variance, weak_cost=self.weak_cost, strong_cost=self.strong_cost, floor=floor,
-            budget=self.budget, target_se=self.target_se, pool_size=self.pool_size, estimand=self.estimand,
-        )  # fmt: skip
-
-    def lost_variance(self, V: float) -> float:
-        """The pool's mean, not the population's: V/N less."""
-        return V / self.pool_size if self.estimand == "pool" and self.pool_size else 0.0
-
-
 def _by_stratum(
-    column: str, table: Table, pool: Table | None, pilot: Pilot, goal: _Goal, rival: Rival, floor: float | None
+    column: str, table: Table, pool: Table | None, pilot: Pilot, goal: Goal, rival: Rival, floor: float | None
 ) -> InputPlan:
     """The strata of the pool (of the table, where none is given), judged by the pilot's labels."""
     target = read_strata(table if pool is None else pool, column)
@@ -194,7 +153,7 @@ def _by_stratum(
     )  # fmt: skip
 
 
-def _side_by_side(pilot: Pilot, goal: _Goal, floor: float | None) -> tuple[dict[str, PlannedPolicy], Floats]:
+def _side_by_side(pilot: Pilot, goal: Goal, floor: float | None) -> tuple[dict[str, PlannedPolicy], Floats]:
     """The three policies, and the active one's rates for all rows."""
     V, M = pilot.variance, pilot.weak_error
     uniform = goal.solve(np.array([M]), V)
@@ -202,11 +161,11 @@ def _side_by_side(pilot: Pilot, goal: _Goal, floor: float | None) -> tuple[dict[
     active = _active(pilot, goal, _floor(floor, pilot, goal))
     rates = active.of(pilot.error)
     policies = {
-        "base": _base(V, goal),
-        "random": _planned(p, np.full(pilot.residual.size, p), pilot, goal, uniform.items, rate=p),
-        "active": _planned(
-            float(rates.mean()), active.of(pilot.held_out_error), pilot, goal, active.items,
-            scale=active.scale, threshold=1.0 / active.scale, floor=active.floor,
+        "base": planned_base(V, goal),
+        "random": planned(p, _variance(np.full(pilot.residual.size, p), pilot), goal, V, uniform.items, rate=p),
+        "active": planned(
+            float(rates.mean()), _variance(active.of(pilot.held_out_error), pilot), goal, V, active.items,
+            scale=active.scale, floor=active.floor,
         ),
     }  # fmt: skip
     return policies, rates
@@ -224,7 +183,7 @@ class _Active:
         return active_rates(error, scale=self.scale, floor=self.floor)
 
 
-def _active(pilot: Pilot, goal: _Goal, floor: float) -> _Active:
+def _active(pilot: Pilot, goal: Goal, floor: float) -> _Active:
     """The optimal policy for the model of u; where a pool ends before a target is reached, as much more as it takes."""
     policy = goal.solve(pilot.error, pilot.variance, floor)
     found = _Active(min(policy.scale, LARGEST_SCALE), policy.floor, policy.items)
@@ -247,7 +206,7 @@ def _active(pilot: Pilot, goal: _Goal, floor: float) -> _Active:
     return _Active(scale, policy.floor, goal.pool_size)
 
 
-def _floor(floor: float | None, pilot: Pilot, goal: _Goal) -> float:
+def _floor(floor: float | None, pilot: Pilot, goal: Goal) -> float:
     """The asked-for floor, or a share of the mean rate without one."""
     if floor is not None:
         return share(floor, name="floor", zero=True, one=True)
@@ -259,68 +218,18 @@ def _variance(rates: Floats, pilot: Pilot) -> float:
     return pilot.variance + float(np.mean(pilot.residual**2 * (1.0 / rates - 1.0)))
 
 
-def _planned(
-    mean_rate: float, rates: Floats, pilot: Pilot, goal: _Goal, items: float | None, **extra: float
-) -> PlannedPolicy:
-    V, N = pilot.variance, math.inf if goal.pool_size is None else goal.pool_size
-    variance, cost = _variance(rates, pilot), goal.weak_cost + goal.strong_cost * mean_rate
-    lost = goal.lost_variance(V)
-    if goal.target_se is not None:
-        T = min(variance / (goal.target_se**2 + lost), N)
-    else:
-        T = min(cast(float, items), cast(float, goal.budget) / cost)
-    return PlannedPolicy(
-        error_times_budget=cost * variance,
-        error_ratio=cost * variance / (goal.strong_cost * V),
-        expected_se=math.sqrt(max(variance / T - lost, 0.0)),
-        items=T,
-        strong_labels=T * mean_rate,
-        spend=T * cost,
-        mean_rate=mean_rate,
-        **extra,
-    )
-
-
-def _base(V: float, goal: _Goal) -> PlannedPolicy:
-    """Strong ratings alone; the pool may end before the money does."""
-    N = math.inf if goal.pool_size is None else goal.pool_size
-    lost = goal.lost_variance(V)
-    wanted = (
-        goal.budget / goal.strong_cost if goal.budget is not None else V / (cast(float, goal.target_se) ** 2 + lost)
-    )
-    items = min(wanted, N)
-    J = goal.strong_cost * V
-    se = math.sqrt(max(V / items - lost, 0.0))
-    return PlannedPolicy(J, 1.0, se, items, items, items * goal.strong_cost, 1.0, rate=1.0)
-
-
-def _recommend(policies: dict[str, PlannedPolicy], lost: float) -> PolicyName:
-    """Least error for the money; on a near tie the simpler one."""
-    best: PolicyName = "base"
-    rivals: tuple[PolicyName, ...] = ("random", "active")
-    for name in rivals:
-        if _price(policies[name], lost) < (1 - _NEAR_TIE) * _price(policies[best], lost):
-            best = name
-    return best
-
-
-def _price(policy: PlannedPolicy, lost: float = 0.0) -> float:
-    """Squared error (around the population's mean, so that it is never 0) times spend: J, where no pool ends first."""
-    return (policy.expected_se**2 + lost) * policy.spend
-
-
 # In words
 
 
-def _reason(name: str, policies: dict[str, PlannedPolicy], goal: _Goal, pilot: Pilot) -> str:
+def _reason(name: str, policies: dict[str, PlannedPolicy], goal: Goal, pilot: Pilot) -> str:
     base, best = policies["base"], policies[name]
     lost = goal.lost_variance(pilot.variance)
     if name == "base":
-        rival = min((policies["random"], policies["active"]), key=lambda policy: _price(policy, lost))
+        rival = min((policies["random"], policies["active"]), key=lambda policy: price(policy, lost))
         return (
             "The weak rater is not worth buying here: its squared error is "
             f"{pilot.weak_error / pilot.variance:.0%} of the strong ratings' variance, and the best use of it would "
-            f"leave {_price(rival, lost) / _price(base, lost):.0%} of the error of strong ratings alone for the money. "
+            f"leave {price(rival, lost) / price(base, lost):.0%} of the error of strong ratings alone for the money. "
             f"Buy {base.items:,.0f} strong ratings for {base.spend:,.2f}."
         )
     how = "at one rate for all" if name == "random" else "most often where the weak rater is likely wrong"
@@ -339,12 +248,12 @@ def _reason(name: str, policies: dict[str, PlannedPolicy], goal: _Goal, pilot: P
 
 
 def _notes(
-    pilot: Pilot, goal: _Goal, policies: dict[str, PlannedPolicy], calibrate: str, g: Floats, h: Floats
+    pilot: Pilot, goal: Goal, policies: dict[str, PlannedPolicy], calibrate: str, g: Floats, h: Floats
 ) -> tuple[str, ...]:
     notes = []
     if pilot.strong.size < 50:
         notes.append(f"the pilot has only {pilot.strong.size} labels: take these figures as rough")
-    if policies["active"].error_ratio > policies["random"].error_ratio * (1 + _NEAR_TIE):
+    if policies["active"].error_ratio > policies["random"].error_ratio * (1 + NEAR_TIE):
         notes.append(
             "acting on this uncertainty is worse than one rate for all: it does not tell where the weak rater errs"
         )
@@ -354,7 +263,7 @@ def _notes(
     return tuple(notes)
 
 
-def _calibration_hint(pilot: Pilot, goal: _Goal, g: Floats, h: Floats) -> str | None:
+def _calibration_hint(pilot: Pilot, goal: Goal, g: Floats, h: Floats) -> str | None:
     """What an affine calibration would do to the best uniform policy; None if little."""
     if pilot.strong.size < 20:
         return None
@@ -369,29 +278,13 @@ def _calibration_hint(pilot: Pilot, goal: _Goal, g: Floats, h: Floats) -> str | 
     )
 
 
-def _costs(weak: float, strong: float, budget: float | None, target_se: float | None) -> tuple[float, float]:
-    c_g = number(weak, name="weak_cost", minimum=0)
-    c_h = number(strong, name="strong_cost", above=0)
-    if (budget is None) == (target_se is None):
-        raise InputError("give a budget or a target standard error (one of them)")
-    if budget is not None and number(budget, name="budget", above=0) < c_h:
-        raise InputError(f"budget {budget:g} is too small for one strong rating ({c_h:g}); raise it to {c_h:g} or more")
-    if c_g > c_h:
-        warnings.warn(
-            f"a weak rating costs {c_g:g}, more than a strong one ({c_h:g}); are they swapped?",
-            RatewiseWarning,
-            stacklevel=3,
-        )
-    return c_g, c_h
-
-
 def _transfer(
     pilot: Pilot,
     policies: dict[str, PlannedPolicy],
     name: PolicyName,
     weak: str,
     uncertainty: str | None,
-    goal: _Goal,
+    goal: Goal,
     chosen: InputPlan | None,
 ) -> Transfer:
     active = policies["active"]

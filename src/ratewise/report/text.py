@@ -7,7 +7,8 @@ from scipy import special
 
 from ratewise.core.estimate import Estimate
 from ratewise.learn.drawing import Drawn
-from ratewise.learn.plan import Plan, PlannedPolicy
+from ratewise.learn.plan import Plan
+from ratewise.learn.side_by_side import PlannedPolicy
 from ratewise.learn.strata import InputPlan
 from ratewise.report.pictures import POLICY_TITLES
 

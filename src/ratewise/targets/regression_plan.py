@@ -1,6 +1,5 @@
 """`plan_regression`: how to spend on coefficients, every policy side by side, and one recommendation (METHODS 7)."""
 
-import html
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -8,19 +7,25 @@ from typing import Any
 
 import numpy as np
 
-from ratewise.core.checks import Floats, choice, number, share
+from ratewise.core.checks import Floats, choice, share
 from ratewise.core.names import FAMILIES, RECALIBRATIONS, Estimand, Family, PolicyName, Recalibration
-from ratewise.core.policy import Policy, optimal_policy
-from ratewise.errors import InputError
 from ratewise.learn.pilot import Pilot, read_pilot
-from ratewise.learn.plan import PlannedPolicy
+from ratewise.learn.side_by_side import (
+    NEAR_TIE,
+    Goal,
+    PlannedPolicy,
+    checked_costs,
+    planned,
+    planned_base,
+    policies_html,
+    price,
+    recommend,
+)
 from ratewise.learn.transfer import LARGEST_SCALE, active_rates
 from ratewise.learn.uncertainty import DEFAULT_FLOOR_SHARE
 from ratewise.tables import TableLike, read_table
 from ratewise.targets.columns import Columns, design
 from ratewise.targets.regression_pilot import RegressionPilot, coefficient_weights
-
-_NEAR_TIE = 0.01  # the simpler policy is preferred unless the other is this much better
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,13 +64,7 @@ class RegressionPlan:
         return self.summary()
 
     def _repr_html_(self) -> str:
-        head = "<tr><th>policy</th><th>items</th><th>strong ratings</th><th>spend</th><th>total error</th></tr>"
-        rows = "".join(
-            f"<tr><td>{name}</td><td>{p.items:,.0f}</td><td>{p.strong_labels:,.0f}</td><td>{p.spend:,.2f}</td>"
-            f"<td>{p.expected_se:.4g}</td></tr>"
-            for name, p in self.policies.items()
-        )
-        return f"<table>{head}{rows}</table><p>{html.escape(self.reason)}</p>"
+        return policies_html(self.policies, self.reason, error="total error")
 
 
 def plan_regression(
@@ -98,9 +97,7 @@ def plan_regression(
     """
     choice(family, FAMILIES, name="family")
     choice(calibrate, RECALIBRATIONS, name="calibration")
-    c_g, c_h = number(weak_cost, name="weak_cost", minimum=0), number(strong_cost, name="strong_cost", above=0)
-    if (budget is None) == (target_se is None):
-        raise InputError("give a budget or a target standard error (one of them)")
+    c_g, c_h = checked_costs(weak_cost, strong_cost, budget, target_se)
     read = read_table(table)
     pilot = read_pilot(
         read, weak=weak, strong=strong, uncertainty=None, calibrate=None if calibrate == "none" else calibrate,
@@ -109,9 +106,9 @@ def plan_regression(
     columns = design(read, on, rows=np.ones(read.rows, dtype=np.bool_), intercept=intercept)
     w = coefficient_weights(columns, weights)
     world = RegressionPilot.of(pilot, columns, family, w)
-    goal = _Goal(c_g, c_h, budget, target_se, pool_size, estimand)
+    goal = Goal(c_g, c_h, budget, target_se, pool_size, estimand)
     policies, active = _side_by_side(world, goal, floor)
-    name = _recommend(policies, goal.lost_variance(world.variance))
+    name = recommend(policies, goal.lost_variance(world.variance))
     rates = active if name == "active" else np.full(read.rows, policies[name].mean_rate)
     N = pool_size if estimand == "pool" and pool_size is not None else math.inf
     ses = world.standard_errors(rates[pilot.labelled], policies[name].items, pool_size=N)
@@ -132,28 +129,7 @@ def plan_regression(
     )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class _Goal:
-    weak_cost: float
-    strong_cost: float
-    budget: float | None
-    target_se: float | None
-    pool_size: float | None
-    estimand: Estimand
-
-    def solve(self, error: Floats, variance: float, floor: float = 0.0) -> Policy:
-        """The optimal clipped policy."""
-        return optimal_policy(
-            error, variance=variance, weak_cost=self.weak_cost, strong_cost=self.strong_cost, floor=floor,
-            budget=self.budget, target_se=self.target_se, pool_size=self.pool_size, estimand=self.estimand,
-        )  # fmt: skip
-
-    def lost_variance(self, V: float) -> float:
-        """The pool's coefficients, not the population's: V/N less."""
-        return V / self.pool_size if self.estimand == "pool" and self.pool_size else 0.0
-
-
-def _side_by_side(world: RegressionPilot, goal: _Goal, floor: float | None) -> tuple[dict[str, PlannedPolicy], Floats]:
+def _side_by_side(world: RegressionPilot, goal: Goal, floor: float | None) -> tuple[dict[str, PlannedPolicy], Floats]:
     """The three policies, and the active one's rates for all rows."""
     V = world.variance
     uniform = goal.solve(np.array([world.weak_error]), V)
@@ -167,71 +143,25 @@ def _side_by_side(world: RegressionPilot, goal: _Goal, floor: float | None) -> t
     rates = active_rates(world.error, scale=scale, floor=active.floor)
     seen = active_rates(world.held_out_error, scale=scale, floor=active.floor)
     policies = {
-        "base": _planned(1.0, V, goal, V, None, base=True),
-        "random": _planned(p, world.item_variance(np.full(seen.size, p)), goal, V, uniform.items),
-        "active": _planned(float(rates.mean()), world.item_variance(seen), goal, V, active.items, scale, active.floor),
+        "base": planned_base(V, goal),
+        "random": planned(p, world.item_variance(np.full(seen.size, p)), goal, V, uniform.items, rate=p),
+        "active": planned(
+            float(rates.mean()), world.item_variance(seen), goal, V, active.items, scale=scale, floor=active.floor
+        ),
     }
     return policies, rates
-
-
-def _planned(
-    mean_rate: float,
-    variance: float,
-    goal: _Goal,
-    V: float,
-    items: float | None,
-    scale: float | None = None,
-    floor: float | None = None,
-    *,
-    base: bool = False,
-) -> PlannedPolicy:
-    """What a policy costs and gives; base looks at no weak rating, and so at rated items only."""
-    cost = goal.strong_cost if base else goal.weak_cost + goal.strong_cost * mean_rate
-    N, lost = math.inf if goal.pool_size is None else goal.pool_size, goal.lost_variance(V)
-    if goal.budget is not None:
-        T = min(goal.budget / cost, N, math.inf if items is None else items)
-    else:
-        assert goal.target_se is not None
-        T = min(variance / (goal.target_se**2 + lost), N)
-    return PlannedPolicy(
-        error_times_budget=cost * variance,
-        error_ratio=cost * variance / (goal.strong_cost * V),
-        expected_se=math.sqrt(max(variance / T - lost, 0.0)),
-        items=T,
-        strong_labels=T * mean_rate,
-        spend=T * cost,
-        mean_rate=mean_rate,
-        rate=mean_rate if scale is None else None,
-        scale=scale,
-        threshold=None if scale is None else 1.0 / scale,
-        floor=floor,
-    )
-
-
-def _recommend(policies: dict[str, PlannedPolicy], lost: float) -> PolicyName:
-    """Least error for the money; on a near tie the simpler one."""
-    best: PolicyName = "base"
-    rivals: tuple[PolicyName, ...] = ("random", "active")
-    for name in rivals:
-        if _price(policies[name], lost) < (1 - _NEAR_TIE) * _price(policies[best], lost):
-            best = name
-    return best
-
-
-def _price(policy: PlannedPolicy, lost: float) -> float:
-    return (policy.expected_se**2 + lost) * policy.spend
 
 
 # In words
 
 
-def _reason(name: PolicyName, policies: dict[str, PlannedPolicy], goal: _Goal, world: RegressionPilot) -> str:
+def _reason(name: PolicyName, policies: dict[str, PlannedPolicy], goal: Goal, world: RegressionPilot) -> str:
     base, best, lost = policies["base"], policies[name], goal.lost_variance(world.variance)
     if name == "base":
-        rival = min((policies["random"], policies["active"]), key=lambda policy: _price(policy, lost))
+        rival = min((policies["random"], policies["active"]), key=lambda policy: price(policy, lost))
         return (
             "The weak rater is not worth buying for these coefficients: the best use of it would leave "
-            f"{_price(rival, lost) / _price(base, lost):.0%} of the error of strong ratings alone for the money. Buy "
+            f"{price(rival, lost) / price(base, lost):.0%} of the error of strong ratings alone for the money. Buy "
             f"{base.items:,.0f} strong ratings for {base.spend:,.2f}."
         )
     how = "at one rate for all" if name == "random" else "most often where they move the coefficients most"
@@ -251,6 +181,6 @@ def _notes(pilot: Pilot, policies: dict[str, PlannedPolicy], columns: Columns) -
     few = 20 * len(columns.names)
     if pilot.strong.size < max(50, few):
         notes.append(f"the pilot has only {pilot.strong.size} labels: take these figures as rough")
-    if policies["active"].error_ratio > policies["random"].error_ratio * (1 + _NEAR_TIE):
+    if policies["active"].error_ratio > policies["random"].error_ratio * (1 + NEAR_TIE):
         notes.append("rates by uncertainty and influence are worse here than one rate for all")
     return tuple(notes)
