@@ -81,10 +81,10 @@ def test_the_text_says_it_in_words(run, table):
 
 @pytest.mark.parametrize("name", ["picture.svg", "picture.png"])
 def test_a_picture(run, table, name):
-    done = run("compare", table, *PAIR, "--system", MINI, "--baseline", "old", "-o", name)
+    done = run("compare", table, *PAIR, "--system", MINI, "--baseline", "old", "--picture", name)
     assert (done.code, done.err) == (0, "")
     first = Path(name).read_bytes()
-    run("compare", table, *PAIR, "--system", MINI, "--baseline", "old", "-o", name)
+    run("compare", table, *PAIR, "--system", MINI, "--baseline", "old", "--picture", name)
     assert Path(name).read_bytes() == first  # no date, no chance
     assert first[:5] == (b"<?xml" if name.endswith("svg") else b"\x89PNG\r")
 
@@ -117,8 +117,8 @@ def test_answers_missing_of_one_system(run, write, columns):
         ((*PAIR, "--system", MINI), "need a --baseline"),
         ((*PAIR, "--baseline", "best"), "'best' is no system"),
         ((*PAIR, "--low", "0"), "both ends"),
-        ((*PAIR, "-o", "picture.pdf"), ".svg or .png"),
-        ((*PAIR, "-o", "nowhere/picture.svg"), "does not exist"),
+        ((*PAIR, "--picture", "picture.pdf"), ".svg or .png"),
+        ((*PAIR, "--picture", "nowhere/picture.svg"), "does not exist"),
         ((*PAIR, "--rate", "rates"), "rates"),
         (("--system", "new:judge_new:human_neu", "--system", OLD), "human_neu"),
         ((*PAIR, "--pool-size", "900"), "--estimand pool"),

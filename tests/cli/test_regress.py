@@ -52,7 +52,7 @@ def test_json_is_what_python_gives(call, table):
 
 
 def test_text_and_picture(call, table, folder):
-    done = call("regress", table, *COLUMNS, "--on", "x,topic", "--family", "logistic", "-o", "forest.svg")
+    done = call("regress", table, *COLUMNS, "--on", "x,topic", "--family", "logistic", "--picture", "forest.svg")
     assert done.exit_code == 0
     assert "topic=code" in done.stdout
     assert "●" in done.stdout
@@ -74,7 +74,7 @@ def test_strong_ratings_alone_and_clusters(call, table):
     ("words", "message"),
     [
         (["regress", "--on", "y"], "no column 'y'"),
-        (["regress", "--on", "x", "-o", "a.gif"], ".svg or .png"),
+        (["regress", "--on", "x", "--picture", "a.gif"], ".svg or .png"),
         (["regress", "--on", "x", "--level", "2"], "level"),
         (["regress", "--on", "x", "--estimand", "pool", "--pool-size", "3"], "--pool-size is 3"),
         (["quantile", "--at", "2"], "quantile must be in"),

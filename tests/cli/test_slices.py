@@ -47,6 +47,10 @@ class TestEstimate:
         assert all(f"\n{name} " in done.out for name in ("code", "law", "math", "travel", "all"))
         assert "spent" in done.out
 
+    def test_picture(self, run):
+        assert run("estimate", "rated.csv", *RATED, "--by", "topic", "--picture", "slices.svg").code == 0
+        assert "<svg" in Path("slices.svg").read_text(encoding="utf-8")
+
     def test_clusters(self, run):
         plain = run("estimate", "rated.csv", *RATED, "--json").document
         done = run("estimate", "rated.csv", *RATED, "--cluster", "chat", "--json").document
@@ -60,6 +64,8 @@ class TestEstimate:
         ("more", "message"),
         [
             (["--shrink"], "name their column with --by"),
+            (["--picture", "a.svg"], "name their column with --by"),
+            (["--by", "topic", "--picture", "a.pdf"], ".svg or .png"),
             (["--by", "subject"], "has no column 'subject'"),
             (["--by", "topic", "--shrink", "--simultaneous"], "choose shrink or simultaneous"),
             (["--by", "topic", "--pool-size", 900], "--by and --pool-size do not go together"),

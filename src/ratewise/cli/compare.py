@@ -29,7 +29,7 @@ def compare(
     recalibrate: Annotated[Recalibration, typer.Option(help="Map weak to strong differences first.")] = "none",
     low: Annotated[float | None, typer.Option(help="Lowest possible rating; found by itself for 0/1 ratings.")] = None,
     high: Annotated[float | None, typer.Option(help="Highest possible rating.")] = None,
-    output: Annotated[str | None, typer.Option("--output", "-o", help="File for a picture, .svg or .png.")] = None,
+    picture: Annotated[str | None, typer.Option(help="File for a picture, .svg or .png.")] = None,
     seed: Seed = 0,
     json: Json = False,
 ) -> None:
@@ -42,8 +42,8 @@ def compare(
         from ratewise.report.pictures import check_ending
         from ratewise.tables.files import check_folder
 
-        check_folder(output)
-        check_ending(output)
+        check_folder(picture)
+        check_ending(picture)
         if (low is None) != (high is None):
             raise InputError("give both ends of the rating scale (--low and --high), or neither")
         names, weak, strong = _systems(system)
@@ -67,11 +67,11 @@ def compare(
                 level=level, estimand=estimand, pool_size=pool_size, clusters=cluster, recalibrate=recalibrate,
                 bounds=ends, seed=seed,
             )  # fmt: skip
-        if output is not None:
+        if picture is not None:
             from ratewise.report.comparison import plot_comparison
             from ratewise.report.pictures import save
 
-            save(plot_comparison(found), output)
+            save(plot_comparison(found), picture)
         if json:
             print_json(found.to_dict())
         else:

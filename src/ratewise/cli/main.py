@@ -182,6 +182,7 @@ def estimate(
     simultaneous: Annotated[
         bool, typer.Option("--simultaneous", help="With --by: intervals that all hold at once.")
     ] = False,
+    picture: Annotated[str | None, typer.Option(help="With --by: file for a picture, .svg or .png.")] = None,
     seed: Annotated[int, typer.Option(help="For folds and bootstrap.")] = 0,
     json: Json = False,
 ) -> None:
@@ -196,10 +197,10 @@ def estimate(
                 table, by=by, weak=weak, strong=strong, rate=rate, selected=selected, clusters=cluster,
                 bounds=(low, high), weak_cost=weak_cost, strong_cost=strong_cost, shrink=shrink,
                 simultaneous=simultaneous, method=method, interval=interval, level=level, estimand=estimand,
-                recalibrate=recalibrate, floor=floor, seed=seed, as_json=json,
+                recalibrate=recalibrate, floor=floor, seed=seed, picture=picture, as_json=json,
             )  # fmt: skip
             return
-        only_with_by(shrink=shrink, simultaneous=simultaneous)
+        only_with_by(shrink=shrink, simultaneous=simultaneous, picture=picture)
         from ratewise.learn.estimation import estimate_table
 
         found = estimate_table(

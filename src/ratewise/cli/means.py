@@ -15,12 +15,12 @@ def not_with_by(*, strata: str | None = None, weight: str | None = None, pool_si
             raise InputError(f"--by and --{name} do not go together; leave one of them out")
 
 
-def only_with_by(*, shrink: bool, simultaneous: bool) -> None:
+def only_with_by(*, shrink: bool, simultaneous: bool, picture: str | None) -> None:
     """Refuse what only slices take."""
     from ratewise.errors import InputError
 
-    if shrink or simultaneous:
-        raise InputError("--shrink and --simultaneous are for slices; name their column with --by")
+    if shrink or simultaneous or picture is not None:
+        raise InputError("--shrink, --simultaneous and --picture are for slices; name their column with --by")
 
 
 def print_slices(
@@ -44,16 +44,25 @@ def print_slices(
     recalibrate: Recalibration,
     floor: float | None,
     seed: int,
+    picture: str | None,
     as_json: bool,
 ) -> None:
-    """Estimates by slice, as JSON or as text."""
+    """Estimates by slice, as JSON or as text, and as a picture if asked."""
+    from ratewise.report.pictures import check_ending, save
+    from ratewise.tables.files import check_folder
     from ratewise.targets.slices import estimate_slices
 
+    check_folder(picture)
+    check_ending(picture)
     found = estimate_slices(
         table, by=by, weak=weak, strong=strong, rate=rate, selected=selected, clusters=clusters, bounds=bounds,
         weak_cost=weak_cost, strong_cost=strong_cost, shrink=shrink, simultaneous=simultaneous, method=method,
         interval=interval, level=level, estimand=estimand, recalibrate=recalibrate, floor=floor, seed=seed,
     )  # fmt: skip
+    if picture is not None:
+        from ratewise.report.slices import plot_slices
+
+        save(plot_slices(found), picture)
     if as_json:
         print_json(found.to_dict())
     else:

@@ -35,7 +35,7 @@ def regress(
     ] = "population",
     pool_size: _PoolSize = None,
     cluster: _Cluster = None,
-    output: Annotated[str | None, typer.Option("--output", "-o", help="File for a picture, .svg or .png.")] = None,
+    picture: Annotated[str | None, typer.Option(help="File for a picture, .svg or .png.")] = None,
     json: Json = False,
 ) -> None:
     """Regression of the strong rating on columns, from few strong ratings and many weak ones.
@@ -46,8 +46,8 @@ def regress(
         from ratewise.report.pictures import check_ending
         from ratewise.tables.files import check_folder
 
-        check_folder(output)
-        check_ending(output)
+        check_folder(picture)
+        check_ending(picture)
         from ratewise.targets.regression import regress as run_regression
 
         found = run_regression(
@@ -55,11 +55,11 @@ def regress(
             features=words(features), intercept=not no_intercept, level=level, estimand=estimand, pool_size=pool_size,
             clusters=cluster,
         )  # fmt: skip
-        if output is not None:
+        if picture is not None:
             from ratewise.report.pictures import save
             from ratewise.report.regression import plot_regression
 
-            save(plot_regression(found), output)
+            save(plot_regression(found), picture)
         if json:
             print_json(found.to_dict())
         else:
