@@ -122,7 +122,9 @@ def test_missing_answers_widen_the_interval_and_are_said(run, write, rated):
     assert found["low"] < whole["low"] < whole["high"] < found["high"]  # whatever the answers were
     words = run("estimate", name, *COLUMNS, "--selected", "selected")
     assert "12 answers" in words.out
-    dropped = run("estimate", name, *COLUMNS, "--json").document  # who was asked is not told: nobody can know
+    assert run("estimate", name, *COLUMNS, "--json").document == found  # a column of that name is taken by itself
+    untold = {key: column for key, column in holes.items() if key != "selected"}
+    dropped = run("estimate", write("untold.csv", untold), *COLUMNS, "--json").document  # nobody can know
     assert not any("missing" in note for note in dropped["notes"])
 
 

@@ -379,3 +379,11 @@ def test_the_public_mechanism_refuses_what_it_cannot_use(change, said):
     given = {"X": np.ones((40, 1)), "weak": rng.random(40), "strong": rng.random(40), "rates": 1.0} | change
     with pytest.raises(rw.InputError, match=said):
         rw.m_estimate(**given)
+
+
+def test_one_item_that_could_be_left_out_leaves_nothing_to_tune():
+    import ratewise as rw
+
+    rates = np.r_[0.5, np.ones(7)]
+    found = rw.m_estimate(np.ones((8, 1)), np.arange(8.0), np.arange(8.0) ** 2, rates, power=None)
+    assert found.power == 1.0

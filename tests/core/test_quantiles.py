@@ -177,3 +177,24 @@ def test_one_label_gives_a_value_and_no_interval():
     assert found.interval is None
     assert found.standard_error is None
     assert "at least two" in found.notes[0]
+
+
+@pytest.mark.parametrize(("quantile", "said"), [(0.995, "largest rating seen, and it is at least"), (0.004, "least")])
+def test_a_quantile_that_may_lie_beyond_all_ratings_has_no_interval(quantile, said):
+    h = np.random.default_rng(2).normal(size=150)
+    found = estimate_quantile(np.zeros(150), h, 1.0, quantile=quantile)
+    assert found.interval is None
+    assert said in found.notes[0]
+    bounded = estimate_quantile(np.zeros(150), h, 1.0, quantile=quantile, bounds=(-9.0, 9.0))
+    assert 9.0 in (-bounded.interval[0], bounded.interval[1])
+
+
+def test_zeros_and_ones_end_at_their_scale():
+    h = np.r_[np.zeros(3), np.ones(197)]
+    assert estimate_quantile(h, h, 1.0, quantile=0.99).interval == (1.0, 1.0)
+    assert estimate_quantile(h, h, 1.0, quantile=0.01).interval[0] == 0.0
+
+
+def test_bounds_must_hold_the_ratings():
+    with pytest.raises(InputError, match="must be in order and hold every strong rating"):
+        estimate_quantile(np.zeros(9), np.arange(9.0), 1.0, bounds=(0.0, 5.0))

@@ -208,7 +208,13 @@ def test_the_estimate_is_by_strata(pilot, pool):
     assert found.interval[0] < pool["human"].mean() < found.interval[1]
     assert found.standard_error == pytest.approx(plan.by_stratum.expected_se, rel=0.3)
     assert found.standard_error < by_weight.standard_error
-    plain = rw.estimate_table(table, **words)
+    with pytest.raises(rw.InputError, match="has a column 'weight' beside rate and selected"):
+        rw.estimate_table(table, **words)
+    kept = [name for name in table.columns if name != "weight"]
+    plain = rw.estimate_table(
+        {name: table.texts(name) if name in ("id", "topic") else table.numbers(name, missing="allow") for name in kept},
+        **words,
+    )
     assert abs(plain.value - pool["human"].mean()) > 3 * plain.standard_error  # as if nothing had been chosen
     paid = rw.estimate_table(table, strata="topic", weak_cost=0.02, strong_cost=1.0, **words)
     assert paid.spend == pytest.approx(0.02 * found.items + found.labels)

@@ -58,8 +58,9 @@ def test_rates_count_in_the_ratings():
     table = arena()
     rates = np.where(table["model_a"] == "cy", 0.9, 0.2)
     rng = np.random.default_rng(5)
-    table = table.assign(rate=rates, human=np.where(rng.random(len(table)) < rates, table["all"], np.nan))
-    weighted = rw.leaderboard(table, strong="human", weak="judge", rate="rate")
+    table = table.assign(human=np.where(rng.random(len(table)) < rates, table["all"], np.nan), p=rates)
+    table = table.drop(columns=["rate", "selected"])
+    weighted = rw.leaderboard(table, strong="human", weak="judge", rate="p")
     flat = rw.leaderboard(table, strong="human", weak="judge")
     assert np.abs(weighted.log_odds - flat.log_odds).max() > 0.01
 
@@ -151,3 +152,31 @@ def test_the_picture_takes_any_name():
     import io
 
     rw.plot_leaderboard(board).savefig(io.BytesIO(), format="svg")
+
+
+def test_nothing_but_ties_says_nothing_of_the_spread():
+    table = arena().assign(all=0.5)
+    board = rw.leaderboard(table, strong="all")
+    assert all(m.rating == pytest.approx(1000) and m.low is None and m.best is None for m in board.rated)
+    assert all((m.rank_low, m.rank_high) == (1, 5) for m in board.rated)
+    assert any("spread is unknown" in note for note in board.notes)
+    assert "no interval" in str(board)
+    board._repr_html_()
+    rw.plot_leaderboard(board)
+
+
+def test_a_model_without_a_rating_may_be_above_the_others():
+    table = arena()
+    beaten = table["all"].where(table["model_a"] != "cy", 1.0).where(table["model_b"] != "cy", 0.0)
+    board = rw.leaderboard(table.assign(all=beaten), strong="all")
+    assert board.rated[0].rank_high >= 2
+    assert board.rated[0].best is None
+
+
+def test_rate_and_selected_are_taken_from_columns_of_these_names():
+    table = arena()
+    named = rw.leaderboard(table, strong="human", weak="judge", rate="rate", selected="selected")
+    np.testing.assert_array_equal(rw.leaderboard(table, strong="human", weak="judge").log_odds, named.log_odds)
+    table.loc[np.flatnonzero(table["selected"])[3], "human"] = np.nan
+    with pytest.raises(TableError, match="1 answers that were asked for are missing"):
+        rw.leaderboard(table, strong="human", weak="judge")

@@ -7,6 +7,7 @@ import pytest
 import statsmodels.api as sm
 from scipy import special, stats
 
+import ratewise as rw
 from ratewise.errors import InputError, TableError
 from ratewise.targets.regression import regress
 
@@ -59,7 +60,7 @@ def test_every_row_rated_is_the_plain_fit(family, method):
 
 
 def test_strong_ratings_alone_are_the_rated_rows():
-    data = world(family="linear")
+    data = {name: column for name, column in world(family="linear").items() if name != "rate"}
     found = regress(data, strong="human", on=["x", "topic"])
     rated = ~np.isnan(data["human"])
     fit = sm.OLS(data["human"][rated], columns(data, rated)).fit(cov_type="HC1", use_t=True)
@@ -128,7 +129,7 @@ def test_rows_without_a_rate_do_not_count_and_order_does_not():
 
 
 def test_no_rate_column_is_one_rate_for_all():
-    data = world()
+    data = {name: column for name, column in world().items() if name != "rate"}
     share = float(np.mean(~np.isnan(data["human"])))
     found = regress(data, weak="judge", strong="human", on=["x"], family="logistic", method="difference")
     same = regress(dict(data, rate=np.full(800, share)), **NAMES, on=["x"], family="logistic", method="difference")
@@ -287,3 +288,41 @@ def test_the_record_prints_and_is_json():
     with pytest.raises(KeyError):
         found["nothing"]
     assert found.covariance.shape == (2, 2)
+
+
+@pytest.mark.parametrize("method", ["auto", "difference", "power-tuned"])
+@pytest.mark.parametrize("family", ["linear", "logistic", "poisson"])
+def test_units_and_origins_of_columns_do_not_matter(method, family):
+    """Unix time, and the same in hours from the mean."""
+    rng = np.random.default_rng(4)
+    hours = rng.normal(size=400)
+    h = (rng.random(400) < 0.4 + 0.1 * np.tanh(hours)) * 1.0
+    g = np.clip(0.2 + 0.6 * h + 0.1 * rng.normal(size=400), 0, 1)
+    table = {"t": 1.7e9 + 3600 * hours, "hours": hours, "g": g, "h": np.where(rng.random(400) < 0.5, h, np.nan)}
+    one, two = (
+        rw.regress(table, strong="h", weak="g", on=[column], family=family, method=method)[column]
+        for column in ("t", "hours")
+    )
+    assert 3600 * one.value == pytest.approx(two.value, rel=1e-6)
+    assert 3600 * one.standard_error == pytest.approx(two.standard_error, rel=1e-6)
+
+
+def test_tiny_ratings_on_huge_columns_have_intervals():
+    rng = np.random.default_rng(5)
+    x = rng.normal(size=200)
+    found = rw.regress({"x": 1e12 * x, "h": 1e-9 * (x + rng.normal(size=200))}, strong="h", on=["x"])["x"]
+    assert found.low * 1e21 < 1 < found.high * 1e21
+
+
+def test_rates_and_who_was_asked_are_taken_from_columns_of_these_names():
+    rng = np.random.default_rng(6)
+    x = rng.normal(size=500)
+    rates = np.where(x > 0, 0.9, 0.15)
+    asked = rng.random(500) < rates
+    h = x + rng.normal(size=500)
+    table = {"x": x, "g": x, "h": np.where(asked, h, np.nan), "rate": rates, "selected": asked}
+    named = rw.regress(table, strong="h", weak="g", on=["x"], rate="rate")
+    np.testing.assert_array_equal(rw.regress(table, strong="h", weak="g", on=["x"]).covariance, named.covariance)
+    table["h"][np.flatnonzero(asked)[0]] = np.nan
+    with pytest.raises(rw.TableError, match="1 answers that were asked for are missing"):
+        rw.regress(table, strong="h", weak="g", on=["x"])

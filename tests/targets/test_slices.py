@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
+import ratewise as rw
 from ratewise.errors import InputError, TableError
 from ratewise.learn.estimation import estimate_mean, estimate_table
 from ratewise.targets.shrinkage import shrunk_means
@@ -252,3 +253,42 @@ def test_shrunk_intervals_cover_on_average_and_the_values_are_closer(between):
     far = stats.norm.isf(FALSE_ALARM)
     assert np.mean(covered) >= 0.95 - far * np.std(covered) / np.sqrt(500) - 0.005
     assert np.mean(gain) > far * np.std(gain) / np.sqrt(500)
+
+
+def test_the_whole_counts_slices_by_their_sizes_where_they_were_looked_at_unevenly():
+    """A small bad slice is looked at whole, a large good one hardly: the mean of the rows looked at is far off."""
+    rng = np.random.default_rng(3)
+    topic = np.where(np.arange(4000) < 3600, "good", "bad")
+    human = (rng.random(4000) < np.where(topic == "good", 0.95, 0.3)) * 1.0
+    looked = (topic == "bad") | (rng.random(4000) < 0.1)
+    asked = looked & (rng.random(4000) < 0.5)
+    table = {
+        "topic": topic, "judge": np.where(looked, np.where(rng.random(4000) < 0.1, 1 - human, human), np.nan),
+        "human": np.where(asked, human, np.nan), "rate": np.where(looked, 0.5, np.nan), "selected": asked,
+    }  # fmt: skip
+    found = rw.estimate_slices(table, by="topic", weak="judge", strong="human")
+    assert found.overall.low < human.mean() < found.overall.high
+    assert human[looked].mean() < 0.7 < found.overall.low
+    assert any("weighed by the slices' sizes" in note for note in found.notes)
+    with pytest.raises(InputError, match="neither with recalibrate nor with clusters"):
+        rw.estimate_slices(table, by="topic", weak="judge", strong="human", recalibrate="affine")
+
+
+def test_weights_that_a_draw_wrote_are_not_passed_over():
+    n = 60
+    table = {
+        "topic": np.repeat(["a", "b"], n // 2), "judge": np.full(n, 0.5), "human": np.tile([0.0, 1.0], n // 2),
+        "rate": np.ones(n), "selected": np.ones(n), "weight": np.repeat([1.5, 0.5], n // 2),
+    }  # fmt: skip
+    with pytest.raises(InputError, match="has a column 'weight' beside rate and selected"):
+        rw.estimate_table(table, weak="judge", strong="human")
+    assert rw.estimate_slices(table, by="topic", weak="judge", strong="human").slices[0].value == 0.5
+    table["weight"] = np.tile([1.5, 0.5], n // 2)
+    with pytest.raises(InputError, match="has a column 'weight'"):
+        rw.estimate_slices(table, by="topic", weak="judge", strong="human")
+
+
+def test_slices_by_the_strong_rating_are_refused():
+    table = {"judge": [0.2, 0.4, 0.6], "human": [0.0, 1.0, 1.0], "rate": [1.0, 1.0, 1.0]}
+    with pytest.raises(InputError, match="the strong rating itself"):
+        rw.estimate_slices(table, by="human", weak="judge", strong="human")

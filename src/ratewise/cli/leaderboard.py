@@ -54,9 +54,8 @@ def leaderboard(
         check_folder(picture)
         check_ending(picture)
         read = read_table(table)
-        drawn = rate if rate is not None else "rate" if "rate" in read.columns and weak is not None else None
         board = make_leaderboard(
-            read, model_a=model_a, model_b=model_b, strong=strong, weak=weak, rate=drawn, selected=selected,
+            read, model_a=model_a, model_b=model_b, strong=strong, weak=weak, rate=rate, selected=selected,
             features=words(features), method=method, level=level, estimand=estimand, clusters=cluster, seed=seed,
         )  # fmt: skip
         if picture is not None:

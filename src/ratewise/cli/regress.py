@@ -81,6 +81,8 @@ def quantile(
     ] = "population",
     pool_size: _PoolSize = None,
     cluster: _Cluster = None,
+    low: Annotated[float | None, typer.Option(help="Lowest possible rating; found by itself for 0/1 ratings.")] = None,
+    high: Annotated[float | None, typer.Option(help="Highest possible rating.")] = None,
     json: Json = False,
 ) -> None:
     """Quantiles of the strong rating with intervals, from few strong ratings and many weak ones.
@@ -89,11 +91,13 @@ def quantile(
     """
     with one_line_errors():
         from ratewise.core.checks import number
+        from ratewise.learn.estimation import both_ends
         from ratewise.targets.quantiles import quantile_table
 
         found = quantile_table(
             table, weak=weak, strong=strong, at=[number(word, name="quantile") for word in words(at)], rate=rate,
             selected=selected, level=level, estimand=estimand, pool_size=pool_size, clusters=cluster,
+            bounds=both_ends((low, high)),
         )  # fmt: skip
         if json:
             print_json(found.to_dict())

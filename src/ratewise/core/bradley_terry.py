@@ -133,4 +133,5 @@ def win_probabilities(ratings: Floats) -> Floats:
 def best_shares(ratings: Floats, covariance: Floats, *, seed: int = 0) -> Floats:
     """How likely each model is the best one, by the estimate's normal error."""
     Z = ratings + normal_draws(covariance, seed=seed)
-    return np.asarray(np.bincount(Z.argmax(axis=1), minlength=ratings.size) / Z.shape[0])
+    top = Z.max(axis=1, keepdims=True) - 1e-12 <= Z
+    return np.asarray((top / top.sum(axis=1, keepdims=True)).mean(axis=0))

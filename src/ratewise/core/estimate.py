@@ -273,7 +273,10 @@ def _interval(
     if options.estimand == "pool" and np.all(data.rates == 1) and options.pool_size == data.items:
         return (s.value, s.value), "every item of the pool has its strong rating: the value is exact"
     if kind == "score":
-        return _score(s, f, data, options), None
+        low, high = _bounds(data, options, "the score interval")
+        beyond = s.value < low or s.value > high
+        why = "the estimate lies beyond the scale, as unbiased ones may; its interval does not" if beyond else None
+        return _score(s, f, data, options), why
     if data.labels < 2:
         return None, "one strong rating gives no interval; get at least two"
     if s.variance <= 0:

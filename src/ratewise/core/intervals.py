@@ -288,7 +288,8 @@ def score(
     seen = Moments(s.value, variance * items, third * items**2, s.drawn_third_moment * items**2)
     mixed = _mixture([seen, low, high], [1.0, *[pseudo_labels * effect / max(s.labels, 1)] * 2], sampled)
     null = _Null(mixed, _score_quantile(s, level), items / effect, s.labels / items)
-    return null.end(s.value, low.mean), null.end(s.value, high.mean)
+    at = min(max(s.value, low.mean), high.mean)  # beyond the scale, the scale's end is nearer to every θ
+    return null.end(at, low.mean), null.end(at, high.mean)
 
 
 _PRIOR_PAIRS = 0.5  # pairs of rare ratings in one cluster that are imagined besides those seen

@@ -27,7 +27,8 @@ def tuned_power(X: Design, loss: Loss, data: Ratings, contrasts: Floats | None =
     psi_h = np.where(use, loss.gradient(eta, np.where(use, data.strong, 0.0)), 0.0)
     inverse = np.linalg.inv(gram(X, loss.curvature(eta)) / data.items)
     A = np.asarray(inverse if contrasts is None else contrasts @ inverse, dtype=np.float64)
-    variance = _covariance(X, A, odds, psi_g, psi_g) / (1.0 - float((odds**2).sum() / odds.sum() ** 2))
+    alone = 1.0 - float((odds**2).sum() / odds.sum() ** 2)  # 0 where one item alone could have been left out
+    variance = _covariance(X, A, odds, psi_g, psi_g) / alone if alone > 0 else 0.0
     weight = np.where(use, odds / pi, 0.0)
     if not (variance > 0 and weight.sum() > 0):
         return 1.0

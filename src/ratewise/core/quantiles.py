@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from ratewise.core.checks import Floats, choice, share
+from ratewise.core.checks import Floats, choice, number, share
 from ratewise.core.clusters import Codes, cluster_codes
 from ratewise.core.estimate import Estimate
 from ratewise.core.names import ESTIMANDS, Estimand
@@ -32,8 +32,12 @@ def estimate_quantile(
     estimand: Estimand = "population",
     pool_size: float | None = None,
     clusters: ArrayLike | None = None,
+    bounds: tuple[float, float] | None = None,
 ) -> Estimate:
     """A quantile of the strong rating, of the population or of the pool; arguments as for `estimate_mean`.
+
+    Where so few ratings lie beyond that the quantile may be above the largest or below the least one seen, the interval
+    ends at the scale's `bounds` (0 and 1 for such ratings); without them there is none, and a note says what is known.
 
     The standard error is the interval's half-width over the error's quantile, and so a rough one.
 
@@ -53,8 +57,10 @@ def estimate_quantile(
     curve = distribution(data, q, codes=codes, pool_size=N)
     z = _quantile_of_error(data, share(level, name="level"), codes if data.items < N else None)
     value = curve.argmin(q)
-    ends = curve.ends(q, z) if data.labels > 1 else None
-    why = "one strong rating gives no interval; get at least two" if ends is None else None
+    ends: tuple[float, float] | None = None
+    why: str | None = "one strong rating gives no interval; get at least two"
+    if data.labels > 1:
+        ends, why = _closed(curve.ends(q, z), _scale(data, bounds))
     if ends is not None and ends[0] == ends[1]:
         why = "the interval is one value: this rating is so frequent that no other can be the quantile"
     return Estimate(
@@ -87,14 +93,40 @@ class Distribution:
         scale = max(float(np.abs(loss).max()), 1e-300)
         return float(self.values[int(np.argmax(loss <= loss.min() + 1e-12 * scale))])
 
-    def ends(self, q: float, z: float) -> tuple[float, float]:
-        """The ratings that a test of P(H ≤ θ) ≥ q ≥ P(H < θ) does not reject."""
+    def ends(self, q: float, z: float) -> tuple[float | None, float | None]:
+        """The ratings that a test of P(H ≤ θ) ≥ q ≥ P(H < θ) does not reject; `None`: maybe beyond all seen."""
         half = z * np.sqrt(self.variance)
         enough = self.shares + half >= q
         before = np.concatenate([[True], (self.shares - half <= q)[:-1]])
         low = int(np.argmax(enough))
         high = int(before.size - 1 - np.argmax(before[::-1]))
-        return float(self.values[low]), float(self.values[max(low, high)])
+        below, above = half[0] >= q, self.shares[-1] - half[-1] <= q
+        return None if below else float(self.values[low]), None if above else float(self.values[max(low, high)])
+
+
+def _scale(data: Ratings, bounds: tuple[float, float] | None) -> tuple[float, float] | None:
+    h = data.strong[data.labelled]
+    if bounds is None:
+        return (0.0, 1.0) if np.all((h == 0) | (h == 1)) else None
+    low, high = (number(x, name="bounds") for x in bounds)
+    if low >= high or h.min() < low or h.max() > high:
+        raise InputError(f"bounds ({low:g}, {high:g}) must be in order and hold every strong rating")
+    return low, high
+
+
+def _closed(
+    ends: tuple[float | None, float | None], scale: tuple[float, float] | None
+) -> tuple[tuple[float, float] | None, str | None]:
+    """Open ends at the scale's; no interval where they are not known."""
+    low, high = ends
+    if scale is not None:
+        return (scale[0] if low is None else low, scale[1] if high is None else high), None
+    if low is not None and high is not None:
+        return (low, high), None
+    known = f"it is at least {low:.4g}" if low is not None else "" if high is None else f"it is at most {high:.4g}"
+    side = "largest" if high is None else "least"
+    why = f"too few ratings beyond: the quantile may lie past the {side} rating seen"
+    return None, f"{why}{', and ' + known if known else ''}; get more ratings, or give bounds, the ends of the scale"
 
 
 def distribution(data: Ratings, q: float, *, codes: Codes | None, pool_size: float) -> Distribution:

@@ -126,6 +126,7 @@ def estimate_table(
     column by which the rows that were looked at were chosen, `weight` one with what each counts (P/Q).
     """
     read = read_table(table)
+    selected = asked_column(read, selected)
     if strata is not None or weight is not None:
         if clusters is not None or recalibrate != "none":
             raise InputError("clusters and recalibrate are not for strata or weight; leave them out")
@@ -134,6 +135,7 @@ def estimate_table(
             interval=interval, level=level, estimand=estimand, pool_size=pool_size, bounds=both_ends(bounds),
             weak_cost=weak_cost, strong_cost=strong_cost, seed=seed,
         )  # fmt: skip
+    refuse_unused_weights(read, rate)
     drawn = read_ratings(read, weak=weak, strong=strong, rate=rate, selected=selected, clusters=clusters)
     if pool_size is not None and estimand == "population":
         raise InputError("pool_size matters only for the pool's own mean; add estimand pool, or leave it out")
@@ -181,6 +183,38 @@ def read_ratings(
         g, use = _weak(table, weak, looked), looked
     groups = None if clusters is None else table.texts(clusters)[use]
     return RatedRows(g[use], h[use], q[use], None if asked is None else asked[use], groups, use, looked)
+
+
+def asked_column(table: Table, selected: str | None) -> str | None:
+    """The column that says who was asked: the one named, else `selected` as a draw writes it, if the table has that."""
+    if selected is not None or "selected" not in table.columns:
+        return selected
+    try:
+        values = table.numbers("selected", missing="allow")
+    except TableError:
+        return None
+    return "selected" if np.all((values == 0) | (values == 1)) else None
+
+
+def refuse_unused_weights(table: Table, rate: str, groups: Texts | None = None) -> None:
+    """A draw by strata or slices wrote `weight`: a mean that does not use it is of the rows looked at, not of all.
+
+    Within `groups` weights that do not differ need no use.
+    """
+    if rate != "rate" or not {"rate", "selected", "weight"} <= set(table.columns):
+        return
+    try:
+        w, looked = table.numbers("weight", missing="allow"), ~np.isnan(table.numbers("rate", missing="allow"))
+    except TableError:
+        return
+    if not looked.any() or np.isnan(w[looked]).any():
+        return
+    parts = [looked] if groups is None else [looked & (groups == name) for name in np.unique(groups[looked])]
+    if any(np.ptp(w[part]) > 1e-9 * np.abs(w[part]).max() for part in parts):
+        raise InputError(
+            f"{table.name} has a column 'weight' beside rate and selected: if a draw by strata or slices wrote it, "
+            "name it (--weight weight) or the strata (--strata COLUMN); if it is your own, rename it"
+        )
 
 
 def _all_rows(table: Table, strong: str, rate: str, selected: str | None) -> ChosenRatings:

@@ -7,7 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ratewise.core.estimate import Estimate
-from ratewise.report.pictures import ACCENT, INK, QUIET, figure
+from ratewise.report.pictures import ACCENT, INK, QUIET, figure, plain_name
 from ratewise.report.text import notes_text
 from ratewise.targets.compare import Comparison, between, percent, probability, signed
 from ratewise.targets.compare_many import ManyComparisons, Rival
@@ -16,7 +16,6 @@ from ratewise.targets.fieller import Ratio
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_LONGEST_NAME = 32
 _WORSE = "#b45309"
 _COLOURS = {"better": ACCENT, "worse": _WORSE, "undecided": QUIET}
 _STYLES = {"better": "bold green", "worse": "yellow", "undecided": ""}
@@ -100,13 +99,13 @@ def plot_comparison(found: Comparison | ManyComparisons) -> "Figure":
             fontsize=8, bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.8},
         )  # fmt: skip
     axes.axvline(0, color=INK, linewidth=0.8, zorder=0)
-    axes.set_yticks(range(len(rows)), [_plain(name) for name, _ in rows][::-1])
+    axes.set_yticks(range(len(rows)), [plain_name(name) for name, _ in rows][::-1])
     axes.set_ylim(-0.6, len(rows) - 0.3)
     axes.margins(x=0.08)
     together = " (all hold together)" if isinstance(found, ManyComparisons) and len(rows) > 1 else ""
     level = found.level if isinstance(found, ManyComparisons) else found.difference.level
     against = found.baseline if isinstance(found, ManyComparisons) else found.names[1]
-    axes.set_xlabel(f"difference to {_plain(against)}, {percent(level)} intervals{together}", fontsize=9)
+    axes.set_xlabel(f"difference to {plain_name(against)}, {percent(level)} intervals{together}", fontsize=9)
     return made
 
 
@@ -120,9 +119,3 @@ def _side(e: Estimate) -> str:
     if e.interval is None or e.interval[0] <= 0 <= e.interval[1]:
         return "undecided"
     return "better" if e.interval[0] > 0 else "worse"
-
-
-def _plain(name: str) -> str:
-    """A name that leaves room for the picture, and that matplotlib does not take for a formula."""
-    short = name if len(name) <= _LONGEST_NAME else name[: _LONGEST_NAME - 1] + "…"
-    return short.replace("$", r"\$")

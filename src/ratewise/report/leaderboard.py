@@ -6,7 +6,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from ratewise.report.pictures import ACCENT, INK, QUIET, figure
+from ratewise.report.pictures import ACCENT, INK, QUIET, figure, plain_name
 from ratewise.report.text import notes_text
 from ratewise.targets.ask_votes import Asked
 from ratewise.targets.leaderboard import Leaderboard, Rated
@@ -30,7 +30,7 @@ def leaderboard_text(board: Leaderboard) -> RenderableType:
     ends = _range(board)
     for m in board.rated:
         table.add_row(
-            str(m.rank), Text(m.name), f"{m.rating:.0f}", f"{m.low:.0f} to {m.high:.0f}", _bar(m, ends),
+            str(m.rank), Text(m.name), f"{m.rating:.0f}", _interval(m), _bar(m, ends),
             f"{m.rank_low}–{m.rank_high}", _percent(m.best), f"{m.strong_votes:,}",
         )  # fmt: skip
     rest: list[RenderableType] = [Text(f"–  {m.name}: {m.reason}") for m in board.models if m.rating is None]
@@ -40,6 +40,10 @@ def leaderboard_text(board: Leaderboard) -> RenderableType:
     )
     told = tuple(note for note in board.notes if not any(note == f"{m.name}: {m.reason}" for m in board.models))
     return Group(table, *rest, Text(), Text(line), *notes_text(told))
+
+
+def _interval(m: Rated) -> str:
+    return "none" if m.low is None else f"{m.low:.0f} to {m.high:.0f}"
 
 
 def _percent(share: float | None) -> str:
@@ -55,14 +59,14 @@ def asked_text(asked: Asked, where: str) -> RenderableType:
 
 
 def _range(board: Leaderboard) -> tuple[float, float]:
-    lows, highs = ([getattr(m, end) for m in board.rated] for end in ("low", "high"))
-    return min(lows), max(highs)
+    ends = [x for m in board.rated for x in (m.low, m.rating, m.high) if x is not None]
+    return min(ends), max(ends)
 
 
 def _bar(m: Rated, ends: tuple[float, float]) -> Text:
     assert m.rating is not None
-    assert m.low is not None
-    assert m.high is not None
+    if m.low is None or m.high is None:
+        return Text("")
     width = max(ends[1] - ends[0], 1e-9)
     low, at, high = (round((x - ends[0]) / width * (_BAR - 1)) for x in (m.low, m.rating, m.high))
     cells = ["─" if low <= k <= high else " " for k in range(_BAR)]
@@ -75,25 +79,23 @@ def plot_leaderboard(board: Leaderboard) -> "Figure":
     rated = board.rated
     made, axes = figure(width=8.0, height=0.9 + 0.27 * len(rated))
     low, high = _range(board)
-    room = 0.05 * (high - low)
+    room = 0.05 * (high - low) or 1.0
     for y, m in enumerate(reversed(rated)):
         sure = m.rank_low == m.rank_high
         assert m.rating is not None
-        assert m.low is not None
-        assert m.high is not None
-        axes.plot([m.low, m.high], [y, y], color=QUIET, linewidth=2, solid_capstyle="round", zorder=1)
+        if m.low is not None and m.high is not None:
+            axes.plot([m.low, m.high], [y, y], color=QUIET, linewidth=2, solid_capstyle="round", zorder=1)
         axes.plot([m.rating], [y], "o", color=ACCENT if sure else INK, markersize=5, zorder=2)
         ranks = f"{m.rank_low}" if sure else f"{m.rank_low}–{m.rank_high}"
         axes.annotate(ranks, (high + room, y), va="center", color=ACCENT if sure else INK, fontsize=8)
     axes.annotate("rank", (high + room, len(rated) - 0.3), color=INK, fontsize=8, fontweight="bold")
-    axes.set_yticks(range(len(rated)), [m.name for m in reversed(rated)], fontsize=8)
-    for label in axes.get_yticklabels():
-        label.set_parse_math(False)  # a name is a name, whatever signs are in it
+    axes.set_yticks(range(len(rated)), [plain_name(m.name) for m in reversed(rated)], fontsize=8)
     axes.set_ylim(-0.6, len(rated) + 0.2)
     axes.set_xlim(low - room, high + 3 * room)
     axes.tick_params(axis="y", length=0)
     axes.grid(axis="x", color="#e5e7eb", linewidth=0.8)
     axes.set_axisbelow(True)
+    axes.set_xlabel("rating; 400 points are tenfold odds", color=INK, fontsize=8)
     title = f"Ratings with {board.level:.0%} intervals that hold at once, from {board.labels:,} strong votes"
     axes.set_title(title, loc="left", color=INK, fontsize=10)
     return made

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 POLICY_TITLES = {"base": "strong ratings alone", "random": "one rate for all", "active": "rate by uncertainty"}
 
+_LONGEST_NAME = 32
 INK, ACCENT, QUIET = "#1f2937", "#0f766e", "#9ca3af"
 
 
@@ -92,3 +93,9 @@ def save(picture: "Figure", path: str | os.PathLike[str]) -> None:
     metadata = {"Date": None} if os.fspath(path).lower().endswith(".svg") else {"Software": None}
     with rc_context({"svg.hashsalt": "ratewise"}):
         picture.savefig(path, metadata=metadata, dpi=160)
+
+
+def plain_name(name: str) -> str:
+    """A name that leaves room for the picture, and that matplotlib does not take for a formula."""
+    short = name if len(name) <= _LONGEST_NAME else name[: _LONGEST_NAME - 1] + "…"
+    return short.replace("$", r"\$")

@@ -7,7 +7,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from ratewise.report.pictures import ACCENT, INK, QUIET, figure
+from ratewise.report.pictures import ACCENT, INK, QUIET, figure, plain_name
 from ratewise.report.text import notes_text
 from ratewise.targets.quantiles import Quantiles
 from ratewise.targets.regression import Coefficient, Regression
@@ -114,7 +114,7 @@ def plot_regression(found: Regression) -> "Figure":
             _number(c.value), (c.value, y), xytext=(0, 6), textcoords="offset points", ha="center", fontsize=8
         )
     axes.axvline(0, color=INK, linewidth=0.8, zorder=0)
-    axes.set_yticks(range(len(rows)), [c.name.replace("$", r"\$") for c in rows][::-1])
+    axes.set_yticks(range(len(rows)), [plain_name(c.name) for c in rows][::-1])
     axes.set_ylim(-0.6, len(rows) - 0.3)
     axes.margins(x=0.08)
     axes.set_xlabel(f"{_SCALES[found.family]}, {found.level:.0%} intervals", fontsize=9)

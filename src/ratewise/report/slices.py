@@ -6,7 +6,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from ratewise.report.pictures import ACCENT, INK, QUIET, figure
+from ratewise.report.pictures import ACCENT, INK, QUIET, figure, plain_name
 from ratewise.report.text import notes_text
 from ratewise.targets.slice_plan import PlannedSlice, SlicePlan
 from ratewise.targets.slices import Slice, Slices
@@ -114,7 +114,7 @@ def plot_slices(found: Slices) -> "Figure":
     axes.axvline(found.overall.value, color=QUIET, linewidth=1)
     for k, one in enumerate(found.slices):
         _plot_one(axes, count - 1 - k, one)
-    names = [f"{one.name}  ({one.labels:,})".replace("$", r"\$") for one in found.slices]  # no formulas
+    names = [f"{plain_name(one.name)}  ({one.labels:,})" for one in found.slices]
     axes.set_yticks(range(count), names[::-1])
     axes.set_ylim(-0.7, count - 0.3)
     how = "shrunk, " if found.shrink else "all at once, " if found.simultaneous else ""

@@ -114,6 +114,11 @@ def _before(table: Table, strong: str | None) -> _Before:
             raise TableError(f"{table.name} has strong votes but no column 'rate' that says how they were drawn")
         return _Before(np.zeros(h.size), np.zeros(h.size, dtype=np.bool_), h)
     rates = table.numbers("rate")
+    if "selected" not in table.columns and np.isnan(h).all():
+        raise TableError(
+            f"{table.name} has a column 'rate' but neither votes nor a column 'selected': take the table as the last "
+            "round wrote it, or without that column"
+        )
     selected = table.numbers("selected") != 0 if "selected" in table.columns else ~np.isnan(h)
     missing = int(np.count_nonzero(selected & np.isnan(h)))
     if missing:

@@ -32,6 +32,23 @@ class Columns:
         """The columns that get a coefficient, and the words these are against, which need none."""
         return (*self.names, *(f"{column}={word}" for column, word in self.against))
 
+    def standardised(self) -> tuple[Floats, Floats]:
+        """X with columns of unit variance (and mean 0, beside an intercept), and the matrix that takes back θ to X's.
+
+        A fit is then the same whatever the columns' units and origins are, as far as numbers can tell.
+        """
+        X, d = self.matrix, self.matrix.shape[1]
+        with_intercept = self.names[0] == INTERCEPT
+        centre = X.mean(axis=0) if with_intercept else np.zeros(d)
+        size = np.sqrt(((X - centre) ** 2).mean(axis=0))
+        if with_intercept:
+            centre[0], size[0] = 0.0, 1.0
+        size = np.where(size > 0, size, 1.0)
+        back = np.diag(1.0 / size)
+        if with_intercept:
+            back[0, 1:] = -centre[1:] / size[1:]
+        return (X - centre) / size, back
+
 
 def design(table: Table, on: Sequence[str], *, rows: Mask, intercept: bool) -> Columns:
     """The columns `on` of the rows used; a word's column is named column=word."""

@@ -10,6 +10,7 @@ from ratewise.core.checks import Floats
 from ratewise.core.clusters import Codes, cluster_codes, cluster_folds
 from ratewise.core.ratings import Mask, Ratings, ratings
 from ratewise.errors import TableError
+from ratewise.learn.estimation import asked_column
 from ratewise.learn.features import codings, feature_matrix
 from ratewise.learn.rating_model import Basis, Covariates, fit_rating, rating_bounds
 from ratewise.tables import Table
@@ -61,10 +62,11 @@ def drawn_rows(
 ) -> DrawnTable:
     """The looked-at rows, with their ratings read already; the names are for messages.
 
-    Without `rate`, the rows with a strong rating are a random draw from all rows where there is a weak rating, and all
-    there is where there is none.
+    Without `rate`, a column of that name is taken if there is one and not every row is rated; else the rows with a
+    strong rating are a random draw from all rows where there is a weak rating, and all there is where there is none.
     """
     q, notes = _rates(table, h, weak, rate)
+    selected = asked_column(table, selected)
     rows = ~np.isnan(q)
     _check(table, h, q, rows, strong, selected)
     g = np.zeros(h.size) if g is None else g
@@ -80,9 +82,11 @@ def drawn_rows(
 
 
 def _rates(table: Table, h: Floats, weak: str | None, rate: str | None) -> tuple[Floats, tuple[str, ...]]:
+    rated = ~np.isnan(h)
+    if rate is None and "rate" in table.columns and not rated.all():
+        rate = "rate"
     if rate is not None:
         return table.numbers(rate, missing="allow"), ()
-    rated = ~np.isnan(h)
     if weak is None or rated.all():
         alone = "no rate column: the rows with a strong rating are taken as a random draw, and stand alone"
         return np.where(rated, 1.0, np.nan), () if rated.all() else (alone,)

@@ -34,6 +34,7 @@ from ratewise.targets.votes import read_models, read_votes, vote_features
 
 ELO = 400.0 / math.log(10.0)  # a tenfold of odds is 400 points
 AVERAGE = 1000.0
+_NO_SPREAD = 1e-9  # of a rating's standard error, in log-odds: none that can be seen
 _FEWEST_TO_LEARN = 50  # strong votes; with fewer the weak vote stays as it is
 
 
@@ -47,7 +48,7 @@ class Rated:
     low: float | None
     high: float | None
     rank: int | None
-    rank_low: int | None  # the best rank it may have
+    rank_low: int | None  # the best rank it may have; models without a rating may be above or below
     rank_high: int | None
     best: float | None  # how likely it is the best one
     strong_votes: int
@@ -118,10 +119,8 @@ class Leaderboard:
             if m.rating is None:
                 lines.append(f"  –  {m.name:{width}}  {m.reason}")
             else:
-                lines.append(
-                    f"{m.rank:3d}  {m.name:{width}}  {m.rating:6.0f}  [{m.low:.0f}, {m.high:.0f}]  "
-                    f"rank {m.rank_low}–{m.rank_high}"
-                )
+                ends = "no interval" if m.low is None else f"[{m.low:.0f}, {m.high:.0f}]"
+                lines.append(f"{m.rank:3d}  {m.name:{width}}  {m.rating:6.0f}  {ends}  rank {m.rank_low}–{m.rank_high}")
         return "\n".join(lines)
 
     def __str__(self) -> str:
@@ -134,7 +133,7 @@ class Leaderboard:
             + (
                 f"<td colspan=3>{html.escape(m.reason or '')}</td></tr>"
                 if m.rating is None
-                else f"<td>{m.rating:.0f}</td><td>{m.low:.0f} to {m.high:.0f}</td>"
+                else f"<td>{m.rating:.0f}</td><td>{'–' if m.low is None else f'{m.low:.0f} to {m.high:.0f}'}</td>"
                 f"<td>{m.rank_low} to {m.rank_high}</td></tr>"
             )
             for m in self.models
@@ -182,8 +181,11 @@ def leaderboard(
     votes, how = _votes(drawn, pairs, weak, method, features)
     power = 0.0 if weak is None else None if method == "power-tuned" else 1.0
     standing, able = _stand(pairs, votes, power, drawn.clusters, N)
-    rows, order = _board(models.names, pairs, votes, standing, able, level=level, seed=seed)
+    exact = not math.isinf(N) and bool(np.all(votes.rates == 1)) and votes.items == N
     told = tuple(f"{models.names[k]}: {why}" for k, why in sorted(able.reasons.items()))
+    rows, order = _board(models.names, pairs, votes, standing, able, level=level, exact=exact, seed=seed)
+    if any(model.low is None for model in rows if model.rating is not None):
+        told = (*told, "no vote differs from what the ratings say, so their spread is unknown: there are no intervals")
     return Leaderboard(
         models=tuple(rows),
         level=level,
@@ -284,14 +286,17 @@ def _board(
     field: _Field,
     *,
     level: float,
+    exact: bool,
     seed: int,
 ) -> tuple[list[Rated], NDArray[np.intp]]:
-    """Rows best first, and the order of the rated ones."""
+    """Rows best first, and the order of the rated ones. `exact`: there is no error, not just none that can be seen."""
     se = np.sqrt(np.maximum(np.diag(standing.covariance), 0.0))
     stretch = _stretch(standing.degrees_of_freedom, level)
     half = stretch * simultaneous_quantile(standing.covariance, level, seed=seed) * ELO * se
     places = ranks(standing.ratings, standing.covariance, level, stretch=float(stretch.max()), seed=seed)
     best = best_shares(standing.ratings, standing.covariance, seed=seed)
+    unrated = len(field.reasons)  # they may be above or below all others
+    vary = bool(se.max() > _NO_SPREAD) or exact
     labelled = pairs.rows(votes.labelled).counts()
     met = pairs.counts()
     order = np.argsort(-standing.ratings, kind="stable")
@@ -299,11 +304,12 @@ def _board(
     rows = []
     for k in order:
         i, r = models[k], AVERAGE + ELO * standing.ratings[k]
+        error, low, high = (float(ELO * se[k]), float(r - half[k]), float(r + half[k])) if vary else (None, None, None)
+        first, last = (int(places.low[k]), int(places.high[k]) + unrated) if vary else (1, len(models) + unrated)
         rows.append(
             Rated(
-                names[i], float(r), float(ELO * se[k]), float(r - half[k]), float(r + half[k]),
-                int(places.rank[k]), int(places.low[k]), int(places.high[k]), float(best[k]), int(labelled[i]),
-                int(met[i]),
+                names[i], float(r), error, low, high, int(places.rank[k]), first, last,
+                float(best[k]) if unrated == 0 and vary else None, int(labelled[i]), int(met[i]),
             )
         )  # fmt: skip
     rows += [

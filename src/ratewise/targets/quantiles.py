@@ -73,11 +73,13 @@ def quantile_table(
     estimand: Estimand = "population",
     pool_size: float | None = None,
     clusters: str | None = None,
+    bounds: tuple[float, float] | None = None,
 ) -> Quantiles:
     """Quantiles of the strong rating from a drawn and rated table; each interval holds by itself.
 
     `rate` is the column with the probability each row was drawn with; without it the rated rows are taken as a random
-    draw. Without `weak` the strong ratings stand alone: from a draw at one rate for all.
+    draw. Without `weak` the strong ratings stand alone: from a draw at one rate for all. `bounds` are the ends of the
+    scale, for quantiles near them.
     """
     if not len(at):
         raise InputError("name at least one quantile, between 0 and 1")
@@ -95,7 +97,7 @@ def quantile_table(
     found = tuple(
         estimate_quantile(
             data.weak[:, 0], data.strong, data.rates[:, 0], quantile=q, level=level, estimand=estimand,
-            pool_size=pool_size, clusters=codes,
+            pool_size=pool_size, clusters=codes, bounds=bounds,
         )
         for q in asked
     )  # fmt: skip

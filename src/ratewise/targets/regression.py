@@ -2,7 +2,7 @@
 
 import html
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,7 @@ from ratewise.targets.columns import INTERCEPT, Columns, design
 from ratewise.targets.drawn import DrawnTable, read_drawn, with_learned_weak
 from ratewise.targets.identify import running_rows, unlabelled_rows
 
-_NO_ERROR = 1e-9  # of the coefficient: rounding
+_NO_ERROR = 1e-9  # of the coefficients, for columns of unit variance: rounding
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +165,7 @@ class _Found:
     columns: Columns
     method: str
     degrees_of_freedom: Floats
+    nothing: Floats  # of each standard error: as much as rounding may leave of none
     lost: dict[str, str]  # columns that went with rows, and why
     rows_lost: int
     exact: bool  # the whole pool is rated
@@ -184,7 +185,7 @@ def _fit_what_can_be(drawn: DrawnTable, model: _Model, N: float) -> _Found:
             raise InputError(too_few)
         if not gone.any():
             try:
-                fit, how, df = _fit(drawn, columns, model, N * drawn.ratings.items / items)
+                fit, how, df, nothing = _fit(drawn, columns, model, N * drawn.ratings.items / items)
                 break
             except NoFitError as error:
                 gone = running_rows(columns.matrix, error.direction, columns.groups)
@@ -199,6 +200,7 @@ def _fit_what_can_be(drawn: DrawnTable, model: _Model, N: float) -> _Found:
         columns=columns,
         method=how,
         degrees_of_freedom=df,
+        nothing=nothing,
         lost=lost,
         rows_lost=items - drawn.ratings.items,
         exact=items == N and bool(np.all(drawn.ratings.rates == 1)),
@@ -206,8 +208,8 @@ def _fit_what_can_be(drawn: DrawnTable, model: _Model, N: float) -> _Found:
     )
 
 
-def _fit(drawn: DrawnTable, columns: Columns, model: _Model, N: float) -> tuple[MFit, str, Floats]:
-    data, how, X = drawn.ratings, str(model.method), columns.matrix
+def _fit(drawn: DrawnTable, columns: Columns, model: _Model, N: float) -> tuple[MFit, str, Floats, Floats]:
+    data, how, (X, back) = drawn.ratings, str(model.method), columns.standardised()
     power: float | None = 1.0
     if not model.has_weak:
         how, power = "strong ratings alone", 0.0
@@ -217,9 +219,18 @@ def _fit(drawn: DrawnTable, columns: Columns, model: _Model, N: float) -> tuple[
         known = X[:, 1:] if columns.names[0] == INTERCEPT else X
         data, learned = with_learned_weak(drawn, features=model.features, known=known if known.shape[1] else None)
         how = f"auto (weak rating {learned})"
-    fit = fit_m_estimator(X, LOSSES[model.family], data, power=power, clusters=drawn.clusters, pool_size=N)
-    df = degrees_of_freedom(fit, X, clusters=drawn.clusters, pool_size=N)
-    return fit, how if power is not None else f"power-tuned (λ = {fit.power:.2f})", df
+    try:
+        fit = fit_m_estimator(X, LOSSES[model.family], data, power=power, clusters=drawn.clusters, pool_size=N)
+    except NoFitError as error:
+        raise NoFitError(str(error), back @ error.direction) from None
+    df = degrees_of_freedom(fit, X, contrasts=back, clusters=drawn.clusters, pool_size=N)
+    raw = np.linalg.inv(back)
+    nothing = _NO_ERROR * np.abs(back).sum(axis=1) * np.abs(fit.coefficients).max()
+    fit = replace(
+        fit, coefficients=back @ fit.coefficients, covariance=back @ fit.covariance @ back.T,
+        curvature=raw.T @ fit.curvature @ raw,
+    )  # fmt: skip
+    return fit, how if power is not None else f"power-tuned (λ = {fit.power:.2f})", df, nothing
 
 
 # What cannot be fitted
@@ -258,7 +269,8 @@ def _runaway(family: Family, columns: Columns, error: NoFitError) -> str:
 def _coefficients(found: _Found, level: float) -> tuple[Coefficient, ...]:
     t = special.stdtrit(found.degrees_of_freedom, 0.5 + level / 2)
     fit, columns = found.fit, found.columns
-    rows = zip(columns.names, fit.coefficients.tolist(), fit.standard_errors.tolist(), t.tolist(), strict=True)
+    errors = np.where(fit.standard_errors > found.nothing, fit.standard_errors, 0.0)
+    rows = zip(columns.names, fit.coefficients.tolist(), errors.tolist(), t.tolist(), strict=True)
     told = [_coefficient(name, b, s, q, exact=found.exact) for name, b, s, q in rows]
     left = dict(columns.left_out) | found.lost
     return (*told, *(Coefficient(name, None, None, None, None, reason=why) for name, why in left.items()))
@@ -267,7 +279,7 @@ def _coefficients(found: _Found, level: float) -> tuple[Coefficient, ...]:
 def _coefficient(name: str, b: float, s: float, t: float, *, exact: bool) -> Coefficient:
     if exact:
         return Coefficient(name, b, 0.0, b, b)
-    if s <= _NO_ERROR * max(abs(b), 1.0):
+    if s == 0:
         return Coefficient(name, b, None, None, None, reason="ratings that fit without error say nothing of its error")
     return Coefficient(name, b, s, b - t * s, b + t * s)
 

@@ -43,7 +43,7 @@ def draw_slices(
     """
     by, transfers = _plans(plan)
     table = read_table(pool)
-    drawn_before = [name for name in ("rate", "selected", "weak_calibrated") if name in table.columns]
+    drawn_before = [name for name in ("rate", "selected", "weight", "weak_calibrated") if name in table.columns]
     if drawn_before:
         raise TableError(
             f"{table.name} has a column {drawn_before[0]!r} already: it was drawn before; take the pool as it was then"
@@ -116,14 +116,24 @@ def _drawn(table: Table, parts: list[_Part], ids: Texts, seed: int, notes: list[
     expected, planned = sum(part.expected for part in parts), sum(part.planned for part in parts)
     if expected > _OVER * planned:
         notes.append(
-            f"rating all items is expected to cost {expected:,.2f}, more than the {planned:,.2f} planned: plan again "
-            "with this pool's size, or draw with --within-budget"
+            f"rating all items is expected to cost {expected:,.2f}, more than the {planned:,.2f} planned: draw with "
+            "--within-budget, or plan with --pool and this pool"
         )
-    added: dict[str, Floats | Mask] = {"rate": rates, "selected": selected}
+    added: dict[str, Floats | Mask] = {"rate": rates, "selected": selected, "weight": _weights(parts, looked)}
     if all(part.weak is not None for part in parts):
         added["weak_calibrated"] = weak
     spent = sum(part.weak_spend + part.strong_cost * float(np.count_nonzero(selected[part.rows])) for part in parts)
     return Drawn(table.with_columns(added), rates, selected, None, expected, spent, tuple(notes))
+
+
+def _weights(parts: list[_Part], looked: Mask) -> Floats:
+    """What each item counts in the mean of all planned slices: W_s T/T_s, 1 on average; none where not looked at."""
+    out = np.full(looked.size, np.nan)
+    total, T = sum(part.rows.size for part in parts), int(looked.sum())
+    for part in parts:
+        seen = int(np.count_nonzero(looked[part.rows]))
+        out[part.rows] = part.rows.size / total * T / max(seen, 1)
+    return np.where(looked, out, np.nan)
 
 
 def _first(ids: Texts, count: int, seed: int) -> Mask:

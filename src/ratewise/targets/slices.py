@@ -16,10 +16,20 @@ from ratewise.core.estimate import Estimate
 from ratewise.core.names import RECALIBRATIONS, Estimand, IntervalMethod, Method, Recalibration
 from ratewise.core.ratings import Mask
 from ratewise.errors import InputError, TableError
-from ratewise.learn.estimation import RatedRows, both_ends, estimate_mean, read_ratings, recalibrated, spend_of
+from ratewise.learn.estimation import (
+    RatedRows,
+    asked_column,
+    both_ends,
+    estimate_mean,
+    read_ratings,
+    recalibrated,
+    refuse_unused_weights,
+    spend_of,
+)
 from ratewise.tables import Table, TableLike, read_table
 from ratewise.tables.convert import Texts
 from ratewise.targets.shrinkage import FEWEST_TO_SHRINK, Shrunk, shrunk_means
+from ratewise.targets.whole import in_proportion, whole
 
 MISSING = "(missing)"
 _MOST_SLICES = 1000
@@ -173,13 +183,23 @@ def estimate_slices(
     if shrink and simultaneous:
         raise InputError("shrunk intervals hold on average over slices, not all at once: choose shrink or simultaneous")
     read = read_table(table)
+    if by == strong:
+        raise InputError(f"slices by {by!r}, the strong rating itself, have no mean to estimate; name another column")
+    selected = asked_column(read, selected)
+    _, all_groups = slice_names(read, by)
+    refuse_unused_weights(read, rate, all_groups)
     rows = read_ratings(read, weak=weak, strong=strong, rate=rate, selected=selected, clusters=clusters)
     options = _Options(method, interval, level, estimand, both_ends(bounds), floor, seed)
     alone = weak is None and estimand == "pool"  # then the pool is larger than the rows that have a rating
     size = float(rows.looked.sum()) if alone else None
-    overall = options.estimate(rows, np.ones(rows.strong.size, dtype=np.bool_), level, size, recalibrate)
-    _, all_groups = slice_names(read, by)
     groups = all_groups[rows.used]
+    if in_proportion(all_groups, rows.looked):
+        overall = options.estimate(rows, np.ones(rows.strong.size, dtype=np.bool_), level, size, recalibrate)
+    else:
+        overall = whole(
+            rows, groups, all_groups, method=method, level=level, estimand=estimand, bounds=both_ends(bounds),
+            recalibrate=recalibrate, seed=seed,
+        )  # fmt: skip
     known = rows
     if recalibrate != "none":
         g = recalibrated(rows.weak, rows.strong, rows.rates, kind=recalibrate, clusters=rows.clusters, seed=seed)
@@ -196,13 +216,22 @@ def estimate_slices(
         size = float(np.count_nonzero(all_groups[rows.looked] == name)) if alone else None
         one = _slice(name, mask, labels[name], known, options, each, fewest, size)
         found.append(one if recalibrate == "none" else _renamed(one, recalibrate))
-    notes = rows.notes() + how
+    notes = rows.notes() + how + _about_all(rows, overall)
     if shrink:
         found, more = _shrunk(found, level, options.bounds)
         notes += more
     spend = spend_of(overall, weak_cost, strong_cost, alone=weak is None)
     overall = replace(overall, spend=spend, notes=rows.notes() + overall.notes)
     return Slices(by, tuple(found), overall, level, simultaneous, shrink, notes)
+
+
+def _about_all(rows: RatedRows, overall: Estimate) -> tuple[str, ...]:
+    """What concerns slices and whole alike."""
+    notes = [note for note in overall.notes if note.startswith("the whole is ")]
+    missing = 0 if rows.selected is None else int(np.count_nonzero(rows.selected & np.isnan(rows.strong)))
+    if missing:
+        notes.append(f"{missing:,} answers that were asked for are missing; they are counted at both ends of the scale")
+    return tuple(notes)
 
 
 @dataclass(frozen=True, slots=True)

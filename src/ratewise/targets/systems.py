@@ -14,7 +14,7 @@ from ratewise.core.estimate import Estimate
 from ratewise.core.names import Estimand, IntervalMethod, Method, Recalibration
 from ratewise.core.ratings import Mask
 from ratewise.errors import InputError, TableError
-from ratewise.learn.estimation import estimate_mean
+from ratewise.learn.estimation import asked_column, estimate_mean
 from ratewise.tables import Table, TableLike, read_table
 
 
@@ -153,6 +153,7 @@ def read_systems(
     """The columns of every system, by its name; rows without a rate were not looked at and do not count."""
     _check_settings(settings)
     read = read_table(table)
+    selected = asked_column(read, selected)
     q = read.numbers(rate, missing="allow")
     looked = ~np.isnan(q)
     h = np.stack([read.numbers(column, missing="allow") for column in strong.values()], axis=1)
