@@ -2,9 +2,10 @@
 
 Reads ../shared/data, or the folder named by RATEWISE_DATA. Truth is the fit to all human votes. At 10 % and 20 % of
 them: uniform human votes alone, uniform votes with the weak votes as PPI uses them, and the votes that `ask_votes`
-chooses, in one round or two, with `leaderboard`'s defaults. Prints RMSE of the ratings, coverage (of each interval, and
-of all at once), rank correlation, and how many uniform human votes alone would give the same RMSE. Then how long a
-board of 100 models and 20,000 votes takes. `--trials` (200 if absent) decides how sure it all is.
+chooses, in one round or two, with `leaderboard`'s defaults or with the three judges' own verdicts as features. Prints
+RMSE of the ratings, coverage (of each interval, and of all at once), rank correlation, and how many uniform human votes
+alone would give the same RMSE. Then how long a board of 100 models and 20,000 votes takes. `--trials` (200 if absent)
+decides how sure it all is.
 """
 
 import argparse
@@ -22,7 +23,10 @@ from ratewise.lab.workers import in_order
 DATA = pathlib.Path(os.environ.get("RATEWISE_DATA", pathlib.Path(__file__).resolve().parents[2] / "shared" / "data"))
 SHARES = (0.1, 0.2)
 GRID = (0.08, 0.1, 0.12, 0.14, 0.16, 0.18, 0.2, 0.22, 0.24, 0.26, 0.28, 0.3)
-ARMS = ("human votes alone", "uniform + PPI", "uniform + learned", "chosen", "chosen in two rounds")
+JUDGES = ("g_gpt4", "g_claude3opus", "g_gpt35")
+ARMS = (
+    "human votes alone", "uniform + PPI", "uniform + learned", "chosen", "chosen, three judges", "chosen in two rounds",
+)  # fmt: skip
 
 
 class Arena:
@@ -32,7 +36,9 @@ class Arena:
         table = rw.read_table(DATA / "chatbot_arena_33k.parquet")
         self.votes = table.numbers("h")
         self.table = rw.read_table(
-            {name: table.texts(name) for name in ("id", "model_a", "model_b")} | {"judge": table.numbers("g")}
+            {name: table.texts(name) for name in ("id", "model_a", "model_b")}
+            | {name: table.numbers(name) for name in JUDGES}
+            | {"judge": table.numbers("g")}
         )
         self.truth = self.ratings(rw.leaderboard(table, strong="h"))
 
@@ -72,8 +78,9 @@ def boards(arena: Arena, arm: str, share: float, seed: int) -> rw.Leaderboard:
         return rw.leaderboard(arena.uniform(share, seed), **pool, weak="judge", rate="rate", method="difference")
     if arm == "uniform + learned":
         return rw.leaderboard(arena.uniform(share, seed), **pool, weak="judge", rate="rate")
-    table = arena.chosen(share, seed, rounds=1 if arm == "chosen" else 2)
-    return rw.leaderboard(table, **pool, weak="judge", rate="rate")
+    table = arena.chosen(share, seed, rounds=2 if arm.endswith("rounds") else 1)
+    features = JUDGES if arm.endswith("judges") else ()
+    return rw.leaderboard(table, **pool, weak="judge", rate="rate", features=features)
 
 
 _ARENA: list[Arena] = []
