@@ -63,6 +63,8 @@ tables: $(VENV)/.dev
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/tables.py --write docs/simulations.md
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/auto.py
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/peers.py
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/leaderboard.py
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/inputs.py
 
 docs: $(VENV)/.dev
 	$(BIN)/python docs/make_cli_page.py
