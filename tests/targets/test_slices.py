@@ -292,3 +292,9 @@ def test_slices_by_the_strong_rating_are_refused():
     table = {"judge": [0.2, 0.4, 0.6], "human": [0.0, 1.0, 1.0], "rate": [1.0, 1.0, 1.0]}
     with pytest.raises(InputError, match="the strong rating itself"):
         rw.estimate_slices(table, by="human", weak="judge", strong="human")
+
+
+def test_numbers_as_groups_come_by_size():
+    table = {"age": [10, 2, 100, 2, 10, 100], "judge": [0.5] * 6, "human": [0, 1, 0, 1, 1, 0], "rate": [1.0] * 6}
+    found = rw.estimate_slices(table, by="age", weak="judge", strong="human")
+    assert [one.name for one in found.slices] == ["2", "10", "100"]

@@ -43,11 +43,14 @@ def regress(
     Example: ratewise regress rated.csv --weak judge --strong human --on length,topic --family logistic --rate rate
     """
     with one_line_errors():
+        from ratewise.errors import InputError
         from ratewise.report.pictures import check_ending
         from ratewise.tables.files import check_folder
 
         check_folder(picture)
         check_ending(picture)
+        if not words(on):
+            raise InputError("--on names no column; give the columns to regress on, with commas between")
         from ratewise.targets.regression import regress as run_regression
 
         found = run_regression(

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from ratewise.core.estimate import Estimate
 from ratewise.report.pictures import ACCENT, INK, QUIET, figure, plain_name
-from ratewise.report.text import notes_text
+from ratewise.report.text import notes_text, one_line
 from ratewise.targets.compare import Comparison, between, percent, probability, signed
 from ratewise.targets.compare_many import ManyComparisons, Rival
 from ratewise.targets.fieller import Ratio
@@ -30,7 +30,7 @@ def comparison_text(found: Comparison) -> RenderableType:
     """Both means, their difference, ratio and lift; then the sentence."""
     table = _table("", "value", f"{percent(found.difference.level)} interval", "std. error")
     for name, e in zip(found.names, (found.first, found.second), strict=True):
-        table.add_row(Text(name), *_cells(e))
+        table.add_row(one_line(name), *_cells(e))
     table.add_row(Text("difference"), *_cells(found.difference), style="bold")
     table.add_row(Text("ratio"), *_ratio_cells(found.ratio, percents=False))
     table.add_row(Text("relative lift"), *_ratio_cells(found.relative_lift, percents=True))
@@ -48,7 +48,7 @@ def many_text(found: ManyComparisons) -> RenderableType:
     """A row for every system, best first, and what can be said of all of them together."""
     table = _table("system", "mean", "difference", f"{percent(found.level)} interval", "adjusted p", "better", "")
     for r in found.rivals:
-        table.add_row(Text(r.name), *_rival_cells(r), style=_STYLES[r.verdict])
+        table.add_row(one_line(r.name), *_rival_cells(r), style=_STYLES[r.verdict])
     table.add_row(Text(found.baseline), f"{found.baseline_mean.value:.4f}", "", "", "", "", "baseline", style="dim")
     d = found.rivals[0].difference
     legend = (

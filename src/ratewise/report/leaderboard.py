@@ -7,7 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ratewise.report.pictures import ACCENT, INK, QUIET, figure, plain_name
-from ratewise.report.text import notes_text
+from ratewise.report.text import notes_text, one_line
 from ratewise.targets.ask_votes import Asked
 from ratewise.targets.leaderboard import Leaderboard, Rated
 
@@ -30,7 +30,7 @@ def leaderboard_text(board: Leaderboard) -> RenderableType:
     ends = _range(board)
     for m in board.rated:
         table.add_row(
-            str(m.rank), Text(m.name), f"{m.rating:.0f}", _interval(m), _bar(m, ends),
+            str(m.rank), one_line(m.name), f"{m.rating:.0f}", _interval(m), _bar(m, ends),
             f"{m.rank_low}–{m.rank_high}", _percent(m.best), f"{m.strong_votes:,}",
         )  # fmt: skip
     rest: list[RenderableType] = [Text(f"–  {m.name}: {m.reason}") for m in board.models if m.rating is None]

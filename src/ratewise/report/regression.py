@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ratewise.report.pictures import ACCENT, INK, QUIET, figure, plain_name
-from ratewise.report.text import notes_text
+from ratewise.report.text import notes_text, one_line
 from ratewise.targets.quantiles import Quantiles
 from ratewise.targets.regression import Coefficient, Regression
 
@@ -29,7 +29,7 @@ def regression_text(found: Regression) -> RenderableType:
     told = [c for c in found.coefficients if c.low is not None and c.high is not None]
     ends = _ends([(c.low, c.high) for c in told if c.low is not None and c.high is not None], zero=True)
     for c in found.coefficients:
-        table.add_row(Text(c.name), *_cells(c), _bar(c.value, c.low, c.high, ends, zero=True), style=_style(c))
+        table.add_row(one_line(c.name), *_cells(c), _bar(c.value, c.low, c.high, ends, zero=True), style=_style(c))
     rests = (
         f"{found.family.capitalize()} regression; {_SCALES[found.family]}. {found.labels:,} strong ratings on "
         f"{found.items:,} items, {found.method}, of the {found.estimand}."

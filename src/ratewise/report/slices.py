@@ -7,7 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ratewise.report.pictures import ACCENT, INK, QUIET, figure, plain_name
-from ratewise.report.text import notes_text
+from ratewise.report.text import notes_text, one_line
 from ratewise.targets.slice_plan import PlannedSlice, SlicePlan
 from ratewise.targets.slices import Slice, Slices
 
@@ -34,7 +34,7 @@ def slices_text(found: Slices) -> RenderableType:
     for one in found.slices:
         own = [] if not found.shrink else ["–" if one.estimate is None else f"{one.estimate.value:.4f}"]
         cells = _cells(one.items, one.labels, one.value, one.interval)
-        table.add_row(Text(one.name), *cells, *own, _bar(one.value, one.interval, scale))
+        table.add_row(one_line(one.name), *cells, *own, _bar(one.value, one.interval, scale))
     whole = found.overall
     cells = _cells(whole.items, whole.labels, whole.value, whole.interval)
     table.add_row("all", *cells, *[""] * found.shrink, _bar(whole.value, whole.interval, scale), style="bold")
@@ -83,7 +83,7 @@ def slice_plan_text(plan: SlicePlan) -> RenderableType:
     for name in ("policy", "items", "strong", "rate", "spend", "std. error"):
         table.add_column(name, justify="right", no_wrap=True)
     for one in plan.slices:
-        table.add_row(Text(one.name), *_plan_cells(one), style="" if one.reached else "yellow")
+        table.add_row(one_line(one.name), *_plan_cells(one), style="" if one.reached else "yellow")
     whole = "–" if plan.overall_se is None else f"{plan.overall_se:.4f}"
     cells = ("", f"{plan.items:,.0f}", f"{plan.strong_labels:,.0f}", "", f"{plan.spend:,.2f}", whole)
     table.add_row("all", *cells, style="bold")

@@ -93,3 +93,8 @@ def drawn_text(drawn: Drawn, where: str) -> RenderableType:
 def notes_text(notes: tuple[str, ...]) -> list[RenderableType]:
     """Notes, one a line."""
     return [Text(f"note: {note}", style="yellow") for note in notes]
+
+
+def one_line(name: str) -> Text:
+    """A name that may hold anything, as one line of a table."""
+    return Text(" ".join(name.split()))

@@ -278,7 +278,12 @@ def slice_sizes(table: TableLike, by: str) -> dict[str, float]:
 
 
 def _sorted(groups: Texts) -> list[str]:
-    return sorted(set(groups.tolist()), key=lambda name: (name == MISSING, name))
+    """By the alphabet, or by size where all are numbers; those without a group last."""
+    names = sorted(set(groups.tolist()), key=lambda name: (name == MISSING, name))
+    try:
+        return sorted(names, key=lambda name: (name == MISSING, 0.0 if name == MISSING else float(name)))
+    except ValueError:
+        return names
 
 
 def _each_level(level: float, count: int, rows: RatedRows, groups: Texts) -> tuple[float, tuple[str, ...]]:
