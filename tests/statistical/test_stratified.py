@@ -7,22 +7,7 @@ import numpy as np
 from ratewise.core.estimate import estimate_mean
 from ratewise.core.stratified import estimate_stratified, estimate_weighted
 
-NAMES = np.array(["easy", "hard", "odd"])
-SHARES = {"easy": 0.6, "hard": 0.3, "odd": 0.1}
-MEANS, SPREADS, NOISES = np.array([1.0, 3.0, -2.0]), np.array([0.3, 1.0, 2.5]), np.array([0.2, 0.9, 0.6])
-RATES = np.array([0.3, 0.6, 0.5])
-COUNTS = np.array([40, 60, 50])
-TRUTH = float(np.array([0.6, 0.3, 0.1]) @ MEANS)
-
-
-def sample(rng, counts=COUNTS, rates=RATES, skewed=False):
-    s = np.repeat(np.arange(3), counts)
-    noise = rng.gamma(1.0, 1.0, s.size) - 1 if skewed else rng.normal(size=s.size)
-    h = MEANS[s] + SPREADS[s] * noise
-    g = h + 0.1 + NOISES[s] * rng.normal(size=s.size)
-    drawn = rng.random(s.size) < rates[s]
-    return g, np.where(drawn, h, np.nan), rates[s], NAMES[s]
-
+from ..core.strata import MEANS, NAMES, NOISES, RATES, SHARES, SPREADS, TRUTH, sample
 
 # 3,000 trials of a 95 % interval cover less than 93.4 % with probability < 1e-4, more than 96.5 % likewise.
 

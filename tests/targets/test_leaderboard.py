@@ -1,5 +1,7 @@
 """Leaderboards from tables: votes as arenas write them, bad input, and what is said of it."""
 
+import io
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -148,10 +150,16 @@ def test_it_prints_well_and_escapes_names():
 
 
 def test_the_picture_takes_any_name():
-    board = rw.leaderboard(arena().replace("bo$x$", "bo$\\frac{x"), strong="all")
-    import io
-
-    rw.plot_leaderboard(board).savefig(io.BytesIO(), format="svg")
+    hostile = "bo$\\frac{x" + "y" * 300
+    board = rw.leaderboard(arena().replace("bo$x$", hostile), strong="all")
+    made = rw.plot_leaderboard(board)
+    made.savefig(io.BytesIO(), format="svg")  # a formula that cannot be read would fail here
+    shown = [label.get_text() for label in made.axes[0].get_yticklabels()]
+    assert len(shown) == 5
+    (own,) = [text for text in shown if text.startswith("bo")]
+    assert own.startswith(r"bo\$\frac{x")
+    assert own.endswith("…")
+    assert len(own) < 60
 
 
 def test_nothing_but_ties_says_nothing_of_the_spread():

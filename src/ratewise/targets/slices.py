@@ -191,23 +191,14 @@ def estimate_slices(
     rows = read_ratings(read, weak=weak, strong=strong, rate=rate, selected=selected, clusters=clusters)
     options = _Options(method, interval, level, estimand, both_ends(bounds), floor, seed)
     alone = weak is None and estimand == "pool"  # then the pool is larger than the rows that have a rating
-    size = float(rows.looked.sum()) if alone else None
     groups = all_groups[rows.used]
-    if in_proportion(all_groups, rows.looked):
-        overall = options.estimate(rows, np.ones(rows.strong.size, dtype=np.bool_), level, size, recalibrate)
-    else:
-        overall = whole(
-            rows, groups, all_groups, method=method, level=level, estimand=estimand, bounds=both_ends(bounds),
-            recalibrate=recalibrate, seed=seed,
-        )  # fmt: skip
+    overall = _overall(rows, groups, all_groups, options, recalibrate, alone=alone)
     known = rows
     if recalibrate != "none":
         g = recalibrated(rows.weak, rows.strong, rows.rates, kind=recalibrate, clusters=rows.clusters, seed=seed)
         known = replace(rows, weak=g)
         options = replace(options, method="difference" if method == "auto" else method)
-    numbers = {name: k for k, name in enumerate(_sorted(groups))}
-    at = np.fromiter(map(numbers.__getitem__, groups.tolist()), dtype=np.intp, count=groups.size)
-    masks = {name: np.asarray(at == k) for name, k in numbers.items()}
+    masks = _masks(groups)
     labels = {name: int(np.count_nonzero(~np.isnan(rows.strong[mask]))) for name, mask in masks.items()}
     answered = sum(count >= fewest for count in labels.values())
     each, how = _each_level(level, answered, rows, groups) if simultaneous else (level, ())
@@ -223,6 +214,26 @@ def estimate_slices(
     spend = spend_of(overall, weak_cost, strong_cost, alone=weak is None)
     overall = replace(overall, spend=spend, notes=rows.notes() + overall.notes)
     return Slices(by, tuple(found), overall, level, simultaneous, shrink, notes)
+
+
+def _overall(
+    rows: RatedRows, groups: Texts, all_groups: Texts, options: "_Options", recalibrate: Recalibration, *, alone: bool
+) -> Estimate:
+    """The mean of all rows: of those looked at, or by the slices' sizes where they were looked at unevenly."""
+    if not in_proportion(all_groups, rows.looked):
+        return whole(
+            rows, groups, all_groups, method=options.method, level=options.level, estimand=options.estimand,
+            bounds=options.bounds, recalibrate=recalibrate, seed=options.seed,
+        )  # fmt: skip
+    size = float(rows.looked.sum()) if alone else None
+    return options.estimate(rows, np.ones(rows.strong.size, dtype=np.bool_), options.level, size, recalibrate)
+
+
+def _masks(groups: Texts) -> dict[str, Mask]:
+    """The rows of every slice, in the order they are told."""
+    numbers = {name: k for k, name in enumerate(_sorted(groups))}
+    at = np.fromiter(map(numbers.__getitem__, groups.tolist()), dtype=np.intp, count=groups.size)
+    return {name: np.asarray(at == k) for name, k in numbers.items()}
 
 
 def _about_all(rows: RatedRows, overall: Estimate) -> tuple[str, ...]:
