@@ -29,8 +29,9 @@ from ratewise.core.names import Estimand
 from ratewise.core.ratings import Mask
 from ratewise.core.stratified import estimate_stratified
 from ratewise.errors import InputError, TableError
+from ratewise.learn.auto import below_one, learned_rating
 from ratewise.learn.chain_rounds import carried
-from ratewise.learn.seen import FEWEST_TO_LEARN, Seen, learn
+from ratewise.learn.seen import FEWEST_TO_LEARN, Seen
 from ratewise.learn.strata import InputPlan, Strata, read_strata
 from ratewise.tables import Table
 
@@ -39,8 +40,6 @@ Codes = NDArray[np.intp]
 _FIRST = 2  # items of every stratum that come before all others: an estimate needs them
 _MOST_COLUMNS = 20  # strata that become columns to learn from
 _LEAST_RATE = 1e-6
-_ALMOST_ONE = 1 - 1e-12
-_LEARNING_LABELS = 25.0  # as in learn/auto.py: labels' worth of variance that learning adds unseen
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,11 +213,8 @@ def _parts(history: History, inputs: Inputs, code: Codes) -> tuple[Floats, Float
     own = _own_scale(seen, inputs, code, rates)
     f, factor = own.x.weak, 1.0
     if np.count_nonzero(use) >= FEWEST_TO_LEARN:
-        factor += _LEARNING_LABELS / np.count_nonzero(use)
-        known = learn(own)
-        f = known.model.predict(own.x)
-        f[use] = known.unseen
-        rates = np.where(asked, rates, np.minimum(rates, _ALMOST_ONE))
+        f, factor = learned_rating(own)
+        rates = below_one(rates, asked)
     return f, rates, asked, factor
 
 

@@ -11,7 +11,7 @@ from ratewise.core import anytime, contributions, intervals
 from ratewise.core.checks import Floats, choice, number, share
 from ratewise.core.clusters import Codes, cluster_codes, cluster_folds
 from ratewise.core.names import ESTIMANDS, INTERVALS, METHODS, Estimand, IntervalMethod, Method
-from ratewise.core.ratings import Mask, Ratings, ratings
+from ratewise.core.ratings import Mask, Ratings, pool_of, ratings
 from ratewise.errors import InputError
 
 _FOLDS = 10
@@ -114,7 +114,7 @@ def estimate_mean(
     choice(interval, INTERVALS, name="interval")
     choice(estimand, ESTIMANDS, name="estimand")
     data = ratings(weak, strong, rates)
-    N = _pool(estimand, pool_size, data)
+    N = pool_of(estimand, pool_size, data.items)
     options = _Options(
         method, interval, share(level, name="level"), estimand, N, bounds, floor,
         _grouping(clusters, data, N, interval), number(variance_factor, name="variance_factor", above=0),
@@ -174,15 +174,6 @@ def _grouping(clusters: ArrayLike | None, data: Ratings, pool_size: float, inter
     if count == 1:
         return _Grouping(1, None, f"{many}; an interval needs at least two, because items of one cluster are alike")
     return _Grouping(count, codes, f"{many}; the interval counts them, not items")
-
-
-def _pool(estimand: str, pool_size: float | None, data: Ratings) -> float:
-    if estimand == "population":
-        return math.inf
-    N = float(data.items) if pool_size is None else number(pool_size, name="pool_size", minimum=1)
-    if data.items > N:
-        raise InputError(f"pool_size is {N:g} but {data.items} items were looked at; it cannot be smaller")
-    return N
 
 
 def _estimate(data: Ratings, options: _Options) -> Estimate:

@@ -137,6 +137,23 @@ def start_labels(budget: float, pool_size: float = math.inf) -> int:
 # The estimate
 
 
+def learned_rating(seen: Seen, clusters: Codes | None = None) -> tuple[Floats, float]:
+    """f of all items, each label's from the others, and the factor by which learning it all widens the variance."""
+    use = seen.labelled
+    if clusters is None:
+        known = learn(seen)
+        f = known.model.predict(seen.x)
+        f[use] = known.unseen
+    else:
+        f = cluster_fitted_rating(seen.x, seen.strong, 1.0 / seen.rates(), clusters)
+    return f, 1.0 + _LEARNING_LABELS / int(np.count_nonzero(use))
+
+
+def below_one(rates: Floats, asked: Mask) -> Floats:
+    """Rates of 1 only for those who were asked: one who was not cannot have been sure to be."""
+    return np.where(asked, rates, np.minimum(rates, _ALMOST_ONE))
+
+
 def estimate_seen(
     seen: Seen,
     *,
@@ -162,14 +179,8 @@ def estimate_seen(
     elif np.count_nonzero(use) < FEWEST_TO_LEARN:
         f = seen.x.weak
     else:
-        factor += _LEARNING_LABELS / np.count_nonzero(use)
-        if clusters is None:
-            known = learn(seen)
-            f = known.model.predict(seen.x)
-            f[use] = known.unseen
-        else:
-            f = cluster_fitted_rating(seen.x, seen.strong, 1.0 / rates, clusters)
-        rates = np.where(asked, rates, np.minimum(rates, _ALMOST_ONE))
+        f, factor = learned_rating(seen, clusters)
+        rates = below_one(rates, asked)
     return core.estimate_mean(
         f, seen.strong, rates, method="difference", interval=interval, level=level, estimand=estimand,
         pool_size=pool_size, selected=asked, bounds=bounds, variance_factor=float(factor), seed=seed,

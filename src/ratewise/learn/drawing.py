@@ -58,7 +58,7 @@ def draw_pool(
     if chosen is not None:
         looked, rates = chosen.looked, chosen.rates
     elif within_budget and transfer.policy != "base" and transfer.items < table.rows:
-        looked = _first(ids, int(transfer.items), seed)
+        looked = first_items(ids, int(transfer.items), seed)
         rates = np.where(looked, rates, np.nan)
     selected = draw(np.where(looked, rates, 0.0), ids, seed=seed) & looked
     added: dict[str, Floats | Mask] = {"rate": rates, "selected": selected}
@@ -83,7 +83,8 @@ def draw_pool(
     )
 
 
-def _first(ids: np.ndarray[tuple[int], np.dtype[np.object_]], count: int, seed: int) -> Mask:
+def first_items(ids: np.ndarray[tuple[int], np.dtype[np.object_]], count: int, seed: int) -> Mask:
+    """As many items as said, by a hash of the seed and the item that has nothing to do with the draw."""
     order = np.argpartition(uniform(ids, seed=f"{seed}:look"), min(count, ids.size) - 1)[:count]
     looked = np.zeros(ids.size, dtype=np.bool_)
     looked[order] = True

@@ -10,10 +10,10 @@ import numpy as np
 
 from ratewise.core.checks import Floats
 from ratewise.core.clusters import Codes
-from ratewise.core.draw import draw, uniform
+from ratewise.core.draw import draw
 from ratewise.core.ratings import Mask
 from ratewise.errors import TableError
-from ratewise.learn.drawing import Drawn
+from ratewise.learn.drawing import Drawn, first_items
 from ratewise.learn.transfer import Transfer
 from ratewise.tables import Table, TableLike, read_table
 from ratewise.tables.convert import Texts
@@ -93,7 +93,7 @@ def _part(table: Table, rows: Codes, transfer: Transfer, ids: Texts, seed: int |
     mean_rate = 1.0 if transfer.policy == "base" else float(rates.mean())
     planned = transfer.items * (c_g + c_h * mean_rate)
     if seed is not None and transfer.policy != "base" and transfer.items < rows.size:
-        rates = np.where(_first(ids[rows], int(transfer.items), seed), rates, np.nan)
+        rates = np.where(first_items(ids[rows], int(transfer.items), seed), rates, np.nan)
     return _Part(
         rows=rows,
         rates=rates,
@@ -134,11 +134,6 @@ def _weights(parts: list[_Part], looked: Mask) -> Floats:
         seen = int(np.count_nonzero(looked[part.rows]))
         out[part.rows] = part.rows.size / total * T / max(seen, 1)
     return np.where(looked, out, np.nan)
-
-
-def _first(ids: Texts, count: int, seed: int) -> Mask:
-    order = np.argsort(uniform(ids, seed=f"{seed}:look"), kind="stable")[:count]
-    return np.isin(np.arange(ids.size), order)
 
 
 def _plans(plan: SlicePlan | str | os.PathLike[str]) -> tuple[str, dict[str, Transfer | None]]:
