@@ -103,7 +103,8 @@ class Game:
         elif isinstance(action, d.TakeUp):
             assert action.first == now.end < action.end <= self.pool.items
             worst = self.pool.worst(action.first, action.end)
-            cost = worst[:, -1] if not now.plan.weak else worst[:, 0] if now.plan.exact else worst.sum(axis=1)
+            weak = worst[:, 0] if now.plan.weak else np.zeros(worst.shape[0], dtype=np.int64)
+            cost = weak if now.plan.exact else worst.sum(axis=1) if now.plan.weak else worst[:, -1]
             assert cost.sum() <= now.left
             self.open = replace(now, batches=(*now.batches, d.Batch(action.first, action.end, False, int(cost.sum()))))
         elif isinstance(action, d.Draw):

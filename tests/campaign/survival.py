@@ -61,7 +61,7 @@ store = "{store}"
 [items]
 table = "items.csv"
 id = "id"
-features = ["length"]
+features = {features}
 [rating]
 kind = "score"
 low = 0
@@ -109,6 +109,7 @@ VARIANTS = {  # how a campaign may go: to the end of the pool, or of the money, 
     "chain": '[goal]\nbudget = "450"\n' + JUDGE.format(price="0.01") + EXPERT + HUMAN,
     "alone": '[goal]\nbudget = "400"\n' + HUMAN,
     "lost": '[goal]\nbudget = "200"\n' + JUDGE.format(price="0.01") + HUMAN + 'lost_calls = "count as paid"\n',
+    "features": '[goal]\nbudget = "260"\n' + JUDGE.format(price="0.1") + HUMAN,  # who are told more by a column
     "precision": "[goal]\ntarget_se = 0.05\n" + JUDGE.format(price="0.02") + HUMAN,
 }
 
@@ -122,14 +123,16 @@ def write_campaign(folder, variant, *, store="c.sqlite", name="c"):
     expert = np.clip(np.round(human + 0.5 * doubt * rng.normal(size=ITEMS), 3), 0, 10)
     judge = np.clip(np.round(human + 1.5 * doubt * rng.normal(size=ITEMS), 3), 0, 10)
     cost, length = np.round(rng.uniform(0.5, 2, ITEMS), 2), np.round(900 * doubt)
+    hint = human + doubt * rng.normal(size=ITEMS)
     ids = [f"q{i:04d}" for i in range(ITEMS)]
-    rows = [f"{i},{c},{n:.0f}" for i, c, n in zip(ids, cost, length, strict=True)]
-    (folder / "items.csv").write_text("\n".join(["id,cost,length", *rows]) + "\n")
+    rows = [f"{i},{c},{n:.0f},{x:.3f}" for i, c, n, x in zip(ids, cost, length, hint, strict=True)]
+    (folder / "items.csv").write_text("\n".join(["id,cost,length,hint", *rows]) + "\n")
     answers = zip(judge.tolist(), expert.tolist(), human.tolist(), strict=True)
     (folder / "answers.json").write_text(json.dumps(dict(zip(ids, answers, strict=True))))
     (folder / "provider.py").write_text(PROVIDER)
     toml = folder / f"{name}.toml"
-    toml.write_text(TOP.format(store=store, name=name) + VARIANTS[variant])
+    features = json.dumps(["length", "hint"] if variant == "features" else ["length"])
+    toml.write_text(TOP.format(store=store, name=name, features=features) + VARIANTS[variant])
     return toml
 
 

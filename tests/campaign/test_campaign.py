@@ -47,12 +47,14 @@ class _Watched(automatic.Campaign):
         return super()._end(bought)
 
 
-def simulated(columns, *, seed, budget, cost_ratio):
+def simulated(columns, *, seed, budget, cost_ratio, features=None):
     """The laboratory's campaign on the same items in the same order with the same random numbers."""
     ids = np.array(columns["id"], dtype=object)
     order = np.argsort(uniform(ids, seed=f"{seed}:order"), kind="stable")
     weak, strong = (np.array(columns[name], dtype=float) for name in ("judge", "human"))
-    block = Block(Population.of(weak, strong), Setting(cost_ratio, (budget,), 0, "pool", 0.95, 0.1, 1), range(1))
+    known = None if features is None else np.array([columns[name] for name in features], dtype=float).T
+    setting = Setting(cost_ratio, (budget,), 0, "pool", 0.95, 0.1, 1)
+    block = Block(Population.of(weak, strong, features=known), setting, range(1))
     block.index, block.uniform = order[None, :], uniform(ids[order], seed=seed)[None, :]
     campaign = _Watched(block, 0, budget)
     played = campaign.play()
@@ -97,6 +99,51 @@ def test_a_campaign_is_the_simulation_of_it(tmp_path, items, budget, cost, mean,
         if estimand == "pool":
             assert ours.value == pytest.approx(played.estimate.value, rel=1e-9)
         holds(campaign)
+
+
+def hinted(items, seed):
+    """A column that says more than the judge does."""
+    columns = judged(items, seed=seed, spread=0.1)
+    noise = np.random.default_rng([seed, 31]).normal(size=items)
+    return columns | {"hint": np.round(np.array(columns["human"]) + 0.4 * noise, 3).tolist()}
+
+
+@pytest.mark.parametrize(("items", "budget", "seed"), [(3000, 160, 3), (600, 90.5, 4), (5000, 400, 5)])
+def test_features_that_say_as_much_as_the_weak_rater_save_its_price(tmp_path, items, budget, seed):
+    """It rates the start and no more. The whole pool is looked at, and the laboratory does the same."""
+    columns = hinted(items, seed)
+    bought, played, _ = simulated(columns, seed=seed, budget=budget, cost_ratio=0.05, features=["hint"])
+    campaign = ran(tmp_path, columns, seed=seed, goal=f'budget = "{budget}"', items='features = ["hint"]')
+    status = holds(campaign)
+    history, _ = looked_at(campaign)
+    start = history.seen.phases[0].items
+    assert [(p.weak, p.rule is None) for p in history.seen.phases] == [(True, True)] + [(False, False)] * (
+        len(history.seen.phases) - 1
+    )
+    assert np.all(np.isnan(history.looked.x.weak[start:]))
+    asked = [row for row in log_of(campaign)["ratings"] if row[1] == 0]
+    assert len(asked) == start
+    assert history.items == items
+    assert status.spent == Decimal(str(round(played.spend, 9)))
+    assert budget - 1 < status.spent
+    np.testing.assert_array_equal(history.looked.selected[:, 0], bought.seen.labelled)
+    found = campaign.estimate()
+    right = estimate_seen(bought.seen, estimand="pool", pool_size=items, bounds=(0.0, 1.0))
+    assert found.value == pytest.approx(right.value, rel=1e-9)
+    assert found.interval == pytest.approx(right.interval, rel=1e-9)
+    assert any("features" in line for line in campaign.diagnosis().words())
+
+
+def test_a_precision_is_reached_by_features_without_using_up_the_pool(tmp_path):
+    columns = hinted(4000, 6)
+    campaign = ran(tmp_path, columns, goal="target_se = 0.02", items='features = ["hint"]')
+    status = holds(campaign)
+    assert status.ended == "the precision asked for is reached"
+    assert status.labels < 0.21 / 0.02**2
+    low, high = campaign.estimate().interval
+    assert low <= strong_mean(columns) <= high
+    history, _ = looked_at(campaign)
+    assert history.items < 4000
 
 
 # Prices
@@ -211,15 +258,15 @@ def test_enough_money_for_everything_gives_the_exact_value(tmp_path):
 
 def test_a_budget_raised_to_cover_everything_asks_everyone_that_is_left(tmp_path):
     """The factor of the last rates is infinite, and rates of 0 times that are no number."""
-    columns = judged(300, spread=0.8)
-    path = write(tmp_path, columns, raters=(("judge", "0.01"), ("human", "1")))
-    Campaign.open(path).run()
+    columns = judged(900, spread=0.8)
+    path = write(tmp_path, columns)
+    assert Campaign.open(path).run() == "the budget is spent"
     path.write_text(path.read_text().replace('budget = "60"', 'budget = "5000"'))
     campaign = Campaign.open(path)
     assert campaign.run() == "every item has been looked at"
     status = holds(campaign)
-    assert status.looked == 300
-    assert status.labels > 150
+    assert status.looked == 900
+    assert status.labels > 450
     history, _ = looked_at(campaign)
     assert np.all(np.isfinite(history.seen.mass))
     found = campaign.estimate()

@@ -206,7 +206,7 @@ def test_strong_ratings_alone_where_that_was_asked_for_or_there_is_one_rater():
 
 
 def test_the_end_of_the_pool_and_of_the_money():
-    game = Game(pool(), pool().terms(budget=Decimal(60)))
+    game = Game(pool(2000), pool(2000).terms(budget=Decimal(60)))
     assert game.play() == "the budget is spent"
     assert 60 - 1.05 < game.spent / E9 <= 60
     game = Game(pool(), pool().terms(budget=Decimal(200)))

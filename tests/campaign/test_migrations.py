@@ -46,6 +46,8 @@ def test_a_campaign_of_the_first_version_opens_verifies_and_tells_the_same(folde
     assert found.differences == []
     assert found.items == 500
     assert found.rounds >= 3
+    assert found.earlier_plans == found.rounds  # its rules are not made again: today's would be others
+    assert "planned by another version" in found.summary()
     status = campaign.status()
     assert status.ended == "the budget is spent"
     assert 88 < status.spent <= 90
@@ -60,7 +62,9 @@ def test_it_goes_on_with_a_larger_budget(folder):
     campaign = Campaign.open(path)
     assert campaign.run() in ("the budget is spent", "every item has been looked at")
     after = log_of(campaign)
-    assert campaign.verify().differences == []
+    found = campaign.verify()
+    assert found.differences == []
+    assert 0 < found.earlier_plans == len(before["rounds"]) < found.rounds
     assert 158 < campaign.status().spent <= 160
     assert len(after["rounds"]) > len(before["rounds"])
     for table in ("items", "draws", "ratings", "ledger"):

@@ -23,7 +23,7 @@ WINDOWS = [
     for side in (("before", "after") if kind == "ask" else ("before", "statement", "commit", "after"))
 ]
 STORES = ["sqlite", "postgresql"]
-SOAKED = ["pool", "money", "failures", "chain", "alone", "precision"]
+SOAKED = ["pool", "money", "failures", "chain", "alone", "features", "precision"]
 
 
 @pytest.fixture(scope="module")
@@ -99,8 +99,9 @@ def kill_at_random(forks, toml, undisturbed, kills, rng):
 
 
 @pytest.mark.parametrize("store", STORES)
-def test_killed_at_ten_moments(forks, undisturbed, make_campaign, store):
-    phases = kill_at_random(forks, make_campaign("pool", store), undisturbed("pool"), 10, random.Random(store))
+@pytest.mark.parametrize("variant", ["pool", "features"])
+def test_killed_at_ten_moments(forks, undisturbed, make_campaign, store, variant):
+    phases = kill_at_random(forks, make_campaign(variant, store), undisturbed(variant), 10, random.Random(store))
     assert phases.total() >= 5
 
 

@@ -20,7 +20,7 @@ EARLY = f"{LABELLED} AND position IN (SELECT position FROM draws WHERE rate < 1)
 @pytest.fixture(scope="module")
 def original(tmp_path_factory):
     """Rounds of every kind: a start, rounds until their money is spent, and an exact one at the pool's end."""
-    campaign = ran(tmp_path_factory.mktemp("original"), judged(500, spread=0.75), goal='budget = "110"', seed=11)
+    campaign = ran(tmp_path_factory.mktemp("original"), judged(700, spread=0.75), goal='budget = "110"', seed=11)
     rounds = [json.loads(row[2]) for row in log_of(campaign)["rounds"]]
     assert rounds[0]["items"]
     assert "rule" not in rounds[0]
@@ -41,7 +41,7 @@ def test_an_untouched_campaign_passes_and_everything_was_looked_at(campaign):
     log = log_of(campaign)
     assert found.passed
     assert found.differences == []
-    assert (found.items, found.rounds, found.draws) == (500, len(log["rounds"]), len(log["draws"]))
+    assert (found.items, found.rounds, found.draws) == (700, len(log["rounds"]), len(log["draws"]))
     assert (found.ratings, found.payments) == (len(log["ratings"]), sum(r[0] == "settle" for r in log["ledger"]))
     assert "nothing differs" in found.summary()
     assert json.loads(json.dumps(found.to_dict()))["passed"] is True
@@ -82,6 +82,9 @@ CHANGES = {
     "a weak rating of the last round": (
         "UPDATE ratings SET value = value + 0.2 WHERE step = 0 AND position = (SELECT max(position) FROM ratings)",
         "rate",
+    ),
+    "an older plan after a newer one": (
+        "UPDATE rounds SET plan = json_set(plan, '$.planner', 1) WHERE number = 2", "older version"
     ),
     "an answer taken back": (f"UPDATE ratings SET value = NULL WHERE step = 1 AND position = ({EARLY})", "state"),
     "an answer opened again": (
@@ -225,7 +228,7 @@ def test_another_seed_is_told_at_every_item(campaign):
     path = campaign.spec.path
     path.write_text(path.read_text().replace("seed = 11", "seed = 8"))
     found = Campaign.open(path).verify()
-    assert sum("random number" in sentence for sentence in found.differences) == 500
+    assert sum("random number" in sentence for sentence in found.differences) == 700
     assert "and 4" in found.summary()  # twenty are told, the rest counted
 
 

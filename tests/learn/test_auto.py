@@ -1,6 +1,8 @@
 """`auto`: rates and masses by hand, what a round decides and spends, labels that do not shape their own weight."""
 
+import json
 import math
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -10,10 +12,12 @@ from ratewise import InputError
 from ratewise.core.estimate import estimate_mean
 from ratewise.learn import auto
 from ratewise.learn.auto import estimate_seen, plan_round, start_labels
+from ratewise.learn.diagnostics import diagnose
 from ratewise.learn.error_model import LearnedError
 from ratewise.learn.options import Money
 from ratewise.learn.rating_model import Covariates
 from ratewise.learn.seen import Phase, Rule, Seen, learn, mass
+from ratewise.learn.spending import draw_exact_round, next_round
 
 # Worlds
 
@@ -331,18 +335,37 @@ def own_effect(world, seed, change, *, labels=200, tried=25):
 def test_a_label_does_not_shape_its_own_weight(world, seed):
     """Two standard deviations, or a coin turned over: by the rule a label's π̄ rises up to twofold.
 
-    By its own rates it moves by a few percent on average and by less than a third at most; what is left comes through
-    fits in which the label still counts.
+    By its own rates it moves by a few percent on average, and at most by three fifths of that; what is left comes
+    through choices between policies that are as good, in which the label still counts.
     """
     effect = own_effect(world, seed, (lambda h: 1 - h) if world is coins else (lambda h: h + 2))
     assert len(effect) >= 20
     own, rule = effect.T
     assert np.median(np.abs(own)) < 0.06
     assert abs(own.mean()) < 0.06
-    assert np.abs(own).max() < 0.33
-    assert np.abs(own).max() <= np.abs(rule).max() + 0.02
+    assert np.abs(own).max() <= 0.6 * np.abs(rule).max() + 0.02
     if world is varying:
         assert rule.mean() > 0.09  # the check would notice
+
+
+def many_features(seed, n):
+    """Ratings below a ceiling, more of them and further off where they are low; 25 features, five of which tell."""
+    rng = np.random.default_rng([seed, 17])
+    z = rng.normal(size=(n, 25))
+    m = 0.5 * z[:, :5].sum(axis=1)
+    h = np.clip(0.9 + 0.25 * m + 0.25 * np.exp(-0.8 * m) * rng.normal(size=n), -1, 1)
+    return Covariates(np.clip(0.8 + 0.1 * m + 0.1 * rng.normal(size=n), 0, 1), z), h
+
+
+def test_a_label_does_not_shape_its_own_weight_through_its_own_prediction():
+    """With many features a label moves f at its own place, and u goes by f. With f from the others it does not.
+
+    Averages over worlds; with f from all labels their own rates moved by 0.08, 0.09 and 0.1 of the log.
+    """
+    effect = np.array([own_effect(many_features, seed, lambda h: h - 0.8).mean(axis=0) for seed in (0, 1, 2, 4, 5)])
+    own, rule = effect.mean(axis=0)
+    assert abs(own) < 0.05
+    assert rule > 0.12  # the check would notice
 
 
 @pytest.mark.parametrize("world", [even, coins])
@@ -517,3 +540,88 @@ def test_labels_that_are_all_equal_do_not_make_the_weak_rater_perfect(labels):
 def test_one_label_is_too_few():
     with pytest.raises(InputError, match="two strong ratings"):
         learn(burnt_in((Covariates(np.array([0.5])), np.array([1.0]))))
+
+
+# Features that are known of a whole pool
+
+
+def told_by_features(seed, n, *, judge=3.0):
+    """A feature tells more of the rating than the judge, whose errors are `judge` times as large."""
+    rng = np.random.default_rng([seed, 23])
+    quality = rng.normal(0, 1, n)
+    z = quality + 0.4 * rng.standard_normal(n)
+    noise = rng.standard_normal((n, 2))
+    return Covariates(quality + 0.4 * judge * rng.standard_normal(n), np.column_stack([z, noise])), quality
+
+
+IN_POOL = Money(0.05, 1.0, 300.0, 2800.0)
+
+
+def test_features_of_a_whole_pool_are_a_weak_rater_for_nothing():
+    seen = burnt_in(told_by_features(1, 200))
+    planned = plan_round(seen, IN_POOL)
+    assert (planned.weak, planned.policy != "base") == (False, True)
+    assert planned.items == math.ceil(2800 * planned.spend / 300)  # its share of all that is left, for nothing
+    assert planned.expected_variance < plan_round(seen, IN_POOL, free_features=False).expected_variance
+    x, _ = told_by_features(2, 50)
+    rates = planned.rule.rates(x, np.full(50, 200.0))
+    other = Covariates(np.random.default_rng(3).random(50), x.features, np.ones(50))
+    np.testing.assert_array_equal(planned.rule.rates(other, np.full(50, 200.0)), rates)  # whatever a judge may say
+    again = Rule.from_dict(json.loads(json.dumps(planned.rule.to_dict())))
+    np.testing.assert_array_equal(again.rates(x, np.full(50, 200.0)), rates)
+
+
+@pytest.mark.parametrize(
+    ("world", "money", "options"),
+    [
+        (lambda: told_by_features(1, 200), MONEY, {}),  # a stream: nothing is known of items that nobody looked at
+        (lambda: told_by_features(1, 200), IN_POOL, {"free_features": False}),
+        (lambda: told_by_features(1, 200, judge=0.1), Money(0.01, 1.0, 300.0, 2800.0), {}),
+        (lambda: even(1, 200), IN_POOL, {}),  # no features
+    ],
+)
+def test_weak_ratings_are_bought_where_features_are_not_known_or_not_as_good(world, money, options):
+    planned = plan_round(burnt_in(world()), money, **options)
+    assert planned.weak
+    assert planned.rule.weak
+
+
+def test_who_goes_by_features_stays_with_them_and_forgets_the_judge():
+    x, h = told_by_features(5, 3000)
+    seen = burnt_in((x.rows(slice(200)), h[:200]))
+    planned = plan_round(seen, replace(IN_POOL, left=600.0))
+    assert planned.spend < 600
+    new = slice(200, 200 + planned.items)
+    more = replace(x.rows(new), weak=np.full(planned.items, np.nan))  # nobody was asked
+    d = draw_exact_round(
+        planned.rule, planned.own_rates, seen, more, np.random.default_rng(7).random(planned.items),
+        money=planned.spend, prices=1.0,
+    )  # fmt: skip
+    assert d.asked.sum() == planned.spend
+    phase = Phase(planned.items, d.rule, weak=False)
+    after = seen.joined(more, np.where(d.asked, h[new], np.nan), d.before, phase, d.own_rates, rates=d.rates)
+    assert after.by_features
+    assert not after.x.weak.any()
+    left = Money(0.05, 1.0, 600.0 - planned.spend, 3000.0 - after.items)
+    following = next_round(after, left)
+    assert (following.weak, following.rule.weak) == (False, False)
+    assert following.items == left.pool_left
+    found = estimate_seen(after, estimand="pool", pool_size=3000)
+    assert abs(found.value - h.mean()) < 4 * found.standard_error
+    assert found.standard_error < 0.75 * h.std() / math.sqrt(np.count_nonzero(after.labelled))
+    told = diagnose(after, found, pool_size=3000)
+    assert told.by_features
+    assert any("features" in line and "not worth buying" in line for line in told.words())
+
+
+def test_the_last_money_buys_a_strong_rating_though_it_would_not_pay_for_both():
+    x, h = told_by_features(9, 400)
+    seen = burnt_in((x.rows(slice(200)), h[:200]))
+    planned = plan_round(seen, replace(IN_POOL, pool_left=200.0, left=100.0))
+    rest = Money(0.05, 1.0, 1.0, 50.0)
+    assert next_round(seen, rest) is None
+    phase = Phase(150, planned.rule, weak=False)
+    more = x.rows(slice(200, 350))
+    before = mass(seen.phases, more)
+    after = seen.joined(more, np.where(np.arange(150) < 90, h[200:350], np.nan), before, phase, planned.own_rates)
+    assert next_round(after, rest).items == 50

@@ -23,14 +23,16 @@ class Case:
         self.seen = Covariates(self.f_seen + 0.1, z if features else None, own if uncertainty else None)
         self.at = rng.choice(300, 60, replace=False)
         self.f, self.x = self.f_seen[self.at], self.seen.rows(self.at)
+        self.f_unseen = self.f + 0.03 * (high - low) * rng.standard_normal(60)
         self.weights = 10.0 ** rng.uniform(-1, 1, 60)
         spread = 0.1 + 0.2 * np.abs(self.f_seen - low) / (high - low) + (0.3 * np.abs(z[:, 0]) if features else 0)
         self.squared = (spread * rng.standard_normal(300))[self.at] ** 2
 
     def candidates(self, *, binary=False):
         return error_candidates(
-            self.f_seen, self.seen, self.f, self.x, self.squared, self.weights, bounds=self.bounds, binary=binary
-        )
+            self.f_seen, self.seen, self.f, self.f_unseen, self.x, self.squared, self.weights, bounds=self.bounds,
+            binary=binary,
+        )  # fmt: skip
 
     @property
     def mean(self):
@@ -58,7 +60,7 @@ def test_the_constant_is_the_weighted_mean_squared_residual():
     case = Case()
     constant = case.candidates()[0]
     np.testing.assert_allclose(constant.predict(case.f_seen, case.seen), case.mean)
-    np.testing.assert_allclose(constant.unseen(case.f, case.f, case.x, case.squared), case.mean)
+    np.testing.assert_allclose(constant.unseen(case.f, case.x, case.squared), case.mean)
     assert case.mean != pytest.approx(case.squared.mean(), rel=0.02)  # weights matter here
 
 
@@ -73,8 +75,9 @@ def test_given_is_scaled_to_the_mean_squared_residual():
     assert u.min() == pytest.approx(0.02 * case.mean)
     larger = Covariates(case.seen.weak, None, 17 * case.seen.uncertainty)  # its units do not matter
     again = error_candidates(
-        case.f_seen, larger, case.f, larger.rows(case.at), case.squared, case.weights, bounds=case.bounds, binary=False
-    )[1]
+        case.f_seen, larger, case.f, case.f, larger.rows(case.at), case.squared, case.weights, bounds=case.bounds,
+        binary=False,
+    )[1]  # fmt: skip
     np.testing.assert_allclose(again.predict(case.f_seen, larger), given.predict(case.f_seen, case.seen), rtol=1e-12)
 
 
@@ -92,17 +95,21 @@ def test_claimed_is_the_variance_of_a_coin_for_the_prediction_it_is_given():
     )
     others = 1 - case.f**2
     np.testing.assert_allclose(
-        claimed.unseen(case.f, others, case.x, case.squared), np.maximum(others * (1 - others), 0.02 * case.mean)
+        claimed.unseen(others, case.x, case.squared), np.maximum(others * (1 - others), 0.02 * case.mean)
     )
 
 
 @pytest.mark.parametrize("k", [0, 1, 2])
 def test_fitted_is_ridge_regression_of_the_squared_residuals(k):
-    """By the normal equations; unseen u by refits without each label."""
+    """By the normal equations at the mean of f with and without the label; unseen u by refits without each label.
+
+    What a label's own weight goes by is at f without it, by the same refits.
+    """
     case = Case(features=True, uncertainty=True)
     fitted = case.candidates()[-3 + k]
-    basis = ErrorBasis.of(case.f_seen, case.seen, case.bounds)
-    A = np.column_stack([np.ones(60), basis(case.f, case.x)])
+    basis = ErrorBasis.of(case.f_seen, case.seen, case.bounds, (case.f, case.f_unseen))
+    A = np.column_stack([np.ones(60), basis(0.5 * (case.f + case.f_unseen), case.x)])
+    there = np.column_stack([np.ones(60), basis(case.f_unseen, case.x)])
     W = case.weights * 60 / case.weights.sum()
     ridge = PENALTIES[fitted.penalty] * np.diag([0.0, *np.ones(A.shape[1] - 1)])
 
@@ -113,10 +120,31 @@ def test_fitted_is_ridge_regression_of_the_squared_residuals(k):
     everything = np.column_stack([np.ones(300), basis(case.f_seen, case.seen)])
     plain = everything @ solved(np.arange(60) >= 0)
     np.testing.assert_allclose(fitted.predict(case.f_seen, case.seen), np.maximum(plain, least), rtol=1e-7)
-    without = [A[i] @ solved(np.arange(60) != i) for i in range(60)]
-    unseen = fitted.unseen(case.f, case.f, case.x, case.squared)
-    np.testing.assert_allclose(unseen, np.maximum(without, least), rtol=1e-7)
+    without = [solved(np.arange(60) != i) for i in range(60)]
+    unseen = fitted.unseen(case.f_unseen, case.x, case.squared)
+    np.testing.assert_allclose(unseen, np.maximum((A * without).sum(axis=1), least), rtol=1e-7)
     assert not np.allclose(unseen, fitted.predict(case.f, case.x), rtol=0.01)
+    own = fitted.own(case.f_unseen, case.x)
+    np.testing.assert_allclose(own, np.maximum((there * without).sum(axis=1), least), rtol=1e-7)
+    assert not np.allclose(own, unseen, rtol=1e-4)
+
+
+def test_an_f_that_one_label_moves_more_than_it_varies_says_nothing():
+    """20 ones among 50 labels, f the mean of all or of the others: f without a label tells what it is, and no more.
+
+    The largest of the columns would reach far beyond 1 without the check; the feature keeps its size.
+    """
+    h = (np.arange(50) < 20).astype(float)
+    f = np.full(50, h.mean())
+    others = (h.sum() - h) / 49
+    rng = np.random.default_rng(5)
+    seen = Covariates(rng.random(500), rng.normal(size=(500, 1)))
+    f_seen = h.mean() + 1e-3 * rng.standard_normal(500)
+    basis = ErrorBasis.of(f_seen, seen, (0.0, 1.0), (f, others))
+    X = basis(others, seen.rows(slice(50)))
+    assert np.abs(X[:, :-1]).max() < 0.5
+    assert X[:, -1].std() == pytest.approx(0.5, rel=0.25)  # as a bend
+    assert np.abs(ErrorBasis.of(f_seen, seen, (0.0, 1.0))(others, seen.rows(slice(50)))).max() > 5
 
 
 def test_what_is_fitted_finds_where_the_errors_are():
@@ -127,7 +155,7 @@ def test_what_is_fitted_finds_where_the_errors_are():
     truth = np.where(f > 22, 4.0, 0.04)
     squared = truth * rng.standard_normal(2000) ** 2
     at = np.arange(400)
-    found = error_candidates(f, x, f[at], x.rows(at), squared[at], np.ones(400), bounds=(10, 30), binary=False)
+    found = error_candidates(f, x, f[at], f[at], x.rows(at), squared[at], np.ones(400), bounds=(10, 30), binary=False)
     for candidate in found[1:]:
         u = candidate.predict(f, x)
         shrunk = PENALTIES[candidate.penalty] > 400  # more than there are labels
@@ -154,7 +182,7 @@ def test_constant_where_nothing_is_known():
     w = rng.uniform(1, 3, 50)
     seen = Covariates(np.full(200, 2.0))
     for candidate in error_candidates(
-        f, seen, f[:50], seen.rows(slice(0, 50)), squared, w, bounds=(0, 1), binary=False
+        f, seen, f[:50], f[:50], seen.rows(slice(0, 50)), squared, w, bounds=(0, 1), binary=False
     ):
         np.testing.assert_allclose(candidate.predict(f, seen), np.average(squared, weights=w), rtol=1e-9)
 

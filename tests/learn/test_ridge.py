@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ratewise.learn.ridge import PENALTIES, ridge_path
+from ratewise.learn.ridge import PENALTIES, Line, ridge_path
 
 quick = settings(derandomize=True, max_examples=40, deadline=None, database=None)
 NAMES = ("centre", "intercept", "coefficients", "unseen", "risk")
@@ -45,7 +45,7 @@ def test_coefficients_solve_the_normal_equations(n, p, intercept):
     for k, penalty in enumerate(PENALTIES):
         b_0, beta = solved(X, y, scaled(w), penalty, intercept=intercept)
         np.testing.assert_allclose(path.coefficients[:, k], beta, rtol=1e-6, atol=1e-9)
-        np.testing.assert_allclose(path.predict(new, k), b_0 + new @ beta, rtol=1e-6)
+        np.testing.assert_allclose(path.line(k)([new]), b_0 + new @ beta, rtol=1e-6)
 
 
 @pytest.mark.parametrize("intercept", [True, False])
@@ -61,7 +61,7 @@ def test_unseen_residuals_are_those_of_refits_without_the_label(n, p, intercept)
             rest = np.arange(n) != i
             b_0, beta = solved(X[rest], y[rest], W[rest], penalty, intercept=intercept)
             assert path.unseen[i, k] == pytest.approx(y[i] - b_0 - X[i] @ beta, rel=1e-6, abs=1e-8)
-    assert not np.allclose(path.unseen[:, 0], y - path.predict(X, 0), rtol=0.01)  # seen residuals are others
+    assert not np.allclose(path.unseen[:, 0], y - path.line(0)([X]), rtol=0.01)  # seen residuals are others
 
 
 def test_risk_is_the_weighted_mean_square_and_best_its_least():
@@ -80,7 +80,7 @@ def test_best_follows_the_data():
     assert line.best == 0
     noise = ridge_path(X, 3 + rng.normal(0, 1, 40), w, intercept=True)
     assert PENALTIES[noise.best] >= 100
-    np.testing.assert_allclose(noise.predict(X, PENALTIES.size - 1), noise.intercept, rtol=1e-3)
+    np.testing.assert_allclose(noise.line(PENALTIES.size - 1)([X]), noise.intercept, rtol=1e-3)
 
 
 @pytest.mark.parametrize("intercept", [True, False])
@@ -99,7 +99,7 @@ def test_a_label_twice_is_a_label_of_twice_the_weight():
     twice = ridge_path(np.vstack([X, X[3]]), np.append(y, y[3]), np.ones(9), intercept=True)
     double = np.where(np.arange(8) == 3, 2.0, 1.0)
     b_0, beta = solved(X, y, double, PENALTIES[2], intercept=True)
-    np.testing.assert_allclose(twice.predict(X, 2), b_0 + X @ beta, rtol=1e-8)
+    np.testing.assert_allclose(twice.line(2)([X]), b_0 + X @ beta, rtol=1e-8)
 
 
 def test_a_constant_column_does_nothing_beside_an_intercept():
@@ -123,7 +123,7 @@ def test_a_column_twice_shares_its_coefficient():
 def test_no_columns_at_all_leaves_the_weighted_mean():
     _, y, w = lopsided(79, 12, 1)
     path = ridge_path(np.empty((12, 0)), y, w, intercept=True)
-    np.testing.assert_allclose(path.predict(np.empty((3, 0)), 4), np.average(y, weights=w))
+    np.testing.assert_allclose(path.line(4)([np.empty((3, 0))]), np.average(y, weights=w))
     rest = [np.average(np.delete(y, i), weights=np.delete(w, i)) for i in range(12)]
     np.testing.assert_allclose(path.unseen[:, 0], y - np.array(rest), rtol=1e-10)
 
@@ -139,3 +139,15 @@ def test_finite_for_any_shape(seed, n, p, intercept):
     for name in NAMES:
         assert np.all(np.isfinite(getattr(path, name))), name
     assert np.all(path.risk >= 0)
+
+
+def test_a_line_is_the_same_in_pieces():
+    """Blocks of columns side by side; a block without weight is not looked at."""
+    rng = np.random.default_rng(83)
+    X, beta = rng.normal(size=(7, 6)), np.array([1.0, -2.0, 0.0, 0.0, 3.0, 0.5])
+    line = Line(4.0, beta)
+    whole = 4.0 + X @ beta
+    np.testing.assert_allclose(line([X]), whole, rtol=1e-14)
+    holes = np.where((np.arange(6) == 2) | (np.arange(6) == 3), np.nan, X)
+    np.testing.assert_allclose(line([holes[:, :2], holes[:, 2:4], holes[:, 4:]]), whole, rtol=1e-14)
+    np.testing.assert_array_equal(Line(2.5, np.empty(0))([np.empty((3, 0))]), 2.5)

@@ -198,8 +198,14 @@ def _take_up(state: State, now: OpenRound) -> TakeUp | None:
 
 def item_costs(plan: RoundPlan, worst: Units) -> Units:
     """What must be there for each item before it is taken up."""
-    each = worst[:, -1] if not plan.weak else worst[:, 0] if plan.exact else worst.sum(axis=1)
-    return np.asarray(each)
+    if plan.exact:
+        return weak_costs(plan, worst)
+    return np.asarray(worst.sum(axis=1) if plan.weak else worst[:, -1])
+
+
+def weak_costs(plan: RoundPlan, worst: Units) -> Units:
+    """What each item's weak rating costs; nothing where it is not bought."""
+    return worst[:, 0] if plan.weak else np.zeros_like(worst[:, 0])
 
 
 def _next_item(state: State, plan: RoundPlan) -> int:
@@ -264,11 +270,12 @@ def _auto(state: State, purse: Purse) -> RoundPlan | None:
     terms, history, left = state.terms, state.history, purse.left
     assert history.seen is not None
     remaining = terms.pool - history.items
-    planned = next_round(history.seen, Money(terms.weak_cost, terms.costs[0], left * _UNIT, float(remaining)))
+    money = Money(terms.weak_cost, terms.costs[0], left * _UNIT, float(remaining))
+    planned = next_round(history.seen, money, free_features=terms.wanted.inputs is None)
     if planned is None:
         return None
     expected = finite_or_none(math.sqrt(planned.expected_variance) if planned.expected_variance >= 0 else math.nan)
-    if not planned.weak:
+    if planned.rule is None and not planned.weak:
         plan = _strong_alone(state, purse)
         return None if plan is None else replace(plan, expected_se=expected)
     spend = left if planned.rule is None else min(round(planned.spend / _UNIT), left)  # items are the limit of a start
@@ -345,7 +352,7 @@ def draw_batch(history: History, now: OpenRound, looked: Looked, worst: Units) -
         return Drawn(rates, np.asarray(looked.uniform[:, None] < rates))
     assert history.seen is not None
     if now.plan.exact:
-        money = float(now.plan.spend - worst[:, 0].sum())
+        money = float(now.plan.spend - weak_costs(now.plan, worst).sum())
         prices = worst[:, -1].astype(np.float64)
         d = draw_exact_round(rule, now.plan.own_rates, history.seen, x, looked.uniform, money=money, prices=prices)
         return Drawn(d.rates[:, None], d.asked[:, None], d.rule.factor)

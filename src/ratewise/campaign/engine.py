@@ -160,7 +160,7 @@ class Engine:
         worst = self.reader.worst(action.first, action.end)
         drawn = d.draw_batch(self.reader.history, now, looked, worst)
         prices = worst[:, 1:] if worst.shape[1] > 1 else worst
-        weak = int(worst[:, 0].sum()) if now.plan.weak else 0
+        weak = int(d.weak_costs(now.plan, worst).sum())
         hold = now.plan.spend - weak if now.plan.exact else int(prices.sum() if now.plan.weak else prices[:, -1].sum())
         asked = prices[:, -looked.rates.shape[1] :]
         self.store.draw(now, action.first, drawn.rates, drawn.selected, asked, hold, drawn.factor)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ratewise.core.checks import Floats
 from ratewise.core.ratings import Mask
+from ratewise.learn.auto import PLANNER
 from ratewise.learn.chain_rounds import ChainRule
 from ratewise.learn.rating_model import Covariates
 from ratewise.learn.seen import Phase, Rule, Seen, mass
@@ -22,7 +23,7 @@ class RoundPlan:
     """A round as it is frozen when it is opened."""
 
     policy: str  # "base", "random", "active" or "chain"
-    weak: bool  # whether weak ratings are bought
+    weak: bool  # whether weak ratings are bought; without them a rule goes by the features alone
     items: int | None  # exactly these many; None: until the money is spent
     spend: int  # money of the round, in units
     left: int  # money there was
@@ -31,6 +32,12 @@ class RoundPlan:
     own_rates: Floats = field(default_factory=lambda: np.empty(0))
     expected_se: float | None = None  # of the estimate when all the money is spent
     aims: bool = False  # whether `left` is what a precision is expected to take
+    planner: int = PLANNER  # the version of what has planned it
+
+    @property
+    def alone(self) -> bool:
+        """Whether strong ratings are all there is."""
+        return not self.weak and self.rule is None
 
     @property
     def exact(self) -> bool:
@@ -39,7 +46,7 @@ class RoundPlan:
 
     def to_json(self) -> str:
         """Numbers keep every bit."""
-        names = ("policy", "weak", "items", "spend", "left", "look", "expected_se", "aims")
+        names = ("policy", "weak", "items", "spend", "left", "look", "expected_se", "aims", "planner")
         out: dict[str, Any] = {name: getattr(self, name) for name in names}
         out["own_rates"] = self.own_rates.tolist()
         if self.rule is not None:
@@ -49,7 +56,7 @@ class RoundPlan:
     @classmethod
     def from_json(cls, text: str) -> "RoundPlan":
         """The inverse of `to_json`."""
-        data = json.loads(text)
+        data = {"planner": 1} | json.loads(text)
         rule = Rule.from_dict(data.pop("rule")) if "rule" in data else None
         chain = ChainRule.from_dict(data.pop("chain")) if "chain" in data else None
         return cls(**{**data, "rule": rule or chain, "own_rates": np.array(data["own_rates"], dtype=np.float64)})
@@ -121,7 +128,7 @@ class History:
         stratum_mass = None if seen is None or more.strata is None else self._mass_of_strata(seen, more)
         return History(
             self.looked.joined(replace(more, x=self.filled(more.x) if plan.weak else more.x)), self.rounds + 1,
-            self.alone or not plan.weak, seen, self.middle, stratum_mass,
+            self.alone or plan.alone, seen, self.middle, stratum_mass,
         )  # fmt: skip
 
     def _pooled(self, seen: Seen, plan: RoundPlan, factor: float | None, more: Looked) -> Seen:

@@ -21,6 +21,7 @@ class Verification:
     draws: int = 0
     ratings: int = 0
     payments: int = 0
+    earlier_plans: int = 0  # rounds planned by an earlier version: checked by the rules they stored
     differences: list[str] = field(default_factory=list)
 
     @property
@@ -45,6 +46,8 @@ class Verification:
             f"{self.items:,} items, {self.rounds} rounds, {self.draws:,} draws, {self.ratings:,} ratings and "
             f"{self.payments:,} payments checked"
         )
+        if self.earlier_plans:
+            counted += f" ({self.earlier_plans} rounds were planned by another version: by the rules they stored)"
         if self.passed:
             return f"{counted}: nothing differs"
         told = self.differences[:_MOST_TOLD]

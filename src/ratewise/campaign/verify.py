@@ -26,6 +26,7 @@ from ratewise.campaign.store.records import RoundRow
 from ratewise.campaign.verification import Verification, telling
 from ratewise.core.checks import Floats
 from ratewise.core.draw import uniform
+from ratewise.learn.auto import PLANNER
 
 _CLOSE = 1e-7  # relative: another machine's linear algebra may round differently
 
@@ -116,11 +117,14 @@ def _prices(spec: Spec, store: Store, reader: Reader, found: Verification) -> No
 
 
 def _rounds(spec: Spec, store: Store, reader: Reader, rounds: Sequence[RoundRow], found: Verification) -> None:
-    history = empty_history(spec, reader.facts, reader.terms)
+    history, planner = empty_history(spec, reader.facts, reader.terms), 1
     free = store.meta("goal changed") is not None
     for row in rounds:
         where = f"round {row.number}"
         found.rounds += 1
+        if row.plan.planner < planner:
+            found.differ(f"{where} was planned by an older version than the round before it")
+        planner = row.plan.planner
         with telling(where, found):
             if row.first != history.items or row.number != history.rounds + 1:
                 found.differ(f"{where} starts with item {row.first}; {history.items} were looked at before it")
@@ -144,6 +148,9 @@ def _plan(state: d.State, stored: RoundPlan, where: str, found: Verification, *,
     purse = d.money_left(state)
     if not goal_may_differ and (purse.aims != stored.aims or not _near(purse.left, stored.left, exact=not purse.aims)):
         found.differ(f"{where} was planned with {shown(stored.left)} left; the ledger leaves {shown(purse.left)}")
+    if stored.planner != PLANNER:
+        found.earlier_plans += 1
+        return
     again = d.next_plan(state, d.Purse(stored.left, stored.aims))
     if again is None:
         found.differ(f"{where} was planned where nothing is left to do")
@@ -210,7 +217,7 @@ def _batches(store: Store, reader: Reader, now: d.OpenRound, found: Verification
                 f"{where}, items {b.first} to {b.end - 1}: stored to cost {shown(b.cost)}, not by their prices"
             )
         if now.plan.exact:
-            weak = int(worst[:, 0].sum())
+            weak = int(d.weak_costs(now.plan, worst).sum())
             moved.append((b.first, (now.plan.spend if b is now.batches[0] else 0) - weak))
             weak_so_far += weak
         else:
@@ -262,7 +269,7 @@ def _compare_cost(
     now: d.OpenRound, again: d.Drawn, worst: Any, first: int, end: int, where: str, found: Verification
 ) -> None:
     steps = again.selected.shape[1]
-    weak = int(worst[:, 0].sum()) if now.plan.weak else 0
+    weak = int(d.weak_costs(now.plan, worst).sum())
     right = weak + int((worst[:, -steps:] * again.selected).sum())
     cost = sum(b.cost for b in now.batches if first <= b.first < end)
     if cost != right:

@@ -71,11 +71,11 @@ class Campaign:
         return next_round(bought.seen, money, learned=learned, teacher=self.teacher)
 
     def _with(
-        self, bought: Bought, rows: Index, asked: Mask, phase: Phase, weak_cost: float, *,
+        self, bought: Bought, rows: Index, x: Covariates, asked: Mask, phase: Phase, weak_cost: float, *,
         before: Floats | None = None, rates: Floats | None = None, own: Floats | None = None,
     ) -> Bought:  # fmt: skip
         """One more phase; without rates, one in which every item was asked for."""
-        x, strong = self._covariates(rows), np.where(asked, self._strong(rows), np.nan)
+        strong = np.where(asked, self._strong(rows), np.nan)
         before = mass(bought.seen.phases, x) if before is None else before
         seen = bought.seen.joined(x, strong, before, phase, own, rates=rates)
         spent = bought.spent + weak_cost * rows.size + _STRONG_COST * float(np.count_nonzero(asked))
@@ -106,7 +106,8 @@ class Campaign:
             assert planned.items is not None
             rows, _ = self._next(bought, planned.items)
             everyone = np.ones(rows.size, dtype=np.bool_)
-            return self._with(bought, rows, everyone, Phase(rows.size, weak=planned.weak), c if planned.weak else 0.0)
+            phase, x = Phase(rows.size, weak=planned.weak), self._covariates(rows)
+            return self._with(bought, rows, x, everyone, phase, c if planned.weak else 0.0)
         if planned.items is not None:
             return self._buy_exactly(bought, planned, planned.rule, planned.items)
         return self._buy_within(bought, planned, planned.rule)
@@ -125,19 +126,20 @@ class Campaign:
             if enough.all() or rows.size < int(items):
                 n = max(int(stops[0, 0]), 1)
                 return self._with(
-                    bought, rows[:n], asked[:n], Phase(n, rule), c, before=before[:n], rates=rates[:n],
-                    own=planned.own_rates,
+                    bought, rows[:n], x.rows(slice(n)), asked[:n], Phase(n, rule), c, before=before[:n],
+                    rates=rates[:n], own=planned.own_rates,
                 )  # fmt: skip
             items *= 1.6
 
     def _buy_exactly(self, bought: Bought, planned: Round, rule: Rule, items: int) -> Bought:
         """All that the round's money buys on its share of the pool."""
-        c = self.block.setting.cost_ratio
+        c = self.block.setting.cost_ratio if planned.weak else 0.0
         rows, uniform = self._next(bought, items)
         money = planned.spend - c * rows.size
         x, own = self._covariates(rows), planned.own_rates
         d = draw_exact_round(rule, own, bought.seen, x, uniform, money=money, prices=_STRONG_COST)
-        return self._with(bought, rows, d.asked, Phase(rows.size, d.rule), c, rates=d.rates, own=d.own_rates)
+        phase = Phase(rows.size, d.rule, planned.weak)
+        return self._with(bought, rows, x, d.asked, phase, c, before=d.before, rates=d.rates, own=d.own_rates)
 
     def _end(self, bought: Bought) -> Played:
         setting = self.block.setting

@@ -7,7 +7,7 @@ it; labels of a burn-in (π = 1) are then wasted only where the best rate is bel
 """
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -17,10 +17,13 @@ from ratewise.core.clusters import Codes
 from ratewise.core.estimate import Estimate
 from ratewise.core.names import Estimand, IntervalMethod, PolicyName
 from ratewise.core.ratings import Mask
-from ratewise.learn.options import Money, Option, Options
-from ratewise.learn.rating_model import cluster_fitted_rating
+from ratewise.learn.options import NEAR_TIE, Money, Option, Options
+from ratewise.learn.rating_model import Covariates, cluster_fitted_rating
 from ratewise.learn.seen import FEWEST_TO_LEARN, Learned, Rule, Seen, learn
 
+PLANNER = (
+    2  # raised whenever the same labels would lead to another plan, so that older logs are not judged by newer plans
+)
 _ALMOST_ONE = 1 - 1e-12
 _WORTH_BUYING = 0.985  # weak ratings are bought if the expected error is below this share of that without them,
 _DOUBT = 2.0  # less this many times the squared standard error of it: much with 20 labels, little with 200
@@ -47,6 +50,29 @@ class Round:
     learned: Learned | None = None
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Way:
+    """A way to go on, with weak ratings or by the features alone: what the labels teach of it, and the best policy."""
+
+    known: Learned
+    seen: Seen
+    money: Money
+    weak: bool
+    best: Option
+    without: list[Option]  # for each label, what would have been chosen without it
+
+    @classmethod
+    def with_weak(cls, known: Learned, seen: Seen, money: Money, *, around: Covariates | None = None) -> "_Way":
+        return cls(known, seen, money, True, *Options.of(known, seen, money, around=around).choose())
+
+    @classmethod
+    def by_features(cls, seen: Seen, money: Money) -> "_Way":
+        """As if the features were a weak rater who costs nothing and has rated the whole pool."""
+        seen, free = seen.without_weak(), replace(money, weak_cost=0.0)
+        known = learn(seen)
+        return cls(known, seen, free, False, *Options.of(known, seen, free).choose())
+
+
 def plan_round(
     seen: Seen,
     money: Money,
@@ -54,17 +80,17 @@ def plan_round(
     learned: Learned | None = None,
     teacher: Learned | None = None,
     base_allowed: bool = True,
+    free_features: bool = True,
 ) -> Round:
     """The best use of the money that is left, given all that was bought.
 
     `learned` is what the labels teach, where that is known already; `teacher` are models from another table, which
     stand in while there are few labels. Strong ratings alone are an option only while everything seen has its strong
-    rating, since items bought without a weak rating cannot be pooled with the others.
+    rating, since items bought without a weak rating cannot be pooled with the others. So is going by the features
+    alone, in a pool where they are known of all items, for nothing (`free_features`).
     """
-    known = teacher if teacher is not None else learn(seen) if learned is None else learned
-    table = Options.of(known, seen, money, around=None if teacher is None else teacher.x)
-    best, without = table.choose()
-    ratio = math.nan
+    way = _best_way(seen, money, learned, teacher, free_features)
+    known, best, ratio = way.known, way.best, math.nan
     if base_allowed and all(phase.rule is None for phase in seen.phases):
         labels = int(np.count_nonzero(seen.labelled))
         ratio = best.variance / (known.variance / (labels + money.left / money.strong_cost))
@@ -75,35 +101,50 @@ def plan_round(
                 expected_variance=known.variance / (labels + money.left / money.strong_cost), variance=known.variance,
                 weak_error=known.mean(known.squared), learned=known,
             )  # fmt: skip
-    rule = best.rule(known, seen.items)
-    own = np.empty(0) if teacher is not None else _own_rates(without, known, seen, best)
+    rule = best.rule(known, seen.items, weak=way.weak)
+    own = np.empty(0) if teacher is not None else _own_rates(way)
     name: PolicyName = "random" if best.error.kind == "constant" else "active"
-    spend = _spend(seen, money)
+    spend = _spend(seen, way.money)
     return Round(
-        name, rule, spend, _exact_items(best, seen, money, spend), own_rates=own, expected_ratio=ratio,
+        name, rule, spend, _exact_items(way, spend), weak=way.weak, own_rates=own, expected_ratio=ratio,
         expected_variance=best.variance, variance=known.variance, weak_error=known.mean(known.squared),
         error_kind=best.error.kind, learned=known,
     )  # fmt: skip
 
 
-def _exact_items(best: Option, seen: Seen, money: Money, spend: float) -> int | None:
+def _best_way(seen: Seen, money: Money, learned: Learned | None, teacher: Learned | None, free_features: bool) -> _Way:
+    if seen.by_features:
+        return _Way.by_features(seen, money)
+    if teacher is not None:
+        return _Way.with_weak(teacher, seen, money, around=teacher.x)
+    way = _Way.with_weak(learn(seen) if learned is None else learned, seen, money)
+    possible = free_features and seen.x.features is not None and math.isfinite(money.pool_left)
+    if not possible or any(phase.rule is not None for phase in seen.phases):
+        return way
+    free = _Way.by_features(seen, money)
+    return free if free.best.variance <= (1 + NEAR_TIE) * way.best.variance else way
+
+
+def _exact_items(way: _Way, spend: float) -> int | None:
     """The round's share of a pool that will be looked at whole; None where it is not, or that costs too much."""
-    whole = best.items >= _NEAR_THE_END * (seen.items + money.pool_left)
+    money = way.money
+    whole = way.best.items >= _NEAR_THE_END * (way.seen.items + money.pool_left) or not way.weak
     if not whole or money.weak_cost * money.pool_left > 0.9 * money.left:
         return None
     share = min(math.ceil(money.pool_left * (spend / money.left)), math.ceil(money.pool_left))
     return share if money.weak_cost == 0 else min(share, math.floor(spend / money.weak_cost))
 
 
-def _own_rates(without: list[Option], known: Learned, seen: Seen, best: Option) -> Floats:
+def _own_rates(way: _Way) -> Floats:
     """Of each label, by the option chosen without it, as if that had as many items as the one chosen with all."""
+    without, known, seen, best = way.without, way.known, way.seen, way.best
     if not seen.items:
         return np.empty(0)
     earned = seen.mass[seen.labelled]
     out = np.empty(earned.size)
     for option in {id(o): o for o in without}.values():
         of = np.array([o is option for o in without])
-        rates = option.rule(known, seen.items).rates_for(option.unseen[of], earned[of])
+        rates = option.rule(known, seen.items).rates_for(option.own[of], earned[of])
         out[of] = rates * (option.items - seen.items) / max(best.items - seen.items, 1.0)
     return out
 

@@ -26,6 +26,7 @@ class Diagnosis:
     drift: float | None  # p-value: do residuals differ between rounds?
     largest_weight: float | None  # 1/π̄ of a label, over its mean
     largest_pull: float | None  # how far one label moves the estimate, over the interval's width
+    by_features: bool = False  # weak ratings were not bought: the features say as much for nothing
 
     def to_dict(self) -> dict[str, Any]:
         """Ready for JSON."""
@@ -35,10 +36,11 @@ class Diagnosis:
         """One sentence each, the plain ones first."""
         if self.effective_labels is None or self.unexplained is None:
             return (f"{self.labels:,} strong ratings and no weak ones: the weak rater was not worth buying",)
-        said = [
-            f"{self.labels:,} strong ratings, worth {self.effective_labels:,.0f} without the weak rater",
-            f"the learned rating leaves {self.unexplained:.0%} of the strong ratings' variance unexplained",
-        ]
+        helped = "the features" if self.by_features else "the weak rater"
+        said = [f"{self.labels:,} strong ratings, worth {self.effective_labels:,.0f} without {helped}"]
+        if self.by_features:
+            said.append("weak ratings were not worth buying: the features of all items say as much for nothing")
+        said.append(f"the learned rating leaves {self.unexplained:.0%} of the strong ratings' variance unexplained")
         if self.against_one_rate is not None:
             said.append(_rates_in_words(self.against_one_rate))
         if self.drift is not None and self.drift < _FALSE_ALARM:
@@ -56,7 +58,9 @@ class Diagnosis:
 
 def _rates_in_words(ratio: float) -> str:
     if ratio < 0.99:
-        return f"asking where the weak rater is likely wrong took {1 - ratio:.0%} off the variance of one rate for all"
+        return (
+            f"asking where the learned rating is likely wrong took {1 - ratio:.0%} off the variance of one rate for all"
+        )
     if ratio > 1.01:
         return f"one rate for all would have had {1 - 1 / ratio:.0%} less variance: errors were not where u had them"
     return "rates by uncertainty did as well as one rate for all"
@@ -80,6 +84,7 @@ def diagnose(seen: Seen, estimate: Estimate, *, pool_size: float = math.inf) -> 
         drift=_drift(seen, known, rates),
         largest_weight=float(weight.max() / weight.mean()),
         largest_pull=float(pull.max() / width) if width else None,
+        by_features=seen.by_features,
     )
 
 

@@ -14,11 +14,12 @@ from scipy import special
 
 from ratewise.core.checks import Floats
 from ratewise.core.clusters import Codes
-from ratewise.learn.ridge import PENALTIES, RidgePath, ridge_path
+from ratewise.learn.ridge import PENALTIES, Line, RidgePath, ridge_path
 
 _BENDS = (0.1, 0.3, 0.5, 0.7)  # quantiles of the weak rating at which the curve may turn
 _BEND_SIZE = 0.25  # bends are penalised sixteen times as much as the straight line
 _CLIP = 1e-3  # probabilities are kept this far from 0 and 1 before the logit
+_MOST_SCALED = 5000  # items that columns are scaled by: more would not move the scale
 _NOTHING = 1e-3  # a column that varies less than this share of its size says nothing
 
 
@@ -43,6 +44,14 @@ class Covariates:
             None if self.uncertainty is None else self.uncertainty[index],
         )
 
+    def some(self, most: int) -> "Covariates":
+        """At most so many of the items, evenly spread over all."""
+        return self if self.items <= most else self.rows(slice(None, None, -(-self.items // most)))
+
+    def without_weak(self) -> "Covariates":
+        """The features alone: what is known of an item that no rater has seen."""
+        return Covariates(np.zeros(self.items), self.features)
+
     def joined(self, more: "Covariates") -> "Covariates":
         """These items and then those."""
         features, uncertainty = (
@@ -60,10 +69,14 @@ class Standard:
     scale: Floats
 
     @classmethod
-    def of(cls, X: Floats, size: Floats | float = 1.0) -> "Standard":
-        """From the items seen; `size` is the standard deviation to give each column."""
+    def of(cls, X: Floats, size: Floats | float = 1.0, unsure: Floats | float = 0.0) -> "Standard":
+        """From the items seen; `size` is the standard deviation to give each column.
+
+        A column that varies less than it is `unsure` is not blown up to its size: it says nothing either.
+        """
         centre, spread = X.mean(axis=0), X.std(axis=0)
         known = spread > _NOTHING * np.abs(X).max(axis=0)
+        spread = np.hypot(spread, unsure)
         return cls(centre, np.where(known, size / np.where(known, spread, 1.0), 0.0))
 
     def to_dict(self) -> dict[str, Any]:
@@ -79,6 +92,11 @@ class Standard:
         """Other items, on the same scale."""
         return (X - self.centre) * self.scale
 
+    def undone(self, line: Line) -> Line:
+        """The same line for columns as they are, neither centred nor scaled."""
+        coefficients = line.coefficients * self.scale
+        return Line(line.offset - float(self.centre @ coefficients), coefficients)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Basis:
@@ -91,6 +109,7 @@ class Basis:
     @classmethod
     def of(cls, x: Covariates) -> "Basis":
         """Scaled by the items seen; no label is looked at."""
+        x = x.some(_MOST_SCALED)
         bends = np.unique(np.quantile(x.weak, _BENDS))
         logit = bool(x.weak.min() >= 0 and x.weak.max() <= 1)
         plain = (0 if x.features is None else x.features.shape[1]) + (0 if x.uncertainty is None else 2)
@@ -98,12 +117,25 @@ class Basis:
         size = np.concatenate([[1.0], np.full(bent, _BEND_SIZE), np.ones(plain)])
         return cls(bends, logit, Standard.of(_columns(x, bends, logit), size))
 
+    @property
+    def has_weak(self) -> bool:
+        """Whether the weak rating tells items apart."""
+        return bool(self.standard.scale[0] > 0)
+
     def __call__(self, x: Covariates) -> Floats:
         """The columns of any items."""
         return self.standard(_columns(x, self.bends, self.logit))
 
+    def along(self, line: Line, x: Covariates) -> Floats:
+        """A line in these columns, of any items."""
+        return self.standard.undone(line)(_parts(x, self.bends, self.logit))
+
 
 def _columns(x: Covariates, bends: Floats, logit: bool) -> Floats:
+    return np.concatenate(_parts(x, bends, logit), axis=1)
+
+
+def _parts(x: Covariates, bends: Floats, logit: bool) -> list[Floats]:
     g = x.weak[:, None]
     parts = [g, np.maximum(g - bends, 0.0)]
     if logit:
@@ -112,7 +144,7 @@ def _columns(x: Covariates, bends: Floats, logit: bool) -> Floats:
         parts += [x.uncertainty[:, None], x.uncertainty[:, None] * g]
     if x.features is not None:
         parts.append(x.features)
-    return np.concatenate(parts, axis=1)
+    return parts
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -141,10 +173,11 @@ class RatingModel:
 
     def predict(self, x: Covariates) -> Floats:
         """f of any items."""
-        X = self.basis(x)
-        if self.from_weak:
-            return np.clip(x.weak + self.path.predict(_with_ones(X), self.penalty), *self.bounds)
-        return np.clip(self.path.predict(X, self.penalty), *self.bounds)
+        line = self.path.line(self.penalty)
+        if not self.from_weak:
+            return np.clip(self.basis.along(line, x), *self.bounds)
+        line = Line(line.offset + float(line.coefficients[0]), line.coefficients[1:])
+        return np.clip(x.weak + self.basis.along(line, x), *self.bounds)
 
 
 def fit_rating(
@@ -157,7 +190,7 @@ def fit_rating(
     X = basis(x)
     from_weak = ridge_path(_with_ones(X), strong - x.weak, weights, intercept=False)
     from_mean = ridge_path(X, strong, weights, intercept=True)
-    keep = from_weak.risk[from_weak.best] <= from_mean.risk[from_mean.best]
+    keep = basis.has_weak and from_weak.risk[from_weak.best] <= from_mean.risk[from_mean.best]
     path = from_weak if keep else from_mean
     model = RatingModel(basis, path, path.best, bool(keep), bounds)
     return model, np.clip(strong - path.unseen[:, path.best], *_others_bounds(strong, bounds))

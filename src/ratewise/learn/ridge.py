@@ -4,6 +4,7 @@ Small and by hand because it runs thousands of times a minute in simulations, an
 the leave-one-out predictions themselves (docs/decisions/0006-auto.md).
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +19,24 @@ _MOST_LEVERAGE = 0.999  # a label that alone decides its own prediction has no l
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Line:
+    """offset + X β, of columns that need not be put together for it: with many items that is most of the work."""
+
+    offset: float
+    coefficients: Floats
+
+    def __call__(self, parts: Sequence[Floats]) -> Floats:
+        """Of blocks of columns side by side, each items × columns."""
+        out, at = np.full(parts[0].shape[0], self.offset), 0
+        for part in parts:
+            here = self.coefficients[at : at + part.shape[1]]
+            if here.any():
+                out += part @ here
+            at += part.shape[1]
+        return out
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class RidgePath:
     """y ≈ intercept + (X − centre) β for each penalty; `unseen` are residuals of predictions without the label."""
 
@@ -26,6 +45,7 @@ class RidgePath:
     coefficients: Floats  # p × penalties
     unseen: Floats  # labels × penalties
     risk: Floats  # weighted mean square of `unseen`, one per penalty
+    elsewhere: Floats | None = None  # labels × penalties: predictions of other rows without the label
 
     def to_dict(self, penalty: int) -> dict[str, Any]:
         """One penalty's line, ready for JSON."""
@@ -43,16 +63,17 @@ class RidgePath:
         """The penalty of least leave-one-out error."""
         return int(np.argmin(self.risk))
 
-    def predict(self, X: Floats, penalty: int) -> Floats:
-        """Fitted values of rows, for the penalty with this number."""
-        return np.asarray(self.intercept + (X - self.centre) @ self.coefficients[:, penalty])
+    def line(self, penalty: int) -> "Line":
+        """Fitted values of any rows, for the penalty with this number."""
+        coefficients = self.coefficients[:, penalty]
+        return Line(self.intercept - float(self.centre @ coefficients), coefficients)
 
 
-def ridge_path(X: Floats, y: Floats, weights: Floats, *, intercept: bool) -> RidgePath:
+def ridge_path(X: Floats, y: Floats, weights: Floats, *, intercept: bool, elsewhere: Floats | None = None) -> RidgePath:
     """Weighted least squares with a penalty on every coefficient but the intercept; without one, on all.
 
     Exact: β = (XᵀWX + λI)⁻¹XᵀWy by one eigendecomposition for all λ, and the residual of the fit without label i is
-    (y − ŷ)_i / (1 − h_ii).
+    (y − ŷ)_i / (1 − h_ii). `elsewhere` has another row for each label, to predict from the others as well.
     """
     W = weights * (weights.size / weights.sum())
     n = W.sum()
@@ -66,4 +87,9 @@ def ridge_path(X: Floats, y: Floats, weights: Floats, *, intercept: bool) -> Rid
     b = shrink * (Q.T @ (ZW.T @ t))[:, None]
     leverage = (spread**2) @ shrink * W[:, None] + ((W / n)[:, None] if intercept else 0.0)
     unseen = (t[:, None] - spread @ b) / (1.0 - np.minimum(leverage, _MOST_LEVERAGE))
-    return RidgePath(centre, mean, Q @ b, unseen, np.asarray((W / n) @ unseen**2))
+    risk, there = np.asarray((W / n) @ unseen**2), None
+    if elsewhere is not None:
+        rows = (elsewhere - centre) @ Q
+        across = (rows * spread) @ shrink * W[:, None] + ((W / n)[:, None] if intercept else 0.0)
+        there = mean + rows @ b - across * unseen
+    return RidgePath(centre, mean, Q @ b, unseen, risk, there)

@@ -39,17 +39,19 @@ class Rule:
     total: float  # items planned in all
     factor: float = 1.0  # to spend the money of a pool's last items exactly
     least: float = 0.0
+    weak: bool = True  # False: made for the features alone
 
     def to_dict(self) -> dict[str, Any]:
         """Ready for JSON."""
         numbers = {name: getattr(self, name) for name in _RULE_NUMBERS}
-        return {"model": self.model.to_dict(), "error": self.error.to_dict(), **numbers}
+        return {"model": self.model.to_dict(), "error": self.error.to_dict(), "weak": self.weak, **numbers}
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> "Rule":
         """The inverse of `to_dict`: the same rates, bit for bit."""
         numbers = {name: data[name] for name in _RULE_NUMBERS}
-        return cls(RatingModel.from_dict(data["model"]), LearnedError.from_dict(data["error"]), **numbers)
+        models = RatingModel.from_dict(data["model"]), LearnedError.from_dict(data["error"])
+        return cls(*models, **numbers, weak=data.get("weak", True))
 
     def scaled(self, factor: float) -> "Rule":
         """For the last items of a pool, whose rates are scaled so that the money is spent."""
@@ -61,7 +63,8 @@ class Rule:
 
     def u(self, x: Covariates) -> Floats:
         """The expected squared error that the rates follow."""
-        return self.error.predict(self.model.predict(x), x)
+        known = x if self.weak else x.without_weak()
+        return self.error.predict(self.model.predict(known), known)
 
     def rates_for(self, u: Floats, mass: Floats) -> Floats:
         """The same for items whose u is known."""
@@ -80,7 +83,7 @@ class Phase:
 
     items: int
     rule: Rule | None = None
-    weak: bool = True  # False: strong ratings were bought alone
+    weak: bool = True  # False: no weak ratings were bought
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -107,6 +110,15 @@ class Seen:
         """How many were looked at."""
         return int(self.strong.size)
 
+    @property
+    def by_features(self) -> bool:
+        """Whether weak ratings were given up for what is known of all items for nothing."""
+        return bool(self.phases) and self.phases[-1].rule is not None and not self.phases[-1].weak
+
+    def without_weak(self) -> "Seen":
+        """As if no weak rating had been bought."""
+        return replace(self, x=self.x.without_weak())
+
     def rates(self) -> Floats:
         """π̄ of the items seen."""
         return np.clip(self.mass / self.items, _LEAST_RATE, 1.0)
@@ -125,7 +137,15 @@ class Seen:
 
         `own` are rates of the labels so far by a rule made without each. A label that shaped the new rule would else
         shape its own weight: a large residual raises the rate around it and so lowers what it counts, which is a bias.
+        A phase that goes by the features alone leaves weak ratings that were bought before it out of everything.
         """
+        if phase.rule is not None and not phase.weak:
+            return self.without_weak()._with(x.without_weak(), strong, before, phase, own, rates)
+        return self._with(x, strong, before, phase, own, rates)
+
+    def _with(
+        self, x: Covariates, strong: Floats, before: Floats, phase: Phase, own: Floats | None, rates: Floats | None
+    ) -> "Seen":
         earlier = _phase_rates(phase, self.x, self.mass)
         now = _phase_rates(phase, x, before) if rates is None else rates
         if own is not None and own.size:

@@ -24,13 +24,18 @@ _ROUNDING = 1e-10  # of a price: what adding up may be off by
 
 
 def next_round(
-    seen: Seen, money: Money, *, learned: Learned | None = None, teacher: Learned | None = None
+    seen: Seen,
+    money: Money,
+    *,
+    learned: Learned | None = None,
+    teacher: Learned | None = None,
+    free_features: bool = True,
 ) -> Round | None:
     """The next round; `None` where the money or the pool is used up.
 
     It starts with labels paid from the budget (few of them with a teacher), unless the budget is too small to learn
-    from or large enough to rate the whole pool. Once strong ratings are bought alone it stays with that: items without
-    a weak rating cannot be pooled with others.
+    from or large enough to rate the whole pool. Once strong ratings are bought without weak ones it stays with that:
+    items without a weak rating cannot be pooled with others.
     """
     if money.pool_left <= 0:
         return None
@@ -38,12 +43,13 @@ def next_round(
     price = money.strong_cost if alone else money.both
     if money.left < price * (1 - 1e-12):
         return _strong_alone(money) if not seen.phases and money.left >= money.strong_cost else None
-    if alone:
+    if alone and not seen.by_features:
         return _strong_alone(money)
     labels = int(np.count_nonzero(seen.labelled))
     if labels == 0 or (labels < FEWEST_TO_LEARN and teacher is None):
         return _start(money, teacher)
-    return plan_round(seen, money, learned=learned, teacher=teacher if labels < _TAUGHT_LABELS else None)
+    taught = teacher if labels < _TAUGHT_LABELS else None
+    return plan_round(seen, money, learned=learned, teacher=taught, free_features=free_features)
 
 
 def _start(money: Money, teacher: Learned | None) -> Round:
@@ -64,6 +70,7 @@ class ExactDraw:
     """Who is asked among the last items of a pool: all that the round's money buys."""
 
     rule: Rule  # with the factor that spends the money
+    before: Floats  # mass of earlier rounds
     rates: Floats
     asked: Mask
     own_rates: Floats
@@ -86,7 +93,8 @@ def draw_exact_round(
     rule = rule.scaled(scaled_to(rule.rates_for(u, before), _whole(money, price), price))
     rates = rule.rates_for(u, before)
     own = rule.scaled_rates(own_rates)
-    return ExactDraw(rule, rates, draw_within(rates, uniforms, price, money + _ROUNDING * price.max(initial=0.0)), own)
+    asked = draw_within(rates, uniforms, price, money + _ROUNDING * price.max(initial=0.0))
+    return ExactDraw(rule, before, rates, asked, own)
 
 
 def _whole(money: float, price: NDArray[np.float64]) -> float:

@@ -7,7 +7,7 @@ import pytest
 
 from ratewise.errors import InputError
 
-from .world import BUDGET, kept, one_line, same
+from .world import BUDGET, World, kept, one_line, same
 
 
 def interrupted(world, answers=12):
@@ -25,10 +25,10 @@ def stored(world):
         )
 
 
-def test_budget_up(world):
+def test_budget_up(tmp_path):
     """It is taken, and said; the interval is then the one that may be looked at again and again."""
-    world.write(goal='budget = "20"')
-    assert world.run()
+    world = World(tmp_path / "c", goal='budget = "20"', items=3000)
+    assert world.run() == "the budget is spent"
     assert "anytime" not in world.open().estimate().interval_method
     before = world.open().status()
     world.write(goal='budget = "60"')
