@@ -273,8 +273,8 @@ def hinted(seed, items):
 def test_features_of_a_whole_pool_need_no_weak_ratings(budget):
     """A quarter of the variance is left to the labels, plus what learning costs; weak ratings would be worth nothing.
 
-    400 trials: MSE to a factor of 1.3, bias to 0.2 standard deviations and coverage to 4.5 %, each missed by chance less
-    than once in 10,000.
+    400 trials: MSE to a factor of 1.3, bias to 0.2 standard deviations and coverage to 4.5 %, each missed by chance
+    less than once in 10,000.
     """
     table = hinted(2203, 3000)
     options = {"mode": "pool", "cost_ratio": 0.3, "budgets": [budget], "burn_in": 60, "trials": 400, "workers": None}
