@@ -21,9 +21,7 @@ from ratewise.learn.options import NEAR_TIE, Money, Option, Options
 from ratewise.learn.rating_model import Covariates, cluster_fitted_rating
 from ratewise.learn.seen import FEWEST_TO_LEARN, Learned, Rule, Seen, learn
 
-PLANNER = (
-    2  # raised whenever the same labels would lead to another plan, so that older logs are not judged by newer plans
-)
+PLANNER = 2  # raised whenever the same labels would lead to another plan: older logs are not judged by newer plans
 _ALMOST_ONE = 1 - 1e-12
 _WORTH_BUYING = 0.985  # weak ratings are bought if the expected error is below this share of that without them,
 _DOUBT = 2.0  # less this many times the squared standard error of it: much with 20 labels, little with 200
