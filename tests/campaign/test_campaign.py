@@ -14,6 +14,7 @@ from ratewise.errors import InputError, TableError
 from ratewise.lab import automatic
 from ratewise.lab.trials import Block, Population, Setting
 from ratewise.learn.auto import estimate_seen
+from ratewise.report.campaign import campaign_page
 from ratewise.tables import read_table
 
 from .making import judged, log_of, looked_at, ran, scored, tamper, write
@@ -132,6 +133,8 @@ def test_features_that_say_as_much_as_the_weak_rater_save_its_price(tmp_path, it
     assert found.value == pytest.approx(right.value, rel=1e-9)
     assert found.interval == pytest.approx(right.interval, rel=1e-9)
     assert any("features" in line for line in campaign.diagnosis().words())
+    assert [c.by_features for c in campaign.story()] == [False] + [True] * (len(history.seen.phases) - 1)
+    assert campaign_page(campaign).count("by features alone") == len(history.seen.phases) - 1
 
 
 def test_a_precision_is_reached_by_features_without_using_up_the_pool(tmp_path):

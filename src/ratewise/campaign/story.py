@@ -19,6 +19,7 @@ class Chapter:
     mean_rate: float
     spent: int  # in units, by all rounds so far
     estimate: Estimate | None  # with the interval that may be looked at after every round
+    by_features: bool = False  # weak ratings were not bought, and rates go by the features
 
 
 def tell_story(reader: Reader) -> list[Chapter]:
@@ -34,5 +35,6 @@ def tell_story(reader: Reader) -> list[Chapter]:
         policy = "start" if row.number == 1 and row.plan.weak else row.plan.policy
         found = anytime_estimate(history, reader.terms.wanted)
         rate = float(looked.rates[:, -1].mean())
-        out.append(Chapter(row.number, policy, row.items, history.labels - before, rate, spent, found))
+        by_features = not row.plan.weak and row.plan.rule is not None
+        out.append(Chapter(row.number, policy, row.items, history.labels - before, rate, spent, found, by_features))
     return out

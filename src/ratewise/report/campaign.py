@@ -137,13 +137,17 @@ def _in_words(status: Status) -> str:
 def _rounds(story: Sequence[Chapter]) -> str:
     names = ("round", "how", "items", "strong ratings", "mean rate", "spent so far", "estimate", "interval")
     rows = "".join(
-        f"<tr><td>{c.number}</td><td>{_POLICIES[c.policy]}</td><td>{c.items:,}</td><td>{c.labels:,}</td>"
+        f"<tr><td>{c.number}</td><td>{_how(c)}</td><td>{c.items:,}</td><td>{c.labels:,}</td>"
         f"<td>{c.mean_rate:.3f}</td><td>{_amount(to_money(c.spent))}</td>"
         f"<td>{'–' if c.estimate is None else f'{c.estimate.value:.4f}'}</td>"
         f"<td>{'–' if c.estimate is None else _interval(c.estimate)}</td></tr>"
         for c in story
     )
     return f"<table><tr>{''.join(f'<th>{name}</th>' for name in names)}</tr>{rows}</table>"
+
+
+def _how(chapter: Chapter) -> str:
+    return _POLICIES[chapter.policy] + (", by features alone" if chapter.by_features else "")
 
 
 def plot_story(story: Sequence[Chapter], *, truth: float | None = None) -> "Figure":
