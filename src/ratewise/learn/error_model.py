@@ -17,7 +17,7 @@ Kind = Literal["constant", "claimed", "given", "fitted"]
 
 _BENDS = (0.2, 0.4, 0.6, 0.8)
 _BEND_SIZE = 0.5
-_UNSURE = 5.0  # f tells items apart if it varies between them by more than this many times what one label moves it
+_UNSURE = 5.0  # columns of f tell items apart if they vary between them by this many times what one label moves them
 _LEAST_SHARE = {"claimed": 0.02, "given": 0.02, "fitted": 0.05}  # of the mean error: nothing is known to be perfect
 _TRIED = (5, 3, 7)  # penalties tried, by number; the middle one first
 

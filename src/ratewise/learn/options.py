@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from ratewise.core.checks import Floats
 from ratewise.core.policy import Policy, optimal_policy
+from ratewise.core.ratings import Mask
 from ratewise.learn.error_model import LearnedError, error_candidates
 from ratewise.learn.rating_model import Covariates
 from ratewise.learn.seen import Learned, Rule, Seen
@@ -112,26 +113,26 @@ class Options:
     def preferred(self, candidates: list[LearnedError]) -> tuple[int, NDArray[np.intp]]:
         """The first candidate, or one that beats it by more than the labels' noise: with all labels, and without each.
 
-        Choosing freely would follow chance: the labels that make one u look better than another are few.
+        Choosing freely would follow chance: the labels that make one u look better than another are few. A u that the
+        user gave must first beat one rate for all; else it is as if it had not been given.
         """
         prices = np.array([self._prices(candidate) for candidate in candidates])
         w = self.known.weights / self.known.weights.sum()
-        gain = w * (prices[0] - prices)  # candidates × labels
-        total, noise = gain.sum(axis=1), (gain**2).sum(axis=1)
-
-        def pick(total: Floats, noise: Floats) -> NDArray[np.intp]:
-            sure = total > _SURE * np.sqrt(np.maximum(noise, 0.0))
-            sure[0] = True
-            return np.asarray(np.argmax(np.where(sure, total, -np.inf), axis=0))
-
-        return int(pick(total, noise)), pick(total[:, None] - gain, noise[:, None] - gain**2)
+        with_all, without = _first_unless_beaten(w * (prices[0] - prices))
+        if candidates[0].kind != "given":
+            return with_all, without
+        believed, each = _beats(w * (self.known.squared - prices[0]))
+        others, other = _first_unless_beaten(w * (prices[1] - prices[1:]))
+        return (with_all if believed else others + 1), np.where(each, without, other + 1)
 
     def _variance_without(self, option: Option) -> Floats:
         """Expected squared error of the option by all labels but each."""
+        return (self.known.variance + self._means_without(option.added)) / option.items
+
+    def _means_without(self, values: Floats) -> Floats:
+        """Weighted means over all labels but each."""
         w = self.known.weights
-        total = float(w.sum())
-        added = (float(np.dot(w, option.added)) - w * option.added) / (total - w)
-        return (self.known.variance + added) / option.items
+        return np.asarray((float(np.dot(w, values)) - w * values) / (float(w.sum()) - w))
 
     def _prices(self, error: LearnedError) -> Floats:
         """E[π]·(H−f)²/π of each label for π ∝ sqrt(u), whose mean ranks candidates, short of solving a policy each."""
@@ -147,6 +148,8 @@ class Options:
         unseen = error.unseen(known.unseen, known.x, known.squared)
         added = known.squared * (1.0 / np.clip(scale * np.sqrt(unseen), floor, 1.0) - 1.0)
         own = error.own(known.unseen, known.x)
+        if error.kind == "fitted":  # without a large residual u is lower everywhere, and the same money buys the same
+            own = own * known.mean(known.squared) / self._means_without(known.squared)
         return Option(error, scale, floor, items, (known.variance + known.mean(added)) / items, added, own)
 
     def _solve(self, u: Floats) -> tuple[float, float, float]:
@@ -185,6 +188,22 @@ class Options:
         items = _items_for(labels, c, items, np.minimum(scale * root, 1.0), weights, self.least)
         items = max(items, self.bought + 1.0)
         return scale, min(max(self.least / items, scale * low), 1.0), items
+
+
+def _beats(gain: Floats) -> tuple[Mask, Mask]:
+    """Whether the labels' gains, candidates × labels, are sure to be above 0: with all labels, and without each."""
+    total, noise = gain.sum(axis=-1), (gain**2).sum(axis=-1)
+    without = total[..., None] - gain > _SURE * np.sqrt(np.maximum(noise[..., None] - gain**2, 0.0))
+    return total > _SURE * np.sqrt(noise), without
+
+
+def _first_unless_beaten(gain: Floats) -> tuple[int, NDArray[np.intp]]:
+    """Of candidates × labels: the one of largest gain over the first that is sure to have one; the first if none is."""
+    sure, without = _beats(gain)
+    sure[0], without[0] = True, True
+    total = gain.sum(axis=1)
+    each = np.where(without, total[:, None] - gain, -np.inf)
+    return int(np.argmax(np.where(sure, total, -np.inf))), np.asarray(np.argmax(each, axis=0))
 
 
 def _floor(rising: Floats, weights: Floats, share: float) -> float:

@@ -72,11 +72,10 @@ class Standard:
     def of(cls, X: Floats, size: Floats | float = 1.0, unsure: Floats | float = 0.0) -> "Standard":
         """From the items seen; `size` is the standard deviation to give each column.
 
-        A column that varies less than it is `unsure` is not blown up to its size: it says nothing either.
+        A column that varies less than it is `unsure` says nothing either.
         """
         centre, spread = X.mean(axis=0), X.std(axis=0)
-        known = spread > _NOTHING * np.abs(X).max(axis=0)
-        spread = np.hypot(spread, unsure)
+        known = (spread > _NOTHING * np.abs(X).max(axis=0)) & (spread >= unsure)
         return cls(centre, np.where(known, size / np.where(known, spread, 1.0), 0.0))
 
     def to_dict(self) -> dict[str, Any]:
