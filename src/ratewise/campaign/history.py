@@ -40,6 +40,11 @@ class RoundPlan:
         return not self.weak and self.rule is None
 
     @property
+    def by_features(self) -> bool:
+        """Whether its rates go by the features alone."""
+        return not self.weak and self.rule is not None
+
+    @property
     def exact(self) -> bool:
         """Whether just so many are drawn that the money is spent: the last items of a pool."""
         return self.rule is not None and self.items is not None

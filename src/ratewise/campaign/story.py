@@ -35,6 +35,6 @@ def tell_story(reader: Reader) -> list[Chapter]:
         policy = "start" if row.number == 1 and row.plan.weak else row.plan.policy
         found = anytime_estimate(history, reader.terms.wanted)
         rate = float(looked.rates[:, -1].mean())
-        by_features = not row.plan.weak and row.plan.rule is not None
-        out.append(Chapter(row.number, policy, row.items, history.labels - before, rate, spent, found, by_features))
+        labels = history.labels - before
+        out.append(Chapter(row.number, policy, row.items, labels, rate, spent, found, row.plan.by_features))
     return out

@@ -85,6 +85,11 @@ class Phase:
     rule: Rule | None = None
     weak: bool = True  # False: no weak ratings were bought
 
+    @property
+    def by_features(self) -> bool:
+        """Whether its rule goes by what is known of all items for nothing."""
+        return self.rule is not None and not self.weak
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Seen:
@@ -113,7 +118,7 @@ class Seen:
     @property
     def by_features(self) -> bool:
         """Whether weak ratings were given up for what is known of all items for nothing."""
-        return bool(self.phases) and self.phases[-1].rule is not None and not self.phases[-1].weak
+        return bool(self.phases) and self.phases[-1].by_features
 
     def without_weak(self) -> "Seen":
         """As if no weak rating had been bought."""
@@ -139,7 +144,7 @@ class Seen:
         shape its own weight: a large residual raises the rate around it and so lowers what it counts, which is a bias.
         A phase that goes by the features alone leaves weak ratings that were bought before it out of everything.
         """
-        if phase.rule is not None and not phase.weak:
+        if phase.by_features:
             return self.without_weak()._with(x.without_weak(), strong, before, phase, own, rates)
         return self._with(x, strong, before, phase, own, rates)
 
