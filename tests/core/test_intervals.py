@@ -4,22 +4,13 @@ import math
 
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import optimize, stats
 
 from ratewise.core.estimate import estimate_mean
 
 
 def binary(successes, n):
     return np.concatenate([np.ones(successes), np.zeros(n - successes)])
-
-
-def wilson(k, n, z=1.959963984540054):
-    p = k / n
-    middle, half = (
-        (p + z**2 / (2 * n)) / (1 + z**2 / n),
-        z / (1 + z**2 / n) * math.sqrt(p * (1 - p) / n + z**2 / (4 * n**2)),
-    )
-    return middle - half, middle + half
 
 
 def uniform_table(seed, n=3000, rate=0.15):
@@ -56,14 +47,37 @@ def test_degrees_of_freedom_count_labels_not_items_and_fall_when_few_labels_carr
     assert estimate_mean(g, h, rates, method="difference", interval="t").degrees_of_freedom < even / 4
 
 
-@pytest.mark.parametrize(("k", "n"), [(15, 30), (26, 30), (57, 60), (390, 400), (3, 25)])
-def test_score_interval_with_rates_of_one_is_close_to_wilsons_and_longer_where_it_is_skewed(k, n):
+def exact(k, n, share=1.0, level=0.95):
+    """The exact binomial interval; with a share of 1/2 its mid-p form."""
+    tail = (1 - level) / 2
+
+    def low(k):
+        return 0.0 if k == 0 else optimize.brentq(lambda p: _at_least(k, n, p, share) - tail, 1e-12, 1 - 1e-12)
+
+    return low(k), 1 - low(n - k)
+
+
+def _at_least(k, n, p, share):
+    return stats.binom.sf(k, n, p) + share * stats.binom.pmf(k, n, p)
+
+
+@pytest.mark.parametrize(("k", "n"), [(15, 30), (26, 30), (57, 60), (390, 400), (3, 25), (400, 1000)])
+def test_score_interval_with_rates_of_one_lies_between_the_exact_binomial_and_its_mid_p_form(k, n):
     found = estimate_mean(np.full(n, 0.5), binary(k, n), 1.0)
     assert found.interval_method == "score"
-    low, high = wilson(k, n)
-    slack = 0.5 / n + 0.06 * (high - low)
-    assert low - slack <= found.low <= low + 0.02 * (high - low)
-    assert high - 0.02 * (high - low) <= found.high <= high + slack
+    (low, high), (mid_low, mid_high) = exact(k, n), exact(k, n, 0.5)
+    slack = 1e-3 * (high - low)
+    assert low - slack <= found.low <= mid_low + slack
+    assert mid_high - slack <= found.high <= high + slack
+
+
+@pytest.mark.parametrize("n", [1, 5, 19, 100])
+def test_score_interval_of_labels_that_all_agree_is_the_exact_binomial_one(n):
+    for rate in (1.0, 0.2):
+        T = round(n / rate)
+        asked = np.where(np.arange(T) < n, 1.0, np.nan)
+        found = estimate_mean(np.ones(T), asked, np.full(T, rate), method="difference", interval="score")
+        assert found.interval == pytest.approx(exact(n, n), abs=0.02 * (1 - exact(n, n)[0]) + 0.04 / n)
 
 
 @pytest.mark.parametrize("n", [20, 30, 100])

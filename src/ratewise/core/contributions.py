@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from ratewise.core.checks import Floats
 from ratewise.core.ratings import Ratings
 
-_PRIOR_LABELS = 10.0  # labels on the line f = R, spread like the pool, that the fit starts from
+_PRIOR_LABELS = 10.0  # labels on a line of slope 1, spread like the pool, that the slope starts from
+_PRIOR_LEVEL = 1.0  # labels on f = R that the level starts from: a rater that is off by a constant is soon found out
 _FEWEST_LABELS = 10.0  # fewer effective labels than this fit no line
 _NO_TRUST, _FULL_TRUST = 1.5, 4.0  # standard errors of the gain at which a fitted line starts and ends to be doubted
 
@@ -122,20 +123,22 @@ def _least_squares(sample: Sample) -> tuple[Floats, Floats]:
 def _stacked(sample: Sample, fold: NDArray[np.int64], folds: int, pool: tuple[float, float]) -> tuple[Floats, Floats]:
     """Per fold: the line fitted on the other folds, taken as far as it predicts labels it has not seen.
 
-    The fit starts from a few labels on f = R, spread like the pool; its weight against R itself is the one that
-    minimises the squared error of leave-one-out predictions (stacking), between 0 and 1.
+    The slope starts from a few labels on a line of slope 1, spread like the pool, and the level from one label on
+    f = R; the fit's weight against R itself is the one that minimises the squared error of leave-one-out predictions
+    (stacking), between 0 and 1.
     """
     others = (fold[:, None] != np.arange(folds)) * sample.w[:, None]  # labels × folds
     total = others.sum(axis=0)
     effective = np.divide(total**2, (others**2).sum(axis=0), out=np.zeros(folds), where=total > 0)
-    prior = np.divide(_PRIOR_LABELS * total, effective, out=np.zeros(folds), where=effective > 0)
-    W = np.where(total > 0, total + prior, 1.0)
+    one = np.divide(total, effective, out=np.zeros(folds), where=effective > 0)  # weight of a label
+    level, prior = _PRIOR_LEVEL * one, _PRIOR_LABELS * one
+    W = np.where(total > 0, total + level, 1.0)
     P, v = pool
-    mx = (sample.x @ others + prior * P) / W
-    my = (sample.y @ others + prior * P) / W
+    mx = (sample.x @ others + level * P) / W
+    my = (sample.y @ others + level * P) / W
     dx, dy = sample.x[:, None] - mx, sample.y[:, None] - my
-    sxx = (others * dx**2).sum(axis=0) + prior * (v + (P - mx) ** 2)
-    sxy = (others * dx * dy).sum(axis=0) + prior * (v + (P - mx) * (P - my))
+    sxx = (others * dx**2).sum(axis=0) + prior * v
+    sxy = (others * dx * dy).sum(axis=0) + prior * v
     spread = sxx > 1e-12 * W * (P**2 + v) + 1e-300
     slope = np.divide(sxy, sxx, out=np.ones(folds), where=spread)
     leverage = others * (1.0 / W + np.divide(dx**2, sxx, out=np.zeros_like(dx), where=spread))

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ratewise.core import anytime, contributions, intervals
+from ratewise.core import anytime, contributions, intervals, score
 from ratewise.core.checks import Floats, choice, number, share
 from ratewise.core.clusters import Codes, cluster_codes, cluster_folds
 from ratewise.core.names import ESTIMANDS, INTERVALS, METHODS, Estimand, IntervalMethod, Method
@@ -15,7 +15,8 @@ from ratewise.core.ratings import Mask, Ratings, pool_of, ratings
 from ratewise.errors import InputError
 
 _FOLDS = 10
-_MANY_LABELS = 400  # from here on Student-t and normal agree to 0.3 % of the width
+_NEAR_AN_END = 0.1  # of the scale
+MANY_LABELS = 400  # from here on Student-t and normal agree to 0.3 % of the width
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -182,14 +183,13 @@ def _estimate(data: Ratings, options: _Options) -> Estimate:
     f = lines.put(data.weak)
     delta = contributions.contributions(f, data)
     s = intervals.spread(delta, f, data, pool_size=options.pool_size, codes=options.codes)
-    s = intervals.widened(s, options.variance_factor)
     alone = options.grouping is not None and options.grouping.clusters == 1 and options.pool_size > data.items
     ends, why = (None, None) if alone else _interval(s, f, delta, data, kind, options)
     known = s.variance > 0 and data.labels > 1 and not alone
     notes += _cluster_notes(s, options.grouping)
     return Estimate(
         value=s.value,
-        standard_error=math.sqrt(s.variance) if known else None,
+        standard_error=math.sqrt(options.variance_factor * s.variance) if known else None,
         interval=ends,
         level=options.level,
         items=data.items,
@@ -239,12 +239,26 @@ def _interval_kind(data: Ratings, options: _Options) -> tuple[str, list[str]]:
         return options.interval, []
     if _is_binary(data):
         return "score", [f"interval: score, because ratings are 0 or 1 ({data.labels} labels)"]
-    if data.labels < _MANY_LABELS:
-        return "t", [f"interval: t, because there are fewer than {_MANY_LABELS} labels ({data.labels})"]
-    if options.codes is not None and options.codes.max() + 1 < _MANY_LABELS:
+    if options.bounds is not None and sits_at_an_end(data.strong[data.labelled], options.bounds):
+        return "score", ["interval: score, because most ratings are at an end of the scale"]
+    if data.labels < MANY_LABELS:
+        return "t", [f"interval: t, because there are fewer than {MANY_LABELS} labels ({data.labels})"]
+    if options.codes is not None and options.codes.max() + 1 < MANY_LABELS:
         count = int(options.codes.max()) + 1
-        return "t", [f"interval: t, because there are fewer than {_MANY_LABELS} clusters ({count})"]
+        return "t", [f"interval: t, because there are fewer than {MANY_LABELS} clusters ({count})"]
     return "normal", [f"interval: normal, because there are {data.labels} labels"]
+
+
+def sits_at_an_end(strong: Floats, bounds: tuple[float, float]) -> bool:
+    """Whether half of the ratings or more are within a tenth of one end of the scale, or all are equal.
+
+    Their spread is then that of the few that are elsewhere, and says little where hardly any was seen.
+    """
+    low, high = bounds
+    if not strong.size or np.ptp(strong) == 0:
+        return True
+    near = _NEAR_AN_END * (high - low)
+    return bool(max(np.mean(strong <= low + near), np.mean(strong >= high - near)) >= 0.5)
 
 
 def _is_binary(data: Ratings) -> bool:
@@ -268,6 +282,7 @@ def _interval(
         beyond = s.value < low or s.value > high
         why = "the estimate lies beyond the scale, as unbiased ones may; its interval does not" if beyond else None
         return _score(s, f, data, options), why
+    s = intervals.widened(s, options.variance_factor)
     if data.labels < 2:
         return None, "one strong rating gives no interval; get at least two"
     if s.variance <= 0:
@@ -284,17 +299,10 @@ def _interval(
 
 
 def _score(s: intervals.Spread, f: Floats, data: Ratings, options: _Options) -> tuple[float, float]:
-    low, high = _bounds(data, options, "the score interval")
-    claim_low, claim_high = intervals.claims(data, low, high)
-    return intervals.score(
-        s,
-        options.level,
-        low=intervals.world_of(low, f, data, claim=claim_low),
-        high=intervals.world_of(high, f, data, claim=claim_high),
-        pseudo_labels=intervals.pseudo_labels(data, s.value, low, high),
-        items=data.items,
-        sampled=1.0 - data.items / options.pool_size,
-    )
+    return score.score_interval(
+        s, f, data, options.level, bounds=_bounds(data, options, "the score interval"), pool_size=options.pool_size,
+        factor=options.variance_factor,
+    )  # fmt: skip
 
 
 def _anytime(delta: Floats, data: Ratings, options: _Options) -> tuple[float, float]:

@@ -1,4 +1,4 @@
-"""Intervals from contributions: normal, Student-t, score (for 0/1 ratings), bootstrap (METHODS section 6).
+"""Intervals from contributions: normal, Student-t, bootstrap (METHODS section 6); the score interval has its own file.
 
 What they share is a `Spread`: the variance and third moment of the estimate, by parts, for either estimand. An
 interval that cannot be computed is `None` with a reason, never zero-width.
@@ -8,7 +8,7 @@ import math
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy import optimize, special
+from scipy import special
 
 from ratewise.core.checks import Floats
 from ratewise.core.clusters import Codes, cluster_spread
@@ -193,182 +193,6 @@ def _missed(s: Spread) -> float:
 
 def _z(level: float) -> float:
     return float(special.ndtri(0.5 + level / 2))
-
-
-# Score interval
-
-_PSEUDO_LABELS = 0.1  # at most, of either end of the scale: enough to know that no error seen is not no error
-_MORE_PSEUDO_LABELS = 0.2  # on top, where the weak rater claims errors and the rates do not follow its claims
-_USUAL_COST_RATIO = 0.05  # at which a rate of π is best for an error of V π² / this: what the rates say of the error
-_BELIEF = 50.0  # a fiftieth of a claimed error among the labels earns half belief
-_DRAWN_TILT = 0.25  # how far the third moment that the draw adds is believed: it rests on few labels
-_LEAST_VARIANCE = 0.2  # the null's variance is never taken below this share of the estimated one
-
-
-@dataclass(frozen=True, slots=True)
-class Moments:
-    """Mean, variance and third central moment of one item's Δ."""
-
-    mean: float
-    variance: float
-    third: float
-    drawn_third: float  # the part of it that the draw adds
-
-
-def world_of(rating: float, f: Floats, data: Ratings, *, claim: Floats) -> Moments:
-    """Moments of Δ as one more label of `rating` suggests them, on an item drawn like the others.
-
-    The extra label stands on a typical item: `claim` weights the items by how likely the weak rater makes that
-    rating, and the rates are averaged over the draw, so that one item with a tiny rate does not decide. Along a chain,
-    items that the last weak rater saw stand for those it did not.
-    """
-    pi = data.rates[:, -1]
-    known = ~np.isnan(f[:, -1])
-    weight = np.where(known, claim * pi * (1 - pi) * data.inverse_rates()[:, -2], 0.0)
-    if not weight.sum() > 0:
-        return Moments(rating, 0.0, 0.0, 0.0)
-    size = float((pi * (1 - pi)).mean())
-    typical = float(np.dot(weight, pi) / weight.sum())
-    residual = np.where(known, rating - f[:, -1], 0.0)
-    second = float(np.dot(weight, residual**2) / weight.sum())
-    third = float(np.dot(weight, residual**3) / weight.sum()) * size * (1 - 2 * typical) / typical**3
-    return Moments(rating, size * second / typical**2, third, third)
-
-
-def pseudo_labels(data: Ratings, value: float, low: float, high: float) -> float:
-    """How much of a label to imagine at either end: as far as one error among the labels was to be expected.
-
-    Expected by the rates, which are as high as someone thought the error large; or by the weak rater's own word, which
-    counts more where the rates are even and have not acted on it yet.
-    """
-    scale = (high - low) ** 2
-    pi, n = data.rates[:, -1], data.labels
-    spread = max((value - low) * (high - value) / scale, 0.5 / n)
-    believed = n * spread * float(np.dot(pi, np.minimum(1.0, pi**2 / _USUAL_COST_RATIO)) / pi.sum())
-    g = np.clip((data.weak[data.labelled, 0] - low) / (high - low), 0.0, 1.0)
-    claimed = float((g * (1 - g)).sum())
-    even = float(pi.mean() ** 2 / np.mean(pi**2))
-    most = _PSEUDO_LABELS + _MORE_PSEUDO_LABELS * even
-    return max(_PSEUDO_LABELS * min(1.0, believed) ** 2, most * min(1.0, claimed) ** 2)
-
-
-def claims(data: Ratings, low: float, high: float) -> tuple[Floats, Floats]:
-    """How likely each item is rated `low` and `high`, as far as the weak rater's own word is worth anything.
-
-    A weak rating inside the scale claims its own error rate. The less error it claims over all labels, the less the
-    claim is believed; one that is always at an end claims none, and every item then counts the same.
-    """
-    g = np.clip((data.weak[:, 0] - low) / (high - low), 0.0, 1.0)
-    claimed = float((g * (1 - g))[data.labelled].sum())
-    doubt = 1.0 / (1.0 + _BELIEF * claimed)
-    return doubt + (1 - doubt) * _share(1 - g), doubt + (1 - doubt) * _share(g)
-
-
-def _share(x: Floats) -> Floats:
-    mean = float(x.mean())
-    return x / mean if mean > 0 else np.ones_like(x)
-
-
-def score(
-    s: Spread, level: float, *, low: Moments, high: Moments, pseudo_labels: float, items: int, sampled: float
-) -> Interval:
-    """Interval for 0/1 ratings: every θ that a test with the variance *under that θ* does not reject.
-
-    What was seen is mixed with a little of a label of either end of the scale, then tilted to have mean θ: the
-    variance changes at the rate third moment / variance. With rates of 1 that is Wilson's interval up to that
-    little. A side is shortened only as far as items have their strong rating: a variance that falls towards the end
-    of the scale is known of H, not of the weak rating. The Cornish–Fisher term for skewness only lengthens.
-    `sampled` is the share of the items' own variance that counts: 1 for the population, 0 for a pool that was looked
-    at whole. Clusters make it that of as many items as their design effect leaves, never more than there are.
-    """
-    c = s.clustering
-    effect = 1.0 if c is None else _score_effect(c, s, low.mean, high.mean)
-    variance = s.variance if c is None else s.variance / c.design_effect
-    third = s.third_moment if c is None else c.item_third_moment
-    seen = Moments(s.value, variance * items, third * items**2, s.drawn_third_moment * items**2)
-    mixed = _mixture([seen, low, high], [1.0, *[pseudo_labels * effect / max(s.labels, 1)] * 2], sampled)
-    null = _Null(mixed, _score_quantile(s, level), items / effect, s.labels / items)
-    at = min(max(s.value, low.mean), high.mean)  # beyond the scale, the scale's end is nearer to every θ
-    return null.end(at, low.mean), null.end(at, high.mean)
-
-
-_PRIOR_PAIRS = 0.5  # pairs of rare ratings in one cluster that are imagined besides those seen
-
-
-def _score_effect(c: Clustering, s: Spread, low: float, high: float) -> float:
-    """The design effect, at least 1; the largest there can be where ratings of one kind are too rare to show it.
-
-    Pairs of the rarer kind are what tells how alike a cluster's ratings are; with none, nothing does.
-    """
-    share = (s.value - low) / (high - low)
-    rare = max(s.labels * min(share, 1.0 - share), 0.0)
-    pairs = max(rare * (rare - 1.0) / 2, 0.0)
-    effect = (pairs * c.design_effect + _PRIOR_PAIRS * max(c.largest_effect, c.design_effect)) / (pairs + _PRIOR_PAIRS)
-    return max(effect * c.missed, 1.0)
-
-
-def _mixture(parts: list[Moments], weights: list[float], sampled: float) -> Moments:
-    """Moments of a mixture; differences between the parts' means count only as far as items are sampled."""
-    total = sum(weights)
-    mean = sum(w * p.mean for w, p in zip(weights, parts, strict=True)) / total
-    variance = third = drawn = 0.0
-    for w, p in zip(weights, parts, strict=True):
-        d = (p.mean - mean) * sampled
-        variance += w / total * (p.variance + d * (p.mean - mean))
-        third += w / total * (p.third + 3 * d * p.variance + d * (p.mean - mean) ** 2)
-        drawn += w / total * p.drawn_third
-    return Moments(mean, variance, third, drawn)
-
-
-def _score_quantile(s: Spread, level: float) -> float:
-    """Half of Student's correction, for what the draw adds: 0/1 residuals are less variable than normal ones.
-
-    All of it for few clusters, whose sums are as good as normal.
-    """
-    effect, few = (
-        (1.0, 0.0) if s.clustering is None else (s.clustering.design_effect, 1 / s.clustering.degrees_of_freedom)
-    )
-    if s.drawn_variance > 0 and s.labels >= 2:
-        few += 0.5 / (s.labels - 1) * (effect * s.drawn_variance / s.variance) ** 2
-    return float(special.stdtrit(1.0 / few, 0.5 + level / 2)) if few > 0 else _z(level)
-
-
-@dataclass(frozen=True, slots=True)
-class _Null:
-    """The family of nulls: one for each θ, by tilting the same moments."""
-
-    moments: Moments
-    z: float
-    items: float  # fewer than there are, where they come in clusters
-    labelled: float  # share of the items that have their strong rating
-
-    def end(self, value: float, bound: float) -> float:
-        """The θ between the estimate and the end of the scale where the test just rejects."""
-        gap = bound - value
-        if self.moments.variance <= 0 or gap == 0:
-            return bound
-
-        def excess(share: float) -> float:
-            return share * abs(gap) - self.critical(value + share * gap, value)
-
-        if excess(1.0) <= 0:
-            return bound
-        return value + gap * float(optimize.brentq(excess, 0.0, 1.0, xtol=1e-12))
-
-    def critical(self, theta: float, value: float) -> float:
-        """How far from θ the estimate may be before θ is rejected.
-
-        Tilting keeps the ratio third moment / variance, so the Cornish–Fisher term is the same at every θ.
-        """
-        m = self.moments
-        away = (theta - m.mean) / m.variance
-        tilt = (m.third - m.drawn_third) * away
-        tilt = max(tilt, self.labelled * tilt) + _DRAWN_TILT * max(m.drawn_third * away, 0.0)
-        variance = max(m.variance + tilt, _LEAST_VARIANCE * m.variance)
-        # The estimate lies below θ when θ is above it: the null's lower tail is long if its skewness is negative.
-        towards = math.copysign(1.0, value - theta) if theta != value else 0.0
-        longer = max(towards * m.third / m.variance, 0.0) * (self.z**2 - 1) / 6 / self.items
-        return self.z * math.sqrt(variance / self.items) + longer
 
 
 # Bootstrap

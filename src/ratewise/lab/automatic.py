@@ -16,6 +16,7 @@ from ratewise.learn.seen import Learned, Phase, Rule, Seen, learn, mass
 from ratewise.learn.spending import draw_exact_round, next_round
 
 _STRONG_COST = 1.0
+_SCALE = (0.0, 1.0)  # of ratings in the lab
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +147,7 @@ class Campaign:
         pool = self.block.population.items if self.block.ends else None
         found = estimate_seen(
             bought.seen, level=setting.level, estimand="population" if pool is None else "pool", pool_size=pool,
-            seed=self.trial,
+            bounds=_SCALE, seed=self.trial,
         )  # fmt: skip
         return Played(found, float(without_rounding(bought.spent, self.budget)), bought.labels - setting.burn_in)
 
@@ -160,7 +161,7 @@ def auto(block: Block, teacher: Learned | None = None) -> Outcome:
         for k, budget in enumerate(budgets):
             played = Campaign(block, i, budget, teacher, start).play()
             e = played.estimate
-            low, high = e.interval if e.interval is not None else (e.value, e.value)
+            low, high = e.interval if e.interval is not None else _SCALE  # no interval excludes nothing
             out[:, i, k] = e.value, low, high, played.spend, played.labels
     return Outcome(*out)
 

@@ -16,6 +16,7 @@ from ratewise.core.formulas import optimal_uniform_rate
 from ratewise.core.policy import optimal_policy
 from ratewise.core.running import running_estimates, stops_within, without_rounding
 from ratewise.lab.automatic import auto, learn_all
+from ratewise.lab.strong_alone import strong_alone
 from ratewise.lab.trials import Block, Index, Outcome, Population, Setting
 from ratewise.learn.calibration import Calibration, fit_calibration
 from ratewise.learn.seen import Learned
@@ -138,21 +139,17 @@ def by_row(known: Known, rates: Floats) -> Strategy:
 
 
 def base(block: Block) -> Outcome:
-    """Strong ratings alone: burn-in and budget, their plain mean, Student's interval."""
+    """Strong ratings alone: burn-in and budget, their plain mean, and the interval that `estimate` gives it."""
     setting, population = block.setting, block.population
     more = np.floor(np.array(setting.budgets) + 1e-9).astype(np.intp)
     index, _ = block.take(int(more[-1]))
     more = np.minimum(more, index.shape[1])
     rows = np.concatenate([block.burn_in, index[:, : more[-1]]], axis=1)
-    H, n = population.strong[rows], setting.burn_in + more
-    total, squares = (np.cumsum(x, axis=1)[:, n - 1] for x in (H, H * H))
-    value = total / n
-    with np.errstate(invalid="ignore", divide="ignore"):
-        variance = np.maximum(squares / n - value**2, 0.0) / (n - 1)
-    variance = variance * (1 - n / setting.pool_size(population))
-    half = special.stdtrit(np.maximum(n - 1, 1), 0.5 + setting.level / 2) * np.sqrt(variance)
+    H, counts = population.strong[rows], setting.burn_in + more
+    found = [strong_alone(H[:, :n], level=setting.level, pool_size=setting.pool_size(population)) for n in counts]
+    value, low, high = (np.stack(column, axis=1) for column in zip(*found, strict=True))
     spend = np.broadcast_to(more.astype(np.float64), value.shape)
-    return Outcome(value, value - half, value + half, spend, spend)
+    return Outcome(value, low, high, spend, spend)
 
 
 def follow(block: Block, strategies: Sequence[Strategy], budgets: tuple[float, ...] | None = None) -> Outcome:

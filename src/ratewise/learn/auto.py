@@ -18,14 +18,15 @@ from ratewise.core.estimate import Estimate
 from ratewise.core.names import Estimand, IntervalMethod, PolicyName
 from ratewise.core.ratings import Mask
 from ratewise.learn.options import NEAR_TIE, Money, Option, Options
-from ratewise.learn.rating_model import Covariates, cluster_fitted_rating
+from ratewise.learn.rating_model import Covariates, cluster_fitted_rating, rating_bounds
 from ratewise.learn.seen import FEWEST_TO_LEARN, Learned, Rule, Seen, learn
 
-PLANNER = 2  # raised whenever the same labels would lead to another plan: older logs are not judged by newer plans
+PLANNER = 3  # raised whenever the same labels would lead to another plan: older logs are not judged by newer plans
 _ALMOST_ONE = 1 - 1e-12
 _WORTH_BUYING = 0.985  # weak ratings are bought if the expected error is below this share of that without them,
 _DOUBT = 2.0  # less this many times the squared standard error of it: much with 20 labels, little with 200
 _LEARNING_LABELS = 25.0  # labels' worth of variance that learning rates and f from the labels adds unseen
+_EXACT_LABELS = 100.0  # labels below which the exact test behind the score interval makes up for part of that
 _LAST_ROUND = 1.3  # a round that would leave less than this many times the labels there are takes all
 _NEAR_THE_END = 0.85  # a plan for more of the pool than this looks at all of it: chance may need more items
 
@@ -185,7 +186,9 @@ def learned_rating(seen: Seen, clusters: Codes | None = None) -> tuple[Floats, f
         f[use] = known.unseen
     else:
         f = cluster_fitted_rating(seen.x, seen.strong, 1.0 / seen.rates(), clusters)
-    return f, 1.0 + _LEARNING_LABELS / int(np.count_nonzero(use))
+    labels = int(np.count_nonzero(use))
+    binary = rating_bounds(seen.strong[use])[1]
+    return f, 1.0 + _LEARNING_LABELS / (labels + (_EXACT_LABELS if binary else 0.0))
 
 
 def below_one(rates: Floats, asked: Mask) -> Floats:

@@ -196,9 +196,20 @@ class Learned:
     def squared(self) -> Floats:
         """(H − f)² as plans see it: with a few labels' worth of a useless weak rater, spread over all of them.
 
-        Labels that show no error are no proof that there is none, the less so the fewer they are.
+        Labels that show no error are no proof that there is none, the less so the fewer they are. V counts a label at
+        either end of the scale; as far as it rests on these, f is taken to miss them as well. Else labels that all
+        agree would make any f look perfect.
         """
-        return self.residual**2 + _PRIOR_LABELS / self.strong.size * self.variance
+        low, high = _ends(self.bounds)
+        missed = self.mean((self.unseen - low) ** 2 + (self.unseen - high) ** 2)
+        return self.residual**2 + (_PRIOR_LABELS * self.variance + self.unproven**2 * missed) / self.strong.size
+
+    @property
+    def unproven(self) -> float:
+        """Share of V that rests on the labels imagined at the ends of the scale: 1 where all labels agree."""
+        seen = self.mean((self.strong - self.mean(self.strong)) ** 2)
+        n = self.strong.size
+        return min(max(1.0 - n * seen / ((n + 2) * self.variance), 0.0), 1.0)
 
     def mean(self, values: Floats) -> float:
         """Weighted mean over the labels."""
@@ -221,8 +232,13 @@ def _variance(h: Floats, weights: Floats, bounds: tuple[float, float]) -> float:
     """V, with a label's worth of either end of the scale: a few labels that are all alike are not all there is."""
     w = weights / weights.sum()
     mean = float(np.dot(w, h))
-    low, high = bounds if bounds[1] > bounds[0] else (bounds[0] - 0.5, bounds[0] + 0.5)
+    low, high = _ends(bounds)
     n = h.size
     centre = (n * mean + low + high) / (n + 2)
     total = n * float(np.dot(w, (h - centre) ** 2)) + (low - centre) ** 2 + (high - centre) ** 2
     return total / (n + 2)
+
+
+def _ends(bounds: tuple[float, float]) -> tuple[float, float]:
+    """The ends of the scale, apart even where all labels are equal."""
+    return bounds if bounds[1] > bounds[0] else (bounds[0] - 0.5, bounds[0] + 0.5)
