@@ -102,13 +102,17 @@ class _Worlds:
     def chances(self, shift: Floats) -> tuple[Floats, Floats]:
         """Means of the worlds, and their chances of a 1, worlds × bins."""
         f0 = special.expit(self.logit + np.asarray(shift)[:, None])
-        mean = f0 @ self.share
-        return mean, (1 - _ANYWHERE) * f0 + _ANYWHERE * mean[:, None]
+        return f0 @ self.share, f0
 
     def variance(self, mean: Floats, f0: Floats, off: float) -> Floats:
-        """Of the estimate: what the draw adds, f being as far `off` as the labels say, and the items' own."""
-        draw = ((f0 * (1 - f0)) @ self.a + off) / self.items
-        return draw + mean * (1 - mean) * (1.0 / self.items - 1.0 / self.pool_size)
+        """Of the estimate: what the draw adds, f being as far `off` as the labels say, and the items' own.
+
+        Some of the mistakes E[u₀] may be anywhere, not only where f is unsure.
+        """
+        u0 = f0 * (1 - f0)
+        anywhere = (u0 @ self.share) * self.a.sum()
+        draw = ((1 - _ANYWHERE) * (u0 @ self.a) + _ANYWHERE * anywhere + off) / self.items
+        return np.asarray(draw + mean * (1 - mean) * (1.0 / self.items - 1.0 / self.pool_size))
 
     def off(self, f0: Floats) -> float:
         """Σ a (f₀ − f)² over items, per item."""
@@ -198,8 +202,7 @@ class _Test:
         off = worlds.off(f0[0])
         model = float(worlds.variance(mean, f0, off)[0])
         use = data.labelled
-        chance = (1 - _ANYWHERE) * special.expit(z + shift) + _ANYWHERE * mean[0]
-        k = _mistakes(data.strong[use] - chance, 1.0 / data.rates[use, -1])
+        k = _mistakes(data.strong[use] - special.expit(z + shift), 1.0 / data.rates[use, -1])
         ratio = seen.variance / model if model > 0 else 1.0
         shrunk = (k * ratio + _PRIOR_MISTAKES) / (k + _PRIOR_MISTAKES)
         wider = factor * _few_labels(seen, level) * _cluster_effect(seen)

@@ -137,7 +137,7 @@ class Options:
     def _prices(self, error: LearnedError) -> Floats:
         """E[π]·(H−f)²/π of each label for π ∝ sqrt(u), whose mean ranks candidates, short of solving a policy each."""
         root = np.sqrt(error.predict(self.f_around, self.around))
-        least = max(_floor_share(self.known) * float(root.mean()), 1e-150)
+        least = max(floor_share(self.known.strong.size) * float(root.mean()), 1e-150)
         unseen = np.sqrt(error.unseen(self.known.unseen, self.known.x, self.known.squared))
         return float(np.maximum(root, least).mean()) * self.known.squared / np.maximum(unseen, least)
 
@@ -164,7 +164,7 @@ class Options:
         values, weights = _binned(u)
         known, money = self.known, self.money
         root = np.sqrt(values)
-        low = _floor(root, weights, _floor_share(known))
+        low = _floor(root, weights, floor_share(known.strong.size))
         root = np.maximum(root, low)
         share = float(np.dot(weights, values / root) / np.dot(weights, root)) if root[0] > 0 else 1.0
         believed = share * root**2
@@ -246,9 +246,14 @@ def _scale_for(labels: float, most: float, items: float, root: Floats, weights: 
     return low
 
 
-def _floor_share(known: Learned) -> float:
+def floor_share(labels: int) -> float:
     """Least rate as a share of the mean rate: all of it with 50 labels, a half with 200, a tenth from 5,000 on."""
-    return min(max(DEFAULT_FLOOR_SHARE, _FLOOR_LABELS / math.sqrt(known.strong.size)), 1.0)
+    return min(max(DEFAULT_FLOOR_SHARE, _FLOOR_LABELS / math.sqrt(labels)), 1.0)
+
+
+def raised_to_floor(root: Floats, share: float) -> Floats:
+    """Numbers that rates are proportional to, none below this share of the mean of the result."""
+    return np.maximum(root, _floor(np.sort(root), np.full(root.size, 1.0 / root.size), share))
 
 
 def _binned(u: Floats) -> tuple[Floats, Floats]:
