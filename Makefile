@@ -12,7 +12,7 @@ help:
 	@echo "make test    all tests"
 	@echo "make soak    the long tests of survival: hundreds of kills, both databases"
 	@echo "make check   format, lint, types, layers"
-	@echo "make study   the full coverage study of the intervals, and the table in docs/coverage.md"
+	@echo "make study   the full coverage study of the intervals, for docs/coverage*.md and docs/everyday.md (hours)"
 	@echo "make tables  every method on ten real tables, for docs/simulations.md (some minutes)"
 	@echo "make bench   how fast and how good, side by side with others"
 	@echo "make docs    the documentation as a static site in site/"
@@ -51,6 +51,8 @@ format: $(VENV)/.dev
 
 study: $(VENV)/.dev
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/coverage.py --write docs/coverage.md
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/coverage_everyday.py --write docs/coverage-everyday.md
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/everyday.py --write docs/everyday.md
 
 bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/solver.py

@@ -166,6 +166,16 @@ def test_strong_ratings_alone_where_the_weak_rater_is_useless():
         assert planned.own_rates.size == 0
 
 
+@pytest.mark.parametrize("labels", [20, 60])
+def test_labels_that_all_agree_do_not_make_the_weak_rater_look_good(labels):
+    """f predicts them all, and so would any other f: nothing is bought on the strength of that."""
+    rng = np.random.default_rng(1011)
+    seen = burnt_in((Covariates(rng.beta(5, 0.2, labels)), np.ones(labels)))
+    planned = plan_round(seen, MONEY)
+    assert (planned.policy, planned.weak) == ("base", False)
+    assert planned.weak_error >= planned.variance
+
+
 @pytest.mark.parametrize("dear", [0.7, 2.0])
 def test_strong_ratings_alone_where_the_weak_rater_is_too_dear(dear):
     seen = burnt_in(even(1013, 150))

@@ -24,7 +24,7 @@ from ratewise.core.intervals import Clustering, Interval, Spread
 from ratewise.core.ratings import Ratings
 
 _BINS = 100  # of log-odds, that items are counted in: finer ones move no end by a thousandth of the width
-_PRIOR_MISTAKES = 2.0  # mistakes' worth of belief in the model's variance
+_PRIOR_MISTAKES = 1.0  # mistakes' worth of belief in the model's variance
 _PRIOR_RATINGS = 0.5  # of either end of the scale, that the recalibration starts from
 _SLOPE_VARIANCE = 0.25  # of the prior around 1 for the slope of the recalibrated log-odds
 _ANYWHERE = 0.3  # share of the mistakes that may be anywhere, whatever the prediction says

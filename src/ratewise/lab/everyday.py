@@ -23,7 +23,7 @@ Judge = Literal["calibrated", "overconfident", "reversed", "useless"]
 
 MEANS = (0.005, 0.02, 0.05, 0.1, 0.5, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995)
 LABELS = (20, 40, 60, 100, 200, 300, 1000)
-ONE_SHOT_LABELS = (20, 40, 100, 300, 1000)
+ONE_SHOT_LABELS = (20, 60, 300, 1000)
 JUDGES: tuple[Judge, ...] = get_args(Judge)
 CHOSEN, KEPT_ASIDE = 48, 12
 GRID_SEED = 20261115
