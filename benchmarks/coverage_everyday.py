@@ -2,7 +2,7 @@
 
 python benchmarks/coverage_everyday.py --write docs/coverage-everyday.md
 
-Every part is kept in --keep as it is done (JSON, one file each), so that a run that was stopped goes on. --trials
+Every cell is kept in --keep as it is done (JSON lines, one file a part), so that a run that was stopped goes on. --trials
 scales all parts; the page says how many each has.
 """
 
@@ -11,6 +11,7 @@ import json
 import math
 import pathlib
 import sys
+from collections.abc import Callable
 from dataclasses import asdict, replace
 from decimal import Decimal
 
@@ -182,7 +183,9 @@ def _grid(rows: list) -> list[str]:
     for (cell, _), out in rows:
         by.setdefault((cell["mean"], cell["judge"], cell["mode"]), {})[cell["labels"]] = out
     for (mean, judge, mode), outs in by.items():
-        cells = " | ".join(f"{outs[n]['coverage']:.1%} / {outs[n]['relative_width']:.2f}" for n in ONE_SHOT_LABELS)
+        cells = " | ".join(
+            f"{outs[n]['coverage']:.1%} / {outs[n]['relative_width']:.2f}" if n in outs else "" for n in ONE_SHOT_LABELS
+        )
         lines.append(f"| {mean:g} | {judge} | {mode} | {cells} |")
     return lines
 
@@ -216,20 +219,26 @@ def _plain(job: tuple) -> list:
 
 
 def study(trials: int, keep: pathlib.Path, only: list[str] | None) -> dict[str, list]:
-    from rich.progress import track
-
+    """Every part, from where an earlier run stopped; a part that is not asked for as far as it was done."""
     keep.mkdir(parents=True, exist_ok=True)
     found = {}
     for name, (function, jobs) in parts(trials).items():
-        file = keep / f"{name}.json"
-        if not file.exists():
-            if only and name not in only:
-                continue
-            done = track(in_order(function, jobs), total=len(jobs), description=name)
-            rows = [[_plain(job), out] for job, out in zip(jobs, done, strict=True)]
-            file.write_text(json.dumps(rows), encoding="utf-8")
-        found[name] = json.loads(file.read_text(encoding="utf-8"))
+        file = keep / f"{name}.jsonl"
+        done = len(file.read_text(encoding="utf-8").splitlines()) if file.exists() else 0
+        if not only or name in only:
+            run(name, function, jobs[done:], file)
+        if file.exists():
+            found[name] = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
     return found
+
+
+def run(name: str, function: Callable, jobs: list, file: pathlib.Path) -> None:
+    from rich.progress import track
+
+    with file.open("a", encoding="utf-8") as out:
+        for job, result in zip(jobs, track(in_order(function, jobs), name, total=len(jobs)), strict=True):
+            out.write(json.dumps([_plain(job), result]) + "\n")
+            out.flush()
 
 
 def main() -> None:

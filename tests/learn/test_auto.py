@@ -168,12 +168,20 @@ def test_strong_ratings_alone_where_the_weak_rater_is_useless():
 
 @pytest.mark.parametrize("labels", [20, 60])
 def test_labels_that_all_agree_do_not_make_the_weak_rater_look_good(labels):
-    """f predicts them all, and so would any other f: nothing is bought on the strength of that."""
+    """f predicts them all, and so would any other f: nothing is bought on the strength of that.
+
+    Where weak ratings are cheap the start goes on until some label tells, as long as there is money to act on it.
+    """
     rng = np.random.default_rng(1011)
     seen = burnt_in((Covariates(rng.beta(5, 0.2, labels)), np.ones(labels)))
-    planned = plan_round(seen, MONEY)
-    assert (planned.policy, planned.weak) == ("base", False)
-    assert planned.weak_error >= planned.variance
+    assert learn(seen).unproven == pytest.approx(1.0)
+    dear = plan_round(seen, Money(0.1, 1.0, 300.0))
+    assert (dear.policy, dear.weak, dear.spend) == ("base", False, 300.0)
+    assert dear.weak_error >= dear.variance
+    cheap = plan_round(seen, Money(0.01, 1.0, 300.0))
+    assert (cheap.policy, cheap.rule, cheap.weak, cheap.items) == ("base", None, True, labels)
+    late = plan_round(seen, Money(0.01, 1.0, 1.5 * labels))
+    assert not late.weak
 
 
 @pytest.mark.parametrize("dear", [0.7, 2.0])

@@ -27,6 +27,8 @@ _WORTH_BUYING = 0.985  # weak ratings are bought if the expected error is below 
 _DOUBT = 2.0  # less this many times the squared standard error of it: much with 20 labels, little with 200
 _LEARNING_LABELS = 25.0  # labels' worth of variance that learning rates and f from the labels adds unseen
 _EXACT_LABELS = 100.0  # labels below which the exact test behind the score interval makes up for part of that
+_CHEAP = 0.05  # of a strong rating's price: at most this for a weak one, to go on looking whether it is worth it
+_UNPROVEN = 0.4  # share of V that rests on no label, above which nothing is known of the weak rater yet
 _LAST_ROUND = 1.3  # a round that would leave less than this many times the labels there are takes all
 _NEAR_THE_END = 0.85  # a plan for more of the pool than this looks at all of it: chance may need more items
 
@@ -95,6 +97,8 @@ def plan_round(
         ratio = best.variance / (known.variance / (labels + money.left / money.strong_cost))
         enough = money.left >= money.strong_cost * money.pool_left  # for everything: nothing is left to estimate
         if enough or not ratio < _WORTH_BUYING - _DOUBT * _standard_error(best, known) ** 2:
+            if not enough and _nothing_learned_yet(known, money, labels):
+                return _more_of_the_start(known, money, labels)
             return Round(
                 "base", None, money.left, money.strong_ratings(), weak=False, expected_ratio=ratio,
                 expected_variance=known.variance / (labels + money.left / money.strong_cost), variance=known.variance,
@@ -122,6 +126,21 @@ def _best_way(seen: Seen, money: Money, learned: Learned | None, teacher: Learne
         return way
     free = _Way.by_features(seen, money)
     return free if free.best.variance <= (1 + NEAR_TIE) * way.best.variance else way
+
+
+def _nothing_learned_yet(known: Learned, money: Money, labels: int) -> bool:
+    """Whether labels that (nearly) all agree leave it open what the weak rater is worth, and finding out is cheap."""
+    cheap = money.weak_cost <= _CHEAP * money.strong_cost
+    return cheap and known.unproven > _UNPROVEN and money.left >= 2 * labels * money.both
+
+
+def _more_of_the_start(known: Learned, money: Money, labels: int) -> Round:
+    """As many labels again, all with their weak ratings: strong ratings alone cannot be taken back."""
+    count = max(int(min(labels, money.pool_left / 2)), 1)
+    return Round(
+        "base", None, count * money.both, count, weak=True, variance=known.variance,
+        weak_error=known.mean(known.squared), learned=known,
+    )  # fmt: skip
 
 
 def _exact_items(way: _Way, spend: float) -> int | None:

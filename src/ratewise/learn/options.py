@@ -18,7 +18,8 @@ from ratewise.learn.uncertainty import DEFAULT_FLOOR_SHARE
 _MOST_AROUND = 5000  # items whose u decides a policy: more would not move it
 _BINS = 100  # values of u a policy is solved for: enough to lose nothing that could be seen
 NEAR_TIE = 0.005  # the simpler policy is preferred unless the other is this much better
-_FLOOR_LABELS = 7.0  # the floor on rates, as a share of the mean rate, is this over the root of the labels
+_FLOOR_LABELS = 7.0  # the floor on rates, as a share of the mean rate, is this over the root of the labels,
+_HIGHEST_FLOOR = 0.5  # and never above this: what a wrong u can cost is then bounded by two times one rate for all
 _SURE = 1.0  # standard errors by which another u must beat the first one to be taken
 
 
@@ -247,8 +248,8 @@ def _scale_for(labels: float, most: float, items: float, root: Floats, weights: 
 
 
 def floor_share(labels: int) -> float:
-    """Least rate as a share of the mean rate: all of it with 50 labels, a half with 200, a tenth from 5,000 on."""
-    return min(max(DEFAULT_FLOOR_SHARE, _FLOOR_LABELS / math.sqrt(labels)), 1.0)
+    """Least rate as a share of the mean rate: a half up to 200 labels, a quarter with 800, a tenth from 5,000 on."""
+    return min(max(DEFAULT_FLOOR_SHARE, _FLOOR_LABELS / math.sqrt(labels)), _HIGHEST_FLOOR)
 
 
 def raised_to_floor(root: Floats, share: float) -> Floats:
