@@ -2,8 +2,9 @@
 
 python benchmarks/caution.py
 
-The floor is a share of the mean rate: 7/sqrt(labels), and at most a half. What that most should be is tried here. Worlds in which the judge is sure and nearly always
-right have most to gain from a lower one; worlds in which it is sure and wrong, or knows nothing, have most to lose.
+The floor is a share of the mean rate: 7/sqrt(labels), and at most a half. What that most should be is tried here.
+Worlds in which the judge is sure and nearly always right have most to gain from a lower one; worlds in which it is sure
+and wrong, or knows nothing, have most to lose.
 """
 
 import argparse

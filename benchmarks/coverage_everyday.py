@@ -2,8 +2,8 @@
 
 python benchmarks/coverage_everyday.py --write docs/coverage-everyday.md
 
-Every cell is kept in --keep as it is done (JSON lines, one file a part), so that a run that was stopped goes on. --trials
-scales all parts; the page says how many each has.
+Every cell is kept in --keep as it is done (JSON lines, one file a part), so that a run that was stopped goes on.
+--trials scales all parts; the page says how many each has.
 """
 
 import argparse
