@@ -1,11 +1,20 @@
 import dataclasses
+import tracemalloc
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
 
-from ratewise.tables import read_table
+from ratewise.tables import convert, read_table
 
 COUNTED = "(rows are counted from 1, without the header)"
+
+
+@contextmanager
+def cells_of(ids):
+    """A column of ids as `convert` is given it, and its texts."""
+    with read_table({"id": ids})._view("id") as view:
+        yield view, np.array(ids, dtype=object)
 
 
 @pytest.fixture
@@ -59,6 +68,32 @@ class TestIds:
             f"column 'id' of pool has the id 'b' twice, in rows 2 and 4 {COUNTED}; ids must be unique"
         )
         assert "has the id '1' twice, in rows 2 and 3 (" in complaint(table.ids, "n")
+
+    def test_the_first_row_that_repeats_is_named(self, complaint):
+        ids = np.arange(5_000).astype(object)
+        ids[[4_000, 3_000, 2_999]] = 7, 9, 9
+        assert "has the id '9' twice, in rows 10 and 3000 (" in complaint(read_table({"id": ids}).ids)
+
+    def test_a_long_id_takes_no_more_room_than_itself(self):
+        """As wide as the longest, 200,000 ids would take 16 GB."""
+        ids = [str(number) for number in range(200_000)]
+        ids[123] = "x" * 20_000
+        table = read_table({"id": ids})
+        tracemalloc.start()
+        try:
+            assert table.ids()[123] == ids[123]
+            assert tracemalloc.get_traced_memory()[1] < 100e6
+        finally:
+            tracemalloc.stop()
+
+    def test_two_ids_may_have_one_hash(self, monkeypatch, complaint):
+        monkeypatch.setattr(convert, "text_sql", lambda kind: "'one for all'")
+        different, repeated = (cells_of(ids) for ids in (["b", "a", "c"], ["b", "a", "c", "c", "a"]))
+        with different as (view, values):
+            convert.refuse_duplicates(view, "column 'id'", values)
+        with repeated as (view, values):
+            message = complaint(convert.refuse_duplicates, view, "column 'id'", values)
+        assert message.startswith("column 'id' has the id 'c' twice, in rows 3 and 4 (")
 
     def test_missing_ids_are_refused(self, table, complaint):
         assert "has no value in row 1 (" in complaint(table.ids, "human score")

@@ -63,8 +63,9 @@ class Table:
                 numbered = cursor.execute(f"SELECT CAST(range AS VARCHAR) AS id FROM range({self.rows:d})")
                 return numbered.fetchnumpy()["id"].astype(object)
         column = "id" if column is None else column
-        values = self.texts(column)
-        convert.refuse_duplicates(self._place(column), values)
+        with self._view(column) as view:
+            values = convert.texts(view, self._place(column), missing="error")
+            convert.refuse_duplicates(view, self._place(column), values)
         return values
 
     def with_columns(self, columns: Mapping[str, npt.ArrayLike], *, replace: bool = False) -> "Table":
