@@ -5,6 +5,7 @@ Nothing is copied or converted here: a column is converted when it is asked for.
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from types import NoneType
 from typing import Any
 
 import narwhals as nw
@@ -15,6 +16,8 @@ from ratewise.errors import TableError
 from ratewise.tables.engine import connect, no_rows
 from ratewise.tables.held import Array
 from ratewise.tables.table import Table
+
+_SCALARS = {str, int, float, bool, NoneType}
 
 
 def table_from_frame(source: Any, *, name: str) -> Table:
@@ -74,7 +77,7 @@ def _named(columns: Sequence[Any], name: str) -> tuple[str, ...]:
 def _array(column: str, values: Any, name: str) -> Array:
     """One dimension; a list of mixed values keeps them as they are, where NumPy would make them all text."""
     try:
-        array = np.asarray(values)
+        array = np.asarray(values, dtype=object if _texts_among_scalars(values) else None)
         if array.dtype.kind in "US" and not isinstance(values, np.ndarray):
             array = np.asarray(values, dtype=object)
     except ValueError as error:
@@ -82,3 +85,9 @@ def _array(column: str, values: Any, name: str) -> Array:
     if array.ndim != 1:
         raise TableError(f"column {column!r} of {name} has {array.ndim} dimensions; a column has one")
     return array
+
+
+def _texts_among_scalars(values: Any) -> bool:
+    """Whether a list holds text, beside numbers and gaps at most: NumPy would make every cell as wide as the widest."""
+    kinds = set(map(type, values)) if isinstance(values, list | tuple) else set()
+    return str in kinds and kinds <= _SCALARS
