@@ -67,20 +67,23 @@ def texts(view: View, place: str, *, missing: Missing) -> Texts:
     return np.where(gone, "", np.ma.getdata(found)).astype(object)
 
 
-def refuse_duplicates(view: View, place: str, values: Texts) -> None:
-    """Ids name one row each; `values` are the texts of the only column of the view.
+def check_ids(view: View, place: str) -> None:
+    """Ids, the only column of a view, are there in every row and name one row each.
 
     DuckDB's 64-bit hashes are compared, eight bytes an id whatever its length: a set of the texts would take ten
     times as much. Texts are looked at only where hashes agree.
     """
     (kind,) = view.kinds()
-    pair = _first_repeat(np.ma.getdata(view.fetch(hash=f"hash({text_sql(kind)})")["hash"]))
-    if pair is not None and values[pair[0]] != values[pair[1]]:
-        pair = _first_repeat(np.unique(values, return_inverse=True)[1])  # two texts with one hash, once in a lifetime
+    text = f"nullif({text_sql(kind)}, '')"
+    hashes = view.fetch(hash=f"CASE WHEN {text} IS NOT NULL THEN hash({text}) END")["hash"]
+    _refuse_missing(place, np.ma.getmaskarray(hashes))
+    pair = _first_repeat(np.ma.getdata(hashes))
+    if pair is not None and len({view.text_in(row, text) for row in pair}) > 1:  # two texts with one hash: very rare
+        pair = _first_repeat(np.unique(texts(view, place, missing="error"), return_inverse=True)[1])
     if pair is not None:
         raise TableError(
-            f"{place} has the id {shortened(values[pair[0]])} twice, in rows {pair[0] + 1} and {pair[1] + 1} {COUNTED};"
-            " ids must be unique"
+            f"{place} has the id {shortened(view.text_in(pair[0], text))} twice, in rows {pair[0] + 1} and"
+            f" {pair[1] + 1} {COUNTED}; ids must be unique"
         )
 
 

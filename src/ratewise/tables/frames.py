@@ -22,17 +22,19 @@ _SCALARS = {str, int, float, bool, NoneType}
 
 def table_from_frame(source: Any, *, name: str) -> Table:
     """A table that refers to a frame; a lazy one is collected first."""
-    frame = _eager(source, name)
-    columns = _named(frame.columns, name)
+    frame = frame_of(source, name)
+    frame = frame.collect() if isinstance(frame, nw.LazyFrame) else frame
+    columns = named(frame.columns, name)
     if len(frame) == 0:
         raise no_rows(name)
     return Table(name, len(frame), columns, {column: frame[column] for column in columns}, connect(), frame)
 
 
-def _eager(source: Any, name: str) -> nw.DataFrame[Any]:
+def frame_of(source: Any, name: str) -> nw.DataFrame[Any] | nw.LazyFrame[Any]:
+    """Whatever Narwhals knows as a frame or as a table of an engine."""
     try:
-        frame = nw.from_native(source)
-        return frame.collect() if isinstance(frame, nw.LazyFrame) else frame
+        frame: nw.DataFrame[Any] | nw.LazyFrame[Any] = nw.from_native(source)
+        return frame
     except DuplicateError as error:
         raise TableError(f"{name} has two columns with the name {_twice(source)}; rename one") from error
     except TypeError as error:
@@ -50,7 +52,7 @@ def _twice(source: Any) -> str:
 
 def table_from_mapping(source: Mapping[str, Any], *, name: str) -> Table:
     """A table of the arrays; a column is anything that NumPy takes for one row of values."""
-    columns = _named(list(source), name)
+    columns = named(list(source), name)
     arrays = {column: _array(column, source[column], name) for column in columns}
     lengths = {column: len(values) for column, values in arrays.items()}
     rows = lengths[columns[0]]
@@ -65,7 +67,8 @@ def table_from_mapping(source: Mapping[str, Any], *, name: str) -> Table:
     return Table(name, rows, columns, arrays, connect())
 
 
-def _named(columns: Sequence[Any], name: str) -> tuple[str, ...]:
+def named(columns: Sequence[Any], name: str) -> tuple[str, ...]:
+    """The names of a table's columns: at least one, and all of them text."""
     if not columns:
         raise TableError(f"{name} has no columns; there is nothing to work on")
     for column in columns:

@@ -11,10 +11,10 @@ from narwhals.typing import IntoFrame
 
 from ratewise.errors import TableError
 from ratewise.tables.cells import Stored
-from ratewise.tables.engine import connect, no_rows, one_line, reason
+from ratewise.tables.engine import connect, count, no_rows, one_line, reason
 from ratewise.tables.formats import BYTE_ORDER_MARK, Format, sniffed
 from ratewise.tables.frames import table_from_frame, table_from_mapping
-from ratewise.tables.load import LOADERS, count
+from ratewise.tables.loaders import LOADERS
 from ratewise.tables.plain import checked_file, plain_file
 from ratewise.tables.table import Table
 
