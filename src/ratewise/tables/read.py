@@ -4,12 +4,14 @@ import os
 import sys
 import tempfile
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 import duckdb
 from narwhals.typing import IntoFrame
 
 from ratewise.errors import TableError
+from ratewise.tables.adapters import ADAPTERS
 from ratewise.tables.cells import Stored
 from ratewise.tables.engine import connect, count, no_rows, one_line, reason
 from ratewise.tables.formats import BYTE_ORDER_MARK, Format, sniffed
@@ -23,13 +25,16 @@ TableLike: TypeAlias = str | os.PathLike[str] | Mapping[str, Any] | Table | Into
 _STANDARD_INPUT = "standard input"
 
 
-def read_table(source: TableLike, *, name: str | None = None) -> Table:
+def read_table(source: TableLike, *, name: str | None = None, format: str | None = None) -> Table:
     """A table from a file, from "-" (standard input) or from memory.
 
     `source` is a path that ends in .csv, .jsonl, .ndjson, .parquet or .pq (the text formats also in .gz),
     a pandas, Polars or PyArrow table, a mapping of column names to values, or a `Table`, which is returned
-    as it is. `name` is what messages call the table. A file is read whole, once.
+    as it is. `name` is what messages call the table. A file is read whole, once. `format` names another tool's
+    format, whatever the path ends in: "helm".
     """
+    if format is not None:
+        return _read_adapted(source, format, name)
     if isinstance(source, Table):
         return source
     if isinstance(source, str | os.PathLike):
@@ -38,6 +43,15 @@ def read_table(source: TableLike, *, name: str | None = None) -> Table:
     if isinstance(source, Mapping):
         return table_from_mapping(source, name=name or "table")
     return table_from_frame(source, name=name or "table")
+
+
+def _read_adapted(source: TableLike, format: str, name: str | None) -> Table:
+    if format not in ADAPTERS:
+        raise TableError(f"{format!r} is no format; the formats of other tools are {', '.join(map(repr, ADAPTERS))}")
+    if not isinstance(source, str | os.PathLike):
+        raise TableError(f"{type(source).__name__} is no file of {format!r}; give a path, or leave the format out")
+    table = ADAPTERS[format](os.fsdecode(source))
+    return table if name is None else replace(table, name=name)
 
 
 def _read_file(path: str, name: str | None) -> Table:
