@@ -112,23 +112,26 @@ class ParquetFiles:
 
 
 def parquet_files(
-    paths: list[str], name: str, folder: Folder, *, columns: Sequence[str] | None = None, shown: Sequence[str] = ()
+    paths: list[str], name: str, folder: Folder, *, columns: Sequence[list[str]] = (), shown: Sequence[str] = ()
 ) -> ParquetFiles:
-    """The table in these files, whose paths DuckDB takes literally; `columns` are its names if not those inside."""
+    """The table in these files, whose paths DuckDB takes literally.
+
+    `columns` are the names in each file, if not those written there; `shown` is what messages call each.
+    """
     with connect() as connection:
         try:
-            inside = parquet_names(connection, paths)
+            inside = columns or list(parquet_names(connection, paths).values())
+            names = different(inside[0], name)
+            refuse_other_columns(list(zip(shown or paths, inside, strict=True)))
             rows = parquet_rows(connection, paths)
-            names = different(inside[paths[0]], name)
-            refuse_other_columns(list(zip(shown or paths, inside.values(), strict=True)))
-            parts = tuple(_part(path, names, inside[path], rows[path]) for path in paths)
+            parts = tuple(_part(path, names, own, rows[path]) for path, own in zip(paths, inside, strict=True))
             kinds = _kinds_of(connection, parts, len(names))
         except (duckdb.Error, OSError) as error:
             why = reason(error).replace(paths[0], name)
             raise TableError(f"{name} cannot be read as Parquet: {why}") from error
     if not sum(rows.values()):
         raise no_rows(name)
-    return ParquetFiles(name, tuple(columns or names), parts, kinds, folder)
+    return ParquetFiles(name, tuple(names), parts, kinds, folder)
 
 
 def _part(path: str, names: list[str], inside: list[str], rows: int) -> Part:

@@ -8,11 +8,10 @@ import duckdb
 from duckdb import DuckDBPyConnection
 
 from ratewise.errors import TableError
-from ratewise.tables.engine import connect, quoted_text, reason
+from ratewise.tables.engine import connect, reason
 from ratewise.tables.formats import Kind
-from ratewise.tables.loaders.csv_file import load_csv
-from ratewise.tables.loaders.jsonl_file import load_jsonl
-from ratewise.tables.loaders.names import refuse_other_columns
+from ratewise.tables.loaders.csv_file import copy_csv
+from ratewise.tables.loaders.jsonl_file import copy_jsonl
 from ratewise.tables.parquet import ParquetFiles, parquet_files
 from ratewise.tables.places import Folder
 
@@ -25,30 +24,25 @@ def staged(kind: Kind, paths: list[str], name: str, folder: Folder, shown: Seque
 def _staged_jsonl(paths: list[str], name: str, folder: Folder) -> ParquetFiles:
     """One Parquet file of all: the kind of a column is that of its values in every file."""
     target = folder / "part-0"
-    with _database(folder, name, "JSONL") as connection:
-        names = load_jsonl(connection, paths, name)
-        _copy(connection, range(len(names)), target)
-    return parquet_files([target], name, folder, columns=names)
+    with _database(folder / "load.db", name, "JSONL") as connection:
+        names = copy_jsonl(connection, paths, name, target)
+    return parquet_files([target], name, folder, columns=[names])
 
 
 def _staged_csv(paths: list[str], name: str, folder: Folder, shown: Sequence[str]) -> ParquetFiles:
-    """A Parquet file of each, with the columns in the order of the first."""
+    """A Parquet file of each."""
     targets = [folder / f"part-{number}" for number in range(len(paths))]
-    names: list[str] = []
+    names = []
     for path, called, target in zip(paths, shown, targets, strict=True):
-        with _database(folder, called, "CSV") as connection:
-            found = load_csv(connection, path, called)
-            names = names or found
-            refuse_other_columns([(shown[0], names), (called, found)])
-            _copy(connection, [found.index(column) for column in names], target)
+        with _database(":memory:", called, "CSV") as connection:
+            names.append(copy_csv(connection, path, called, target))
         os.unlink(path)  # a copy of our own
-    return parquet_files(targets, name, folder, columns=names)
+    return parquet_files(targets, name, folder, columns=names, shown=shown)
 
 
 @contextmanager
-def _database(folder: Folder, name: str, kind: Kind) -> Iterator[DuckDBPyConnection]:
-    """A database on the disk, to load a table into that memory may not hold; it is gone afterwards."""
-    place = folder / "load.db"
+def _database(place: str, name: str, kind: Kind) -> Iterator[DuckDBPyConnection]:
+    """A database to work in, whose file is gone afterwards; a complaint of DuckDB is one about the table."""
     try:
         with connect(place) as connection:
             yield connection
@@ -58,8 +52,3 @@ def _database(folder: Folder, name: str, kind: Kind) -> Iterator[DuckDBPyConnect
         for leftover in (place, place + ".wal"):
             with suppress(OSError):
                 os.unlink(leftover)
-
-
-def _copy(connection: DuckDBPyConnection, columns: Sequence[int], target: str) -> None:
-    selected = ", ".join(f"c{column} AS c{number}" for number, column in enumerate(columns))
-    connection.execute(f"COPY (SELECT {selected} FROM data) TO {quoted_text(target)} (FORMAT parquet)")

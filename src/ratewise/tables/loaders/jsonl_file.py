@@ -16,6 +16,20 @@ def load_jsonl(connection: DuckDBPyConnection, path: str | list[str], name: str)
 
     Several files are one table: their rows in the order of the paths, and every key that one of them has.
     """
+    names, typed = _found(connection, path, name)
+    connection.execute(f"CREATE TABLE data AS {typed}; DROP TABLE found")
+    return names
+
+
+def copy_jsonl(connection: DuckDBPyConnection, path: list[str], name: str, target: str) -> list[str]:
+    """The same as a Parquet file with the columns c0, c1, …: the names."""
+    names, typed = _found(connection, path, name)
+    connection.execute(f"COPY ({typed}) TO {quoted_text(target)} (FORMAT parquet)")
+    return names
+
+
+def _found(connection: DuckDBPyConnection, path: str | list[str], name: str) -> tuple[list[str], str]:
+    """The names, and the SQL of the typed columns of the table "found", which is made here."""
     connection.execute(f"CREATE TABLE raw AS SELECT json FROM {_READ_OBJECTS}", [path])
     _refuse_other_than_objects(connection, name)
     names = different(_keys(connection, name), name)
@@ -25,8 +39,7 @@ def load_jsonl(connection: DuckDBPyConnection, path: str | list[str], name: str)
     values = f"SELECT json_extract(json, [{pointers}]) AS found FROM raw"
     connection.execute(f"CREATE TABLE found AS SELECT {extracted} FROM ({values}); DROP TABLE raw")
     typed = ", ".join(f"{_typed(connection, field)} AS {field}" for field in fields)
-    connection.execute(f"CREATE TABLE data AS SELECT {typed} FROM found; DROP TABLE found")
-    return names
+    return names, f"SELECT {typed} FROM found"
 
 
 def count_jsonl(connection: DuckDBPyConnection, path: str | list[str], name: str) -> int:
