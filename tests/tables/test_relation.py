@@ -308,3 +308,37 @@ def test_memory_does_not_grow_with_the_file(tmp_path):
     duckdb.sql(f"COPY ({query} FROM range(3000000)) TO '{path}'")
     done = subprocess.run([sys.executable, "-c", MEMORY, path], capture_output=True, text=True, check=True)
     assert float(done.stdout) < 120  # loaded, the three columns take 200 MB and as Python texts twice that
+
+
+WITHOUT_FRAMES = """
+import sys
+
+class Missing:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in {"pandas", "polars", "pyarrow"}:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+sys.meta_path.insert(0, Missing())
+import narwhals as nw
+from ratewise.tables import open_relation
+
+pool = open_relation(sys.argv[1])
+print(pool.aggregate({"rows": nw.len(), "total": pool.number("n").sum()}, by=["g"]))
+print([part.numbers("n").tolist() for part in pool.scan("n", rows=2)])
+print([part.numbers("n").tolist() for part in pool.scan("n", rows=2, order="id")])
+pool.check_ids("id")
+"""
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
+def test_files_need_no_frame_library(ending, tmp_path):
+    path = tmp_path / f"pool.{ending}"
+    write_table(read_table({"id": ["c", "a", "b"], "n": [1.5, 2, 3], "g": ["x", "y", "x"]}), path)
+    command = [sys.executable, "-W", "error", "-c", WITHOUT_FRAMES, path]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == [
+        "{'g': array(['x', 'y'], dtype=object), 'rows': array([2, 1]), 'total': array([4.5, 2. ])}",
+        "[[1.5, 2.0], [3.0]]",
+        "[[2.0, 3.0], [1.5]]",
+    ]

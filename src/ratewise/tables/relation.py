@@ -20,7 +20,7 @@ from narwhals.exceptions import NarwhalsError
 
 from ratewise.errors import TableError
 from ratewise.tables.engine import no_rows, reason
-from ratewise.tables.engines import Engine, Frame, answer, spooled
+from ratewise.tables.lazy_frames import Engine, Frame, answer, spooled
 from ratewise.tables.frames import frame_of, named
 from ratewise.tables.held import Array
 from ratewise.tables.parquet import parquet_files
@@ -35,17 +35,30 @@ BATCH = 1 << 19
 
 
 class Asked(Protocol):
-    """What stands behind a relation: files, a frame or an engine."""
+    """What stands behind a relation: files, a frame or an engine. Columns that it is asked for are there."""
 
     @property
-    def name(self) -> str: ...  # noqa: D102
+    def name(self) -> str:
+        """What messages call the table."""
+
     @property
-    def columns(self) -> tuple[str, ...]: ...  # noqa: D102
-    def count(self) -> int: ...  # noqa: D102
-    def frame(self) -> nw.LazyFrame[Any]: ...  # noqa: D102
-    def table(self, columns: Sequence[str]) -> Table: ...  # noqa: D102
-    def scan(self, columns: Sequence[str], size: int) -> Iterator[Table]: ...  # noqa: D102
-    def check_ids(self, column: str) -> None: ...  # noqa: D102
+    def columns(self) -> tuple[str, ...]:
+        """Names, in order."""
+
+    def count(self) -> int:
+        """The number of rows."""
+
+    def frame(self) -> nw.LazyFrame[Any]:
+        """The table for expressions."""
+
+    def table(self, columns: Sequence[str]) -> Table:
+        """Some columns in memory."""
+
+    def scan(self, columns: Sequence[str], size: int) -> Iterator[Table]:
+        """Some columns, `size` rows at a time."""
+
+    def check_ids(self, column: str) -> None:
+        """Refuse a column of ids in which one is missing or repeated."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
