@@ -20,9 +20,9 @@ from narwhals.exceptions import NarwhalsError
 
 from ratewise.errors import TableError
 from ratewise.tables.engine import no_rows, reason
-from ratewise.tables.lazy_frames import Engine, Frame, answer, spooled
 from ratewise.tables.frames import frame_of, named
 from ratewise.tables.held import Array
+from ratewise.tables.lazy_frames import Engine, Frame, answer, spooled
 from ratewise.tables.parquet import parquet_files
 from ratewise.tables.places import Folder, files_of, kind_of, name_of, plain_files, shown
 from ratewise.tables.read import TableLike, read_table
