@@ -1,6 +1,7 @@
 """Frames in memory and other engines (Polars, pandas, PyArrow, DuckDB, Dask, Spark), asked through Narwhals."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +11,7 @@ from duckdb import DuckDBPyRelation
 
 from ratewise.errors import TableError
 from ratewise.tables.cells import unmasked
-from ratewise.tables.engine import shortened
+from ratewise.tables.engine import reason, shortened
 from ratewise.tables.frames import table_from_frame
 from ratewise.tables.held import Array
 from ratewise.tables.parquet import ParquetFiles, parquet_files
@@ -62,7 +63,7 @@ class Engine:
 
     def count(self) -> int:
         """The table's rows, counted by the engine."""
-        return int(answer(self.asked.select(nw.len().alias("rows")))["rows"][0])
+        return int(answer(self.name, self.asked.select(nw.len().alias("rows")))["rows"][0])
 
     def frame(self) -> nw.LazyFrame[Any]:
         """The table for expressions."""
@@ -70,7 +71,9 @@ class Engine:
 
     def table(self, columns: Sequence[str]) -> Table:
         """Some columns, fetched together so that their rows belong together."""
-        return table_from_frame(self.asked.select(*columns).collect().to_native(), name=self.name)
+        with one_complaint(self.name):
+            found = self.asked.select(*columns).collect()
+        return table_from_frame(found.to_native(), name=self.name)
 
     def scan(self, columns: Sequence[str], size: int) -> Iterator[Table]:
         """Some columns, `size` rows at a time, if the engine keeps the order of rows."""
@@ -81,7 +84,7 @@ class Engine:
     def check_ids(self, column: str) -> None:
         """Refuse a column of ids that is missing or repeated somewhere; the engine counts."""
         groups = self.asked.group_by(column).agg(nw.len().alias(_ROWS))
-        found = answer(groups.filter(nw.col(column).is_null() | (nw.col(_ROWS) > 1)).head(1))
+        found = answer(self.name, groups.filter(nw.col(column).is_null() | (nw.col(_ROWS) > 1)).head(1))
         if len(found[column]):
             value = found[column][0]
             problem = "rows without a value" if value is None else f"the id {shortened(str(value))} more than once"
@@ -92,16 +95,29 @@ def spooled(name: str, frame: nw.LazyFrame[Any]) -> ParquetFiles:
     """What an engine computes, written once to a temporary Parquet file: from then on its rows have an order."""
     folder = Folder()
     path = folder / "part-0"
-    frame.sink_parquet(path)
+    with one_complaint(name):
+        frame.sink_parquet(path)
     return parquet_files([path], name, folder)
 
 
-def answer(asked: nw.LazyFrame[Any]) -> dict[str, Array]:
+def answer(name: str, asked: nw.LazyFrame[Any]) -> dict[str, Array]:
     """A small result as arrays; what is missing is NaN among floats and None among anything else."""
-    native = asked.to_native()
-    if isinstance(native, DuckDBPyRelation):  # by itself: Narwhals would need PyArrow
-        return {str(name): unmasked(values) for name, values in native.fetchnumpy().items()}
-    found = asked.collect()
+    with one_complaint(name):
+        native = asked.to_native()
+        if isinstance(native, DuckDBPyRelation):  # by itself: Narwhals would need PyArrow
+            return {str(column): unmasked(values) for column, values in native.fetchnumpy().items()}
+        found = asked.collect()
     if len(found) == 0:
-        return {name: np.empty(0, dtype=object) for name in found.columns}
-    return table_from_frame(found.to_native(), name="the answer").arrays()
+        return {column: np.empty(0, dtype=object) for column in found.columns}
+    return table_from_frame(found.to_native(), name=name).arrays()
+
+
+@contextmanager
+def one_complaint(name: str) -> Iterator[None]:
+    """Whatever an engine raises, in one line about the table: each has errors of its own."""
+    try:
+        yield
+    except TableError:
+        raise
+    except Exception as error:
+        raise TableError(f"{name} cannot answer: {reason(error)}") from error

@@ -14,15 +14,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-import duckdb
 import narwhals as nw
-from narwhals.exceptions import NarwhalsError
 
 from ratewise.errors import TableError
-from ratewise.tables.engine import no_rows, reason
+from ratewise.tables.engine import no_rows
 from ratewise.tables.frames import frame_of, named
 from ratewise.tables.held import Array
-from ratewise.tables.lazy_frames import Engine, Frame, answer, spooled
+from ratewise.tables.lazy_frames import Engine, Frame, answer, one_complaint, spooled
 from ratewise.tables.parquet import parquet_files
 from ratewise.tables.places import Folder, files_of, kind_of, name_of, plain_files, shown
 from ratewise.tables.read import TableLike, read_table
@@ -81,11 +79,9 @@ class Relation:
         self._refuse_unknown(by)
         values = [expression.alias(name) for name, expression in expressions.items()]
         frame = self._asked.frame()
-        groups = frame.group_by(*by).agg(*values).sort(*by, nulls_last=True) if by else frame.select(*values)
-        try:
-            return answer(groups)
-        except (duckdb.Error, NarwhalsError) as error:
-            raise TableError(f"{self.name} cannot be aggregated: {reason(error)}") from error
+        with one_complaint(self.name):
+            asked = frame.group_by(*by).agg(*values).sort(*by, nulls_last=True) if by else frame.select(*values)
+        return answer(self.name, asked)
 
     def number(self, column: str) -> nw.Expr:
         """The column as a number in an expression, by the rules of `Table.numbers`; missing where there is none."""
