@@ -185,6 +185,7 @@ class TestFiles:
         assert found.table("n").numbers("n").tolist() == [3, 4, 0.5]
         assert found.table("id").texts("id").tolist() == ["1", "2", "x"]
         assert [part.numbers("n").tolist() for part in found.scan("n", rows=1)] == [[3], [4], [0.5]]
+        assert {part.arrays()["n"].dtype.kind for part in found.scan("n", rows=1)} == {"f"}  # in every batch
         assert found.aggregate({"n": nw.col("n").sum()})["n"].tolist() == [7.5]
 
     def test_a_column_of_jsonl_is_of_one_kind_in_all_files(self, tmp_path):
