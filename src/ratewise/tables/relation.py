@@ -137,7 +137,7 @@ def open_relation(source: "TableLike | Relation", *, name: str | None = None) ->
     """A relation over whatever holds a table: a file, a folder of files, a pattern such as "pool/*.parquet", a frame of
     pandas, Polars or PyArrow, a relation of DuckDB or another engine that Narwhals knows, or a `Table`.
 
-    Parquet files and engines are asked where they are. A CSV or JSONL file is read once, in flat memory, into a
+    Parquet files and engines are asked where they are. A CSV or JSONL file is read into a
     temporary file that is gone with the relation. `name` is what messages call the table.
     """
     if isinstance(source, Relation):

@@ -1,4 +1,6 @@
-"""CSV and JSONL files → Parquet files in a temporary folder, checked as `read_table` checks them, in flat memory."""
+"""CSV and JSONL files → Parquet files in a temporary folder, checked as `read_table` checks them.
+
+CSV is streamed. JSONL goes through a database on the disk, whose cache grows with the file."""
 
 import os
 from collections.abc import Iterator, Sequence
