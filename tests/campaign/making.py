@@ -8,8 +8,8 @@ from contextlib import closing
 import numpy as np
 
 from ratewise.campaign.campaign import Campaign
-from ratewise.campaign.store import audit
 from ratewise.lab.worlds import calibrated
+from ratewise.queue import audit
 
 _RATER = '[[raters]]\nname = "{name}"\nkind = "column"\ncolumn = "{name}"\n{price}\n'
 
@@ -64,7 +64,7 @@ def log_of(campaign):
         n = reader.facts.items
         return {
             "items": [tuple(row) for row in audit.item_keys(store, 0, n)],
-            "rounds": [(r.number, r.first, r.plan.to_json(), r.factor, r.items) for r in store.rounds()],
+            "rounds": [(r.number, r.first, r.plan, r.factor, r.items) for r in store.rounds()],
             "batches": [store.batches(r.number) for r in store.rounds()],
             "draws": [tuple(row) for row in audit.draw_rows(store, 0, n)],
             "ratings": [(r.position, r.step, r.state, r.value, r.attempts) for r in audit.rating_rows(store, 0, n)],

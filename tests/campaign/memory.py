@@ -4,11 +4,11 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from ratewise.campaign import decide as d
+from ratewise.campaign import planner as d
 from ratewise.campaign.answers import Wanted
 from ratewise.campaign.history import History, Looked, RoundPlan
-from ratewise.campaign.money import to_units
 from ratewise.learn.rating_model import Covariates
+from ratewise.queue.money import to_units
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,11 +12,11 @@ from pathlib import Path
 import numpy as np
 
 from ratewise.campaign.campaign import Campaign
-from ratewise.campaign.money import to_units
 from ratewise.campaign.spec.spec import read_spec
-from ratewise.campaign.store import audit
-from ratewise.campaign.store import schema as t
-from ratewise.campaign.store.log import Store
+from ratewise.queue import audit
+from ratewise.queue import schema as t
+from ratewise.queue.money import to_units
+from ratewise.queue.store import Store
 
 ITEMS = 2000
 PROVIDER = '''\
@@ -211,7 +211,7 @@ def look(toml):
         rounds = store.rounds()
         return Look(
             items=[tuple(row) for row in audit.item_keys(store, 0, ITEMS)],
-            rounds=[(r.number, r.first, r.plan.to_json(), r.factor, r.items) for r in rounds],
+            rounds=[(r.number, r.first, r.plan, r.factor, r.items) for r in rounds],
             batches=[store.batches(r.number) for r in rounds],
             draws=[tuple(row) for row in audit.draw_rows(store, 0, ITEMS)],
             ratings={(r.position, r.step): (r.state, r.attempts, r.value) for r in ratings},

@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from ratewise.campaign import decide as d
+from ratewise.campaign import planner as d
 from ratewise.campaign.history import RoundPlan
 from ratewise.lab.worlds import calibrated
 from ratewise.learn.auto import start_labels

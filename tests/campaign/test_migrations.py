@@ -9,9 +9,9 @@ import pytest
 import sqlalchemy as sa
 
 from ratewise.campaign.campaign import Campaign
-from ratewise.campaign.store import schema
-from ratewise.campaign.store.log import Store
 from ratewise.errors import StoreError
+from ratewise.queue import schema
+from ratewise.queue.store import Store
 
 from .making import judged, log_of, ran, tamper
 

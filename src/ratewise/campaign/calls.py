@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from ratewise.campaign.outcomes import rater_of
 from ratewise.campaign.spec.spec import Spec
-from ratewise.campaign.store.records import Claim
+from ratewise.queue.records import Claim
 from ratewise.raters.calling import Caller
 from ratewise.raters.protocol import Answer, Failure, Question
 

@@ -16,19 +16,19 @@ from ratewise.campaign.answers import anytime_estimate, estimate_history
 from ratewise.campaign.engine import PATIENCE, Engine
 from ratewise.campaign.export import export_items, export_ledger
 from ratewise.campaign.load import file_digest, load_items, stored_form
-from ratewise.campaign.money import shown, to_units
 from ratewise.campaign.reader import Reader
 from ratewise.campaign.spec.changes import changes
 from ratewise.campaign.spec.spec import RaterSpec, Spec, read_spec
 from ratewise.campaign.status import Status, Watch, status_of
-from ratewise.campaign.store.log import Store
 from ratewise.campaign.story import Chapter, tell_story
-from ratewise.campaign.unsaved import Unsaved
 from ratewise.campaign.verification import Verification
 from ratewise.campaign.verify import verify_log
 from ratewise.core.estimate import Estimate
 from ratewise.errors import InputError, SpecError, StoreError
 from ratewise.learn.diagnostics import Diagnosis, diagnose
+from ratewise.queue.money import shown, to_units
+from ratewise.queue.store import Store
+from ratewise.queue.unsaved import Unsaved
 from ratewise.raters.calling import Caller
 from ratewise.raters.column import ColumnRater
 from ratewise.raters.command import CommandRater

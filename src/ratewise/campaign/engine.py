@@ -13,18 +13,18 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import TypeVar
 
-from ratewise.campaign import decide as d
+from ratewise.campaign import planner as d
+from ratewise.campaign.acting import carry_out
 from ratewise.campaign.calls import Calls, Reply
 from ratewise.campaign.health import Health
-from ratewise.campaign.history import Units
-from ratewise.campaign.money import shown
 from ratewise.campaign.outcomes import lost, outcome_of, rater_of, reserved
 from ratewise.campaign.reader import Reader
 from ratewise.campaign.spec.spec import Spec
-from ratewise.campaign.store.log import Store
-from ratewise.campaign.store.records import Claim, Outcome
-from ratewise.campaign.unsaved import Unsaved
 from ratewise.errors import OutsideError, RaterDownError, StoreError
+from ratewise.queue.money import shown
+from ratewise.queue.records import Claim, Outcome
+from ratewise.queue.store import Store
+from ratewise.queue.unsaved import Unsaved
 from ratewise.raters.calling import Caller
 
 PATIENCE = 60.0  # seconds to wait for a store that is gone, before giving up with everything kept
@@ -111,59 +111,16 @@ class Engine:
                 return None
 
     def _step(self) -> d.Action:
-        state = self._with_cut(self.reader.state())
+        state = replace(self.reader.state(), now=self.clock())
+        if state.open is not None and self._cut == state.open.number:
+            state = replace(state, cut=True)
         if self.tell is not None:
             self.tell(state)
         action = d.decide(state)
-        ending = isinstance(action, d.Open) or (isinstance(action, d.Done) and state.open is not None)
-        if ending and self._late():
-            action = d.Done("the deadline has passed")
-        self._do(state, action)
+        if not carry_out(self.store, self.reader, state, action):
+            assert state.open is not None
+            self._cut = state.open.number
         return action
-
-    def _with_cut(self, state: d.State) -> d.State:
-        cut = state.open is not None and (self._cut == state.open.number or self._late())
-        return replace(state, cut=True) if cut else state
-
-    def _late(self) -> bool:
-        return self.spec.goal.deadline is not None and self.clock() >= self.spec.goal.deadline
-
-    def _do(self, state: d.State, action: d.Action) -> None:
-        now = state.open
-        if isinstance(action, d.Done):
-            self.store.set_meta("ended", action.reason)
-        elif isinstance(action, d.Open):
-            self.store.open_round(state.history.rounds + 1, state.history.items, action.plan)
-        elif isinstance(action, d.TakeUp):
-            assert now is not None
-            assert state.worst is not None
-            self._take_up(now, action, state.worst[: action.end - action.first])
-        elif isinstance(action, d.Draw):
-            assert now is not None
-            self._draw(now, action)
-        elif isinstance(action, d.Close):
-            assert now is not None
-            self.store.close_round(now.number, now.end - now.first)
-
-    def _take_up(self, now: d.OpenRound, action: d.TakeUp, worst: Units) -> None:
-        weak = worst[:, 0] if now.plan.weak else None
-        weak_cost = 0 if weak is None else int(weak.sum())
-        strong = int(worst[:, 1:].sum()) if now.plan.weak else int(worst[:, -1].sum())
-        cost, hold = weak_cost + strong, strong
-        if now.plan.exact:  # the whole round's money is held at once, and weak ratings are paid out of it
-            cost, hold = weak_cost, (now.plan.spend if not now.batches else 0) - weak_cost
-        if not self.store.take_up(now, action.first, action.end, weak, hold, cost, self.reader.terms.budget):
-            self._cut = now.number
-
-    def _draw(self, now: d.OpenRound, action: d.Draw) -> None:
-        looked = self.reader.looked(action.first, action.end)
-        worst = self.reader.worst(action.first, action.end)
-        drawn = d.draw_batch(self.reader.history, now, looked, worst)
-        prices = worst[:, 1:] if worst.shape[1] > 1 else worst
-        weak = int(d.weak_costs(now.plan, worst).sum())
-        hold = now.plan.spend - weak if now.plan.exact else int(prices.sum() if now.plan.weak else prices[:, -1].sum())
-        asked = prices[:, -looked.rates.shape[1] :]
-        self.store.draw(now, action.first, drawn.rates, drawn.selected, asked, hold, drawn.factor)
 
     # Asking
 

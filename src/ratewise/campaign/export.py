@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 
 from ratewise.campaign.inputs import Inputs
-from ratewise.campaign.money import to_money
 from ratewise.campaign.outcomes import rater_of
 from ratewise.campaign.spec.spec import Spec
-from ratewise.campaign.store import audit
-from ratewise.campaign.store import schema as t
-from ratewise.campaign.store.log import Store
 from ratewise.errors import InputError
+from ratewise.queue import audit
+from ratewise.queue import schema as t
+from ratewise.queue.money import to_money
+from ratewise.queue.store import Store
 from ratewise.tables import Table, read_table
 
 _STATES = {t.OPEN: "open", t.ANSWERED: "answered", t.MISSING: "missing"}
@@ -28,7 +28,7 @@ def export_items(spec: Spec, store: Store, looked: int) -> Table:
         raise InputError("no item was looked at yet; there is nothing to export")
     columns: dict[str, list[Any]] = {}
     for first, end in audit.pieces(looked):
-        rows = audit.item_rows(store, first, end)
+        rows = audit.item_contents(store, first, end)
         contents = [json.loads(row.content) for row in rows]
         for name in contents[0]:
             columns.setdefault(name, []).extend(content.get(name) for content in contents)
@@ -40,10 +40,8 @@ def export_items(spec: Spec, store: Store, looked: int) -> Table:
     added |= _ratings(spec, store, looked)
     strata = store.meta("strata")
     if strata is not None:
-        own = spec.items.uncertainty is not None
-        features = store.looked(0, looked, max(spec.steps - 1, 1), uncertainty=own, columns=1).x.features
-        assert features is not None
-        added["weight"] = Inputs.from_json(strata).item_weights(features[:, -1].astype(np.intp))
+        numbers = store.item_rows(0, looked, max(spec.steps - 1, 1)).numbers
+        added["weight"] = Inputs.from_json(strata).item_weights(numbers[:, -1].astype(np.intp))
     return read_table({**{name: _array(values) for name, values in columns.items()}, **added})
 
 

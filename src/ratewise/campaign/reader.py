@@ -6,15 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from ratewise.campaign import decide as d
+from ratewise.campaign import planner as d
 from ratewise.campaign.answers import Wanted
-from ratewise.campaign.history import History, Looked, Units
+from ratewise.campaign.history import History, Looked, RoundPlan
 from ratewise.campaign.inputs import Inputs
-from ratewise.campaign.money import to_units
 from ratewise.campaign.spec.spec import RaterSpec, Spec
-from ratewise.campaign.store import audit
-from ratewise.campaign.store.log import Store
-from ratewise.campaign.store.records import Claim
+from ratewise.learn.rating_model import Covariates
+from ratewise.queue.money import to_units
+from ratewise.queue.records import Claim, ItemRows, Units
+from ratewise.queue.store import Store
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,7 +39,7 @@ def terms_of(spec: Spec, facts: Facts) -> d.Terms:
     bounds = spec.scale.low, spec.scale.high
     wanted = Wanted(spec.level, spec.estimand, facts.items, bounds, spec.goal.target_se, facts.inputs)
     budget = None if spec.goal.budget is None else to_units(spec.goal.budget)
-    return d.Terms(facts.prices, budget, wanted, spec.method == "base" or spec.steps == 1)
+    return d.Terms(facts.prices, budget, wanted, spec.method == "base" or spec.steps == 1, spec.goal.deadline)
 
 
 def empty_history(spec: Spec, facts: Facts, terms: d.Terms) -> History:
@@ -47,6 +47,17 @@ def empty_history(spec: Spec, facts: Facts, terms: d.Terms) -> History:
     middle = 0.5 * (spec.scale.low + spec.scale.high) if facts.inputs is None else facts.inputs.middle
     uncertainty = spec.items.uncertainty is not None
     return History.empty(terms.steps, columns=facts.columns, uncertainty=uncertainty, middle=middle)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Round:
+    """A round of the log, with its plan as the planner reads it."""
+
+    number: int
+    first: int
+    plan: RoundPlan
+    factor: float | None
+    items: int | None  # looked at; None while it is open
 
 
 @dataclass(slots=True, eq=False)
@@ -73,9 +84,9 @@ class Reader:
     def state(self) -> d.State:
         """What the log says now; rounds that were closed since are added to the history."""
         current = None
-        for row in self.store.rounds(after=self.history.rounds):
+        for row in self.rounds(after=self.history.rounds):
             if row.items is None:
-                current = d.OpenRound(row.number, row.first, row.plan, self.store.batches(row.number), row.factor)
+                current = self.opened(row)
             else:
                 looked = self.looked(row.first, row.first + row.items)
                 self.history = self.history.joined(row.plan, row.factor, looked)
@@ -85,20 +96,26 @@ class Reader:
         if self._ahead is None or self._ahead[0] != at:
             self._ahead = at, self.worst(at, min(at + d.BATCH, self.facts.items))
         if self._failed[0] != self.history.items:
-            self._failed = self.history.items, audit.failed_before(self.store, self.history.items)
+            self._failed = self.history.items, self.store.failed_before(self.history.items)
         return d.State(self.terms, self.history, spent, current, weak, strong, self._ahead[1], self._failed[1])
+
+    def rounds(self, after: int = 0) -> list[Round]:
+        """Rounds with a number above `after`, in order."""
+        return [
+            Round(r.number, r.first, RoundPlan.from_json(r.plan), r.factor, r.items) for r in self.store.rounds(after)
+        ]
+
+    def opened(self, row: Round) -> d.OpenRound:
+        """A round with what it has taken up."""
+        return d.OpenRound(row.number, row.first, row.plan, self.store.batches(row.number), row.factor)
 
     def looked(self, first: int, end: int) -> Looked:
         """Items with all that is known of them."""
         chosen, together = self.facts.inputs, self.spec.items.clusters is not None
-        found = self.store.looked(
-            first,
-            end,
-            self.terms.steps,
+        found = _looked(
+            self.store.item_rows(first, end, self.terms.steps),
             uncertainty=self.spec.items.uncertainty is not None,
-            columns=1
-            if chosen is not None or together
-            else self.facts.columns,  # any: numbers of strata are among them
+            features=chosen is not None or together or self.facts.columns is not None,  # strata are among them
         )
         if chosen is not None:
             return chosen.scaled(found)
@@ -111,6 +128,13 @@ class Reader:
             own = [None if text is None else json.loads(text) for text in self.store.item_prices(first, end)]
         columns = [_worst(rater, k, own, end - first) for k, rater in enumerate(self.spec.raters)]
         return np.column_stack(columns) if end > first else np.empty((0, self.spec.steps), dtype=np.int64)
+
+
+def _looked(rows: ItemRows, *, uncertainty: bool, features: bool) -> Looked:
+    """The first of the numbers is the user's own uncertainty, if there is one; the others are features."""
+    own = rows.numbers[:, 0] if uncertainty else None
+    x = Covariates(rows.values[:, 0], rows.numbers[:, int(uncertainty) :] if features else None, own)
+    return Looked(x, rows.uniform, rows.rates, rows.selected, rows.values[:, 1:])
 
 
 def _clustered(looked: Looked) -> Looked:

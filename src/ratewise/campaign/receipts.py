@@ -3,21 +3,20 @@
 from collections.abc import Sequence
 from typing import Any
 
-from ratewise.campaign.money import shown
 from ratewise.campaign.outcomes import rater_of
-from ratewise.campaign.reader import Reader
+from ratewise.campaign.reader import Reader, Round
 from ratewise.campaign.spec.spec import RaterSpec, Spec
-from ratewise.campaign.store import audit
-from ratewise.campaign.store import schema as t
-from ratewise.campaign.store.log import Store
-from ratewise.campaign.store.records import RoundRow
 from ratewise.campaign.verification import Verification, telling
+from ratewise.queue import audit
+from ratewise.queue import schema as t
+from ratewise.queue.money import shown
+from ratewise.queue.store import Store
 
 END = 2**31 - 1  # beyond every position
 Payments = dict[str, dict[int, list[int]]]  # kind → attempt → amounts
 
 
-def check_questions(spec: Spec, store: Store, reader: Reader, rounds: Sequence[RoundRow], found: Verification) -> None:
+def check_questions(spec: Spec, store: Store, reader: Reader, rounds: Sequence[Round], found: Verification) -> None:
     """Just what was drawn was asked for, answers are legal, and every call was paid for once."""
     at = 0
     for row in rounds:
@@ -32,7 +31,7 @@ def check_questions(spec: Spec, store: Store, reader: Reader, rounds: Sequence[R
             found.differ(f"item {row.position}: {name}, though no round has taken it up")
 
 
-def _piece(spec: Spec, store: Store, reader: Reader, row: RoundRow, first: int, end: int, found: Verification) -> None:
+def _piece(spec: Spec, store: Store, reader: Reader, row: Round, first: int, end: int, found: Verification) -> None:
     ratings = {(r.position, r.step): r for r in audit.rating_rows(store, first, end)}
     wanted = {(x.position, x.step) for x in audit.draw_rows(store, first, end) if x.selected}
     if row.plan.weak:
@@ -53,7 +52,7 @@ def _piece(spec: Spec, store: Store, reader: Reader, row: RoundRow, first: int, 
         found.differ(f"item {position}: money moved for rater {step}, who was not asked")
 
 
-def _rating(spec: Spec, row: RoundRow, r: Any, k: int, found: Verification) -> None:
+def _rating(spec: Spec, row: Round, r: Any, k: int, found: Verification) -> None:
     where = f"item {r.position}, rater {spec.raters[k].name!r}"
     if r.state == t.OPEN and row.items is not None:
         found.differ(f"{where}: no answer, though its round is closed")

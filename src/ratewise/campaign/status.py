@@ -9,12 +9,12 @@ from decimal import Decimal
 from typing import Any
 
 from ratewise.campaign.answers import anytime_estimate
-from ratewise.campaign.decide import State
-from ratewise.campaign.money import to_money
+from ratewise.campaign.planner import State
 from ratewise.campaign.spec.spec import Spec
-from ratewise.campaign.store import schema as t
-from ratewise.campaign.store.log import Store
 from ratewise.core.estimate import Estimate
+from ratewise.queue import schema as t
+from ratewise.queue.money import to_money
+from ratewise.queue.store import Store
 
 
 @dataclass(frozen=True, slots=True)

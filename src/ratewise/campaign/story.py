@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 from ratewise.campaign.answers import anytime_estimate
 from ratewise.campaign.reader import Reader, empty_history
-from ratewise.campaign.store import audit
 from ratewise.core.estimate import Estimate
+from ratewise.queue import audit
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ def tell_story(reader: Reader) -> list[Chapter]:
     """Every closed round, from the log."""
     history = empty_history(reader.spec, reader.facts, reader.terms)
     out: list[Chapter] = []
-    for row in reader.store.rounds():
+    for row in reader.rounds():
         if row.items is None:
             break
         looked = reader.looked(row.first, row.first + row.items)

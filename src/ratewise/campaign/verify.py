@@ -13,20 +13,20 @@ from typing import Any
 
 import numpy as np
 
-from ratewise.campaign import decide as d
+from ratewise.campaign import planner as d
 from ratewise.campaign.history import Looked, RoundPlan
 from ratewise.campaign.inputs import Inputs
-from ratewise.campaign.money import shown, to_units
-from ratewise.campaign.reader import Reader, empty_history
+from ratewise.campaign.planner.holds import drawn_together, holdings, new_batch, new_draws
+from ratewise.campaign.reader import Reader, Round, empty_history
 from ratewise.campaign.receipts import END, check_money, check_questions
 from ratewise.campaign.spec.spec import Spec
-from ratewise.campaign.store import audit
-from ratewise.campaign.store.log import Store
-from ratewise.campaign.store.records import RoundRow
 from ratewise.campaign.verification import Verification, telling
 from ratewise.core.checks import Floats
 from ratewise.core.draw import uniform
 from ratewise.learn.auto import PLANNER
+from ratewise.queue import audit
+from ratewise.queue.money import shown, to_units
+from ratewise.queue.store import Store
 
 _CLOSE = 1e-7  # relative: another machine's linear algebra may round differently
 
@@ -34,7 +34,7 @@ _CLOSE = 1e-7  # relative: another machine's linear algebra may round differentl
 def verify_log(spec: Spec, store: Store, reader: Reader) -> Verification:
     """Check everything; the reader gives facts and terms. Whatever is in the log, it is told and never raised."""
     found = Verification()
-    rounds: list[RoundRow] = []
+    rounds: list[Round] = []
     whole = False
     with telling("the file", found):
         for problem in store.damage():
@@ -44,7 +44,7 @@ def verify_log(spec: Spec, store: Store, reader: Reader) -> Verification:
     with telling("the prices", found):
         _prices(spec, store, reader, found)
     with telling("the rounds", found):
-        rounds = store.rounds()
+        rounds = reader.rounds()
     if whole:
         _rounds(spec, store, reader, rounds, found)
     check_questions(spec, store, reader, rounds, found)
@@ -90,7 +90,7 @@ def _strata(store: Store, reader: Reader, inputs: Inputs, turns: Floats, found: 
         code = reader.looked(first, end).strata
         assert code is not None
         parts.append(code)
-        for row, s in zip(audit.item_rows(store, first, end), code.tolist(), strict=True):
+        for row, s in zip(audit.item_contents(store, first, end), code.tolist(), strict=True):
             said = json.loads(row.content)[inputs.column]
             if inputs.names[s] != str(said):
                 found.differ(f"item {row.id}: stored as of stratum {inputs.names[s]!r}, and its row says {said!r}")
@@ -116,7 +116,7 @@ def _prices(spec: Spec, store: Store, reader: Reader, found: Verification) -> No
 # Rounds
 
 
-def _rounds(spec: Spec, store: Store, reader: Reader, rounds: Sequence[RoundRow], found: Verification) -> None:
+def _rounds(spec: Spec, store: Store, reader: Reader, rounds: Sequence[Round], found: Verification) -> None:
     history, planner = empty_history(spec, reader.facts, reader.terms), 1
     free = store.meta("goal changed") is not None
     for row in rounds:
@@ -129,10 +129,10 @@ def _rounds(spec: Spec, store: Store, reader: Reader, rounds: Sequence[RoundRow]
             if row.first != history.items or row.number != history.rounds + 1:
                 found.differ(f"{where} starts with item {row.first}; {history.items} were looked at before it")
             spent = audit.settled_before(store, row.first)
-            worst, failed = reader.worst(row.first, row.first + 1), audit.failed_before(store, row.first)
+            worst, failed = reader.worst(row.first, row.first + 1), store.failed_before(row.first)
             state = d.State(reader.terms, history, spent, None, worst=worst, failed=failed)
             _plan(state, row.plan, where, found, goal_may_differ=free)
-        now = d.OpenRound(row.number, row.first, row.plan, store.batches(row.number), row.factor)
+        now = reader.opened(row)
         with telling(where, found):
             _batches(store, reader, now, found, closed=row.items is not None)
             _draws(reader, replace(reader, history=history), now, found)
@@ -201,8 +201,7 @@ def _same(a: Any, b: Any) -> bool:
 
 def _batches(store: Store, reader: Reader, now: d.OpenRound, found: Verification, *, closed: bool) -> None:
     """Batches follow each other within the round's money, and money was held for each and given back once."""
-    where, at, moved = f"round {now.number}", now.first, []
-    weak_so_far = 0
+    where, at = f"round {now.number}", now.first
     for b in now.batches:
         if b.first != at or b.end <= b.first:
             found.differ(f"{where}: items {at} to {b.first - 1} were not taken up")
@@ -211,26 +210,16 @@ def _batches(store: Store, reader: Reader, now: d.OpenRound, found: Verification
             found.differ(f"{where}: items {b.first} to {b.end - 1} were not drawn, though it is closed")
         if not b.drawn and audit.draw_rows(store, b.first, b.end):
             found.differ(f"{where}: items {b.first} to {b.end - 1} have draws, though they are not drawn")
-        worst = reader.worst(b.first, b.end)
-        if not b.drawn and b.cost != int(d.item_costs(now.plan, worst).sum()):
+        if not b.drawn and b.cost != new_batch(now, b.first, reader.worst(b.first, b.end)).cost:
             found.differ(
                 f"{where}, items {b.first} to {b.end - 1}: stored to cost {shown(b.cost)}, not by their prices"
             )
-        if now.plan.exact:
-            weak = int(d.weak_costs(now.plan, worst).sum())
-            moved.append((b.first, (now.plan.spend if b is now.batches[0] else 0) - weak))
-            weak_so_far += weak
-        else:
-            held = int(worst[:, 1:].sum() if now.plan.weak else worst[:, -1].sum())
-            moved += [(b.first, held), *([(b.first, -held)] if b.drawn else [])]
-    if now.plan.exact and any(b.drawn for b in now.batches):
-        moved.append((now.first, weak_so_far - now.plan.spend))
     stored = [
         (row.position, row.amount if row.kind == "hold" else -row.amount)
         for row in audit.ledger_rows(store, now.first, now.end)
         if row.step is None
     ]
-    if sorted(stored) != sorted(moved):
+    if sorted(stored) != sorted(holdings(now, reader.worst)):
         found.differ(f"{where}: the money held for its items and given back is not what they could cost")
     if sum(b.cost for b in now.batches) > now.plan.spend:
         found.differ(f"{where} has bound more than its money")
@@ -239,15 +228,18 @@ def _batches(store: Store, reader: Reader, now: d.OpenRound, found: Verification
 def _draws(reader: Reader, past: Reader, now: d.OpenRound, found: Verification) -> None:
     """Rates by the stored rule, draws by the stored rates."""
     where = f"round {now.number}"
-    groups = [(now.first, now.end)] if now.plan.exact else [(b.first, b.end) for b in now.batches]
-    for first, end in groups:
-        if end <= first or not all(b.drawn for b in now.batches if first <= b.first < end):
+    for first, end in drawn_together(now):
+        if end <= first:
             continue
-        looked = reader.looked(first, end)
-        worst = reader.worst(first, end)
+        looked, worst = reader.looked(first, end), reader.worst(first, end)
         again = d.draw_batch(past.history, now, looked, worst)
         _compare_draws(looked, again, first, where, found)
-        _compare_cost(now, again, worst, first, end, where, found)
+        right = sum(cost for _, cost in new_draws(now, first, again, worst).costs)
+        cost = sum(b.cost for b in now.batches if first <= b.first < end)
+        if cost != right:
+            found.differ(
+                f"{where}, items {first} to {end - 1}: stored to cost {shown(cost)}; by their prices {shown(right)}"
+            )
         if not _same(now.factor, again.factor):
             found.differ(f"{where}: the factor of its rates is {now.factor!r}, not {again.factor!r}")
 
@@ -263,16 +255,3 @@ def _compare_draws(looked: Looked, again: d.Drawn, first: int, where: str, found
         said = "drawn" if looked.selected[i, k] else "not drawn"
         found.differ(f"{where}, item {first + i}: stored as {said}, which its random number and rate do not give")
     found.draws += looked.rates.size
-
-
-def _compare_cost(
-    now: d.OpenRound, again: d.Drawn, worst: Any, first: int, end: int, where: str, found: Verification
-) -> None:
-    steps = again.selected.shape[1]
-    weak = int(d.weak_costs(now.plan, worst).sum())
-    right = weak + int((worst[:, -steps:] * again.selected).sum())
-    cost = sum(b.cost for b in now.batches if first <= b.first < end)
-    if cost != right:
-        found.differ(
-            f"{where}, items {first} to {end - 1}: stored to cost {shown(cost)}; by their prices {shown(right)}"
-        )

@@ -10,10 +10,10 @@ from rich.table import Table
 from rich.text import Text
 
 from ratewise.campaign.campaign import Campaign
-from ratewise.campaign.money import to_money
 from ratewise.campaign.status import Status
 from ratewise.campaign.story import Chapter
 from ratewise.core.estimate import Estimate
+from ratewise.queue.money import to_money
 from ratewise.report.page import answer, notes_html, page, picture
 from ratewise.report.pictures import ACCENT, INK, QUIET, figure
 

@@ -7,8 +7,8 @@ import time
 
 import pytest
 
-from ratewise.campaign.store import statements as sql
 from ratewise.errors import RaterDownError
+from ratewise.queue import statements as sql
 
 from .world import ITEMS, ended, raters, same, start, until
 

@@ -1,126 +1,22 @@
-"""The log of a campaign: the only place with SQL. Each method is one transaction: a kill leaves it done or undone."""
+"""The log of a campaign: rounds, questions, claims and money. Each method is one transaction, whole or not at all."""
 
-import json
 import os
 import socket
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import sqlalchemy as sa
 
-from ratewise.campaign.decide import Batch, OpenRound
-from ratewise.campaign.history import Looked, RoundPlan, Units
-from ratewise.campaign.store import schema as t
-from ratewise.campaign.store import statements as sql
-from ratewise.campaign.store.connection import Database, connect, damaged, told
-from ratewise.campaign.store.records import Claim, Outcome, RoundRow, now
-from ratewise.core.checks import Floats
-from ratewise.core.ratings import Mask
-from ratewise.errors import InputError, RatewiseError
-from ratewise.learn.rating_model import Covariates
-
-_LONGEST_NOTE = 2000
+from ratewise.queue import schema as t
+from ratewise.queue import statements as sql
+from ratewise.queue.connection import told
+from ratewise.queue.log import Log
+from ratewise.queue.records import Batch, Claim, ItemRows, NewBatch, NewDraws, Outcome, RoundRow, now
 
 
-class Store:
-    """A campaign's log, in SQLite or PostgreSQL."""
-
-    def __init__(self, database: Database) -> None:
-        self.database = database
-        self._write = database.engine.execution_options(writes=True)
-        self._read = database.engine
-        self._moment: sa.Connection | None = None
-
-    @classmethod
-    def at(cls, store: str, folder: str, name: str) -> "Store":
-        """By the form of `store`: a file beside the TOML, or postgresql://…"""
-        return cls(connect(store, folder, name))
-
-    @contextmanager
-    def writing(self) -> Iterator[sa.Connection]:
-        """One transaction that writes."""
-        with told(self.database.shown), self._write.begin() as connection:
-            yield connection
-
-    @contextmanager
-    def reading(self) -> Iterator[sa.Connection]:
-        """One consistent look."""
-        if self._moment is not None:
-            with told(self.database.shown):
-                yield self._moment
-            return
-        with told(self.database.shown), self._read.begin() as connection:
-            yield connection
-
-    @contextmanager
-    def still(self) -> Iterator[None]:
-        """All that is read inside is of one moment, whatever others write meanwhile."""
-        level = {"isolation_level": "REPEATABLE READ"} if self.database.shared else {}
-        with told(self.database.shown), self._read.execution_options(**level).begin() as connection:
-            self._moment = connection
-            try:
-                yield
-            finally:
-                self._moment = None
-
-    def exists(self) -> bool:
-        """Whether the campaign has begun."""
-        with told(self.database.shown):
-            if not self.database.exists():
-                return False
-            with self._read.begin() as connection:
-                if t.is_foreign(connection):
-                    raise InputError(
-                        f"{self.database.shown} is a database, but no campaign of ratewise; nothing was changed: name "
-                        "another file as the store"
-                    )
-                return t.version_of(connection) > 0 and connection.scalar(sql.meta("spec")) is not None
-
-    def close(self) -> None:
-        """Give locks and connections back."""
-        self.database.leave()
-
-    # Beginning
-
-    def begin(self, meta: dict[str, str], rows: Iterable[Sequence[Any]]) -> None:
-        """Make the tables and load the items, all or nothing; does nothing where another process was first."""
-        with told(self.database.shown), self.database.creating() as connection:
-            t.migrate(connection)
-            if connection.scalar(sql.meta("spec")) is None:
-                self.database.load(connection, t.items, rows)
-                connection.execute(t.meta.insert(), [{"key": key, "value": value} for key, value in meta.items()])
-
-    def upgrade(self) -> None:
-        """Bring a campaign of an older version to this one."""
-        with self.reading() as connection:
-            current = t.version_of(connection) == t.VERSION
-        if not current:
-            with told(self.database.shown), self.database.creating() as connection:
-                t.migrate(connection)
-
-    def meta(self, key: str) -> str | None:
-        """A fact about the campaign."""
-        with self.reading() as connection:
-            found: str | None = connection.scalar(sql.meta(key))
-        return found
-
-    def set_meta(self, key: str, value: str | None) -> None:
-        """Change one; `None` forgets it."""
-        with self.writing() as connection:
-            sql.set_meta(connection, key, value)
-
-    def note(self, text: str) -> None:
-        """Something that users should know of."""
-        with self.writing() as connection:
-            connection.execute(t.events.insert().values(at=now(), text=text[:_LONGEST_NOTE]))
-
-    def notes(self) -> list[tuple[str, str]]:
-        """(when, what), in order."""
-        with self.reading() as connection:
-            rows = connection.execute(sa.select(t.events.c.at, t.events.c.text).order_by(t.events.c.id)).all()
-        return [(at, text) for at, text in rows]
+class Store(Log):
+    """The queue in SQLite or PostgreSQL."""
 
     # Taking part
 
@@ -144,24 +40,6 @@ class Store:
         """Whether this process plans."""
         with told(self.database.shown):
             return self.database.lead()
-
-    @contextmanager
-    def sound(self) -> Iterator[None]:
-        """An error that nobody expects may come from a damaged file: then that is what is said."""
-        try:
-            yield
-        except RatewiseError:
-            raise
-        except Exception as error:
-            found = self.damage() or [str(error)] * isinstance(error, json.JSONDecodeError)
-            if found:
-                raise damaged(self.database.shown, found[0]) from error
-            raise
-
-    def damage(self) -> list[str]:
-        """What the database finds wrong with its own files."""
-        with told(self.database.shown):
-            return self.database.damage()
 
     def running(self) -> bool:
         """Whether some process runs the campaign."""
@@ -199,6 +77,19 @@ class Store:
         with self.reading() as connection:
             return sql.totals(connection)
 
+    def failed_before(self, position: int) -> int:
+        """What failed calls about items before this one have cost."""
+        same = sa.and_(t.ratings.c.position == t.ledger.c.position, t.ratings.c.step == t.ledger.c.step)
+        failed = sa.and_(
+            t.ledger.c.kind == "settle", t.ledger.c.attempt <= t.ratings.c.attempts, t.ratings.c.attempts > 0
+        )
+        paid = sa.select(sa.func.coalesce(sa.func.sum(t.ledger.c.amount), 0)).select_from(
+            t.ledger.join(t.ratings, same)
+        )
+        with self.reading() as connection:
+            found = connection.scalar(paid.where(failed, t.ledger.c.position < position))
+        return int(found or 0)
+
     # Rounds
 
     def rounds(self, after: int = 0) -> list[RoundRow]:
@@ -206,14 +97,12 @@ class Store:
         chosen = sa.select(t.rounds).where(t.rounds.c.number > after).order_by(t.rounds.c.number)
         with self.reading() as connection:
             rows = connection.execute(chosen).all()
-        return [RoundRow(r.number, r.first, RoundPlan.from_json(r.plan), r.factor, r.items) for r in rows]
+        return [RoundRow(r.number, r.first, r.plan, r.factor, r.items) for r in rows]
 
-    def open_round(self, number: int, first: int, plan: RoundPlan) -> None:
+    def open_round(self, number: int, first: int, plan: str) -> None:
         """Freeze a round's policy."""
         with self.writing() as connection:
-            connection.execute(
-                t.rounds.insert().values(number=number, first=first, plan=plan.to_json(), opened_at=now())
-            )
+            connection.execute(t.rounds.insert().values(number=number, first=first, plan=plan, opened_at=now()))
 
     def close_round(self, number: int, items: int) -> None:
         """All its answers are in."""
@@ -235,44 +124,38 @@ class Store:
             found = {int(step): int(n) for step, n in connection.execute(counted)}
         return found.get(0, 0), sum(n for step, n in found.items() if step > 0)
 
-    def take_up(
-        self, round_: OpenRound, first: int, end: int, weak: Units | None, hold: int, cost: int, budget: int | None
-    ) -> bool:
-        """Ask for weak ratings at these prices and hold money for the rest; False where the budget forbids it."""
-        reserve = 0 if weak is None else int(weak.sum())
+    def take_up(self, batch: NewBatch, budget: int | None) -> bool:
+        """Ask for weak ratings and hold money for the rest; False where the budget forbids it."""
+        first, end, weak, hold = batch.first, batch.end, batch.weak, batch.hold
         with self.writing() as connection:
-            if not sql.move(connection, reserve + hold, 0, budget):
+            if not sql.move(connection, (0 if weak is None else int(weak.sum())) + hold, 0, budget):
                 return False
             connection.execute(
-                t.batches.insert().values(first=first, end=end, round=round_.number, drawn=False, cost=cost)
+                t.batches.insert().values(first=first, end=end, round=batch.round, drawn=False, cost=batch.cost)
             )
             sql.write_ledger(connection, [("hold" if hold >= 0 else "unhold", first, None, None, abs(hold))])
             if weak is not None:
                 sql.ask(connection, zip(range(first, end), [0] * (end - first), weak.tolist(), strict=True))
         return True
 
-    def draw(
-        self, round_: OpenRound, first: int, rates: Floats, selected: Mask, prices: Units, hold: int,
-        factor: float | None,
-    ) -> None:  # fmt: skip
+    def draw(self, new: NewDraws) -> None:
         """Write down rates and draws, and ask for what was drawn; the money held for it is given back or reserved."""
-        n, steps = rates.shape
         rows = [
-            {"position": first + i, "step": k + 1, "rate": rate, "selected": drawn}
-            for k in range(steps)
-            for i, (rate, drawn) in enumerate(zip(rates[:, k].tolist(), selected[:, k].tolist(), strict=True))
+            {"position": new.first + i, "step": k + 1, "rate": rate, "selected": drawn}
+            for k in range(new.rates.shape[1])
+            for i, (rate, drawn) in enumerate(zip(new.rates[:, k].tolist(), new.selected[:, k].tolist(), strict=True))
         ]
-        index, step = np.nonzero(selected)
-        amounts = prices[index, step]
-        cost = int(amounts.sum())
+        index, step = np.nonzero(new.selected)
+        amounts = new.prices[index, step]
         with self.writing() as connection:
             connection.execute(t.draws.insert(), rows)
-            sql.ask(connection, zip((first + index).tolist(), (step + 1).tolist(), amounts.tolist(), strict=True))
-            sql.write_ledger(connection, [("unhold", first, None, None, hold)])
-            sql.drawn(connection, round_, first, first + n, cost, exact=factor is not None)
-            if factor is not None:
-                connection.execute(t.rounds.update().where(t.rounds.c.number == round_.number).values(factor=factor))
-            sql.move(connection, cost - hold, 0, None)
+            sql.ask(connection, zip((new.first + index).tolist(), (step + 1).tolist(), amounts.tolist(), strict=True))
+            sql.write_ledger(connection, [("unhold", new.first, None, None, new.release)])
+            for first, cost in new.costs:
+                connection.execute(t.batches.update().where(t.batches.c.first == first).values(drawn=True, cost=cost))
+            if new.factor is not None:
+                connection.execute(t.rounds.update().where(t.rounds.c.number == new.round).values(factor=new.factor))
+            sql.move(connection, int(amounts.sum()) - new.release, 0, None)
 
     # Questions and answers
 
@@ -346,7 +229,7 @@ class Store:
 
     # Reading
 
-    def looked(self, first: int, end: int, steps: int, *, uncertainty: bool, columns: int | None) -> Looked:
+    def item_rows(self, first: int, end: int, steps: int) -> ItemRows:
         """Items from `first` to before `end`, with all that is known of them."""
         n = end - first
         with self.reading() as connection:
@@ -369,11 +252,8 @@ class Store:
         rates, selected = np.ones((n, steps)), np.zeros((n, steps), dtype=np.bool_)
         for position, step, rate, chosen in drawn:
             rates[position - first, step - 1], selected[position - first, step - 1] = rate, chosen
-        numbers = sql.numbers(items, n)
-        own = None if not uncertainty else numbers[:, 0]
-        features = None if columns is None else numbers[:, int(uncertainty) :]
         uniform = np.array([row.uniform for row in items], dtype=np.float64)
-        return Looked(Covariates(values[:, 0], features, own), uniform, rates, selected, values[:, 1:])
+        return ItemRows(uniform, sql.numbers(items, n), values, rates, selected)
 
     def item_prices(self, first: int, end: int) -> list[str | None]:
         """Of each item, as JSON; None where prices do not differ."""

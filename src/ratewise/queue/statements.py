@@ -8,11 +8,9 @@ import numpy as np
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 
-from ratewise.campaign.decide import OpenRound
-from ratewise.campaign.store import schema as t
-from ratewise.campaign.store.records import Claim, Outcome, now
-from ratewise.core.checks import Floats
 from ratewise.errors import StoreError
+from ratewise.queue import schema as t
+from ratewise.queue.records import Claim, Floats, Outcome, now
 
 _AT_ONCE = 10_000  # values in one IN (…)
 
@@ -132,19 +130,6 @@ def may(connection: sa.Connection, more: int, budget: int | None) -> bool:
     locked = sa.select(t.totals.c.reserved, t.totals.c.spent).with_for_update()
     row = connection.execute(locked).one()
     return int(row.reserved) + int(row.spent) + more <= budget
-
-
-def drawn(connection: sa.Connection, round_: OpenRound, first: int, end: int, cost: int, *, exact: bool) -> None:
-    """Batches are drawn; their cost is now what was asked for: weak prices and those of the strong ratings drawn."""
-    ours = [b for b in round_.batches if first <= b.first < end]
-    weak = sa.select(sa.func.coalesce(sa.func.sum(t.ledger.c.amount), 0)).where(
-        t.ledger.c.kind == "reserve", t.ledger.c.step == 0, t.ledger.c.attempt == 1
-    )
-    for b in ours:
-        paid = connection.scalar(weak.where(t.ledger.c.position >= b.first, t.ledger.c.position < b.end)) or 0
-        more = cost if b is ours[0] else 0
-        change = t.batches.update().where(t.batches.c.first == b.first)
-        connection.execute(change.values(drawn=True, cost=int(paid) + more))
 
 
 def still_open(connection: sa.Connection, claims: Sequence[Claim]) -> dict[tuple[int, int, int], int]:

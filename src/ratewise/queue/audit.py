@@ -5,8 +5,8 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from ratewise.campaign.store import schema as t
-from ratewise.campaign.store.log import Store
+from ratewise.queue import schema as t
+from ratewise.queue.store import Store
 
 
 def item_keys(store: Store, first: int, end: int) -> Sequence[Any]:
@@ -15,7 +15,7 @@ def item_keys(store: Store, first: int, end: int) -> Sequence[Any]:
     return _between(store, t.items, columns, first, end, t.items.c.position)
 
 
-def item_rows(store: Store, first: int, end: int) -> Sequence[Any]:
+def item_contents(store: Store, first: int, end: int) -> Sequence[Any]:
     """(position, id, content) of items, in order."""
     columns = (t.items.c.position, t.items.c.id, t.items.c.content)
     return _between(store, t.items, columns, first, end, t.items.c.position)
@@ -41,16 +41,6 @@ def settled_before(store: Store, position: int) -> int:
     paid = sa.select(sa.func.coalesce(sa.func.sum(t.ledger.c.amount), 0))
     with store.reading() as connection:
         found = connection.scalar(paid.where(t.ledger.c.kind == "settle", t.ledger.c.position < position))
-    return int(found or 0)
-
-
-def failed_before(store: Store, position: int) -> int:
-    """What failed calls about items before this one have cost."""
-    same = sa.and_(t.ratings.c.position == t.ledger.c.position, t.ratings.c.step == t.ledger.c.step)
-    failed = sa.and_(t.ledger.c.kind == "settle", t.ledger.c.attempt <= t.ratings.c.attempts, t.ratings.c.attempts > 0)
-    paid = sa.select(sa.func.coalesce(sa.func.sum(t.ledger.c.amount), 0)).select_from(t.ledger.join(t.ratings, same))
-    with store.reading() as connection:
-        found = connection.scalar(paid.where(failed, t.ledger.c.position < position))
     return int(found or 0)
 
 

@@ -13,9 +13,9 @@ from typing import Any, Protocol
 import sqlalchemy as sa
 from sqlalchemy import exc
 
-from ratewise.campaign.store.postgresql import PostgreSQL
-from ratewise.campaign.store.sqlite import SQLite
 from ratewise.errors import InputError, StoreError
+from ratewise.queue.postgresql import PostgreSQL
+from ratewise.queue.sqlite import SQLite
 
 _DAMAGED = ("not a database", "malformed", "could not decode")
 _PASSING = ("disk is full", "disk i/o error", "is locked")
