@@ -60,8 +60,8 @@ def ran(folder, columns, **keys):
 
 def log_of(campaign):
     """Everything a campaign has written but times and workers, as plain rows."""
-    with campaign._looking() as (store, reader):
-        n = reader.facts.items
+    with campaign.look() as now:
+        store, n = now.store, now.facts.items
         return {
             "items": [tuple(row) for row in audit.item_keys(store, 0, n)],
             "rounds": [(r.number, r.first, r.plan, r.factor, r.items) for r in store.rounds()],
@@ -76,9 +76,9 @@ def log_of(campaign):
 
 
 def looked_at(campaign):
-    """The history of closed rounds, and the reader."""
-    with campaign._looking() as (_, reader):
-        return reader.state().history, reader
+    """The history of closed rounds, and the look at it."""
+    with campaign.look() as now:
+        return now.state.history, now
 
 
 def tamper(campaign, *statements):

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from ratewise.campaign.outcomes import rater_of
+from ratewise.campaign.planner.outcomes import rater_of
 from ratewise.campaign.spec.spec import Spec
 from ratewise.queue.records import Claim
 from ratewise.raters.calling import Caller

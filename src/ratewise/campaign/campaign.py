@@ -2,30 +2,27 @@
 
 import asyncio
 import json
-import math
 import os
 import signal
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ratewise.campaign.answers import anytime_estimate, estimate_history
 from ratewise.campaign.engine import PATIENCE, Engine
 from ratewise.campaign.export import export_items, export_ledger
 from ratewise.campaign.load import file_digest, load_items, stored_form
-from ratewise.campaign.reader import Reader
+from ratewise.campaign.snapshot import Snapshot, reader_of
 from ratewise.campaign.spec.changes import changes
 from ratewise.campaign.spec.spec import RaterSpec, Spec, read_spec
-from ratewise.campaign.status import Status, Watch, status_of
-from ratewise.campaign.story import Chapter, tell_story
+from ratewise.campaign.status import Status, Watch
+from ratewise.campaign.story import Chapter
 from ratewise.campaign.verification import Verification
-from ratewise.campaign.verify import verify_log
 from ratewise.core.estimate import Estimate
 from ratewise.errors import InputError, SpecError, StoreError
-from ratewise.learn.diagnostics import Diagnosis, diagnose
+from ratewise.learn.diagnostics import Diagnosis
 from ratewise.queue.money import shown, to_units
 from ratewise.queue.store import Store
 from ratewise.queue.unsaved import Unsaved
@@ -131,71 +128,75 @@ class Campaign:
     # Looking
 
     @contextmanager
-    def _looking(self) -> Iterator[tuple[Store, Reader]]:
-        """The log at one moment, even while it is written."""
-        with self._store() as store:
-            if not store.exists():
-                raise InputError(
-                    f"the campaign {self.spec.name!r} has not begun; start it with: ratewise run {self.spec.path.name}"
-                )
+    def look(self) -> Iterator[Snapshot]:
+        """The campaign at one moment, even while it is written: status, estimate and report of it agree."""
+        with self.watch() as look:
+            yield look()
+
+    @contextmanager
+    def watch(self) -> Iterator[Callable[[], Snapshot]]:
+        """For looking again and again: each call is a look at its moment, and reads only what is new since the last."""
+        with self._store() as store, ExitStack() as moment:
+            self._check_begun(store)
             store.upgrade()
-            with store.still():
-                yield store, Reader.of(self.spec, store)
+            reader = reader_of(self.spec, store)
+
+            def look() -> Snapshot:
+                moment.close()
+                moment.enter_context(store.still())
+                return Snapshot(self.spec, store, reader)
+
+            yield look
+
+    def _check_begun(self, store: Store) -> None:
+        if not store.exists():
+            raise InputError(
+                f"the campaign {self.spec.name!r} has not begun; start it with: ratewise run {self.spec.path.name}"
+            )
 
     def status(self) -> Status:
         """Money, labels, and the estimate of the rounds that are complete."""
-        with self._looking() as (store, reader):
-            return status_of(self.spec, store, reader.state())
+        with self.look() as now:
+            return now.status
 
     def estimate(self) -> Estimate | None:
         """From all complete rounds; its interval is the anytime one where the campaign stopped on what it saw."""
-        with self._looking() as (store, reader):
-            history, wanted = reader.state().history, reader.terms.wanted
-            changed = store.meta("goal changed") is not None
-            ended = not changed and store.meta("ended") is not None
-        if self.spec.goal.target_se is None and not changed:
-            return estimate_history(history, wanted)
-        return anytime_estimate(history, wanted, ended=ended)
+        with self.look() as now:
+            return now.estimate
 
     def diagnosis(self) -> Diagnosis | None:
         """What the labels say about the weak rater and the rates; `None` for chains."""
-        with self._looking() as (_, reader):
-            history = reader.state().history
-        found = estimate_history(history, reader.terms.wanted)
-        if found is None or history.seen is None:
-            return None
-        pool = float(reader.facts.items) if self.spec.estimand == "pool" else math.inf
-        return diagnose(history.seen, found, pool_size=pool)
+        with self.look() as now:
+            return now.diagnosis
 
     def verify(self) -> Verification:
         """Replay everything from the seed and the log."""
-        with self._looking() as (store, reader):
-            return verify_log(self.spec, store, reader)
+        with self.look() as now:
+            return now.verification
 
     def story(self) -> list[Chapter]:
         """Round by round: what was bought, and what was known after it."""
-        with self._looking() as (_, reader):
-            return tell_story(reader)
+        with self.look() as now:
+            return now.story
 
     def notes(self) -> list[tuple[str, str]]:
         """(when, what): things worth knowing that happened on the way."""
-        with self._looking() as (store, _):
-            return store.notes()
+        with self.look() as now:
+            return now.notes
 
     def is_running(self) -> bool:
-        """Whether some process is at work on it."""
-        with self._looking() as (store, _):
-            return store.running()
+        """Whether some process plans it."""
+        with self.look() as now:
+            return now.is_running
 
     def export(self, path: str | os.PathLike[str], *, ledger: bool = False) -> Table:
         """Write what was looked at (or the ledger) as CSV, JSONL or Parquet by the ending of `path`."""
-        with self._looking() as (store, reader):
+        with self.look() as now:
             if ledger:
-                table = export_ledger(self.spec, store, reader.facts.items)
+                table = export_ledger(self.spec, now.store, now.facts.items)
             else:
-                state = reader.state()
-                end = state.history.items if state.open is None else state.open.end
-                table = export_items(self.spec, store, end)
+                end = now.state.history.items if now.state.open is None else now.state.open.end
+                table = export_items(self.spec, now.store, end)
         write_table(table, path)
         return table
 

@@ -17,8 +17,9 @@ from ratewise.campaign import planner as d
 from ratewise.campaign.acting import carry_out
 from ratewise.campaign.calls import Calls, Reply
 from ratewise.campaign.health import Health
-from ratewise.campaign.outcomes import lost, outcome_of, rater_of, reserved
+from ratewise.campaign.planner.outcomes import lost, outcome_of, rater_of, reserved
 from ratewise.campaign.reader import Reader
+from ratewise.campaign.snapshot import reader_of
 from ratewise.campaign.spec.spec import Spec
 from ratewise.errors import OutsideError, RaterDownError, StoreError
 from ratewise.queue.money import shown
@@ -57,7 +58,7 @@ class Engine:
         """Until done; returns the reason. Raises `RaterDownError` or `StoreError` with everything done so far kept."""
         self.calls, self.health = Calls(self.spec, self.callers), Health(self.spec)
         try:
-            self.reader = Reader.of(self.spec, self.store)
+            self.reader = reader_of(self.spec, self.store)
             self.worker = await self.patiently(self.store.join)
             await self.patiently(self._recover)
             if not self.store.database.shared:
@@ -117,7 +118,7 @@ class Engine:
         if self.tell is not None:
             self.tell(state)
         action = d.decide(state)
-        if not carry_out(self.store, self.reader, state, action):
+        if not carry_out(self.store, self.reader.items, state, action):
             assert state.open is not None
             self._cut = state.open.number
         return action

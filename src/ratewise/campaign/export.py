@@ -6,16 +6,16 @@ from typing import Any
 import numpy as np
 
 from ratewise.campaign.inputs import Inputs
-from ratewise.campaign.outcomes import rater_of
+from ratewise.campaign.planner.outcomes import rater_of
 from ratewise.campaign.spec.spec import Spec
 from ratewise.errors import InputError
 from ratewise.queue import audit
-from ratewise.queue import schema as t
 from ratewise.queue.money import to_money
+from ratewise.queue.records import ANSWERED, MISSING, OPEN
 from ratewise.queue.store import Store
 from ratewise.tables import Table, read_table
 
-_STATES = {t.OPEN: "open", t.ANSWERED: "answered", t.MISSING: "missing"}
+_STATES = {OPEN: "open", ANSWERED: "answered", MISSING: "missing"}
 
 
 def export_items(spec: Spec, store: Store, looked: int) -> Table:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from ratewise.campaign.calls import Reply
-from ratewise.campaign.outcomes import rater_of
+from ratewise.campaign.planner.outcomes import rater_of
 from ratewise.campaign.spec.spec import Spec
 from ratewise.queue.records import Claim, Outcome
 

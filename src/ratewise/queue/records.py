@@ -6,6 +6,8 @@ from datetime import UTC, datetime
 import numpy as np
 from numpy.typing import NDArray
 
+OPEN, ANSWERED, MISSING = 0, 1, 2  # states of a question
+
 Units = NDArray[np.int64]  # exact money, in billionths
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]

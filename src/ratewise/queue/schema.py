@@ -31,8 +31,6 @@ from sqlalchemy import (
 
 from ratewise.errors import StoreError
 
-OPEN, ANSWERED, MISSING = 0, 1, 2
-
 metadata = MetaData()
 
 meta = Table("meta", metadata, Column("key", Text, primary_key=True), Column("value", Text, nullable=False))

@@ -10,11 +10,12 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from ratewise.errors import StoreError
 from ratewise.queue import schema as t
-from ratewise.queue.records import Claim, Floats, Outcome, now
+from ratewise.queue.records import ANSWERED, MISSING, OPEN, Claim, Floats, Outcome, now
+from ratewise.queue.settlement import Entry
 
 _AT_ONCE = 10_000  # values in one IN (…)
 
-open_ones = t.ratings.c.state == t.OPEN
+open_ones = t.ratings.c.state == OPEN
 
 
 def meta(key: str) -> sa.Select[Any]:
@@ -43,7 +44,7 @@ def given_up(claim: Claim) -> sa.Update:
     first = sa.select(t.rounds.c.first).where(t.rounds.c["items"].is_(None)).scalar_subquery()
     drawn = sa.select(t.batches.c.drawn).where(t.batches.c.first <= position, t.batches.c.end > position)
     return t.ratings.update().where(
-        t.ratings.c.position == position, t.ratings.c.step == step, t.ratings.c.state == t.MISSING,
+        t.ratings.c.position == position, t.ratings.c.step == step, t.ratings.c.state == MISSING,
         t.ratings.c.position >= first, sa.true() if step else ~drawn.scalar_subquery(),
     )  # fmt: skip
 
@@ -93,12 +94,12 @@ def ask(connection: sa.Connection, questions: Iterable[tuple[int, int, int]]) ->
     if asked:
         connection.execute(
             t.ratings.insert(),
-            [{"position": p, "step": s, "state": t.OPEN, "attempts": 0} for p, s, _ in asked],
+            [{"position": p, "step": s, "state": OPEN, "attempts": 0} for p, s, _ in asked],
         )
         write_ledger(connection, [("reserve", p, s, 1, amount) for p, s, amount in asked])
 
 
-def write_ledger(connection: sa.Connection, rows: Sequence[tuple[str, int, int | None, int | None, int]]) -> None:
+def write_ledger(connection: sa.Connection, rows: Sequence[Entry]) -> None:
     """(kind, position, step, attempt, amount) each."""
     at = now()
     written = [
@@ -123,13 +124,10 @@ def move(connection: sa.Connection, reserve: int, spend: int, budget: int | None
     return connection.execute(change).rowcount == 1
 
 
-def may(connection: sa.Connection, more: int, budget: int | None) -> bool:
-    """Whether so much more fits; others wait until this transaction ends."""
-    if budget is None:
-        return True
-    locked = sa.select(t.totals.c.reserved, t.totals.c.spent).with_for_update()
-    row = connection.execute(locked).one()
-    return int(row.reserved) + int(row.spent) + more <= budget
+def bound(connection: sa.Connection) -> int:
+    """What is spent or reserved; others wait until this transaction ends."""
+    row = connection.execute(sa.select(t.totals.c.reserved, t.totals.c.spent).with_for_update()).one()
+    return int(row.reserved) + int(row.spent)
 
 
 def still_open(connection: sa.Connection, claims: Sequence[Claim]) -> dict[tuple[int, int, int], int]:
@@ -156,7 +154,7 @@ def still_open(connection: sa.Connection, claims: Sequence[Claim]) -> dict[tuple
 
 def answer(o: Outcome) -> dict[str, Any]:
     """A row for `write_answers`."""
-    state = t.MISSING if o.value is None else t.ANSWERED
+    state = MISSING if o.value is None else ANSWERED
     return {"p": o.claim.position, "s": o.claim.step, "state": state, "value": o.value, "note": o.note,
             "attempts": o.claim.attempt - (not o.failed)}  # fmt: skip
 

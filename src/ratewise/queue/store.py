@@ -12,7 +12,8 @@ from ratewise.queue import schema as t
 from ratewise.queue import statements as sql
 from ratewise.queue.connection import told
 from ratewise.queue.log import Log
-from ratewise.queue.records import Batch, Claim, ItemRows, NewBatch, NewDraws, Outcome, RoundRow, now
+from ratewise.queue.records import OPEN, Batch, Claim, ItemRows, NewBatch, NewDraws, Outcome, RoundRow, now
+from ratewise.queue.settlement import settlement
 
 
 class Store(Log):
@@ -188,29 +189,15 @@ class Store(Log):
         """
         hands: dict[str, Any] = {"worker": None} if for_anyone else {}
         with self.writing() as connection:
-            open_ones = sql.still_open(connection, [o.claim for o in outcomes])
-            again, reserve, freed, paid = [], 0, 0, 0
-            rows: list[tuple[str, int, int | None, int | None, int]] = []
-            done: list[dict[str, Any]] = []
-            for o in outcomes:
-                c = o.claim
-                if (c.position, c.step, c.attempt) not in open_ones:
-                    continue
-                held = open_ones[c.position, c.step, c.attempt]
-                rows.append(("settle", c.position, c.step, c.attempt, o.paid))
-                freed, paid = freed + held, paid + o.paid
-                if o.again is not None and sql.may(connection, reserve - freed + paid + o.again, budget):
-                    rows.append(("reserve", c.position, c.step, c.attempt + 1, o.again))
-                    reserve += o.again
-                    again.append(o)
-                else:
-                    done.append(sql.answer(o))
-            sql.write_answers(connection, done)
-            for o in again:
+            held = sql.still_open(connection, [o.claim for o in outcomes])
+            bound = sql.bound(connection) if any(o.again is not None for o in outcomes) else 0
+            found = settlement(outcomes, held, bound=bound, budget=budget)
+            sql.write_answers(connection, [sql.answer(o) for o in found.done])
+            for o in found.again:
                 connection.execute(sql.one(o.claim).values(attempts=o.claim.attempt, note=o.note, **hands))
-            sql.write_ledger(connection, rows)
-            sql.move(connection, reserve - freed, paid, None)
-        return again
+            sql.write_ledger(connection, found.entries)
+            sql.move(connection, found.reserved, found.spent, None)
+        return found.again
 
     def reopen(self, claims: Sequence[tuple[Claim, int]], budget: int | None) -> int:
         """Ask again what was given up, each at its price: the rater was down. No more than the budget holds: how many.
@@ -220,8 +207,8 @@ class Store(Log):
         count = 0
         with self.writing() as connection:
             for c, price in claims:
-                fits = sql.may(connection, price, budget)
-                if fits and connection.execute(sql.given_up(c).values(state=t.OPEN, worker=None)).rowcount:
+                fits = budget is None or sql.bound(connection) + price <= budget
+                if fits and connection.execute(sql.given_up(c).values(state=OPEN, worker=None)).rowcount:
                     sql.write_ledger(connection, [("reserve", c.position, c.step, c.attempt + 1, price)])
                     sql.move(connection, price, 0, None)
                     count += 1

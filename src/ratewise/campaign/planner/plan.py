@@ -3,8 +3,9 @@
 import math
 from dataclasses import dataclass, replace
 
-from ratewise.campaign.answers import money_to_precision
+from ratewise.campaign.fits import money_to_precision
 from ratewise.campaign.history import RoundPlan, finite_or_none
+from ratewise.campaign.learned import learn
 from ratewise.campaign.planner.costs import item_costs
 from ratewise.campaign.planner.state import UNIT, State
 from ratewise.learn.auto import start_labels
@@ -75,7 +76,8 @@ def _auto(state: State, purse: Purse) -> RoundPlan | None:
     assert history.seen is not None
     remaining = terms.pool - history.items
     money = Money(terms.weak_cost, terms.costs[0], left * UNIT, float(remaining))
-    planned = next_round(history.seen, money, free_features=terms.wanted.inputs is None)
+    known = learn(history.seen) if history.labels >= FEWEST_TO_LEARN and not history.seen.by_features else None
+    planned = next_round(history.seen, money, learned=known, free_features=terms.wanted.inputs is None)
     if planned is None:
         return None
     expected = finite_or_none(math.sqrt(planned.expected_variance) if planned.expected_variance >= 0 else math.nan)

@@ -1,6 +1,6 @@
 """What a rater's reply means for the log: an answer, a rating that will not come, or a failure that is asked again."""
 
-from ratewise.campaign.reader import list_price, worst_price
+from ratewise.campaign.planner.prices import list_price, worst_price
 from ratewise.campaign.spec.spec import Spec
 from ratewise.queue.money import to_units
 from ratewise.queue.records import Claim, Outcome
