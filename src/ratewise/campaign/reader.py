@@ -1,12 +1,16 @@
 """The log as the planner takes it: what it says now, with the history of closed rounds. Reads only what is new."""
 
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from ratewise.campaign import planner as p
 from ratewise.campaign.acting import Items
 from ratewise.campaign.history import History, RoundPlan
 from ratewise.queue.protocol import PlanningQueue
 from ratewise.queue.records import Units
+
+
+_plan = lru_cache(maxsize=4)(RoundPlan.from_json)  # the open round's is read again and again
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,9 +65,7 @@ class Reader:
 
     def rounds(self, after: int = 0) -> list[Round]:
         """Rounds with a number above `after`, in order."""
-        return [
-            Round(r.number, r.first, RoundPlan.from_json(r.plan), r.factor, r.items) for r in self.queue.rounds(after)
-        ]
+        return [Round(r.number, r.first, _plan(r.plan), r.factor, r.items) for r in self.queue.rounds(after)]
 
     def opened(self, row: Round) -> p.OpenRound:
         """A round with what it has taken up."""
