@@ -27,11 +27,8 @@ from ratewise.queue.money import shown, to_units
 from ratewise.queue.store import Store
 from ratewise.queue.unsaved import Unsaved
 from ratewise.raters.calling import Caller
-from ratewise.raters.column import ColumnRater
-from ratewise.raters.command import CommandRater
-from ratewise.raters.protocol import Rater
-from ratewise.raters.python import PythonRater
-from ratewise.raters.recorded import RecordedRater
+from ratewise.raters.kind import Place
+from ratewise.raters.kinds import KINDS
 from ratewise.tables import Table, write_table
 
 Progress = Callable[[Status], None]
@@ -202,18 +199,8 @@ class Campaign:
 
 
 def _caller(rater: RaterSpec, spec: Spec) -> Caller:
-    made = _rater(rater, str(spec.folder))
+    made = KINDS[rater.kind].make(rater.settings, Place(str(spec.folder), rater.concurrency))
     return Caller(made, concurrency=rater.concurrency, timeout=rater.timeout, per_minute=rater.per_minute)
-
-
-def _rater(rater: RaterSpec, folder: str) -> Rater:
-    if rater.kind == "column":
-        return ColumnRater(rater.column or "")
-    if rater.kind == "python":
-        return PythonRater(rater.function or "", folder=folder)
-    if rater.kind == "command":
-        return CommandRater(rater.command or (), folder=folder, processes=rater.concurrency)
-    return RecordedRater(os.path.join(folder, rater.file or ""))
 
 
 def _run(engine: Engine) -> str:

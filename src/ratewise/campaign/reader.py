@@ -9,7 +9,6 @@ from ratewise.campaign.history import History, RoundPlan
 from ratewise.queue.protocol import PlanningQueue
 from ratewise.queue.records import Units
 
-
 _plan = lru_cache(maxsize=4)(RoundPlan.from_json)  # the open round's is read again and again
 
 

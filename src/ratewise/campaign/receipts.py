@@ -12,6 +12,7 @@ from ratewise.queue import audit
 from ratewise.queue.money import shown
 from ratewise.queue.records import ANSWERED, OPEN
 from ratewise.queue.store import Store
+from ratewise.raters.kinds import KINDS
 
 END = 2**31 - 1  # beyond every position
 Payments = dict[str, dict[int, list[int]]]  # kind → attempt → amounts
@@ -99,10 +100,12 @@ def _paid(r: Any, kinds: Payments, worst: int, rater: RaterSpec, found: Verifica
     good = len(settled) - r.attempts  # calls that did not fail
     if good not in ({0} if r.state == OPEN else {1} if r.state == ANSWERED else {0, 1}):
         found.differ(f"{where}: {r.attempts} failed calls do not fit {len(settled)} payments")
-    if rater.kind == "column" and rater.max_price in (None, rater.price) and good == 1:
+    if KINDS[rater.kind].flat_price and rater.max_price in (None, rater.price) and good == 1:
         last = settled.get(max(settled, default=0), [worst])
         if last != [worst]:
-            found.differ(f"{where}: paid {', '.join(map(shown, last))}; a column costs its price of {shown(worst)}")
+            found.differ(
+                f"{where}: paid {', '.join(map(shown, last))}; a {rater.kind} costs its price of {shown(worst)}"
+            )
 
 
 def check_money(store: Store, budget: int | None, found: Verification) -> None:

@@ -5,6 +5,7 @@ import os
 import numpy as np
 
 from ratewise.errors import InputError
+from ratewise.raters.kinds import KINDS
 from ratewise.tables import Table, read_table, write_table
 from ratewise.tables.engine import one_line
 from ratewise.tables.files import write_text
@@ -15,7 +16,7 @@ _ASKED = ("How do I cancel", "Why was I charged for", "Can I change", "Where do 
 _THINGS = ("my subscription", "an order that is late", "my address", "the invoice", "my data", "a refund", "the app")
 _ENDINGS = ("?", " before the end of the month?", " without calling anyone?", " if I have lost my password?")
 
-EXAMPLE = """\
+_TEMPLATE = """\
 # A campaign: how good is the thing that is rated, on average, found out with few expensive ratings and many cheap ones.
 # Start it or go on with it:  ratewise run campaign.toml
 # What is commented out is optional and shows its default or an example. Paths start at the folder of this file.
@@ -54,11 +55,7 @@ budget = "200"                    # money in any unit, exact; never overspent
 
 [[raters]]
 name = "judge"
-kind = "column"                   # column | python | command | recorded: where its ratings come from
-column = "judge"                  # kind "column": ratings that are in the table already
-# function = "my_raters:judge"    # kind "python": a function in my_raters.py that takes an item and returns its rating
-# command = ["python", "judge.py"] # kind "command": a program that reads and writes JSON lines
-# file = "answers.jsonl"          # kind "recorded": answers that were recorded before
+KINDS_OF_RATERS
 price = "0.01"                    # of one rating, exact
 # price_column = "cost"           # instead of price: a column with the price of each item
 # max_price = "0.05"              # the most one call can cost, if that is known only afterwards; default: price
@@ -77,6 +74,20 @@ kind = "column"
 column = "human"
 price = "1"
 """
+
+
+def _kind_lines() -> str:
+    """The keys of every kind of rater; those of a column are in use."""
+    chosen = 'kind = "column"'
+    first = f"{chosen:<33} # {' | '.join(KINDS)}: where its ratings come from"
+    lines = [
+        f'{("" if name == "column" else "# ") + kind.example:<33} # kind "{name}": {kind.help}'
+        for name, kind in KINDS.items()
+    ]
+    return "\n".join([first, *lines])
+
+
+EXAMPLE = _TEMPLATE.replace("KINDS_OF_RATERS", _kind_lines())
 
 
 def write_example(folder_or_file: str, *, table: bool) -> tuple[str, ...]:
