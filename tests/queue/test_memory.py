@@ -107,6 +107,9 @@ def test_rounds_claims_failures_and_the_cap(both, seed, budget):
         for step in (1, 2):
             ask(both, rng, budget, step)
         at = end
+    both.claim(5, 1, 2)
+    both.give_up("nobody comes")
+    agree(both)
     both.set_meta("ended", "so")
     assert both.meta("ended") == "so"
     both.set_meta("ended", None)

@@ -34,6 +34,8 @@ def carry_out(queue: PlanningQueue, items: Items, state: p.State, action: p.Acti
         worst = items.worst(action.first, action.end)
         drawn = p.draw_batch(state.history, now, items.looked(action.first, action.end), worst)
         queue.draw(new_draws(now, action.first, drawn, worst))
+    elif isinstance(action, p.GiveUp):
+        return queue.give_up(action.reason) > 0
     elif now is not None and isinstance(action, p.Close):
         queue.close_round(now.number, now.end - now.first)
     return True

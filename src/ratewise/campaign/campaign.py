@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ratewise.campaign.engine import PATIENCE, Engine
+from ratewise.campaign.clients.patience import PATIENCE
+from ratewise.campaign.engine import Engine
 from ratewise.campaign.export import export_items, export_ledger
 from ratewise.campaign.load import file_digest, load_items, stored_form
 from ratewise.campaign.snapshot import Snapshot, reader_of

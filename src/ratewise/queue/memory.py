@@ -171,6 +171,14 @@ class MemoryQueue:
         self._reserved, self._spent = self._reserved + found.reserved, self._spent + found.spent
         return found.again
 
+    def give_up(self, reason: str) -> int:
+        """Open questions in nobody's hands will not be answered, and cost nothing; returns how many there were."""
+        p, s = np.nonzero((self.states == OPEN) & (self.workers == 0))
+        questions = zip(p.tolist(), s.tolist(), (self.attempts[p, s] + 1).tolist(), strict=True)
+        note = f"given up: {reason}"
+        self.settle([Outcome(Claim(*q, str(q[0]), "{}", None), 0, note=note) for q in questions], None)
+        return int(p.size)
+
     def _open_attempts(self, outcomes: Sequence[Outcome]) -> dict[tuple[int, int, int], int]:
         claims = [(o.claim.position, o.claim.step, o.claim.attempt) for o in outcomes]
         return {

@@ -56,3 +56,7 @@ class PlanningQueue(Protocol):
     def close_round(self, number: int, items: int) -> None:
         """All its answers are in."""
         ...
+
+    def give_up(self, reason: str) -> int:
+        """Open questions in nobody's hands will not be answered, and cost nothing; returns how many there were."""
+        ...

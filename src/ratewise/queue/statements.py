@@ -11,7 +11,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from ratewise.errors import StoreError
 from ratewise.queue import schema as t
 from ratewise.queue.records import ANSWERED, MISSING, OPEN, Claim, Floats, Outcome, now
-from ratewise.queue.settlement import Entry
+from ratewise.queue.settlement import Entry, settlement
 
 _AT_ONCE = 10_000  # values in one IN (…)
 
@@ -177,6 +177,22 @@ def write_answers(connection: sa.Connection, done: Sequence[dict[str, Any]]) -> 
         )
     )
     connection.execute(change, done)
+
+
+def settle(
+    connection: sa.Connection, outcomes: Sequence[Outcome], budget: int | None, *, for_anyone: bool = False
+) -> list[Outcome]:
+    """Write answers down and pay; returns those to be asked again, by the same worker unless they are for anyone."""
+    hands: dict[str, Any] = {"worker": None} if for_anyone else {}
+    held = still_open(connection, [o.claim for o in outcomes])
+    bound_now = bound(connection) if any(o.again is not None for o in outcomes) else 0
+    found = settlement(outcomes, held, bound=bound_now, budget=budget)
+    write_answers(connection, [answer(o) for o in found.done])
+    for o in found.again:
+        connection.execute(one(o.claim).values(attempts=o.claim.attempt, note=o.note, **hands))
+    write_ledger(connection, found.entries)
+    move(connection, found.reserved, found.spent, None)
+    return found.again
 
 
 def numbers(items: Sequence[Any], n: int) -> Floats:

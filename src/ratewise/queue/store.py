@@ -3,7 +3,6 @@
 import os
 import socket
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import sqlalchemy as sa
@@ -13,7 +12,6 @@ from ratewise.queue import statements as sql
 from ratewise.queue.connection import told
 from ratewise.queue.log import Log
 from ratewise.queue.records import OPEN, Batch, Claim, ItemRows, NewBatch, NewDraws, Outcome, RoundRow, now
-from ratewise.queue.settlement import settlement
 
 
 class Store(Log):
@@ -187,17 +185,15 @@ class Store(Log):
 
         What others have settled already stays so.
         """
-        hands: dict[str, Any] = {"worker": None} if for_anyone else {}
         with self.writing() as connection:
-            held = sql.still_open(connection, [o.claim for o in outcomes])
-            bound = sql.bound(connection) if any(o.again is not None for o in outcomes) else 0
-            found = settlement(outcomes, held, bound=bound, budget=budget)
-            sql.write_answers(connection, [sql.answer(o) for o in found.done])
-            for o in found.again:
-                connection.execute(sql.one(o.claim).values(attempts=o.claim.attempt, note=o.note, **hands))
-            sql.write_ledger(connection, found.entries)
-            sql.move(connection, found.reserved, found.spent, None)
-        return found.again
+            return sql.settle(connection, outcomes, budget, for_anyone=for_anyone)
+
+    def give_up(self, reason: str) -> int:
+        """Open questions in nobody's hands will not be answered, and cost nothing; returns how many there were."""
+        with self.writing() as connection:
+            claims = sql.claims(connection, t.ratings.c.worker.is_(None))
+            sql.settle(connection, [Outcome(c, 0, note=f"given up: {reason}") for c in claims], None)
+        return len(claims)
 
     def reopen(self, claims: Sequence[tuple[Claim, int]], budget: int | None) -> int:
         """Ask again what was given up, each at its price: the rater was down. No more than the budget holds: how many.
@@ -215,6 +211,13 @@ class Store(Log):
         return count
 
     # Reading
+
+    def open_elsewhere(self, worker: int, steps: Sequence[int]) -> int:
+        """Questions without an answer that others see to: those of these steps, and those in other workers' hands."""
+        theirs = sa.and_(t.ratings.c.worker.is_not(None), t.ratings.c.worker != worker)
+        counted = sa.select(sa.func.count()).where(sql.open_ones, sa.or_(t.ratings.c.step.in_(steps), theirs))
+        with self.reading() as connection:
+            return int(connection.scalar(counted) or 0)
 
     def item_rows(self, first: int, end: int, steps: int) -> ItemRows:
         """Items from `first` to before `end`, with all that is known of them."""

@@ -4,6 +4,7 @@ from ratewise.campaign.planner.actions import Action as Action
 from ratewise.campaign.planner.actions import Close as Close
 from ratewise.campaign.planner.actions import Done as Done
 from ratewise.campaign.planner.actions import Draw as Draw
+from ratewise.campaign.planner.actions import GiveUp as GiveUp
 from ratewise.campaign.planner.actions import Open as Open
 from ratewise.campaign.planner.actions import TakeUp as TakeUp
 from ratewise.campaign.planner.actions import Wait as Wait
@@ -17,4 +18,5 @@ from ratewise.campaign.planner.plan import next_plan as next_plan
 from ratewise.campaign.planner.state import OpenRound as OpenRound
 from ratewise.campaign.planner.state import State as State
 from ratewise.campaign.planner.state import Terms as Terms
+from ratewise.campaign.planner.state import is_late as is_late
 from ratewise.queue.records import Batch as Batch

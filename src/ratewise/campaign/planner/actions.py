@@ -34,6 +34,13 @@ class Close:
 
 
 @dataclass(frozen=True, slots=True)
+class GiveUp:
+    """Take questions that have no answer and are in nobody's hands as missing; what they would cost is not paid."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class Wait:
     """For answers."""
 
@@ -45,4 +52,4 @@ class Done:
     reason: str
 
 
-Action = Open | TakeUp | Draw | Close | Wait | Done
+Action = Open | TakeUp | Draw | Close | GiveUp | Wait | Done

@@ -9,7 +9,7 @@ first, and a campaign that was killed goes on as if it had not been.
 import numpy as np
 
 from ratewise.campaign.fits import is_precise
-from ratewise.campaign.planner.actions import Action, Close, Done, Draw, Open, TakeUp, Wait
+from ratewise.campaign.planner.actions import Action, Close, Done, Draw, GiveUp, Open, TakeUp, Wait
 from ratewise.campaign.planner.costs import item_costs
 from ratewise.campaign.planner.plan import next_item, next_plan
 from ratewise.campaign.planner.state import OpenRound, State
@@ -22,8 +22,16 @@ _LATE = "the deadline has passed"
 def decide(state: State) -> Action:
     """The next action."""
     action = _between_rounds(state) if state.open is None else _within_round(state, state.open)
-    ending = isinstance(action, Open) or (isinstance(action, Done) and state.open is not None)
-    return Done(_LATE) if ending and state.late else action
+    return _after_deadline(state, action) if state.late else action
+
+
+def _after_deadline(state: State, action: Action) -> Action:
+    """Nothing is asked: a round is closed if all its answers are in, and otherwise left as it is, or given up."""
+    if isinstance(action, Close) or (isinstance(action, Done) and state.open is None):
+        return action
+    if state.terms.gives_up and (state.weak_open or state.strong_open):
+        return GiveUp(_LATE)
+    return Done(_LATE)
 
 
 def _within_round(state: State, now: OpenRound) -> Action:

@@ -20,6 +20,7 @@ class Terms:
     wanted: Wanted
     alone: bool  # strong ratings alone, from the start
     deadline: datetime | None = None  # nothing is asked from this moment on
+    gives_up: bool = False  # whether questions without an answer by then are given up
 
     @property
     def pool(self) -> int:
@@ -81,4 +82,9 @@ class State:
     @property
     def late(self) -> bool:
         """Whether the deadline has passed."""
-        return self.terms.deadline is not None and self.now is not None and self.now >= self.terms.deadline
+        return self.now is not None and is_late(self.terms, self.now)
+
+
+def is_late(terms: Terms, now: datetime) -> bool:
+    """Whether nothing may be asked any more."""
+    return terms.deadline is not None and now >= terms.deadline
