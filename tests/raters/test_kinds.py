@@ -52,8 +52,7 @@ class LengthRater:
 LENGTH = RaterKind(
     settings=LengthSettings,
     make=lambda settings, _: LengthRater(settings.of),
-    example='of = "answer"',
-    help="how long a text is",
+    example=(('of = "answer"', "how long a text is"),),
     batch=3,
     columns=lambda settings: (settings.of,),
     fixed={"of": "the ratings so far are of the old column"},
@@ -109,9 +108,8 @@ def test_the_columns_it_reads_must_be_there_and_what_is_fixed_stays(campaign):
 def test_every_kind_says_what_its_keys_are_and_shows_one(name):
     kind = KINDS[name]
     assert set(keys_of(kind.settings)) <= set(rater_keys())
-    key = kind.example.split(" = ")[0]
-    assert key in keys_of(kind.settings)
-    assert kind.help
+    assert [line.split(" = ")[0] for line, _ in kind.example] == list(keys_of(kind.settings))
+    assert all(what for _, what in kind.example)
     assert kind.fixed.keys() <= keys_of(kind.settings).keys()
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ratewise.campaign.clients.patience import PATIENCE
+from ratewise.campaign.clients.people import People
 from ratewise.campaign.engine import Engine
 from ratewise.campaign.export import export_items, export_ledger
 from ratewise.campaign.load import file_digest, load_items, stored_form
@@ -24,6 +25,7 @@ from ratewise.campaign.verification import Verification
 from ratewise.core.estimate import Estimate
 from ratewise.errors import InputError, SpecError, StoreError
 from ratewise.learn.diagnostics import Diagnosis
+from ratewise.queue.desk import Desk
 from ratewise.queue.money import shown, to_units
 from ratewise.queue.store import Store
 from ratewise.queue.unsaved import Unsaved
@@ -55,15 +57,29 @@ class Campaign:
         with self._store() as store:
             self._begin(store)
 
-    def run(self, *, progress: Progress | None = None, patience: float = PATIENCE) -> str:
-        """Start or go on until the goal is reached; returns why it ended. Ctrl-C finishes the calls under way."""
+    def run(self, *, progress: Progress | None = None, patience: float = PATIENCE, wait: bool = True) -> str:
+        """Start or go on until the goal is reached; returns why it ended. Ctrl-C finishes the calls under way.
+
+        Answers that others give, such as people, are waited for; or with `wait=False` the run ends where nothing else
+        is to be done, and the next one goes on.
+        """
         callers = [_caller(rater, self.spec) for rater in self.spec.raters]
         with self._store() as store:
             self._begin(store)
-            engine = Engine(self.spec, store, callers, Unsaved(self._beside(".unsaved.jsonl")), patience=patience)
+            engine = Engine(
+                self.spec, store, callers, Unsaved(self._beside(".unsaved.jsonl")), patience=patience, wait=wait
+            )
             if progress is not None:
                 engine.tell = Watch(self.spec, store, progress)
             return _run(engine)
+
+    @contextmanager
+    def people(self) -> Iterator[People]:
+        """Hand out questions to people and take their answers, whether or not the campaign runs meanwhile."""
+        with self._store() as store:
+            self._check_begun(store)
+            store.upgrade()
+            yield People(self.spec, Desk(store))
 
     def _begin(self, store: Store) -> None:
         store.enter()  # first, so that one that is refused has changed nothing
@@ -199,8 +215,11 @@ class Campaign:
         return table
 
 
-def _caller(rater: RaterSpec, spec: Spec) -> Caller:
-    made = KINDS[rater.kind].make(rater.settings, Place(str(spec.folder), rater.concurrency))
+def _caller(rater: RaterSpec, spec: Spec) -> Caller | None:
+    make = KINDS[rater.kind].make
+    if make is None:
+        return None
+    made = make(rater.settings, Place(str(spec.folder), rater.concurrency))
     return Caller(made, concurrency=rater.concurrency, timeout=rater.timeout, per_minute=rater.per_minute)
 
 

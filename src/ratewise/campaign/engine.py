@@ -47,6 +47,7 @@ class Engine:
     _stopped_at: float | None = field(init=False, default=None)
     _cut: int = field(init=False, default=0)  # round whose money ran out
     _idle: int = field(init=False, default=0)  # looks in a row that found nothing to do
+    _alone: int = field(init=False, default=0)  # of these, the last ones that found nobody else at work either
     _recovered_at: float = field(init=False, default=0.0)
 
     async def run(self) -> str:
@@ -79,7 +80,7 @@ class Engine:
                 if self._out_of_grace():
                     return "stopped"
                 await self.client.collect()
-                self._idle = 0
+                self._idle = self._alone = 0
             elif self.stopping:
                 return "stopped"
             elif reason is not None:
@@ -92,10 +93,11 @@ class Engine:
 
     async def _ask(self) -> None:
         """Nothing is asked after the deadline, not even again."""
-        if p.is_late(self.reader.terms, self.clock()):
+        now = self.clock()
+        if p.is_late(self.reader.terms, now):
             self.client.calls.forget_retries()
         else:
-            await self.client.start_calls()
+            await self.client.start_calls(now.timestamp())
 
     def _out_of_grace(self) -> bool:
         """Whether calls have had their time since the run was told to stop: a timeout may be days."""
@@ -109,8 +111,10 @@ class Engine:
         """Whether others have the rest in hand: people, other processes, or whoever plans."""
         elsewhere = [step for step in steps_of(self.spec) if step not in self.client.steps]
         if self.store.open_elsewhere(self.client.worker, elsewhere):
+            self._alone = 0
             return True
-        if self._idle > _IDLE and not self.store.database.shared:
+        self._alone += 1
+        if self._alone > _IDLE and not self.store.database.shared:
             raise StoreError(
                 "the log waits for answers that nobody can be asked for, so it is damaged; `ratewise verify` "
                 "says where, and a backup helps: nothing was changed"

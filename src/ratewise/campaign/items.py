@@ -39,7 +39,8 @@ def terms_of(spec: Spec, facts: Facts) -> p.Terms:
     bounds = spec.scale.low, spec.scale.high
     wanted = Wanted(spec.level, spec.estimand, facts.items, bounds, spec.goal.target_se, facts.inputs)
     budget = None if spec.goal.budget is None else to_units(spec.goal.budget)
-    return p.Terms(facts.prices, budget, wanted, spec.method == "base" or spec.steps == 1, spec.goal.deadline)
+    alone, gives_up = spec.method == "base" or len(spec.raters) == 1, spec.goal.unanswered == "give up"
+    return p.Terms(facts.prices, budget, wanted, alone, spec.goal.deadline, gives_up)
 
 
 def later_steps(spec: Spec) -> int:

@@ -38,7 +38,7 @@ class Database(Protocol):
         """Many rows, all columns in the table's order."""
 
     def join(self) -> None:
-        """Take part as one that runs the campaign; refused where only one may and another does."""
+        """Take part as one that plans; refused where only one may and another does."""
 
     def hold(self, worker: int) -> None:
         """Show that this worker is alive until the process ends."""
@@ -53,7 +53,7 @@ class Database(Protocol):
         """Give all locks back."""
 
     def running(self) -> bool:
-        """Whether some process runs the campaign."""
+        """Whether some process plans."""
 
     def damage(self) -> list[str]:
         """What the database finds wrong with its own files."""

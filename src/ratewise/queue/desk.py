@@ -94,6 +94,12 @@ class Desk:
             connection.execute(t.leases.delete().where(_of(t.leases, claim)))
         return "settled"
 
+    def question(self, position: int, step: int) -> Claim | None:
+        """A question that is open; None where it is not."""
+        here = sa.and_(t.ratings.c.position == position, t.ratings.c.step == step)
+        with self.store.reading() as connection:
+            return self._first(connection, step, here)
+
     def votes(self, claim: Claim) -> list[Vote]:
         """What was said to a question so far, in order."""
         with self.store.reading() as connection:

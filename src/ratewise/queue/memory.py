@@ -142,7 +142,7 @@ class MemoryQueue:
             self.selected[here].copy(),
         )  # fmt: skip
 
-    def claim(self, worker: int, step: int, limit: int) -> list[Claim]:
+    def claim(self, worker: int, step: int, limit: int, *, at: float = 0.0) -> list[Claim]:
         """Up to so many questions that nobody asks yet, to be asked by this worker; what failed before comes last."""
         free = np.flatnonzero((self.states[:, step] == OPEN) & (self.workers[:, step] == 0))
         fresh = free[self.attempts[free, step] == 0]

@@ -20,13 +20,14 @@ class Store(Log):
     # Taking part
 
     def enter(self) -> None:
-        """Refused where another process runs the campaign and only one may."""
+        """Refused where another process plans and only one may."""
         with told(self.database.shown):
             self.database.join()
 
-    def join(self) -> int:
-        """Take part; returns this worker's number."""
-        self.enter()
+    def join(self, *, planning: bool = True) -> int:
+        """Take part; returns this worker's number. One that does not plan may claim and answer beside one that does."""
+        if planning:
+            self.enter()
         with self.writing() as connection:
             values = {"host": socket.gethostname(), "process": os.getpid(), "joined_at": now()}
             number = connection.scalar(t.workers.insert().values(values).returning(t.workers.c.number))
@@ -41,7 +42,7 @@ class Store(Log):
             return self.database.lead()
 
     def running(self) -> bool:
-        """Whether some process runs the campaign."""
+        """Whether some process plans."""
         with told(self.database.shown):
             return self.database.running()
 
@@ -158,11 +159,15 @@ class Store(Log):
 
     # Questions and answers
 
-    def claim(self, worker: int, step: int, limit: int) -> list[Claim]:
-        """Up to so many questions that nobody asks yet, to be asked by this worker; what failed before comes last."""
+    def claim(self, worker: int, step: int, limit: int, *, at: float = 0.0) -> list[Claim]:
+        """Up to so many questions that nobody asks yet, to be asked by this worker; what failed before comes last.
+
+        What people have in hand at this time, in seconds since 1970, is left to them.
+        """
+        same = sa.and_(t.leases.c.position == t.ratings.c.position, t.leases.c.step == step, t.leases.c.until > at)
         chosen = (
             sa.select(t.ratings.c.position)
-            .where(sql.open_ones, t.ratings.c.step == step, t.ratings.c.worker.is_(None))
+            .where(sql.open_ones, t.ratings.c.step == step, t.ratings.c.worker.is_(None), ~sa.exists().where(same))
             .order_by(t.ratings.c.position)
             .limit(limit)
             .with_for_update(skip_locked=True)

@@ -48,8 +48,7 @@ def _is_empty(cell: object) -> bool:
 KIND = RaterKind(
     settings=ColumnSettings,
     make=lambda settings, _: ColumnRater(settings.column),
-    example='column = "judge"',
-    help="ratings that are in the table already",
+    example=(('column = "judge"', "ratings that are in the table already"),),
     batch=2000,
     columns=lambda settings: (settings.column,),
     fixed={"column": "the ratings so far came from the old one"},

@@ -293,7 +293,7 @@ def _found(parts: list[str], folder: str) -> list[str]:
 KIND = RaterKind(
     settings=CommandSettings,
     make=lambda settings, place: CommandRater(settings.command, folder=place.folder, processes=place.concurrency),
-    example='command = ["python", "judge.py"]',
-    help="a program that reads and writes JSON lines",
+    example=(('command = ["python", "judge.py"]', "a program that reads and writes JSON lines"),),
     batch=16,
+    leads_to=("command",),
 )

@@ -176,6 +176,6 @@ def _is_async(function: Callable[..., Any]) -> bool:
 KIND = RaterKind(
     settings=PythonSettings,
     make=lambda settings, place: PythonRater(settings.function, folder=place.folder),
-    example='function = "my_raters:judge"',
-    help="a function in my_raters.py that takes an item and returns its rating",
+    example=(('function = "my_raters:judge"', "a function in my_raters.py that takes an item and returns its rating"),),
+    leads_to=("function",),
 )

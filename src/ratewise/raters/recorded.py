@@ -87,6 +87,6 @@ def _take(line: bytes) -> tuple[str, _Take]:
 KIND = RaterKind(
     settings=RecordedSettings,
     make=lambda settings, place: RecordedRater(os.path.join(place.folder, settings.file)),
-    example='file = "answers.jsonl"',
-    help="answers that were recorded before",
+    example=(('file = "answers.jsonl"', "answers that were recorded before"),),
+    leads_to=("file",),
 )

@@ -35,7 +35,7 @@ def test_it_shows_every_key_and_fits_a_screen():
     assert max(map(len, EXAMPLE.split("\n"))) <= 120
 
 
-KINDS = {"function": "python", "command": "command", "file": "recorded"}
+KINDS = {"function": "python", "command": "command", "file": "recorded", "votes": "people", "lease": "people"}
 
 
 @pytest.mark.parametrize("key", [match[1] for match in OPTION.finditer(EXAMPLE)])

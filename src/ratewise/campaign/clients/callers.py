@@ -63,13 +63,13 @@ class CallerClient:
             self.store.let_go([self.worker])  # a commit of which only the news was lost
         self._check_cap()
 
-    async def start_calls(self) -> None:
-        """As many calls as each rater takes at once."""
+    async def start_calls(self, at: float) -> None:
+        """As many calls as each rater takes at once; the time is in seconds since 1970."""
         self.calls.start_due()
         for step in self.steps:
             free = self.calls.free(step)
             if free > 0:
-                claims = await self.patiently(partial(self.store.claim, self.worker, step, free))
+                claims = await self.patiently(partial(self.store.claim, self.worker, step, free, at=at))
                 if claims:
                     self.calls.start(claims)
 

@@ -76,7 +76,7 @@ def _tables(old: Spec, new: Spec) -> Iterator[_Change]:
     if old.scale.kind == new.scale.kind:
         for key in ("low", "high"):
             yield _between(key, old.scale, new.scale, within="rating.", reason="ratings so far are on the old scale")
-    for key in ("budget", "target_se", "deadline"):
+    for key in ("budget", "target_se", "deadline", "unanswered"):
         yield _between(key, old.goal, new.goal, within="goal.")
 
 
@@ -104,7 +104,7 @@ def _rater(old: RaterSpec, new: RaterSpec) -> Iterator[_Change]:
     for key in _CALLS:
         yield _between(key, old, new, within=within)
     for key in (key for key in own if key not in kind.fixed):
-        yield _between(key, old.settings, new.settings, within=within, note=_SAME)
+        yield _between(key, old.settings, new.settings, within=within, note=_SAME if key in kind.leads_to else "")
     if (old.price, old.price_column) == (new.price, new.price_column):  # else their defaults move with the price
         yield _between("max_price", old, new, within=within, reason="ratings were chosen by what they could cost")
         yield _between("failed_price", old, new, within=within)

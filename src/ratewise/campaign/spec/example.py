@@ -50,6 +50,7 @@ kind = "binary"                   # binary (yes or no) | likert (whole numbers) 
 budget = "200"                    # money in any unit, exact; never overspent
 # target_se = 0.01                # stop when the standard error is this small
 # deadline = 2030-12-01T18:00:00Z # ask nothing after this moment; without the Z it is local time
+# unanswered = "keep open"        # questions without an answer at the deadline; "give up": they count as missing
 
 # The raters, from the cheapest to the one that is right. The last one is believed, the others only save its time.
 
@@ -81,8 +82,9 @@ def _kind_lines() -> str:
     chosen = 'kind = "column"'
     first = f"{chosen:<33} # {' | '.join(KINDS)}: where its ratings come from"
     lines = [
-        f'{("" if name == "column" else "# ") + kind.example:<33} # kind "{name}": {kind.help}'
+        f'{("" if name == "column" else "# ") + line:<33} # kind "{name}": {what}'
         for name, kind in KINDS.items()
+        for line, what in kind.example
     ]
     return "\n".join([first, *lines])
 

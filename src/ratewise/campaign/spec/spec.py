@@ -47,6 +47,7 @@ from ratewise.raters.scale import RatingScale
 
 CampaignMethod = Literal["auto", "base"]
 LostCalls = Literal["ask again", "count as paid"]
+Unanswered = Literal["keep open", "give up"]  # questions, when the deadline has passed
 
 _LARGEST_BATCH = 1_000_000
 _FURTHEST = 1e100  # a bound whose square is still a number
@@ -73,6 +74,7 @@ class Goal:
     budget: Budget = None
     target_se: Annotated[float | None, Field(gt=0), Says("a number above 0")] = None
     deadline: Moment = None
+    unanswered: Annotated[Unanswered | None, one_of(get_args(Unanswered))] = None  # "keep open"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
