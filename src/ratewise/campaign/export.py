@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from ratewise.campaign.inputs import Inputs
+from ratewise.campaign.items import later_steps
 from ratewise.campaign.planner.outcomes import rater_of
 from ratewise.campaign.spec.spec import Spec
 from ratewise.errors import InputError
@@ -40,7 +41,7 @@ def export_items(spec: Spec, store: Store, looked: int) -> Table:
     added |= _ratings(spec, store, looked)
     strata = store.meta("strata")
     if strata is not None:
-        numbers = store.item_rows(0, looked, max(spec.steps - 1, 1)).numbers
+        numbers = store.item_rows(0, looked, later_steps(spec)).numbers
         added["weight"] = Inputs.from_json(strata).item_weights(numbers[:, -1].astype(np.intp))
     return read_table({**{name: _array(values) for name, values in columns.items()}, **added})
 
@@ -75,9 +76,9 @@ def _ids(store: Store, looked: int) -> Any:
 
 def _ratings(spec: Spec, store: Store, looked: int) -> dict[str, Any]:
     """`rating_<name>` and `state_<name>` of each rater, and how each after the first was drawn."""
-    values = np.full((looked, spec.steps), np.nan)
-    states = np.full((looked, spec.steps), "", dtype=object)
-    rates, selected = np.full((looked, spec.steps), np.nan), np.zeros((looked, spec.steps), dtype=np.bool_)
+    values = np.full((looked, len(spec.raters)), np.nan)
+    states = np.full((looked, len(spec.raters)), "", dtype=object)
+    rates, selected = np.full((looked, len(spec.raters)), np.nan), np.zeros((looked, len(spec.raters)), dtype=np.bool_)
     for first, end in audit.pieces(looked):
         for row in audit.rating_rows(store, first, end):
             k = rater_of(spec, row.step)
@@ -90,8 +91,8 @@ def _ratings(spec: Spec, store: Store, looked: int) -> dict[str, Any]:
     out: dict[str, Any] = {}
     for k, rater in enumerate(spec.raters):
         out |= {f"rating_{rater.name}": values[:, k], f"state_{rater.name}": states[:, k]}
-    for k in range(min(1, spec.steps - 1), spec.steps):
-        ending = "" if spec.steps <= 2 else f"_{spec.raters[k].name}"
+    for k in range(min(1, len(spec.raters) - 1), len(spec.raters)):
+        ending = "" if len(spec.raters) <= 2 else f"_{spec.raters[k].name}"
         out |= {f"rate{ending}": rates[:, k], f"selected{ending}": selected[:, k]}
     return out
 

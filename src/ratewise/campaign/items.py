@@ -81,7 +81,7 @@ class LoggedItems:
         if any(rater.price_column is not None for rater in self.spec.raters):
             own = [None if text is None else json.loads(text) for text in self.store.item_prices(first, end)]
         columns = [_worst(rater, k, own, end - first) for k, rater in enumerate(self.spec.raters)]
-        return np.column_stack(columns) if end > first else np.empty((0, self.spec.steps), dtype=np.int64)
+        return np.column_stack(columns) if end > first else np.empty((0, len(self.spec.raters)), dtype=np.int64)
 
 
 def _looked(rows: ItemRows, *, uncertainty: bool, features: bool) -> Looked:

@@ -62,7 +62,7 @@ def _rating(spec: Spec, row: Round, r: Any, k: int, found: Verification) -> None
         found.differ(f"{where}: its state does not fit its value")
     if r.value is not None:
         try:
-            right = spec.scale.strong(r.value) if k == spec.steps - 1 else spec.scale.weak(r.value)
+            right = spec.number(k, r.value)
         except ValueError as error:
             found.differ(f"{where}: {error}")
         else:

@@ -103,7 +103,7 @@ def _strata(store: Store, items: LoggedItems, inputs: Inputs, turns: Floats, fou
 
 def _prices(spec: Spec, store: Store, items: LoggedItems, found: Verification) -> None:
     """The mean prices that rounds are planned with."""
-    sums = np.zeros(spec.steps)
+    sums = np.zeros(len(spec.raters))
     own = any(rater.price_column is not None for rater in spec.raters)
     for first, end in audit.pieces(items.facts.items if own else 0):
         sums += np.array([json.loads(text or "[]") for text in store.item_prices(first, end)], dtype=np.float64).sum(0)

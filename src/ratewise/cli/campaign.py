@@ -37,7 +37,13 @@ def init(
             print(f"Written: {', '.join(written)}. Edit it, then: ratewise run {written[0]}")
 
 
-def run(campaign: Toml, json: Json = False) -> None:
+def run(
+    campaign: Toml,
+    wait: Annotated[
+        bool, typer.Option("--wait/--no-wait", help="Wait for answers of people, or end and go on the next time.")
+    ] = True,
+    json: Json = False,
+) -> None:
     """Start a campaign, or go on with it, until its goal is reached. Stop it with Ctrl-C at any time.
 
     Example: ratewise run campaign.toml
@@ -47,7 +53,7 @@ def run(campaign: Toml, json: Json = False) -> None:
 
         opened = Campaign.open(campaign)
         with live(quiet=json) as progress:
-            reason = opened.run(progress=progress)
+            reason = opened.run(progress=progress, wait=wait)
         with opened.look() as now:
             status, estimate = now.status, now.estimate
         if json:

@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ratewise.campaign.campaign import Campaign
+from ratewise.campaign.engine import WAITING
 from ratewise.campaign.snapshot import Snapshot
 from ratewise.campaign.status import Status
 from ratewise.campaign.story import Chapter
@@ -94,6 +95,8 @@ def ending_text(status: Status, estimate: Estimate | None, reason: str) -> Rende
         )
     if reason == "stopped":
         lines.append(Text("stopped; everything is kept: `ratewise run` goes on", style="yellow"))
+    if reason == WAITING:
+        lines.append(Text("questions are open; when people have answered, `ratewise run` goes on", style="yellow"))
     return Group(*lines)
 
 

@@ -20,7 +20,7 @@ def test_it_is_a_campaign(tmp_path):
     written = write_example(str(tmp_path), table=False)
     assert written == (str(tmp_path / "campaign.toml"),)
     spec = read_spec(written[0])
-    assert (spec.name, spec.seed, spec.steps, spec.goal.budget) == ("campaign", 7, 2, Decimal(200))
+    assert (spec.name, spec.seed, len(spec.raters), spec.goal.budget) == ("campaign", 7, 2, Decimal(200))
     assert [(r.name, r.kind, r.settings.column, str(r.price)) for r in spec.raters] == [
         ("judge", "column", "judge", "0.01"), ("human", "column", "human", "1"),
     ]  # fmt: skip

@@ -105,7 +105,7 @@ def test_every_default_is_filled_in(tmp_path):
         raters=(human,), path=tmp_path / "my bot!.v2.toml",
     )  # fmt: skip
     assert (spec.folder, spec.table_path) == (tmp_path, tmp_path / "items.csv")
-    assert (spec.strong, spec.weak, spec.steps) == (human, None, 1)
+    assert (spec.strong, spec.weak, len(spec.raters)) == (human, None, 1)
 
 
 def test_everything_that_is_given_is_taken(tmp_path):
@@ -132,7 +132,7 @@ def test_everything_that_is_given_is_taken(tmp_path):
     assert (second.price, second.max_price, second.failed_price) == (None, None, None)  # the item's own
     assert (replayed.settings.file, replayed.batch, replayed.price) == ("answers.jsonl", 1, Decimal("0.0000001"))
     assert (replayed.max_price, replayed.failed_price) == (Decimal(3), replayed.price)
-    assert (spec.weak, spec.strong, spec.steps) == (judge, replayed, 3)
+    assert (spec.weak, spec.strong, len(spec.raters)) == (judge, replayed, 3)
 
 
 def test_records_are_frozen(tmp_path):

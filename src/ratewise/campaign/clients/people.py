@@ -52,11 +52,11 @@ class People:
         if claim is None or claim.attempt != attempt:
             return "was settled before"
         k = rater_of(self.spec, step)
-        rater, last = self.spec.raters[k], k == len(self.spec.raters) - 1
+        rater = self.spec.raters[k]
         if not isinstance(rater.settings, PeopleSettings):
             raise InputError(f"rater {rater.name!r} is not asked here; send the key that came with the question")
         try:
-            value = None if rating is None else (self.spec.scale.strong if last else self.spec.scale.weak)(rating)
+            value = None if rating is None else self.spec.number(k, rating)
         except ValueError as error:
             raise InputError(str(error)) from None
         rule = median_of(rater.settings.votes)

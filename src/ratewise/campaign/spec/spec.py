@@ -169,12 +169,11 @@ class Spec:
     @property
     def weak(self) -> RaterSpec | None:
         """The cheapest rater; None if there is only the strong one."""
-        return self.raters[0] if self.steps > 1 else None
+        return self.raters[0] if len(self.raters) > 1 else None
 
-    @property
-    def steps(self) -> int:
-        """How many raters there are."""
-        return len(self.raters)
+    def number(self, rater: int, raw: object) -> float:
+        """What a rater said as a number; a ValueError where it is none, or for the strong one is not on the scale."""
+        return self.scale.strong(raw) if rater == len(self.raters) - 1 else self.scale.weak(raw)
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON, in the form of the TOML; amounts are text, what is None is left out, and so is the path."""
