@@ -14,7 +14,7 @@ from typing import Any
 from ratewise.campaign.clients.patience import PATIENCE
 from ratewise.campaign.clients.people import People
 from ratewise.campaign.engine import Engine
-from ratewise.campaign.export import export_items, export_ledger
+from ratewise.campaign.export import export_answers, export_items, export_ledger
 from ratewise.campaign.load import file_digest, load_items, stored_form
 from ratewise.campaign.snapshot import Snapshot, reader_of
 from ratewise.campaign.spec.changes import changes
@@ -153,7 +153,7 @@ class Campaign:
         with self._store() as store, ExitStack() as moment:
             self._check_begun(store)
             store.upgrade()
-            reader = reader_of(self.spec, store)
+            reader = reader_of(self.spec, store, keeps=True)
 
             def look() -> Snapshot:
                 moment.close()
@@ -203,11 +203,15 @@ class Campaign:
         with self.look() as now:
             return now.is_running
 
-    def export(self, path: str | os.PathLike[str], *, ledger: bool = False) -> Table:
-        """Write what was looked at (or the ledger) as CSV, JSONL or Parquet by the ending of `path`."""
+    def export(self, path: str | os.PathLike[str], *, ledger: bool = False, answers: bool = False) -> Table:
+        """Write what was looked at, or the ledger, or who said what; the ending of `path` names the format."""
+        if ledger and answers:
+            raise InputError("the ledger and the answers are two tables; export one of them at a time")
         with self.look() as now:
             if ledger:
                 table = export_ledger(self.spec, now.store, now.facts.items)
+            elif answers:
+                table = export_answers(self.spec, now.store, now.facts.items)
             else:
                 end = now.state.history.items if now.state.open is None else now.state.open.end
                 table = export_items(self.spec, now.store, end)

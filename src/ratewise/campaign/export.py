@@ -66,6 +66,25 @@ def export_ledger(spec: Spec, store: Store, items: int) -> Table:
     )
 
 
+def export_answers(spec: Spec, store: Store, items: int) -> Table:
+    """A row for each answer of a person, by item, in the order they were given."""
+    rows = [row for first, end in audit.pieces(items) for row in audit.answer_rows(store, first, end)]
+    if not rows:
+        raise InputError("nobody has answered yet; there is nothing to export")
+    ids = _ids(store, items)
+    return read_table(
+        {
+            "item_id": _array([ids[row.position] for row in rows]),
+            "position": np.array([row.position for row in rows]),
+            "rater": _array([spec.raters[rater_of(spec, row.step)].name for row in rows]),
+            "annotator": _array([row.annotator for row in rows]),
+            "rating": np.array([np.nan if row.value is None else row.value for row in rows]),
+            "note": _array([row.note for row in rows]),
+            "at": _array([row.at for row in rows]),
+        }
+    )
+
+
 def _by_id(row: Any) -> int:
     return int(row.id)
 

@@ -39,7 +39,8 @@ class Reader:
     items: Items
     terms: p.Terms
     history: History
-    closed: list[Closed] = field(default_factory=list)
+    keeps: bool = False  # what was known after each round, too
+    closed: list[Closed] = field(init=False, default_factory=list)  # where it keeps them
     _ahead: tuple[int, Units] | None = field(init=False, default=None)  # prices of the next items, from which one on
     _failed: tuple[int, int] = field(init=False, default=(0, 0))  # to which item: what failed calls have cost
 
@@ -52,7 +53,8 @@ class Reader:
             else:
                 looked = self.items.looked(row.first, row.first + row.items)
                 self.history = self.history.joined(row.plan, row.factor, looked)
-                self.closed.append(Closed(row, self.history))
+                if self.keeps:
+                    self.closed.append(Closed(row, self.history))
         weak, strong = self.queue.open_questions()
         spent = self.queue.totals()[1]
         at = self.history.items if current is None else current.end

@@ -12,7 +12,9 @@ from ratewise.queue import audit
 from ratewise.queue.money import shown
 from ratewise.queue.records import ANSWERED, OPEN
 from ratewise.queue.store import Store
+from ratewise.queue.votes import Vote, median_of
 from ratewise.raters.kinds import KINDS
+from ratewise.raters.people import PeopleSettings
 
 END = 2**31 - 1  # beyond every position
 Payments = dict[str, dict[int, list[int]]]  # kind → attempt → amounts
@@ -28,7 +30,11 @@ def check_questions(spec: Spec, store: Store, items: LoggedItems, rounds: Sequen
             for first in range(row.first, end, 10_000):
                 _piece(spec, store, items, row, first, min(first + 10_000, end), found)
             at = max(at, end)
-    for name, rows in (("asked", audit.rating_rows), ("drawn", audit.draw_rows), ("paid for", audit.ledger_rows)):
+    tables = (
+        ("asked", audit.rating_rows), ("drawn", audit.draw_rows), ("paid for", audit.ledger_rows),
+        ("answered", audit.answer_rows),
+    )  # fmt: skip
+    for name, rows in tables:
         for row in (*rows(store, -END, 0), *rows(store, at, END)):
             found.differ(f"item {row.position}: {name}, though no round has taken it up")
 
@@ -44,12 +50,16 @@ def _piece(spec: Spec, store: Store, items: LoggedItems, row: Round, first: int,
         found.differ(f"item {position}: rater {step} was drawn and never asked")
     worst = items.worst(first, end)
     paid = _payments(audit.ledger_rows(store, first, end))
+    votes = _votes(audit.answer_rows(store, first, end))
     for (position, step), r in ratings.items():
         found.ratings += 1
         with telling(f"item {position}, rater {step}", found):
             k = rater_of(spec, step)
             _rating(spec, row, r, k, found)
+            _settled(r, votes.pop((position, step), []), spec.raters[k], found)
             _paid(r, paid.pop((position, step), {}), int(worst[position - first, k]), spec.raters[k], found)
+    for position, step in votes:
+        found.differ(f"item {position}: somebody answered for rater {step}, who was not asked")
     for position, step in paid:
         found.differ(f"item {position}: money moved for rater {step}, who was not asked")
 
@@ -68,6 +78,25 @@ def _rating(spec: Spec, row: Round, r: Any, k: int, found: Verification) -> None
         else:
             if right != r.value:
                 found.differ(f"{where}: {r.value!r} is not on the scale")
+
+
+def _votes(rows: Sequence[Any]) -> dict[tuple[int, int], list[Vote]]:
+    """By question."""
+    out: dict[tuple[int, int], list[Vote]] = {}
+    for row in rows:
+        out.setdefault((row.position, row.step), []).append(Vote(row.annotator, row.value))
+    return out
+
+
+def _settled(r: Any, votes: Sequence[Vote], rater: RaterSpec, found: Verification) -> None:
+    """A rating by people is what their answers come to; one that was given up may lack some."""
+    if not isinstance(rater.settings, PeopleSettings):
+        return
+    verdict = median_of(rater.settings.votes)(votes)
+    if verdict is None and r.state == ANSWERED:
+        found.differ(f"item {r.position}, rater {rater.name!r}: rated, though only {len(votes)} people have answered")
+    if verdict is not None and (r.state == OPEN or verdict.value != r.value):
+        found.differ(f"item {r.position}, rater {rater.name!r}: {r.value!r} is not what the people's answers come to")
 
 
 def _payments(rows: Sequence[Any]) -> dict[tuple[int, int], Payments]:

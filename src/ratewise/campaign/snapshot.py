@@ -18,11 +18,11 @@ from ratewise.learn.diagnostics import Diagnosis, diagnose
 from ratewise.queue.store import Store
 
 
-def reader_of(spec: Spec, store: Store) -> Reader:
-    """Nothing is read yet but the facts."""
+def reader_of(spec: Spec, store: Store, *, keeps: bool = False) -> Reader:
+    """Nothing is read yet but the facts; with `keeps`, what was known after each round can be told."""
     facts = Facts.of(store)
     terms = terms_of(spec, facts)
-    return Reader(store, LoggedItems(spec, store, facts), terms, empty_history(spec, facts, terms))
+    return Reader(store, LoggedItems(spec, store, facts), terms, empty_history(spec, facts, terms), keeps)
 
 
 @dataclass(frozen=True, eq=False)

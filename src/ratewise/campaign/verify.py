@@ -121,6 +121,7 @@ def _rounds(
 ) -> None:
     history, planner = empty_history(spec, items.facts, reader.terms), 1
     free = store.meta("goal changed") is not None
+    known = {closed.round.number: closed.history for closed in reader.closed}  # of this look, with their fits
     for row in rounds:
         where = f"round {row.number}"
         found.rounds += 1
@@ -143,7 +144,9 @@ def _rounds(
         if now.end - now.first != row.items:
             found.differ(f"{where} has {row.items} items; its batches have {now.end - now.first}")
         with telling(where, found):
-            history = history.joined(row.plan, row.factor, items.looked(row.first, row.first + row.items))
+            history = known.get(row.number) or history.joined(
+                row.plan, row.factor, items.looked(row.first, row.first + row.items)
+            )
 
 
 def _plan(state: d.State, stored: RoundPlan, where: str, found: Verification, *, goal_may_differ: bool) -> None:

@@ -126,6 +126,7 @@ def export(
     campaign: Toml,
     output: Annotated[str, typer.Option("--output", "-o", help="CSV, JSONL or Parquet file; - for CSV here.")],
     ledger: Annotated[bool, typer.Option("--ledger", help="Every movement of money instead of the items.")] = False,
+    answers: Annotated[bool, typer.Option("--answers", help="What each person said instead of the items.")] = False,
     json: Json = False,
 ) -> None:
     """Take the data out: items with their ratings, rates and draws, as `ratewise estimate` reads them.
@@ -138,7 +139,7 @@ def export(
 
         if json and output == "-":
             raise InputError("--json and -o - both want standard output; write the table to a file")
-        table = Campaign.open(campaign).export(output, ledger=ledger)
+        table = Campaign.open(campaign).export(output, ledger=ledger, answers=answers)
         if json:
             print_json({"output": output, "rows": table.rows, "columns": list(table.columns)})
         elif output != "-":

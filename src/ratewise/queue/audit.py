@@ -31,6 +31,12 @@ def draw_rows(store: Store, first: int, end: int) -> Sequence[Any]:
     return _between(store, t.draws, tuple(t.draws.c), first, end, t.draws.c.position, t.draws.c.step)
 
 
+def answer_rows(store: Store, first: int, end: int) -> Sequence[Any]:
+    """What annotators said, by question, in the order they said it."""
+    columns = tuple(t.answers.c)
+    return _between(store, t.answers, columns, first, end, t.answers.c.position, t.answers.c.step, t.answers.c.id)
+
+
 def ledger_rows(store: Store, first: int, end: int) -> Sequence[Any]:
     """What was done with money, in the order it was done."""
     return _between(store, t.ledger, tuple(t.ledger.c), first, end, t.ledger.c.id)

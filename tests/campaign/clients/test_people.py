@@ -14,7 +14,7 @@ from ratewise.queue import audit
 from ratewise.queue.records import MISSING
 from ratewise.queue.store import Store
 
-from ..making import judged
+from ..making import judged, tamper
 
 TOML = """\
 name = "c"
@@ -145,6 +145,27 @@ def test_votes_settle_at_their_median_and_every_answer_is_kept(tmp_path):
         assert [v.annotator for v in desk.desk.votes(desk.desk.question(1, 1))] == ["ann", "bob"]
     assert campaign.status().labels == 1
     assert campaign.verify().passed
+    table = campaign.export(tmp_path / "who.csv", answers=True)
+    assert table.rows == 2 * pending + 1
+    assert list(table.texts("annotator"))[:3] == ["ann", "bob", "cid"]
+    assert list(table.numbers("rating"))[2] == 0.0
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ("UPDATE answers SET value = 1 - value WHERE position = 0", "is not what the people's answers come to"),
+        ("DELETE FROM answers WHERE position = 0 AND annotator = 'ann'", "only 2 people have answered"),
+        ("UPDATE answers SET position = 140 WHERE position = 0 AND annotator = 'ann'", "though no round has taken"),
+    ],
+)
+def test_verify_compares_ratings_with_the_answers_they_were_made_of(tmp_path, change, said):
+    campaign = Campaign.open(write(tmp_path, more="votes = 3"))
+    campaign.run(wait=False)
+    answer_all(campaign, "ann", "bob", "cid")
+    assert campaign.verify().passed
+    tamper(campaign, change)
+    assert any(said in difference for difference in campaign.verify().differences)
 
 
 def test_an_answer_that_is_not_on_the_scale_or_has_no_key_is_refused_and_changes_nothing(tmp_path):
