@@ -89,8 +89,8 @@ def _votes(rows: Sequence[Any]) -> dict[tuple[int, int], list[Vote]]:
 
 
 def _settled(r: Any, votes: Sequence[Vote], rater: RaterSpec, found: Verification) -> None:
-    """A rating by people is what their answers come to; one that was given up may lack some."""
-    if not isinstance(rater.settings, PeopleSettings):
+    """A rating by people is what their answers come to; one that was given up may lack some, a process has none."""
+    if not isinstance(rater.settings, PeopleSettings) or not votes:
         return
     verdict = median_of(rater.settings.votes)(votes)
     if verdict is None and r.state == ANSWERED:
