@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from ratewise.queue.protocol import PlanningQueue
 from ratewise.queue.records import (
     ANSWERED,
     MISSING,
@@ -25,7 +26,7 @@ from ratewise.queue.settlement import Entry, settlement
 _UNASKED = -1
 
 
-class MemoryQueue:
+class MemoryQueue(PlanningQueue):
     """Items by position, raters by step: 0 is the weak one, the last one is right."""
 
     def __init__(self, uniform: Floats, *, steps: int, numbers: Floats | None = None) -> None:
