@@ -78,13 +78,25 @@ def test_a_campaign_that_stops_tells_the_interval_it_stopped_at():
     low, high = a.anytime_estimate(history, wanted).interval
     z = stats.norm.ppf(0.975)
     assert 0.5 * (high - low) <= z * 0.03 * (1 + 1e-12)
-    # by the other route: at 96 %, widened by three answers unlike any seen
-    at_stop = a.estimate_history(history, wanted, level=0.96).interval
-    assert low < at_stop[0] < at_stop[1] < high
+    # by the other route: at 96 %; 0/1 ratings have a score interval, which allows for mistakes not seen by itself
+    assert (low, high) == a.estimate_history(history, wanted, level=0.96).interval
     early = played(1, target_se=0.03)
     assert not a.is_precise(early.history, early.terms.wanted)
     wide = a.anytime_estimate(early.history, early.terms.wanted).interval
     assert wide == a.estimate_history(early.history, early.terms.wanted, level=0.995).interval
+
+
+def test_ratings_without_a_score_interval_have_room_for_answers_unlike_any_seen():
+    """Stars: at 96 %, widened by three answers as far off as the furthest."""
+    rng = np.random.default_rng(6)
+    h = np.round(rng.normal(5, 2, 1500)).clip(0, 10)
+    pool = Pool.of(h + rng.normal(0, 1, 1500), h, prices=(Decimal("0.05"), Decimal(1)), seed=6)
+    game = Game(pool, pool.terms(target_se=0.2, bounds=(0.0, 10.0)))
+    game.play()
+    found = a.anytime_estimate(game.history, game.terms.wanted)
+    at_stop = a.estimate_history(game.history, game.terms.wanted, level=0.96)
+    assert at_stop.interval_method == "t"
+    assert found.interval[0] < at_stop.interval[0] < at_stop.interval[1] < found.interval[1]
 
 
 def test_an_end_without_the_target_is_an_end_too():
@@ -96,17 +108,17 @@ def test_an_end_without_the_target_is_an_end_too():
 
 
 def test_money_to_a_precision_with_strong_ratings_alone_is_what_the_textbook_says():
-    """n = V / (ε² + V/N) for a pool of N; here z is that of 96 % and three answers are added."""
+    """n = V / (ε² + V/N) for a pool of N; here z is that of 96 %."""
     for estimand in ("population", "pool"):
         game = played(3, alone=True, target_se=0.03, estimand=estimand, items=2000)
         history, wanted, spent = game.history, game.terms.wanted, float(game.spent)
-        n, h = history.labels, history.looked.values[:, 0]
+        h = history.looked.values[:, 0]
         more = a.money_to_precision(history, wanted, spent, start=0.0, least=0.0)
         z = stats.norm.ppf(0.98) / stats.norm.ppf(0.975)
-        V = h.var(ddof=1) + 3 * np.abs(h - h.mean()).max() ** 2 / n
+        V = h.var(ddof=1)
         lost = z**2 * V / 2000 if estimand == "pool" else 0.0
         right = z**2 * V / (0.03**2 + lost)
-        assert (spent + more / 1.05) / 1e9 == pytest.approx(right, rel=0.03)
+        assert (spent + more / 1.05) / 1e9 == pytest.approx(right, rel=0.05)
 
 
 @pytest.mark.parametrize("target", [1e-300, 1e-12, 1e9])

@@ -53,13 +53,16 @@ def test_the_estimate_minimises_the_rectified_pinball_loss(q, digits, seed):
 
 @pytest.mark.parametrize("q", LEVELS)
 def test_all_rated_intervals_are_order_statistics(q):
-    """Of the ranks at which a binomial test with its normal approximation does not reject."""
+    """Of the ranks at which a binomial test does not reject: the exact one for few, the mid-p one for many."""
     g, h, _, _ = world(3, 401)
     found = estimate_quantile(g, h, 1.0, quantile=q, level=0.9)
-    half = stats.norm.ppf(0.95) * np.sqrt(q * (1 - q) / 401)
-    F, y = np.arange(1, 402) / 401, np.sort(h)
-    assert found.low == y[np.argmax(half + F >= q)]
-    assert found.high == y[np.flatnonzero(F - 1 / 401 - half <= q)[-1]]
+    k, y = np.arange(402), np.sort(h)
+    binom = stats.binom(401, q)
+    exact = 0.5 + 0.5 / (1 + np.minimum(k, 401 - k) / 5)
+    at_most = binom.cdf(k) - (1 - exact) * binom.pmf(k)
+    at_least = binom.sf(k - 1) - (1 - exact) * binom.pmf(k)
+    assert found.low == y[np.argmax(at_most[1:] >= 0.05)]
+    assert found.high == y[np.flatnonzero(at_least[:-1] >= 0.05)[-1]]
     assert found.low < found.value < found.high
 
 
@@ -73,7 +76,7 @@ def test_one_rate_is_near_ppi_py(q):
     n = 600
     theirs = ppi_quantile_pointestimate(h[:n], g[:n], g[n:], q, exact_grid=True)
     found = estimate_quantile(g, np.where(np.arange(3000) < n, h, np.nan), n / 3000, quantile=q)
-    assert abs(found.value - theirs) < 0.3 * (found.high - found.low)
+    assert abs(found.value - theirs) < 0.35 * (found.high - found.low)
 
 
 def test_one_rate_is_ppi_py_s_distribution():

@@ -46,6 +46,20 @@ def real(rng, items, means, *, noise=0.4):
     return g, h, rates, rng.random(items) < rates
 
 
+def nearly_right(rng, items, means, labels):
+    """0/1 ratings of systems that are nearly always right; rates follow judges that know nothing."""
+    common = rng.normal(size=items)
+    p = np.empty((items, len(means)))
+    for k, m in enumerate(means):
+        p[:, k] = special.betaincinv(5 * m, 5 * (1 - m), special.ndtr((common + rng.normal(size=items)) / np.sqrt(2)))
+    h = (rng.random(p.shape) < p).astype(float)
+    g = rng.permuted(p, axis=0)
+    doubt = np.sqrt((g * (1 - g)).sum(axis=1))
+    rates = np.maximum(doubt / doubt.mean(), 0.5)
+    rates = np.minimum(rates * labels / rates.sum(), 1.0)
+    return g, h, rates, rng.random(items) < rates
+
+
 def truth_of(world, means, **options):
     rng = np.random.default_rng(123)
     return world(rng, 2_000_000, means, **options)[1].mean(axis=0)
@@ -81,6 +95,38 @@ def test_difference_ratio_and_lift_cover(world, means, items, bounds):
     assert held["ratio"] / TRIALS >= fewest(0.94, TRIALS)
     assert held["lift"] == held["ratio"]
     assert held["broken"] / 500 < fewest(0.94, 500)
+
+
+def test_systems_that_are_nearly_always_right():
+    """Target 93 %, with 50 labels, of which one differs. Broken: only differences that happened to be seen count."""
+    means, trials = (0.995, 0.98), 400
+    held = {"difference": 0, "ratio": 0, "seen": 0}
+    for trial in range(trials):
+        g, h, rates, xi = nearly_right(np.random.default_rng([17, trial]), 1500, means, 50)
+        found = compare_systems(systems(g, h, rates, xi, bounds=(0.0, 1.0)), 0, 1)
+        d, better = found.difference, found.probability_better
+        assert d.low < d.high
+        assert better is None or (better > 0.975) == (d.low > 0)
+        held["difference"] += d.low <= means[0] - means[1] <= d.high
+        held["ratio"] += found.ratio.interval[0] <= means[0] / means[1] <= found.ratio.interval[1]
+        held["seen"] += abs(d.value - means[0] + means[1]) <= 1.96 * (d.standard_error or 0.0)
+    assert held["difference"] / trials >= fewest(0.93, trials)
+    assert held["ratio"] / trials >= fewest(0.93, trials)
+    assert held["seen"] / trials < fewest(0.93, trials)
+
+
+def test_strong_ratings_alone_of_systems_that_are_nearly_always_right():
+    """50 pairs, all rated: the interval holds, and is no wider than a third more than Agresti and Min's (2005)."""
+    means, trials, held, width, theirs = (0.995, 0.98), 500, 0, [], []
+    for trial in range(trials):
+        h = (np.random.default_rng([18, trial]).random((50, 2)) < means).astype(float)
+        d = systems(np.zeros((50, 2)), h, np.ones(50), np.ones(50, bool), bounds=(0.0, 1.0)).difference(0, 1)
+        held += d.low <= means[0] - means[1] <= d.high
+        width.append(d.high - d.low)
+        up, down = np.sum(h[:, 0] > h[:, 1]) + 0.5, np.sum(h[:, 0] < h[:, 1]) + 0.5
+        theirs.append(2 * 1.96 * np.sqrt(up + down - (up - down) ** 2 / 52) / 52)
+    assert held / trials >= fewest(0.93, trials)
+    assert np.mean(width) <= 1.33 * np.mean(theirs)
 
 
 def _forgets_the_draw(g, h, rates, xi, truth):
@@ -147,3 +193,14 @@ def test_intervals_hold_together(world, means, items, bounds):
     assert together / trials <= stats.binom.isf(FALSE_ALARM, trials, 0.97) / trials
     assert single / trials < fewest(0.94, trials)  # deliberately broken: no correction for many
     assert bonferroni == trials  # narrower than Bonferroni's, always
+
+
+def test_intervals_of_systems_that_are_nearly_always_right_hold_together():
+    """Three rivals, 80 labels: 93 % at least."""
+    means, trials, held = (0.995, 0.99, 0.98, 0.98), 200, 0
+    for trial in range(trials):
+        g, h, rates, xi = nearly_right(np.random.default_rng([19, trial]), 1200, means, 80)
+        found = against_baseline(systems(g, h, rates, xi, bounds=(0.0, 1.0)))
+        rows = [found.of(name).difference for name in "ABC"]
+        held += all(row.low <= m - means[-1] <= row.high for row, m in zip(rows, means, strict=False))
+    assert held / trials >= fewest(0.93, trials)

@@ -201,6 +201,27 @@ def test_quantiles_of_few_different_ratings_cover(q):
     assert held >= fewest(0.95, trials)
 
 
+@pytest.mark.parametrize(("q", "ratings"), [(0.02, 50), (0.02, 200), (0.98, 200)])
+def test_quantiles_near_an_end_err_on_neither_side(q, ratings):
+    """All rated: a chance of 2.5 % to miss on either side, by the test of how many ratings lie at or below the truth.
+
+    Broken: the normal approximation, which misses on one side twice as often.
+    """
+    trials, scale = 4000, (0.0, 1.0)
+    below = np.random.default_rng(28).binomial(ratings, q, trials)
+    missed = {"low": 0, "high": 0, "normal": 0}
+    for k in np.unique(below):
+        h = np.concatenate([np.linspace(0.0, q - 1e-9, k), np.linspace(q + 1e-9, 1.0, ratings - k)])
+        found, count = estimate_quantile(h, h, 1.0, quantile=q, bounds=scale), np.count_nonzero(below == k)
+        missed["low"] += count * (q > found.high)
+        missed["high"] += count * (q < found.low)
+        missed["normal"] += count * (abs(k / ratings - q) > 1.96 * np.sqrt(q * (1 - q) / ratings))
+    most = stats.binom.isf(1e-4, trials, 0.025)
+    assert missed["low"] <= most
+    assert missed["high"] <= most
+    assert missed["normal"] > stats.binom.isf(1e-4, trials, 0.05)
+
+
 def test_quantiles_of_weak_ratings_alone_do_not_cover():
     trials, held = 300, 0
     for trial in range(trials):

@@ -292,8 +292,11 @@ def test_constant_ratings():
     found = compare(data | {"rate": np.full(n, 0.5)}, **PAIR, bounds=(0, 5))
     assert found.difference.value == 1
     assert found.ratio.value == 2
-    assert found.ratio.interval is None
-    assert found.ratio.reason
+    assert found.difference.low < 1 < found.difference.high  # the ends of the scale are known
+    assert found.ratio.interval[0] < 2 < found.ratio.interval[1]
+    unknown = compare(data | {"rate": np.full(n, 0.5)}, **PAIR)
+    assert (unknown.difference.interval, unknown.ratio.interval) == (None, None)
+    assert unknown.ratio.reason
 
 
 def test_one_item_and_one_label():

@@ -144,11 +144,12 @@ def _at_stop(history: History, wanted: Wanted) -> Estimate | None:
     """With the interval to stop at, widened by what a few answers unlike any so far would add to the variance.
 
     Campaigns that stop early are those whose variance looks small, and that is often so because the rare mistakes of
-    the weak rater, or the rare ratings, have not come up yet.
+    the weak rater, or the rare ratings, have not come up yet. The score interval tests each mean with the mistakes that
+    it implies, seen or not, and needs no more room.
     """
     level = level_at_stop(wanted)
     found = estimate_history(history, wanted, level=level)
-    if found is None or found.interval is None:
+    if found is None or found.interval is None or found.interval_method == "score":
         return found
     low, high = found.interval
     middle, half = 0.5 * (low + high), 0.5 * (high - low)

@@ -2,7 +2,9 @@
 
 The rectified distribution function F̂(θ) = mean Σ_k weight_k 1{R_k ≤ θ} is unbiased for P(H ≤ θ) and need not rise
 everywhere. At the true quantile P(H ≤ θ) = q, so the strong ratings' own part of Var(F̂) is q(1−q)/T without estimating
-it; only what the draw adds is estimated. No density is needed.
+it; only what the draw adds is estimated. No density is needed. The variance says how many plain ratings F̂ is worth, and
+the test is a binomial one with that number: for a quantile near an end a handful of ratings decide, and those are not
+normal.
 """
 
 from dataclasses import dataclass
@@ -19,7 +21,9 @@ from ratewise.core.newton import Terms
 from ratewise.core.ratings import Ratings, pool_of, ratings
 from ratewise.errors import InputError
 
+_FEW = 5.0  # ratings beyond θ, at which half of what separates the exact test from the mid-p test is gone
 _FEWEST_WRONG = 1.0  # label on the other side of θ than its weak rating, at the least: none seen is not none
+_LEAST = 1e-12
 
 
 def estimate_quantile(
@@ -56,11 +60,12 @@ def estimate_quantile(
     codes = None if clusters is None else cluster_codes(clusters, data.items)
     curve = distribution(data, q, codes=codes, pool_size=N)
     z = _quantile_of_error(data, share(level, name="level"), codes if data.items < N else None)
+    stretch = z / float(special.ndtri(0.5 + level / 2))
     value = curve.argmin(q)
     ends: tuple[float, float] | None = None
     why: str | None = "one strong rating gives no interval; get at least two"
     if data.labels > 1:
-        ends, why = _closed(curve.ends(q, z), _scale(data, bounds))
+        ends, why = _closed(curve.ends(q, (1 - level) / 2, stretch), _scale(data, bounds))
     if ends is not None and ends[0] == ends[1]:
         why = "the interval is one value: this rating is so frequent that no other can be the quantile"
     return Estimate(
@@ -93,15 +98,33 @@ class Distribution:
         scale = max(float(np.abs(loss).max()), 1e-300)
         return float(self.values[int(np.argmax(loss <= loss.min() + 1e-12 * scale))])
 
-    def ends(self, q: float, z: float) -> tuple[float | None, float | None]:
-        """The ratings that a test of P(H ≤ θ) ≥ q ≥ P(H < θ) does not reject; `None`: maybe beyond all seen."""
-        half = z * np.sqrt(self.variance)
-        enough = self.shares + half >= q
-        before = np.concatenate([[True], (self.shares - half <= q)[:-1]])
+    def ends(self, q: float, tail: float, stretch: float) -> tuple[float | None, float | None]:
+        """The ratings that a test of P(H ≤ θ) ≥ q ≥ P(H < θ) does not reject; `None`: maybe beyond all seen.
+
+        `tail` is the chance of an error on either side; `stretch` widens for few labels and clusters.
+        """
+        n0 = q * (1 - q) / np.maximum(self.variance * stretch**2, _LEAST)
+        enough = _at_most(self.shares, n0, q) >= tail
+        not_more = _at_most(1 - self.shares, n0, 1 - q) >= tail
+        before = np.concatenate([[True], not_more[:-1]])
         low = int(np.argmax(enough))
         high = int(before.size - 1 - np.argmax(before[::-1]))
-        below, above = half[0] >= q, self.shares[-1] - half[-1] <= q
+        below, above = bool(_at_most(np.zeros(1), n0[:1], q)[0] >= tail), bool(not_more[-1])
         return None if below else float(self.values[low]), None if above else float(self.values[max(low, high)])
+
+
+def _at_most(shares: Floats, n0: Floats, q: float) -> Floats:
+    """P(Binomial(n₀, q)/n₀ ≤ share), smooth in all three: exact for few, its mid-p form for many."""
+    few = n0 * np.clip(shares, 0.0, 1.0)
+    others = n0 - few
+    exact = 0.5 + 0.5 / (1.0 + np.minimum(few, others) / _FEW)
+    less = np.where(few > 0, _binomial(np.maximum(few - 1, -1 + _LEAST), others + 1, q), 0.0)
+    return np.asarray(exact * _binomial(few, others, q) + (1 - exact) * less)
+
+
+def _binomial(count: Floats, others: Floats, q: float) -> Floats:
+    """P(Binomial ≤ count) of count + others."""
+    return np.where(others > 0, special.betainc(np.maximum(others, _LEAST), count + 1, 1 - q), 1.0)
 
 
 def _scale(data: Ratings, bounds: tuple[float, float] | None) -> tuple[float, float] | None:

@@ -5,6 +5,8 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from ratewise.core.checks import Floats
 from ratewise.core.estimate import Estimate
 from ratewise.core.names import Estimand, Method, Recalibration
@@ -97,8 +99,9 @@ def compare(
     `selected` says were asked for. `clusters` names a column of items that belong together. `names` are what the
     sentence calls the systems (the strong columns' names if absent). Where lower ratings are better, swap the two.
 
-    Limiting cases: rates of 1 give the paired t test; systems that never differ have no interval, unless the scale's
-    ends are known; a second mean near 0 gives no interval for the ratio.
+    Limiting cases: rates of 1 give the paired t test, for 0/1 ratings with half an item more in favour of either
+    system (Agresti and Min 2005); systems that never differ have no interval, unless the scale's ends are known; a
+    second mean near 0 gives no interval for the ratio.
     """
     given = strong if names is None else names
     if len(weak) != 2 or len(strong) != 2 or len(given) != 2:
@@ -117,7 +120,8 @@ def compare_systems(systems: Systems, i: int, j: int) -> Comparison:
     """System i against system j of those that were read."""
     difference, first, second = systems.difference(i, j), systems.mean(i), systems.mean(j)
     names = (systems.names[i], systems.names[j])
-    found = _ratio(systems, (first, second), systems.strong[:, [i, j]], error_quantile(difference, difference.level))
+    quantile = error_quantile(difference, difference.level)
+    found = _ratio(systems, (first, second), systems.strong[:, [i, j]], systems.unseen(i, j), quantile)
     sure = error_probability(difference)
     return Comparison(
         names=names,
@@ -133,13 +137,14 @@ def compare_systems(systems: Systems, i: int, j: int) -> Comparison:
     )
 
 
-def _ratio(systems: Systems, means: tuple[Estimate, Estimate], strong: Floats, quantile: float) -> Ratio:
+def _ratio(systems: Systems, means: tuple[Estimate, Estimate], strong: Floats, unseen: float, quantile: float) -> Ratio:
+    """Fieller's, with the same room for items unlike those seen as the difference has: half of it in either mean."""
     first, second = means
     if systems.missing.any():
         return Ratio(None, None, first.level, "answers are missing, so the two means have no common error")
-    if first.standard_error is None and second.standard_error is None:
+    if first.standard_error is None and second.standard_error is None and unseen <= 0:
         return _ratio_alone(first, second)
-    covariance = systems.covariance(means, strong)
+    covariance = systems.covariance(means, strong) + 0.5 * unseen * np.eye(2)
     return ratio(first.value, second.value, covariance, quantile=quantile, level=first.level)
 
 

@@ -159,7 +159,9 @@ def _together(systems: Systems, found: Sequence[Estimate]) -> tuple[Floats | Non
     level, K = systems.settings.level, len(found)
     if systems.missing.any() or all(e.standard_error is None for e in found):
         return None, 1 - (1 - level) / K
+    unseen = np.array([systems.unseen(k, K) for k in range(K)])
     covariance = systems.covariance(found, systems.strong[:, :K] - systems.strong[:, K:])
+    covariance += 0.5 * (np.diag(unseen) + np.sqrt(np.outer(unseen, unseen)))  # the baseline's half is in all
     if K == 1 or not np.any(np.diag(covariance) > 0):
         return covariance, level
     c = simultaneous_quantile(covariance, level, seed=systems.settings.seed)

@@ -16,6 +16,7 @@ from ratewise.core.ratings import Mask
 from ratewise.errors import InputError, TableError
 from ratewise.learn.estimation import asked_column, estimate_mean
 from ratewise.tables import Table, TableLike, read_table
+from ratewise.targets.unseen import unseen_variance, widened
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,17 +62,39 @@ class Systems:
     def difference(self, i: int, j: int, *, level: float | None = None) -> Estimate:
         """The mean of system i less that of system j, estimated from the items' own differences.
 
-        The interval is Student's, which is symmetric around the estimate and so goes with one probability; where no
-        difference was seen at all it is the score interval, if the ends of the scale are known.
+        The interval is Student's, which is symmetric around the estimate and so goes with one probability, with room
+        for items unlike those seen. Where answers are missing, both ends of the scale have such an interval.
         """
         s = self.settings
         level = s.level if level is None else level
         g, h = self.weak[:, i] - self.weak[:, j], self.strong[:, i] - self.strong[:, j]
         ends = None if s.bounds is None else (s.bounds[0] - s.bounds[1], s.bounds[1] - s.bounds[0])
         found = self._estimate(g, h, ends, "t", level)
-        if found.interval is None and found.labels > 1 and ends is not None and self.clusters is None:
-            return self._estimate(g, h, ends, "score", level)
-        return found
+        missing = self.asked & np.isnan(h)
+        if not missing.any():
+            return widened(found, self._unseen_in(h), level=level)
+        if ends is None or found.interval is None:
+            return found
+        low, high = (self._filled(g, np.where(missing, end, h), ends, level) for end in ends)
+        return replace(found, interval=(min(found.interval[0], low[0]), max(found.interval[1], high[1])))
+
+    def _filled(self, g: Floats, h: Floats, ends: tuple[float, float], level: float) -> tuple[float, float]:
+        found = widened(self._estimate(g, h, ends, "t", level), self._unseen_in(h), level=level)
+        return (-math.inf, math.inf) if found.interval is None else found.interval
+
+    def unseen(self, i: int, j: int) -> float:
+        """Variance that items unlike those seen may add to the difference of two systems; half of it is either's."""
+        return self._unseen_in(self.strong[:, i] - self.strong[:, j])
+
+    def _unseen_in(self, h: Floats) -> float:
+        s, use, codes = self.settings, ~np.isnan(h), self.codes()
+        N = math.inf if s.estimand == "population" else h.size if s.pool_size is None else s.pool_size
+        if codes is not None and codes.max() == 0:
+            return 0.0  # one cluster has no interval
+        return unseen_variance(
+            h[use], self.rates[use], items=h.size, pool_size=N,
+            reach=None if s.bounds is None else s.bounds[1] - s.bounds[0], codes=None if codes is None else codes[use],
+        )  # fmt: skip
 
     def _estimate(
         self, g: Floats, h: Floats, bounds: tuple[float, float] | None, interval: IntervalMethod, level: float
