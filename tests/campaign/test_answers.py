@@ -169,7 +169,7 @@ def _filled(history, wanted, fill):
     f[seen.labelled] = known.unseen
     asked = seen.labelled | missing
     rates = np.where(asked, seen.rates(), np.minimum(seen.rates(), 1 - 1e-12))
-    factor = 1 + 25 / seen.labelled.sum()  # for what was learned
+    factor = 1 + 25 / (seen.labelled.sum() + 100)  # for what was learned
     found = estimate_mean(f, strong, rates, selected=asked, variance_factor=factor, **alike)
     return found.value, found.interval
 

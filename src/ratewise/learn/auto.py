@@ -98,7 +98,7 @@ def plan_round(
         enough = money.left >= money.strong_cost * money.pool_left  # for everything: nothing is left to estimate
         if enough or not ratio < _WORTH_BUYING - _DOUBT * _standard_error(best, known) ** 2:
             if not enough and _nothing_learned_yet(known, money, labels):
-                return _more_of_the_start(known, money, labels)
+                return _more_of_the_start(known, money, labels, ratio)
             return Round(
                 "base", None, money.left, money.strong_ratings(), weak=False, expected_ratio=ratio,
                 expected_variance=known.variance / (labels + money.left / money.strong_cost), variance=known.variance,
@@ -134,11 +134,12 @@ def _nothing_learned_yet(known: Learned, money: Money, labels: int) -> bool:
     return cheap and known.unproven > _UNPROVEN and money.left >= 2 * labels * money.both
 
 
-def _more_of_the_start(known: Learned, money: Money, labels: int) -> Round:
+def _more_of_the_start(known: Learned, money: Money, labels: int, ratio: float) -> Round:
     """As many labels again, all with their weak ratings: strong ratings alone cannot be taken back."""
     count = max(int(min(labels, money.pool_left / 2)), 1)
     return Round(
-        "base", None, count * money.both, count, weak=True, variance=known.variance,
+        "base", None, count * money.both, count, weak=True, expected_ratio=ratio,
+        expected_variance=known.variance / (labels + money.left / money.strong_cost), variance=known.variance,
         weak_error=known.mean(known.squared), learned=known,
     )  # fmt: skip
 
