@@ -60,6 +60,7 @@ bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/floor.py
 	$(BIN)/python benchmarks/simulate.py
 	$(BIN)/python benchmarks/campaign.py
+	$(BIN)/python benchmarks/tables_lazy.py
 
 tables: $(VENV)/.dev
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/tables.py --write docs/simulations.md

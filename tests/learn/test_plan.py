@@ -374,3 +374,25 @@ def test_a_dear_weak_rater_is_warned_about(judged):
 def test_refusals(judged, options, error, words):
     with pytest.raises(error, match=words):
         rw.plan(judged, **{**PRICES, **options})
+
+
+# The pool
+
+
+def test_a_pool_is_counted_and_not_loaded(coins, tmp_path, monkeypatch):
+    """A file, a folder of files, or a frame: its rows are the size of the pool."""
+    size = rw.plan(coins, **PRICES, budget=300, pool_size=4000)
+    half = {"g": coins["g"][:2000]}
+    for name in ("a", "b"):
+        rw.write_table(rw.read_table(half), tmp_path / f"{name}.parquet")
+    whole = {"g": np.concatenate([half["g"], half["g"]])}
+    rw.write_table(rw.read_table(whole), tmp_path / "pool.csv")
+    monkeypatch.setattr("ratewise.tables.read.LOADERS", {})
+    for pool in (tmp_path / "pool.csv", str(tmp_path / "[ab].parquet"), whole):
+        planned = rw.plan(coins, **PRICES, budget=300, pool=pool)
+        assert planned.to_dict() == size.to_dict()
+
+
+def test_a_pool_that_is_not_there_is_refused(coins, tmp_path):
+    with pytest.raises(TableError, match="does not exist; check the path"):
+        rw.plan(coins, **PRICES, budget=300, pool=tmp_path / "pool.csv", pool_size=4000)

@@ -1,9 +1,11 @@
 import dataclasses
+import tracemalloc
 
 import numpy as np
 import pytest
 
 from ratewise.tables import read_table
+from ratewise.tables.cells import View
 
 COUNTED = "(rows are counted from 1, without the header)"
 
@@ -59,6 +61,36 @@ class TestIds:
             f"column 'id' of pool has the id 'b' twice, in rows 2 and 4 {COUNTED}; ids must be unique"
         )
         assert "has the id '1' twice, in rows 2 and 3 (" in complaint(table.ids, "n")
+
+    def test_the_first_row_that_repeats_is_named(self, complaint):
+        ids = np.arange(5_000).astype(object)
+        ids[[4_000, 3_000, 2_999]] = 7, 9, 9
+        assert "has the id '9' twice, in rows 10 and 3000 (" in complaint(read_table({"id": ids}).ids)
+
+    def test_a_long_id_takes_no_more_room_than_itself(self):
+        """As wide as the longest, these ids would take 1.6 GB."""
+        ids = [str(number) for number in range(20_000)]
+        ids[123] = "x" * 20_000
+        tracemalloc.start()
+        try:
+            assert read_table({"id": ids}).ids()[123] == ids[123]
+            assert tracemalloc.get_traced_memory()[1] < 50e6
+        finally:
+            tracemalloc.stop()
+
+    def test_two_ids_may_have_one_hash(self, monkeypatch, complaint):
+        """Which happens to one of 300,000 tables with ten million ids; here it is made to happen."""
+        whole = View.fetch
+
+        def fetch(view, **expressions):
+            return {
+                name: values * 0 if name == "hash" else values for name, values in whole(view, **expressions).items()
+            }
+
+        monkeypatch.setattr(View, "fetch", fetch)
+        assert read_table({"id": ["b", "a", "c"]}).ids().tolist() == ["b", "a", "c"]
+        message = complaint(read_table({"id": ["b", "a", "c", "c", "a"]}).ids)
+        assert "has the id 'c' twice, in rows 3 and 4 (" in message
 
     def test_missing_ids_are_refused(self, table, complaint):
         assert "has no value in row 1 (" in complaint(table.ids, "human score")

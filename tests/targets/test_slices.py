@@ -10,7 +10,7 @@ import ratewise as rw
 from ratewise.errors import InputError, TableError
 from ratewise.learn.estimation import estimate_mean, estimate_table
 from ratewise.targets.shrinkage import shrunk_means
-from ratewise.targets.slices import MISSING, estimate_slices
+from ratewise.targets.slices import MISSING, estimate_slices, slice_sizes
 
 SIZES = {"code": 90, "law": 41, "math": 150, "travel": 230}
 
@@ -298,3 +298,14 @@ def test_numbers_as_groups_come_by_size():
     table = {"age": [10, 2, 100, 2, 10, 100], "judge": [0.5] * 6, "human": [0, 1, 0, 1, 1, 0], "rate": [1.0] * 6}
     found = rw.estimate_slices(table, by="age", weak="judge", strong="human")
     assert [one.name for one in found.slices] == ["2", "10", "100"]
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_sizes_are_read_from_one_column_of_a_file_or_a_folder(ending, tmp_path, monkeypatch):
+    for name, seed in (("a", 1), ("b", 2)):
+        rw.write_table(rw.read_table(drawn(seed)), tmp_path / f"{name}.{ending}")
+    monkeypatch.setattr("ratewise.tables.read.LOADERS", {})  # no file is loaded whole
+    assert slice_sizes(tmp_path / f"a.{ending}", "topic") == SIZES
+    assert slice_sizes(tmp_path, "topic") == {name: 2 * size for name, size in SIZES.items()}
+    with pytest.raises(TableError, match=r"has no column 'topics'; did you mean 'topic'\? its columns are"):
+        slice_sizes(tmp_path, "topics")

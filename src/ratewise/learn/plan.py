@@ -28,7 +28,7 @@ from ratewise.learn.side_by_side import (
 from ratewise.learn.strata import InputPlan, read_strata
 from ratewise.learn.transfer import LARGEST_SCALE, Reference, Transfer, active_rates
 from ratewise.learn.uncertainty import DEFAULT_FLOOR_SHARE
-from ratewise.tables import Table, TableLike, read_table
+from ratewise.tables import Table, TableLike, count_rows, read_columns, read_table
 
 _WORTH_A_HINT = 0.9  # calibration is hinted at when it would cut the error to this share
 
@@ -112,8 +112,10 @@ def plan(
     pilot = read_pilot(
         read, weak=weak, strong=strong, uncertainty=uncertainty, calibrate=kind, features=features, seed=seed
     )
-    rated = None if pool is None else read_table(pool)
-    pool_size = float(rated.rows) if rated is not None and pool_size is None else pool_size
+    rated = None if pool is None or strata is None else read_columns(pool, strata)
+    if pool is not None:
+        rows = count_rows(pool) if rated is None else rated.rows
+        pool_size = float(rows) if pool_size is None else pool_size
     goal = Goal(c_g, c_h, budget, target_se, pool_size, estimand)
     policies, active = _side_by_side(pilot, goal, floor)
     recommendation = recommend(policies, goal.lost_variance(pilot.variance))

@@ -1,7 +1,21 @@
-"""Reading and writing tables: CSV, JSONL and Parquet files, and pandas, Polars and PyArrow frames."""
+"""Reading and writing tables: CSV, JSONL and Parquet files, and pandas, Polars and PyArrow frames.
 
+`read_table` takes a table into memory; `open_relation` asks it where it is; `count_rows` only counts.
+"""
+
+from ratewise.tables.counting import count_rows
 from ratewise.tables.read import TableLike, read_table
+from ratewise.tables.relation import Relation, open_relation, read_columns
 from ratewise.tables.table import Table
 from ratewise.tables.write import write_table
 
-__all__ = ["Table", "TableLike", "read_table", "write_table"]
+__all__ = [
+    "Relation",
+    "Table",
+    "TableLike",
+    "count_rows",
+    "open_relation",
+    "read_columns",
+    "read_table",
+    "write_table",
+]

@@ -33,12 +33,18 @@ _CSV_COMPLAINTS = (
 COUNTED = "(rows are counted from 1, without the header)"
 
 
-def connect() -> DuckDBPyConnection:
+def connect(database: str = ":memory:") -> DuckDBPyConnection:
     """A database of one table; what does not fit into memory goes to a folder that is gone afterwards."""
     spill = Path(tempfile.gettempdir(), f"ratewise-spill-{secrets.token_hex(8)}")
-    connection = duckdb.connect(":memory:", config={**_SETTINGS, "temp_directory": str(spill)})
+    connection = duckdb.connect(database, config={**_SETTINGS, "temp_directory": str(spill)})
     connection.execute("SET GLOBAL TimeZone = 'UTC'")
     return connection
+
+
+def count(connection: DuckDBPyConnection) -> int:
+    """The rows of the table "data"."""
+    (rows,) = connection.execute("SELECT count(*) FROM data").fetchone() or (0,)
+    return int(rows)
 
 
 def no_rows(name: str) -> TableError:

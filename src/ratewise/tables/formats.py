@@ -1,7 +1,8 @@
-"""Which file ending means which format, for reading and for writing."""
+"""Which file ending means which format: one list for reading, one for writing."""
 
 import os
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -10,14 +11,17 @@ from ratewise.tables.engine import one_line
 
 Kind = Literal["CSV", "JSONL", "Parquet"]
 
-_ENDINGS: dict[str, Kind] = {
+READING: Mapping[str, Kind] = {
     ".csv": "CSV",
     ".jsonl": "JSONL",
     ".ndjson": "JSONL",
     ".parquet": "Parquet",
     ".pq": "Parquet",
 }
-_GZIPPED = tuple(ending + ".gz" for ending, kind in _ENDINGS.items() if kind != "Parquet")
+WRITING: Mapping[str, Kind] = dict(READING)
+"""A format that is only read is left out here; one that other tools invented has a file in `adapters` instead."""
+
+_PACKED_INSIDE: frozenset[Kind] = frozenset({"Parquet"})  # which gain nothing from gzip around them
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 """What some programs put in front of UTF-8 text."""
 
@@ -30,15 +34,20 @@ class Format:
     gzipped: bool = False
 
 
-def format_of(path: str) -> Format:
-    """The format that the ending of a path stands for, in capitals or not."""
+def format_of(path: str, endings: Mapping[str, Kind] = READING) -> Format:
+    """The format that the ending of a path stands for, in capitals or not; pass WRITING for a file to be written."""
     lower = os.path.basename(path).lower()
-    gzipped = lower.endswith(_GZIPPED)
+    packed = _gzipped(endings)
+    gzipped = lower.endswith(packed)
     ending = os.path.splitext(lower.removesuffix(".gz") if gzipped else lower)[1]
-    if ending not in _ENDINGS:
-        legal = ", ".join((*_ENDINGS, *_GZIPPED))
+    if ending not in endings:
+        legal = ", ".join((*endings, *packed))
         raise TableError(f"{one_line(path)} is not a table by its ending; the legal endings are {legal}")
-    return Format(_ENDINGS[ending], gzipped)
+    return Format(endings[ending], gzipped)
+
+
+def _gzipped(endings: Mapping[str, Kind]) -> tuple[str, ...]:
+    return tuple(ending + ".gz" for ending, kind in endings.items() if kind not in _PACKED_INSIDE)
 
 
 def sniffed(data: bytes) -> Format:

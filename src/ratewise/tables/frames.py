@@ -5,6 +5,7 @@ Nothing is copied or converted here: a column is converted when it is asked for.
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from types import NoneType
 from typing import Any
 
 import narwhals as nw
@@ -16,20 +17,24 @@ from ratewise.tables.engine import connect, no_rows
 from ratewise.tables.held import Array
 from ratewise.tables.table import Table
 
+_SCALARS = {str, int, float, bool, NoneType}
+
 
 def table_from_frame(source: Any, *, name: str) -> Table:
     """A table that refers to a frame; a lazy one is collected first."""
-    frame = _eager(source, name)
-    columns = _named(frame.columns, name)
+    frame = frame_of(source, name)
+    frame = frame.collect() if isinstance(frame, nw.LazyFrame) else frame
+    columns = named(frame.columns, name)
     if len(frame) == 0:
         raise no_rows(name)
     return Table(name, len(frame), columns, {column: frame[column] for column in columns}, connect(), frame)
 
 
-def _eager(source: Any, name: str) -> nw.DataFrame[Any]:
+def frame_of(source: Any, name: str) -> nw.DataFrame[Any] | nw.LazyFrame[Any]:
+    """Whatever Narwhals knows as a frame or as a table of an engine."""
     try:
-        frame = nw.from_native(source)
-        return frame.collect() if isinstance(frame, nw.LazyFrame) else frame
+        frame: nw.DataFrame[Any] | nw.LazyFrame[Any] = nw.from_native(source)
+        return frame
     except DuplicateError as error:
         raise TableError(f"{name} has two columns with the name {_twice(source)}; rename one") from error
     except TypeError as error:
@@ -47,7 +52,7 @@ def _twice(source: Any) -> str:
 
 def table_from_mapping(source: Mapping[str, Any], *, name: str) -> Table:
     """A table of the arrays; a column is anything that NumPy takes for one row of values."""
-    columns = _named(list(source), name)
+    columns = named(list(source), name)
     arrays = {column: _array(column, source[column], name) for column in columns}
     lengths = {column: len(values) for column, values in arrays.items()}
     rows = lengths[columns[0]]
@@ -62,7 +67,8 @@ def table_from_mapping(source: Mapping[str, Any], *, name: str) -> Table:
     return Table(name, rows, columns, arrays, connect())
 
 
-def _named(columns: Sequence[Any], name: str) -> tuple[str, ...]:
+def named(columns: Sequence[Any], name: str) -> tuple[str, ...]:
+    """The names of a table's columns: at least one, and all of them text."""
     if not columns:
         raise TableError(f"{name} has no columns; there is nothing to work on")
     for column in columns:
@@ -74,7 +80,7 @@ def _named(columns: Sequence[Any], name: str) -> tuple[str, ...]:
 def _array(column: str, values: Any, name: str) -> Array:
     """One dimension; a list of mixed values keeps them as they are, where NumPy would make them all text."""
     try:
-        array = np.asarray(values)
+        array = np.asarray(values, dtype=object if _texts_among_scalars(values) else None)
         if array.dtype.kind in "US" and not isinstance(values, np.ndarray):
             array = np.asarray(values, dtype=object)
     except ValueError as error:
@@ -82,3 +88,9 @@ def _array(column: str, values: Any, name: str) -> Array:
     if array.ndim != 1:
         raise TableError(f"column {column!r} of {name} has {array.ndim} dimensions; a column has one")
     return array
+
+
+def _texts_among_scalars(values: Any) -> bool:
+    """Whether a list holds text, beside numbers and gaps at most: NumPy would make every cell as wide as the widest."""
+    kinds = set(map(type, values)) if isinstance(values, list | tuple) else set()
+    return str in kinds and kinds <= _SCALARS

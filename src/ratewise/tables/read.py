@@ -1,40 +1,40 @@
 """Whatever is given as a table → a `Table`."""
 
-import gzip
 import os
-import re
-import shutil
 import sys
 import tempfile
-import zlib
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 import duckdb
 from narwhals.typing import IntoFrame
 
 from ratewise.errors import TableError
+from ratewise.tables.adapters import ADAPTERS
 from ratewise.tables.cells import Stored
-from ratewise.tables.engine import connect, no_rows, one_line, reason
-from ratewise.tables.formats import BYTE_ORDER_MARK, Format, format_of, sniffed
+from ratewise.tables.engine import connect, count, no_rows, one_line, reason
+from ratewise.tables.formats import BYTE_ORDER_MARK, Format, sniffed
 from ratewise.tables.frames import table_from_frame, table_from_mapping
-from ratewise.tables.load import LOADERS, count
+from ratewise.tables.loaders import LOADERS
+from ratewise.tables.plain import checked_file, plain_file
 from ratewise.tables.table import Table
 
 TableLike: TypeAlias = str | os.PathLike[str] | Mapping[str, Any] | Table | IntoFrame
 
 _STANDARD_INPUT = "standard input"
-_GLOB = re.compile(r"[*?\[]")
 
 
-def read_table(source: TableLike, *, name: str | None = None) -> Table:
+def read_table(source: TableLike, *, name: str | None = None, format: str | None = None) -> Table:
     """A table from a file, from "-" (standard input) or from memory.
 
     `source` is a path that ends in .csv, .jsonl, .ndjson, .parquet or .pq (the text formats also in .gz),
     a pandas, Polars or PyArrow table, a mapping of column names to values, or a `Table`, which is returned
-    as it is. `name` is what messages call the table. A file is read whole, once.
+    as it is. `name` is what messages call the table. A file is read whole, once. `format` names another tool's
+    format, whatever the path ends in: "helm".
     """
+    if format is not None:
+        return _read_adapted(source, format, name)
     if isinstance(source, Table):
         return source
     if isinstance(source, str | os.PathLike):
@@ -45,20 +45,20 @@ def read_table(source: TableLike, *, name: str | None = None) -> Table:
     return table_from_frame(source, name=name or "table")
 
 
+def _read_adapted(source: TableLike, format: str, name: str | None) -> Table:
+    if format not in ADAPTERS:
+        raise TableError(f"{format!r} is no format; the formats of other tools are {', '.join(map(repr, ADAPTERS))}")
+    if not isinstance(source, str | os.PathLike):
+        raise TableError(f"{type(source).__name__} is no file of {format!r}; give a path, or leave the format out")
+    table = ADAPTERS[format](os.fsdecode(source))
+    return table if name is None else replace(table, name=name)
+
+
 def _read_file(path: str, name: str | None) -> Table:
-    shown = one_line(path)
-    if os.path.isdir(path):
-        raise TableError(f"{shown} is a directory; give the path of a table in it")
-    if not os.path.exists(path):
-        raise TableError(f"{shown} does not exist; check the path")
-    form = format_of(path)
-    if not os.path.isfile(path):
-        raise TableError(f"{shown} is not a regular file; give - and pass the table to standard input")
-    if os.path.getsize(path) == 0:
-        raise TableError(f"{shown} is empty; a table has a header and rows")
+    form = checked_file(path)
     name = name or one_line(os.path.basename(path))
-    with _plain(path, form, name) as plain:
-        return _loaded(plain, form, name)
+    with tempfile.TemporaryDirectory(prefix="ratewise-") as folder:
+        return _loaded(plain_file(path, form, name, os.path.join(folder, "table")), form, name)
 
 
 def _read_standard_input(name: str) -> Table:
@@ -72,46 +72,6 @@ def _read_standard_input(name: str) -> Table:
             file.write(data)
         del data
         return _loaded(path, form, name)
-
-
-@contextmanager
-def _plain(path: str, form: Format, name: str) -> Iterator[str]:
-    """The path of the same table, unpacked, under a name that DuckDB takes literally; of a CSV file, a copy.
-
-    DuckDB would take *, ? and [ for a pattern and stumble over a byte order mark in JSONL, and some of its
-    versions read a gzip file that is cut off as if it were whole.
-    """
-    path = os.path.abspath(path)
-    with tempfile.TemporaryDirectory(prefix="ratewise-") as folder:
-        plain = os.path.join(folder, "table")
-        try:
-            if form.gzipped or form.kind == "CSV" or (form.kind == "JSONL" and _marked(path)):
-                _unpack(path, plain, gzipped=form.gzipped)
-            elif _GLOB.search(path) or not path.isprintable():
-                _link(path, plain)
-            else:
-                plain = path
-        except (OSError, EOFError, zlib.error) as error:
-            raise TableError(f"{name} cannot be read: {reason(error)}") from error
-        yield plain
-
-
-def _marked(path: str) -> bool:
-    with open(path, "rb") as file:
-        return file.read(len(BYTE_ORDER_MARK)) == BYTE_ORDER_MARK
-
-
-def _unpack(path: str, plain: str, *, gzipped: bool) -> None:
-    with gzip.open(path) if gzipped else open(path, "rb") as packed, open(plain, "wb") as file:
-        file.write(packed.read(len(BYTE_ORDER_MARK)).removeprefix(BYTE_ORDER_MARK))
-        shutil.copyfileobj(packed, file, 1 << 20)
-
-
-def _link(path: str, plain: str) -> None:
-    try:
-        os.symlink(path, plain)
-    except (OSError, NotImplementedError):  # Windows gives links to administrators only
-        shutil.copyfile(path, plain)
 
 
 def _loaded(path: str, form: Format, name: str) -> Table:

@@ -63,9 +63,14 @@ class Table:
                 numbered = cursor.execute(f"SELECT CAST(range AS VARCHAR) AS id FROM range({self.rows:d})")
                 return numbered.fetchnumpy()["id"].astype(object)
         column = "id" if column is None else column
-        values = self.texts(column)
-        convert.refuse_duplicates(self._place(column), values)
-        return values
+        with self._view(column) as view:
+            convert.check_ids(view, self._place(column))
+            return convert.texts(view, self._place(column), missing="error")
+
+    def check_ids(self, column: str) -> None:
+        """Refuse a column of ids in which one is missing or repeated."""
+        with self._view(column) as view:
+            convert.check_ids(view, self._place(column))
 
     def with_columns(self, columns: Mapping[str, npt.ArrayLike], *, replace: bool = False) -> "Table":
         """This table with columns added at its end; with `replace=True`, those that exist change in place."""
@@ -84,12 +89,13 @@ class Table:
         In the dictionary, what is missing is NaN among floats and None among anything else.
         """
         if self._frame is None:
-            return self._arrays()
+            return self.arrays()
         added = {name: column for name, column in self._cells.items() if isinstance(column, np.ndarray)}
         series = [_series(name, values, self._frame) for name, values in added.items()]
         return self._frame.with_columns(*series).to_native()
 
-    def _arrays(self) -> dict[str, Array]:
+    def arrays(self) -> dict[str, Array]:
+        """Every column as an array of the kind it came with; what is missing is as `to_native` says."""
         return {name: self._array(name, column) for name, column in self._cells.items()}
 
     def _array(self, name: str, column: Cells) -> Array:
@@ -114,19 +120,22 @@ class Table:
     @contextmanager
     def _view(self, column: str) -> Iterator[View]:
         if column not in self._cells:
-            raise TableError(f"{self.name} has no column {column!r}; {self._suggestion(column)}")
+            raise no_column(self.name, column, self.columns)
         try:
             with opened(self._connection, {column: self._cells[column]}) as view:
                 yield view
         except duckdb.Error as error:
             raise TableError(f"{self._place(column)} cannot be read: {reason(error)}") from error
 
-    def _suggestion(self, column: str) -> str:
-        close = get_close_matches(column, self.columns, n=1)
-        listed = ", ".join(map(repr, self.columns[:_MOST_LISTED]))
-        more = len(self.columns) - _MOST_LISTED
-        ending = f" and {more} more" if more > 0 else ""
-        return (f"did you mean {close[0]!r}? " if close else "") + f"its columns are {listed}{ending}"
+
+def no_column(table: str, column: str, columns: tuple[str, ...]) -> TableError:
+    """The complaint about a column that is not there, with the one that may have been meant."""
+    close = get_close_matches(column, columns, n=1)
+    listed = ", ".join(map(repr, columns[:_MOST_LISTED]))
+    more = len(columns) - _MOST_LISTED
+    ending = f" and {more} more" if more > 0 else ""
+    meant = f"did you mean {close[0]!r}? " if close else ""
+    return TableError(f"{table} has no column {column!r}; {meant}its columns are {listed}{ending}")
 
 
 def _series(name: str, values: Array, frame: nw.DataFrame[Any]) -> nw.Series[Any]:

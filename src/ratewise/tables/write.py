@@ -15,7 +15,7 @@ from ratewise.errors import TableError
 from ratewise.tables.cells import View, opened
 from ratewise.tables.convert import text_sql
 from ratewise.tables.engine import one_line, quoted_name, quoted_text, reason
-from ratewise.tables.formats import Format, Kind, format_of
+from ratewise.tables.formats import WRITING, Format, Kind, format_of
 from ratewise.tables.table import Table
 
 _OPTIONS: dict[Kind, str] = {
@@ -37,7 +37,7 @@ def write_table(table: Table, path: str | os.PathLike[str]) -> None:
     if place == "-":
         _write_standard_output(table)
         return
-    form = format_of(place)
+    form = format_of(place, WRITING)
     with replacing(place) as temporary:
         _copy(table, temporary, form)
 

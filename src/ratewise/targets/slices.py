@@ -26,7 +26,7 @@ from ratewise.learn.estimation import (
     refuse_unused_weights,
     spend_of,
 )
-from ratewise.tables import Table, TableLike, read_table
+from ratewise.tables import Table, TableLike, read_columns, read_table
 from ratewise.tables.convert import Texts
 from ratewise.targets.shrinkage import FEWEST_TO_SHRINK, Shrunk, shrunk_means
 from ratewise.targets.whole import in_proportion, whole
@@ -284,7 +284,7 @@ def slice_names(table: Table, by: str) -> tuple[list[str], Texts]:
 
 def slice_sizes(table: TableLike, by: str) -> dict[str, float]:
     """How many rows every slice of a table has."""
-    names, groups = slice_names(read_table(table), by)
+    names, groups = slice_names(read_columns(table, by), by)
     return {name: float(np.count_nonzero(groups == name)) for name in names}
 
 

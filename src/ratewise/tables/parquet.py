@@ -1,0 +1,161 @@
+"""A table that stays in its Parquet files: one file or several, asked by DuckDB.
+
+Columns are called c0, c1, … inside, as in `cells`, since SQL takes "A" and "a" for the same.
+"""
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import duckdb
+import narwhals as nw
+
+from ratewise.errors import TableError
+from ratewise.tables import convert
+from ratewise.tables.cells import Stored, View
+from ratewise.tables.engine import connect, no_rows, quoted_name, quoted_text, reason
+from ratewise.tables.loaders.names import different, refuse_other_columns
+from ratewise.tables.loaders.parquet_file import parquet_names, parquet_rows
+from ratewise.tables.places import Folder
+from ratewise.tables.table import Table
+
+Stamp = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One file: where the table's columns are in it, its rows, and what tells that it has changed."""
+
+    path: str
+    positions: tuple[int, ...]
+    width: int
+    rows: int
+    stamp: Stamp | None
+
+    def select(self, columns: Sequence[int], kinds: Sequence[str] = (), rows: range | None = None) -> str:
+        """The SQL of some of the table's columns, cast to `kinds` if given, and of all rows or a range of them."""
+        values = [f"f{self.positions[column]}" for column in columns]
+        if kinds:
+            values = [f"CAST({value} AS {kind})" for value, kind in zip(values, kinds, strict=True)]
+        fields = ", ".join(f"{value} AS c{number}" for number, value in enumerate(values))
+        names = ", ".join([*(f"f{number}" for number in range(self.width)), "row"])
+        reading = f"read_parquet({quoted_text(self.path)}, hive_partitioning = false, file_row_number = true)"
+        within = "" if rows is None else f" WHERE row >= {rows.start:d} AND row < {rows.stop:d}"
+        return f"SELECT {fields} FROM {reading} AS file({names}){within}"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ParquetFiles:
+    """The parts of a table in the order of its rows, and the SQL types that hold the values of all of them."""
+
+    name: str
+    columns: tuple[str, ...]
+    parts: tuple[Part, ...]
+    kinds: tuple[str, ...]
+    folder: Folder  # where what was unpacked lies: it is gone with the last who refers to it
+
+    def count(self) -> int:
+        """The rows of all parts."""
+        return sum(part.rows for part in self.parts)
+
+    def frame(self) -> nw.LazyFrame[Any]:
+        """The table for expressions."""
+        _refuse_alike(self.name, self.columns)
+        everything = self._select(range(len(self.columns)))
+        named = ", ".join(f"c{i} AS {quoted_name(column)}" for i, column in enumerate(self.columns))
+        return nw.from_native(connect().sql(f"SELECT {named} FROM ({everything})"))
+
+    def table(self, columns: Sequence[str]) -> Table:
+        """Some columns, taken into memory."""
+        return self._load(self.name, columns, self._select(self._numbers(columns)), self.count())
+
+    def scan(self, columns: Sequence[str], size: int) -> Iterator[Table]:
+        """Some columns, taken into memory `size` rows at a time, in the order of the files."""
+        picked, before = self._numbers(columns), 0
+        for part in self.parts:
+            for start in range(0, part.rows, size):
+                rows = range(start, min(start + size, part.rows))
+                self._refuse_changes()
+                name = f"{self.name} from row {before + start + 1:,} on"
+                yield self._load(name, columns, part.select(picked, self._kinds(picked), rows), len(rows))
+            before += part.rows
+
+    def check_ids(self, column: str) -> None:
+        """Refuse a column of ids that is missing or repeated somewhere."""
+        with connect() as connection:
+            view = View(connection, ("c0",), f"({self._select(self._numbers([column]))})")
+            convert.check_ids(view, f"column {column!r} of {self.name}")
+
+    def _load(self, name: str, columns: Sequence[str], select: str, rows: int) -> Table:
+        connection = connect()
+        try:
+            connection.execute(f"CREATE TABLE data AS {select}")
+        except (duckdb.Error, OSError) as error:
+            raise TableError(f"{self.name} cannot be read as Parquet: {reason(error)}") from error
+        cells = {column: Stored(f"c{i}") for i, column in enumerate(columns)}
+        return Table(name, rows, tuple(columns), cells, connection)
+
+    def _select(self, picked: Sequence[int]) -> str:
+        self._refuse_changes()
+        return " UNION ALL ".join(part.select(picked, self._kinds(picked)) for part in self.parts)
+
+    def _numbers(self, columns: Sequence[str]) -> list[int]:
+        return [self.columns.index(column) for column in columns]
+
+    def _kinds(self, picked: Sequence[int]) -> list[str]:
+        return [self.kinds[number] for number in picked]
+
+    def _refuse_changes(self) -> None:
+        if any(_stamp(part.path) != part.stamp for part in self.parts):
+            raise TableError(f"{self.name} has changed since it was opened; open it again")
+
+
+def parquet_files(
+    paths: list[str], name: str, folder: Folder, *, columns: Sequence[list[str]] = (), shown: Sequence[str] = ()
+) -> ParquetFiles:
+    """The table in these files, whose paths DuckDB takes literally.
+
+    `columns` are the names in each file, if not those written there; `shown` is what messages call each.
+    """
+    with connect() as connection:
+        try:
+            inside = columns or list(parquet_names(connection, paths).values())
+            names = different(inside[0], name)
+            refuse_other_columns(list(zip(shown or paths, inside, strict=True)))
+            rows = parquet_rows(connection, paths)
+            parts = tuple(_part(path, names, own, rows[path]) for path, own in zip(paths, inside, strict=True))
+            kinds = _kinds_of(connection, parts, len(names))
+        except (duckdb.Error, OSError) as error:
+            why = reason(error).replace(paths[0], name)
+            raise TableError(f"{name} cannot be read as Parquet: {why}") from error
+    if not sum(rows.values()):
+        raise no_rows(name)
+    return ParquetFiles(name, tuple(names), parts, kinds, folder)
+
+
+def _part(path: str, names: list[str], inside: list[str], rows: int) -> Part:
+    return Part(path, tuple(inside.index(column) for column in names), len(inside), rows, _stamp(path))
+
+
+def _stamp(path: str) -> Stamp | None:
+    try:
+        status = os.stat(path)
+    except OSError:
+        return None
+    return status.st_size, status.st_mtime_ns
+
+
+def _kinds_of(connection: duckdb.DuckDBPyConnection, parts: Sequence[Part], width: int) -> tuple[str, ...]:
+    """The SQL type of each column that holds the values of every part, as DuckDB finds it for a union."""
+    union = " UNION ALL ".join(part.select(range(width)) for part in parts)
+    return tuple(kind for _, kind, *_ in connection.execute(f"DESCRIBE {union}").fetchall())
+
+
+def _refuse_alike(table: str, columns: Sequence[str]) -> None:
+    """SQL, in which expressions are computed, takes names that differ in capitals only for the same."""
+    seen: dict[str, str] = {}
+    for column in columns:
+        other = seen.setdefault(column.lower(), column)
+        if other != column:
+            raise TableError(f"columns {other!r} and {column!r} of {table} differ in capitals only; rename one")

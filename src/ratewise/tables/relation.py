@@ -1,0 +1,184 @@
+"""What can be asked of a table without loading it.
+
+    pool = open_relation("answers/*.parquet")
+    pool.count()
+    pool.aggregate({"rows": nw.len(), "mean": pool.number("judge").mean()}, by=["model"])
+    for part in pool.scan("id", "judge"):
+        part.numbers("judge")
+
+Expressions are Narwhals': the same ones for files, folders, frames and engines.
+"""
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import narwhals as nw
+
+from ratewise.errors import TableError
+from ratewise.tables.engine import no_rows
+from ratewise.tables.frames import frame_of, named
+from ratewise.tables.held import Array
+from ratewise.tables.lazy_frames import Engine, Frame, answer, one_complaint, spooled
+from ratewise.tables.parquet import parquet_files
+from ratewise.tables.places import Folder, files_of, kind_of, name_of, plain_files, shown
+from ratewise.tables.read import TableLike, read_table
+from ratewise.tables.stage import staged
+from ratewise.tables.table import Table, no_column
+from ratewise.tables.write import write_table
+
+BATCH = 1 << 19
+"""Rows that `scan` hands out at a time."""
+
+
+class Asked(Protocol):
+    """What stands behind a relation: files, a frame or an engine. Columns that it is asked for are there."""
+
+    @property
+    def name(self) -> str:
+        """What messages call the table."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names, in order."""
+
+    def count(self) -> int:
+        """The number of rows."""
+
+    def frame(self) -> nw.LazyFrame[Any]:
+        """The table for expressions."""
+
+    def table(self, columns: Sequence[str]) -> Table:
+        """Some columns in memory."""
+
+    def scan(self, columns: Sequence[str], size: int) -> Iterator[Table]:
+        """Some columns, `size` rows at a time."""
+
+    def check_ids(self, column: str) -> None:
+        """Refuse a column of ids in which one is missing or repeated."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Relation:
+    """Rows and named columns that stay where they are; made by `open_relation`."""
+
+    name: str
+    columns: tuple[str, ...]
+    _asked: Asked = field(repr=False)
+
+    def count(self) -> int:
+        """The number of rows."""
+        return self._asked.count()
+
+    def aggregate(self, expressions: Mapping[str, nw.Expr], *, by: Sequence[str] = ()) -> dict[str, Array]:
+        """One value of each expression, by name, or one for each group; groups are sorted, that of no value is last.
+
+        In the arrays, what is missing is NaN among floats and None among anything else.
+        """
+        self._refuse_unknown(by)
+        values = [expression.alias(name) for name, expression in expressions.items()]
+        frame = self._asked.frame()
+        with one_complaint(self.name):
+            asked = frame.group_by(*by).agg(*values).sort(*by, nulls_last=True) if by else frame.select(*values)
+        return answer(self.name, asked)
+
+    def number(self, column: str) -> nw.Expr:
+        """The column as a number in an expression, by the rules of `Table.numbers`; missing where there is none."""
+        self._refuse_unknown([column])
+        dtype, value = self._asked.frame().collect_schema()[column], nw.col(column)
+        if dtype == nw.String or dtype.is_float():
+            value = _parsed(value) if dtype == nw.String else value.cast(nw.Float64)
+            return nw.when(~value.is_nan()).then(value)
+        if dtype.is_numeric() or dtype == nw.Boolean:
+            return value.cast(nw.Float64)
+        raise TableError(f"column {column!r} of {self.name} holds {dtype} values where numbers belong")
+
+    def table(self, *columns: str) -> Table:
+        """The columns (all of them where none is named) in memory, as they are now."""
+        self._refuse_unknown(columns)
+        return self._asked.table(columns or self.columns)
+
+    def scan(self, *columns: str, rows: int = BATCH, order: str | None = None) -> Iterator[Table]:
+        """The columns in batches of at most `rows` rows: in the order of the files or the frame, or of a column.
+
+        Rows of another engine have an order only by a column. Sorting, and scanning an engine, writes the columns to
+        a temporary file first; `order` should have no ties.
+        """
+        columns = columns or self.columns
+        self._refuse_unknown(columns if order is None else (*columns, order))
+        if rows < 1:
+            raise TableError(f"a batch has at least 1 row; got rows={rows}")
+        if order is None:
+            return self._asked.scan(columns, rows)
+        ordered = self._asked.frame().sort(order, nulls_last=True).select(*columns)
+        return spooled(self.name, ordered).scan(columns, rows)
+
+    def check_ids(self, column: str) -> None:
+        """Refuse a column of ids in which one is missing or repeated."""
+        self._refuse_unknown([column])
+        self._asked.check_ids(column)
+
+    def _refuse_unknown(self, columns: Sequence[str]) -> None:
+        for column in columns:
+            if column not in self.columns:
+                raise no_column(self.name, column, self.columns)
+
+
+def _parsed(text: nw.Expr) -> nw.Expr:
+    """The number that a text stands for."""
+    bare = text.str.strip_chars(" \t\r\n\u00a0").str.to_lowercase()
+    true_or_digits = nw.when(bare == "false").then(nw.lit("0")).otherwise(bare)
+    digits = nw.when(bare == "true").then(nw.lit("1")).otherwise(true_or_digits)
+    return nw.when(digits != "").then(digits).cast(nw.Float64)
+
+
+def open_relation(source: "TableLike | Relation", *, name: str | None = None) -> Relation:
+    """A relation over whatever holds a table: a file, a folder of files, a pattern such as "pool/*.parquet", a frame of
+    pandas, Polars or PyArrow, a relation of DuckDB or another engine that Narwhals knows, or a `Table`.
+
+    Parquet files and engines are asked where they are. A CSV or JSONL file is read into a
+    temporary file that is gone with the relation. `name` is what messages call the table.
+    """
+    if isinstance(source, Relation):
+        return source
+    if isinstance(source, str | os.PathLike) and os.fsdecode(source) != "-":
+        asked: Asked = _over_files(os.fsdecode(source), name)
+    elif isinstance(source, str | os.PathLike | Mapping | Table):
+        asked = _over_table(read_table(source, name=name))
+    else:
+        asked = _over_frame(source, name or "table")
+    return Relation(asked.name, asked.columns, asked)
+
+
+def read_columns(source: TableLike, *columns: str) -> Table:
+    """Some columns of a table; of a file or folder, only these are loaded."""
+    in_files = isinstance(source, str | os.PathLike) and os.fsdecode(source) != "-"
+    return open_relation(source).table(*columns) if in_files else read_table(source)
+
+
+def _over_files(path: str, name: str | None) -> Asked:
+    files, folder = files_of(path), Folder()
+    kind = kind_of(files)
+    name = name or name_of(path)
+    plain, called = plain_files(files, name, folder), [shown(file, files, name) for file in files]
+    if kind == "Parquet":
+        return parquet_files(plain, name, folder, shown=called)
+    return staged(kind, plain, name, folder, called)
+
+
+def _over_table(table: Table) -> Asked:
+    folder = Folder()
+    path = folder / "table.parquet"
+    write_table(table, path)
+    return parquet_files([path], table.name, folder)
+
+
+def _over_frame(source: Any, name: str) -> Asked:
+    frame = frame_of(source, name)
+    if isinstance(frame, nw.LazyFrame):
+        return Engine(name, named(frame.collect_schema().names(), name), frame)
+    columns = named(frame.columns, name)
+    if len(frame) == 0:
+        raise no_rows(name)
+    return Frame(name, columns, frame)
