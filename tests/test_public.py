@@ -20,6 +20,7 @@ NAMES = list(ratewise.__all__)
 PROMISED = [  # the interface's own examples, as far as they exist
     "optimal_policy", "estimate_mean", "plan", "draw", "draw_pool", "estimate_table", "load_transfer", "read_table",
     "write_table", "plot_plan", "plot_estimates", "Policy", "Estimate", "Plan", "Transfer", "RatewiseError",
+    "Rater", "Question", "Answer", "Failure", "RaterError", "SpecError", "StoreError", "RaterDownError",
 ]  # fmt: skip
 
 

@@ -38,8 +38,11 @@ if TYPE_CHECKING:
     from ratewise.errors import InputError as InputError
     from ratewise.errors import OutsideError as OutsideError
     from ratewise.errors import PolicyError as PolicyError
+    from ratewise.errors import RaterDownError as RaterDownError
     from ratewise.errors import RatewiseError as RatewiseError
     from ratewise.errors import RatewiseWarning as RatewiseWarning
+    from ratewise.errors import SpecError as SpecError
+    from ratewise.errors import StoreError as StoreError
     from ratewise.errors import TableError as TableError
     from ratewise.lab.metrics import MethodResult as MethodResult
     from ratewise.lab.simulate import Simulation as Simulation
@@ -62,6 +65,11 @@ if TYPE_CHECKING:
     from ratewise.learn.uncertainty import error_from_column as error_from_column
     from ratewise.learn.uncertainty import error_from_probability as error_from_probability
     from ratewise.learn.uncertainty import fit_error as fit_error
+    from ratewise.raters.protocol import Answer as Answer
+    from ratewise.raters.protocol import Failure as Failure
+    from ratewise.raters.protocol import Question as Question
+    from ratewise.raters.protocol import Rater as Rater
+    from ratewise.raters.protocol import RaterError as RaterError
     from ratewise.report.campaign import campaign_page as campaign_page
     from ratewise.report.comparison import plot_comparison as plot_comparison
     from ratewise.report.leaderboard import plot_leaderboard as plot_leaderboard
@@ -129,7 +137,17 @@ _HOME = {
     "ratewise.core.quantiles": ("estimate_quantile",),
     "ratewise.core.stratified": ("estimate_stratified", "estimate_weighted"),
     "ratewise.core.wrong_policy": ("PolicyPrice", "WrongPolicy", "cost_of_wrong_policy"),
-    "ratewise.errors": ("InputError", "OutsideError", "PolicyError", "RatewiseError", "RatewiseWarning", "TableError"),
+    "ratewise.errors": (
+        "InputError",
+        "OutsideError",
+        "PolicyError",
+        "RaterDownError",
+        "RatewiseError",
+        "RatewiseWarning",
+        "SpecError",
+        "StoreError",
+        "TableError",
+    ),
     "ratewise.lab.metrics": ("MethodResult",),
     "ratewise.lab.simulate": ("Simulation", "simulate"),
     "ratewise.learn.calibration": ("Calibration", "cross_calibrated", "fit_calibration"),
@@ -139,6 +157,7 @@ _HOME = {
     "ratewise.learn.strata": ("InputPlan", "StratumPlan"),
     "ratewise.learn.transfer": ("Drift", "Transfer", "load_transfer"),
     "ratewise.learn.uncertainty": ("ErrorModel", "error_from_column", "error_from_probability", "fit_error"),
+    "ratewise.raters.protocol": ("Answer", "Failure", "Question", "Rater", "RaterError"),
     "ratewise.report.campaign": ("campaign_page",),
     "ratewise.report.comparison": ("plot_comparison",),
     "ratewise.report.leaderboard": ("plot_leaderboard",),

@@ -24,8 +24,8 @@ import sklearn.isotonic  # noqa: F401
 import sqlalchemy as sa
 
 from ratewise.campaign.campaign import Campaign
-from ratewise.campaign.money import to_units
-from ratewise.campaign.store.log import Store
+from ratewise.queue.money import to_units
+from ratewise.queue.store import Store
 from ratewise.raters.calling import Caller
 
 KINDS = ("begin", "join", "open_round", "take_up", "claim", "settle", "draw", "close_round", "set_meta", "leave")

@@ -8,8 +8,8 @@ from contextlib import closing
 import numpy as np
 
 from ratewise.campaign.campaign import Campaign
-from ratewise.campaign.store import audit
 from ratewise.lab.worlds import calibrated
+from ratewise.queue import audit
 
 _RATER = '[[raters]]\nname = "{name}"\nkind = "column"\ncolumn = "{name}"\n{price}\n'
 
@@ -60,11 +60,11 @@ def ran(folder, columns, **keys):
 
 def log_of(campaign):
     """Everything a campaign has written but times and workers, as plain rows."""
-    with campaign._looking() as (store, reader):
-        n = reader.facts.items
+    with campaign.look() as now:
+        store, n = now.store, now.facts.items
         return {
             "items": [tuple(row) for row in audit.item_keys(store, 0, n)],
-            "rounds": [(r.number, r.first, r.plan.to_json(), r.factor, r.items) for r in store.rounds()],
+            "rounds": [(r.number, r.first, r.plan, r.factor, r.items) for r in store.rounds()],
             "batches": [store.batches(r.number) for r in store.rounds()],
             "draws": [tuple(row) for row in audit.draw_rows(store, 0, n)],
             "ratings": [(r.position, r.step, r.state, r.value, r.attempts) for r in audit.rating_rows(store, 0, n)],
@@ -76,9 +76,9 @@ def log_of(campaign):
 
 
 def looked_at(campaign):
-    """The history of closed rounds, and the reader."""
-    with campaign._looking() as (_, reader):
-        return reader.state().history, reader
+    """The history of closed rounds, and the look at it."""
+    with campaign.look() as now:
+        return now.state.history, now
 
 
 def tamper(campaign, *statements):

@@ -1,14 +1,17 @@
-"""A campaign played in memory: `decide` with arrays in the store's place, which shows that the decision is pure."""
+"""A campaign played in memory: the planner on the queue in memory, which shows that its decisions are pure."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from ratewise.campaign import decide as d
+from ratewise.campaign import planner as d
+from ratewise.campaign.acting import carry_out
 from ratewise.campaign.answers import Wanted
 from ratewise.campaign.history import History, Looked, RoundPlan
-from ratewise.campaign.money import to_units
+from ratewise.campaign.reader import Reader
 from ratewise.learn.rating_model import Covariates
+from ratewise.queue.memory import MemoryQueue
+from ratewise.queue.money import to_units
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +53,10 @@ class Pool:
             terms.steps, columns=columns, uncertainty=self.uncertainty is not None, middle=0.5 * (low + high)
         )
 
+    def answers(self, steps):
+        """What the raters of each step say; where there is one, it is that of step 1."""
+        return self.ratings if self.ratings.shape[1] > steps else np.column_stack([self.ratings[:, :1], self.ratings])
+
     def looked(self, first, rates, selected, *, weak):
         """What the raters that were asked say."""
         here = slice(first, first + rates.shape[0])
@@ -62,24 +69,41 @@ class Pool:
 
 @dataclass(eq=False)
 class Game:
-    """The log of a campaign in memory."""
+    """A campaign on the queue in memory, whose raters answer everything at once."""
 
     pool: Pool
     terms: d.Terms
-    history: History = None
-    spent: int = 0
-    open: d.OpenRound | None = None
-    parts: list = field(default_factory=list)  # (rates, selected) of the open round's batches
     plans: list[RoundPlan] = field(default_factory=list)
     actions: list = field(default_factory=list)
 
     def __post_init__(self):
-        self.history = self.pool.empty(self.terms)
+        self.queue = MemoryQueue(self.pool.uniform, steps=self.terms.steps)
+        self.reader = Reader(self.queue, self, self.terms, self.pool.empty(self.terms))
+
+    @property
+    def history(self):
+        return self.reader.history
+
+    @property
+    def open(self):
+        return self.state().open
+
+    @property
+    def spent(self):
+        return self.queue.totals()[1]
+
+    def looked(self, first, end):
+        rows = self.queue.item_rows(first, end, self.terms.steps)
+        weak = self.queue.states[first, 0] >= 0
+        found = self.pool.looked(first, rows.rates, rows.selected, weak=weak)
+        assert (np.isnan(rows.values[:, -1]) == np.isnan(found.values[:, -1])).all()
+        return found
+
+    def worst(self, first, end):
+        return self.pool.worst(first, end)
 
     def state(self):
-        at = self.history.items if self.open is None else self.open.end
-        worst = self.pool.worst(at, min(at + d.BATCH, self.pool.items))
-        return d.State(self.terms, self.history, self.spent, self.open, worst=worst)
+        return self.reader.state()
 
     def play(self, *, each_round=None, most=100):
         """Until it is done: the reason. `each_round` is told the history after every round."""
@@ -95,38 +119,9 @@ class Game:
             assert self.history.rounds < most
 
     def do(self, action):
-        now = self.open
+        assert carry_out(self.queue, self, self.state(), action)
         if isinstance(action, d.Open):
-            self.open = d.OpenRound(self.history.rounds + 1, self.history.items, action.plan)
             self.plans.append(action.plan)
-            self.parts = []
-        elif isinstance(action, d.TakeUp):
-            assert action.first == now.end < action.end <= self.pool.items
-            worst = self.pool.worst(action.first, action.end)
-            weak = worst[:, 0] if now.plan.weak else np.zeros(worst.shape[0], dtype=np.int64)
-            cost = weak if now.plan.exact else worst.sum(axis=1) if now.plan.weak else worst[:, -1]
-            assert cost.sum() <= now.left
-            self.open = replace(now, batches=(*now.batches, d.Batch(action.first, action.end, False, int(cost.sum()))))
-        elif isinstance(action, d.Draw):
-            self.draw(action)
-        elif isinstance(action, d.Close):
-            rates, selected = (np.concatenate(part) for part in zip(*self.parts, strict=True))
-            looked = self.pool.looked(now.first, rates, selected, weak=now.plan.weak)
-            self.history = self.history.joined(now.plan, now.factor, looked)
-            self.open = None
-
-    def draw(self, action):
-        """Rates, draws and what they cost; raters that are asked are paid at once."""
-        now, n = self.open, action.end - action.first
-        nothing = np.zeros((n, self.terms.steps), dtype=bool)
-        asked = self.pool.looked(action.first, np.ones(nothing.shape), nothing, weak=now.plan.weak)
-        worst = self.pool.worst(action.first, action.end)
-        drawn = d.draw_batch(self.history, now, asked, worst)
-        self.parts.append((drawn.rates, drawn.selected))
-        weak = int(worst[:, 0].sum()) if now.plan.weak else 0
-        cost = weak + int((worst[:, -self.terms.steps :] * drawn.selected).sum())
-        self.spent += cost
-        ours = [b for b in now.batches if action.first <= b.first < action.end]
-        others = [b for b in now.batches if b not in ours]
-        done = d.Batch(action.first, action.end, True, cost)
-        self.open = replace(now, batches=(*others, done), factor=drawn.factor)
+        self.queue.answer_all(self.pool.answers(self.terms.steps))
+        if isinstance(action, d.Close):
+            self.state()  # takes the round in

@@ -12,11 +12,11 @@ from pathlib import Path
 import numpy as np
 
 from ratewise.campaign.campaign import Campaign
-from ratewise.campaign.money import to_units
 from ratewise.campaign.spec.spec import read_spec
-from ratewise.campaign.store import audit
-from ratewise.campaign.store import schema as t
-from ratewise.campaign.store.log import Store
+from ratewise.queue import audit
+from ratewise.queue.money import to_units
+from ratewise.queue.records import OPEN
+from ratewise.queue.store import Store
 
 ITEMS = 2000
 PROVIDER = '''\
@@ -187,7 +187,7 @@ class Look:
     @property
     def phase(self):
         """What it was waiting for."""
-        steps = {step > 0 for (_, step), (state, _, _) in self.ratings.items() if state == t.OPEN}
+        steps = {step > 0 for (_, step), (state, _, _) in self.ratings.items() if state == OPEN}
         return "planning" if not steps else "strong ratings" if True in steps else "weak ratings"
 
     @property
@@ -211,12 +211,12 @@ def look(toml):
         rounds = store.rounds()
         return Look(
             items=[tuple(row) for row in audit.item_keys(store, 0, ITEMS)],
-            rounds=[(r.number, r.first, r.plan.to_json(), r.factor, r.items) for r in rounds],
+            rounds=[(r.number, r.first, r.plan, r.factor, r.items) for r in rounds],
             batches=[store.batches(r.number) for r in rounds],
             draws=[tuple(row) for row in audit.draw_rows(store, 0, ITEMS)],
             ratings={(r.position, r.step): (r.state, r.attempts, r.value) for r in ratings},
             ledger=[(r.kind, r.position, r.step, r.attempt, r.amount) for r in audit.ledger_rows(store, 0, ITEMS)],
-            in_hand={(r.position, r.step, r.attempts + 1) for r in ratings if r.state == t.OPEN and r.worker},
+            in_hand={(r.position, r.step, r.attempts + 1) for r in ratings if r.state == OPEN and r.worker},
             totals=store.totals(),
         )
     finally:
@@ -261,14 +261,14 @@ class Witness:
         """Nothing that was written is gone or different; what a settlement promised is there."""
         assert len(found.settled) == len(set(found.settled)), "paid twice"
         assert promised(self.toml) <= set(found.settled), "a rating that was paid for is lost"
-        answered = {key for key, (state, _, _) in found.ratings.items() if state != t.OPEN}
+        answered = {key for key, (state, _, _) in found.ratings.items() if state != OPEN}
         assert answered <= {(position, step) for position, step, _ in found.settled}
         if self.last is not None:
             assert found.ledger[: len(self.last.ledger)] == self.last.ledger
             closed = [row for row in self.last.rounds if row[-1] is not None]
             assert found.rounds[: len(closed)] == closed
             assert set(self.last.draws) <= set(found.draws)
-            old = {key: rating for key, rating in self.last.ratings.items() if rating[0] != t.OPEN}
+            old = {key: rating for key, rating in self.last.ratings.items() if rating[0] != OPEN}
             assert old.items() <= found.ratings.items()
 
 

@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 from ratewise.campaign import answers as a
-from ratewise.campaign import decide as d
+from ratewise.campaign import planner as d
 from ratewise.campaign.history import History, Looked
 from ratewise.core.estimate import estimate_mean
 from ratewise.lab.worlds import calibrated

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 from ratewise.campaign.campaign import Campaign
-from ratewise.campaign.store import audit
 from ratewise.core.draw import uniform
 from ratewise.core.estimate import estimate_mean
 from ratewise.errors import InputError, TableError
 from ratewise.lab import automatic
 from ratewise.lab.trials import Block, Population, Setting
 from ratewise.learn.auto import estimate_seen
+from ratewise.queue import audit
 from ratewise.report.campaign import campaign_page
 from ratewise.tables import read_table
 
@@ -519,8 +519,8 @@ def test_verify_and_estimate_need_no_table_any_more(tmp_path):
 def test_the_items_of_the_store_are_those_of_the_table(tmp_path):
     columns = judged(120)
     campaign = ran(tmp_path, columns)
-    with campaign._looking() as (store, reader):
-        rows = [(row.id, json.loads(row.content)) for row in audit.item_rows(store, 0, reader.facts.items)]
+    with campaign.look() as now:
+        rows = [(row.id, json.loads(row.content)) for row in audit.item_contents(now.store, 0, now.facts.items)]
     table = read_table(tmp_path / "items.csv")
     right = dict(zip(columns["id"], zip(table.numbers("judge"), table.numbers("human"), strict=True), strict=True))
     assert len(rows) == 120

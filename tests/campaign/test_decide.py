@@ -1,13 +1,14 @@
 """The decision: state in, next action out. Every state a campaign can be in, and that nothing else decides."""
 
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from itertools import pairwise
 
 import numpy as np
 import pytest
 
-from ratewise.campaign import decide as d
+from ratewise.campaign import planner as d
 from ratewise.campaign.history import RoundPlan
 from ratewise.lab.worlds import calibrated
 from ratewise.learn.auto import start_labels
@@ -325,3 +326,49 @@ def test_a_part_is_kept_back_for_calls_that_fail(spent, failed, left):
     before = replace(state(None), spent=spent * E9, failed=failed * E9)
     found = d.money_left(before).left
     assert found == (left * E9 if left is not None else 53 * E9 - (53 * E9 + 6) // 7)
+
+
+# The deadline
+
+
+DRAWN = opened(START, d.Batch(0, 20, True, 21 * E9))
+
+
+@pytest.mark.parametrize(
+    ("now", "keys", "action"),
+    [
+        (opened(START), {}, d.Done("the deadline has passed")),
+        (opened(START, d.Batch(0, 20, False, 21 * E9)), {"weak_open": 20}, d.Done("the deadline has passed")),
+        (opened(START, d.Batch(0, 20, False, 21 * E9)), {}, d.Done("the deadline has passed")),  # drawing would ask
+        (DRAWN, {"strong_open": 3}, d.Done("the deadline has passed")),
+        (DRAWN, {}, d.Close()),
+        (opened(START, d.Batch(0, 12, True, 12 * E9)), {}, d.Close()),  # with what there is
+        (None, {}, d.Done("the deadline has passed")),
+    ],
+)
+def test_nothing_is_asked_after_the_deadline(now, keys, action):
+    """A round closes if all its answers are in, and stays as it is otherwise."""
+    moment = datetime(2030, 1, 1, tzinfo=UTC)
+    before = state(now, **keys)
+    terms = replace(before.terms, deadline=moment)
+    assert d.decide(replace(before, terms=terms, now=moment)) == action
+    early = d.decide(replace(before, terms=terms, now=moment - timedelta(seconds=1)))
+    assert type(early) is type(d.decide(before))
+    assert not isinstance(early, d.Done)
+
+
+@pytest.mark.parametrize(
+    ("now", "keys", "action"),
+    [
+        (DRAWN, {"strong_open": 3}, d.GiveUp("the deadline has passed")),
+        (opened(START, d.Batch(0, 20, False, 21 * E9)), {"weak_open": 2}, d.GiveUp("the deadline has passed")),
+        (DRAWN, {}, d.Close()),
+        (opened(START), {}, d.Done("the deadline has passed")),
+    ],
+)
+def test_questions_without_an_answer_at_the_deadline_may_be_given_up(now, keys, action):
+    moment = datetime(2030, 1, 1, tzinfo=UTC)
+    before = state(now, **keys)
+    terms = replace(before.terms, deadline=moment, gives_up=True)
+    assert d.decide(replace(before, terms=terms, now=moment)) == action
+    assert not isinstance(d.decide(replace(before, terms=terms, now=moment - timedelta(seconds=1))), d.GiveUp)

@@ -6,7 +6,7 @@ from decimal import Decimal
 import numpy as np
 import pytest
 
-from ratewise.campaign import decide as d
+from ratewise.campaign import planner as d
 from ratewise.campaign.history import History, Looked, RoundPlan
 from ratewise.lab.worlds import calibrated
 from ratewise.learn.rating_model import Covariates

@@ -9,26 +9,35 @@ import pytest
 import sqlalchemy as sa
 
 from ratewise.campaign.campaign import Campaign
-from ratewise.campaign.store import schema
-from ratewise.campaign.store.log import Store
 from ratewise.errors import StoreError
+from ratewise.queue import schema
+from ratewise.queue.store import Store
 
 from .making import judged, log_of, ran, tamper
 
-FIRST = Path(__file__).parent / "version1"
+
+def copied(tmp_path, name):
+    """A campaign that an older version has written, in a folder of its own."""
+    shutil.copytree(Path(__file__).parent / name, tmp_path / name)
+    for part in tmp_path.rglob("*"):
+        part.chmod(0o755 if part.is_dir() else 0o644)
+    return tmp_path / name
 
 
 @pytest.fixture
 def folder(tmp_path):
     """A copy of a campaign that the first version of the tables has written."""
-    shutil.copytree(FIRST, tmp_path / "version1")
-    for part in tmp_path.rglob("*"):
-        part.chmod(0o755 if part.is_dir() else 0o644)
-    return tmp_path / "version1"
+    return copied(tmp_path, "version1")
+
+
+@pytest.fixture
+def second(tmp_path):
+    """A copy of one of the second version: killed while it held two questions."""
+    return copied(tmp_path, "version2")
 
 
 def version(folder):
-    with closing(sqlite3.connect(folder / "version1.sqlite")) as connection:
+    with closing(sqlite3.connect(folder / f"{folder.name}.sqlite")) as connection:
         return int(connection.execute("SELECT value FROM meta WHERE key = 'version'").fetchone()[0])
 
 
@@ -92,6 +101,29 @@ def test_migrating_twice_is_harmless(folder):
         store.close()
     assert version(folder) == schema.VERSION
     assert log_of(campaign) == log
+
+
+def test_a_killed_campaign_of_the_second_version_opens_and_verifies(second):
+    assert version(second) == 2
+    campaign = Campaign.open(second / "version2.toml")
+    found = campaign.verify()
+    assert found.differences == []
+    assert (found.items, found.rounds, found.draws, found.ratings, found.payments) == (400, 2, 112, 149, 145)
+    status = campaign.status()
+    assert (status.ended, status.rounds, status.looked, status.labels, status.pending, status.missing) == (
+        None, 1, 112, 29, 6, 2,
+    )  # fmt: skip
+
+
+def test_it_goes_on_to_the_end_as_its_own_version_would_have(second):
+    campaign = Campaign.open(second / "version2.toml")
+    before = log_of(campaign)
+    assert campaign.run() == "every item has been looked at"
+    after, status = log_of(campaign), campaign.status()
+    assert campaign.verify().differences == []
+    for table in ("items", "draws", "ledger"):
+        assert after[table][: len(before[table])] == before[table]
+    assert (f"{status.spent:f}", status.labels, status.missing, status.failed_calls) == ("99.6", 87, 4, 6)
 
 
 @pytest.mark.parametrize("act", ["open", "run", "status", "verify"])

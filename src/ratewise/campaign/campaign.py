@@ -2,39 +2,36 @@
 
 import asyncio
 import json
-import math
 import os
 import signal
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ratewise.campaign.answers import anytime_estimate, estimate_history
-from ratewise.campaign.engine import PATIENCE, Engine
-from ratewise.campaign.export import export_items, export_ledger
+from ratewise.campaign.clients.patience import PATIENCE
+from ratewise.campaign.clients.people import People
+from ratewise.campaign.engine import Engine
+from ratewise.campaign.export import export_answers, export_items, export_ledger
 from ratewise.campaign.load import file_digest, load_items, stored_form
-from ratewise.campaign.money import shown, to_units
-from ratewise.campaign.reader import Reader
+from ratewise.campaign.snapshot import Snapshot, reader_of
 from ratewise.campaign.spec.changes import changes
 from ratewise.campaign.spec.spec import RaterSpec, Spec, read_spec
-from ratewise.campaign.status import Status, Watch, status_of
-from ratewise.campaign.store.log import Store
-from ratewise.campaign.story import Chapter, tell_story
-from ratewise.campaign.unsaved import Unsaved
+from ratewise.campaign.status import Status, Watch
+from ratewise.campaign.story import Chapter
 from ratewise.campaign.verification import Verification
-from ratewise.campaign.verify import verify_log
 from ratewise.core.estimate import Estimate
 from ratewise.errors import InputError, SpecError, StoreError
-from ratewise.learn.diagnostics import Diagnosis, diagnose
+from ratewise.learn.diagnostics import Diagnosis
+from ratewise.queue.desk import Desk
+from ratewise.queue.money import shown, to_units
+from ratewise.queue.store import Store
+from ratewise.queue.unsaved import Unsaved
 from ratewise.raters.calling import Caller
-from ratewise.raters.column import ColumnRater
-from ratewise.raters.command import CommandRater
-from ratewise.raters.protocol import Rater
-from ratewise.raters.python import PythonRater
-from ratewise.raters.recorded import RecordedRater
+from ratewise.raters.kind import Place
+from ratewise.raters.kinds import KINDS
 from ratewise.tables import Table, write_table
 
 Progress = Callable[[Status], None]
@@ -60,15 +57,29 @@ class Campaign:
         with self._store() as store:
             self._begin(store)
 
-    def run(self, *, progress: Progress | None = None, patience: float = PATIENCE) -> str:
-        """Start or go on until the goal is reached; returns why it ended. Ctrl-C finishes the calls under way."""
+    def run(self, *, progress: Progress | None = None, patience: float = PATIENCE, wait: bool = True) -> str:
+        """Start or go on until the goal is reached; returns why it ended. Ctrl-C finishes the calls under way.
+
+        Answers that others give, such as people, are waited for; or with `wait=False` the run ends where nothing else
+        is to be done, and the next one goes on.
+        """
         callers = [_caller(rater, self.spec) for rater in self.spec.raters]
         with self._store() as store:
             self._begin(store)
-            engine = Engine(self.spec, store, callers, Unsaved(self._beside(".unsaved.jsonl")), patience=patience)
+            engine = Engine(
+                self.spec, store, callers, Unsaved(self._beside(".unsaved.jsonl")), patience=patience, wait=wait
+            )
             if progress is not None:
                 engine.tell = Watch(self.spec, store, progress)
             return _run(engine)
+
+    @contextmanager
+    def people(self) -> Iterator[People]:
+        """Hand out questions to people and take their answers, whether or not the campaign runs meanwhile."""
+        with self._store() as store:
+            self._check_begun(store)
+            store.upgrade()
+            yield People(self.spec, Desk(store))
 
     def _begin(self, store: Store) -> None:
         store.enter()  # first, so that one that is refused has changed nothing
@@ -131,88 +142,89 @@ class Campaign:
     # Looking
 
     @contextmanager
-    def _looking(self) -> Iterator[tuple[Store, Reader]]:
-        """The log at one moment, even while it is written."""
-        with self._store() as store:
-            if not store.exists():
-                raise InputError(
-                    f"the campaign {self.spec.name!r} has not begun; start it with: ratewise run {self.spec.path.name}"
-                )
+    def look(self) -> Iterator[Snapshot]:
+        """The campaign at one moment, even while it is written: status, estimate and report of it agree."""
+        with self.watch() as look:
+            yield look()
+
+    @contextmanager
+    def watch(self) -> Iterator[Callable[[], Snapshot]]:
+        """For looking again and again: each call is a look at its moment, and reads only what is new since the last."""
+        with self._store() as store, ExitStack() as moment:
+            self._check_begun(store)
             store.upgrade()
-            with store.still():
-                yield store, Reader.of(self.spec, store)
+            reader = reader_of(self.spec, store, keeps=True)
+
+            def look() -> Snapshot:
+                moment.close()
+                moment.enter_context(store.still())
+                return Snapshot(self.spec, store, reader)
+
+            yield look
+
+    def _check_begun(self, store: Store) -> None:
+        if not store.exists():
+            raise InputError(
+                f"the campaign {self.spec.name!r} has not begun; start it with: ratewise run {self.spec.path.name}"
+            )
 
     def status(self) -> Status:
         """Money, labels, and the estimate of the rounds that are complete."""
-        with self._looking() as (store, reader):
-            return status_of(self.spec, store, reader.state())
+        with self.look() as now:
+            return now.status
 
     def estimate(self) -> Estimate | None:
         """From all complete rounds; its interval is the anytime one where the campaign stopped on what it saw."""
-        with self._looking() as (store, reader):
-            history, wanted = reader.state().history, reader.terms.wanted
-            changed = store.meta("goal changed") is not None
-            ended = not changed and store.meta("ended") is not None
-        if self.spec.goal.target_se is None and not changed:
-            return estimate_history(history, wanted)
-        return anytime_estimate(history, wanted, ended=ended)
+        with self.look() as now:
+            return now.estimate
 
     def diagnosis(self) -> Diagnosis | None:
         """What the labels say about the weak rater and the rates; `None` for chains."""
-        with self._looking() as (_, reader):
-            history = reader.state().history
-        found = estimate_history(history, reader.terms.wanted)
-        if found is None or history.seen is None:
-            return None
-        pool = float(reader.facts.items) if self.spec.estimand == "pool" else math.inf
-        return diagnose(history.seen, found, pool_size=pool)
+        with self.look() as now:
+            return now.diagnosis
 
     def verify(self) -> Verification:
         """Replay everything from the seed and the log."""
-        with self._looking() as (store, reader):
-            return verify_log(self.spec, store, reader)
+        with self.look() as now:
+            return now.verification
 
     def story(self) -> list[Chapter]:
         """Round by round: what was bought, and what was known after it."""
-        with self._looking() as (_, reader):
-            return tell_story(reader)
+        with self.look() as now:
+            return now.story
 
     def notes(self) -> list[tuple[str, str]]:
         """(when, what): things worth knowing that happened on the way."""
-        with self._looking() as (store, _):
-            return store.notes()
+        with self.look() as now:
+            return now.notes
 
     def is_running(self) -> bool:
-        """Whether some process is at work on it."""
-        with self._looking() as (store, _):
-            return store.running()
+        """Whether some process plans it."""
+        with self.look() as now:
+            return now.is_running
 
-    def export(self, path: str | os.PathLike[str], *, ledger: bool = False) -> Table:
-        """Write what was looked at (or the ledger) as CSV, JSONL or Parquet by the ending of `path`."""
-        with self._looking() as (store, reader):
+    def export(self, path: str | os.PathLike[str], *, ledger: bool = False, answers: bool = False) -> Table:
+        """Write what was looked at, or the ledger, or who said what; the ending of `path` names the format."""
+        if ledger and answers:
+            raise InputError("the ledger and the answers are two tables; export one of them at a time")
+        with self.look() as now:
             if ledger:
-                table = export_ledger(self.spec, store, reader.facts.items)
+                table = export_ledger(self.spec, now.store, now.facts.items)
+            elif answers:
+                table = export_answers(self.spec, now.store, now.facts.items)
             else:
-                state = reader.state()
-                end = state.history.items if state.open is None else state.open.end
-                table = export_items(self.spec, store, end)
+                end = now.state.history.items if now.state.open is None else now.state.open.end
+                table = export_items(self.spec, now.store, end)
         write_table(table, path)
         return table
 
 
-def _caller(rater: RaterSpec, spec: Spec) -> Caller:
-    made = _rater(rater, str(spec.folder))
+def _caller(rater: RaterSpec, spec: Spec) -> Caller | None:
+    make = KINDS[rater.kind].make
+    if make is None:
+        return None
+    made = make(rater.settings, Place(str(spec.folder), rater.concurrency))
     return Caller(made, concurrency=rater.concurrency, timeout=rater.timeout, per_minute=rater.per_minute)
-
-
-def _rater(rater: RaterSpec, folder: str) -> Rater:
-    if rater.kind == "column":
-        return ColumnRater(rater.column or "")
-    if rater.kind == "python":
-        return PythonRater(rater.function or "", folder=folder)
-    if rater.kind == "command":
-        return CommandRater(rater.command or (), folder=folder, processes=rater.concurrency)
-    return RecordedRater(os.path.join(folder, rater.file or ""))
 
 
 def _run(engine: Engine) -> str:

@@ -6,16 +6,17 @@ from typing import Any
 import numpy as np
 
 from ratewise.campaign.inputs import Inputs
-from ratewise.campaign.money import to_money
-from ratewise.campaign.outcomes import rater_of
+from ratewise.campaign.items import later_steps
+from ratewise.campaign.planner.outcomes import rater_of
 from ratewise.campaign.spec.spec import Spec
-from ratewise.campaign.store import audit
-from ratewise.campaign.store import schema as t
-from ratewise.campaign.store.log import Store
 from ratewise.errors import InputError
+from ratewise.queue import audit
+from ratewise.queue.money import to_money
+from ratewise.queue.records import ANSWERED, MISSING, OPEN
+from ratewise.queue.store import Store
 from ratewise.tables import Table, read_table
 
-_STATES = {t.OPEN: "open", t.ANSWERED: "answered", t.MISSING: "missing"}
+_STATES = {OPEN: "open", ANSWERED: "answered", MISSING: "missing"}
 
 
 def export_items(spec: Spec, store: Store, looked: int) -> Table:
@@ -28,7 +29,7 @@ def export_items(spec: Spec, store: Store, looked: int) -> Table:
         raise InputError("no item was looked at yet; there is nothing to export")
     columns: dict[str, list[Any]] = {}
     for first, end in audit.pieces(looked):
-        rows = audit.item_rows(store, first, end)
+        rows = audit.item_contents(store, first, end)
         contents = [json.loads(row.content) for row in rows]
         for name in contents[0]:
             columns.setdefault(name, []).extend(content.get(name) for content in contents)
@@ -40,10 +41,8 @@ def export_items(spec: Spec, store: Store, looked: int) -> Table:
     added |= _ratings(spec, store, looked)
     strata = store.meta("strata")
     if strata is not None:
-        own = spec.items.uncertainty is not None
-        features = store.looked(0, looked, max(spec.steps - 1, 1), uncertainty=own, columns=1).x.features
-        assert features is not None
-        added["weight"] = Inputs.from_json(strata).item_weights(features[:, -1].astype(np.intp))
+        numbers = store.item_rows(0, looked, later_steps(spec)).numbers
+        added["weight"] = Inputs.from_json(strata).item_weights(numbers[:, -1].astype(np.intp))
     return read_table({**{name: _array(values) for name, values in columns.items()}, **added})
 
 
@@ -67,6 +66,25 @@ def export_ledger(spec: Spec, store: Store, items: int) -> Table:
     )
 
 
+def export_answers(spec: Spec, store: Store, items: int) -> Table:
+    """A row for each answer of a person, by item, in the order they were given."""
+    rows = [row for first, end in audit.pieces(items) for row in audit.answer_rows(store, first, end)]
+    if not rows:
+        raise InputError("nobody has answered yet; there is nothing to export")
+    ids = _ids(store, items)
+    return read_table(
+        {
+            "item_id": _array([ids[row.position] for row in rows]),
+            "position": np.array([row.position for row in rows]),
+            "rater": _array([spec.raters[rater_of(spec, row.step)].name for row in rows]),
+            "annotator": _array([row.annotator for row in rows]),
+            "rating": np.array([np.nan if row.value is None else row.value for row in rows]),
+            "note": _array([row.note for row in rows]),
+            "at": _array([row.at for row in rows]),
+        }
+    )
+
+
 def _by_id(row: Any) -> int:
     return int(row.id)
 
@@ -77,9 +95,9 @@ def _ids(store: Store, looked: int) -> Any:
 
 def _ratings(spec: Spec, store: Store, looked: int) -> dict[str, Any]:
     """`rating_<name>` and `state_<name>` of each rater, and how each after the first was drawn."""
-    values = np.full((looked, spec.steps), np.nan)
-    states = np.full((looked, spec.steps), "", dtype=object)
-    rates, selected = np.full((looked, spec.steps), np.nan), np.zeros((looked, spec.steps), dtype=np.bool_)
+    values = np.full((looked, len(spec.raters)), np.nan)
+    states = np.full((looked, len(spec.raters)), "", dtype=object)
+    rates, selected = np.full((looked, len(spec.raters)), np.nan), np.zeros((looked, len(spec.raters)), dtype=np.bool_)
     for first, end in audit.pieces(looked):
         for row in audit.rating_rows(store, first, end):
             k = rater_of(spec, row.step)
@@ -92,8 +110,8 @@ def _ratings(spec: Spec, store: Store, looked: int) -> dict[str, Any]:
     out: dict[str, Any] = {}
     for k, rater in enumerate(spec.raters):
         out |= {f"rating_{rater.name}": values[:, k], f"state_{rater.name}": states[:, k]}
-    for k in range(min(1, spec.steps - 1), spec.steps):
-        ending = "" if spec.steps <= 2 else f"_{spec.raters[k].name}"
+    for k in range(min(1, len(spec.raters) - 1), len(spec.raters)):
+        ending = "" if len(spec.raters) <= 2 else f"_{spec.raters[k].name}"
         out |= {f"rate{ending}": rates[:, k], f"selected{ending}": selected[:, k]}
     return out
 

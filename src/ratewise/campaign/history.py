@@ -15,8 +15,6 @@ from ratewise.learn.chain_rounds import ChainRule
 from ratewise.learn.rating_model import Covariates
 from ratewise.learn.seen import Phase, Rule, Seen, mass
 
-Units = NDArray[np.int64]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RoundPlan:

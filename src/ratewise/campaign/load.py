@@ -11,15 +11,16 @@ from typing import Any
 
 import numpy as np
 
-from ratewise.campaign.history import Units
 from ratewise.campaign.inputs import inputs_of
-from ratewise.campaign.money import to_units
 from ratewise.campaign.spec.fields import LARGEST_AMOUNT
 from ratewise.campaign.spec.spec import RaterSpec, Spec
 from ratewise.core.clusters import cluster_codes
 from ratewise.core.draw import uniform
 from ratewise.errors import TableError
 from ratewise.learn.features import codings, feature_matrix
+from ratewise.queue.money import to_units
+from ratewise.queue.records import Units
+from ratewise.raters.kinds import KINDS
 from ratewise.tables import Table, read_table
 
 
@@ -36,8 +37,8 @@ def load_items(spec: Spec) -> Loaded:
     table = read_table(spec.table_path)
     ids = table.ids(spec.items.id)
     for rater in spec.raters:
-        if rater.column is not None:
-            _column(table, rater.column, f"rater {rater.name!r}")
+        for column in KINDS[rater.kind].columns(rater.settings):
+            _column(table, column, f"rater {rater.name!r}")
     numbers, coded = _numbers(spec, table)
     prices = _prices(spec, table)
     turn = uniform(ids, seed=f"{spec.seed}:order")

@@ -1,142 +1,73 @@
-"""The log as the decision takes it: facts, terms, prices, and the history of closed rounds."""
+"""The log as the planner takes it: what it says now, with the history of closed rounds. Reads only what is new."""
 
-import json
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, field
+from functools import lru_cache
 
-import numpy as np
+from ratewise.campaign import planner as p
+from ratewise.campaign.acting import Items
+from ratewise.campaign.history import History, RoundPlan
+from ratewise.queue.protocol import PlanningQueue
+from ratewise.queue.records import Units
 
-from ratewise.campaign import decide as d
-from ratewise.campaign.answers import Wanted
-from ratewise.campaign.history import History, Looked, Units
-from ratewise.campaign.inputs import Inputs
-from ratewise.campaign.money import to_units
-from ratewise.campaign.spec.spec import RaterSpec, Spec
-from ratewise.campaign.store import audit
-from ratewise.campaign.store.log import Store
-from ratewise.campaign.store.records import Claim
+_plan = lru_cache(maxsize=4)(RoundPlan.from_json)  # the open round's is read again and again
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Facts:
-    """What was found out when the items were loaded."""
+class Round:
+    """A round of the log, with its plan as the planner reads it."""
 
-    items: int
-    columns: int | None
-    prices: tuple[float, ...]
-    inputs: Inputs | None = None
-
-    @classmethod
-    def of(cls, store: Store) -> "Facts":
-        """From the store."""
-        items, columns, prices, strata = (store.meta(key) for key in ("items", "columns", "prices", "strata"))
-        chosen = None if strata is None else Inputs.from_json(strata)
-        return cls(int(items or 0), json.loads(columns or "null"), tuple(json.loads(prices or "[]")), chosen)
+    number: int
+    first: int
+    plan: RoundPlan
+    factor: float | None
+    items: int | None  # looked at; None while it is open
 
 
-def terms_of(spec: Spec, facts: Facts) -> d.Terms:
-    """What decisions need of the TOML and the items."""
-    bounds = spec.scale.low, spec.scale.high
-    wanted = Wanted(spec.level, spec.estimand, facts.items, bounds, spec.goal.target_se, facts.inputs)
-    budget = None if spec.goal.budget is None else to_units(spec.goal.budget)
-    return d.Terms(facts.prices, budget, wanted, spec.method == "base" or spec.steps == 1)
+@dataclass(frozen=True, slots=True, eq=False)
+class Closed:
+    """A closed round, and all that was known after it."""
 
-
-def empty_history(spec: Spec, facts: Facts, terms: d.Terms) -> History:
-    """Before the first round."""
-    middle = 0.5 * (spec.scale.low + spec.scale.high) if facts.inputs is None else facts.inputs.middle
-    uncertainty = spec.items.uncertainty is not None
-    return History.empty(terms.steps, columns=facts.columns, uncertainty=uncertainty, middle=middle)
+    round: Round
+    history: History
 
 
 @dataclass(slots=True, eq=False)
 class Reader:
-    """The log as the decision takes it; reads only what is new."""
+    """Goes along with a log, whoever writes it."""
 
-    spec: Spec
-    store: Store
-    facts: Facts
-    terms: d.Terms
+    queue: PlanningQueue
+    items: Items
+    terms: p.Terms
     history: History
+    keeps: bool = False  # what was known after each round, too
+    closed: list[Closed] = field(init=False, default_factory=list)  # where it keeps them
     _ahead: tuple[int, Units] | None = field(init=False, default=None)  # prices of the next items, from which one on
-    _failed: tuple[int, int] = field(
-        init=False, default=(0, 0)
-    )  # paid for failed calls, by closed rounds to which item
+    _failed: tuple[int, int] = field(init=False, default=(0, 0))  # to which item: what failed calls have cost
 
-    @classmethod
-    def of(cls, spec: Spec, store: Store) -> "Reader":
-        """Nothing is read yet but the facts."""
-        facts = Facts.of(store)
-        terms = terms_of(spec, facts)
-        return cls(spec, store, facts, terms, empty_history(spec, facts, terms))
-
-    def state(self) -> d.State:
+    def state(self) -> p.State:
         """What the log says now; rounds that were closed since are added to the history."""
         current = None
-        for row in self.store.rounds(after=self.history.rounds):
+        for row in self.rounds(after=self.history.rounds):
             if row.items is None:
-                current = d.OpenRound(row.number, row.first, row.plan, self.store.batches(row.number), row.factor)
+                current = self.opened(row)
             else:
-                looked = self.looked(row.first, row.first + row.items)
+                looked = self.items.looked(row.first, row.first + row.items)
                 self.history = self.history.joined(row.plan, row.factor, looked)
-        weak, strong = self.store.open_questions()
-        spent = self.store.totals()[1]
+                if self.keeps:
+                    self.closed.append(Closed(row, self.history))
+        weak, strong = self.queue.open_questions()
+        spent = self.queue.totals()[1]
         at = self.history.items if current is None else current.end
         if self._ahead is None or self._ahead[0] != at:
-            self._ahead = at, self.worst(at, min(at + d.BATCH, self.facts.items))
+            self._ahead = at, self.items.worst(at, min(at + p.BATCH, self.terms.pool))
         if self._failed[0] != self.history.items:
-            self._failed = self.history.items, audit.failed_before(self.store, self.history.items)
-        return d.State(self.terms, self.history, spent, current, weak, strong, self._ahead[1], self._failed[1])
+            self._failed = self.history.items, self.queue.failed_before(self.history.items)
+        return p.State(self.terms, self.history, spent, current, weak, strong, self._ahead[1], self._failed[1])
 
-    def looked(self, first: int, end: int) -> Looked:
-        """Items with all that is known of them."""
-        chosen, together = self.facts.inputs, self.spec.items.clusters is not None
-        found = self.store.looked(
-            first,
-            end,
-            self.terms.steps,
-            uncertainty=self.spec.items.uncertainty is not None,
-            columns=1
-            if chosen is not None or together
-            else self.facts.columns,  # any: numbers of strata are among them
-        )
-        if chosen is not None:
-            return chosen.scaled(found)
-        return _clustered(found) if together else found
+    def rounds(self, after: int = 0) -> list[Round]:
+        """Rounds with a number above `after`, in order."""
+        return [Round(r.number, r.first, _plan(r.plan), r.factor, r.items) for r in self.queue.rounds(after)]
 
-    def worst(self, first: int, end: int) -> Units:
-        """The most that each rater can cost for each item."""
-        own = None
-        if any(rater.price_column is not None for rater in self.spec.raters):
-            own = [None if text is None else json.loads(text) for text in self.store.item_prices(first, end)]
-        columns = [_worst(rater, k, own, end - first) for k, rater in enumerate(self.spec.raters)]
-        return np.column_stack(columns) if end > first else np.empty((0, self.spec.steps), dtype=np.int64)
-
-
-def _clustered(looked: Looked) -> Looked:
-    """With the number of the cluster taken from the last column of the features."""
-    assert looked.x.features is not None
-    *_, features, codes = np.split(looked.x.features, [looked.x.features.shape[1] - 1], axis=1)
-    x = replace(looked.x, features=features if features.shape[1] else None)
-    return replace(looked, x=x, clusters=codes[:, 0].astype(np.intp))
-
-
-def _worst(rater: RaterSpec, k: int, own: list[Any] | None, n: int) -> Units:
-    fixed = rater.max_price if rater.max_price is not None else rater.price
-    if fixed is not None:
-        return np.full(n, to_units(fixed), dtype=np.int64)
-    assert own is not None
-    return np.array([prices[k] for prices in own], dtype=np.int64)
-
-
-def list_price(rater: RaterSpec, k: int, claim: Claim) -> int:
-    """What one call costs unless it says otherwise."""
-    if rater.price is not None:
-        return to_units(rater.price)
-    assert claim.prices is not None
-    return claim.prices[k]
-
-
-def worst_price(rater: RaterSpec, k: int, claim: Claim) -> int:
-    """What is reserved for one call."""
-    return to_units(rater.max_price) if rater.max_price is not None else list_price(rater, k, claim)
+    def opened(self, row: Round) -> p.OpenRound:
+        """A round with what it has taken up."""
+        return p.OpenRound(row.number, row.first, row.plan, self.queue.batches(row.number), row.factor)

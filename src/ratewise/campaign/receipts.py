@@ -3,21 +3,24 @@
 from collections.abc import Sequence
 from typing import Any
 
-from ratewise.campaign.money import shown
-from ratewise.campaign.outcomes import rater_of
-from ratewise.campaign.reader import Reader
+from ratewise.campaign.items import LoggedItems
+from ratewise.campaign.planner.outcomes import rater_of
+from ratewise.campaign.reader import Round
 from ratewise.campaign.spec.spec import RaterSpec, Spec
-from ratewise.campaign.store import audit
-from ratewise.campaign.store import schema as t
-from ratewise.campaign.store.log import Store
-from ratewise.campaign.store.records import RoundRow
 from ratewise.campaign.verification import Verification, telling
+from ratewise.queue import audit
+from ratewise.queue.money import shown
+from ratewise.queue.records import ANSWERED, OPEN
+from ratewise.queue.store import Store
+from ratewise.queue.votes import Vote, median_of
+from ratewise.raters.kinds import KINDS
+from ratewise.raters.people import PeopleSettings
 
 END = 2**31 - 1  # beyond every position
 Payments = dict[str, dict[int, list[int]]]  # kind → attempt → amounts
 
 
-def check_questions(spec: Spec, store: Store, reader: Reader, rounds: Sequence[RoundRow], found: Verification) -> None:
+def check_questions(spec: Spec, store: Store, items: LoggedItems, rounds: Sequence[Round], found: Verification) -> None:
     """Just what was drawn was asked for, answers are legal, and every call was paid for once."""
     at = 0
     for row in rounds:
@@ -25,14 +28,18 @@ def check_questions(spec: Spec, store: Store, reader: Reader, rounds: Sequence[R
             batches = store.batches(row.number)
             end = max((b.end for b in batches), default=row.first)
             for first in range(row.first, end, 10_000):
-                _piece(spec, store, reader, row, first, min(first + 10_000, end), found)
+                _piece(spec, store, items, row, first, min(first + 10_000, end), found)
             at = max(at, end)
-    for name, rows in (("asked", audit.rating_rows), ("drawn", audit.draw_rows), ("paid for", audit.ledger_rows)):
+    tables = (
+        ("asked", audit.rating_rows), ("drawn", audit.draw_rows), ("paid for", audit.ledger_rows),
+        ("answered", audit.answer_rows),
+    )  # fmt: skip
+    for name, rows in tables:
         for row in (*rows(store, -END, 0), *rows(store, at, END)):
             found.differ(f"item {row.position}: {name}, though no round has taken it up")
 
 
-def _piece(spec: Spec, store: Store, reader: Reader, row: RoundRow, first: int, end: int, found: Verification) -> None:
+def _piece(spec: Spec, store: Store, items: LoggedItems, row: Round, first: int, end: int, found: Verification) -> None:
     ratings = {(r.position, r.step): r for r in audit.rating_rows(store, first, end)}
     wanted = {(x.position, x.step) for x in audit.draw_rows(store, first, end) if x.selected}
     if row.plan.weak:
@@ -41,32 +48,55 @@ def _piece(spec: Spec, store: Store, reader: Reader, row: RoundRow, first: int, 
         found.differ(f"item {position}: rater {step} was asked without having been drawn")
     for position, step in sorted(wanted - ratings.keys()):
         found.differ(f"item {position}: rater {step} was drawn and never asked")
-    worst = reader.worst(first, end)
+    worst = items.worst(first, end)
     paid = _payments(audit.ledger_rows(store, first, end))
+    votes = _votes(audit.answer_rows(store, first, end))
     for (position, step), r in ratings.items():
         found.ratings += 1
         with telling(f"item {position}, rater {step}", found):
             k = rater_of(spec, step)
             _rating(spec, row, r, k, found)
+            _settled(r, votes.pop((position, step), []), spec.raters[k], found)
             _paid(r, paid.pop((position, step), {}), int(worst[position - first, k]), spec.raters[k], found)
+    for position, step in votes:
+        found.differ(f"item {position}: somebody answered for rater {step}, who was not asked")
     for position, step in paid:
         found.differ(f"item {position}: money moved for rater {step}, who was not asked")
 
 
-def _rating(spec: Spec, row: RoundRow, r: Any, k: int, found: Verification) -> None:
+def _rating(spec: Spec, row: Round, r: Any, k: int, found: Verification) -> None:
     where = f"item {r.position}, rater {spec.raters[k].name!r}"
-    if r.state == t.OPEN and row.items is not None:
+    if r.state == OPEN and row.items is not None:
         found.differ(f"{where}: no answer, though its round is closed")
-    if (r.state == t.ANSWERED) != (r.value is not None):
+    if (r.state == ANSWERED) != (r.value is not None):
         found.differ(f"{where}: its state does not fit its value")
     if r.value is not None:
         try:
-            right = spec.scale.strong(r.value) if k == spec.steps - 1 else spec.scale.weak(r.value)
+            right = spec.number(k, r.value)
         except ValueError as error:
             found.differ(f"{where}: {error}")
         else:
             if right != r.value:
                 found.differ(f"{where}: {r.value!r} is not on the scale")
+
+
+def _votes(rows: Sequence[Any]) -> dict[tuple[int, int], list[Vote]]:
+    """By question."""
+    out: dict[tuple[int, int], list[Vote]] = {}
+    for row in rows:
+        out.setdefault((row.position, row.step), []).append(Vote(row.annotator, row.value))
+    return out
+
+
+def _settled(r: Any, votes: Sequence[Vote], rater: RaterSpec, found: Verification) -> None:
+    """A rating by people is what their answers come to; one that was given up may lack some, a process has none."""
+    if not isinstance(rater.settings, PeopleSettings) or not votes:
+        return
+    verdict = median_of(rater.settings.votes)(votes)
+    if verdict is None and r.state == ANSWERED:
+        found.differ(f"item {r.position}, rater {rater.name!r}: rated, though only {len(votes)} people have answered")
+    if verdict is not None and (r.state == OPEN or verdict.value != r.value):
+        found.differ(f"item {r.position}, rater {rater.name!r}: {r.value!r} is not what the people's answers come to")
 
 
 def _payments(rows: Sequence[Any]) -> dict[tuple[int, int], Payments]:
@@ -94,18 +124,20 @@ def _paid(r: Any, kinds: Payments, worst: int, rater: RaterSpec, found: Verifica
     if any(amount != worst for amounts in reserved.values() for amount in amounts):
         found.differ(f"{where}: reserved at another price than {shown(worst)}")
     unsettled = [a for a in attempts if a not in settled]
-    if unsettled != (attempts[-1:] if r.state == t.OPEN else []) or not settled.keys() <= reserved.keys():
+    if unsettled != (attempts[-1:] if r.state == OPEN else []) or not settled.keys() <= reserved.keys():
         found.differ(f"{where}: reservations and payments do not match")
     good = len(settled) - r.attempts  # calls that did not fail
-    if good not in ({0} if r.state == t.OPEN else {1} if r.state == t.ANSWERED else {0, 1}):
+    if good not in ({0} if r.state == OPEN else {1} if r.state == ANSWERED else {0, 1}):
         found.differ(f"{where}: {r.attempts} failed calls do not fit {len(settled)} payments")
-    if rater.kind == "column" and rater.max_price in (None, rater.price) and good == 1:
+    if KINDS[rater.kind].flat_price and rater.max_price in (None, rater.price) and good == 1:
         last = settled.get(max(settled, default=0), [worst])
         if last != [worst]:
-            found.differ(f"{where}: paid {', '.join(map(shown, last))}; a column costs its price of {shown(worst)}")
+            found.differ(
+                f"{where}: paid {', '.join(map(shown, last))}; a {rater.kind} costs its price of {shown(worst)}"
+            )
 
 
-def check_money(store: Store, reader: Reader, found: Verification) -> None:
+def check_money(store: Store, budget: int | None, found: Verification) -> None:
     """The sums are the ledger's, and within the budget."""
     sums = audit.ledger_sums(store)
     reserved, spent = store.totals()
@@ -115,6 +147,5 @@ def check_money(store: Store, reader: Reader, found: Verification) -> None:
     right = held + sums.get("reserve", 0) - audit.freed(store)
     if reserved != right or held < 0:
         found.differ(f"{shown(reserved)} are said to be reserved; the ledger has {shown(right)}")
-    budget = reader.terms.budget
     if budget is not None and reserved + spent > budget + audit.overrun(store):
         found.differ(f"{shown(reserved + spent)} are spent or reserved, more than the budget of {shown(budget)}")

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from ratewise.campaign.answers import anytime_estimate
-from ratewise.campaign.decide import State
-from ratewise.campaign.money import to_money
+from ratewise.campaign.fits import anytime_estimate
+from ratewise.campaign.planner import State
 from ratewise.campaign.spec.spec import Spec
-from ratewise.campaign.store import schema as t
-from ratewise.campaign.store.log import Store
 from ratewise.core.estimate import Estimate
+from ratewise.queue.money import to_money
+from ratewise.queue.records import ANSWERED, MISSING, OPEN
+from ratewise.queue.store import Store
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,35 +68,25 @@ class Status:
         return out
 
 
-def status_of(spec: Spec, store: Store, state: State) -> Status:
-    """From the log and the state it makes."""
-    return _status(spec, store, state, anytime_estimate(state.history, state.terms.wanted))
-
-
 @dataclass(slots=True, eq=False)
 class Watch:
-    """Tells how a run goes, now and then; the estimate is made anew only when a round has closed."""
+    """Tells how a run goes, now and then."""
 
     spec: Spec
     store: Store
     tell: Callable[[Status], None]
     every: float = 0.25  # seconds
     _last: float = -math.inf
-    _rounds: int = -1
-    _estimate: Estimate | None = None
 
     def __call__(self, state: State) -> None:
         """Called whenever something may have changed."""
-        if time.monotonic() - self._last < self.every:
-            return
-        if state.history.rounds != self._rounds:
-            self._estimate = anytime_estimate(state.history, state.terms.wanted)
-            self._rounds = state.history.rounds
-        self.tell(_status(self.spec, self.store, state, self._estimate))
-        self._last = time.monotonic()
+        if time.monotonic() - self._last >= self.every:
+            self.tell(status_of(self.spec, self.store, state))
+            self._last = time.monotonic()
 
 
-def _status(spec: Spec, store: Store, state: State, estimate: Estimate | None) -> Status:
+def status_of(spec: Spec, store: Store, state: State) -> Status:
+    """From the log and the state it makes."""
     counts = store.counts()
     strong = state.terms.steps
     reserved, spent = store.totals()
@@ -109,10 +99,10 @@ def _status(spec: Spec, store: Store, state: State, estimate: Estimate | None) -
         budget=spec.goal.budget,
         spent=to_money(spent),
         reserved=to_money(reserved),
-        labels=counts.get(f"{strong}:{t.ANSWERED}", 0),
-        pending=counts.get(f"{strong}:{t.OPEN}", 0),
-        missing=counts.get(f"{strong}:{t.MISSING}", 0),
+        labels=counts.get(f"{strong}:{ANSWERED}", 0),
+        pending=counts.get(f"{strong}:{OPEN}", 0),
+        missing=counts.get(f"{strong}:{MISSING}", 0),
         failed_calls=counts["failed"],
-        estimate=estimate,
+        estimate=anytime_estimate(state.history, state.terms.wanted),
         expected_se=None if state.open is None else state.open.plan.expected_se,
     )

@@ -1,11 +1,14 @@
 """A campaign told round by round, for reports."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ratewise.campaign.answers import anytime_estimate
-from ratewise.campaign.reader import Reader, empty_history
-from ratewise.campaign.store import audit
+from ratewise.campaign.answers import Wanted
+from ratewise.campaign.fits import anytime_estimate
+from ratewise.campaign.reader import Closed
 from ratewise.core.estimate import Estimate
+from ratewise.queue import audit
+from ratewise.queue.store import Store
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,19 +25,16 @@ class Chapter:
     by_features: bool = False  # weak ratings were not bought, and rates go by the features
 
 
-def tell_story(reader: Reader) -> list[Chapter]:
+def tell_story(closed: Sequence[Closed], store: Store, wanted: Wanted) -> list[Chapter]:
     """Every closed round, from the log."""
-    history = empty_history(reader.spec, reader.facts, reader.terms)
     out: list[Chapter] = []
-    for row in reader.store.rounds():
-        if row.items is None:
-            break
-        looked = reader.looked(row.first, row.first + row.items)
-        before, history = history.labels, history.joined(row.plan, row.factor, looked)
-        spent = audit.settled_before(reader.store, row.first + row.items)
+    before = 0
+    for each in closed:
+        row, history = each.round, each.history
         policy = "start" if row.number == 1 and row.plan.weak else row.plan.policy
-        found = anytime_estimate(history, reader.terms.wanted)
-        rate = float(looked.rates[:, -1].mean())
-        labels = history.labels - before
-        out.append(Chapter(row.number, policy, row.items, labels, rate, spent, found, row.plan.by_features))
+        rate = float(history.looked.rates[row.first :, -1].mean())
+        items, labels = history.items - row.first, history.labels - before
+        spent, found = audit.settled_before(store, history.items), anytime_estimate(history, wanted)
+        out.append(Chapter(row.number, policy, items, labels, rate, spent, found, row.plan.by_features))
+        before = history.labels
     return out

@@ -8,56 +8,56 @@ difference does not make all later ones.
 import json
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from ratewise.campaign import decide as d
-from ratewise.campaign.history import Looked, RoundPlan
+from ratewise.campaign import planner as d
+from ratewise.campaign.history import History, Looked, RoundPlan
 from ratewise.campaign.inputs import Inputs
-from ratewise.campaign.money import shown, to_units
-from ratewise.campaign.reader import Reader, empty_history
+from ratewise.campaign.items import LoggedItems, empty_history
+from ratewise.campaign.planner.holds import drawn_together, holdings, new_batch, new_draws
+from ratewise.campaign.reader import Reader, Round
 from ratewise.campaign.receipts import END, check_money, check_questions
 from ratewise.campaign.spec.spec import Spec
-from ratewise.campaign.store import audit
-from ratewise.campaign.store.log import Store
-from ratewise.campaign.store.records import RoundRow
 from ratewise.campaign.verification import Verification, telling
 from ratewise.core.checks import Floats
 from ratewise.core.draw import uniform
 from ratewise.learn.auto import PLANNER
+from ratewise.queue import audit
+from ratewise.queue.money import shown, to_units
+from ratewise.queue.store import Store
 
 _CLOSE = 1e-7  # relative: another machine's linear algebra may round differently
 
 
-def verify_log(spec: Spec, store: Store, reader: Reader) -> Verification:
-    """Check everything; the reader gives facts and terms. Whatever is in the log, it is told and never raised."""
+def verify_log(spec: Spec, store: Store, items: LoggedItems, reader: Reader) -> Verification:
+    """Check everything; the reader gives terms and rounds. Whatever is in the log, it is told and never raised."""
     found = Verification()
-    rounds: list[RoundRow] = []
+    rounds: list[Round] = []
     whole = False
     with telling("the file", found):
         for problem in store.damage():
             found.differ(f"the database says of itself: {problem}")
     with telling("the items", found):
-        whole = _items(spec, store, reader, found)
+        whole = _items(spec, store, items, found)
     with telling("the prices", found):
-        _prices(spec, store, reader, found)
+        _prices(spec, store, items, found)
     with telling("the rounds", found):
-        rounds = store.rounds()
+        rounds = reader.rounds()
     if whole:
-        _rounds(spec, store, reader, rounds, found)
-    check_questions(spec, store, reader, rounds, found)
+        _rounds(spec, store, items, reader, rounds, found)
+    check_questions(spec, store, items, rounds, found)
     with telling("the ledger", found):
-        check_money(store, reader, found)
+        check_money(store, reader.terms.budget, found)
     return found
 
 
-def _items(spec: Spec, store: Store, reader: Reader, found: Verification) -> bool:
+def _items(spec: Spec, store: Store, items: LoggedItems, found: Verification) -> bool:
     """Random numbers are those of seed and id, and the order too; whether all items are there."""
     last, whole = -1.0, True
     turns: list[Floats] = []
-    for first, end in audit.pieces(reader.facts.items):
+    for first, end in audit.pieces(items.facts.items):
         rows = audit.item_keys(store, first, end)
         if [row.position for row in rows] != list(range(first, end)):
             found.differ(f"items {first} to {end - 1}: {end - first - len(rows)} are missing")
@@ -73,24 +73,24 @@ def _items(spec: Spec, store: Store, reader: Reader, found: Verification) -> boo
             )
         order = uniform(ids, seed=f"{spec.seed}:order")
         turns.append(order)
-        if reader.facts.inputs is None and np.any(np.diff(np.concatenate([[last], order])) < 0):
+        if items.facts.inputs is None and np.any(np.diff(np.concatenate([[last], order])) < 0):
             found.differ(f"items {first} to {end - 1} are not in the order of the seed")
         last = float(order[-1])
-    if whole and reader.facts.inputs is not None:
-        _strata(store, reader, reader.facts.inputs, np.concatenate(turns), found)
-    if audit.item_keys(store, reader.facts.items, END):
-        found.differ(f"there are more than {reader.facts.items} items")
+    if whole and items.facts.inputs is not None:
+        _strata(store, items, items.facts.inputs, np.concatenate(turns), found)
+    if audit.item_keys(store, items.facts.items, END):
+        found.differ(f"there are more than {items.facts.items} items")
     return whole
 
 
-def _strata(store: Store, reader: Reader, inputs: Inputs, turns: Floats, found: Verification) -> None:
+def _strata(store: Store, items: LoggedItems, inputs: Inputs, turns: Floats, found: Verification) -> None:
     """Each item's stratum is the one in its row, and all are in the order of the quotas and the seed."""
     parts = []
-    for first, end in audit.pieces(reader.facts.items):
-        code = reader.looked(first, end).strata
+    for first, end in audit.pieces(items.facts.items):
+        code = items.looked(first, end).strata
         assert code is not None
         parts.append(code)
-        for row, s in zip(audit.item_rows(store, first, end), code.tolist(), strict=True):
+        for row, s in zip(audit.item_contents(store, first, end), code.tolist(), strict=True):
             said = json.loads(row.content)[inputs.column]
             if inputs.names[s] != str(said):
                 found.differ(f"item {row.id}: stored as of stratum {inputs.names[s]!r}, and its row says {said!r}")
@@ -101,24 +101,27 @@ def _strata(store: Store, reader: Reader, inputs: Inputs, turns: Floats, found: 
         found.differ("the items are not in the order of their strata's shares and the seed")
 
 
-def _prices(spec: Spec, store: Store, reader: Reader, found: Verification) -> None:
+def _prices(spec: Spec, store: Store, items: LoggedItems, found: Verification) -> None:
     """The mean prices that rounds are planned with."""
-    sums = np.zeros(spec.steps)
+    sums = np.zeros(len(spec.raters))
     own = any(rater.price_column is not None for rater in spec.raters)
-    for first, end in audit.pieces(reader.facts.items if own else 0):
+    for first, end in audit.pieces(items.facts.items if own else 0):
         sums += np.array([json.loads(text or "[]") for text in store.item_prices(first, end)], dtype=np.float64).sum(0)
     for k, rater in enumerate(spec.raters):
-        right = sums[k] / reader.facts.items if rater.price is None else float(to_units(rater.price))
-        if not math.isclose(right, reader.facts.prices[k], rel_tol=1e-9, abs_tol=1e-6):
-            found.differ(f"rater {rater.name!r}: mean price {reader.facts.prices[k]!r} is not that of its items")
+        right = sums[k] / items.facts.items if rater.price is None else float(to_units(rater.price))
+        if not math.isclose(right, items.facts.prices[k], rel_tol=1e-9, abs_tol=1e-6):
+            found.differ(f"rater {rater.name!r}: mean price {items.facts.prices[k]!r} is not that of its items")
 
 
 # Rounds
 
 
-def _rounds(spec: Spec, store: Store, reader: Reader, rounds: Sequence[RoundRow], found: Verification) -> None:
-    history, planner = empty_history(spec, reader.facts, reader.terms), 1
+def _rounds(
+    spec: Spec, store: Store, items: LoggedItems, reader: Reader, rounds: Sequence[Round], found: Verification
+) -> None:
+    history, planner = empty_history(spec, items.facts, reader.terms), 1
     free = store.meta("goal changed") is not None
+    known = {closed.round.number: closed.history for closed in reader.closed}  # of this look, with their fits
     for row in rounds:
         where = f"round {row.number}"
         found.rounds += 1
@@ -129,19 +132,21 @@ def _rounds(spec: Spec, store: Store, reader: Reader, rounds: Sequence[RoundRow]
             if row.first != history.items or row.number != history.rounds + 1:
                 found.differ(f"{where} starts with item {row.first}; {history.items} were looked at before it")
             spent = audit.settled_before(store, row.first)
-            worst, failed = reader.worst(row.first, row.first + 1), audit.failed_before(store, row.first)
+            worst, failed = items.worst(row.first, row.first + 1), store.failed_before(row.first)
             state = d.State(reader.terms, history, spent, None, worst=worst, failed=failed)
             _plan(state, row.plan, where, found, goal_may_differ=free)
-        now = d.OpenRound(row.number, row.first, row.plan, store.batches(row.number), row.factor)
+        now = reader.opened(row)
         with telling(where, found):
-            _batches(store, reader, now, found, closed=row.items is not None)
-            _draws(reader, replace(reader, history=history), now, found)
+            _batches(store, items, now, found, closed=row.items is not None)
+            _draws(items, history, now, found)
         if row.items is None:
             continue
         if now.end - now.first != row.items:
             found.differ(f"{where} has {row.items} items; its batches have {now.end - now.first}")
         with telling(where, found):
-            history = history.joined(row.plan, row.factor, reader.looked(row.first, row.first + row.items))
+            history = known.get(row.number) or history.joined(
+                row.plan, row.factor, items.looked(row.first, row.first + row.items)
+            )
 
 
 def _plan(state: d.State, stored: RoundPlan, where: str, found: Verification, *, goal_may_differ: bool) -> None:
@@ -199,10 +204,9 @@ def _same(a: Any, b: Any) -> bool:
     return bool(a == b)
 
 
-def _batches(store: Store, reader: Reader, now: d.OpenRound, found: Verification, *, closed: bool) -> None:
+def _batches(store: Store, items: LoggedItems, now: d.OpenRound, found: Verification, *, closed: bool) -> None:
     """Batches follow each other within the round's money, and money was held for each and given back once."""
-    where, at, moved = f"round {now.number}", now.first, []
-    weak_so_far = 0
+    where, at = f"round {now.number}", now.first
     for b in now.batches:
         if b.first != at or b.end <= b.first:
             found.differ(f"{where}: items {at} to {b.first - 1} were not taken up")
@@ -211,43 +215,36 @@ def _batches(store: Store, reader: Reader, now: d.OpenRound, found: Verification
             found.differ(f"{where}: items {b.first} to {b.end - 1} were not drawn, though it is closed")
         if not b.drawn and audit.draw_rows(store, b.first, b.end):
             found.differ(f"{where}: items {b.first} to {b.end - 1} have draws, though they are not drawn")
-        worst = reader.worst(b.first, b.end)
-        if not b.drawn and b.cost != int(d.item_costs(now.plan, worst).sum()):
+        if not b.drawn and b.cost != new_batch(now, b.first, items.worst(b.first, b.end)).cost:
             found.differ(
                 f"{where}, items {b.first} to {b.end - 1}: stored to cost {shown(b.cost)}, not by their prices"
             )
-        if now.plan.exact:
-            weak = int(d.weak_costs(now.plan, worst).sum())
-            moved.append((b.first, (now.plan.spend if b is now.batches[0] else 0) - weak))
-            weak_so_far += weak
-        else:
-            held = int(worst[:, 1:].sum() if now.plan.weak else worst[:, -1].sum())
-            moved += [(b.first, held), *([(b.first, -held)] if b.drawn else [])]
-    if now.plan.exact and any(b.drawn for b in now.batches):
-        moved.append((now.first, weak_so_far - now.plan.spend))
     stored = [
         (row.position, row.amount if row.kind == "hold" else -row.amount)
         for row in audit.ledger_rows(store, now.first, now.end)
         if row.step is None
     ]
-    if sorted(stored) != sorted(moved):
+    if sorted(stored) != sorted(holdings(now, items.worst)):
         found.differ(f"{where}: the money held for its items and given back is not what they could cost")
     if sum(b.cost for b in now.batches) > now.plan.spend:
         found.differ(f"{where} has bound more than its money")
 
 
-def _draws(reader: Reader, past: Reader, now: d.OpenRound, found: Verification) -> None:
+def _draws(items: LoggedItems, past: History, now: d.OpenRound, found: Verification) -> None:
     """Rates by the stored rule, draws by the stored rates."""
     where = f"round {now.number}"
-    groups = [(now.first, now.end)] if now.plan.exact else [(b.first, b.end) for b in now.batches]
-    for first, end in groups:
-        if end <= first or not all(b.drawn for b in now.batches if first <= b.first < end):
+    for first, end in drawn_together(now):
+        if end <= first:
             continue
-        looked = reader.looked(first, end)
-        worst = reader.worst(first, end)
-        again = d.draw_batch(past.history, now, looked, worst)
+        looked, worst = items.looked(first, end), items.worst(first, end)
+        again = d.draw_batch(past, now, looked, worst)
         _compare_draws(looked, again, first, where, found)
-        _compare_cost(now, again, worst, first, end, where, found)
+        right = sum(cost for _, cost in new_draws(now, first, again, worst).costs)
+        cost = sum(b.cost for b in now.batches if first <= b.first < end)
+        if cost != right:
+            found.differ(
+                f"{where}, items {first} to {end - 1}: stored to cost {shown(cost)}; by their prices {shown(right)}"
+            )
         if not _same(now.factor, again.factor):
             found.differ(f"{where}: the factor of its rates is {now.factor!r}, not {again.factor!r}")
 
@@ -263,16 +260,3 @@ def _compare_draws(looked: Looked, again: d.Drawn, first: int, where: str, found
         said = "drawn" if looked.selected[i, k] else "not drawn"
         found.differ(f"{where}, item {first + i}: stored as {said}, which its random number and rate do not give")
     found.draws += looked.rates.size
-
-
-def _compare_cost(
-    now: d.OpenRound, again: d.Drawn, worst: Any, first: int, end: int, where: str, found: Verification
-) -> None:
-    steps = again.selected.shape[1]
-    weak = int(d.weak_costs(now.plan, worst).sum())
-    right = weak + int((worst[:, -steps:] * again.selected).sum())
-    cost = sum(b.cost for b in now.batches if first <= b.first < end)
-    if cost != right:
-        found.differ(
-            f"{where}, items {first} to {end - 1}: stored to cost {shown(cost)}; by their prices {shown(right)}"
-        )

@@ -37,7 +37,13 @@ def init(
             print(f"Written: {', '.join(written)}. Edit it, then: ratewise run {written[0]}")
 
 
-def run(campaign: Toml, json: Json = False) -> None:
+def run(
+    campaign: Toml,
+    wait: Annotated[
+        bool, typer.Option("--wait/--no-wait", help="Wait for answers of people, or end and go on the next time.")
+    ] = True,
+    json: Json = False,
+) -> None:
     """Start a campaign, or go on with it, until its goal is reached. Stop it with Ctrl-C at any time.
 
     Example: ratewise run campaign.toml
@@ -47,8 +53,9 @@ def run(campaign: Toml, json: Json = False) -> None:
 
         opened = Campaign.open(campaign)
         with live(quiet=json) as progress:
-            reason = opened.run(progress=progress)
-        status, estimate = opened.status(), opened.estimate()
+            reason = opened.run(progress=progress, wait=wait)
+        with opened.look() as now:
+            status, estimate = now.status, now.estimate
         if json:
             found = None if estimate is None else estimate.to_dict()
             print_json({**status.to_dict(), "reason": reason, "result": found})
@@ -75,21 +82,21 @@ def status(
         from ratewise.campaign.campaign import Campaign
         from ratewise.report.campaign import status_text
 
-        opened = Campaign.open(campaign)
-        found, running = opened.status(), opened.is_running()
-        if json:
-            print_json({**found.to_dict(), "running": running})
-            return
-        if not (running and sys.stdout.isatty() if watch is None else watch):
-            print_rich(status_text(found, running=running))
-            return
-        from rich.live import Live
+        with Campaign.open(campaign).watch() as look:
+            now = look()
+            if json:
+                print_json({**now.status.to_dict(), "running": now.is_running})
+                return
+            if not (now.is_running and sys.stdout.isatty() if watch is None else watch):
+                print_rich(status_text(now.status, running=now.is_running))
+                return
+            from rich.live import Live
 
-        with Live(status_text(found, running=running), refresh_per_second=4) as live:
-            while running or watch:
-                time.sleep(1.0)
-                found, running = opened.status(), opened.is_running()
-                live.update(status_text(found, running=running))
+            with Live(status_text(now.status, running=now.is_running), refresh_per_second=4) as live:
+                while now.is_running or watch:
+                    time.sleep(1.0)
+                    now = look()
+                    live.update(status_text(now.status, running=now.is_running))
 
 
 def report(
@@ -103,13 +110,13 @@ def report(
     """
     with one_line_errors():
         from ratewise.campaign.campaign import Campaign
-        from ratewise.report.campaign import campaign_page
+        from ratewise.report.campaign import snapshot_page
         from ratewise.tables.files import write_text
 
-        opened = Campaign.open(campaign)
-        write_text(output, campaign_page(opened))
+        with Campaign.open(campaign).look() as now:
+            write_text(output, snapshot_page(now))
+            found = now.estimate
         if json:
-            found = opened.estimate()
             print_json({"output": output, "estimate": None if found is None else found.to_dict()})
         else:
             print(f"Written to {output}.")
@@ -119,6 +126,7 @@ def export(
     campaign: Toml,
     output: Annotated[str, typer.Option("--output", "-o", help="CSV, JSONL or Parquet file; - for CSV here.")],
     ledger: Annotated[bool, typer.Option("--ledger", help="Every movement of money instead of the items.")] = False,
+    answers: Annotated[bool, typer.Option("--answers", help="What each person said instead of the items.")] = False,
     json: Json = False,
 ) -> None:
     """Take the data out: items with their ratings, rates and draws, as `ratewise estimate` reads them.
@@ -131,7 +139,7 @@ def export(
 
         if json and output == "-":
             raise InputError("--json and -o - both want standard output; write the table to a file")
-        table = Campaign.open(campaign).export(output, ledger=ledger)
+        table = Campaign.open(campaign).export(output, ledger=ledger, answers=answers)
         if json:
             print_json({"output": output, "rows": table.rows, "columns": list(table.columns)})
         elif output != "-":

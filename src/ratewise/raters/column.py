@@ -1,8 +1,19 @@
 """A rating that is already there: a column of the table."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated
 
+from ratewise.raters.keys import A_COLUMN, TEXT, Says
+from ratewise.raters.kind import RaterKind
 from ratewise.raters.protocol import Answer, Question
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ColumnSettings:
+    """The keys of kind "column"."""
+
+    column: Annotated[str, TEXT, Says(A_COLUMN, 'column = "judge"')]
 
 
 class ColumnRater:
@@ -32,3 +43,14 @@ def _is_empty(cell: object) -> bool:
         return True
     except ValueError:  # an array: it is there, though hardly a rating
         return False
+
+
+KIND = RaterKind(
+    settings=ColumnSettings,
+    make=lambda settings, _: ColumnRater(settings.column),
+    example=(('column = "judge"', "ratings that are in the table already"),),
+    batch=2000,
+    columns=lambda settings: (settings.column,),
+    fixed={"column": "the ratings so far came from the old one"},
+    flat_price=True,
+)

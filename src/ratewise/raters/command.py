@@ -16,9 +16,14 @@ import shutil
 import signal
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from typing import Any, cast
+from dataclasses import dataclass
+from typing import Annotated, Any, cast
+
+from pydantic import BeforeValidator
 
 from ratewise.errors import InputError
+from ratewise.raters.keys import Says, hint
+from ratewise.raters.kind import RaterKind
 from ratewise.raters.lines import question_line, read_object, read_reply
 from ratewise.raters.protocol import Answer, Failure, Question
 from ratewise.raters.text import one_line, short
@@ -28,6 +33,33 @@ _KEPT_ERRORS = 2000  # characters of standard error
 _WAITING_LINES = 1000  # lines nobody has read yet before the program has to wait
 _SHORT = 2.0  # seconds a program has to end by itself
 _OUT, _ERR = 1, 2
+
+
+def _words(value: object) -> object:
+    """Words, or text that a shell would split into words."""
+    words: Sequence[Any] = value if isinstance(value, tuple) else (value,)
+    if not all(isinstance(word, str) for word in words):
+        raise hint("every word must be text")
+    if "\0" in "".join(words):
+        raise hint("take the NUL sign out")
+    try:
+        words = shlex.split(value) if isinstance(value, str) else words
+    except ValueError:
+        raise hint("a quote in it is not closed") from None
+    if not words or not words[0].strip():
+        raise hint("there is no program to start")
+    return value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommandSettings:
+    """The keys of kind "command"."""
+
+    command: Annotated[
+        str | tuple[str, ...],
+        BeforeValidator(_words),
+        Says('the words of a command, such as ["python", "judge.py"]', 'command = ["python", "judge.py"]'),
+    ]
 
 
 class CommandRater:
@@ -256,3 +288,12 @@ def _found(parts: list[str], folder: str) -> list[str]:
         state = "may not be executed" if os.path.isfile(beside) else "was not found"
         raise InputError(f"the program {short(program)} {state}; looked in {folder} and on the PATH")
     return [os.path.abspath(found), *parts[1:]]
+
+
+KIND = RaterKind(
+    settings=CommandSettings,
+    make=lambda settings, place: CommandRater(settings.command, folder=place.folder, processes=place.concurrency),
+    example=(('command = ["python", "judge.py"]', "a program that reads and writes JSON lines"),),
+    batch=16,
+    leads_to=("command",),
+)

@@ -7,16 +7,37 @@ import sys
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from operator import attrgetter
 from pathlib import Path
 from types import ModuleType
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
+
+from pydantic import AfterValidator
 
 from ratewise.errors import InputError
+from ratewise.raters.keys import Says, hint
+from ratewise.raters.kind import RaterKind
 from ratewise.raters.protocol import Answer, Failure, Question, failure_from
 from ratewise.raters.text import short
 
 _T = TypeVar("_T")
+
+
+def _import_path(value: str) -> str:
+    module, _, attribute = value.partition(":")
+    if not all(part.isidentifier() for part in (*module.split("."), *attribute.split("."))):
+        raise hint("a module, a colon, and a function in it")
+    return value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PythonSettings:
+    """The keys of kind "python"."""
+
+    function: Annotated[
+        str, AfterValidator(_import_path), Says('text such as "my_raters:judge"', 'function = "my_raters:judge"')
+    ]
 
 
 class PythonRater:
@@ -150,3 +171,11 @@ def _takes_key(function: Callable[..., Any]) -> bool:
 def _is_async(function: Callable[..., Any]) -> bool:
     call = getattr(function, "__call__", None)  # noqa: B004 - of an object that has an async one
     return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(call)
+
+
+KIND = RaterKind(
+    settings=PythonSettings,
+    make=lambda settings, place: PythonRater(settings.function, folder=place.folder),
+    example=(('function = "my_raters:judge"', "a function in my_raters.py that takes an item and returns its rating"),),
+    leads_to=("function",),
+)

@@ -2,15 +2,26 @@
 
 import asyncio
 import math
+import os
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 from ratewise.errors import InputError
+from ratewise.raters.keys import TEXT, Says
+from ratewise.raters.kind import RaterKind
 from ratewise.raters.lines import read_object, read_reply
 from ratewise.raters.protocol import Answer, Failure, Question
 from ratewise.raters.text import short
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordedSettings:
+    """The keys of kind "recorded"."""
+
+    file: Annotated[str, TEXT, Says("the path of a file, as text", 'file = "answers.jsonl"')]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,3 +82,11 @@ def _take(line: bytes) -> tuple[str, _Take]:
     if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 <= seconds < math.inf:
         raise ValueError(f'"seconds" must be a number of at least 0; got {short(seconds)}')
     return str(item), _Take(read_reply(row), float(seconds))
+
+
+KIND = RaterKind(
+    settings=RecordedSettings,
+    make=lambda settings, place: RecordedRater(os.path.join(place.folder, settings.file)),
+    example=(('file = "answers.jsonl"', "answers that were recorded before"),),
+    leads_to=("file",),
+)

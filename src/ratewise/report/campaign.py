@@ -10,10 +10,12 @@ from rich.table import Table
 from rich.text import Text
 
 from ratewise.campaign.campaign import Campaign
-from ratewise.campaign.money import to_money
+from ratewise.campaign.engine import WAITING
+from ratewise.campaign.snapshot import Snapshot
 from ratewise.campaign.status import Status
 from ratewise.campaign.story import Chapter
 from ratewise.core.estimate import Estimate
+from ratewise.queue.money import to_money
 from ratewise.report.page import answer, notes_html, page, picture
 from ratewise.report.pictures import ACCENT, INK, QUIET, figure
 
@@ -93,6 +95,8 @@ def ending_text(status: Status, estimate: Estimate | None, reason: str) -> Rende
         )
     if reason == "stopped":
         lines.append(Text("stopped; everything is kept: `ratewise run` goes on", style="yellow"))
+    if reason == WAITING:
+        lines.append(Text("questions are open; when people have answered, `ratewise run` goes on", style="yellow"))
     return Group(*lines)
 
 
@@ -101,8 +105,13 @@ def ending_text(status: Status, estimate: Estimate | None, reason: str) -> Rende
 
 def campaign_page(campaign: Campaign, *, truth: float | None = None) -> str:
     """The whole report as one self-contained page; every word that came from outside is escaped."""
-    status, estimate, story = campaign.status(), campaign.estimate(), campaign.story()
-    found = campaign.diagnosis()
+    with campaign.look() as now:
+        return snapshot_page(now, truth=truth)
+
+
+def snapshot_page(now: Snapshot, *, truth: float | None = None) -> str:
+    """The report of one moment."""
+    status, estimate, story, found = now.status, now.estimate, now.story, now.diagnosis
     parts = [f"<h1>{html.escape(status.name)}</h1>"]
     parts.append("<p>No round is complete yet.</p>" if estimate is None else answer(estimate, truth))
     parts.append(f"<p>{html.escape(_in_words(status))}</p>")
@@ -116,7 +125,7 @@ def campaign_page(campaign: Campaign, *, truth: float | None = None) -> str:
     if found is not None:
         parts.append("<h2>What the labels say</h2>")
         parts.append("<ul>" + "".join(f"<li>{html.escape(word)}</li>" for word in found.words()) + "</ul>")
-    told = [f"{at}: {text}" for at, text in campaign.notes()]
+    told = [f"{at}: {text}" for at, text in now.notes]
     parts += notes_html((*(() if estimate is None else estimate.notes), *told))
     return page(status.name, parts)
 

@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from ratewise.campaign.store.log import Store
-from ratewise.campaign.store.records import Claim, Outcome
-from ratewise.campaign.unsaved import Unsaved
 from ratewise.errors import StoreError
+from ratewise.queue.records import Claim, Outcome
+from ratewise.queue.store import Store
+from ratewise.queue.unsaved import Unsaved
 
 from .world import World, after, ended, kept, one_line, raters, same, start
 

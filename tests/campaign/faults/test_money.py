@@ -7,10 +7,10 @@ from decimal import Decimal
 
 import pytest
 
-from ratewise.campaign.money import to_units
-from ratewise.campaign.store import statements as sql
-from ratewise.campaign.store.log import Store
 from ratewise.errors import OutsideError, RaterDownError, StoreError
+from ratewise.queue import statements as sql
+from ratewise.queue.money import to_units
+from ratewise.queue.store import Store
 from ratewise.raters.protocol import Answer, Failure
 
 from .world import BUDGET, World, one_line, raters, start, until

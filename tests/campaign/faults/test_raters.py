@@ -9,9 +9,9 @@ from decimal import Decimal
 
 import pytest
 
-from ratewise.campaign.money import to_units
-from ratewise.campaign.store import statements as sql
 from ratewise.errors import RaterDownError
+from ratewise.queue import statements as sql
+from ratewise.queue.money import to_units
 from ratewise.raters.protocol import Answer, Failure
 from ratewise.raters.python import PythonRater
 

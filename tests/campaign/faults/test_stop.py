@@ -3,12 +3,14 @@
 import asyncio
 import signal
 import sys
+import threading
 import time
 
 import pytest
 
-from ratewise.campaign.store import statements as sql
+from ratewise.campaign.engine import Engine
 from ratewise.errors import RaterDownError
+from ratewise.queue import statements as sql
 
 from .world import ITEMS, ended, raters, same, start, until
 
@@ -86,6 +88,39 @@ def test_stopping_while_retries_wait(world):
     assert ended(process, 0) == "stopped"
     assert time.monotonic() - began < 5
     assert world.open().verify().passed
+
+
+def test_a_timeout_of_days_does_not_keep_a_run_from_stopping(world, calm, monkeypatch):
+    """Calls under way have some time to finish; then they are cut off, and asked again with the same key."""
+    monkeypatch.setattr("ratewise.campaign.engine.GRACE", 0.3)
+    world.write(more="timeout = 864000")
+    engines, found, asked, blocked = [], [], threading.Event(), threading.Event()
+    init = Engine.__init__
+
+    def seen(self, *args, **keys):
+        init(self, *args, **keys)
+        engines.append(self)
+
+    def rate(item, key):
+        asked.set()
+        blocked.wait(60)
+        raise OSError("too late")
+
+    monkeypatch.setattr(Engine, "__init__", seen)
+    run = threading.Thread(target=lambda: found.append(world.run(rate)))
+    run.start()
+    try:
+        assert asked.wait(30)
+        engines[0].stopping = True
+        run.join(20)
+        assert found == ["stopped"]
+    finally:
+        blocked.set()
+        run.join()
+    cut = world.noted("asked")
+    assert world.run() == "every item has been looked at"
+    world.check(asked_twice=cut)
+    assert same(world, calm)
 
 
 def test_inside_a_running_loop(world, calm):

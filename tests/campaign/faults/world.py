@@ -21,10 +21,10 @@ import pytest
 
 import ratewise
 from ratewise.campaign.campaign import Campaign
-from ratewise.campaign.money import to_units
-from ratewise.campaign.store import audit
-from ratewise.campaign.store.log import Store
 from ratewise.errors import StoreError
+from ratewise.queue import audit
+from ratewise.queue.money import to_units
+from ratewise.queue.store import Store
 
 TOML = """\
 seed = {seed}

@@ -4,7 +4,7 @@ import pytest
 
 from ratewise.campaign.spec.changes import Changes, changes
 from ratewise.campaign.spec.fields import keys_of
-from ratewise.campaign.spec.spec import Goal, ItemsSpec, RaterSpec, Spec
+from ratewise.campaign.spec.spec import Goal, ItemsSpec, Spec, rater_keys
 
 TOP = {
     "name": "bot", "seed": 7, "method": "auto", "estimand": "pool", "level": 0.95, "store": "bot.sqlite",
@@ -17,6 +17,7 @@ RATERS = {
     "code": {"kind": "python", "function": "m:f", "price_column": "cost"},
     "tool": {"kind": "command", "command": ["x"], "price": "1"},
     "tape": {"kind": "recorded", "file": "a.jsonl", "price": "2"},
+    "crowd": {"kind": "people", "votes": 3, "price": "4"},
 }
 SAME = ": it must still be the same rater"
 DRAWN = ": items were drawn from the table as it was"
@@ -31,6 +32,8 @@ TAKEN = [
     ("goal.target_se", 0.02, "goal.target_se from 0.01 to 0.02"),
     ("goal.deadline", "2031-01-01T00:00:00+00:00",
      "goal.deadline from 2030-01-01T00:00:00+00:00 to 2031-01-01T00:00:00+00:00"),
+    ("goal.unanswered", "give up", 'goal.unanswered from none to "give up"'),
+    ("raters.crowd.lease", 60, "raters.crowd.lease from 600.0 to 60.0"),
     ("raters.cell.concurrency", 9, "raters.cell.concurrency from 1 to 9"),
     ("raters.cell.batch", 9, "raters.cell.batch from 2000 to 9"),
     ("raters.code.timeout", 9, "raters.code.timeout from 60.0 to 9.0"),
@@ -58,6 +61,8 @@ REFUSED = [
     ("rating.high", 7, "rating.high from 5.0 to 7.0: ratings so far are on the old scale"),
     ("rating.kind", "score", 'rating.kind from "likert" to "score": ratings so far are of the old kind'),
     ("raters.cell.column", "j2", 'raters.cell.column from "judge" to "j2": the ratings so far came from the old one'),
+    ("raters.crowd.votes", 5,
+     "raters.crowd.votes from 3 to 5: ratings so far were made of the old number of answers"),
     ("raters.tool.price", "1.5", "raters.tool.price from 1 to 1.5" + PAID),
     ("raters.code.price_column", "c2", 'raters.code.price_column from "cost" to "c2"' + PAID),
     ("raters.cell.max_price", "0.01", "raters.cell.max_price from 0.02 to 0.01" + CHOSEN),
@@ -96,7 +101,7 @@ def test_nothing_has_changed_and_the_store_may_move():
 
 def test_every_key_has_been_tried():
     tried = {key.replace("raters.", "").split(".")[-1] for key, *_ in TAKEN + REFUSED}
-    legal = {name for record in (Spec, ItemsSpec, Goal, RaterSpec) for name in keys_of(record)}
+    legal = {name for record in (Spec, ItemsSpec, Goal) for name in keys_of(record)} | set(rater_keys())
     assert legal - tried == {"store"}
 
 
@@ -109,11 +114,13 @@ def test_another_kind_of_rater_is_one_refusal():
 
 def test_raters_keep_their_number_and_order():
     fewer = {name: RATERS[name] for name in ("code", "tool", "tape")}
-    turned = {name: RATERS[name] for name in ("code", "cell", "tool", "tape")}
+    turned = {name: RATERS[name] for name in ("code", "cell", "tool", "tape", "crowd")}
     why = ": ratings so far belong to the old ones, in their old order"
-    before = 'raters from ["cell", "code", "tool", "tape"] to '
+    before = 'raters from ["cell", "code", "tool", "tape", "crowd"] to '
     assert changes(spec(), spec(raters=fewer)) == Changes(refused=(before + '["code", "tool", "tape"]' + why,))
-    assert changes(spec(), spec(raters=turned)) == Changes(refused=(before + '["code", "cell", "tool", "tape"]' + why,))
+    assert changes(spec(), spec(raters=turned)) == Changes(
+        refused=(before + '["code", "cell", "tool", "tape", "crowd"]' + why,)
+    )
 
 
 def test_all_changes_are_told_at_once():

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from ratewise.campaign.spec.example import EXAMPLE
 from ratewise.campaign.spec.fields import keys_of
 from ratewise.campaign.spec.places import line_numbers, line_of
-from ratewise.campaign.spec.spec import Goal, ItemsSpec, RaterSpec, Spec, read_spec
+from ratewise.campaign.spec.spec import Goal, ItemsSpec, Spec, rater_keys, read_spec
 from ratewise.errors import SpecError
 
 
@@ -135,7 +135,8 @@ def mistakes_in(path):
 
 
 LEGAL = sorted(
-    {name for record in (Spec, ItemsSpec, Goal, RaterSpec) for name in keys_of(record)}
+    {name for record in (Spec, ItemsSpec, Goal) for name in keys_of(record)}
+    | set(rater_keys())
     | {"items", "goal", "raters", "low"}
 )
 junk = st.recursive(

@@ -54,8 +54,8 @@ DIGITS = 'write digits and a point, such as "0.01", without currency, commas or 
 NAME = "text of 1 to 40 letters, digits, - and _"
 SCHEMES = "write the path of a SQLite file, or postgresql://…"
 RATER_KEYS = (
-    "name, kind, column, function, command, file, price, price_column, max_price, failed_price, concurrency, batch, "
-    "timeout, attempts, backoff, per_minute, lost_calls"
+    "name, kind, column, function, command, file, votes, lease, price, price_column, max_price, failed_price, "
+    "concurrency, batch, timeout, attempts, backoff, per_minute, lost_calls"
 )
 MISTAKES = [
     # the top
@@ -277,12 +277,12 @@ RATERS = [
     ('kind = "column"\ncolumn = "a"\nprice = 1', 'c.toml:8: raters[1].name is missing; write name = "judge"'),
     (
         'name = "a"\ncolumn = "a"\nprice = 1',
-        'c.toml:8: raters.a.kind is missing; write kind = "column", "python", "command" or "recorded"',
+        'c.toml:8: raters.a.kind is missing; write kind = "column", "python", "command", "recorded" or "people"',
     ),
     (
         'name = "a"\nkind = "colum"\ncolumn = "a"\nprice = 1',
         'c.toml:10: raters.a.kind must be one of "column", "python", '
-        '"command", "recorded"; got the text "colum"; did you mean "column"?',
+        '"command", "recorded", "people"; got the text "colum"; did you mean "column"?',
     ),
     (
         'name = "a\\nb"\nkind = "column"\ncolumn = "a"\nprice = 1',

@@ -13,6 +13,9 @@ from hypothesis import strategies as st
 
 from ratewise.campaign.spec.spec import Goal, ItemsSpec, RaterSpec, Spec, legal_name, read_spec
 from ratewise.errors import SpecError
+from ratewise.raters.column import ColumnSettings
+from ratewise.raters.command import CommandSettings
+from ratewise.raters.python import PythonSettings
 from ratewise.raters.scale import RatingScale
 
 SMALL = """
@@ -91,8 +94,9 @@ def read(folder: Path, text: str, name: str = "campaign.toml") -> Spec:
 def test_every_default_is_filled_in(tmp_path):
     spec = read(tmp_path, SMALL, "my bot!.v2.toml")
     human = RaterSpec(
-        name="human", kind="column", column="human", price=Decimal(1), max_price=Decimal(1), failed_price=Decimal(1),
-        concurrency=1, batch=2000, timeout=60.0, attempts=3, backoff=1.0, per_minute=None, lost_calls="ask again",
+        name="human", kind="column", settings=ColumnSettings(column="human"), price=Decimal(1),
+        max_price=Decimal(1), failed_price=Decimal(1), concurrency=1, batch=2000,
+        timeout=60.0, attempts=3, backoff=1.0, per_minute=None, lost_calls="ask again",
     )  # fmt: skip
     assert spec == Spec(
         name="my-bot-v2", seed=7, method="auto", estimand="pool", level=0.95, store="my-bot-v2.sqlite",
@@ -101,7 +105,7 @@ def test_every_default_is_filled_in(tmp_path):
         raters=(human,), path=tmp_path / "my bot!.v2.toml",
     )  # fmt: skip
     assert (spec.folder, spec.table_path) == (tmp_path, tmp_path / "items.csv")
-    assert (spec.strong, spec.weak, spec.steps) == (human, None, 1)
+    assert (spec.strong, spec.weak, len(spec.raters)) == (human, None, 1)
 
 
 def test_everything_that_is_given_is_taken(tmp_path):
@@ -113,17 +117,22 @@ def test_everything_that_is_given_is_taken(tmp_path):
     assert spec.goal == Goal(budget=Decimal("200.1"), target_se=0.01, deadline=datetime(2026, 12, 1, 16, tzinfo=UTC))
     judge, second, replayed = spec.raters
     assert judge == RaterSpec(
-        name="judge", kind="python", function="my_raters.llm:judge", price=Decimal("0.01"), max_price=Decimal("0.05"),
-        failed_price=Decimal(0), concurrency=4, batch=3, timeout=30.0, attempts=5, backoff=0.0, per_minute=600.0,
+        name="judge", kind="python", settings=PythonSettings(function="my_raters.llm:judge"), price=Decimal("0.01"),
+        max_price=Decimal("0.05"), failed_price=Decimal(0), concurrency=4, batch=3,
+        timeout=30.0, attempts=5, backoff=0.0, per_minute=600.0,
         lost_calls="count as paid",
     )  # fmt: skip
     assert second == RaterSpec(
-        name="second", kind="command", command=("python", "judge.py"), price_column="cost", batch=16
+        name="second",
+        kind="command",
+        settings=CommandSettings(command=("python", "judge.py")),
+        price_column="cost",
+        batch=16,
     )
     assert (second.price, second.max_price, second.failed_price) == (None, None, None)  # the item's own
-    assert (replayed.file, replayed.batch, replayed.price) == ("answers.jsonl", 1, Decimal("0.0000001"))
+    assert (replayed.settings.file, replayed.batch, replayed.price) == ("answers.jsonl", 1, Decimal("0.0000001"))
     assert (replayed.max_price, replayed.failed_price) == (Decimal(3), replayed.price)
-    assert (spec.weak, spec.strong, spec.steps) == (judge, replayed, 3)
+    assert (spec.weak, spec.strong, len(spec.raters)) == (judge, replayed, 3)
 
 
 def test_records_are_frozen(tmp_path):

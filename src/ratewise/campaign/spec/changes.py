@@ -6,15 +6,15 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
-from ratewise.campaign.spec.fields import plain
+from ratewise.campaign.spec.fields import keys_of, plain
 from ratewise.campaign.spec.mistakes import quoted
 from ratewise.campaign.spec.spec import InputsSpec, RaterSpec, Spec
+from ratewise.raters.kinds import KINDS
 
 _SAME = "it must still be the same rater"
 _DRAWN = "items were drawn from the table as it was"
 _PAID = "ratings were chosen and paid for at the old price"
 _CALLS = ("concurrency", "batch", "timeout", "attempts", "backoff", "per_minute", "lost_calls")
-_WHERE = ("function", "command", "file")
 _REFUSED_TOP = {
     "name": "it names the store",
     "seed": "the draws would be others",
@@ -22,7 +22,6 @@ _REFUSED_TOP = {
     "estimand": "it would be chosen after looking at ratings",
 }
 _REFUSED_RATER = {
-    "column": "the ratings so far came from the old one",
     "price": _PAID,
     "price_column": _PAID,
 }
@@ -77,7 +76,7 @@ def _tables(old: Spec, new: Spec) -> Iterator[_Change]:
     if old.scale.kind == new.scale.kind:
         for key in ("low", "high"):
             yield _between(key, old.scale, new.scale, within="rating.", reason="ratings so far are on the old scale")
-    for key in ("budget", "target_se", "deadline"):
+    for key in ("budget", "target_se", "deadline", "unanswered"):
         yield _between(key, old.goal, new.goal, within="goal.")
 
 
@@ -96,10 +95,16 @@ def _rater(old: RaterSpec, new: RaterSpec) -> Iterator[_Change]:
     yield _between("kind", old, new, within=within, reason="the ratings so far came from the old one")
     if old.kind != new.kind:  # its other keys and their defaults are another kind's
         return
+    kind = KINDS[old.kind]
+    own = keys_of(kind.settings)
+    for key in kind.fixed:
+        yield _between(key, old.settings, new.settings, within=within, reason=kind.fixed[key])
     for key, reason in _REFUSED_RATER.items():
         yield _between(key, old, new, within=within, reason=reason)
-    for key in (*_CALLS, *_WHERE):
-        yield _between(key, old, new, within=within, note=_SAME if key in _WHERE else "")
+    for key in _CALLS:
+        yield _between(key, old, new, within=within)
+    for key in (key for key in own if key not in kind.fixed):
+        yield _between(key, old.settings, new.settings, within=within, note=_SAME if key in kind.leads_to else "")
     if (old.price, old.price_column) == (new.price, new.price_column):  # else their defaults move with the price
         yield _between("max_price", old, new, within=within, reason="ratings were chosen by what they could cost")
         yield _between("failed_price", old, new, within=within)

@@ -4,18 +4,10 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
-from ratewise.campaign.spec.fields import Section, plain
+from ratewise.campaign.spec.fields import Section, keys_of, plain
 from ratewise.campaign.spec.mistakes import Mistakes, quoted
+from ratewise.raters.kinds import KINDS
 
-KIND_KEYS = {"column": "column", "python": "function", "command": "command", "recorded": "file"}
-"""The key that only raters of this kind have, and must have."""
-
-_KIND_EXAMPLES = {
-    "column": 'column = "judge"',
-    "python": 'function = "my_raters:judge"',
-    "command": 'command = ["python", "judge.py"]',
-    "recorded": 'file = "answers.jsonl"',
-}
 _BOUNDED = ("likert", "score")
 _STORES = ("postgresql", "postgresql+psycopg", "postgres")
 
@@ -79,14 +71,17 @@ def check_raters(raters: Sequence[Section], mistakes: Mistakes) -> None:
 
 
 def _check_kind(rater: Section, mistakes: Mistakes) -> None:
+    """All keys of its kind that may not be left out, and none of another kind's."""
     kind = rater.good.get("kind")
     if kind is None:
         return
-    for other, name in KIND_KEYS.items():
-        place = (*rater.place, name)
-        if other == kind and name not in rater.raw:
-            mistakes.add(place, f"is missing; a {kind} rater needs it, so write {_KIND_EXAMPLES[kind]}")
-        if other != kind and name in rater.raw:
+    own = keys_of(KINDS[kind].settings)
+    for name, (said, _) in own.items():
+        if said.needed and name not in rater.raw:
+            mistakes.add((*rater.place, name), f"is missing; a {kind} rater needs it, so write {said.needed}")
+    for other, its in KINDS.items():
+        for name in (name for name in keys_of(its.settings) if name in rater.raw and name not in own):
+            place = (*rater.place, name)
             mistakes.add(place, f"is not for a {kind} rater; remove it, or write kind = {quoted(other)}")
 
 

@@ -5,6 +5,7 @@ import os
 import numpy as np
 
 from ratewise.errors import InputError
+from ratewise.raters.kinds import KINDS
 from ratewise.tables import Table, read_table, write_table
 from ratewise.tables.engine import one_line
 from ratewise.tables.files import write_text
@@ -15,7 +16,7 @@ _ASKED = ("How do I cancel", "Why was I charged for", "Can I change", "Where do 
 _THINGS = ("my subscription", "an order that is late", "my address", "the invoice", "my data", "a refund", "the app")
 _ENDINGS = ("?", " before the end of the month?", " without calling anyone?", " if I have lost my password?")
 
-EXAMPLE = """\
+_TEMPLATE = """\
 # A campaign: how good is the thing that is rated, on average, found out with few expensive ratings and many cheap ones.
 # Start it or go on with it:  ratewise run campaign.toml
 # What is commented out is optional and shows its default or an example. Paths start at the folder of this file.
@@ -49,16 +50,13 @@ kind = "binary"                   # binary (yes or no) | likert (whole numbers) 
 budget = "200"                    # money in any unit, exact; never overspent
 # target_se = 0.01                # stop when the standard error is this small
 # deadline = 2030-12-01T18:00:00Z # ask nothing after this moment; without the Z it is local time
+# unanswered = "keep open"        # questions without an answer at the deadline; "give up": they count as missing
 
 # The raters, from the cheapest to the one that is right. The last one is believed, the others only save its time.
 
 [[raters]]
 name = "judge"
-kind = "column"                   # column | python | command | recorded: where its ratings come from
-column = "judge"                  # kind "column": ratings that are in the table already
-# function = "my_raters:judge"    # kind "python": a function in my_raters.py that takes an item and returns its rating
-# command = ["python", "judge.py"] # kind "command": a program that reads and writes JSON lines
-# file = "answers.jsonl"          # kind "recorded": answers that were recorded before
+KINDS_OF_RATERS
 price = "0.01"                    # of one rating, exact
 # price_column = "cost"           # instead of price: a column with the price of each item
 # max_price = "0.05"              # the most one call can cost, if that is known only afterwards; default: price
@@ -77,6 +75,21 @@ kind = "column"
 column = "human"
 price = "1"
 """
+
+
+def _kind_lines() -> str:
+    """The keys of every kind of rater; those of a column are in use."""
+    chosen = 'kind = "column"'
+    first = f"{chosen:<33} # {' | '.join(KINDS)}: where its ratings come from"
+    lines = [
+        f'{("" if name == "column" else "# ") + line:<33} # kind "{name}": {what}'
+        for name, kind in KINDS.items()
+        for line, what in kind.example
+    ]
+    return "\n".join([first, *lines])
+
+
+EXAMPLE = _TEMPLATE.replace("KINDS_OF_RATERS", _kind_lines())
 
 
 def write_example(folder_or_file: str, *, table: bool) -> tuple[str, ...]:

@@ -1,8 +1,7 @@
 """The kinds of values a campaign's TOML may hold: pydantic checks them, and each says plainly what it must be."""
 
 import re
-import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -11,10 +10,10 @@ from functools import cache
 from typing import Annotated, Any, get_type_hints
 
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
-from pydantic_core import PydanticCustomError
 
 from ratewise.campaign.spec.mistakes import Mistakes, quoted, shown
 from ratewise.campaign.spec.places import Place
+from ratewise.raters.keys import TEXT, Says, hint, text
 
 LARGEST_AMOUNT = 9_000_000_000  # in billionths it still fits into 64 bits
 DECIMALS = 9
@@ -24,15 +23,6 @@ _STRICT = ConfigDict(strict=True, allow_inf_nan=False)
 _LONGEST_WORD = 40
 _NUMBER = re.compile(r"\s*[-+]?[0-9]*\.?[0-9]+\s*")
 _AMOUNT = re.compile(r"-?[0-9]+(\.[0-9]+)?")
-
-
-@dataclass(frozen=True, slots=True)
-class Says:
-    """What a key must be, in plain words; `needed` is a line to write where the key may not be left out."""
-
-    expected: str
-    needed: str = ""
-    choices: tuple[str, ...] = ()
 
 
 def one_of(choices: tuple[str, ...], needed: str = "") -> Says:
@@ -49,23 +39,26 @@ class Section:
     good: Mapping[str, Any] = field(default_factory=dict)
 
 
+Keys = Mapping[str, tuple[Says, TypeAdapter[Any]]]
+
+
 @cache
-def keys_of(record: type) -> dict[str, tuple[Says, TypeAdapter[Any]]]:
+def keys_of(record: type) -> Keys:
     """The keys of a table: the fields of its record that say what they must be."""
     found = {}
-    for name, hint in get_type_hints(record, include_extras=True).items():
-        for said in getattr(hint, "__metadata__", ()):
+    for name, kind in get_type_hints(record, include_extras=True).items():
+        for said in getattr(kind, "__metadata__", ()):
             if isinstance(said, Says):
-                found[name] = said, TypeAdapter(hint, config=_STRICT)
+                found[name] = said, TypeAdapter(kind, config=_STRICT)
     return found
 
 
 def read_keys(
-    record: type, raw: Mapping[str, Any], place: Place, mistakes: Mistakes, *,
+    keys: Keys, raw: Mapping[str, Any], place: Place, mistakes: Mistakes, *,
     homes: Mapping[str, str], also: Iterable[str] = (),
 ) -> Section:  # fmt: skip
     """What of a table can be read; `also` are legal keys that are read elsewhere, `homes` where others' keys belong."""
-    keys, also = keys_of(record), tuple(also)
+    also = tuple(also)
     raw = {name: value for name, value in raw.items() if value is not None}  # JSON's null is nothing
     unknown = [name for name in raw if name not in keys and name not in also]
     meant = [mistakes.unknown((*place, name), (*keys, *also), homes) for name in unknown]
@@ -106,40 +99,28 @@ def _guess(said: Says, value: object) -> str:
     return "leave the quotes out" if _NUMBER.fullmatch(value) and "number" in said.expected else ""
 
 
-def _hint(sentence: str) -> PydanticCustomError:
-    return PydanticCustomError("hint", sentence)
-
-
-def _text(value: str) -> str:
-    if not value.strip():
-        raise _hint("write something between the quotes")
-    if "\0" in value:
-        raise _hint("take the NUL sign out")
-    return value
-
-
 def _printable(value: str) -> str:
     if not value.isprintable():
-        raise _hint("take line breaks and other signs that cannot be seen out")
-    return _text(value)
+        raise hint("take line breaks and other signs that cannot be seen out")
+    return text(value)
 
 
 def _amount(value: object) -> Decimal:
     """Exact money: text, a whole number, or a float by its shortest spelling."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
-        raise _hint('write it as "0.01"')
+        raise hint('write it as "0.01"')
     if isinstance(value, int):  # far too large or too small stays so, and can be printed
         value = max(-1, min(value, LARGEST_AMOUNT))
     text = format(Decimal(repr(value)), "f") if isinstance(value, float) else str(value).strip()
     if not _AMOUNT.fullmatch(text):
-        raise _hint('write digits and a point, such as "0.01", without currency, commas or exponent')
+        raise hint('write digits and a point, such as "0.01", without currency, commas or exponent')
     whole, _, decimals = text.partition(".")
     decimals = decimals.rstrip("0")
     if len(decimals) > DECIMALS:
-        raise _hint(f"it has {len(decimals)} decimals")
+        raise hint(f"it has {len(decimals)} decimals")
     amount = Decimal(f"{whole}.{decimals}" if decimals else whole)
     if amount >= LARGEST_AMOUNT:
-        raise _hint("count in a larger unit")
+        raise hint("count in a larger unit")
     return abs(amount) if amount == 0 else amount
 
 
@@ -151,50 +132,19 @@ def plain(amount: Decimal) -> str:
 def _moment(value: object) -> datetime:
     """A moment in UTC; what has no offset is local time."""
     if isinstance(value, str):
-        raise _hint("leave the quotes out")
+        raise hint("leave the quotes out")
     if not isinstance(value, datetime):
-        raise _hint("add the time of day" if isinstance(value, date) else "write a day and a time of day")
+        raise hint("add the time of day" if isinstance(value, date) else "write a day and a time of day")
     try:
         return value.astimezone(UTC)
     except (OverflowError, OSError, ValueError):
-        raise _hint("choose a year that clocks can count") from None
-
-
-def _command(value: object) -> object:
-    """Words, or text that a shell would split into words."""
-    words: Sequence[Any] = value if isinstance(value, tuple) else (value,)
-    if not all(isinstance(word, str) for word in words):
-        raise _hint("every word must be text")
-    if "\0" in "".join(words):
-        raise _hint("take the NUL sign out")
-    try:
-        words = shlex.split(value) if isinstance(value, str) else words
-    except ValueError:
-        raise _hint("a quote in it is not closed") from None
-    if not words or not words[0].strip():
-        raise _hint("there is no program to start")
-    return value
-
-
-def _function(value: str) -> str:
-    module, _, attribute = value.partition(":")
-    if not all(part.isidentifier() for part in (*module.split("."), *attribute.split("."))):
-        raise _hint("a module, a colon, and a function in it")
-    return value
+        raise hint("choose a year that clocks can count") from None
 
 
 _AMOUNTS = f"and below {LARGEST_AMOUNT:,}, with at most {DECIMALS} decimals"
-TEXT = AfterValidator(_text)
 NAME = AfterValidator(_printable)
 Columns = tuple[Annotated[str, TEXT], ...]
-Column = Annotated[str | None, TEXT, Says("the name of a column of the table, as text")]
 Price = Annotated[Decimal | None, Field(ge=0), BeforeValidator(_amount), Says(f"an amount of 0 or more {_AMOUNTS}")]
 Budget = Annotated[Decimal | None, Field(gt=0), BeforeValidator(_amount), Says(f"an amount above 0 {_AMOUNTS}")]
 Moment = Annotated[datetime | None, BeforeValidator(_moment), Says("a date-time, such as 2026-12-01T18:00:00Z")]
-Command = Annotated[
-    str | tuple[str, ...] | None,
-    BeforeValidator(_command),
-    Says('the words of a command, such as ["python", "judge.py"]'),
-]
 Shares = dict[Annotated[str, TEXT], Annotated[float, Field(gt=0, le=1e9)]]
-Function = Annotated[str | None, AfterValidator(_function), Says('text such as "my_raters:judge"')]

@@ -2,15 +2,15 @@
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from ratewise.campaign.spec.checks import (
     check_budget,
@@ -26,15 +26,11 @@ from ratewise.campaign.spec.fields import (
     LARGEST_SEED,
     LONGEST_WAIT,
     NAME,
-    TEXT,
     Budget,
-    Column,
     Columns,
-    Command,
-    Function,
+    Keys,
     Moment,
     Price,
-    Says,
     Section,
     Shares,
     keys_of,
@@ -42,16 +38,17 @@ from ratewise.campaign.spec.fields import (
     plain,
     read_keys,
 )
-from ratewise.campaign.spec.mistakes import Mistakes, shown
+from ratewise.campaign.spec.mistakes import Mistakes, quoted, shown
 from ratewise.core.names import ESTIMANDS, Estimand
+from ratewise.raters.keys import TEXT, Column, Says
+from ratewise.raters.kinds import KINDS
 from ratewise.raters.scale import Kind as ScaleKind
 from ratewise.raters.scale import RatingScale
 
 CampaignMethod = Literal["auto", "base"]
-RaterKind = Literal["column", "python", "command", "recorded"]
 LostCalls = Literal["ask again", "count as paid"]
+Unanswered = Literal["keep open", "give up"]  # questions, when the deadline has passed
 
-_BATCHES: dict[str, int] = {"column": 2000, "command": 16}
 _LARGEST_BATCH = 1_000_000
 _FURTHEST = 1e100  # a bound whose square is still a number
 _BOUND = Field(ge=-_FURTHEST, le=_FURTHEST)
@@ -77,6 +74,7 @@ class Goal:
     budget: Budget = None
     target_se: Annotated[float | None, Field(gt=0), Says("a number above 0")] = None
     deadline: Moment = None
+    unanswered: Annotated[Unanswered | None, one_of(get_args(Unanswered))] = None  # "keep open"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,20 +87,29 @@ class InputsSpec:
     centre: Annotated[float | None, _BOUND, _BOUND_WORDS] = None
 
 
+def _known(kind: str) -> str:
+    if kind not in KINDS:
+        raise ValueError("unknown")
+    return kind
+
+
+def _either(words: Iterable[str]) -> str:
+    """Words for a sentence: "a", "b" or "c"."""
+    *most, last = map(quoted, words)
+    return f"{', '.join(most)} or {last}"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RaterSpec:
-    """[[raters]]: one rater, with every default filled in; what is not for its kind is None.
+    """[[raters]]: one rater, with every default filled in; the keys that only its kind has are in `settings`.
 
     With `price_column` the price is the item's own: `price` is None, and so are `max_price` and `failed_price` unless
     they are given.
     """
 
     name: Annotated[str, NAME, Says("a name, as text", 'name = "judge"')]
-    kind: Annotated[RaterKind, one_of(get_args(RaterKind), 'kind = "column", "python", "command" or "recorded"')]
-    column: Column = None
-    function: Function = None
-    command: Command = None
-    file: Annotated[str | None, TEXT, Says("the path of a file, as text")] = None
+    kind: Annotated[str, AfterValidator(_known), one_of(tuple(KINDS), f"kind = {_either(KINDS)}")]
+    settings: Any  # the record of its kind
     price: Price = None
     price_column: Column = None
     max_price: Price = None
@@ -162,17 +169,17 @@ class Spec:
     @property
     def weak(self) -> RaterSpec | None:
         """The cheapest rater; None if there is only the strong one."""
-        return self.raters[0] if self.steps > 1 else None
+        return self.raters[0] if len(self.raters) > 1 else None
 
-    @property
-    def steps(self) -> int:
-        """How many raters there are."""
-        return len(self.raters)
+    def number(self, rater: int, raw: object) -> float:
+        """What a rater said as a number; a ValueError where it is none, or for the strong one is not on the scale."""
+        return self.scale.strong(raw) if rater == len(self.raters) - 1 else self.scale.weak(raw)
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON, in the form of the TOML; amounts are text, what is None is left out, and so is the path."""
         document = asdict(self)
         del document["path"]
+        document["raters"] = tuple(_flat(rater) for rater in document["raters"])
         document["rating"] = asdict(self.scale) if self.scale.kind in {"likert", "score"} else {"kind": self.scale.kind}
         del document["scale"]
         return {name: _for_json(value) for name, value in document.items()}
@@ -203,10 +210,21 @@ _EXAMPLES = {
 }
 
 
+def rater_keys(kind: object = None) -> Keys:
+    """All that may stand in a [[raters]]: first what every rater has, and where kinds share a word, this kind's."""
+    own = [its for name, its in KINDS.items() if name == kind]
+    common = dict(keys_of(RaterSpec))
+    out = {name: common.pop(name) for name in ("name", "kind")}
+    for its in (*KINDS.values(), *own):
+        out |= {name: (replace(said, needed=""), taken) for name, (said, taken) in keys_of(its.settings).items()}
+    return out | common
+
+
 def _homes() -> dict[str, str]:
     """Where the keys that belong to one table only belong; a name or a kind could be meant for several."""
-    owners = [(_TOP, Spec), *((f"under [{name}]", record) for name, record in _TABLES.items())]
-    listed = [(name, where.replace("[raters]", "[[raters]]")) for where, record in owners for name in keys_of(record)]
+    tables = {name: keys_of(record) for name, record in _TABLES.items()} | {"raters": rater_keys()}
+    owners = [(_TOP, keys_of(Spec)), *((f"under [{name}]", keys) for name, keys in tables.items())]
+    listed = [(name, where.replace("[raters]", "[[raters]]")) for where, keys in owners for name in keys]
     names = [name for name, _ in listed]
     return {name: where for name, where in listed if names.count(name) == 1} | dict.fromkeys(_TABLES, _TOP)
 
@@ -214,7 +232,7 @@ def _homes() -> dict[str, str]:
 def _spec(document: Mapping[str, Any], path: Path, mistakes: Mistakes) -> Spec:
     """Every table is read and checked before the first mistake is raised."""
     homes = _homes()
-    top = read_keys(Spec, document, (), mistakes, homes=homes, also=_TABLES)
+    top = read_keys(keys_of(Spec), document, (), mistakes, homes=homes, also=_TABLES)
     items, rating, goal = (_table(document, name, mistakes, homes) for name in ("items", "rating", "goal"))
     inputs = _table(document, "inputs", mistakes, homes) if document.get("inputs") is not None else None
     raters = _raters(document, mistakes, homes)
@@ -237,7 +255,7 @@ def _spec(document: Mapping[str, Any], path: Path, mistakes: Mistakes) -> Spec:
 def _table(document: Mapping[str, Any], name: str, mistakes: Mistakes, homes: Mapping[str, str]) -> Section:
     raw = document.get(name)
     if isinstance(raw, dict):
-        return read_keys(_TABLES[name], raw, (name,), mistakes, homes=homes)
+        return read_keys(keys_of(_TABLES[name]), raw, (name,), mistakes, homes=homes)
     problem = "is missing" if raw is None else f"must be a table; got {shown(raw)}"
     mistakes.add((name,), f"{problem}; write {_EXAMPLES[name]}")
     return Section()
@@ -253,7 +271,7 @@ def _raters(document: Mapping[str, Any], mistakes: Mistakes, homes: Mapping[str,
     for number, rater in enumerate(raw):
         place = ("raters", number)
         if isinstance(rater, dict):
-            sections.append(read_keys(RaterSpec, rater, place, mistakes, homes=homes))
+            sections.append(read_keys(rater_keys(rater.get("kind")), rater, place, mistakes, homes=homes))
         else:
             mistakes.add(place, f"must be a table; got {shown(rater)}; write {_EXAMPLES['raters']}")
             sections.append(Section())
@@ -262,12 +280,20 @@ def _raters(document: Mapping[str, Any], mistakes: Mistakes, homes: Mapping[str,
 
 def _rater(good: Mapping[str, Any]) -> RaterSpec:
     """Defaults that hang on other keys; those that do not stand in the record."""
-    derived = {
-        "batch": _BATCHES.get(good["kind"], 1),
-        "max_price": reserved(good),
-        "failed_price": good.get("price"),
-    }
-    return RaterSpec(**{**derived, **good})
+    kind = KINDS[good["kind"]]
+    own = keys_of(kind.settings)
+    settings = kind.settings(**{name: value for name, value in good.items() if name in own})
+    common = {name: value for name, value in good.items() if name not in own}
+    derived = {"batch": kind.batch, "max_price": reserved(good), "failed_price": good.get("price")}
+    return RaterSpec(**{**derived, **common, "settings": settings})
+
+
+def _flat(rater: Mapping[str, Any]) -> dict[str, Any]:
+    """As it stands in the TOML: the keys of its kind beside the others."""
+    out: dict[str, Any] = {}
+    for name, value in rater.items():
+        out |= value if name == "settings" else {name: value}
+    return out
 
 
 def legal_name(stem: str) -> str:

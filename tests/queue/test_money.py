@@ -5,7 +5,7 @@ from decimal import Decimal
 
 import pytest
 
-from ratewise.campaign.money import shown, to_money, to_units
+from ratewise.queue.money import shown, to_money, to_units
 
 
 @pytest.mark.parametrize(

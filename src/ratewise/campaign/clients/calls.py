@@ -7,9 +7,9 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from ratewise.campaign.outcomes import rater_of
+from ratewise.campaign.planner.outcomes import rater_of
 from ratewise.campaign.spec.spec import Spec
-from ratewise.campaign.store.records import Claim
+from ratewise.queue.records import Claim
 from ratewise.raters.calling import Caller
 from ratewise.raters.protocol import Answer, Failure, Question
 
@@ -31,7 +31,7 @@ class Calls:
     """As many at once as each rater takes; a step is the number of its rater."""
 
     spec: Spec
-    callers: Sequence[Caller]  # one for each rater
+    callers: Sequence[Caller | None]  # one for each rater; None where others ask it
     _running: dict[_Task, tuple[Sequence[Claim], float]] = field(init=False, default_factory=dict)
     _counts: Counter[int] = field(init=False, default_factory=Counter)  # running, by step
     _later: list[tuple[float, Claim]] = field(init=False, default_factory=list)
@@ -84,11 +84,15 @@ class Calls:
             await asyncio.sleep(pause)
         return self._done()
 
-    async def finish(self) -> list[Reply]:
-        """Replies to everything under way; what waits for another attempt is not asked."""
+    def forget_retries(self) -> None:
+        """What waits for another attempt is not asked again here."""
+        self._later.clear()
+
+    async def finish(self, most: float) -> list[Reply]:
+        """Replies to what is under way and comes within so many seconds; nothing is asked again."""
         self._later.clear()
         if self._running:
-            await asyncio.wait(self._running)
+            await asyncio.wait(self._running, timeout=most)
         return self._done()
 
     async def stop(self) -> tuple[list[Reply], list[Claim]]:
@@ -101,7 +105,8 @@ class Calls:
         self._running.clear()
         self._later.clear()
         for caller in self.callers:
-            await caller.close()
+            if caller is not None:
+                await caller.close()
         return replies, cut
 
     def _done(self) -> list[Reply]:
@@ -116,7 +121,9 @@ class Calls:
         questions = [
             Question(f"{self.spec.name}:{c.id}:{step}:{c.attempt}", c.id, json.loads(c.content)) for c in claims
         ]
+        caller = self.callers[rater_of(self.spec, step)]
+        assert caller is not None
         try:
-            return await self.callers[rater_of(self.spec, step)].ask(questions)
+            return await caller.ask(questions)
         finally:
             self._counts[step] -= 1

@@ -1,15 +1,15 @@
 """What a rater's reply means for the log: an answer, a rating that will not come, or a failure that is asked again."""
 
-from ratewise.campaign.money import to_units
-from ratewise.campaign.reader import list_price, worst_price
+from ratewise.campaign.planner.prices import list_price, worst_price
 from ratewise.campaign.spec.spec import Spec
-from ratewise.campaign.store.records import Claim, Outcome
+from ratewise.queue.money import to_units
+from ratewise.queue.records import Claim, Outcome
 from ratewise.raters.protocol import Answer, Failure
 
 
 def rater_of(spec: Spec, step: int) -> int:
     """The number of the rater of a step; the strong one where only it is asked."""
-    return step if spec.steps > 1 else 0
+    return step if len(spec.raters) > 1 else 0
 
 
 def reserved(spec: Spec, claim: Claim) -> int:
@@ -27,7 +27,7 @@ def outcome_of(spec: Spec, claim: Claim, reply: Answer | Failure) -> Outcome:
     if reply.value is None:
         return Outcome(claim, paid, note=reply.note or "no answer")
     try:
-        value = spec.scale.strong(reply.value) if k == spec.steps - 1 else spec.scale.weak(reply.value)
+        value = spec.number(k, reply.value)
     except ValueError as error:
         return failed(spec, claim, Failure(str(error)), paid)
     return Outcome(claim, paid, value, reply.note or None)

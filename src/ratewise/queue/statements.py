@@ -8,15 +8,14 @@ import numpy as np
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 
-from ratewise.campaign.decide import OpenRound
-from ratewise.campaign.store import schema as t
-from ratewise.campaign.store.records import Claim, Outcome, now
-from ratewise.core.checks import Floats
 from ratewise.errors import StoreError
+from ratewise.queue import schema as t
+from ratewise.queue.records import ANSWERED, MISSING, OPEN, Claim, Floats, Outcome, now
+from ratewise.queue.settlement import Entry, settlement
 
 _AT_ONCE = 10_000  # values in one IN (…)
 
-open_ones = t.ratings.c.state == t.OPEN
+open_ones = t.ratings.c.state == OPEN
 
 
 def meta(key: str) -> sa.Select[Any]:
@@ -45,7 +44,7 @@ def given_up(claim: Claim) -> sa.Update:
     first = sa.select(t.rounds.c.first).where(t.rounds.c["items"].is_(None)).scalar_subquery()
     drawn = sa.select(t.batches.c.drawn).where(t.batches.c.first <= position, t.batches.c.end > position)
     return t.ratings.update().where(
-        t.ratings.c.position == position, t.ratings.c.step == step, t.ratings.c.state == t.MISSING,
+        t.ratings.c.position == position, t.ratings.c.step == step, t.ratings.c.state == MISSING,
         t.ratings.c.position >= first, sa.true() if step else ~drawn.scalar_subquery(),
     )  # fmt: skip
 
@@ -95,12 +94,12 @@ def ask(connection: sa.Connection, questions: Iterable[tuple[int, int, int]]) ->
     if asked:
         connection.execute(
             t.ratings.insert(),
-            [{"position": p, "step": s, "state": t.OPEN, "attempts": 0} for p, s, _ in asked],
+            [{"position": p, "step": s, "state": OPEN, "attempts": 0} for p, s, _ in asked],
         )
         write_ledger(connection, [("reserve", p, s, 1, amount) for p, s, amount in asked])
 
 
-def write_ledger(connection: sa.Connection, rows: Sequence[tuple[str, int, int | None, int | None, int]]) -> None:
+def write_ledger(connection: sa.Connection, rows: Sequence[Entry]) -> None:
     """(kind, position, step, attempt, amount) each."""
     at = now()
     written = [
@@ -125,26 +124,10 @@ def move(connection: sa.Connection, reserve: int, spend: int, budget: int | None
     return connection.execute(change).rowcount == 1
 
 
-def may(connection: sa.Connection, more: int, budget: int | None) -> bool:
-    """Whether so much more fits; others wait until this transaction ends."""
-    if budget is None:
-        return True
-    locked = sa.select(t.totals.c.reserved, t.totals.c.spent).with_for_update()
-    row = connection.execute(locked).one()
-    return int(row.reserved) + int(row.spent) + more <= budget
-
-
-def drawn(connection: sa.Connection, round_: OpenRound, first: int, end: int, cost: int, *, exact: bool) -> None:
-    """Batches are drawn; their cost is now what was asked for: weak prices and those of the strong ratings drawn."""
-    ours = [b for b in round_.batches if first <= b.first < end]
-    weak = sa.select(sa.func.coalesce(sa.func.sum(t.ledger.c.amount), 0)).where(
-        t.ledger.c.kind == "reserve", t.ledger.c.step == 0, t.ledger.c.attempt == 1
-    )
-    for b in ours:
-        paid = connection.scalar(weak.where(t.ledger.c.position >= b.first, t.ledger.c.position < b.end)) or 0
-        more = cost if b is ours[0] else 0
-        change = t.batches.update().where(t.batches.c.first == b.first)
-        connection.execute(change.values(drawn=True, cost=int(paid) + more))
+def bound(connection: sa.Connection) -> int:
+    """What is spent or reserved; others wait until this transaction ends."""
+    row = connection.execute(sa.select(t.totals.c.reserved, t.totals.c.spent).with_for_update()).one()
+    return int(row.reserved) + int(row.spent)
 
 
 def still_open(connection: sa.Connection, claims: Sequence[Claim]) -> dict[tuple[int, int, int], int]:
@@ -171,7 +154,7 @@ def still_open(connection: sa.Connection, claims: Sequence[Claim]) -> dict[tuple
 
 def answer(o: Outcome) -> dict[str, Any]:
     """A row for `write_answers`."""
-    state = t.MISSING if o.value is None else t.ANSWERED
+    state = MISSING if o.value is None else ANSWERED
     return {"p": o.claim.position, "s": o.claim.step, "state": state, "value": o.value, "note": o.note,
             "attempts": o.claim.attempt - (not o.failed)}  # fmt: skip
 
@@ -194,6 +177,22 @@ def write_answers(connection: sa.Connection, done: Sequence[dict[str, Any]]) -> 
         )
     )
     connection.execute(change, done)
+
+
+def settle(
+    connection: sa.Connection, outcomes: Sequence[Outcome], budget: int | None, *, for_anyone: bool = False
+) -> list[Outcome]:
+    """Write answers down and pay; returns those to be asked again, by the same worker unless they are for anyone."""
+    hands: dict[str, Any] = {"worker": None} if for_anyone else {}
+    held = still_open(connection, [o.claim for o in outcomes])
+    bound_now = bound(connection) if any(o.again is not None for o in outcomes) else 0
+    found = settlement(outcomes, held, bound=bound_now, budget=budget)
+    write_answers(connection, [answer(o) for o in found.done])
+    for o in found.again:
+        connection.execute(one(o.claim).values(attempts=o.claim.attempt, note=o.note, **hands))
+    write_ledger(connection, found.entries)
+    move(connection, found.reserved, found.spent, None)
+    return found.again
 
 
 def numbers(items: Sequence[Any], n: int) -> Floats:

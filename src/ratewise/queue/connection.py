@@ -13,9 +13,9 @@ from typing import Any, Protocol
 import sqlalchemy as sa
 from sqlalchemy import exc
 
-from ratewise.campaign.store.postgresql import PostgreSQL
-from ratewise.campaign.store.sqlite import SQLite
 from ratewise.errors import InputError, StoreError
+from ratewise.queue.postgresql import PostgreSQL
+from ratewise.queue.sqlite import SQLite
 
 _DAMAGED = ("not a database", "malformed", "could not decode")
 _PASSING = ("disk is full", "disk i/o error", "is locked")
@@ -38,7 +38,7 @@ class Database(Protocol):
         """Many rows, all columns in the table's order."""
 
     def join(self) -> None:
-        """Take part as one that runs the campaign; refused where only one may and another does."""
+        """Take part as one that plans; refused where only one may and another does."""
 
     def hold(self, worker: int) -> None:
         """Show that this worker is alive until the process ends."""
@@ -53,7 +53,7 @@ class Database(Protocol):
         """Give all locks back."""
 
     def running(self) -> bool:
-        """Whether some process runs the campaign."""
+        """Whether some process plans."""
 
     def damage(self) -> list[str]:
         """What the database finds wrong with its own files."""

@@ -7,10 +7,10 @@ its own account. What failed without such a sign is suspect, and some of that in
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from ratewise.campaign.calls import Reply
-from ratewise.campaign.outcomes import rater_of
+from ratewise.campaign.clients.calls import Reply
+from ratewise.campaign.planner.outcomes import rater_of
 from ratewise.campaign.spec.spec import Spec
-from ratewise.campaign.store.records import Claim, Outcome
+from ratewise.queue.records import Claim, Outcome
 
 DOWN = 5  # items given up in a row after which the rater is taken to be down
 

@@ -10,6 +10,8 @@ ledger    money: hold, reserve, settle, release; rows are only ever added
 totals    the ledger's sums; one row, whose update is what keeps the budget
 workers   processes that take part
 events    what users should know of
+leases    questions in the hands of people, each until a moment
+answers   what each annotator said to a question, below the rating that is settled
 """
 
 from collections.abc import Callable
@@ -30,8 +32,6 @@ from sqlalchemy import (
 )
 
 from ratewise.errors import StoreError
-
-OPEN, ANSWERED, MISSING = 0, 1, 2
 
 metadata = MetaData()
 
@@ -133,6 +133,29 @@ events = Table(
 )
 
 
+leases = Table(
+    "leases",
+    metadata,
+    Column("position", Integer, primary_key=True, autoincrement=False),
+    Column("step", SmallInteger, primary_key=True, autoincrement=False),
+    Column("holder", Text, primary_key=True),
+    Column("until", Float(53), nullable=False),  # seconds since 1970
+)
+
+answers = Table(
+    "answers",
+    metadata,
+    Column("id", BigInteger().with_variant(Integer, "sqlite"), primary_key=True, autoincrement=True),
+    Column("position", Integer, nullable=False),
+    Column("step", SmallInteger, nullable=False),
+    Column("annotator", Text, nullable=False),
+    Column("value", Float(53)),  # null: cannot tell
+    Column("note", Text),
+    Column("at", Text, nullable=False),
+    Index("answers_question", "position", "step", "annotator", unique=True),
+)
+
+
 def _first_version(connection: sa.Connection) -> None:
     metadata.create_all(connection, tables=[meta, items, rounds, batches, draws, ratings, ledger, totals, workers])
     connection.execute(totals.insert().values(only=1, reserved=0, spent=0))
@@ -142,8 +165,12 @@ def _with_events(connection: sa.Connection) -> None:
     metadata.create_all(connection, tables=[events])
 
 
+def _with_people(connection: sa.Connection) -> None:
+    metadata.create_all(connection, tables=[leases, answers])
+
+
 # Number n leads from version n to n + 1. One that was released is never changed.
-MIGRATIONS: tuple[Callable[[sa.Connection], None], ...] = (_first_version, _with_events)
+MIGRATIONS: tuple[Callable[[sa.Connection], None], ...] = (_first_version, _with_events, _with_people)
 VERSION = len(MIGRATIONS)
 
 

@@ -13,8 +13,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from ratewise.campaign.store.log import Store
-from ratewise.campaign.store.records import Claim, Outcome
+from ratewise.queue.records import Claim, Outcome
+from ratewise.queue.store import Store
 
 _LINE = 400  # bytes set aside for an answer
 _MOST = 4_000_000  # bytes set aside in all

@@ -1,4 +1,4 @@
-"""SQLite: one file, one process that runs the campaign, any number that look."""
+"""SQLite: one file, one process that plans, any number that look, claim and answer."""
 
 import os
 import sqlite3
@@ -11,6 +11,7 @@ import sqlalchemy as sa
 from ratewise.errors import StoreError
 
 _BUSY_MILLISECONDS = 30_000
+_PROBE_SECONDS = 0.25  # one who looks whether the lock is free has it for a moment
 
 
 class SQLite:
@@ -21,7 +22,9 @@ class SQLite:
     def __init__(self, path: str) -> None:
         self.path, self.shown = path, os.path.basename(path)
         self.engine = sa.create_engine(sa.URL.create("sqlite", database=path))
-        self._lock: sqlite3.Connection | None = None
+        self._lock: sqlite3.Connection | None = None  # of the process that plans
+        self._alive: sqlite3.Connection | None = None  # of one that only claims and answers
+        self._worker = 0
         sa.event.listen(self.engine, "connect", self._on_connect)
         sa.event.listen(self.engine, "begin", self._on_begin)
 
@@ -55,53 +58,81 @@ class SQLite:
 
     def join(self) -> None:
         """An exclusive lock on a file beside, which the system takes back when the process dies."""
-        if self._lock is not None:
-            return
-        lock = sqlite3.connect(self.path + ".lock", timeout=0, isolation_level=None, check_same_thread=False)
-        try:
-            lock.execute("BEGIN EXCLUSIVE")
-        except sqlite3.OperationalError as error:
-            lock.close()
-            if "locked" not in str(error):
-                raise
+        if self._lock is None:
+            self._lock = _locked(self.path + ".lock", patience=_PROBE_SECONDS)
+        if self._lock is None:
             raise StoreError(
                 f"another process is running the campaign in {self.shown}; wait for it, or look with `ratewise status` "
                 "(several at once need a PostgreSQL store)"
-            ) from None
-        self._lock = lock
+            )
 
     def hold(self, worker: int) -> None:
-        """The lock on the file says it all."""
+        """One that does not plan has a lock of its own; for the one that plans, its lock says it all."""
+        if self._lock is None and self._alive is None:
+            self._worker, self._alive = worker, _locked(self._of(worker))
 
     def lead(self) -> bool:
-        """There is nobody else."""
-        return True
+        """Whether this process has the lock of the one that plans."""
+        return self._lock is not None
 
     def dead(self, workers: Sequence[int]) -> list[int]:
-        """Whoever is not this process: it has the only lock."""
-        return list(workers)
+        """Whoever has no lock; to be asked by the process that plans."""
+        return [worker for worker in workers if not self._lives(worker)]
+
+    def _lives(self, worker: int) -> bool:
+        if not os.path.exists(self._of(worker)):
+            return False
+        free = _locked(self._of(worker))
+        if free is None:
+            return True
+        free.close()
+        self._forget(worker)
+        return False
+
+    def _of(self, worker: int) -> str:
+        return f"{self.path}.{worker}.lock"
+
+    def _forget(self, worker: int) -> None:
+        with suppress(OSError):
+            os.remove(self._of(worker))
 
     def leave(self) -> None:
-        """Give the lock back."""
+        """Give the locks back."""
         if self._lock is not None:
             self._lock.close()
             self._lock = None
+        if self._alive is not None:
+            self._alive.close()
+            self._alive = None
+            self._forget(self._worker)
         self.engine.dispose()
 
     def running(self) -> bool:
-        """Whether some process holds the lock."""
+        """Whether some process plans."""
         if self._lock is not None:
             return True
         if not os.path.exists(self.path + ".lock"):
             return False
-        with suppress(StoreError):
-            self.join()
-            self.leave()
-            return False
-        return True
+        free = _locked(self.path + ".lock")
+        if free is not None:
+            free.close()
+        return free is None
 
     def damage(self) -> list[str]:
         """What the database finds wrong with its own file."""
         with self.engine.begin() as connection:
             found = connection.exec_driver_sql("PRAGMA integrity_check(20)").scalars().all()
         return [] if found == ["ok"] else [" ".join(str(line).split()) for line in found]
+
+
+def _locked(path: str, patience: float = 0.0) -> sqlite3.Connection | None:
+    """A connection that holds an exclusive lock on a file; None where another process has it."""
+    lock = sqlite3.connect(path, timeout=patience, isolation_level=None, check_same_thread=False)
+    try:
+        lock.execute("BEGIN EXCLUSIVE")
+    except sqlite3.OperationalError as error:
+        lock.close()
+        if "locked" not in str(error):
+            raise
+        return None
+    return lock

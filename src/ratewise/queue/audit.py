@@ -5,8 +5,8 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from ratewise.campaign.store import schema as t
-from ratewise.campaign.store.log import Store
+from ratewise.queue import schema as t
+from ratewise.queue.store import Store
 
 
 def item_keys(store: Store, first: int, end: int) -> Sequence[Any]:
@@ -15,7 +15,7 @@ def item_keys(store: Store, first: int, end: int) -> Sequence[Any]:
     return _between(store, t.items, columns, first, end, t.items.c.position)
 
 
-def item_rows(store: Store, first: int, end: int) -> Sequence[Any]:
+def item_contents(store: Store, first: int, end: int) -> Sequence[Any]:
     """(position, id, content) of items, in order."""
     columns = (t.items.c.position, t.items.c.id, t.items.c.content)
     return _between(store, t.items, columns, first, end, t.items.c.position)
@@ -31,6 +31,12 @@ def draw_rows(store: Store, first: int, end: int) -> Sequence[Any]:
     return _between(store, t.draws, tuple(t.draws.c), first, end, t.draws.c.position, t.draws.c.step)
 
 
+def answer_rows(store: Store, first: int, end: int) -> Sequence[Any]:
+    """What annotators said, by question, in the order they said it."""
+    columns = tuple(t.answers.c)
+    return _between(store, t.answers, columns, first, end, t.answers.c.position, t.answers.c.step, t.answers.c.id)
+
+
 def ledger_rows(store: Store, first: int, end: int) -> Sequence[Any]:
     """What was done with money, in the order it was done."""
     return _between(store, t.ledger, tuple(t.ledger.c), first, end, t.ledger.c.id)
@@ -41,16 +47,6 @@ def settled_before(store: Store, position: int) -> int:
     paid = sa.select(sa.func.coalesce(sa.func.sum(t.ledger.c.amount), 0))
     with store.reading() as connection:
         found = connection.scalar(paid.where(t.ledger.c.kind == "settle", t.ledger.c.position < position))
-    return int(found or 0)
-
-
-def failed_before(store: Store, position: int) -> int:
-    """What failed calls about items before this one have cost."""
-    same = sa.and_(t.ratings.c.position == t.ledger.c.position, t.ratings.c.step == t.ledger.c.step)
-    failed = sa.and_(t.ledger.c.kind == "settle", t.ledger.c.attempt <= t.ratings.c.attempts, t.ratings.c.attempts > 0)
-    paid = sa.select(sa.func.coalesce(sa.func.sum(t.ledger.c.amount), 0)).select_from(t.ledger.join(t.ratings, same))
-    with store.reading() as connection:
-        found = connection.scalar(paid.where(failed, t.ledger.c.position < position))
     return int(found or 0)
 
 

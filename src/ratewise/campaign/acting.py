@@ -1,0 +1,41 @@
+"""Actions of the planner, written into the queue. What they cost is the planner's business, not decided here."""
+
+from typing import Protocol
+
+from ratewise.campaign import planner as p
+from ratewise.campaign.history import Looked
+from ratewise.campaign.planner.holds import new_batch, new_draws
+from ratewise.queue.protocol import PlanningQueue
+from ratewise.queue.records import Units
+
+
+class Items(Protocol):
+    """What drawing needs to know of items."""
+
+    def looked(self, first: int, end: int) -> Looked:
+        """Items with all that is known of them."""
+        ...
+
+    def worst(self, first: int, end: int) -> Units:
+        """The most that each rater can cost for each item."""
+        ...
+
+
+def carry_out(queue: PlanningQueue, items: Items, state: p.State, action: p.Action) -> bool:
+    """Do what the planner says; False where the budget does not hold another batch."""
+    now = state.open
+    if isinstance(action, p.Done):
+        queue.set_meta("ended", action.reason)
+    elif isinstance(action, p.Open):
+        queue.open_round(state.history.rounds + 1, state.history.items, action.plan.to_json())
+    elif now is not None and isinstance(action, p.TakeUp):
+        return queue.take_up(new_batch(now, action.first, items.worst(action.first, action.end)), state.terms.budget)
+    elif now is not None and isinstance(action, p.Draw):
+        worst = items.worst(action.first, action.end)
+        drawn = p.draw_batch(state.history, now, items.looked(action.first, action.end), worst)
+        queue.draw(new_draws(now, action.first, drawn, worst))
+    elif isinstance(action, p.GiveUp):
+        return queue.give_up(action.reason) > 0
+    elif now is not None and isinstance(action, p.Close):
+        queue.close_round(now.number, now.end - now.first)
+    return True

@@ -1,0 +1,162 @@
+"""The client in this process: claims questions, calls their raters, and settles what they say.
+
+Answers are committed as they come in, all that are there in one transaction.
+"""
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import partial
+
+from ratewise.campaign.clients.calls import Calls, Reply
+from ratewise.campaign.clients.health import Health
+from ratewise.campaign.clients.patience import Patience
+from ratewise.campaign.planner.outcomes import lost, outcome_of, rater_of, reserved
+from ratewise.campaign.spec.spec import Spec
+from ratewise.errors import OutsideError, RaterDownError, StoreError
+from ratewise.queue.money import shown, to_units
+from ratewise.queue.records import Claim, Outcome
+from ratewise.queue.store import Store
+from ratewise.raters.calling import Caller
+
+_LOOK = 1.0  # seconds between looks at what others did while calls are under way
+
+
+@dataclass(slots=True, eq=False)
+class CallerClient:
+    """The raters of this process, and what they have in hand."""
+
+    spec: Spec
+    store: Store
+    callers: Sequence[Caller | None]  # one for each rater; None where others ask it
+    patiently: Patience
+    worker: int = field(init=False, default=0)
+    calls: Calls = field(init=False)
+    health: Health = field(init=False)
+    _down: set[int] = field(init=False, default_factory=set)  # steps whose rater is down
+    _dear: set[str] = field(init=False, default_factory=set)  # raters that charged more than was reserved
+
+    def __post_init__(self) -> None:
+        self.calls, self.health = Calls(self.spec, self.callers), Health(self.spec)
+
+    @property
+    def budget(self) -> int | None:
+        """In units."""
+        return None if self.spec.goal.budget is None else to_units(self.spec.goal.budget)
+
+    @property
+    def steps(self) -> list[int]:
+        """Those whose rater is asked here."""
+        return [step for step in steps_of(self.spec) if self.callers[rater_of(self.spec, step)] is not None]
+
+    def recover(self) -> None:
+        """Questions of processes that died, and answers that could not be saved, are taken care of."""
+        self.patiently.unsaved.restore(self.store, self.budget)
+        dead = self.store.dead(self.worker)
+        outcomes = [lost(self.spec, claim) for claim in self.store.in_hands_of(dead)] if dead else []
+        paid = [outcome for outcome in outcomes if outcome is not None]
+        if paid:
+            self.store.settle(paid, self.budget, for_anyone=True)
+        if dead:
+            self.store.let_go(dead)
+        if not self.calls.running and not self.calls.waiting:
+            self.store.let_go([self.worker])  # a commit of which only the news was lost
+        self._check_cap()
+
+    async def start_calls(self, at: float) -> None:
+        """As many calls as each rater takes at once; the time is in seconds since 1970."""
+        self.calls.start_due()
+        for step in self.steps:
+            free = self.calls.free(step)
+            if free > 0:
+                claims = await self.patiently(partial(self.store.claim, self.worker, step, free, at=at))
+                if claims:
+                    self.calls.start(claims)
+
+    async def collect(self) -> None:
+        """Wait for answers, then write down all that are there."""
+        replies = await self.calls.wait(_LOOK)
+        if replies:
+            await self._write(replies)
+
+    async def _write(self, replies: Sequence[Reply]) -> None:
+        outcomes = [outcome_of(self.spec, reply.claim, reply.said) for reply in replies]
+        again = await self.patiently(partial(self.store.settle, outcomes, self.budget), unsaved=outcomes)
+        for o in again:
+            self.calls.retry(o.claim)
+        self.health.see(replies, outcomes, again)
+        await self.patiently(partial(self._see_prices, outcomes))
+        for step in self.health.down():
+            await self._stop_for(step, next(o for o in reversed(outcomes) if o.failed))
+
+    async def _stop_for(self, step: int, last: Outcome) -> None:
+        """The questions of a rater that is down stay open for the next run."""
+        rater = self.spec.raters[rater_of(self.spec, step)]
+        self._down.add(step)
+        claims = self.health.given_up(step)
+        kept = await self.patiently(partial(self._reopen, claims))
+        poor = "" if kept == len(claims) else f", {len(claims) - kept} of them without money left to be asked again"
+        message = (
+            f"rater {rater.name!r} failed on {len(claims)} items in a row{poor}, the last time with: {last.note}; mend "
+            "it and run again: everything so far is kept, and what was given up is asked again (a rater that cannot "
+            "rate an item says so by answering nothing)"
+        )
+        await self.patiently(partial(self.store.note, message))
+        raise RaterDownError(message)
+
+    def _reopen(self, claims: Sequence[Claim]) -> int:
+        return self.store.reopen([(claim, reserved(self.spec, claim)) for claim in claims], self.budget)
+
+    # Money
+
+    def _see_prices(self, outcomes: Sequence[Outcome]) -> None:
+        """Prices that are known only afterwards may be above what was reserved; then nothing is asked past the cap."""
+        over = [o for o in outcomes if o.paid > reserved(self.spec, o.claim)]
+        for o in over:
+            rater = self.spec.raters[rater_of(self.spec, o.claim.step)]
+            if rater.name not in self._dear:
+                self._dear.add(rater.name)
+                self.store.note(
+                    f"rater {rater.name!r} charged {shown(o.paid)} for item {o.claim.id!r}, more than the "
+                    f"{shown(reserved(self.spec, o.claim))} that were reserved as the most a call can cost"
+                )
+        if over:
+            self._check_cap()
+
+    def _check_cap(self) -> None:
+        bound, budget = sum(self.store.totals()), self.budget
+        if budget is not None and bound > budget:
+            raise OutsideError(
+                f"raters charged more than was reserved for them: {shown(bound)} are spent or promised, and the "
+                f"budget is {shown(budget)}; nothing more is asked. Raise goal.budget and run again: everything so "
+                "far is kept"
+            )
+
+    # Ending
+
+    async def finish(self, seconds: float) -> None:
+        """Calls under way are paid for: what they bring in time is kept, even where the run fails."""
+        self.patiently.seconds = 0.0
+        replies = await self.calls.finish(seconds)
+        with suppress(OutsideError):
+            await self._write(replies)
+        with suppress(StoreError):
+            for step in self._down:
+                self._reopen(self.health.given_up(step))
+
+    async def close(self) -> None:
+        """Answers that are there are kept; the rest is free to be asked by the next run."""
+        self.patiently.seconds = 0.0
+        replies, cut = await self.calls.stop()
+        outcomes = [outcome_of(self.spec, reply.claim, reply.said) for reply in replies]
+        outcomes += [outcome for outcome in (lost(self.spec, c) for c in cut) if outcome is not None]
+        with suppress(StoreError):
+            if outcomes:
+                await self.patiently(partial(self.store.settle, outcomes, self.budget), unsaved=outcomes)
+            if self.worker:
+                self.store.leave(self.worker)
+
+
+def steps_of(spec: Spec) -> range:
+    """Numbers of the steps; there is no step 0 where there is just one rater, who is the strong one."""
+    return range(0 if len(spec.raters) > 1 else 1, max(len(spec.raters), 2))

@@ -1,0 +1,22 @@
+"""The planner: what to buy next and what may be paid for it, as pure functions of what the log says."""
+
+from ratewise.campaign.planner.actions import Action as Action
+from ratewise.campaign.planner.actions import Close as Close
+from ratewise.campaign.planner.actions import Done as Done
+from ratewise.campaign.planner.actions import Draw as Draw
+from ratewise.campaign.planner.actions import GiveUp as GiveUp
+from ratewise.campaign.planner.actions import Open as Open
+from ratewise.campaign.planner.actions import TakeUp as TakeUp
+from ratewise.campaign.planner.actions import Wait as Wait
+from ratewise.campaign.planner.decide import BATCH as BATCH
+from ratewise.campaign.planner.decide import decide as decide
+from ratewise.campaign.planner.draw import Drawn as Drawn
+from ratewise.campaign.planner.draw import draw_batch as draw_batch
+from ratewise.campaign.planner.plan import Purse as Purse
+from ratewise.campaign.planner.plan import money_left as money_left
+from ratewise.campaign.planner.plan import next_plan as next_plan
+from ratewise.campaign.planner.state import OpenRound as OpenRound
+from ratewise.campaign.planner.state import State as State
+from ratewise.campaign.planner.state import Terms as Terms
+from ratewise.campaign.planner.state import is_late as is_late
+from ratewise.queue.records import Batch as Batch

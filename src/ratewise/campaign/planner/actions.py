@@ -1,0 +1,55 @@
+"""What the planner may say is to be done next."""
+
+from dataclasses import dataclass
+
+from ratewise.campaign.history import RoundPlan
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Open:
+    """Freeze a policy."""
+
+    plan: RoundPlan
+
+
+@dataclass(frozen=True, slots=True)
+class TakeUp:
+    """Ask for weak ratings of these items, and hold money for the strong ones."""
+
+    first: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Draw:
+    """Write down rates and draws of these items, and ask for what was drawn."""
+
+    first: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Close:
+    """All answers of the round are in."""
+
+
+@dataclass(frozen=True, slots=True)
+class GiveUp:
+    """Take questions that have no answer and are in nobody's hands as missing; what they would cost is not paid."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """For answers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """Nothing more is to be bought."""
+
+    reason: str
+
+
+Action = Open | TakeUp | Draw | Close | GiveUp | Wait | Done

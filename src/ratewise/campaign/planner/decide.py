@@ -1,0 +1,74 @@
+"""What a campaign does next: a pure function of what its log says. Whoever asks it only does as it is told.
+
+A round is planned from closed rounds alone. It takes up items in batches: weak ratings are asked for, then rates and
+draws are written down, then strong ratings are asked for. A batch is taken up only if everything it could cost still
+fits into the round's money, and prices count as they are listed; so what a round buys does not depend on who answers
+first, and a campaign that was killed goes on as if it had not been.
+"""
+
+import numpy as np
+
+from ratewise.campaign.fits import is_precise
+from ratewise.campaign.planner.actions import Action, Close, Done, Draw, GiveUp, Open, TakeUp, Wait
+from ratewise.campaign.planner.costs import item_costs
+from ratewise.campaign.planner.plan import next_item, next_plan
+from ratewise.campaign.planner.state import OpenRound, State
+
+BATCH = 2000  # items taken up at once, at most: answers come in before all questions are out
+_TOO_DEAR = "the next item costs more than is left"
+_LATE = "the deadline has passed"
+
+
+def decide(state: State) -> Action:
+    """The next action."""
+    action = _between_rounds(state) if state.open is None else _within_round(state, state.open)
+    return _after_deadline(state, action) if state.late else action
+
+
+def _after_deadline(state: State, action: Action) -> Action:
+    """Nothing is asked: a round is closed if all its answers are in, and otherwise left as it is, or given up."""
+    if isinstance(action, Close) or (isinstance(action, Done) and state.open is None):
+        return action
+    if state.terms.gives_up and (state.weak_open or state.strong_open):
+        return GiveUp(_LATE)
+    return Done(_LATE)
+
+
+def _within_round(state: State, now: OpenRound) -> Action:
+    plan = now.plan
+    waiting = next((batch for batch in now.batches if not batch.drawn), None)
+    more = None if state.cut or state.late else _take_up(state, now)
+    if plan.exact:
+        drawn = bool(now.batches) and waiting is None
+        if more is not None and not drawn:
+            return more
+        if waiting is not None:
+            return Wait() if state.weak_open else Draw(now.first, now.end)
+    elif waiting is not None:
+        return Wait() if state.weak_open else Draw(waiting.first, waiting.end)
+    elif more is not None:
+        return more
+    if state.strong_open or state.weak_open:
+        return Wait()
+    return Close() if now.batches else Done(_TOO_DEAR)
+
+
+def _between_rounds(state: State) -> Action:
+    if is_precise(state.history, state.terms.wanted):
+        return Done("the precision asked for is reached")
+    plan = next_plan(state)
+    if plan is None:
+        whole = state.history.items >= state.terms.pool
+        return Done("every item has been looked at" if whole else "the budget is spent")
+    return Open(plan) if plan.spend >= next_item(state, plan) else Done(_TOO_DEAR)
+
+
+def _take_up(state: State, now: OpenRound) -> TakeUp | None:
+    """As many items as fit at their worst, and as the round still wants."""
+    assert state.worst is not None
+    wanted = min(BATCH, state.terms.pool - now.end, state.worst.shape[0])
+    if now.plan.items is not None:
+        wanted = min(wanted, now.first + now.plan.items - now.end)
+    cost = item_costs(now.plan, state.worst[: max(wanted, 0)])
+    fits = int(np.searchsorted(np.cumsum(cost), now.left, side="right"))
+    return TakeUp(now.end, now.end + fits) if fits > 0 else None

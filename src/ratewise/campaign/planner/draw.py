@@ -1,0 +1,46 @@
+"""Who is asked among the items of a batch."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ratewise.campaign.history import History, Looked
+from ratewise.campaign.planner.costs import weak_costs
+from ratewise.campaign.planner.state import OpenRound
+from ratewise.core.checks import Floats
+from ratewise.core.ratings import Mask
+from ratewise.learn.chain_rounds import ChainRule
+from ratewise.learn.seen import mass
+from ratewise.learn.spending import draw_exact_round
+from ratewise.queue.records import Units
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Drawn:
+    """Rates and draws of a batch, items × steps."""
+
+    rates: Floats
+    selected: Mask
+    factor: float | None = None
+
+
+def draw_batch(history: History, now: OpenRound, looked: Looked, worst: Units) -> Drawn:
+    """By the round's rule and the items' own random numbers; `worst` prices of all raters, items × raters."""
+    n, steps = looked.rates.shape
+    rule = now.plan.rule
+    if rule is None:
+        asked = np.ones((n, steps), dtype=np.bool_)
+        asked[:, :-1] = now.plan.weak
+        return Drawn(np.ones((n, steps)), asked)
+    x = history.filled(looked.x)
+    if isinstance(rule, ChainRule):
+        rates = rule.rates(x.weak)
+        return Drawn(rates, np.asarray(looked.uniform[:, None] < rates))
+    assert history.seen is not None
+    if now.plan.exact:
+        money = float(now.plan.spend - weak_costs(now.plan, worst).sum())
+        prices = worst[:, -1].astype(np.float64)
+        d = draw_exact_round(rule, now.plan.own_rates, history.seen, x, looked.uniform, money=money, prices=prices)
+        return Drawn(d.rates[:, None], d.asked[:, None], d.rule.factor)
+    rates = rule.rates(x, mass(history.seen.phases, x))
+    return Drawn(rates[:, None], (looked.uniform < rates)[:, None])

@@ -1,0 +1,137 @@
+"""The next round's policy and its money, from closed rounds alone."""
+
+import math
+from dataclasses import dataclass, replace
+
+from ratewise.campaign.fits import money_to_precision
+from ratewise.campaign.history import RoundPlan, finite_or_none
+from ratewise.campaign.learned import learn
+from ratewise.campaign.planner.costs import item_costs
+from ratewise.campaign.planner.state import UNIT, State
+from ratewise.learn.auto import start_labels
+from ratewise.learn.chain_rounds import plan_chain
+from ratewise.learn.options import Money
+from ratewise.learn.seen import FEWEST_TO_LEARN
+from ratewise.learn.spending import FEWEST_LABELS, next_round
+
+_START_FOR_TARGET = 250  # labels that a start is sized for where a precision is to be reached
+_LAST_ROUND = 1.3  # a round that would leave less than this many times what there is takes all
+_OF_THE_REST = 0.8  # of a pool's last items, taken up in one go towards a precision: some are left if it falls short
+_FEW_ITEMS = 25  # too few to leave some
+
+
+@dataclass(frozen=True, slots=True)
+class Purse:
+    """Money to plan with: what the budget leaves, or what a precision is expected to take (`aims`) if that is less."""
+
+    left: int
+    aims: bool = False
+
+
+def money_left(state: State) -> Purse:
+    """What may still be spent; with a precision to reach, what that is expected to take.
+
+    A part is kept back for calls that fail, as large as their part in what was spent: a draw is worth its money only if
+    its rating comes, so another attempt must find some.
+    """
+    terms, history = state.terms, state.history
+    left = None if terms.budget is None else terms.budget - state.spent
+    if left is not None and state.failed:
+        left -= -(-left * state.failed // state.spent)
+    if terms.wanted.target_se is None:
+        assert left is not None
+        return Purse(left)
+    each = terms.prices[-1] if terms.alone else sum(terms.prices)
+    needed = money_to_precision(
+        history, terms.wanted, float(state.spent), start=_START_FOR_TARGET * each, least=10 * each
+    )
+    everything = (terms.pool - history.items) * each - 1  # all but: rounds that double end earlier if they may
+    needed = math.ceil(max(min(needed, everything), 0 if state.worst is None else int(state.worst[:1].sum())))
+    return Purse(needed, aims=True) if left is None or needed < left else Purse(left)
+
+
+def next_plan(state: State, purse: Purse | None = None) -> RoundPlan | None:
+    """The next round's policy, from closed rounds alone; `None` where money or items are used up."""
+    terms, history = state.terms, state.history
+    if history.items >= terms.pool:
+        return None
+    purse = money_left(state) if purse is None else purse
+    if terms.alone or history.alone or (terms.prices[-1] == 0 and not history.rounds):
+        plan = _strong_alone(state, purse)  # for nothing, too
+    elif purse.aims and history.labels < FEWEST_TO_LEARN:
+        plan = _start(state, purse.left, _START_FOR_TARGET)
+    elif terms.steps > 1:
+        plan = _chain(state, purse)
+    else:
+        plan = _auto(state, purse)
+    if plan is None:
+        return None
+    spend = min(max(plan.spend, next_item(state, plan)), plan.left)  # where prices differ, one item must fit
+    return replace(plan, spend=spend, aims=purse.aims)
+
+
+def _auto(state: State, purse: Purse) -> RoundPlan | None:
+    """One weak and one strong rater."""
+    terms, history, left = state.terms, state.history, purse.left
+    assert history.seen is not None
+    remaining = terms.pool - history.items
+    money = Money(terms.weak_cost, terms.costs[0], left * UNIT, float(remaining))
+    known = learn(history.seen) if history.labels >= FEWEST_TO_LEARN and not history.seen.by_features else None
+    planned = next_round(history.seen, money, learned=known, free_features=terms.wanted.inputs is None)
+    if planned is None:
+        return None
+    expected = finite_or_none(math.sqrt(planned.expected_variance) if planned.expected_variance >= 0 else math.nan)
+    if planned.rule is None and not planned.weak:
+        plan = _strong_alone(state, purse)
+        return None if plan is None else replace(plan, expected_se=expected)
+    spend = left if planned.rule is None else min(round(planned.spend / UNIT), left)  # items are the limit of a start
+    items = planned.items
+    if purse.aims and planned.rule is not None and items is not None and items >= remaining > _FEW_ITEMS:
+        items, spend = math.ceil(_OF_THE_REST * items), math.ceil(_OF_THE_REST * spend)
+    return RoundPlan(
+        planned.policy, planned.weak, items, spend, left, history.rounds, planned.rule, planned.own_rates, expected
+    )
+
+
+def _start(state: State, left: int, labels: float) -> RoundPlan:
+    """Everyone rates the first items."""
+    remaining = state.terms.pool - state.history.items
+    return RoundPlan("base", True, min(start_labels(labels, remaining), remaining), left, left, state.history.rounds)
+
+
+def _strong_alone(state: State, purse: Purse) -> RoundPlan | None:
+    """All that the money buys; towards a precision, in rounds that double what there is."""
+    price, labels = state.terms.prices[-1], state.history.labels
+    remaining = state.terms.pool - state.history.items
+    count = min(remaining, int(purse.left / price + 1e-9)) if price > 0 else remaining
+    if purse.aims and count > _LAST_ROUND * labels:
+        count = min(count, max(labels, start_labels(_START_FOR_TARGET, remaining)))
+    if count <= 0:
+        return None
+    return RoundPlan("base", False, count, purse.left, purse.left, state.history.rounds)
+
+
+def _chain(state: State, purse: Purse) -> RoundPlan | None:
+    """Everyone rates the start; then rounds that double what was spent."""
+    terms, history, left = state.terms, state.history, purse.left
+    both, remaining = sum(terms.prices), terms.pool - history.items
+    if left < both:
+        return None
+    labels = left / both if both > 0 else float(remaining)
+    if history.labels < FEWEST_TO_LEARN:
+        return _strong_alone(state, purse) if labels < FEWEST_LABELS else _start(state, left, labels)
+    found = plan_chain(
+        history.looked.x.weak, history.looked.values, history.looked.rates, weak_cost=terms.weak_cost,
+        costs=terms.costs, worth=(left + state.spent) * UNIT, pool_size=float(terms.pool),
+    )  # fmt: skip
+    if not found.worth_it and history.rounds == 1:
+        return _strong_alone(state, purse)
+    spend = left if left <= _LAST_ROUND * state.spent else min(max(state.spent, int(10 * both)), left)
+    return RoundPlan(
+        "chain", True, None, spend, left, history.rounds, found.rule, expected_se=math.sqrt(found.expected_variance)
+    )
+
+
+def next_item(state: State, plan: RoundPlan) -> int:
+    """The most that the next item can cost; 0 where there is none."""
+    return 0 if state.worst is None or not state.worst.shape[0] else int(item_costs(plan, state.worst[:1])[0])

@@ -1,0 +1,90 @@
+"""What decisions are made from: the terms of a campaign, and what its log says at one moment."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from ratewise.campaign.answers import Wanted
+from ratewise.campaign.history import History, RoundPlan
+from ratewise.queue.money import PLACES
+from ratewise.queue.records import Batch, Units
+
+UNIT = 10.0**-PLACES
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Terms:
+    """What a campaign is about, as far as decisions need it; money in units."""
+
+    prices: tuple[float, ...]  # mean list price of each rater
+    budget: int | None
+    wanted: Wanted
+    alone: bool  # strong ratings alone, from the start
+    deadline: datetime | None = None  # nothing is asked from this moment on
+    gives_up: bool = False  # whether questions without an answer by then are given up
+
+    @property
+    def pool(self) -> int:
+        """Number of items there are."""
+        return self.wanted.pool
+
+    @property
+    def steps(self) -> int:
+        """Raters after the first; 1 where there is just one, who is the strong one."""
+        return max(len(self.prices) - 1, 1)
+
+    @property
+    def weak_cost(self) -> float:
+        """0 where there is no weak rater."""
+        return 0.0 if self.alone else self.prices[0] * UNIT
+
+    @property
+    def costs(self) -> tuple[float, ...]:
+        """Of each step after the first."""
+        return tuple(p * UNIT for p in (self.prices[-1:] if self.alone else self.prices[1:]))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OpenRound:
+    """The round that is under way."""
+
+    number: int
+    first: int
+    plan: RoundPlan
+    batches: tuple[Batch, ...] = ()
+    factor: float | None = None
+
+    @property
+    def end(self) -> int:
+        """The first item that is not taken up."""
+        return self.batches[-1].end if self.batches else self.first
+
+    @property
+    def left(self) -> int:
+        """The round's money that is not bound yet."""
+        return self.plan.spend - sum(batch.cost for batch in self.batches)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class State:
+    """What the log says now."""
+
+    terms: Terms
+    history: History
+    spent: int  # settled
+    open: OpenRound | None
+    weak_open: int = 0  # questions without an answer yet
+    strong_open: int = 0
+    worst: Units | None = None  # of the next items that are not taken up: the most each can cost, items × raters
+    failed: int = 0  # what failed calls of closed rounds have cost
+    cut: bool = False  # the money for another batch is not there: failed calls were paid from it
+    now: datetime | None = None  # the time; None: before every deadline
+
+    @property
+    def late(self) -> bool:
+        """Whether the deadline has passed."""
+        return self.now is not None and is_late(self.terms, self.now)
+
+
+def is_late(terms: Terms, now: datetime) -> bool:
+    """Whether nothing may be asked any more."""
+    return terms.deadline is not None and now >= terms.deadline

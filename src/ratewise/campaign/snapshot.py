@@ -1,0 +1,95 @@
+"""A campaign at one moment: everything is read from one look at its log, and what is computed from it once."""
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+from ratewise.campaign import planner as p
+from ratewise.campaign.fits import anytime_estimate, estimate_history
+from ratewise.campaign.items import Facts, LoggedItems, empty_history, terms_of
+from ratewise.campaign.reader import Reader
+from ratewise.campaign.spec.spec import Spec
+from ratewise.campaign.status import Status, status_of
+from ratewise.campaign.story import Chapter, tell_story
+from ratewise.campaign.verification import Verification
+from ratewise.campaign.verify import verify_log
+from ratewise.core.estimate import Estimate
+from ratewise.learn.diagnostics import Diagnosis, diagnose
+from ratewise.queue.store import Store
+
+
+def reader_of(spec: Spec, store: Store, *, keeps: bool = False) -> Reader:
+    """Nothing is read yet but the facts; with `keeps`, what was known after each round can be told."""
+    facts = Facts.of(store)
+    terms = terms_of(spec, facts)
+    return Reader(store, LoggedItems(spec, store, facts), terms, empty_history(spec, facts, terms), keeps)
+
+
+@dataclass(frozen=True, eq=False)
+class Snapshot:
+    """What status, report, verify and estimate say of one moment; valid while its store is held still."""
+
+    spec: Spec
+    store: Store
+    reader: Reader
+
+    @property
+    def items(self) -> LoggedItems:
+        """The items as the store has them."""
+        assert isinstance(self.reader.items, LoggedItems)
+        return self.reader.items
+
+    @property
+    def facts(self) -> Facts:
+        """What was found out when the items were loaded."""
+        return self.items.facts
+
+    @cached_property
+    def state(self) -> p.State:
+        """What the log says."""
+        return self.reader.state()
+
+    @cached_property
+    def status(self) -> Status:
+        """Money, labels, and the estimate of the rounds that are complete."""
+        return status_of(self.spec, self.store, self.state)
+
+    @cached_property
+    def estimate(self) -> Estimate | None:
+        """From all complete rounds; its interval is the anytime one where the campaign stopped on what it saw."""
+        history, wanted = self.state.history, self.reader.terms.wanted
+        changed = self.store.meta("goal changed") is not None
+        if self.spec.goal.target_se is None and not changed:
+            return estimate_history(history, wanted)
+        return anytime_estimate(history, wanted, ended=not changed and self.store.meta("ended") is not None)
+
+    @cached_property
+    def diagnosis(self) -> Diagnosis | None:
+        """What the labels say about the weak rater and the rates; `None` for chains."""
+        history = self.state.history
+        found = estimate_history(history, self.reader.terms.wanted)
+        if found is None or history.seen is None:
+            return None
+        pool = float(self.facts.items) if self.spec.estimand == "pool" else math.inf
+        return diagnose(history.seen, found, pool_size=pool)
+
+    @cached_property
+    def story(self) -> list[Chapter]:
+        """Round by round: what was bought, and what was known after it."""
+        assert self.state.terms is self.reader.terms  # read up to now
+        return tell_story(self.reader.closed, self.store, self.reader.terms.wanted)
+
+    @cached_property
+    def notes(self) -> list[tuple[str, str]]:
+        """(when, what): things worth knowing that happened on the way."""
+        return self.store.notes()
+
+    @cached_property
+    def is_running(self) -> bool:
+        """Whether some process plans it."""
+        return self.store.running()
+
+    @cached_property
+    def verification(self) -> Verification:
+        """Everything replayed from the seed and the log."""
+        return verify_log(self.spec, self.store, self.items, self.reader)

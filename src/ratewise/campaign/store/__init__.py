@@ -1,1 +1,0 @@
-"""Where a campaign is kept: the only place with SQL."""

@@ -1,0 +1,133 @@
+"""A database with a campaign's tables in it: transactions, facts and notes. Each method is one transaction."""
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Self
+
+import sqlalchemy as sa
+
+from ratewise.errors import InputError, RatewiseError
+from ratewise.queue import schema as t
+from ratewise.queue import statements as sql
+from ratewise.queue.connection import Database, connect, damaged, told
+from ratewise.queue.records import now
+
+_LONGEST_NOTE = 2000
+
+
+class Log:
+    """A campaign's tables in SQLite or PostgreSQL, and what is common to all that is done with them."""
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+        self._write = database.engine.execution_options(writes=True)
+        self._read = database.engine
+        self._moment: sa.Connection | None = None
+
+    @classmethod
+    def at(cls, store: str, folder: str, name: str) -> Self:
+        """By the form of `store`: a file beside the TOML, or postgresql://…"""
+        return cls(connect(store, folder, name))
+
+    @contextmanager
+    def writing(self) -> Iterator[sa.Connection]:
+        """One transaction that writes."""
+        with told(self.database.shown), self._write.begin() as connection:
+            yield connection
+
+    @contextmanager
+    def reading(self) -> Iterator[sa.Connection]:
+        """One consistent look."""
+        if self._moment is not None:
+            with told(self.database.shown):
+                yield self._moment
+            return
+        with told(self.database.shown), self._read.begin() as connection:
+            yield connection
+
+    @contextmanager
+    def still(self) -> Iterator[None]:
+        """All that is read inside is of one moment, whatever others write meanwhile."""
+        level = {"isolation_level": "REPEATABLE READ"} if self.database.shared else {}
+        with told(self.database.shown), self._read.execution_options(**level).begin() as connection:
+            self._moment = connection
+            try:
+                yield
+            finally:
+                self._moment = None
+
+    def exists(self) -> bool:
+        """Whether the campaign has begun."""
+        with told(self.database.shown):
+            if not self.database.exists():
+                return False
+            with self._read.begin() as connection:
+                if t.is_foreign(connection):
+                    raise InputError(
+                        f"{self.database.shown} is a database, but no campaign of ratewise; nothing was changed: name "
+                        "another file as the store"
+                    )
+                return t.version_of(connection) > 0 and connection.scalar(sql.meta("spec")) is not None
+
+    def close(self) -> None:
+        """Give locks and connections back."""
+        self.database.leave()
+
+    # Beginning
+
+    def begin(self, meta: dict[str, str], rows: Iterable[Sequence[Any]]) -> None:
+        """Make the tables and load the items, all or nothing; does nothing where another process was first."""
+        with told(self.database.shown), self.database.creating() as connection:
+            t.migrate(connection)
+            if connection.scalar(sql.meta("spec")) is None:
+                self.database.load(connection, t.items, rows)
+                connection.execute(t.meta.insert(), [{"key": key, "value": value} for key, value in meta.items()])
+
+    def upgrade(self) -> None:
+        """Bring a campaign of an older version to this one."""
+        with self.reading() as connection:
+            current = t.version_of(connection) == t.VERSION
+        if not current:
+            with told(self.database.shown), self.database.creating() as connection:
+                t.migrate(connection)
+
+    def meta(self, key: str) -> str | None:
+        """A fact about the campaign."""
+        with self.reading() as connection:
+            found: str | None = connection.scalar(sql.meta(key))
+        return found
+
+    def set_meta(self, key: str, value: str | None) -> None:
+        """Change one; `None` forgets it."""
+        with self.writing() as connection:
+            sql.set_meta(connection, key, value)
+
+    def note(self, text: str) -> None:
+        """Something that users should know of."""
+        with self.writing() as connection:
+            connection.execute(t.events.insert().values(at=now(), text=text[:_LONGEST_NOTE]))
+
+    def notes(self) -> list[tuple[str, str]]:
+        """(when, what), in order."""
+        with self.reading() as connection:
+            rows = connection.execute(sa.select(t.events.c.at, t.events.c.text).order_by(t.events.c.id)).all()
+        return [(at, text) for at, text in rows]
+
+    @contextmanager
+    def sound(self) -> Iterator[None]:
+        """An error that nobody expects may come from a damaged file: then that is what is said."""
+        try:
+            yield
+        except RatewiseError:
+            raise
+        except Exception as error:
+            found = self.damage() or [str(error)] * isinstance(error, json.JSONDecodeError)
+            if found:
+                raise damaged(self.database.shown, found[0]) from error
+            raise
+
+    def damage(self) -> list[str]:
+        """What the database finds wrong with its own files."""
+        with told(self.database.shown):
+            return self.database.damage()

@@ -1,0 +1,204 @@
+"""The queue in memory: for tests, rehearsals and simulations. The same methods as the store's, on arrays."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from ratewise.queue.protocol import PlanningQueue
+from ratewise.queue.records import (
+    ANSWERED,
+    MISSING,
+    OPEN,
+    Batch,
+    Claim,
+    Floats,
+    ItemRows,
+    Mask,
+    NewBatch,
+    NewDraws,
+    Outcome,
+    RoundRow,
+    Units,
+)
+from ratewise.queue.settlement import Entry, settlement
+
+_UNASKED = -1
+
+
+class MemoryQueue(PlanningQueue):
+    """Items by position, raters by step: 0 is the weak one, the last one is right."""
+
+    def __init__(self, uniform: Floats, *, steps: int, numbers: Floats | None = None) -> None:
+        n, shape = uniform.size, (uniform.size, steps + 1)
+        self.uniform, self.numbers = uniform, np.empty((n, 0)) if numbers is None else numbers
+        self.values: Floats = np.full(shape, np.nan)
+        self.states = np.full(shape, _UNASKED, dtype=np.int8)
+        self.attempts = np.zeros(shape, dtype=np.int64)  # failed ones
+        self.workers = np.zeros(shape, dtype=np.int64)  # who has the question in hand; 0: nobody
+        self.rates: Floats = np.ones((n, steps))
+        self.selected: Mask = np.zeros((n, steps), dtype=np.bool_)
+        self.ledger: list[Entry] = []
+        self._held: Units = np.zeros(shape, dtype=np.int64)  # reserved for the open attempt
+        self._facts: dict[str, str] = {}
+        self._rounds: list[RoundRow] = []
+        self._batches: dict[int, list[Batch]] = {}
+        self._reserved = self._spent = 0
+
+    # Facts and sums
+
+    def meta(self, key: str) -> str | None:
+        """A fact about the campaign."""
+        return self._facts.get(key)
+
+    def set_meta(self, key: str, value: str | None) -> None:
+        """Change a fact; `None` forgets it."""
+        self._facts.pop(key, None)
+        if value is not None:
+            self._facts[key] = value
+
+    def totals(self) -> tuple[int, int]:
+        """(reserved, spent)."""
+        return self._reserved, self._spent
+
+    def failed_before(self, position: int) -> int:
+        """What failed calls about items before this one have cost."""
+        if not self.attempts.any():
+            return 0
+        return sum(
+            amount
+            for kind, p, step, attempt, amount in self.ledger
+            if kind == "settle" and p < position and attempt is not None and attempt <= self.attempts[p, step]
+        )
+
+    # Rounds
+
+    def rounds(self, after: int = 0) -> list[RoundRow]:
+        """Rounds with a number above `after`, in order."""
+        return self._rounds[after:]
+
+    def batches(self, number: int) -> tuple[Batch, ...]:
+        """What a round has taken up."""
+        return tuple(self._batches.get(number, ()))
+
+    def open_round(self, number: int, first: int, plan: str) -> None:
+        """Freeze a round's policy."""
+        assert number == len(self._rounds) + 1
+        self._rounds.append(RoundRow(number, first, plan, None, None))
+
+    def close_round(self, number: int, items: int) -> None:
+        """All its answers are in."""
+        self._rounds[number - 1] = replace(self._rounds[number - 1], items=items)
+
+    def take_up(self, batch: NewBatch, budget: int | None) -> bool:
+        """Ask for weak ratings and hold money for the rest; False where the budget forbids it."""
+        more = batch.hold + (0 if batch.weak is None else int(batch.weak.sum()))
+        if budget is not None and self._reserved + self._spent + more > budget:
+            return False
+        self._batches.setdefault(batch.round, []).append(Batch(batch.first, batch.end, False, batch.cost))
+        self._hold("hold" if batch.hold >= 0 else "unhold", batch.first, batch.hold)
+        if batch.weak is not None:
+            here = np.arange(batch.first, batch.end)
+            self._ask(here, np.zeros_like(here), batch.weak)
+        return True
+
+    def draw(self, new: NewDraws) -> None:
+        """Write down rates and draws, and ask for what was drawn; the money held for it is given back or reserved."""
+        here = slice(new.first, new.first + len(new.rates))
+        self.rates[here], self.selected[here] = new.rates, new.selected
+        index, step = np.nonzero(new.selected)
+        self._ask(new.first + index, step + 1, new.prices[index, step])
+        self._hold("unhold", new.first, -new.release)
+        cost = dict(new.costs)
+        self._batches[new.round] = [
+            replace(b, drawn=True, cost=cost[b.first]) if b.first in cost else b for b in self._batches[new.round]
+        ]
+        if new.factor is not None:
+            self._rounds[new.round - 1] = replace(self._rounds[new.round - 1], factor=new.factor)
+
+    def _hold(self, kind: str, first: int, amount: int) -> None:
+        self.ledger.append((kind, first, None, None, abs(amount)))
+        self._reserved += amount
+
+    def _ask(self, positions: Units, steps: Units, prices: Units) -> None:
+        self.states[positions, steps] = OPEN
+        self._held[positions, steps] = prices
+        self._reserved += int(prices.sum())
+        asked = zip(positions.tolist(), steps.tolist(), prices.tolist(), strict=True)
+        self.ledger += [("reserve", p, s, 1, price) for p, s, price in asked]
+
+    # Questions and answers
+
+    def open_questions(self) -> tuple[int, int]:
+        """(weak, strong): how many have no answer yet."""
+        waiting = np.count_nonzero(self.states == OPEN, axis=0)
+        return int(waiting[0]), int(waiting[1:].sum())
+
+    def item_rows(self, first: int, end: int, steps: int) -> ItemRows:
+        """Items from `first` to before `end`, with all that is known of them."""
+        assert steps == self.rates.shape[1]
+        here = slice(first, end)
+        return ItemRows(
+            self.uniform[here], self.numbers[here], self.values[here].copy(), self.rates[here].copy(),
+            self.selected[here].copy(),
+        )  # fmt: skip
+
+    def claim(self, worker: int, step: int, limit: int, *, at: float = 0.0) -> list[Claim]:
+        """Up to so many questions that nobody asks yet, to be asked by this worker; what failed before comes last."""
+        free = np.flatnonzero((self.states[:, step] == OPEN) & (self.workers[:, step] == 0))
+        fresh = free[self.attempts[free, step] == 0]
+        chosen = (fresh if fresh.size else free)[:limit]
+        self.workers[chosen, step] = worker
+        return [Claim(p, step, int(self.attempts[p, step]) + 1, str(p), "{}", None) for p in chosen.tolist()]
+
+    def settle(self, outcomes: Sequence[Outcome], budget: int | None, *, for_anyone: bool = False) -> list[Outcome]:
+        """Write answers down and pay; returns those to be asked again, by the same worker unless they are for anyone.
+
+        What others have settled already stays so.
+        """
+        found = settlement(outcomes, self._open_attempts(outcomes), bound=self._reserved + self._spent, budget=budget)
+        for o in (*found.done, *found.again):
+            p, s = o.claim.position, o.claim.step
+            self.attempts[p, s] += o.failed
+            self._held[p, s] = 0
+        for o in found.done:
+            self._write(o.claim.position, o.claim.step, o.value)
+        for o in found.again:
+            assert o.again is not None
+            self._held[o.claim.position, o.claim.step] = o.again
+            if for_anyone:
+                self.workers[o.claim.position, o.claim.step] = 0
+        self.ledger += found.entries
+        self._reserved, self._spent = self._reserved + found.reserved, self._spent + found.spent
+        return found.again
+
+    def give_up(self, reason: str) -> int:
+        """Open questions in nobody's hands will not be answered, and cost nothing; returns how many there were."""
+        p, s = np.nonzero((self.states == OPEN) & (self.workers == 0))
+        questions = zip(p.tolist(), s.tolist(), (self.attempts[p, s] + 1).tolist(), strict=True)
+        note = f"given up: {reason}"
+        self.settle([Outcome(Claim(*q, str(q[0]), "{}", None), 0, note=note) for q in questions], None)
+        return int(p.size)
+
+    def _open_attempts(self, outcomes: Sequence[Outcome]) -> dict[tuple[int, int, int], int]:
+        claims = [(o.claim.position, o.claim.step, o.claim.attempt) for o in outcomes]
+        return {
+            (p, s, a): int(self._held[p, s])
+            for p, s, a in claims
+            if self.states[p, s] == OPEN and self.attempts[p, s] + 1 == a
+        }
+
+    def _write(self, position: int, step: int, value: float | None) -> None:
+        self.states[position, step] = MISSING if value is None else ANSWERED
+        self.values[position, step] = np.nan if value is None else value
+        self.workers[position, step] = 0
+
+    def answer_all(self, ratings: Floats) -> None:
+        """Everyone answers what is open, each at the price reserved; `ratings` is items × steps, NaN for no answer."""
+        p, s = np.nonzero(self.states == OPEN)
+        said, paid = ratings[p, s], self._held[p, s]
+        self.states[p, s] = np.where(np.isnan(said), MISSING, ANSWERED)
+        self.values[p, s], self.workers[p, s], self._held[p, s] = said, 0, 0
+        rows = zip(p.tolist(), s.tolist(), (self.attempts[p, s] + 1).tolist(), paid.tolist(), strict=True)
+        self.ledger += [("settle", *row) for row in rows]
+        self._reserved, self._spent = self._reserved - int(paid.sum()), self._spent + int(paid.sum())

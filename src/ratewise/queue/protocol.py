@@ -1,0 +1,62 @@
+"""What planners and clients need of a queue, whether it is a database or in memory."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from ratewise.queue.records import Batch, ItemRows, NewBatch, NewDraws, RoundRow
+
+
+class PlanningQueue(Protocol):
+    """Rounds, batches, draws and sums."""
+
+    def meta(self, key: str) -> str | None:
+        """A fact about the campaign."""
+        ...
+
+    def set_meta(self, key: str, value: str | None) -> None:
+        """Change a fact; `None` forgets it."""
+        ...
+
+    def totals(self) -> tuple[int, int]:
+        """(reserved, spent)."""
+        ...
+
+    def rounds(self, after: int = 0) -> Sequence[RoundRow]:
+        """Rounds with a number above `after`, in order."""
+        ...
+
+    def batches(self, number: int) -> tuple[Batch, ...]:
+        """What a round has taken up."""
+        ...
+
+    def open_questions(self) -> tuple[int, int]:
+        """(weak, strong): how many have no answer yet."""
+        ...
+
+    def item_rows(self, first: int, end: int, steps: int) -> ItemRows:
+        """Items from `first` to before `end`, with all that is known of them."""
+        ...
+
+    def failed_before(self, position: int) -> int:
+        """What failed calls about items before this one have cost."""
+        ...
+
+    def open_round(self, number: int, first: int, plan: str) -> None:
+        """Freeze a round's policy."""
+        ...
+
+    def take_up(self, batch: NewBatch, budget: int | None) -> bool:
+        """Ask for weak ratings and hold money for the rest; False where the budget forbids it."""
+        ...
+
+    def draw(self, new: NewDraws) -> None:
+        """Write down rates and draws, and ask for what was drawn."""
+        ...
+
+    def close_round(self, number: int, items: int) -> None:
+        """All its answers are in."""
+        ...
+
+    def give_up(self, reason: str) -> int:
+        """Open questions in nobody's hands will not be answered, and cost nothing; returns how many there were."""
+        ...

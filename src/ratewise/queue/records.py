@@ -1,0 +1,100 @@
+"""What the queue hands out and takes in."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+import numpy as np
+from numpy.typing import NDArray
+
+OPEN, ANSWERED, MISSING = 0, 1, 2  # states of a question
+
+Units = NDArray[np.int64]  # exact money, in billionths
+Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A question in somebody's hands."""
+
+    position: int
+    step: int  # number of the rater
+    attempt: int
+    id: str
+    content: str
+    prices: tuple[int, ...] | None  # of this item, where prices differ
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of a claim: a value, or none with a note; `again` asks once more."""
+
+    claim: Claim
+    paid: int
+    value: float | None = None
+    note: str | None = None
+    failed: bool = False
+    again: int | None = None  # after a failure: money to reserve for another attempt
+
+
+@dataclass(frozen=True, slots=True)
+class RoundRow:
+    """A round as it is stored; the queue keeps its plan as text and does not read it."""
+
+    number: int
+    first: int
+    plan: str
+    factor: float | None
+    items: int | None  # looked at; None while the round is open
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Items from `first` to before `end`; cost is the worst of what was asked for or may be."""
+
+    first: int
+    end: int
+    drawn: bool
+    cost: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NewBatch:
+    """Items a round takes up: weak ratings are asked for at their prices, and money is held for the rest."""
+
+    round: int
+    first: int
+    end: int
+    cost: int  # at worst
+    hold: int  # below 0: given back
+    weak: Units | None  # prices of weak ratings; None: not bought
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NewDraws:
+    """Rates and draws of items from `first` on, and what drawing them does to the money."""
+
+    round: int
+    first: int
+    rates: Floats  # items × steps
+    selected: Mask
+    prices: Units  # items × steps: reserved for what was drawn
+    release: int  # held so far, given back
+    costs: tuple[tuple[int, int], ...]  # (first item, cost) of each batch that is drawn now
+    factor: float | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ItemRows:
+    """Items in their order, with all that the queue knows of them."""
+
+    uniform: Floats
+    numbers: Floats  # items × columns, coded when the items were loaded
+    values: Floats  # items × raters' steps from 0, NaN where there is no rating
+    rates: Floats  # items × steps from 1
+    selected: Mask
+
+
+def now() -> str:
+    """For people to read; nothing is decided by it."""
+    return datetime.now(UTC).isoformat(timespec="seconds")

@@ -1,0 +1,272 @@
+"""The log of a campaign: rounds, questions, claims and money. Each method is one transaction, whole or not at all."""
+
+import os
+import socket
+from collections.abc import Sequence
+
+import numpy as np
+import sqlalchemy as sa
+
+from ratewise.queue import schema as t
+from ratewise.queue import statements as sql
+from ratewise.queue.connection import told
+from ratewise.queue.log import Log
+from ratewise.queue.records import OPEN, Batch, Claim, ItemRows, NewBatch, NewDraws, Outcome, RoundRow, now
+
+
+class Store(Log):
+    """The queue in SQLite or PostgreSQL."""
+
+    # Taking part
+
+    def enter(self) -> None:
+        """Refused where another process plans and only one may."""
+        with told(self.database.shown):
+            self.database.join()
+
+    def join(self, *, planning: bool = True) -> int:
+        """Take part; returns this worker's number. One that does not plan may claim and answer beside one that does."""
+        if planning:
+            self.enter()
+        with self.writing() as connection:
+            values = {"host": socket.gethostname(), "process": os.getpid(), "joined_at": now()}
+            number = connection.scalar(t.workers.insert().values(values).returning(t.workers.c.number))
+        assert number is not None
+        with told(self.database.shown):
+            self.database.hold(number)
+        return int(number)
+
+    def leads(self) -> bool:
+        """Whether this process plans."""
+        with told(self.database.shown):
+            return self.database.lead()
+
+    def running(self) -> bool:
+        """Whether some process plans."""
+        with told(self.database.shown):
+            return self.database.running()
+
+    def leave(self, worker: int) -> None:
+        """Say good-bye; questions in hand are free for others."""
+        with self.writing() as connection:
+            connection.execute(t.workers.update().where(t.workers.c.number == worker).values(left_at=now()))
+            connection.execute(sql.free([worker]))
+
+    def let_go(self, workers: Sequence[int]) -> None:
+        """Questions that these have, dead or unaware of it, are free for anyone."""
+        with self.writing() as connection:
+            connection.execute(sql.free(workers))
+
+    def dead(self, worker: int) -> list[int]:
+        """Others that had questions in hand when they died."""
+        held = sa.select(t.ratings.c.worker).where(sql.open_ones, t.ratings.c.worker.is_not(None)).distinct()
+        with self.reading() as connection:
+            others = [n for n in connection.scalars(held) if n != worker]
+        with told(self.database.shown):
+            return self.database.dead(others) if others else []
+
+    def in_hands_of(self, workers: Sequence[int]) -> list[Claim]:
+        """Their questions: perhaps asked, not answered."""
+        with self.reading() as connection:
+            return sql.claims(connection, t.ratings.c.worker.in_(workers))
+
+    # Money
+
+    def totals(self) -> tuple[int, int]:
+        """(reserved, spent)."""
+        with self.reading() as connection:
+            return sql.totals(connection)
+
+    def failed_before(self, position: int) -> int:
+        """What failed calls about items before this one have cost."""
+        same = sa.and_(t.ratings.c.position == t.ledger.c.position, t.ratings.c.step == t.ledger.c.step)
+        failed = sa.and_(
+            t.ledger.c.kind == "settle", t.ledger.c.attempt <= t.ratings.c.attempts, t.ratings.c.attempts > 0
+        )
+        paid = sa.select(sa.func.coalesce(sa.func.sum(t.ledger.c.amount), 0)).select_from(
+            t.ledger.join(t.ratings, same)
+        )
+        with self.reading() as connection:
+            found = connection.scalar(paid.where(failed, t.ledger.c.position < position))
+        return int(found or 0)
+
+    # Rounds
+
+    def rounds(self, after: int = 0) -> list[RoundRow]:
+        """Rounds with a number above `after`, in order."""
+        chosen = sa.select(t.rounds).where(t.rounds.c.number > after).order_by(t.rounds.c.number)
+        with self.reading() as connection:
+            rows = connection.execute(chosen).all()
+        return [RoundRow(r.number, r.first, r.plan, r.factor, r.items) for r in rows]
+
+    def open_round(self, number: int, first: int, plan: str) -> None:
+        """Freeze a round's policy."""
+        with self.writing() as connection:
+            connection.execute(t.rounds.insert().values(number=number, first=first, plan=plan, opened_at=now()))
+
+    def close_round(self, number: int, items: int) -> None:
+        """All its answers are in."""
+        with self.writing() as connection:
+            connection.execute(
+                t.rounds.update().where(t.rounds.c.number == number).values(items=items, closed_at=now())
+            )
+
+    def batches(self, number: int) -> tuple[Batch, ...]:
+        """What a round has taken up."""
+        chosen = sa.select(t.batches).where(t.batches.c.round == number).order_by(t.batches.c.first)
+        with self.reading() as connection:
+            return tuple(Batch(b.first, b.end, b.drawn, b.cost) for b in connection.execute(chosen))
+
+    def open_questions(self) -> tuple[int, int]:
+        """(weak, strong): how many have no answer yet."""
+        counted = sa.select(t.ratings.c.step, sa.func.count()).where(sql.open_ones).group_by(t.ratings.c.step)
+        with self.reading() as connection:
+            found = {int(step): int(n) for step, n in connection.execute(counted)}
+        return found.get(0, 0), sum(n for step, n in found.items() if step > 0)
+
+    def take_up(self, batch: NewBatch, budget: int | None) -> bool:
+        """Ask for weak ratings and hold money for the rest; False where the budget forbids it."""
+        first, end, weak, hold = batch.first, batch.end, batch.weak, batch.hold
+        with self.writing() as connection:
+            if not sql.move(connection, (0 if weak is None else int(weak.sum())) + hold, 0, budget):
+                return False
+            connection.execute(
+                t.batches.insert().values(first=first, end=end, round=batch.round, drawn=False, cost=batch.cost)
+            )
+            sql.write_ledger(connection, [("hold" if hold >= 0 else "unhold", first, None, None, abs(hold))])
+            if weak is not None:
+                sql.ask(connection, zip(range(first, end), [0] * (end - first), weak.tolist(), strict=True))
+        return True
+
+    def draw(self, new: NewDraws) -> None:
+        """Write down rates and draws, and ask for what was drawn; the money held for it is given back or reserved."""
+        rows = [
+            {"position": new.first + i, "step": k + 1, "rate": rate, "selected": drawn}
+            for k in range(new.rates.shape[1])
+            for i, (rate, drawn) in enumerate(zip(new.rates[:, k].tolist(), new.selected[:, k].tolist(), strict=True))
+        ]
+        index, step = np.nonzero(new.selected)
+        amounts = new.prices[index, step]
+        with self.writing() as connection:
+            connection.execute(t.draws.insert(), rows)
+            sql.ask(connection, zip((new.first + index).tolist(), (step + 1).tolist(), amounts.tolist(), strict=True))
+            sql.write_ledger(connection, [("unhold", new.first, None, None, new.release)])
+            for first, cost in new.costs:
+                connection.execute(t.batches.update().where(t.batches.c.first == first).values(drawn=True, cost=cost))
+            if new.factor is not None:
+                connection.execute(t.rounds.update().where(t.rounds.c.number == new.round).values(factor=new.factor))
+            sql.move(connection, int(amounts.sum()) - new.release, 0, None)
+
+    # Questions and answers
+
+    def claim(self, worker: int, step: int, limit: int, *, at: float = 0.0) -> list[Claim]:
+        """Up to so many questions that nobody asks yet, to be asked by this worker; what failed before comes last.
+
+        What people have in hand at this time, in seconds since 1970, is left to them.
+        """
+        same = sa.and_(t.leases.c.position == t.ratings.c.position, t.leases.c.step == step, t.leases.c.until > at)
+        chosen = (
+            sa.select(t.ratings.c.position)
+            .where(sql.open_ones, t.ratings.c.step == step, t.ratings.c.worker.is_(None), ~sa.exists().where(same))
+            .order_by(t.ratings.c.position)
+            .limit(limit)
+            .with_for_update(skip_locked=True)
+        )
+        with self.writing() as connection:
+            positions = connection.scalars(chosen.where(t.ratings.c.attempts == 0)).all()
+            positions = positions or connection.scalars(chosen).all()
+            if not positions:
+                return []
+            connection.execute(
+                t.ratings.update()
+                .where(t.ratings.c.step == step, sql.within(t.ratings, positions), sql.open_ones)
+                .values(worker=worker)
+            )
+            mine = sa.and_(t.ratings.c.step == step, sql.within(t.ratings, positions), t.ratings.c.worker == worker)
+            return sql.claims(connection, mine)
+
+    def settle(self, outcomes: Sequence[Outcome], budget: int | None, *, for_anyone: bool = False) -> list[Outcome]:
+        """Write answers down and pay; returns those to be asked again, by this process unless they are for anyone.
+
+        What others have settled already stays so.
+        """
+        with self.writing() as connection:
+            return sql.settle(connection, outcomes, budget, for_anyone=for_anyone)
+
+    def give_up(self, reason: str) -> int:
+        """Open questions in nobody's hands will not be answered, and cost nothing; returns how many there were."""
+        with self.writing() as connection:
+            claims = sql.claims(connection, t.ratings.c.worker.is_(None))
+            sql.settle(connection, [Outcome(c, 0, note=f"given up: {reason}") for c in claims], None)
+        return len(claims)
+
+    def reopen(self, claims: Sequence[tuple[Claim, int]], budget: int | None) -> int:
+        """Ask again what was given up, each at its price: the rater was down. No more than the budget holds: how many.
+
+        What has been acted upon stays as it is: weak ratings of drawn items, and everything of closed rounds.
+        """
+        count = 0
+        with self.writing() as connection:
+            for c, price in claims:
+                fits = budget is None or sql.bound(connection) + price <= budget
+                if fits and connection.execute(sql.given_up(c).values(state=OPEN, worker=None)).rowcount:
+                    sql.write_ledger(connection, [("reserve", c.position, c.step, c.attempt + 1, price)])
+                    sql.move(connection, price, 0, None)
+                    count += 1
+        return count
+
+    # Reading
+
+    def open_elsewhere(self, worker: int, steps: Sequence[int]) -> int:
+        """Questions without an answer that others see to: those of these steps, and those in other workers' hands."""
+        theirs = sa.and_(t.ratings.c.worker.is_not(None), t.ratings.c.worker != worker)
+        counted = sa.select(sa.func.count()).where(sql.open_ones, sa.or_(t.ratings.c.step.in_(steps), theirs))
+        with self.reading() as connection:
+            return int(connection.scalar(counted) or 0)
+
+    def item_rows(self, first: int, end: int, steps: int) -> ItemRows:
+        """Items from `first` to before `end`, with all that is known of them."""
+        n = end - first
+        with self.reading() as connection:
+            items = connection.execute(
+                sa.select(t.items.c.uniform, t.items.c.numbers)
+                .where(t.items.c.position >= first, t.items.c.position < end)
+                .order_by(t.items.c.position)
+            ).all()
+            answers = connection.execute(
+                sa.select(t.ratings.c.position, t.ratings.c.step, t.ratings.c.value)
+                .where(t.ratings.c.position >= first, t.ratings.c.position < end, t.ratings.c.value.is_not(None))
+            ).all()  # fmt: skip
+            drawn = connection.execute(
+                sa.select(t.draws.c.position, t.draws.c.step, t.draws.c.rate, t.draws.c.selected)
+                .where(t.draws.c.position >= first, t.draws.c.position < end)
+            ).all()  # fmt: skip
+        values = np.full((n, steps + 1), np.nan)
+        for position, step, value in answers:
+            values[position - first, step] = value
+        rates, selected = np.ones((n, steps)), np.zeros((n, steps), dtype=np.bool_)
+        for position, step, rate, chosen in drawn:
+            rates[position - first, step - 1], selected[position - first, step - 1] = rate, chosen
+        uniform = np.array([row.uniform for row in items], dtype=np.float64)
+        return ItemRows(uniform, sql.numbers(items, n), values, rates, selected)
+
+    def item_prices(self, first: int, end: int) -> list[str | None]:
+        """Of each item, as JSON; None where prices do not differ."""
+        chosen = (
+            sa.select(t.items.c.prices)
+            .where(t.items.c.position >= first, t.items.c.position < end)
+            .order_by(t.items.c.position)
+        )
+        with self.reading() as connection:
+            return list(connection.scalars(chosen))
+
+    def counts(self) -> dict[str, int]:
+        """For people: how many questions of each step are in which state, and failed calls."""
+        state = sa.select(t.ratings.c.step, t.ratings.c.state, sa.func.count()).group_by(
+            t.ratings.c.step, t.ratings.c.state
+        )
+        with self.reading() as connection:
+            out = {f"{step}:{kind}": n for step, kind, n in connection.execute(state)}
+            out["failed"] = connection.scalar(sa.select(sa.func.coalesce(sa.func.sum(t.ratings.c.attempts), 0))) or 0
+            out["looked"] = connection.scalar(sa.select(sa.func.coalesce(sa.func.max(t.batches.c.end), 0))) or 0
+        return out

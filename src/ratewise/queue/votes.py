@@ -1,0 +1,45 @@
+"""Rules that make one rating of the answers of several annotators."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from statistics import median_low
+
+
+@dataclass(frozen=True, slots=True)
+class Vote:
+    """What one annotator said to a question; no value: cannot tell."""
+
+    annotator: str
+    value: float | None
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The rating of a question that is settled; no value: it is missing."""
+
+    value: float | None
+
+
+Rule = Callable[[Sequence[Vote]], Verdict | None]  # None: more answers are needed
+
+
+def one_answer(votes: Sequence[Vote]) -> Verdict | None:
+    """The first answer settles."""
+    return Verdict(votes[0].value) if votes else None
+
+
+def median_of(k: int) -> Rule:
+    """Settles when k annotators have answered, at their median: for yes and no, the majority.
+
+    The lower of two middle values is taken, so that the rating is one that somebody gave. Those who cannot tell do not
+    count; if nobody can, the rating is missing.
+    """
+
+    def rule(votes: Sequence[Vote]) -> Verdict | None:
+        if len(votes) < k:
+            return None
+        values = [vote.value for vote in votes if vote.value is not None]
+        return Verdict(median_low(values) if values else None)
+
+    return rule
