@@ -47,24 +47,13 @@ if TYPE_CHECKING:
     from ratewise.lab.metrics import MethodResult as MethodResult
     from ratewise.lab.simulate import Simulation as Simulation
     from ratewise.lab.simulate import simulate as simulate
-    from ratewise.learn.calibration import Calibration as Calibration
-    from ratewise.learn.calibration import cross_calibrated as cross_calibrated
-    from ratewise.learn.calibration import fit_calibration as fit_calibration
-    from ratewise.learn.drawing import Drawn as Drawn
-    from ratewise.learn.drawing import draw_pool as draw_pool
-    from ratewise.learn.estimation import estimate_mean as estimate_mean
-    from ratewise.learn.estimation import estimate_table as estimate_table
-    from ratewise.learn.plan import Plan as Plan
-    from ratewise.learn.plan import plan as plan
-    from ratewise.learn.strata import InputPlan as InputPlan
-    from ratewise.learn.strata import StratumPlan as StratumPlan
-    from ratewise.learn.transfer import Drift as Drift
-    from ratewise.learn.transfer import Transfer as Transfer
-    from ratewise.learn.transfer import load_transfer as load_transfer
-    from ratewise.learn.uncertainty import ErrorModel as ErrorModel
-    from ratewise.learn.uncertainty import error_from_column as error_from_column
-    from ratewise.learn.uncertainty import error_from_probability as error_from_probability
-    from ratewise.learn.uncertainty import fit_error as fit_error
+    from ratewise.models.calibration import Calibration as Calibration
+    from ratewise.models.calibration import cross_calibrated as cross_calibrated
+    from ratewise.models.calibration import fit_calibration as fit_calibration
+    from ratewise.models.uncertainty import ErrorModel as ErrorModel
+    from ratewise.models.uncertainty import error_from_column as error_from_column
+    from ratewise.models.uncertainty import error_from_probability as error_from_probability
+    from ratewise.models.uncertainty import fit_error as fit_error
     from ratewise.raters.protocol import Answer as Answer
     from ratewise.raters.protocol import Failure as Failure
     from ratewise.raters.protocol import Question as Question
@@ -94,6 +83,17 @@ if TYPE_CHECKING:
     from ratewise.targets.fieller import Ratio as Ratio
     from ratewise.targets.leaderboard import Leaderboard as Leaderboard
     from ratewise.targets.leaderboard import leaderboard as leaderboard
+    from ratewise.targets.mean.drawing import Drawn as Drawn
+    from ratewise.targets.mean.drawing import draw_pool as draw_pool
+    from ratewise.targets.mean.estimation import estimate_mean as estimate_mean
+    from ratewise.targets.mean.estimation import estimate_table as estimate_table
+    from ratewise.targets.mean.plan import Plan as Plan
+    from ratewise.targets.mean.plan import plan as plan
+    from ratewise.targets.mean.strata import InputPlan as InputPlan
+    from ratewise.targets.mean.strata import StratumPlan as StratumPlan
+    from ratewise.targets.mean.transfer import Drift as Drift
+    from ratewise.targets.mean.transfer import Transfer as Transfer
+    from ratewise.targets.mean.transfer import load_transfer as load_transfer
     from ratewise.targets.quantiles import Quantiles as Quantiles
     from ratewise.targets.quantiles import plan_quantile as plan_quantile
     from ratewise.targets.quantiles import quantile_table as quantile_table
@@ -150,13 +150,13 @@ _HOME = {
     ),
     "ratewise.lab.metrics": ("MethodResult",),
     "ratewise.lab.simulate": ("Simulation", "simulate"),
-    "ratewise.learn.calibration": ("Calibration", "cross_calibrated", "fit_calibration"),
-    "ratewise.learn.drawing": ("Drawn", "draw_pool"),
-    "ratewise.learn.estimation": ("estimate_mean", "estimate_table"),
-    "ratewise.learn.plan": ("Plan", "plan"),
-    "ratewise.learn.strata": ("InputPlan", "StratumPlan"),
-    "ratewise.learn.transfer": ("Drift", "Transfer", "load_transfer"),
-    "ratewise.learn.uncertainty": ("ErrorModel", "error_from_column", "error_from_probability", "fit_error"),
+    "ratewise.models.calibration": ("Calibration", "cross_calibrated", "fit_calibration"),
+    "ratewise.targets.mean.drawing": ("Drawn", "draw_pool"),
+    "ratewise.targets.mean.estimation": ("estimate_mean", "estimate_table"),
+    "ratewise.targets.mean.plan": ("Plan", "plan"),
+    "ratewise.targets.mean.strata": ("InputPlan", "StratumPlan"),
+    "ratewise.targets.mean.transfer": ("Drift", "Transfer", "load_transfer"),
+    "ratewise.models.uncertainty": ("ErrorModel", "error_from_column", "error_from_probability", "fit_error"),
     "ratewise.raters.protocol": ("Answer", "Failure", "Question", "Rater", "RaterError"),
     "ratewise.report.campaign": ("campaign_page",),
     "ratewise.report.comparison": ("plot_comparison",),

@@ -12,9 +12,9 @@ from ratewise.core.estimate import estimate_mean
 from ratewise.errors import InputError, TableError
 from ratewise.lab import automatic
 from ratewise.lab.trials import Block, Population, Setting
-from ratewise.learn.auto import estimate_seen
 from ratewise.queue import audit
 from ratewise.report.campaign import campaign_page
+from ratewise.rounds.auto import estimate_seen
 from ratewise.tables import read_table
 
 from .making import judged, log_of, looked_at, ran, scored, tamper, write

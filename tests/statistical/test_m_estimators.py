@@ -83,7 +83,7 @@ def world(rng, cell):
 
 
 def learned(X, data):
-    from ratewise.learn.rating_model import Covariates
+    from ratewise.models.rating_model import Covariates
 
     f = _learned(Covariates(data.weak[:, 0], X[:, 1:]), data)
     return Ratings(f[:, None], data.strong, data.rates, data.rated)

@@ -7,7 +7,7 @@ import pytest
 
 from ratewise.core.formulas import optimal_uniform_rate
 from ratewise.errors import InputError
-from ratewise.learn.plan import plan
+from ratewise.targets.mean.plan import plan
 from ratewise.targets.regression_plan import plan_regression
 
 COLUMNS = {"weak": "g", "strong": "h"}

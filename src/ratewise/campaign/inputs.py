@@ -29,11 +29,11 @@ from ratewise.core.names import Estimand
 from ratewise.core.ratings import Mask
 from ratewise.core.stratified import estimate_stratified
 from ratewise.errors import InputError, TableError
-from ratewise.learn.auto import below_one, learned_rating
-from ratewise.learn.chain_rounds import carried
-from ratewise.learn.seen import FEWEST_TO_LEARN, Seen
-from ratewise.learn.strata import InputPlan, Strata, read_strata
+from ratewise.rounds.auto import below_one, learned_rating
+from ratewise.rounds.chain_rounds import carried
+from ratewise.rounds.seen import FEWEST_TO_LEARN, Seen
 from ratewise.tables import Table
+from ratewise.targets.mean.strata import InputPlan, Strata, read_strata
 
 Codes = NDArray[np.intp]
 

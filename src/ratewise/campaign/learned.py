@@ -11,8 +11,8 @@ from ratewise.core.clusters import Codes
 from ratewise.core.estimate import Estimate
 from ratewise.core.names import Estimand
 from ratewise.core.ratings import Mask
-from ratewise.learn import auto, seen
-from ratewise.learn.seen import Learned, Seen
+from ratewise.rounds import auto, seen
+from ratewise.rounds.seen import Learned, Seen
 
 _KEPT = 8
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ratewise.core.estimate import Estimate
 from ratewise.errors import InputError
-from ratewise.learn.plan import Plan
+from ratewise.targets.mean.plan import Plan
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -17,10 +17,10 @@ from ratewise.core.m_estimation import influence
 from ratewise.core.newton import gram
 from ratewise.core.ratings import Mask
 from ratewise.errors import InputError, TableError
-from ratewise.learn.options import sharpest_error
-from ratewise.learn.rating_model import Covariates
-from ratewise.learn.seen import Phase, Seen, learn
-from ratewise.learn.uncertainty import DEFAULT_FLOOR_SHARE
+from ratewise.models.rating_model import Covariates
+from ratewise.models.uncertainty import DEFAULT_FLOOR_SHARE
+from ratewise.rounds.options import sharpest_error
+from ratewise.rounds.seen import Phase, Seen, learn
 from ratewise.tables import Table, TableLike, read_table
 from ratewise.targets.votes import read_models, read_votes, vote_features, weak_predictor
 

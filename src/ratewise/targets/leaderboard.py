@@ -27,7 +27,7 @@ from ratewise.core.newton import NoFitError
 from ratewise.core.ratings import Mask, Ratings, pool_of
 from ratewise.core.simultaneous import simultaneous_quantile
 from ratewise.errors import InputError
-from ratewise.learn.rating_model import Covariates, cluster_fitted_rating, fitted_rating
+from ratewise.models.rating_model import Covariates, cluster_fitted_rating, fitted_rating
 from ratewise.tables import TableLike, read_table
 from ratewise.targets.drawn import DrawnTable, drawn_rows
 from ratewise.targets.votes import read_models, read_votes, vote_features

@@ -11,10 +11,10 @@ from ratewise.core.estimate import Estimate
 from ratewise.core.names import Estimand
 from ratewise.core.quantiles import estimate_quantile
 from ratewise.errors import InputError, TableError
-from ratewise.learn.plan import Plan, plan
-from ratewise.learn.uncertainty import fit_error
+from ratewise.models.uncertainty import fit_error
 from ratewise.tables import TableLike, read_table
 from ratewise.targets.drawn import read_drawn
+from ratewise.targets.mean.plan import Plan, plan
 
 WEAK_BELOW, STRONG_BELOW, UNCERTAINTY = "weak_at_or_below", "strong_at_or_below", "expected_disagreement"
 _FOLDS = 10

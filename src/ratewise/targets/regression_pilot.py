@@ -12,8 +12,8 @@ from ratewise.core.names import Family
 from ratewise.core.newton import NoFitError, gram
 from ratewise.core.ratings import Ratings
 from ratewise.errors import InputError
-from ratewise.learn.pilot import Pilot
 from ratewise.targets.columns import Columns
+from ratewise.targets.mean.pilot import Pilot
 
 
 def coefficient_weights(columns: Columns, given: Mapping[str, float] | None) -> Floats:

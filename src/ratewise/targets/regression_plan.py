@@ -9,8 +9,12 @@ import numpy as np
 
 from ratewise.core.checks import Floats, choice, share
 from ratewise.core.names import FAMILIES, RECALIBRATIONS, Estimand, Family, PolicyName, Recalibration
-from ratewise.learn.pilot import Pilot, read_pilot
-from ratewise.learn.side_by_side import (
+from ratewise.core.rates import LARGEST_SCALE, active_rates
+from ratewise.models.uncertainty import DEFAULT_FLOOR_SHARE
+from ratewise.tables import TableLike, read_table
+from ratewise.targets.columns import Columns, design
+from ratewise.targets.mean.pilot import Pilot, read_pilot
+from ratewise.targets.mean.side_by_side import (
     NEAR_TIE,
     Goal,
     PlannedPolicy,
@@ -21,10 +25,6 @@ from ratewise.learn.side_by_side import (
     price,
     recommend,
 )
-from ratewise.learn.transfer import LARGEST_SCALE, active_rates
-from ratewise.learn.uncertainty import DEFAULT_FLOOR_SHARE
-from ratewise.tables import TableLike, read_table
-from ratewise.targets.columns import Columns, design
 from ratewise.targets.regression_pilot import RegressionPilot, coefficient_weights
 
 

@@ -14,8 +14,8 @@ from ratewise.core.estimate import Estimate
 from ratewise.core.names import Estimand, IntervalMethod, Method, Recalibration
 from ratewise.core.ratings import Mask
 from ratewise.errors import InputError, TableError
-from ratewise.learn.estimation import asked_column, estimate_mean
 from ratewise.tables import Table, TableLike, read_table
+from ratewise.targets.mean.estimation import asked_column, estimate_mean
 
 
 @dataclass(frozen=True, slots=True)

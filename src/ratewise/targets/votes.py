@@ -11,7 +11,7 @@ from ratewise.core.checks import Floats
 from ratewise.core.newton import NoFitError
 from ratewise.core.ratings import Mask, ratings
 from ratewise.errors import TableError
-from ratewise.learn.features import codings, feature_matrix
+from ratewise.models.features import codings, feature_matrix
 from ratewise.tables import Table
 
 _WORDS = {  # as arenas write them, in small letters

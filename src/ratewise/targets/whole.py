@@ -9,8 +9,8 @@ from ratewise.core.names import Estimand, Method, Recalibration
 from ratewise.core.ratings import Mask
 from ratewise.core.stratified import estimate_stratified
 from ratewise.errors import InputError
-from ratewise.learn.estimation import RatedRows
 from ratewise.tables.convert import Texts
+from ratewise.targets.mean.estimation import RatedRows
 
 _BY_CHANCE = 5.0  # standard errors within which a slice's share of the rows looked at may be chance
 
