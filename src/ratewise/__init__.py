@@ -8,33 +8,33 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ratewise.campaign.campaign import Campaign as Campaign
-    from ratewise.core.draw import draw as draw
-    from ratewise.core.draw import uniform as uniform
-    from ratewise.core.estimate import Estimate as Estimate
-    from ratewise.core.formulas import UniformRate as UniformRate
-    from ratewise.core.formulas import bernoulli_bound as bernoulli_bound
-    from ratewise.core.formulas import error_ratio as error_ratio
-    from ratewise.core.formulas import error_times_budget as error_times_budget
-    from ratewise.core.formulas import expected_error as expected_error
-    from ratewise.core.formulas import misjudged_variance_bound as misjudged_variance_bound
-    from ratewise.core.formulas import misjudged_variance_bound_additive as misjudged_variance_bound_additive
-    from ratewise.core.formulas import optimal_uniform_rate as optimal_uniform_rate
-    from ratewise.core.formulas import optimal_uniform_rate_whole_items as optimal_uniform_rate_whole_items
-    from ratewise.core.formulas import spend_for as spend_for
-    from ratewise.core.inputs import InputChoice as InputChoice
-    from ratewise.core.inputs import choose_inputs as choose_inputs
-    from ratewise.core.m_estimate import m_estimate as m_estimate
-    from ratewise.core.m_estimation import MFit as MFit
-    from ratewise.core.m_policy import m_policy as m_policy
-    from ratewise.core.newton import Loss as Loss
-    from ratewise.core.policy import Policy as Policy
-    from ratewise.core.policy import optimal_policy as optimal_policy
-    from ratewise.core.quantiles import estimate_quantile as estimate_quantile
-    from ratewise.core.stratified import estimate_stratified as estimate_stratified
-    from ratewise.core.stratified import estimate_weighted as estimate_weighted
-    from ratewise.core.wrong_policy import PolicyPrice as PolicyPrice
-    from ratewise.core.wrong_policy import WrongPolicy as WrongPolicy
-    from ratewise.core.wrong_policy import cost_of_wrong_policy as cost_of_wrong_policy
+    from ratewise.core.m_estimation.fit import MFit as MFit
+    from ratewise.core.m_estimation.m_estimate import m_estimate as m_estimate
+    from ratewise.core.m_estimation.m_policy import m_policy as m_policy
+    from ratewise.core.m_estimation.newton import Loss as Loss
+    from ratewise.core.m_estimation.quantiles import estimate_quantile as estimate_quantile
+    from ratewise.core.mean.draw import draw as draw
+    from ratewise.core.mean.draw import uniform as uniform
+    from ratewise.core.mean.estimate import Estimate as Estimate
+    from ratewise.core.mean.formulas import UniformRate as UniformRate
+    from ratewise.core.mean.formulas import bernoulli_bound as bernoulli_bound
+    from ratewise.core.mean.formulas import error_ratio as error_ratio
+    from ratewise.core.mean.formulas import error_times_budget as error_times_budget
+    from ratewise.core.mean.formulas import expected_error as expected_error
+    from ratewise.core.mean.formulas import misjudged_variance_bound as misjudged_variance_bound
+    from ratewise.core.mean.formulas import misjudged_variance_bound_additive as misjudged_variance_bound_additive
+    from ratewise.core.mean.formulas import optimal_uniform_rate as optimal_uniform_rate
+    from ratewise.core.mean.formulas import optimal_uniform_rate_whole_items as optimal_uniform_rate_whole_items
+    from ratewise.core.mean.formulas import spend_for as spend_for
+    from ratewise.core.mean.inputs import InputChoice as InputChoice
+    from ratewise.core.mean.inputs import choose_inputs as choose_inputs
+    from ratewise.core.mean.policy import Policy as Policy
+    from ratewise.core.mean.policy import optimal_policy as optimal_policy
+    from ratewise.core.mean.stratified import estimate_stratified as estimate_stratified
+    from ratewise.core.mean.stratified import estimate_weighted as estimate_weighted
+    from ratewise.core.mean.wrong_policy import PolicyPrice as PolicyPrice
+    from ratewise.core.mean.wrong_policy import WrongPolicy as WrongPolicy
+    from ratewise.core.mean.wrong_policy import cost_of_wrong_policy as cost_of_wrong_policy
     from ratewise.errors import InputError as InputError
     from ratewise.errors import OutsideError as OutsideError
     from ratewise.errors import PolicyError as PolicyError
@@ -114,9 +114,9 @@ __version__ = "0.1.0"
 
 _HOME = {
     "ratewise.campaign.campaign": ("Campaign",),
-    "ratewise.core.draw": ("draw", "uniform"),
-    "ratewise.core.estimate": ("Estimate",),
-    "ratewise.core.formulas": (
+    "ratewise.core.mean.draw": ("draw", "uniform"),
+    "ratewise.core.mean.estimate": ("Estimate",),
+    "ratewise.core.mean.formulas": (
         "UniformRate",
         "bernoulli_bound",
         "error_ratio",
@@ -128,15 +128,15 @@ _HOME = {
         "optimal_uniform_rate_whole_items",
         "spend_for",
     ),
-    "ratewise.core.inputs": ("InputChoice", "choose_inputs"),
-    "ratewise.core.m_estimate": ("m_estimate",),
-    "ratewise.core.m_estimation": ("MFit",),
-    "ratewise.core.m_policy": ("m_policy",),
-    "ratewise.core.newton": ("Loss",),
-    "ratewise.core.policy": ("Policy", "optimal_policy"),
-    "ratewise.core.quantiles": ("estimate_quantile",),
-    "ratewise.core.stratified": ("estimate_stratified", "estimate_weighted"),
-    "ratewise.core.wrong_policy": ("PolicyPrice", "WrongPolicy", "cost_of_wrong_policy"),
+    "ratewise.core.mean.inputs": ("InputChoice", "choose_inputs"),
+    "ratewise.core.m_estimation.m_estimate": ("m_estimate",),
+    "ratewise.core.m_estimation.fit": ("MFit",),
+    "ratewise.core.m_estimation.m_policy": ("m_policy",),
+    "ratewise.core.m_estimation.newton": ("Loss",),
+    "ratewise.core.mean.policy": ("Policy", "optimal_policy"),
+    "ratewise.core.m_estimation.quantiles": ("estimate_quantile",),
+    "ratewise.core.mean.stratified": ("estimate_stratified", "estimate_weighted"),
+    "ratewise.core.mean.wrong_policy": ("PolicyPrice", "WrongPolicy", "cost_of_wrong_policy"),
     "ratewise.errors": (
         "InputError",
         "OutsideError",

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from ratewise import InputError
-from ratewise.core.estimate import estimate_mean
+from ratewise.core.mean.estimate import estimate_mean
 from ratewise.models.error_model import LearnedError
 from ratewise.models.rating_model import Covariates
 from ratewise.rounds import auto

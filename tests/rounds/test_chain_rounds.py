@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from ratewise.core.policy import optimal_policy
+from ratewise.core.mean.policy import optimal_policy
 from ratewise.rounds.chain_rounds import ChainRule, carried, plan_chain
 
 

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from ratewise.rounds.options import Money, Options, _binned, _floor, _floor_share
+from ratewise.rounds.options import Money, Options, _binned, _floor, floor_share
 
 _CASES = 100
 
@@ -29,7 +29,7 @@ def judge(given, u):
     Rates have the floor, are at least what the burn-in gave, and at most 1.
     """
     values, w = _binned(u)
-    shape = np.maximum(np.sqrt(values), _floor(np.sqrt(values), w, _floor_share(given.known)))
+    shape = np.maximum(np.sqrt(values), _floor(np.sqrt(values), w, floor_share(given.known.strong.size)))
 
     def of(scale, items):
         scale, items = np.atleast_1d(scale)[:, None], np.atleast_1d(items)[:, None]
@@ -64,7 +64,7 @@ def test_no_other_scale_and_number_of_items_is_better_for_the_money():
         assert given.bought < items <= given.pool
         values, w = _binned(u)
         at_floor = np.clip(scale * np.sqrt(values), floor, 1)
-        low = scale * _floor(np.sqrt(values), w, _floor_share(given.known))
+        low = scale * _floor(np.sqrt(values), w, floor_share(given.known.strong.size))
         assert floor == pytest.approx(min(max(low, given.least / items), 1))
         assert np.dot(w, at_floor) * given.money.strong_cost * items <= given.worth * (1 + 1e-9)
         over.append(found / best_of_all(given, of, scale))

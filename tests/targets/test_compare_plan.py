@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ratewise.core.policy import optimal_policy
+from ratewise.core.mean.policy import optimal_policy
 from ratewise.errors import InputError, TableError
 from ratewise.targets.compare import compare
 from ratewise.targets.compare_plan import add_difference, plan_comparison, plan_comparisons

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import optimize
 
-from ratewise.core.policy import optimal_policy
+from ratewise.core.mean.policy import optimal_policy
 from ratewise.errors import InputError, PolicyError, TableError
 from ratewise.targets.mean.plan import plan
 from ratewise.targets.money import Curve, shared_budgets

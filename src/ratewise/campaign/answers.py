@@ -20,7 +20,7 @@ from ratewise.campaign.history import History
 from ratewise.campaign.inputs import Inputs, estimate_strata, largest_rating_off
 from ratewise.campaign.learned import estimate_seen, learn
 from ratewise.core.checks import Floats
-from ratewise.core.estimate import Estimate
+from ratewise.core.mean.estimate import Estimate
 from ratewise.core.names import Estimand
 from ratewise.errors import InputError
 from ratewise.rounds.chain_rounds import carried

@@ -22,7 +22,7 @@ from ratewise.campaign.spec.spec import RaterSpec, Spec, read_spec
 from ratewise.campaign.status import Status, Watch
 from ratewise.campaign.story import Chapter
 from ratewise.campaign.verification import Verification
-from ratewise.core.estimate import Estimate
+from ratewise.core.mean.estimate import Estimate
 from ratewise.errors import InputError, SpecError, StoreError
 from ratewise.queue.desk import Desk
 from ratewise.queue.money import shown, to_units

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ratewise.core.checks import Floats
-from ratewise.core.ratings import Mask
+from ratewise.core.mean.ratings import Mask
 from ratewise.models.rating_model import Covariates
 from ratewise.rounds.auto import PLANNER
 from ratewise.rounds.chain_rounds import ChainRule

@@ -7,10 +7,10 @@ from functools import lru_cache
 
 import numpy as np
 
-from ratewise.core.clusters import Codes
-from ratewise.core.estimate import Estimate
+from ratewise.core.mean.clusters import Codes
+from ratewise.core.mean.estimate import Estimate
+from ratewise.core.mean.ratings import Mask
 from ratewise.core.names import Estimand
-from ratewise.core.ratings import Mask
 from ratewise.rounds import auto, seen
 from ratewise.rounds.seen import Learned, Seen
 

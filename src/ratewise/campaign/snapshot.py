@@ -13,7 +13,7 @@ from ratewise.campaign.status import Status, status_of
 from ratewise.campaign.story import Chapter, tell_story
 from ratewise.campaign.verification import Verification
 from ratewise.campaign.verify import verify_log
-from ratewise.core.estimate import Estimate
+from ratewise.core.mean.estimate import Estimate
 from ratewise.queue.store import Store
 from ratewise.rounds.diagnostics import Diagnosis, diagnose
 

@@ -22,7 +22,7 @@ from ratewise.campaign.receipts import END, check_money, check_questions
 from ratewise.campaign.spec.spec import Spec
 from ratewise.campaign.verification import Verification, telling
 from ratewise.core.checks import Floats
-from ratewise.core.draw import uniform
+from ratewise.core.mean.draw import uniform
 from ratewise.queue import audit
 from ratewise.queue.money import shown, to_units
 from ratewise.queue.store import Store

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from ratewise.core.checks import Floats
-from ratewise.core.estimate import Estimate
-from ratewise.core.ratings import Mask
-from ratewise.core.running import stops_within, without_rounding
+from ratewise.core.mean.estimate import Estimate
+from ratewise.core.mean.ratings import Mask
+from ratewise.core.mean.running import stops_within, without_rounding
 from ratewise.lab.trials import Block, Index, Outcome, Population
 from ratewise.models.rating_model import Covariates
 from ratewise.rounds.auto import Round, estimate_seen

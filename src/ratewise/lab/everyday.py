@@ -13,7 +13,7 @@ import numpy as np
 from scipy import special
 
 from ratewise.core.checks import Floats
-from ratewise.core.estimate import estimate_mean
+from ratewise.core.mean.estimate import estimate_mean
 from ratewise.core.names import MODES, Mode
 from ratewise.lab.automatic import Campaign
 from ratewise.lab.trials import Block, Population, Setting

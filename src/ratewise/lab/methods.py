@@ -12,10 +12,10 @@ import numpy as np
 from scipy import special
 
 from ratewise.core.checks import Floats
-from ratewise.core.formulas import optimal_uniform_rate
-from ratewise.core.policy import optimal_policy
-from ratewise.core.rates import LARGEST_SCALE, active_rates
-from ratewise.core.running import running_estimates, stops_within, without_rounding
+from ratewise.core.mean.formulas import optimal_uniform_rate
+from ratewise.core.mean.policy import optimal_policy
+from ratewise.core.mean.rates import LARGEST_SCALE, active_rates
+from ratewise.core.mean.running import running_estimates, stops_within, without_rounding
 from ratewise.lab.automatic import auto, learn_all
 from ratewise.lab.strong_alone import strong_alone
 from ratewise.lab.trials import Block, Index, Outcome, Population, Setting

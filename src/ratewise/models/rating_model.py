@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from ratewise.core.checks import Floats
-from ratewise.core.clusters import Codes
+from ratewise.core.mean.clusters import Codes
 from ratewise.models.ridge import PENALTIES, Line, RidgePath, ridge_path
 
 _BENDS = (0.1, 0.3, 0.5, 0.7)  # quantiles of the weak rating at which the curve may turn

@@ -5,7 +5,7 @@ from rich.table import Table
 from rich.text import Text
 from scipy import special
 
-from ratewise.core.estimate import Estimate
+from ratewise.core.mean.estimate import Estimate
 from ratewise.report.pictures import POLICY_TITLES
 from ratewise.targets.mean.drawing import Drawn
 from ratewise.targets.mean.plan import Plan

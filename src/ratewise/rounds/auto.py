@@ -11,12 +11,12 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from ratewise.core import estimate as core
 from ratewise.core.checks import Floats
-from ratewise.core.clusters import Codes
-from ratewise.core.estimate import Estimate
+from ratewise.core.mean import estimate as core
+from ratewise.core.mean.clusters import Codes
+from ratewise.core.mean.estimate import Estimate
+from ratewise.core.mean.ratings import Mask
 from ratewise.core.names import Estimand, IntervalMethod, PolicyName
-from ratewise.core.ratings import Mask
 from ratewise.models.rating_model import Covariates, cluster_fitted_rating, rating_bounds
 from ratewise.rounds.options import NEAR_TIE, Money, Option, Options
 from ratewise.rounds.seen import FEWEST_TO_LEARN, Learned, Rule, Seen, learn

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from ratewise.core.chain import gains, pooled_gain_per_cost
 from ratewise.core.checks import Floats
-from ratewise.core.policy import optimal_policy
+from ratewise.core.mean.chain import gains, pooled_gain_per_cost
+from ratewise.core.mean.policy import optimal_policy
 from ratewise.models.uncertainty import ErrorModel, fit_error
 
 _FLOOR_LABELS = 7.0  # the floor on rates, as a share of the mean rate, is this over the root of the labels

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import special
 
 from ratewise.core.checks import Floats
-from ratewise.core.estimate import Estimate
+from ratewise.core.mean.estimate import Estimate
 from ratewise.rounds.seen import Learned, Seen, learn
 
 _FALSE_ALARM = 1e-3

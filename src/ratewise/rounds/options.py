@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ratewise.core.checks import Floats
-from ratewise.core.policy import Policy, optimal_policy
-from ratewise.core.rates import LARGEST_SCALE
-from ratewise.core.ratings import Mask
+from ratewise.core.mean.policy import Policy, optimal_policy
+from ratewise.core.mean.rates import LARGEST_SCALE
+from ratewise.core.mean.ratings import Mask
 from ratewise.models.error_model import LearnedError, error_candidates
 from ratewise.models.rating_model import Covariates
 from ratewise.models.uncertainty import DEFAULT_FLOOR_SHARE

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ratewise.core.checks import Floats
-from ratewise.core.ratings import Mask
+from ratewise.core.mean.ratings import Mask
 from ratewise.errors import InputError
 from ratewise.models.error_model import LearnedError
 from ratewise.models.rating_model import Basis, Covariates, RatingModel, fit_rating, rating_bounds

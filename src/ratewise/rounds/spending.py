@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ratewise.core.checks import Floats
-from ratewise.core.draw import draw_within, scaled_to
-from ratewise.core.ratings import Mask
+from ratewise.core.mean.draw import draw_within, scaled_to
+from ratewise.core.mean.ratings import Mask
 from ratewise.models.rating_model import Covariates
 from ratewise.rounds.auto import Round, plan_round, start_labels
 from ratewise.rounds.options import Money

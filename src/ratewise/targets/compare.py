@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ratewise.core.checks import Floats
-from ratewise.core.estimate import Estimate
+from ratewise.core.mean.estimate import Estimate
 from ratewise.core.names import Estimand, Method, Recalibration
 from ratewise.errors import InputError
 from ratewise.tables import TableLike

@@ -6,10 +6,10 @@ from dataclasses import replace
 import numpy as np
 
 from ratewise.core.checks import Floats, number, share
-from ratewise.core.formulas import error_times_budget
+from ratewise.core.mean.formulas import error_times_budget
+from ratewise.core.mean.policy import Policy, optimal_policy
+from ratewise.core.mean.rates import active_rates
 from ratewise.core.names import Estimand, Recalibration
-from ratewise.core.policy import Policy, optimal_policy
-from ratewise.core.rates import active_rates
 from ratewise.errors import InputError, TableError
 from ratewise.models.uncertainty import DEFAULT_FLOOR_SHARE
 from ratewise.tables import Table, TableLike, read_table

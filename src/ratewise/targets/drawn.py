@@ -7,8 +7,8 @@ from typing import Literal
 import numpy as np
 
 from ratewise.core.checks import Floats
-from ratewise.core.clusters import Codes, cluster_codes, cluster_folds
-from ratewise.core.ratings import Mask, Ratings, ratings
+from ratewise.core.mean.clusters import Codes, cluster_codes, cluster_folds
+from ratewise.core.mean.ratings import Mask, Ratings, ratings
 from ratewise.errors import TableError
 from ratewise.models.features import codings, feature_matrix
 from ratewise.models.rating_model import Basis, Covariates, fit_rating, rating_bounds

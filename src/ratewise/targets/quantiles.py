@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from ratewise.core.checks import Floats, number, share
-from ratewise.core.estimate import Estimate
+from ratewise.core.m_estimation.quantiles import estimate_quantile
+from ratewise.core.mean.estimate import Estimate
 from ratewise.core.names import Estimand
-from ratewise.core.quantiles import estimate_quantile
 from ratewise.errors import InputError, TableError
 from ratewise.models.uncertainty import fit_error
 from ratewise.tables import TableLike, read_table

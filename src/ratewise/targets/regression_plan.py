@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from ratewise.core.checks import Floats, choice, share
+from ratewise.core.mean.rates import LARGEST_SCALE, active_rates
 from ratewise.core.names import FAMILIES, RECALIBRATIONS, Estimand, Family, PolicyName, Recalibration
-from ratewise.core.rates import LARGEST_SCALE, active_rates
 from ratewise.models.uncertainty import DEFAULT_FLOOR_SHARE
 from ratewise.tables import TableLike, read_table
 from ratewise.targets.columns import Columns, design

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from ratewise.core.checks import Floats
-from ratewise.core.clusters import Codes
-from ratewise.core.draw import draw
-from ratewise.core.ratings import Mask
+from ratewise.core.mean.clusters import Codes
+from ratewise.core.mean.draw import draw
+from ratewise.core.mean.ratings import Mask
 from ratewise.errors import TableError
 from ratewise.tables import Table, TableLike, read_table
 from ratewise.tables.convert import Texts

@@ -12,9 +12,9 @@ import numpy as np
 from scipy import special
 
 from ratewise.core.checks import choice, number, share
-from ratewise.core.estimate import Estimate
+from ratewise.core.mean.estimate import Estimate
+from ratewise.core.mean.ratings import Mask
 from ratewise.core.names import RECALIBRATIONS, Estimand, IntervalMethod, Method, Recalibration
-from ratewise.core.ratings import Mask
 from ratewise.errors import InputError, TableError
 from ratewise.tables import Table, TableLike, read_columns, read_table
 from ratewise.tables.convert import Texts

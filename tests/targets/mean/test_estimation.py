@@ -7,7 +7,7 @@ import pytest
 
 import ratewise as rw
 from ratewise import InputError, TableError
-from ratewise.core.estimate import estimate_mean as core_estimate_mean
+from ratewise.core.mean.estimate import estimate_mean as core_estimate_mean
 
 KINDS = ["platt", "affine", "isotonic"]
 EXACT = 1e-11  # what adding up 512 numbers near 3 may lose

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import ratewise as rw
-from ratewise.core.inputs import choose_inputs
+from ratewise.core.mean.inputs import choose_inputs
 from ratewise.targets.mean.strata import InputPlan, shrunk
 from ratewise.targets.mean.transfer import load_transfer
 

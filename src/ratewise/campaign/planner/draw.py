@@ -8,7 +8,7 @@ from ratewise.campaign.history import History, Looked
 from ratewise.campaign.planner.costs import weak_costs
 from ratewise.campaign.planner.state import OpenRound
 from ratewise.core.checks import Floats
-from ratewise.core.ratings import Mask
+from ratewise.core.mean.ratings import Mask
 from ratewise.queue.records import Units
 from ratewise.rounds.chain_rounds import ChainRule
 from ratewise.rounds.seen import mass

@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ratewise.core.checks import Floats, number
-from ratewise.core.estimate import Estimate
+from ratewise.core.mean.estimate import Estimate
+from ratewise.core.mean.ratings import Mask
+from ratewise.core.mean.stratified import estimate_stratified, estimate_weighted
 from ratewise.core.names import Estimand, IntervalMethod, Method
-from ratewise.core.ratings import Mask
-from ratewise.core.stratified import estimate_stratified, estimate_weighted
 from ratewise.errors import InputError, TableError
 from ratewise.tables import Table
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ratewise.core.checks import Floats
-from ratewise.core.draw import draw, uniform
-from ratewise.core.ratings import Mask
+from ratewise.core.mean.draw import draw, uniform
+from ratewise.core.mean.ratings import Mask
 from ratewise.errors import TableError
 from ratewise.tables import Table, TableLike, read_table
 from ratewise.targets.mean.input_draw import choose_items

@@ -6,12 +6,12 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ratewise.core import estimate as core
 from ratewise.core.checks import Floats, as_floats, choice
-from ratewise.core.clusters import Codes, cluster_codes
-from ratewise.core.estimate import Estimate
+from ratewise.core.mean import estimate as core
+from ratewise.core.mean.clusters import Codes, cluster_codes
+from ratewise.core.mean.estimate import Estimate
+from ratewise.core.mean.ratings import Mask, ratings
 from ratewise.core.names import RECALIBRATIONS, Calibrator, Estimand, IntervalMethod, Method, Recalibration
-from ratewise.core.ratings import Mask, ratings
 from ratewise.errors import InputError, TableError
 from ratewise.models.calibration import cross_calibrated
 from ratewise.models.rating_model import Covariates, cluster_fitted_rating, fitted_rating

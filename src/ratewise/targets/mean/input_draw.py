@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ratewise.core.checks import Floats
-from ratewise.core.draw import uniform
-from ratewise.core.ratings import Mask
+from ratewise.core.mean.draw import uniform
+from ratewise.core.mean.ratings import Mask
 from ratewise.tables import Table
 from ratewise.targets.mean.strata import InputPlan, Strata, check_known, read_strata
 

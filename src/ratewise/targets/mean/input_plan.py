@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ratewise.core.checks import Floats
-from ratewise.core.inputs import InputChoice, choose_inputs
+from ratewise.core.mean.inputs import InputChoice, choose_inputs
 from ratewise.core.names import Estimand
 from ratewise.errors import InputError
 from ratewise.models.uncertainty import DEFAULT_FLOOR_SHARE

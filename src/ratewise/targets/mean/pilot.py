@@ -7,8 +7,8 @@ from typing import Literal
 import numpy as np
 
 from ratewise.core.checks import Floats, as_floats
+from ratewise.core.mean.ratings import Mask
 from ratewise.core.names import Calibrator
-from ratewise.core.ratings import Mask
 from ratewise.errors import InputError, TableError
 from ratewise.models.calibration import Calibration, cross_calibrated, fit_calibration
 from ratewise.models.features import Coding, codings, feature_matrix

@@ -11,8 +11,8 @@ import numpy as np
 from scipy import optimize
 
 from ratewise.core.checks import Floats, choice, share
+from ratewise.core.mean.rates import LARGEST_SCALE, active_rates
 from ratewise.core.names import RECALIBRATIONS, Estimand, PolicyName, Recalibration
-from ratewise.core.rates import LARGEST_SCALE, active_rates
 from ratewise.models.uncertainty import DEFAULT_FLOOR_SHARE
 from ratewise.tables import Table, TableLike, count_rows, read_columns, read_table
 from ratewise.targets.mean.input_plan import InputGoal, Rival, in_words, plan_inputs

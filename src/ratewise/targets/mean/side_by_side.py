@@ -8,8 +8,8 @@ from dataclasses import asdict, dataclass
 from typing import cast
 
 from ratewise.core.checks import Floats, number
+from ratewise.core.mean.policy import Policy, optimal_policy
 from ratewise.core.names import Estimand, PolicyName
-from ratewise.core.policy import Policy, optimal_policy
 from ratewise.errors import InputError, RatewiseWarning
 
 NEAR_TIE = 0.01

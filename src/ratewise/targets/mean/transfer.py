@@ -9,8 +9,8 @@ from typing import Any, Literal
 import numpy as np
 
 from ratewise.core.checks import Floats, choice, number
+from ratewise.core.mean.rates import active_rates
 from ratewise.core.names import POLICIES, PolicyName
-from ratewise.core.rates import active_rates
 from ratewise.errors import InputError, TableError
 from ratewise.models.calibration import Calibration
 from ratewise.models.error_model import LearnedError
