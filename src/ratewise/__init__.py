@@ -50,10 +50,10 @@ if TYPE_CHECKING:
     from ratewise.models.calibration import Calibration as Calibration
     from ratewise.models.calibration import cross_calibrated as cross_calibrated
     from ratewise.models.calibration import fit_calibration as fit_calibration
-    from ratewise.models.uncertainty import ErrorModel as ErrorModel
-    from ratewise.models.uncertainty import error_from_column as error_from_column
-    from ratewise.models.uncertainty import error_from_probability as error_from_probability
-    from ratewise.models.uncertainty import fit_error as fit_error
+    from ratewise.models.error_model import ErrorModel as ErrorModel
+    from ratewise.models.error_model import error_from_column as error_from_column
+    from ratewise.models.error_model import error_from_probability as error_from_probability
+    from ratewise.models.error_model import fit_error as fit_error
     from ratewise.raters.protocol import Answer as Answer
     from ratewise.raters.protocol import Failure as Failure
     from ratewise.raters.protocol import Question as Question
@@ -156,7 +156,7 @@ _HOME = {
     "ratewise.targets.mean.plan": ("Plan", "plan"),
     "ratewise.targets.mean.strata": ("InputPlan", "StratumPlan"),
     "ratewise.targets.mean.transfer": ("Drift", "Transfer", "load_transfer"),
-    "ratewise.models.uncertainty": ("ErrorModel", "error_from_column", "error_from_probability", "fit_error"),
+    "ratewise.models.error_model": ("ErrorModel", "error_from_column", "error_from_probability", "fit_error"),
     "ratewise.raters.protocol": ("Answer", "Failure", "Question", "Rater", "RaterError"),
     "ratewise.report.campaign": ("campaign_page",),
     "ratewise.report.comparison": ("plot_comparison",),

@@ -10,7 +10,7 @@ import pytest
 
 from ratewise import InputError
 from ratewise.core.mean.estimate import estimate_mean
-from ratewise.models.error_model import LearnedError
+from ratewise.models.learned_error import LearnedError
 from ratewise.models.rating_model import Covariates
 from ratewise.rounds import auto
 from ratewise.rounds.auto import estimate_seen, plan_round, start_labels

@@ -18,7 +18,7 @@ from ratewise.core.mean.estimate import Estimate
 from ratewise.core.mean.ratings import Mask
 from ratewise.core.names import Estimand, IntervalMethod, PolicyName
 from ratewise.models.rating_model import Covariates, cluster_fitted_rating, rating_bounds
-from ratewise.rounds.options import NEAR_TIE, Money, Option, Options
+from ratewise.rounds.options import NEAR_TIE_IN_VARIANCE, Money, Option, Options
 from ratewise.rounds.seen import FEWEST_TO_LEARN, Learned, Rule, Seen, learn
 
 PLANNER = 3  # raised whenever the same labels would lead to another plan: older logs are not judged by newer plans
@@ -121,7 +121,7 @@ def _best_way(seen: Seen, money: Money, learned: Learned | None, teacher: Learne
     if not possible or any(phase.rule is not None for phase in seen.phases):
         return way
     free = _Way.by_features(seen, money)
-    return free if free.best.variance <= (1 + NEAR_TIE) * way.best.variance else way
+    return free if free.best.variance <= (1 + NEAR_TIE_IN_VARIANCE) * way.best.variance else way
 
 
 def _exact_items(way: _Way, spend: float) -> int | None:

@@ -13,7 +13,7 @@ import numpy as np
 from ratewise.core.checks import Floats
 from ratewise.core.mean.chain import gains, pooled_gain_per_cost
 from ratewise.core.mean.policy import optimal_policy
-from ratewise.models.uncertainty import ErrorModel, fit_error
+from ratewise.models.error_model import ErrorModel, fit_error
 
 _FLOOR_LABELS = 7.0  # the floor on rates, as a share of the mean rate, is this over the root of the labels
 _LEAST_FLOOR = 0.1

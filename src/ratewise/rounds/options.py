@@ -10,14 +10,14 @@ from ratewise.core.checks import Floats
 from ratewise.core.mean.policy import Policy, optimal_policy
 from ratewise.core.mean.rates import LARGEST_SCALE
 from ratewise.core.mean.ratings import Mask
-from ratewise.models.error_model import LearnedError, error_candidates
+from ratewise.models.error_model import DEFAULT_FLOOR_SHARE
+from ratewise.models.learned_error import LearnedError, error_candidates
 from ratewise.models.rating_model import Covariates
-from ratewise.models.uncertainty import DEFAULT_FLOOR_SHARE
 from ratewise.rounds.seen import Learned, Rule, Seen
 
 _MOST_AROUND = 5000  # items whose u decides a policy: more would not move it
 _BINS = 100  # values of u a policy is solved for: enough to lose nothing that could be seen
-NEAR_TIE = 0.005  # the simpler policy is preferred unless the other is this much better
+NEAR_TIE_IN_VARIANCE = 0.005  # a simpler rule whose variance is at most this share larger is preferred
 _FLOOR_LABELS = 7.0  # the floor on rates, as a share of the mean rate, is this over the root of the labels
 _SURE = 1.0  # standard errors by which another u must beat the first one to be taken
 
@@ -94,11 +94,12 @@ class Options:
         constant, *others = self.candidates()
         with_all, without = self.preferred(others)
         base, solved = self._option(constant), {i: self._option(others[i]) for i in {with_all, *without.tolist()}}
-        best = base if base.variance <= (1 + NEAR_TIE) * solved[with_all].variance else solved[with_all]
+        best = base if base.variance <= (1 + NEAR_TIE_IN_VARIANCE) * solved[with_all].variance else solved[with_all]
         even = self._variance_without(base)
         sharp = {i: self._variance_without(option) for i, option in solved.items()}
         chosen = [
-            base if even[n] <= (1 + NEAR_TIE) * sharp[i][n] else solved[i] for n, i in enumerate(without.tolist())
+            base if even[n] <= (1 + NEAR_TIE_IN_VARIANCE) * sharp[i][n] else solved[i]
+            for n, i in enumerate(without.tolist())
         ]
         return best, chosen
 

@@ -12,7 +12,7 @@ import numpy as np
 from ratewise.core.checks import Floats
 from ratewise.core.mean.ratings import Mask
 from ratewise.errors import InputError
-from ratewise.models.error_model import LearnedError
+from ratewise.models.learned_error import LearnedError
 from ratewise.models.rating_model import Basis, Covariates, RatingModel, fit_rating, rating_bounds
 
 FEWEST_TO_LEARN = 2

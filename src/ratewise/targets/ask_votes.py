@@ -17,8 +17,8 @@ from ratewise.core.m_estimation.newton import gram
 from ratewise.core.mean.draw import draw_evenly, scaled_to, uniform
 from ratewise.core.mean.ratings import Mask
 from ratewise.errors import InputError, TableError
+from ratewise.models.error_model import DEFAULT_FLOOR_SHARE
 from ratewise.models.rating_model import Covariates
-from ratewise.models.uncertainty import DEFAULT_FLOOR_SHARE
 from ratewise.rounds.options import sharpest_error
 from ratewise.rounds.seen import Phase, Seen, learn
 from ratewise.tables import Table, TableLike, read_table

@@ -11,7 +11,7 @@ from ratewise.core.mean.policy import Policy, optimal_policy
 from ratewise.core.mean.rates import active_rates
 from ratewise.core.names import Estimand, Recalibration
 from ratewise.errors import InputError, TableError
-from ratewise.models.uncertainty import DEFAULT_FLOOR_SHARE
+from ratewise.models.error_model import DEFAULT_FLOOR_SHARE
 from ratewise.tables import Table, TableLike, read_table
 from ratewise.targets.mean.pilot import Pilot, learn_pilot
 from ratewise.targets.mean.plan import Plan, plan

@@ -11,7 +11,7 @@ from ratewise.core.m_estimation.quantiles import estimate_quantile
 from ratewise.core.mean.estimate import Estimate
 from ratewise.core.names import Estimand
 from ratewise.errors import InputError, TableError
-from ratewise.models.uncertainty import fit_error
+from ratewise.models.error_model import fit_error
 from ratewise.tables import TableLike, read_table
 from ratewise.targets.drawn import read_drawn
 from ratewise.targets.mean.plan import Plan, plan

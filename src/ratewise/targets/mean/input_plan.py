@@ -9,7 +9,7 @@ from ratewise.core.checks import Floats
 from ratewise.core.mean.inputs import InputChoice, choose_inputs
 from ratewise.core.names import Estimand
 from ratewise.errors import InputError
-from ratewise.models.uncertainty import DEFAULT_FLOOR_SHARE
+from ratewise.models.error_model import DEFAULT_FLOOR_SHARE
 from ratewise.targets.mean.pilot import Pilot
 from ratewise.targets.mean.strata import InputPlan, Strata, StratumPlan, shrunk
 

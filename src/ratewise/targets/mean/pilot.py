@@ -11,15 +11,15 @@ from ratewise.core.mean.ratings import Mask
 from ratewise.core.names import Calibrator
 from ratewise.errors import InputError, TableError
 from ratewise.models.calibration import Calibration, cross_calibrated, fit_calibration
-from ratewise.models.features import Coding, codings, feature_matrix
-from ratewise.models.rating_model import Covariates
-from ratewise.models.uncertainty import (
+from ratewise.models.error_model import (
     ErrorModel,
     error_from_column,
     error_from_probability,
     fit_error,
     is_probability_of_binary,
 )
+from ratewise.models.features import Coding, codings, feature_matrix
+from ratewise.models.rating_model import Covariates
 from ratewise.rounds.options import sharpest_error
 from ratewise.rounds.seen import Phase, Seen, learn
 from ratewise.tables import Table

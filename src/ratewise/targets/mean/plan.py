@@ -13,12 +13,12 @@ from scipy import optimize
 from ratewise.core.checks import Floats, choice, share
 from ratewise.core.mean.rates import LARGEST_SCALE, active_rates
 from ratewise.core.names import RECALIBRATIONS, Estimand, PolicyName, Recalibration
-from ratewise.models.uncertainty import DEFAULT_FLOOR_SHARE
+from ratewise.models.error_model import DEFAULT_FLOOR_SHARE
 from ratewise.tables import Table, TableLike, count_rows, read_columns, read_table
 from ratewise.targets.mean.input_plan import InputGoal, Rival, in_words, plan_inputs
 from ratewise.targets.mean.pilot import Pilot, learn_pilot, read_pilot
 from ratewise.targets.mean.side_by_side import (
-    NEAR_TIE,
+    NEAR_TIE_IN_PRICE,
     Goal,
     PlannedPolicy,
     checked_costs,
@@ -256,7 +256,7 @@ def _notes(
     notes = []
     if pilot.strong.size < 50:
         notes.append(f"the pilot has only {pilot.strong.size} labels: take these figures as rough")
-    if policies["active"].error_ratio > policies["random"].error_ratio * (1 + NEAR_TIE):
+    if policies["active"].error_ratio > policies["random"].error_ratio * (1 + NEAR_TIE_IN_PRICE):
         notes.append(
             "acting on this uncertainty is worse than one rate for all: it does not tell where the weak rater errs"
         )

@@ -12,8 +12,8 @@ from ratewise.core.mean.policy import Policy, optimal_policy
 from ratewise.core.names import Estimand, PolicyName
 from ratewise.errors import InputError, RatewiseWarning
 
-NEAR_TIE = 0.01
-"""The simpler policy is preferred unless the other is this much better."""
+NEAR_TIE_IN_PRICE = 0.01
+"""The simpler policy is preferred unless squared error times spend is smaller by more than this share."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +111,7 @@ def recommend(policies: Mapping[str, PlannedPolicy], lost: float) -> PolicyName:
     best: PolicyName = "base"
     rivals: tuple[PolicyName, ...] = ("random", "active")
     for name in rivals:
-        if price(policies[name], lost) < (1 - NEAR_TIE) * price(policies[best], lost):
+        if price(policies[name], lost) < (1 - NEAR_TIE_IN_PRICE) * price(policies[best], lost):
             best = name
     return best
 

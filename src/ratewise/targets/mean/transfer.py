@@ -13,10 +13,10 @@ from ratewise.core.mean.rates import active_rates
 from ratewise.core.names import POLICIES, PolicyName
 from ratewise.errors import InputError, TableError
 from ratewise.models.calibration import Calibration
-from ratewise.models.error_model import LearnedError
+from ratewise.models.error_model import ErrorModel
 from ratewise.models.features import Coding, feature_matrix
+from ratewise.models.learned_error import LearnedError
 from ratewise.models.rating_model import Covariates, RatingModel
-from ratewise.models.uncertainty import ErrorModel
 from ratewise.tables import Table
 from ratewise.targets.mean.strata import InputPlan
 
