@@ -12,14 +12,14 @@ import itertools
 
 import numpy as np
 
-from ratewise.core.policy import optimal_policy
+from ratewise.core.mean.policy import optimal_policy
 from ratewise.lab import everyday
 from ratewise.lab.automatic import Campaign
 from ratewise.lab.everyday import Cell
 from ratewise.lab.trials import Block, Population, Setting
 from ratewise.lab.workers import in_order
 from ratewise.lab.worlds import calibrated
-from ratewise.learn import options
+from ratewise.rounds import options
 
 FLOORS = (1.0, 0.5, 0.25)
 ITEMS, COST = 20_000, 0.01

@@ -21,7 +21,7 @@ from ratewise.lab.methods import Lab
 from ratewise.lab.simulate import simulate
 from ratewise.lab.trials import Block, Population, Setting
 from ratewise.lab.worlds import calibrated
-from ratewise.learn.calibration import Calibration, fit_calibration
+from ratewise.models.calibration import Calibration, fit_calibration
 
 DATA = pathlib.Path(os.environ.get("RATEWISE_DATA", pathlib.Path(__file__).resolve().parents[2] / "shared" / "data"))
 METHODS = ("base", "paper-random", "paper-active", "oracle")

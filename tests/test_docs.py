@@ -18,6 +18,7 @@ from ratewise.cli.main import app, main
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
+PACKAGE = ROOT / "src" / "ratewise"
 PAGES = sorted([ROOT / "README.md", *DOCS.rglob("*.md")])
 COMMANDS = get_command(app).commands
 DEMO = ("pilot.csv", "pool.csv", "plan.json", "rated.csv")
@@ -80,6 +81,24 @@ def test_every_fence_is_closed_and_named():
     for page in PAGES:
         text = page.read_text(encoding="utf-8")
         assert len(re.findall(r"^```", text, re.MULTILINE)) == 2 * len(blocks(page)), name_of(page)
+
+
+def test_files_that_pages_name_exist():
+    """`core/mean/policy.py` and the like, as seen from src/ratewise or from the top."""
+    rooms = {path.name for path in PACKAGE.iterdir() if path.is_dir()}
+    for page in [*PAGES, ROOT / "CONTRIBUTING.md"]:
+        for path in re.findall(r"`([\w/]+/\w+\.py)`", page.read_text(encoding="utf-8")):
+            top = PACKAGE if path.split("/")[0] in rooms else ROOT
+            assert (top / path).is_file(), f"{name_of(page)} names {path}"
+
+
+def test_one_rating_walks_through_the_rooms_in_thirty_hops():
+    text = (DOCS / "architecture.md").read_text(encoding="utf-8")
+    hops = re.findall(r"^(\d+)\. `([\w/]+\.py)`: `(\w+)`", text, re.MULTILINE)
+    assert [int(number) for number, _, _ in hops] == list(range(1, len(hops) + 1))
+    assert 20 <= len(hops) <= 30
+    for _, path, name in hops:
+        assert re.search(rf"def {name}\(", (PACKAGE / path).read_text(encoding="utf-8")), f"{path} has no {name}"
 
 
 # Python

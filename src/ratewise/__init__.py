@@ -8,33 +8,33 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ratewise.campaign.campaign import Campaign as Campaign
-    from ratewise.core.draw import draw as draw
-    from ratewise.core.draw import uniform as uniform
-    from ratewise.core.estimate import Estimate as Estimate
-    from ratewise.core.formulas import UniformRate as UniformRate
-    from ratewise.core.formulas import bernoulli_bound as bernoulli_bound
-    from ratewise.core.formulas import error_ratio as error_ratio
-    from ratewise.core.formulas import error_times_budget as error_times_budget
-    from ratewise.core.formulas import expected_error as expected_error
-    from ratewise.core.formulas import misjudged_variance_bound as misjudged_variance_bound
-    from ratewise.core.formulas import misjudged_variance_bound_additive as misjudged_variance_bound_additive
-    from ratewise.core.formulas import optimal_uniform_rate as optimal_uniform_rate
-    from ratewise.core.formulas import optimal_uniform_rate_whole_items as optimal_uniform_rate_whole_items
-    from ratewise.core.formulas import spend_for as spend_for
-    from ratewise.core.inputs import InputChoice as InputChoice
-    from ratewise.core.inputs import choose_inputs as choose_inputs
-    from ratewise.core.m_estimate import m_estimate as m_estimate
-    from ratewise.core.m_estimation import MFit as MFit
-    from ratewise.core.m_policy import m_policy as m_policy
-    from ratewise.core.newton import Loss as Loss
-    from ratewise.core.policy import Policy as Policy
-    from ratewise.core.policy import optimal_policy as optimal_policy
-    from ratewise.core.quantiles import estimate_quantile as estimate_quantile
-    from ratewise.core.stratified import estimate_stratified as estimate_stratified
-    from ratewise.core.stratified import estimate_weighted as estimate_weighted
-    from ratewise.core.wrong_policy import PolicyPrice as PolicyPrice
-    from ratewise.core.wrong_policy import WrongPolicy as WrongPolicy
-    from ratewise.core.wrong_policy import cost_of_wrong_policy as cost_of_wrong_policy
+    from ratewise.core.m_estimation.fit import MFit as MFit
+    from ratewise.core.m_estimation.m_estimate import m_estimate as m_estimate
+    from ratewise.core.m_estimation.m_policy import m_policy as m_policy
+    from ratewise.core.m_estimation.newton import Loss as Loss
+    from ratewise.core.m_estimation.quantiles import estimate_quantile as estimate_quantile
+    from ratewise.core.mean.draw import draw as draw
+    from ratewise.core.mean.draw import uniform as uniform
+    from ratewise.core.mean.estimate import Estimate as Estimate
+    from ratewise.core.mean.formulas import UniformRate as UniformRate
+    from ratewise.core.mean.formulas import bernoulli_bound as bernoulli_bound
+    from ratewise.core.mean.formulas import error_ratio as error_ratio
+    from ratewise.core.mean.formulas import error_times_budget as error_times_budget
+    from ratewise.core.mean.formulas import expected_error as expected_error
+    from ratewise.core.mean.formulas import misjudged_variance_bound as misjudged_variance_bound
+    from ratewise.core.mean.formulas import misjudged_variance_bound_additive as misjudged_variance_bound_additive
+    from ratewise.core.mean.formulas import optimal_uniform_rate as optimal_uniform_rate
+    from ratewise.core.mean.formulas import optimal_uniform_rate_whole_items as optimal_uniform_rate_whole_items
+    from ratewise.core.mean.formulas import spend_for as spend_for
+    from ratewise.core.mean.inputs import InputChoice as InputChoice
+    from ratewise.core.mean.inputs import choose_inputs as choose_inputs
+    from ratewise.core.mean.policy import Policy as Policy
+    from ratewise.core.mean.policy import optimal_policy as optimal_policy
+    from ratewise.core.mean.stratified import estimate_stratified as estimate_stratified
+    from ratewise.core.mean.stratified import estimate_weighted as estimate_weighted
+    from ratewise.core.mean.wrong_policy import PolicyPrice as PolicyPrice
+    from ratewise.core.mean.wrong_policy import WrongPolicy as WrongPolicy
+    from ratewise.core.mean.wrong_policy import cost_of_wrong_policy as cost_of_wrong_policy
     from ratewise.errors import InputError as InputError
     from ratewise.errors import OutsideError as OutsideError
     from ratewise.errors import PolicyError as PolicyError
@@ -47,24 +47,13 @@ if TYPE_CHECKING:
     from ratewise.lab.metrics import MethodResult as MethodResult
     from ratewise.lab.simulate import Simulation as Simulation
     from ratewise.lab.simulate import simulate as simulate
-    from ratewise.learn.calibration import Calibration as Calibration
-    from ratewise.learn.calibration import cross_calibrated as cross_calibrated
-    from ratewise.learn.calibration import fit_calibration as fit_calibration
-    from ratewise.learn.drawing import Drawn as Drawn
-    from ratewise.learn.drawing import draw_pool as draw_pool
-    from ratewise.learn.estimation import estimate_mean as estimate_mean
-    from ratewise.learn.estimation import estimate_table as estimate_table
-    from ratewise.learn.plan import Plan as Plan
-    from ratewise.learn.plan import plan as plan
-    from ratewise.learn.strata import InputPlan as InputPlan
-    from ratewise.learn.strata import StratumPlan as StratumPlan
-    from ratewise.learn.transfer import Drift as Drift
-    from ratewise.learn.transfer import Transfer as Transfer
-    from ratewise.learn.transfer import load_transfer as load_transfer
-    from ratewise.learn.uncertainty import ErrorModel as ErrorModel
-    from ratewise.learn.uncertainty import error_from_column as error_from_column
-    from ratewise.learn.uncertainty import error_from_probability as error_from_probability
-    from ratewise.learn.uncertainty import fit_error as fit_error
+    from ratewise.models.calibration import Calibration as Calibration
+    from ratewise.models.calibration import cross_calibrated as cross_calibrated
+    from ratewise.models.calibration import fit_calibration as fit_calibration
+    from ratewise.models.error_model import ErrorModel as ErrorModel
+    from ratewise.models.error_model import error_from_column as error_from_column
+    from ratewise.models.error_model import error_from_probability as error_from_probability
+    from ratewise.models.error_model import fit_error as fit_error
     from ratewise.raters.protocol import Answer as Answer
     from ratewise.raters.protocol import Failure as Failure
     from ratewise.raters.protocol import Question as Question
@@ -94,6 +83,17 @@ if TYPE_CHECKING:
     from ratewise.targets.fieller import Ratio as Ratio
     from ratewise.targets.leaderboard import Leaderboard as Leaderboard
     from ratewise.targets.leaderboard import leaderboard as leaderboard
+    from ratewise.targets.mean.drawing import Drawn as Drawn
+    from ratewise.targets.mean.drawing import draw_pool as draw_pool
+    from ratewise.targets.mean.estimation import estimate_mean as estimate_mean
+    from ratewise.targets.mean.estimation import estimate_table as estimate_table
+    from ratewise.targets.mean.plan import Plan as Plan
+    from ratewise.targets.mean.plan import plan as plan
+    from ratewise.targets.mean.strata import InputPlan as InputPlan
+    from ratewise.targets.mean.strata import StratumPlan as StratumPlan
+    from ratewise.targets.mean.transfer import Drift as Drift
+    from ratewise.targets.mean.transfer import Transfer as Transfer
+    from ratewise.targets.mean.transfer import load_transfer as load_transfer
     from ratewise.targets.quantiles import Quantiles as Quantiles
     from ratewise.targets.quantiles import plan_quantile as plan_quantile
     from ratewise.targets.quantiles import quantile_table as quantile_table
@@ -114,9 +114,9 @@ __version__ = "0.1.0"
 
 _HOME = {
     "ratewise.campaign.campaign": ("Campaign",),
-    "ratewise.core.draw": ("draw", "uniform"),
-    "ratewise.core.estimate": ("Estimate",),
-    "ratewise.core.formulas": (
+    "ratewise.core.mean.draw": ("draw", "uniform"),
+    "ratewise.core.mean.estimate": ("Estimate",),
+    "ratewise.core.mean.formulas": (
         "UniformRate",
         "bernoulli_bound",
         "error_ratio",
@@ -128,15 +128,15 @@ _HOME = {
         "optimal_uniform_rate_whole_items",
         "spend_for",
     ),
-    "ratewise.core.inputs": ("InputChoice", "choose_inputs"),
-    "ratewise.core.m_estimate": ("m_estimate",),
-    "ratewise.core.m_estimation": ("MFit",),
-    "ratewise.core.m_policy": ("m_policy",),
-    "ratewise.core.newton": ("Loss",),
-    "ratewise.core.policy": ("Policy", "optimal_policy"),
-    "ratewise.core.quantiles": ("estimate_quantile",),
-    "ratewise.core.stratified": ("estimate_stratified", "estimate_weighted"),
-    "ratewise.core.wrong_policy": ("PolicyPrice", "WrongPolicy", "cost_of_wrong_policy"),
+    "ratewise.core.mean.inputs": ("InputChoice", "choose_inputs"),
+    "ratewise.core.m_estimation.m_estimate": ("m_estimate",),
+    "ratewise.core.m_estimation.fit": ("MFit",),
+    "ratewise.core.m_estimation.m_policy": ("m_policy",),
+    "ratewise.core.m_estimation.newton": ("Loss",),
+    "ratewise.core.mean.policy": ("Policy", "optimal_policy"),
+    "ratewise.core.m_estimation.quantiles": ("estimate_quantile",),
+    "ratewise.core.mean.stratified": ("estimate_stratified", "estimate_weighted"),
+    "ratewise.core.mean.wrong_policy": ("PolicyPrice", "WrongPolicy", "cost_of_wrong_policy"),
     "ratewise.errors": (
         "InputError",
         "OutsideError",
@@ -150,13 +150,13 @@ _HOME = {
     ),
     "ratewise.lab.metrics": ("MethodResult",),
     "ratewise.lab.simulate": ("Simulation", "simulate"),
-    "ratewise.learn.calibration": ("Calibration", "cross_calibrated", "fit_calibration"),
-    "ratewise.learn.drawing": ("Drawn", "draw_pool"),
-    "ratewise.learn.estimation": ("estimate_mean", "estimate_table"),
-    "ratewise.learn.plan": ("Plan", "plan"),
-    "ratewise.learn.strata": ("InputPlan", "StratumPlan"),
-    "ratewise.learn.transfer": ("Drift", "Transfer", "load_transfer"),
-    "ratewise.learn.uncertainty": ("ErrorModel", "error_from_column", "error_from_probability", "fit_error"),
+    "ratewise.models.calibration": ("Calibration", "cross_calibrated", "fit_calibration"),
+    "ratewise.targets.mean.drawing": ("Drawn", "draw_pool"),
+    "ratewise.targets.mean.estimation": ("estimate_mean", "estimate_table"),
+    "ratewise.targets.mean.plan": ("Plan", "plan"),
+    "ratewise.targets.mean.strata": ("InputPlan", "StratumPlan"),
+    "ratewise.targets.mean.transfer": ("Drift", "Transfer", "load_transfer"),
+    "ratewise.models.error_model": ("ErrorModel", "error_from_column", "error_from_probability", "fit_error"),
     "ratewise.raters.protocol": ("Answer", "Failure", "Question", "Rater", "RaterError"),
     "ratewise.report.campaign": ("campaign_page",),
     "ratewise.report.comparison": ("plot_comparison",),

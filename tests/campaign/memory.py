@@ -9,7 +9,7 @@ from ratewise.campaign.acting import carry_out
 from ratewise.campaign.answers import Wanted
 from ratewise.campaign.history import History, Looked, RoundPlan
 from ratewise.campaign.reader import Reader
-from ratewise.learn.rating_model import Covariates
+from ratewise.models.rating_model import Covariates
 from ratewise.queue.memory import MemoryQueue
 from ratewise.queue.money import to_units
 

@@ -10,10 +10,10 @@ from scipy import stats
 from ratewise.campaign import answers as a
 from ratewise.campaign import planner as d
 from ratewise.campaign.history import History, Looked
-from ratewise.core.estimate import estimate_mean
+from ratewise.core.mean.estimate import estimate_mean
 from ratewise.lab.worlds import calibrated
-from ratewise.learn.rating_model import Covariates
-from ratewise.learn.seen import learn
+from ratewise.models.rating_model import Covariates
+from ratewise.rounds.seen import learn
 
 from .memory import Game, Pool
 

@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 
 from ratewise.campaign.campaign import Campaign
-from ratewise.core.draw import uniform
-from ratewise.core.estimate import estimate_mean
+from ratewise.core.mean.draw import uniform
+from ratewise.core.mean.estimate import estimate_mean
 from ratewise.errors import InputError, TableError
 from ratewise.lab import automatic
 from ratewise.lab.trials import Block, Population, Setting
-from ratewise.learn.auto import estimate_seen
 from ratewise.queue import audit
 from ratewise.report.campaign import campaign_page
+from ratewise.rounds.auto import estimate_seen
 from ratewise.tables import read_table
 
 from .making import judged, log_of, looked_at, ran, scored, tamper, write

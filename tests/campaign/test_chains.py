@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from ratewise.campaign.answers import estimate_history
-from ratewise.core.draw import uniform
-from ratewise.core.estimate import estimate_mean
+from ratewise.core.mean.draw import uniform
+from ratewise.core.mean.estimate import estimate_mean
 
 from .making import log_of, looked_at, ran, scored
 from .memory import Game, Pool

@@ -11,7 +11,7 @@ import pytest
 from ratewise.campaign import planner as d
 from ratewise.campaign.history import RoundPlan
 from ratewise.lab.worlds import calibrated
-from ratewise.learn.auto import start_labels
+from ratewise.rounds.auto import start_labels
 
 from .memory import Game, Pool
 

@@ -9,8 +9,8 @@ import pytest
 from ratewise.campaign import planner as d
 from ratewise.campaign.history import History, Looked, RoundPlan
 from ratewise.lab.worlds import calibrated
-from ratewise.learn.rating_model import Covariates
-from ratewise.learn.seen import mass
+from ratewise.models.rating_model import Covariates
+from ratewise.rounds.seen import mass
 
 from .memory import Game, Pool
 

@@ -9,7 +9,7 @@ import pytest
 
 from ratewise.campaign.load import load_items
 from ratewise.campaign.spec.spec import read_spec
-from ratewise.core.draw import uniform
+from ratewise.core.mean.draw import uniform
 from ratewise.errors import TableError
 
 from .making import judged, write

@@ -3,9 +3,9 @@
 import pytest
 
 from ratewise.campaign.campaign import Campaign
-from ratewise.learn import auto, seen
 from ratewise.queue.store import Store
 from ratewise.report.campaign import campaign_page
+from ratewise.rounds import auto, seen
 
 from .making import judged, ran, write
 

@@ -8,7 +8,7 @@ from ratewise.lab.methods import Lab
 from ratewise.lab.simulate import simulate
 from ratewise.lab.trials import Block, Population, Setting
 from ratewise.lab.worlds import calibrated
-from ratewise.learn.auto import start_labels
+from ratewise.rounds.auto import start_labels
 
 
 def judged(seed, items, *, mean=0.8, spread=0.5):

@@ -13,7 +13,7 @@ import pytest
 from scipy import stats
 
 from ratewise.campaign.answers import anytime_estimate, estimate_history
-from ratewise.core.policy import optimal_policy
+from ratewise.core.mean.policy import optimal_policy
 from ratewise.lab.worlds import calibrated
 
 from ..campaign.memory import Game, Pool

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from ratewise.core.estimate import estimate_mean
-from ratewise.learn.estimation import estimate_mean as recalibrating_mean
+from ratewise.core.mean.estimate import estimate_mean
+from ratewise.targets.mean.estimation import estimate_mean as recalibrating_mean
 
 FALSE_ALARM = 1e-4
 TRIALS = 1000

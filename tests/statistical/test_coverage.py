@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from ratewise.core.anytime import confidence_sequence
-from ratewise.core.intervals import normal, spread
-from ratewise.core.ratings import ratings
+from ratewise.core.mean.anytime import confidence_sequence
+from ratewise.core.mean.intervals import normal, spread
+from ratewise.core.mean.ratings import ratings
 from ratewise.lab.coverage import Cell, run_cell
 
 FALSE_ALARM = 1e-4

@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from ratewise.campaign.answers import estimate_history
-from ratewise.core.estimate import estimate_mean
+from ratewise.core.mean.estimate import estimate_mean
 from ratewise.lab import everyday
 from ratewise.lab.everyday import Cell
 

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from ratewise.core.losses import LOSSES
-from ratewise.core.m_estimation import degrees_of_freedom, fit_m_estimator
-from ratewise.core.newton import NoFitError
-from ratewise.core.quantiles import estimate_quantile
-from ratewise.core.ratings import Ratings, ratings
+from ratewise.core.m_estimation.fit import degrees_of_freedom, fit_m_estimator
+from ratewise.core.m_estimation.losses import LOSSES
+from ratewise.core.m_estimation.newton import NoFitError
+from ratewise.core.m_estimation.quantiles import estimate_quantile
+from ratewise.core.mean.ratings import Ratings, ratings
 from ratewise.targets.drawn import _learned
 
 FALSE_ALARM = 1e-4
@@ -83,7 +83,7 @@ def world(rng, cell):
 
 
 def learned(X, data):
-    from ratewise.learn.rating_model import Covariates
+    from ratewise.models.rating_model import Covariates
 
     f = _learned(Covariates(data.weak[:, 0], X[:, 1:]), data)
     return Ratings(f[:, None], data.strong, data.rates, data.rated)

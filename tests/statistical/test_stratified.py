@@ -4,10 +4,10 @@ import math
 
 import numpy as np
 
-from ratewise.core.estimate import estimate_mean
-from ratewise.core.stratified import estimate_stratified, estimate_weighted
+from ratewise.core.mean.estimate import estimate_mean
+from ratewise.core.mean.stratified import estimate_stratified, estimate_weighted
 
-from ..core.strata import MEANS, NAMES, NOISES, RATES, SHARES, SPREADS, TRUTH, sample
+from ..core.mean.strata import MEANS, NAMES, NOISES, RATES, SHARES, SPREADS, TRUTH, sample
 
 # 3,000 trials of a 95 % interval cover less than 93.4 % with probability < 1e-4, more than 96.5 % likewise.
 

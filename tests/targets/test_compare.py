@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from ratewise.core.clusters import cluster_codes, sum_variance
+from ratewise.core.mean.clusters import cluster_codes, sum_variance
 from ratewise.errors import InputError, TableError
 from ratewise.targets.compare import compare, probability, signed
 from ratewise.targets.fieller import lift, ratio

@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from ratewise.core.policy import optimal_policy
+from ratewise.core.mean.policy import optimal_policy
 from ratewise.errors import InputError, TableError
-from ratewise.learn.drawing import draw_pool
-from ratewise.learn.pilot import learn_pilot
-from ratewise.learn.plan import plan
 from ratewise.targets.compare import compare
 from ratewise.targets.compare_plan import add_difference, plan_comparison, plan_comparisons
+from ratewise.targets.mean.drawing import draw_pool
+from ratewise.targets.mean.pilot import learn_pilot
+from ratewise.targets.mean.plan import plan
 
 WEAK, STRONG = ("g_a", "g_b"), ("h_a", "h_b")
 PRICES = {"weak_cost": 0.02, "strong_cost": 1.5}

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from scipy import optimize
 
-from ratewise.core.policy import optimal_policy
+from ratewise.core.mean.policy import optimal_policy
 from ratewise.errors import InputError, PolicyError, TableError
-from ratewise.learn.plan import plan
+from ratewise.targets.mean.plan import plan
 from ratewise.targets.money import Curve, shared_budgets
 from ratewise.targets.slice_draw import draw_slices, is_slice_plan
 from ratewise.targets.slice_plan import plan_slices

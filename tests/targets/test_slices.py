@@ -8,7 +8,7 @@ from scipy import integrate, stats
 
 import ratewise as rw
 from ratewise.errors import InputError, TableError
-from ratewise.learn.estimation import estimate_mean, estimate_table
+from ratewise.targets.mean.estimation import estimate_mean, estimate_table
 from ratewise.targets.shrinkage import shrunk_means
 from ratewise.targets.slices import MISSING, estimate_slices, slice_sizes
 

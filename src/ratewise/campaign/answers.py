@@ -20,12 +20,12 @@ from ratewise.campaign.history import History
 from ratewise.campaign.inputs import Inputs, estimate_strata, largest_rating_off
 from ratewise.campaign.learned import estimate_seen, learn
 from ratewise.core.checks import Floats
-from ratewise.core.estimate import Estimate
+from ratewise.core.mean.estimate import Estimate
 from ratewise.core.names import Estimand
 from ratewise.errors import InputError
-from ratewise.learn.chain_rounds import carried
-from ratewise.learn.estimation import estimate_mean
-from ratewise.learn.seen import FEWEST_TO_LEARN
+from ratewise.rounds.chain_rounds import carried
+from ratewise.rounds.seen import FEWEST_TO_LEARN
+from ratewise.targets.mean.estimation import estimate_mean
 
 _AT_STOP = 0.8  # share of α that a campaign with a target keeps for the round that it stops at
 _MORE = 1.05  # a little more than a precision is expected to take saves a round

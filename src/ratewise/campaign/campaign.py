@@ -22,9 +22,8 @@ from ratewise.campaign.spec.spec import RaterSpec, Spec, read_spec
 from ratewise.campaign.status import Status, Watch
 from ratewise.campaign.story import Chapter
 from ratewise.campaign.verification import Verification
-from ratewise.core.estimate import Estimate
+from ratewise.core.mean.estimate import Estimate
 from ratewise.errors import InputError, SpecError, StoreError
-from ratewise.learn.diagnostics import Diagnosis
 from ratewise.queue.desk import Desk
 from ratewise.queue.money import shown, to_units
 from ratewise.queue.store import Store
@@ -32,6 +31,7 @@ from ratewise.queue.unsaved import Unsaved
 from ratewise.raters.calling import Caller
 from ratewise.raters.kind import Place
 from ratewise.raters.kinds import KINDS
+from ratewise.rounds.diagnostics import Diagnosis
 from ratewise.tables import Table, write_table
 
 Progress = Callable[[Status], None]

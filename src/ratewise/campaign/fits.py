@@ -8,7 +8,7 @@ from functools import lru_cache
 from ratewise.campaign import answers
 from ratewise.campaign.answers import Wanted
 from ratewise.campaign.history import History
-from ratewise.core.estimate import Estimate
+from ratewise.core.mean.estimate import Estimate
 
 _KEPT = 8
 

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ratewise.core.checks import Floats
-from ratewise.core.ratings import Mask
-from ratewise.learn.auto import PLANNER
-from ratewise.learn.chain_rounds import ChainRule
-from ratewise.learn.rating_model import Covariates
-from ratewise.learn.seen import Phase, Rule, Seen, mass
+from ratewise.core.mean.ratings import Mask
+from ratewise.models.rating_model import Covariates
+from ratewise.rounds.auto import PLANNER
+from ratewise.rounds.chain_rounds import ChainRule
+from ratewise.rounds.seen import Phase, Rule, Seen, mass
 
 
 @dataclass(frozen=True, slots=True, eq=False)

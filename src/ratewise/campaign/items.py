@@ -11,7 +11,7 @@ from ratewise.campaign.answers import Wanted
 from ratewise.campaign.history import History, Looked
 from ratewise.campaign.inputs import Inputs
 from ratewise.campaign.spec.spec import RaterSpec, Spec
-from ratewise.learn.rating_model import Covariates
+from ratewise.models.rating_model import Covariates
 from ratewise.queue.money import to_units
 from ratewise.queue.records import ItemRows, Units
 from ratewise.queue.store import Store

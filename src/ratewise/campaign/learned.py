@@ -7,12 +7,12 @@ from functools import lru_cache
 
 import numpy as np
 
-from ratewise.core.clusters import Codes
-from ratewise.core.estimate import Estimate
+from ratewise.core.mean.clusters import Codes
+from ratewise.core.mean.estimate import Estimate
+from ratewise.core.mean.ratings import Mask
 from ratewise.core.names import Estimand
-from ratewise.core.ratings import Mask
-from ratewise.learn import auto, seen
-from ratewise.learn.seen import Learned, Seen
+from ratewise.rounds import auto, seen
+from ratewise.rounds.seen import Learned, Seen
 
 _KEPT = 8
 

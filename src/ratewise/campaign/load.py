@@ -14,10 +14,10 @@ import numpy as np
 from ratewise.campaign.inputs import inputs_of
 from ratewise.campaign.spec.fields import LARGEST_AMOUNT
 from ratewise.campaign.spec.spec import RaterSpec, Spec
-from ratewise.core.clusters import cluster_codes
-from ratewise.core.draw import uniform
+from ratewise.core.mean.clusters import cluster_codes
+from ratewise.core.mean.draw import uniform
 from ratewise.errors import TableError
-from ratewise.learn.features import codings, feature_matrix
+from ratewise.models.features import codings, feature_matrix
 from ratewise.queue.money import to_units
 from ratewise.queue.records import Units
 from ratewise.raters.kinds import KINDS

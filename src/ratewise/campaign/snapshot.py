@@ -13,9 +13,9 @@ from ratewise.campaign.status import Status, status_of
 from ratewise.campaign.story import Chapter, tell_story
 from ratewise.campaign.verification import Verification
 from ratewise.campaign.verify import verify_log
-from ratewise.core.estimate import Estimate
-from ratewise.learn.diagnostics import Diagnosis, diagnose
+from ratewise.core.mean.estimate import Estimate
 from ratewise.queue.store import Store
+from ratewise.rounds.diagnostics import Diagnosis, diagnose
 
 
 def reader_of(spec: Spec, store: Store, *, keeps: bool = False) -> Reader:

@@ -11,7 +11,7 @@ from typing import Any
 from ratewise.campaign.fits import anytime_estimate
 from ratewise.campaign.planner import State
 from ratewise.campaign.spec.spec import Spec
-from ratewise.core.estimate import Estimate
+from ratewise.core.mean.estimate import Estimate
 from ratewise.queue.money import to_money
 from ratewise.queue.records import ANSWERED, MISSING, OPEN
 from ratewise.queue.store import Store

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from ratewise.campaign.answers import Wanted
 from ratewise.campaign.fits import anytime_estimate
 from ratewise.campaign.reader import Closed
-from ratewise.core.estimate import Estimate
+from ratewise.core.mean.estimate import Estimate
 from ratewise.queue import audit
 from ratewise.queue.store import Store
 

@@ -22,11 +22,11 @@ from ratewise.campaign.receipts import END, check_money, check_questions
 from ratewise.campaign.spec.spec import Spec
 from ratewise.campaign.verification import Verification, telling
 from ratewise.core.checks import Floats
-from ratewise.core.draw import uniform
-from ratewise.learn.auto import PLANNER
+from ratewise.core.mean.draw import uniform
 from ratewise.queue import audit
 from ratewise.queue.money import shown, to_units
 from ratewise.queue.store import Store
+from ratewise.rounds.auto import PLANNER
 
 _CLOSE = 1e-7  # relative: another machine's linear algebra may round differently
 

@@ -79,7 +79,7 @@ def plan(
                 floor=floor, calibrate=calibrate, features=words(features), estimand=estimand, seed=seed, as_json=json,
             )  # fmt: skip
             return
-        from ratewise.learn.plan import plan as make_plan
+        from ratewise.targets.mean.plan import plan as make_plan
 
         made = make_plan(
             table, weak=weak, strong=strong, weak_cost=weak_cost, strong_cost=strong_cost, budget=budget,
@@ -112,9 +112,9 @@ def draw(
     """
     with one_line_errors():
         from ratewise.errors import InputError
-        from ratewise.learn.drawing import draw_pool
-        from ratewise.learn.transfer import load_transfer
         from ratewise.tables import write_table
+        from ratewise.targets.mean.drawing import draw_pool
+        from ratewise.targets.mean.transfer import load_transfer
         from ratewise.targets.slice_draw import draw_slices, is_slice_plan
 
         if json and output == "-":
@@ -201,7 +201,7 @@ def estimate(
             )  # fmt: skip
             return
         only_with_by(shrink=shrink, simultaneous=simultaneous, picture=picture)
-        from ratewise.learn.estimation import estimate_table
+        from ratewise.targets.mean.estimation import estimate_table
 
         found = estimate_table(
             table, weak=weak, strong=strong, rate=rate, selected=selected, clusters=cluster, strata=strata,

@@ -94,7 +94,7 @@ def quantile(
     """
     with one_line_errors():
         from ratewise.core.checks import number
-        from ratewise.learn.estimation import both_ends
+        from ratewise.targets.mean.estimation import both_ends
         from ratewise.targets.quantiles import quantile_table
 
         found = quantile_table(

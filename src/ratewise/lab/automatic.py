@@ -5,15 +5,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from ratewise.core.checks import Floats
-from ratewise.core.estimate import Estimate
-from ratewise.core.ratings import Mask
-from ratewise.core.running import stops_within, without_rounding
+from ratewise.core.mean.estimate import Estimate
+from ratewise.core.mean.ratings import Mask
+from ratewise.core.mean.running import stops_within, without_rounding
 from ratewise.lab.trials import Block, Index, Outcome, Population
-from ratewise.learn.auto import Round, estimate_seen
-from ratewise.learn.options import Money
-from ratewise.learn.rating_model import Covariates
-from ratewise.learn.seen import Learned, Phase, Rule, Seen, learn, mass
-from ratewise.learn.spending import draw_exact_round, next_round
+from ratewise.models.rating_model import Covariates
+from ratewise.rounds.auto import Round, estimate_seen
+from ratewise.rounds.options import Money
+from ratewise.rounds.seen import Learned, Phase, Rule, Seen, learn, mass
+from ratewise.rounds.spending import draw_exact_round, next_round
 
 _STRONG_COST = 1.0
 _SCALE = (0.0, 1.0)  # of ratings in the lab

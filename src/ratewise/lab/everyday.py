@@ -13,11 +13,11 @@ import numpy as np
 from scipy import special
 
 from ratewise.core.checks import Floats
-from ratewise.core.estimate import estimate_mean
+from ratewise.core.mean.estimate import estimate_mean
 from ratewise.core.names import MODES, Mode
 from ratewise.lab.automatic import Campaign
 from ratewise.lab.trials import Block, Population, Setting
-from ratewise.learn.options import floor_share, raised_to_floor
+from ratewise.rounds.options import floor_share, raised_to_floor
 
 Judge = Literal["calibrated", "overconfident", "reversed", "useless"]
 

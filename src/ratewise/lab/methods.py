@@ -12,15 +12,15 @@ import numpy as np
 from scipy import special
 
 from ratewise.core.checks import Floats
-from ratewise.core.formulas import optimal_uniform_rate
-from ratewise.core.policy import optimal_policy
-from ratewise.core.running import running_estimates, stops_within, without_rounding
+from ratewise.core.mean.formulas import optimal_uniform_rate
+from ratewise.core.mean.policy import optimal_policy
+from ratewise.core.mean.rates import LARGEST_SCALE, active_rates
+from ratewise.core.mean.running import running_estimates, stops_within, without_rounding
 from ratewise.lab.automatic import auto, learn_all
 from ratewise.lab.strong_alone import strong_alone
 from ratewise.lab.trials import Block, Index, Outcome, Population, Setting
-from ratewise.learn.calibration import Calibration, fit_calibration
-from ratewise.learn.seen import Learned
-from ratewise.learn.transfer import LARGEST_SCALE, active_rates
+from ratewise.models.calibration import Calibration, fit_calibration
+from ratewise.rounds.seen import Learned
 
 _STRONG_COST = 1.0  # the unit of money
 _LEAST_RATE = 1e-12  # where the paper's rate would be 0: the weak rating is taken to be right

@@ -16,7 +16,7 @@ from ratewise.lab.methods import Lab
 from ratewise.lab.metrics import Base, MethodResult, resamples, results
 from ratewise.lab.trials import Outcome, Population, Scale, Setting
 from ratewise.lab.workers import in_order
-from ratewise.learn.features import Coding, codings, feature_matrix
+from ratewise.models.features import Coding, codings, feature_matrix
 from ratewise.tables import Table, TableLike, read_table
 
 Progress = Callable[[int, int], None]  # trials done, trials in all

@@ -6,7 +6,7 @@ import numpy as np
 from scipy import special
 
 from ratewise.core.checks import Floats
-from ratewise.core.estimate import MANY_LABELS, estimate_mean, sits_at_an_end
+from ratewise.core.mean.estimate import MANY_LABELS, estimate_mean, sits_at_an_end
 
 _SCALE = (0.0, 1.0)  # of ratings in the lab
 

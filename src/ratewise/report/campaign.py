@@ -14,7 +14,7 @@ from ratewise.campaign.engine import WAITING
 from ratewise.campaign.snapshot import Snapshot
 from ratewise.campaign.status import Status
 from ratewise.campaign.story import Chapter
-from ratewise.core.estimate import Estimate
+from ratewise.core.mean.estimate import Estimate
 from ratewise.queue.money import to_money
 from ratewise.report.page import answer, notes_html, page, picture
 from ratewise.report.pictures import ACCENT, INK, QUIET, figure

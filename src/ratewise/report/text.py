@@ -5,12 +5,12 @@ from rich.table import Table
 from rich.text import Text
 from scipy import special
 
-from ratewise.core.estimate import Estimate
-from ratewise.learn.drawing import Drawn
-from ratewise.learn.plan import Plan
-from ratewise.learn.side_by_side import PlannedPolicy
-from ratewise.learn.strata import InputPlan
+from ratewise.core.mean.estimate import Estimate
 from ratewise.report.pictures import POLICY_TITLES
+from ratewise.targets.mean.drawing import Drawn
+from ratewise.targets.mean.plan import Plan
+from ratewise.targets.mean.side_by_side import PlannedPolicy
+from ratewise.targets.mean.strata import InputPlan
 
 
 def plan_text(plan: Plan, *, level: float = 0.95) -> RenderableType:

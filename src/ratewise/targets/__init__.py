@@ -1,1 +1,1 @@
-"""More than one mean: regressions, quantiles, leaderboards, comparisons, slices."""
+"""Plan, draw and estimate for each question: the mean, comparisons, slices, regressions, quantiles, leaderboards."""

@@ -10,17 +10,17 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special
 
-from ratewise.core.bradley_terry import Pairs, centring, components
 from ratewise.core.checks import Floats, number
-from ratewise.core.draw import draw_evenly, scaled_to, uniform
-from ratewise.core.m_estimation import influence
-from ratewise.core.newton import gram
-from ratewise.core.ratings import Mask
+from ratewise.core.m_estimation.bradley_terry import Pairs, centring, components
+from ratewise.core.m_estimation.fit import influence
+from ratewise.core.m_estimation.newton import gram
+from ratewise.core.mean.draw import draw_evenly, scaled_to, uniform
+from ratewise.core.mean.ratings import Mask
 from ratewise.errors import InputError, TableError
-from ratewise.learn.options import sharpest_error
-from ratewise.learn.rating_model import Covariates
-from ratewise.learn.seen import Phase, Seen, learn
-from ratewise.learn.uncertainty import DEFAULT_FLOOR_SHARE
+from ratewise.models.error_model import DEFAULT_FLOOR_SHARE
+from ratewise.models.rating_model import Covariates
+from ratewise.rounds.options import sharpest_error
+from ratewise.rounds.seen import Phase, Seen, learn
 from ratewise.tables import Table, TableLike, read_table
 from ratewise.targets.votes import read_models, read_votes, vote_features, weak_predictor
 

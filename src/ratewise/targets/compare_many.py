@@ -9,9 +9,9 @@ import numpy as np
 from scipy import special
 
 from ratewise.core.checks import Floats
-from ratewise.core.estimate import Estimate
+from ratewise.core.m_estimation.simultaneous import normal_draws, simultaneous_quantile
+from ratewise.core.mean.estimate import Estimate
 from ratewise.core.names import Estimand, Method, Recalibration
-from ratewise.core.simultaneous import normal_draws, simultaneous_quantile
 from ratewise.errors import InputError
 from ratewise.tables import TableLike
 from ratewise.targets.compare import between, percent, signed

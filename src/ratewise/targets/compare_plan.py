@@ -6,15 +6,15 @@ from dataclasses import replace
 import numpy as np
 
 from ratewise.core.checks import Floats, number, share
-from ratewise.core.formulas import error_times_budget
+from ratewise.core.mean.formulas import error_times_budget
+from ratewise.core.mean.policy import Policy, optimal_policy
+from ratewise.core.mean.rates import active_rates
 from ratewise.core.names import Estimand, Recalibration
-from ratewise.core.policy import Policy, optimal_policy
 from ratewise.errors import InputError, TableError
-from ratewise.learn.pilot import Pilot, learn_pilot
-from ratewise.learn.plan import Plan, plan
-from ratewise.learn.transfer import active_rates
-from ratewise.learn.uncertainty import DEFAULT_FLOOR_SHARE
+from ratewise.models.error_model import DEFAULT_FLOOR_SHARE
 from ratewise.tables import Table, TableLike, read_table
+from ratewise.targets.mean.pilot import Pilot, learn_pilot
+from ratewise.targets.mean.plan import Plan, plan
 
 WEAK_DIFFERENCE, STRONG_DIFFERENCE = "weak_difference", "strong_difference"
 

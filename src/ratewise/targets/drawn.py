@@ -7,13 +7,13 @@ from typing import Literal
 import numpy as np
 
 from ratewise.core.checks import Floats
-from ratewise.core.clusters import Codes, cluster_codes, cluster_folds
-from ratewise.core.ratings import Mask, Ratings, ratings
+from ratewise.core.mean.clusters import Codes, cluster_codes, cluster_folds
+from ratewise.core.mean.ratings import Mask, Ratings, ratings
 from ratewise.errors import TableError
-from ratewise.learn.estimation import asked_column
-from ratewise.learn.features import codings, feature_matrix
-from ratewise.learn.rating_model import Basis, Covariates, fit_rating, rating_bounds
+from ratewise.models.features import codings, feature_matrix
+from ratewise.models.rating_model import Basis, Covariates, fit_rating, rating_bounds
 from ratewise.tables import Table
+from ratewise.targets.mean.estimation import asked_column
 
 WeakRating = Literal["as it is", "learned"]
 _FEWEST_TO_LEARN = 20  # labels; with fewer the weak rating stays as it is

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from ratewise.core.bradley_terry import (
+from ratewise.core.checks import Floats, choice, share
+from ratewise.core.m_estimation.bradley_terry import (
     Pairs,
     Standing,
     best_shares,
@@ -20,14 +21,13 @@ from ratewise.core.bradley_terry import (
     ranks,
     win_probabilities,
 )
-from ratewise.core.checks import Floats, choice, share
-from ratewise.core.clusters import Codes
+from ratewise.core.m_estimation.newton import NoFitError
+from ratewise.core.m_estimation.simultaneous import simultaneous_quantile
+from ratewise.core.mean.clusters import Codes
+from ratewise.core.mean.ratings import Mask, Ratings, pool_of
 from ratewise.core.names import REGRESSION_METHODS, Estimand, RegressionMethod
-from ratewise.core.newton import NoFitError
-from ratewise.core.ratings import Mask, Ratings, pool_of
-from ratewise.core.simultaneous import simultaneous_quantile
 from ratewise.errors import InputError
-from ratewise.learn.rating_model import Covariates, cluster_fitted_rating, fitted_rating
+from ratewise.models.rating_model import Covariates, cluster_fitted_rating, fitted_rating
 from ratewise.tables import TableLike, read_table
 from ratewise.targets.drawn import DrawnTable, drawn_rows
 from ratewise.targets.votes import read_models, read_votes, vote_features

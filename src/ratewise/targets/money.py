@@ -13,7 +13,7 @@ import numpy as np
 from scipy import optimize
 
 from ratewise.core.checks import Floats
-from ratewise.core.solver import Entries, Problem
+from ratewise.core.mean.solver import Entries, Problem
 from ratewise.errors import InputError, PolicyError
 
 _TOLERANCE = 1e-12

@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 
 from ratewise.core.checks import Floats, number, share
-from ratewise.core.estimate import Estimate
+from ratewise.core.m_estimation.quantiles import estimate_quantile
+from ratewise.core.mean.estimate import Estimate
 from ratewise.core.names import Estimand
-from ratewise.core.quantiles import estimate_quantile
 from ratewise.errors import InputError, TableError
-from ratewise.learn.plan import Plan, plan
-from ratewise.learn.uncertainty import fit_error
+from ratewise.models.error_model import fit_error
 from ratewise.tables import TableLike, read_table
 from ratewise.targets.drawn import read_drawn
+from ratewise.targets.mean.plan import Plan, plan
 
 WEAK_BELOW, STRONG_BELOW, UNCERTAINTY = "weak_at_or_below", "strong_at_or_below", "expected_disagreement"
 _FOLDS = 10

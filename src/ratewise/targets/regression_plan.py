@@ -8,10 +8,14 @@ from typing import Any
 import numpy as np
 
 from ratewise.core.checks import Floats, choice, share
+from ratewise.core.mean.rates import LARGEST_SCALE, active_rates
 from ratewise.core.names import FAMILIES, RECALIBRATIONS, Estimand, Family, PolicyName, Recalibration
-from ratewise.learn.pilot import Pilot, read_pilot
-from ratewise.learn.side_by_side import (
-    NEAR_TIE,
+from ratewise.models.error_model import DEFAULT_FLOOR_SHARE
+from ratewise.tables import TableLike, read_table
+from ratewise.targets.columns import Columns, design
+from ratewise.targets.mean.pilot import Pilot, read_pilot
+from ratewise.targets.mean.side_by_side import (
+    NEAR_TIE_IN_PRICE,
     Goal,
     PlannedPolicy,
     checked_costs,
@@ -21,10 +25,6 @@ from ratewise.learn.side_by_side import (
     price,
     recommend,
 )
-from ratewise.learn.transfer import LARGEST_SCALE, active_rates
-from ratewise.learn.uncertainty import DEFAULT_FLOOR_SHARE
-from ratewise.tables import TableLike, read_table
-from ratewise.targets.columns import Columns, design
 from ratewise.targets.regression_pilot import RegressionPilot, coefficient_weights
 
 
@@ -181,6 +181,6 @@ def _notes(pilot: Pilot, policies: dict[str, PlannedPolicy], columns: Columns) -
     few = 20 * len(columns.names)
     if pilot.strong.size < max(50, few):
         notes.append(f"the pilot has only {pilot.strong.size} labels: take these figures as rough")
-    if policies["active"].error_ratio > policies["random"].error_ratio * (1 + NEAR_TIE):
+    if policies["active"].error_ratio > policies["random"].error_ratio * (1 + NEAR_TIE_IN_PRICE):
         notes.append("rates by uncertainty and influence are worse here than one rate for all")
     return tuple(notes)

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 
 from ratewise.core.checks import Floats
-from ratewise.core.clusters import Codes
-from ratewise.core.draw import draw
-from ratewise.core.ratings import Mask
+from ratewise.core.mean.clusters import Codes
+from ratewise.core.mean.draw import draw
+from ratewise.core.mean.ratings import Mask
 from ratewise.errors import TableError
-from ratewise.learn.drawing import Drawn, first_items
-from ratewise.learn.transfer import Transfer
 from ratewise.tables import Table, TableLike, read_table
 from ratewise.tables.convert import Texts
+from ratewise.targets.mean.drawing import Drawn, first_items
+from ratewise.targets.mean.transfer import Transfer
 from ratewise.targets.slice_plan import SlicePlan
 from ratewise.targets.slices import slice_names
 

@@ -17,10 +17,10 @@ import numpy as np
 from ratewise.core.checks import choice, number
 from ratewise.core.names import OBJECTIVES, Estimand, Objective, Recalibration
 from ratewise.errors import InputError, PolicyError
-from ratewise.learn.pilot import read_pilot
-from ratewise.learn.plan import Plan, plan
-from ratewise.learn.side_by_side import PlannedPolicy
 from ratewise.tables import Table, TableLike, read_table
+from ratewise.targets.mean.pilot import read_pilot
+from ratewise.targets.mean.plan import Plan, plan
+from ratewise.targets.mean.side_by_side import PlannedPolicy
 from ratewise.targets.money import Curve, shared_budgets
 from ratewise.targets.slices import slice_names
 

@@ -12,11 +12,13 @@ import numpy as np
 from scipy import special
 
 from ratewise.core.checks import choice, number, share
-from ratewise.core.estimate import Estimate
+from ratewise.core.mean.estimate import Estimate
+from ratewise.core.mean.ratings import Mask
 from ratewise.core.names import RECALIBRATIONS, Estimand, IntervalMethod, Method, Recalibration
-from ratewise.core.ratings import Mask
 from ratewise.errors import InputError, TableError
-from ratewise.learn.estimation import (
+from ratewise.tables import Table, TableLike, read_columns, read_table
+from ratewise.tables.convert import Texts
+from ratewise.targets.mean.estimation import (
     RatedRows,
     asked_column,
     both_ends,
@@ -26,8 +28,6 @@ from ratewise.learn.estimation import (
     refuse_unused_weights,
     spend_of,
 )
-from ratewise.tables import Table, TableLike, read_columns, read_table
-from ratewise.tables.convert import Texts
 from ratewise.targets.shrinkage import FEWEST_TO_SHRINK, Shrunk, shrunk_means
 from ratewise.targets.whole import in_proportion, whole
 

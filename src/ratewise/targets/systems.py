@@ -9,13 +9,13 @@ from numpy.typing import ArrayLike
 from scipy import special
 
 from ratewise.core.checks import Floats, share
-from ratewise.core.clusters import Codes, cluster_codes, sum_variance
-from ratewise.core.estimate import Estimate
+from ratewise.core.mean.clusters import Codes, cluster_codes, sum_variance
+from ratewise.core.mean.estimate import Estimate
+from ratewise.core.mean.ratings import Mask
 from ratewise.core.names import Estimand, IntervalMethod, Method, Recalibration
-from ratewise.core.ratings import Mask
 from ratewise.errors import InputError, TableError
-from ratewise.learn.estimation import asked_column, estimate_mean
 from ratewise.tables import Table, TableLike, read_table
+from ratewise.targets.mean.estimation import asked_column, estimate_mean
 from ratewise.targets.unseen import unseen_variance, widened
 
 

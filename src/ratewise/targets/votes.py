@@ -6,12 +6,12 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special
 
-from ratewise.core.bradley_terry import Pairs, boundless, components, fit_bradley_terry
 from ratewise.core.checks import Floats
-from ratewise.core.newton import NoFitError
-from ratewise.core.ratings import Mask, ratings
+from ratewise.core.m_estimation.bradley_terry import Pairs, boundless, components, fit_bradley_terry
+from ratewise.core.m_estimation.newton import NoFitError
+from ratewise.core.mean.ratings import Mask, ratings
 from ratewise.errors import TableError
-from ratewise.learn.features import codings, feature_matrix
+from ratewise.models.features import codings, feature_matrix
 from ratewise.tables import Table
 
 _WORDS = {  # as arenas write them, in small letters

@@ -4,13 +4,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from ratewise.core.estimate import Estimate
+from ratewise.core.mean.estimate import Estimate
+from ratewise.core.mean.ratings import Mask
+from ratewise.core.mean.stratified import estimate_stratified
 from ratewise.core.names import Estimand, Method, Recalibration
-from ratewise.core.ratings import Mask
-from ratewise.core.stratified import estimate_stratified
 from ratewise.errors import InputError
-from ratewise.learn.estimation import RatedRows
 from ratewise.tables.convert import Texts
+from ratewise.targets.mean.estimation import RatedRows
 
 _BY_CHANCE = 5.0  # standard errors within which a slice's share of the rows looked at may be chance
 

@@ -8,11 +8,11 @@ from ratewise.campaign.history import History, Looked
 from ratewise.campaign.planner.costs import weak_costs
 from ratewise.campaign.planner.state import OpenRound
 from ratewise.core.checks import Floats
-from ratewise.core.ratings import Mask
-from ratewise.learn.chain_rounds import ChainRule
-from ratewise.learn.seen import mass
-from ratewise.learn.spending import draw_exact_round
+from ratewise.core.mean.ratings import Mask
 from ratewise.queue.records import Units
+from ratewise.rounds.chain_rounds import ChainRule
+from ratewise.rounds.seen import mass
+from ratewise.rounds.spending import draw_exact_round
 
 
 @dataclass(frozen=True, slots=True, eq=False)

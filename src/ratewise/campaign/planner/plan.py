@@ -8,11 +8,11 @@ from ratewise.campaign.history import RoundPlan, finite_or_none
 from ratewise.campaign.learned import learn
 from ratewise.campaign.planner.costs import item_costs
 from ratewise.campaign.planner.state import UNIT, State
-from ratewise.learn.auto import start_labels
-from ratewise.learn.chain_rounds import plan_chain
-from ratewise.learn.options import Money
-from ratewise.learn.seen import FEWEST_TO_LEARN
-from ratewise.learn.spending import FEWEST_LABELS, next_round
+from ratewise.rounds.auto import start_labels
+from ratewise.rounds.chain_rounds import plan_chain
+from ratewise.rounds.options import Money
+from ratewise.rounds.seen import FEWEST_TO_LEARN
+from ratewise.rounds.spending import FEWEST_LABELS, next_round
 
 _START_FOR_TARGET = 250  # labels that a start is sized for where a precision is to be reached
 _LAST_ROUND = 1.3  # a round that would leave less than this many times what there is takes all

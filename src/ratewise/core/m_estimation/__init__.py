@@ -1,0 +1,1 @@
+"""M-estimation: losses, Newton's method, regressions, quantiles, Bradley–Terry. Stands on the mean."""

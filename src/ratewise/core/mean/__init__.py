@@ -1,0 +1,1 @@
+"""The mean: policies and their prices, draws, estimates and intervals."""

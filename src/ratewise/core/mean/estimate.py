@@ -1,0 +1,383 @@
+"""`estimate_mean`: the mean strong rating with an interval, from few strong ratings and many weak ones."""
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ratewise.core.checks import Floats, choice, number, share
+from ratewise.core.mean import anytime, contributions, intervals, score
+from ratewise.core.mean.clusters import Codes, cluster_codes, cluster_folds
+from ratewise.core.mean.ratings import Mask, Ratings, pool_of, ratings
+from ratewise.core.names import ESTIMANDS, INTERVALS, METHODS, Estimand, IntervalMethod, Method
+from ratewise.errors import InputError
+
+_FOLDS = 10
+_NEAR_AN_END = 0.1  # of the scale
+MANY_LABELS = 400  # from here on Student-t and normal agree to 0.3 % of the width
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Estimate:
+    """The estimate, its interval, and what they rest on. Undefined is `None` with a reason in `notes`, never 0."""
+
+    value: float
+    standard_error: float | None
+    interval: tuple[float, float] | None
+    level: float
+    items: int
+    labels: int
+    method: str
+    interval_method: str
+    estimand: str
+    degrees_of_freedom: float | None = None
+    slope: float | None = None  # of the line put in the weak rating's place, averaged over folds
+    spend: float | None = None
+    clusters: int | None = None  # how many, where items were said to come in clusters
+    notes: tuple[str, ...] = ()
+    contributions: Floats = field(repr=False, default_factory=lambda: np.empty(0))
+
+    @property
+    def low(self) -> float | None:
+        """Lower end of the interval."""
+        return None if self.interval is None else self.interval[0]
+
+    @property
+    def high(self) -> float | None:
+        """Upper end of the interval."""
+        return None if self.interval is None else self.interval[1]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The numbers, ready for JSON; the contributions stay out."""
+        names = ("value", "standard_error", "low", "high", "level", "items", "labels", "spend", "method")
+        out: dict[str, Any] = {name: getattr(self, name) for name in names}
+        out |= {"interval": self.interval_method, "estimand": self.estimand}
+        out |= {"degrees_of_freedom": self.degrees_of_freedom, "slope": self.slope}
+        out |= {"clusters": self.clusters, "notes": list(self.notes)}
+        return out
+
+    def summary(self) -> str:
+        """One line for people, the level always said."""
+        if self.interval is None:
+            return f"{self.value:.4f} (no interval: {'; '.join(self.notes)})"
+        low, high = self.interval
+        return (
+            f"{self.value:.4f}, {self.level:.0%} interval [{low:.4f}, {high:.4f}] "
+            f"from {self.labels} strong ratings on {self.items} items ({self.method}, {self.interval_method})"
+        )
+
+    def __str__(self) -> str:
+        return self.summary()
+
+    def _repr_html_(self) -> str:
+        low, high = ("–", "–") if self.interval is None else (f"{x:.4f}" for x in self.interval)
+        cells = [("estimate", f"{self.value:.4f}"), (f"{self.level:.0%} interval", f"{low} to {high}")]
+        cells += [("strong ratings", str(self.labels)), ("items", str(self.items)), ("method", self.method)]
+        head = "".join(f"<th>{name}</th>" for name, _ in cells)
+        return f"<table><tr>{head}</tr><tr>{''.join(f'<td>{x}</td>' for _, x in cells)}</tr></table>"
+
+
+def estimate_mean(
+    weak: ArrayLike,
+    strong: ArrayLike,
+    rates: ArrayLike,
+    *,
+    method: Method = "auto",
+    interval: IntervalMethod = "auto",
+    level: float = 0.95,
+    estimand: Estimand = "population",
+    pool_size: float | None = None,
+    selected: ArrayLike | None = None,
+    clusters: ArrayLike | None = None,
+    bounds: tuple[float, float] | None = None,
+    floor: float | None = None,
+    variance_factor: float = 1.0,
+    resamples: int = 2000,
+    seed: int = 0,
+) -> Estimate:
+    """Mean strong rating of the population the items come from, or of the pool they are.
+
+    `strong` is NaN where not rated and `rates` holds the probability each item was drawn with; for a chain, `weak` and
+    `rates` are items × steps. `selected` says who was asked: an answer asked for but missing is reported with worst-
+    case bounds, never dropped. `clusters` names, for every item, the conversation, document or person it comes from:
+    the interval then counts those, and folds keep them together. `bounds` are the ends of the rating scale (found by
+    itself for 0/1 ratings); `floor` is the least rate any item could have had, which `anytime` needs.
+    `variance_factor` widens the interval for what the variance cannot see, such as rates that were learned from the
+    labels. `seed` makes folds and bootstrap.
+
+    Limiting cases: rates of 1 give the plain mean of the strong ratings; a constant weak rating gives the
+    inverse-rate mean (`difference`) or the ratio mean (`regression`); one label gives no interval, nor does one
+    cluster; every item its own cluster gives what no clusters give.
+    """
+    choice(method, METHODS, name="method")
+    choice(interval, INTERVALS, name="interval")
+    choice(estimand, ESTIMANDS, name="estimand")
+    data = ratings(weak, strong, rates)
+    N = pool_of(estimand, pool_size, data.items)
+    options = _Options(
+        method, interval, share(level, name="level"), estimand, N, bounds, floor,
+        _grouping(clusters, data, N, interval), number(variance_factor, name="variance_factor", above=0),
+        int(number(resamples, name="resamples", minimum=100)), seed,
+    )  # fmt: skip
+    missing = _missing(data, selected)
+    if missing.any():
+        return _with_missing(data, missing, options)
+    if data.labels == 0:
+        raise InputError("no item has a strong rating; at least one is needed for an estimate, two for an interval")
+    return _estimate(data, options)
+
+
+@dataclass(frozen=True, slots=True)
+class _Options:
+    method: Method
+    interval: IntervalMethod
+    level: float
+    estimand: Estimand
+    pool_size: float  # inf: the population
+    bounds: tuple[float, float] | None
+    floor: float | None
+    grouping: "_Grouping | None"
+    variance_factor: float
+    resamples: int
+    seed: int
+
+    @property
+    def codes(self) -> Codes | None:
+        """Of clusters that matter."""
+        return None if self.grouping is None else self.grouping.codes
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Grouping:
+    """Items in clusters; no codes where they change nothing, or where there is but one."""
+
+    clusters: int
+    codes: Codes | None
+    note: str
+
+
+def _grouping(clusters: ArrayLike | None, data: Ratings, pool_size: float, interval: str) -> _Grouping | None:
+    if clusters is None:
+        return None
+    if interval == "anytime":
+        raise InputError("the anytime interval goes item by item and knows no clusters; leave out one of the two")
+    codes = cluster_codes(clusters, data.items)
+    count = int(codes.max()) + 1
+    many = f"{count:,} cluster{'s' if count > 1 else ''}"
+    if count == data.items > 1:
+        return _Grouping(count, None, f"{many}; each is a single item, so they change nothing")
+    if pool_size == data.items:
+        return _Grouping(
+            count, None, f"{many}; they change nothing: the whole pool was looked at, and drawn item by item"
+        )
+    if count == 1:
+        return _Grouping(1, None, f"{many}; an interval needs at least two, because items of one cluster are alike")
+    return _Grouping(count, codes, f"{many}; the interval counts them, not items")
+
+
+def _estimate(data: Ratings, options: _Options) -> Estimate:
+    kind, notes = _interval_kind(data, options)
+    method, lines = _lines(data, options, kind)
+    f = lines.put(data.weak)
+    delta = contributions.contributions(f, data)
+    s = intervals.spread(delta, f, data, pool_size=options.pool_size, codes=options.codes)
+    alone = options.grouping is not None and options.grouping.clusters == 1 and options.pool_size > data.items
+    ends, why = (None, None) if alone else _interval(s, f, delta, data, kind, options)
+    known = s.variance > 0 and data.labels > 1 and not alone
+    notes += _cluster_notes(s, options.grouping)
+    return Estimate(
+        value=s.value,
+        standard_error=math.sqrt(options.variance_factor * s.variance) if known else None,
+        interval=ends,
+        level=options.level,
+        items=data.items,
+        labels=data.labels,
+        method=method,
+        interval_method=kind,
+        estimand=options.estimand,
+        degrees_of_freedom=s.degrees_of_freedom if kind == "t" else None,
+        slope=float(lines.slope[:, 0].mean()),
+        clusters=None if options.grouping is None else options.grouping.clusters,
+        notes=tuple(notes) + ((why,) if why else ()),
+        contributions=delta,
+    )
+
+
+def _cluster_notes(s: intervals.Spread, grouping: _Grouping | None) -> list[str]:
+    if grouping is None:
+        return []
+    c = s.clustering
+    if c is None:
+        return [grouping.note]
+    return [f"{grouping.note} (design effect {c.design_effect:.2f}, {s.degrees_of_freedom:.1f} degrees of freedom)"]
+
+
+def _lines(data: Ratings, options: _Options, kind: str) -> tuple[str, contributions.Lines]:
+    """The line put in the weak rating's place; `auto` says which it took."""
+    if options.method == "difference" or kind == "anytime":
+        return "difference", contributions.identity(data)
+    if options.method == "power-tuned":
+        return "power-tuned", contributions.power_tuned(data)
+    if options.method == "regression":
+        return "regression", contributions.regression(data)
+    rng, codes = np.random.default_rng(options.seed), options.codes
+    fold = rng.permutation(data.items) % _FOLDS if codes is None else cluster_folds(codes, _FOLDS, rng)
+    lines = contributions.cross_fitted(data, fold, folds=_FOLDS)
+    plain = bool(np.all(lines.intercept == 0) and np.all(lines.slope == 1))
+    return "auto (difference)" if plain else "auto (cross-fitted regression)", lines
+
+
+# Intervals: which, and whether there can be one
+
+
+def _interval_kind(data: Ratings, options: _Options) -> tuple[str, list[str]]:
+    if options.interval == "anytime" and options.method not in ("auto", "difference"):
+        raise InputError("the anytime interval needs method 'difference': tuning on later labels would void it")
+    if options.interval != "auto":
+        return options.interval, []
+    if _is_binary(data):
+        return "score", [f"interval: score, because ratings are 0 or 1 ({data.labels} labels)"]
+    if options.bounds is not None and sits_at_an_end(data.strong[data.labelled], options.bounds):
+        return "score", ["interval: score, because most ratings are at an end of the scale"]
+    if data.labels < MANY_LABELS:
+        return "t", [f"interval: t, because there are fewer than {MANY_LABELS} labels ({data.labels})"]
+    if options.codes is not None and options.codes.max() + 1 < MANY_LABELS:
+        count = int(options.codes.max()) + 1
+        return "t", [f"interval: t, because there are fewer than {MANY_LABELS} clusters ({count})"]
+    return "normal", [f"interval: normal, because there are {data.labels} labels"]
+
+
+def sits_at_an_end(strong: Floats, bounds: tuple[float, float]) -> bool:
+    """Whether half of the ratings or more are within a tenth of one end of the scale, or all are equal.
+
+    Their spread is then that of the few that are elsewhere, and says little where hardly any was seen.
+    """
+    low, high = bounds
+    if not strong.size or np.ptp(strong) == 0:
+        return True
+    near = _NEAR_AN_END * (high - low)
+    return bool(max(np.mean(strong <= low + near), np.mean(strong >= high - near)) >= 0.5)
+
+
+def _is_binary(data: Ratings) -> bool:
+    h = data.strong[data.labelled]
+    first = data.weak[:, 0]
+    return bool(np.all((h == 0) | (h == 1)) and first.min() >= 0 and first.max() <= 1)
+
+
+def _interval(
+    s: intervals.Spread, f: Floats, delta: Floats, data: Ratings, kind: str, options: _Options
+) -> tuple[tuple[float, float] | None, str | None]:
+    if kind == "anytime":
+        why = (
+            None if options.floor is not None else "anytime: no floor was given, so the least rate seen is taken for it"
+        )
+        return _anytime(delta, data, options), why
+    if options.estimand == "pool" and np.all(data.rates == 1) and options.pool_size == data.items:
+        return (s.value, s.value), "every item of the pool has its strong rating: the value is exact"
+    if kind == "score":
+        low, high = _bounds(data, options, "the score interval")
+        beyond = s.value < low or s.value > high
+        why = "the estimate lies beyond the scale, as unbiased ones may; its interval does not" if beyond else None
+        return _score(s, f, data, options), why
+    s = intervals.widened(s, options.variance_factor)
+    if data.labels < 2:
+        return None, "one strong rating gives no interval; get at least two"
+    if s.variance <= 0:
+        return (
+            None,
+            "all contributions are equal, so their spread is unknown; give bounds and interval 'score'",
+        )
+    if kind == "t":
+        return intervals.student(s, options.level), None
+    if kind == "bootstrap":
+        rng = np.random.default_rng(options.seed)
+        return intervals.bootstrap(s, options.level, resamples=options.resamples, rng=rng), None
+    return intervals.normal(s, options.level), None
+
+
+def _score(s: intervals.Spread, f: Floats, data: Ratings, options: _Options) -> tuple[float, float]:
+    return score.score_interval(
+        s, f, data, options.level, bounds=_bounds(data, options, "the score interval"), pool_size=options.pool_size,
+        factor=options.variance_factor,
+    )  # fmt: skip
+
+
+def _anytime(delta: Floats, data: Ratings, options: _Options) -> tuple[float, float]:
+    if options.estimand == "pool" or data.weak.shape[1] > 1:
+        raise InputError("the anytime interval is for the population's mean with one weak rater")
+    low, high = _bounds(data, options, "the anytime interval")
+    g = data.weak[:, 0]
+    if g.min() < low or g.max() > high:
+        raise InputError(f"the anytime interval needs weak ratings within the bounds [{low:g}, {high:g}]")
+    least = float(data.rates.min()) if options.floor is None else share(options.floor, name="floor", one=True)
+    if data.rates.min() < least:
+        raise InputError(f"a rate of {data.rates.min():g} is below the floor {least:g} the anytime interval was told")
+    return anytime.confidence_sequence(delta, bounds=(low, high), floor=least, level=options.level)
+
+
+def _bounds(data: Ratings, options: _Options, what: str) -> tuple[float, float]:
+    if options.bounds is None:
+        if not _is_binary(data):
+            raise InputError(f"{what} needs the ends of the rating scale; give bounds=(low, high)")
+        return 0.0, 1.0
+    low, high = (number(x, name="bounds") for x in options.bounds)
+    h = data.strong[data.labelled]
+    if low >= high or (h.size and (h.min() < low or h.max() > high)):
+        raise InputError(f"bounds ({low:g}, {high:g}) must be in order and hold every strong rating")
+    return low, high
+
+
+# Answers that were asked for and did not come
+
+
+def _missing(data: Ratings, selected: ArrayLike | None) -> Mask:
+    """Items that were surely asked for and have no strong rating; a rate of 1 means asked for."""
+    asked = data.rates[:, -1] == 1
+    if selected is not None:
+        mask = np.asarray(selected)
+        if mask.shape != asked.shape:
+            raise InputError(f"selected must have one entry per item ({asked.size}); got shape {mask.shape}")
+        if np.any(data.labelled & ~mask.astype(bool)):
+            raise InputError("an item that was not selected has a strong rating; check the selected column")
+        asked = asked | mask.astype(bool)
+    return np.asarray(asked & ~data.labelled)
+
+
+def _with_missing(data: Ratings, missing: Mask, options: _Options) -> Estimate:
+    """Both extremes of what the missing answers could have been: the interval holds either way."""
+    try:
+        ends = _bounds(data, options, "an estimate with answers still missing")
+    except InputError as error:
+        raise InputError(f"{int(missing.sum())} answers that were asked for are missing, and {error}") from None
+    found = [_estimate(_filled(data, missing, x), options) for x in ends]
+    first, last = found
+    both = None if first.interval is None or last.interval is None else (first.interval[0], last.interval[1])
+    note = (
+        f"{int(missing.sum())} answers that were asked for are missing; they are counted at both ends of the scale "
+        f"[{ends[0]:g}, {ends[1]:g}]: the estimate lies between {first.value:.4g} and {last.value:.4g}"
+    )
+    return Estimate(
+        value=0.5 * (first.value + last.value),
+        standard_error=None,
+        interval=both,
+        level=options.level,
+        items=data.items,
+        labels=data.labels,
+        method=first.method,
+        interval_method=first.interval_method,
+        estimand=options.estimand,
+        slope=None,
+        clusters=first.clusters,
+        notes=(note, *first.notes),
+        contributions=0.5 * (first.contributions + last.contributions),
+    )
+
+
+def _filled(data: Ratings, missing: Mask, rating: float) -> Ratings:
+    strong = np.where(missing, rating, data.strong)
+    rated = data.rated.copy()
+    rated[:, -1] |= missing
+    return Ratings(data.weak, strong, data.rates, rated)

@@ -1,0 +1,307 @@
+"""The score interval: every mean that the labels do not contradict, for ratings on a scale with two ends.
+
+Where nearly all ratings agree, the variance that was seen is that of the mistakes that happened to be seen. So each
+candidate mean θ₀ is tested with the variance that *it* implies. A world with mean θ₀ is made from the prediction f:
+its log-odds are recalibrated on the labels and shifted until their mean is θ₀, and H is 0 or 1 with these odds. The
+variance of the estimate in that world says how many plain strong ratings it is worth, n₀ = θ₀(1 − θ₀)/Var₀, and θ₀
+stays in the interval if n₀ ratings could well have had the mean that was found: an exact binomial test (Clopper and
+Pearson 1934; with an effective number of ratings, Korn and Graubard 1998).
+
+As mistakes are seen, the variance that was seen takes the place of the model's, so a wrong shape of f matters only
+while there are few. Limiting cases: every item rated gives the exact binomial interval (its mid-p form for many of both
+ratings); no mistake seen at one rate for all gives log(2/α)/n.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import special
+
+from ratewise.core.checks import Floats
+from ratewise.core.mean.intervals import Clustering, Interval, Spread
+from ratewise.core.mean.ratings import Ratings
+
+_BINS = 100  # of log-odds, that items are counted in: finer ones move no end by a thousandth of the width
+_PRIOR_MISTAKES = 1.0  # mistakes' worth of belief in the model's variance
+_PRIOR_RATINGS = 0.5  # of either end of the scale, that the recalibration starts from
+_SLOPE_VARIANCE = 0.25  # of the prior around 1 for the slope of the recalibrated log-odds
+_ANYWHERE = 0.3  # share of the mistakes that may be anywhere, whatever the prediction says
+_FEW = 5.0  # ratings of the rarer kind, at which half of what separates the exact test from the mid-p test is gone
+_COARSE, _FINE, _PASSES = 65, 17, 3  # candidates: on the first look, and on each closer one
+_BEYOND = 15.0  # log-odds beyond the furthest item at which a candidate mean is as good as an end
+_LEAST = 1e-12
+
+
+def score_interval(
+    s: Spread,
+    f: Floats,
+    data: Ratings,
+    level: float,
+    *,
+    bounds: tuple[float, float],
+    pool_size: float,
+    factor: float = 1.0,
+) -> Interval:
+    """Ends of the interval for the mean of ratings within `bounds`.
+
+    `s` is the estimate's spread before it is widened by `factor`; `f` are predictions, items × steps.
+    """
+    low, high = bounds
+    width = high - low
+    unit = Ratings(data.weak, (data.strong - low) / width, data.rates, data.rated)
+    test = _Test.of(
+        _scaled(s, low, width, stream=math.isinf(pool_size)), (f - low) / width, unit, level, pool_size, factor
+    )
+    below, above = test.end(-1), test.end(1)
+    if math.isfinite(pool_size):  # ratings that are known bound the pool's mean for sure
+        known = float(unit.strong[unit.labelled].sum())
+        below = max(below, known / pool_size)
+        above = min(above, (known + pool_size - unit.labels) / pool_size)
+    return low + width * below, low + width * above
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """What the labels showed, on a scale from 0 to 1; variances are of the estimate."""
+
+    value: float  # within the scale
+    variance: float
+    drawn: float  # share of the variance that the draw adds
+    labels: int
+    clustering: Clustering | None
+
+
+def _scaled(s: Spread, low: float, width: float, *, stream: bool) -> _Seen:
+    variance = s.variance * ((s.items - 1) / s.items if stream else 1.0)  # that of a 0/1 rating is θ(1 − θ)
+    effect = 1.0 if s.clustering is None else s.clustering.design_effect
+    drawn = min(effect * s.drawn_variance / s.variance, 1.0) if s.variance > 0 else 0.0
+    value = min(max((s.value - low) / width, 0.0), 1.0)
+    return _Seen(value, variance / effect / width**2, drawn, s.labels, s.clustering)
+
+
+# Worlds with a given mean
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Worlds:
+    """Items counted by their recalibrated log-odds; each shift of all log-odds is a world.
+
+    Per bin: the share of items, and Σ a, Σ a f, Σ a f² with a = 1/π − 1, the weight of (H − f)² in the variance.
+    """
+
+    logit: Floats
+    share: Floats
+    a: Floats
+    af: Floats
+    aff: Floats
+    items: int
+    pool_size: float
+
+    def chances(self, shift: Floats) -> tuple[Floats, Floats]:
+        """Means of the worlds, and their chances of a 1, worlds × bins."""
+        f0 = special.expit(self.logit + np.asarray(shift)[:, None])
+        return f0 @ self.share, f0
+
+    def variance(self, mean: Floats, f0: Floats, off: float) -> Floats:
+        """Of the estimate: what the draw adds, f being as far `off` as the labels say, and the items' own.
+
+        Some of the mistakes E[u₀] may be anywhere, not only where f is unsure.
+        """
+        u0 = f0 * (1 - f0)
+        anywhere = (u0 @ self.share) * self.a.sum()
+        draw = ((1 - _ANYWHERE) * (u0 @ self.a) + _ANYWHERE * anywhere + off) / self.items
+        return np.asarray(draw + mean * (1 - mean) * (1.0 / self.items - 1.0 / self.pool_size))
+
+    def off(self, f0: Floats) -> float:
+        """Σ a (f₀ − f)² over items, per item."""
+        return float(f0**2 @ self.a - 2 * f0 @ self.af + self.aff.sum())
+
+    def shifts(self) -> Floats:
+        """Worlds from one end of the scale to the other."""
+        return np.linspace(-self.logit.max() - _BEYOND, -self.logit.min() + _BEYOND, _COARSE)
+
+
+def _worlds(f: Floats, data: Ratings, pool_size: float) -> tuple[_Worlds, Floats]:
+    """The worlds, and for each label its log-odds in them before any shift.
+
+    Along a chain every step has its own prediction of the items that reached it; all are shifted alike, and the first
+    one, which every item has, says what the mean is.
+    """
+    T, steps = f.shape
+    inverse = data.inverse_rates()[:, :-1]
+    had = np.concatenate([np.ones((T, 1), dtype=np.bool_), data.rated[:, :-1]], axis=1)
+    a = np.where(had, data.step_odds() * inverse, 0.0) / T
+    share = np.zeros((T, steps))
+    share[:, 0] = 1.0 / T
+    keep = 0.5 / max(data.labels, 1)  # off the ends by half a label: no prediction is surer than the labels are many
+    z = special.logit(np.clip(np.where(had, f, 0.5), keep, 1 - keep))
+    alpha, beta, centre = _recalibrated(z[data.labelled, -1], data.strong[data.labelled])
+    z = alpha + beta * (z - centre)
+    values = np.where(had, f, 0.0)
+    columns = (share, a, a * values, a * values**2)
+    logit, (shares, weight, wf, wff) = _binned(z.ravel(), [column.ravel() for column in columns])
+    return _Worlds(logit, shares, weight, wf, wff, T, pool_size), z[data.labelled, -1]
+
+
+def _binned(z: Floats, weights: Sequence[Floats]) -> tuple[Floats, list[Floats]]:
+    """Mean of z and sums of the weights in bins of equal width; empty ones are left out."""
+    low, width = float(z.min()), float(np.ptp(z)) / _BINS
+    at = np.minimum(((z - low) / width).astype(np.intp), _BINS - 1) if width > 0 else np.zeros(z.size, dtype=np.intp)
+    counts = np.bincount(at)
+    use = counts > 0
+    sums = [np.asarray(np.bincount(at, weights=w), dtype=np.float64)[use] for w in (z, *weights)]
+    return sums[0] / counts[use], sums[1:]
+
+
+def _recalibrated(z: Floats, h: Floats) -> tuple[float, float, float]:
+    """H ~ σ(α + β (z − centre)), by Newton's method with priors that keep both finite when all labels agree."""
+    n, centre = z.size, float(z.mean())
+    x = z - centre
+    alpha = float(special.logit((h.sum() + _PRIOR_RATINGS) / (n + 2 * _PRIOR_RATINGS)))
+    beta = 1.0
+    for _ in range(50):
+        p, p0 = special.expit(alpha + beta * x), float(special.expit(alpha))
+        v = p * (1 - p)
+        g_alpha = float((h - p).sum()) + _PRIOR_RATINGS * (1 - 2 * p0)
+        g_beta = float(x @ (h - p)) - (beta - 1.0) / _SLOPE_VARIANCE
+        h_aa = float(v.sum()) + 2 * _PRIOR_RATINGS * p0 * (1 - p0)
+        h_ab, h_bb = float(v @ x), float(v @ x**2) + 1.0 / _SLOPE_VARIANCE
+        det = h_aa * h_bb - h_ab**2
+        step = np.array([h_bb * g_alpha - h_ab * g_beta, h_aa * g_beta - h_ab * g_alpha]) / det
+        step *= min(1.0, 2.0 / max(float(np.abs(step).max()), _LEAST))
+        alpha, beta = alpha + float(step[0]), beta + float(step[1])
+        if np.abs(step).max() < 1e-9:
+            break
+    return alpha, beta, centre
+
+
+# The test
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Test:
+    """Is a world with mean θ₀ consistent with the labels?"""
+
+    worlds: _Worlds
+    seen: _Seen
+    at_value: float  # the model's variance at the estimate
+    off: float  # of predictions, as at the estimate: a fitted f would follow θ₀
+    ratio: float  # of the variance seen to the model's, towards the middle of the scale
+    ratio_at_end: float  # and towards the nearer end
+    factor: float  # on all variances
+    tail: float  # (1 − level)/2
+
+    @classmethod
+    def of(cls, seen: _Seen, f: Floats, data: Ratings, level: float, pool_size: float, factor: float) -> "_Test":
+        worlds, z = _worlds(f, data, pool_size)
+        keep = 0.5 / max(seen.labels, 1)
+        shift = _shift_to(worlds, min(max(seen.value, keep), 1 - keep))
+        mean, f0 = worlds.chances(np.array([shift]))
+        off = worlds.off(f0[0])
+        model = float(worlds.variance(mean, f0, off)[0])
+        use = data.labelled
+        k = _mistakes(data.strong[use] - special.expit(z + shift), 1.0 / data.rates[use, -1])
+        ratio = seen.variance / model if model > 0 else 1.0
+        shrunk = (k * ratio + _PRIOR_MISTAKES) / (k + _PRIOR_MISTAKES)
+        wider = factor * _few_labels(seen, level) * _cluster_effect(seen)
+        return cls(worlds, seen, model, off, shrunk, max(ratio, shrunk), wider, (1 - level) / 2)
+
+    def end(self, side: int) -> float:
+        """Of the interval: the first world on that side of the estimate that the test rejects."""
+        shifts = self.worlds.shifts()
+        found = self._bracket(shifts, side)
+        if found is None:
+            return 0.0 if side < 0 else 1.0
+        for _ in range(_PASSES):
+            closer = self._bracket(np.linspace(min(found), max(found), _FINE), side)
+            if closer is None:  # it rejects at the very edge of the bracket
+                break
+            found = closer
+        mean, _ = self.worlds.chances(np.array([found[0]]))
+        return float(mean[0])
+
+    def _bracket(self, shifts: Floats, side: int) -> tuple[float, float] | None:
+        """The nearest rejected world beyond the estimate, and its neighbour towards it; `None` if none is."""
+        mean, f0 = self.worlds.chances(shifts)
+        beyond = mean < self.seen.value if side < 0 else mean > self.seen.value
+        rejected = np.flatnonzero(beyond & (self._chance_of_seen(mean, f0, side) < self.tail))
+        if not rejected.size:
+            return None
+        i = int(rejected[-1] if side < 0 else rejected[0])
+        j = min(max(i - side, 0), shifts.size - 1)
+        return float(shifts[i]), float(shifts[j])
+
+    def _chance_of_seen(self, mean: Floats, f0: Floats, side: int) -> Floats:
+        """P(an estimate at least as far from θ₀ as the one seen), in worlds with these means."""
+        n0 = mean * (1 - mean) / np.maximum(self._variance(mean, f0), _LEAST**2)
+        ones, zeros = n0 * self.seen.value, n0 * (1 - self.seen.value)
+        exact = 0.5 + 0.5 / (1.0 + np.minimum(ones, zeros) / _FEW)
+        if side < 0:
+            return exact * _at_least(ones, zeros + 1, mean) + (1 - exact) * _at_least(ones + 1, zeros, mean)
+        return exact * _at_least(zeros, ones + 1, 1 - mean) + (1 - exact) * _at_least(zeros + 1, ones, 1 - mean)
+
+    def _variance(self, mean: Floats, f0: Floats) -> Floats:
+        """Of the estimate in these worlds.
+
+        Towards the middle mistakes come on top of those seen, as the model has them. Towards the end there are fewer,
+        of the kind that was seen; where they were more harmful than the model has it, all of that counts.
+        """
+        model = self.worlds.variance(mean, f0, self.off)
+        up = self.seen.value > 0.5
+        to_end = (mean > self.seen.value) if up else (mean < self.seen.value)
+        to_middle = np.maximum(model + (self.ratio - 1.0) * self.at_value, min(self.ratio, 1.0) * model)
+        return np.where(to_end, self.ratio_at_end * model, to_middle) * self.factor
+
+
+def _at_least(count: Floats, others: Floats, chance: Floats) -> Floats:
+    """P(Binomial ≥ count), smooth in all three: 0 where nothing could be so many."""
+    found = special.betainc(np.maximum(count, _LEAST), np.maximum(others, _LEAST), chance)
+    return np.where(others > _LEAST, found, 0.0)
+
+
+def _shift_to(worlds: _Worlds, mean: float) -> float:
+    """The shift of the world with this mean, by halving."""
+    low, high = float(worlds.shifts()[0]), float(worlds.shifts()[-1])
+    for _ in range(60):
+        middle = 0.5 * (low + high)
+        low, high = (
+            (middle, high) if float(special.expit(worlds.logit + middle) @ worlds.share) < mean else (low, middle)
+        )
+    return 0.5 * (low + high)
+
+
+def _mistakes(residual: Floats, weight: Floats) -> float:
+    """How many full mistakes the labels show; fewer where a few labels carry most of the weight (Kish)."""
+    mass, squares = float(weight @ residual**2), float(weight**2 @ residual**2)
+    return mass**2 / squares if squares > 0 else 0.0
+
+
+def _few_labels(seen: _Seen, level: float) -> float:
+    """Half of Student's correction, for what the draw adds: 0/1 residuals are less variable than normal ones.
+
+    All of it for few clusters, whose sums are as good as normal.
+    """
+    few = 0.0 if seen.clustering is None else 1.0 / seen.clustering.degrees_of_freedom
+    if seen.drawn > 0 and seen.labels >= 2:
+        few += 0.5 / (seen.labels - 1) * seen.drawn**2
+    quantile = float(special.ndtri(0.5 + level / 2))
+    return (float(special.stdtrit(1.0 / few, 0.5 + level / 2)) / quantile) ** 2 if few > 0 else 1.0
+
+
+_PRIOR_PAIRS = 0.5  # pairs of rare ratings in one cluster that are imagined besides those seen
+
+
+def _cluster_effect(seen: _Seen) -> float:
+    """The design effect, at least 1; the largest there can be where ratings of one kind are too rare to show it.
+
+    Pairs of the rarer kind are what tells how alike a cluster's ratings are; with none, nothing does.
+    """
+    c = seen.clustering
+    if c is None:
+        return 1.0
+    rare = seen.labels * min(seen.value, 1.0 - seen.value)
+    pairs = max(rare * (rare - 1.0) / 2, 0.0)
+    effect = (pairs * c.design_effect + _PRIOR_PAIRS * max(c.largest_effect, c.design_effect)) / (pairs + _PRIOR_PAIRS)
+    return max(effect * c.missed, 1.0)

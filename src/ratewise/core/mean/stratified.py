@@ -1,0 +1,368 @@
+"""Estimates from items that were chosen: fixed numbers of each stratum, or draws weighted by P/Q (METHODS section 8).
+
+With T_s items of stratum s, a share W_s of the target, and each item's contribution Δ = f + (H − f) ξ/π,
+
+    θ̂ = Σ W_s mean_s(Δ)        Var θ̂ = Σ W_s² Var_s        degrees of freedom: (Σ v_s)² / Σ v_s²/df_s,  v_s = W_s² Var_s
+
+where every stratum is an estimate by itself (`estimate_mean`), so that all it knows of rates, pools and 0/1 ratings
+counts here too. Differences between strata add nothing, unless the strata's shares are themselves those of a random
+sample of N items from the population: then (1/N) Σ W_s (θ_s − θ)² (Cochran 1977, section 12.2).
+
+For 0/1 ratings the strata's score intervals are put together by squaring their sides (Zou and Donner 2008):
+θ̂ − low = sqrt(Σ W_s² (θ_s − low_s)²), and the same above. A stratum that has seen only ones has no variance, but it
+has a side.
+"""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import special
+
+from ratewise.core.checks import Floats, as_floats, choice, number, share
+from ratewise.core.mean import contributions
+from ratewise.core.mean.estimate import Estimate, estimate_mean
+from ratewise.core.mean.ratings import Mask, Ratings, ratings
+from ratewise.core.names import ESTIMANDS, METHODS, Estimand, IntervalMethod, Method
+from ratewise.errors import InputError
+
+_FOLDS = 10
+_MANY_LABELS = 400  # from here on Student-t and normal agree to 0.3 % of the width
+_KINDS = ("auto", "t", "normal", "score")
+
+
+def estimate_stratified(
+    weak: ArrayLike,
+    strong: ArrayLike,
+    rates: ArrayLike,
+    strata: ArrayLike,
+    *,
+    sizes: Mapping[str, float] | None = None,
+    shares: Mapping[str, float] | None = None,
+    method: Method = "auto",
+    interval: IntervalMethod = "auto",
+    level: float = 0.95,
+    estimand: Estimand = "population",
+    selected: ArrayLike | None = None,
+    bounds: tuple[float, float] | None = None,
+    variance_factor: float = 1.0,
+    seed: int = 0,
+) -> Estimate:
+    """Mean strong rating from fixed numbers of each stratum, whatever those numbers are.
+
+    `strata` names each item's stratum. Each stratum's share of the target comes from `sizes`, the numbers of items the
+    pool has, or from `shares` that are known exactly; all strata must have been looked at. With `sizes` and the
+    estimand `population` the pool counts as a random sample, so that its shares add to the variance. The other
+    options are those of `estimate_mean`; `auto` fits its line to all strata together.
+
+    Limiting cases: one stratum is `estimate_mean`; items in proportion to the sizes give its value; a stratum whose
+    spread is unknown (fewer than two strong ratings, or all alike) borrows that of the others, and a note says so.
+    """
+    choice(method, METHODS, name="method")
+    choice(estimand, ESTIMANDS, name="estimand")
+    data = ratings(weak, strong, rates)
+    groups = _groups(strata, data.items, sizes, shares, estimand)
+    options = _Options(
+        _kind(data, interval, bounds), share(level, name="level"), estimand, bounds,
+        number(variance_factor, name="variance_factor", above=0),
+    )  # fmt: skip
+
+    def of(filled: Ratings) -> Estimate:
+        return _stratified(filled, *_fitted(filled, method, seed), groups, options)
+
+    return _with_missing(data, selected, options, of)
+
+
+def estimate_weighted(
+    weak: ArrayLike,
+    strong: ArrayLike,
+    rates: ArrayLike,
+    weights: ArrayLike,
+    *,
+    method: Method = "auto",
+    interval: IntervalMethod = "auto",
+    level: float = 0.95,
+    selected: ArrayLike | None = None,
+    bounds: tuple[float, float] | None = None,
+    seed: int = 0,
+) -> Estimate:
+    """Mean strong rating of the population from items drawn independently, by weights ∝ P/Q: Σ wΔ / Σ w.
+
+    Self-normalised, so only the weights' ratios matter. The interval is that of the linearised terms w (Δ − θ̂)/w̄ and
+    holds for large samples: t below 400 labels, else normal; 0/1 ratings get no other.
+
+    Limiting cases: equal weights give `estimate_mean`'s value.
+    """
+    choice(method, METHODS, name="method")
+    data = ratings(weak, strong, rates)
+    w = as_floats(weights, name="weights")
+    if w.shape != (data.items,) or not np.all(np.isfinite(w)) or w.min() <= 0:
+        raise InputError(f"weights must be one finite number above 0 per item ({data.items}); got shape {w.shape}")
+    kind = _kind(data, "t" if interval == "auto" and data.labels < _MANY_LABELS else interval, None, plain=True)
+    options = _Options(kind, share(level, name="level"), "population", bounds, 1.0)
+
+    def of(filled: Ratings) -> Estimate:
+        return _weighted(filled, *_fitted(filled, method, seed), w / w.mean(), options)
+
+    return _with_missing(data, selected, options, of)
+
+
+@dataclass(frozen=True, slots=True)
+class _Options:
+    kind: IntervalMethod
+    level: float
+    estimand: Estimand
+    bounds: tuple[float, float] | None
+    variance_factor: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Groups:
+    """Each item's stratum by number, with the strata's names, shares of the target and sizes (infinite: no pool)."""
+
+    code: NDArray[np.intp]
+    names: tuple[str, ...]
+    W: Floats
+    N: Floats
+
+
+def _groups(
+    strata: ArrayLike,
+    items: int,
+    sizes: Mapping[str, float] | None,
+    shares: Mapping[str, float] | None,
+    estimand: str,
+) -> _Groups:
+    given = sizes if sizes is not None else shares
+    if given is None or (sizes is not None and shares is not None):
+        raise InputError("give the strata's sizes or their shares (one of them)")
+    if sizes is None and estimand == "pool":
+        raise InputError("the pool's own mean needs the strata's sizes, not their shares")
+    names = tuple(str(name) for name in given)
+    values = np.array([number(x, name=f"the size or share of stratum {name!r}", above=0) for name, x in given.items()])
+    text = np.asarray(strata).astype(np.str_)
+    if text.shape != (items,):
+        raise InputError(f"strata must have one name per item ({items}); got shape {text.shape}")
+    number_of = {name: s for s, name in enumerate(names)}
+    code = np.array([number_of.get(name, -1) for name in text.tolist()], dtype=np.intp)
+    if code.min() < 0:
+        raise InputError(f"item {int(np.argmin(code))} is of stratum {str(text[np.argmin(code)])!r}, which has no size")
+    counts = np.bincount(code, minlength=len(names))
+    if counts.min() == 0:
+        raise InputError(f"no item of stratum {names[int(np.argmin(counts))]!r} was looked at; merge it with another")
+    N = values if sizes is not None else np.full(values.size, math.inf)
+    if np.any(counts > N):
+        s = int(np.argmax(counts > N))
+        raise InputError(f"{counts[s]} items of stratum {names[s]!r} were looked at, but its size is {N[s]:g}")
+    return _Groups(code, names, values / values.sum(), N)
+
+
+def _kind(
+    data: Ratings, interval: IntervalMethod, bounds: tuple[float, float] | None, *, plain: bool = False
+) -> IntervalMethod:
+    legal = _KINDS[:3] if plain else _KINDS
+    if interval not in legal:
+        raise InputError(f"chosen items have no {interval} interval here; choose one of {', '.join(legal)}")
+    if interval == "score" and data.weak.shape[1] > 1:
+        raise InputError("strata have no score interval for a chain of raters; choose t or normal")
+    if interval == "score" and bounds is None and not _binary(data):
+        raise InputError("the score interval needs the ends of the rating scale; give bounds=(low, high)")
+    if interval != "auto":
+        return interval
+    if not plain and data.weak.shape[1] == 1 and _binary(data):
+        return "score"
+    return "t" if data.labels < _MANY_LABELS else "normal"
+
+
+def _binary(data: Ratings) -> bool:
+    h, g = data.strong[data.labelled], data.weak[:, 0]
+    return bool(np.all((h == 0) | (h == 1)) and g.min() >= 0 and g.max() <= 1)
+
+
+def _fitted(data: Ratings, method: Method, seed: int) -> tuple[str, Floats]:
+    """The line in the weak rating's place, one for all strata."""
+    if data.labels == 0:
+        raise InputError("no item has a strong rating; at least one is needed for an estimate, two for an interval")
+    if method == "difference":
+        return method, data.weak
+    if method in ("power-tuned", "regression"):
+        lines = contributions.power_tuned(data) if method == "power-tuned" else contributions.regression(data)
+        return method, lines.put(data.weak)
+    order = np.random.default_rng(seed).permutation(data.items)
+    lines = contributions.cross_fitted(data, order % _FOLDS, folds=_FOLDS)
+    plain = bool(np.all(lines.intercept == 0) and np.all(lines.slope == 1))
+    return "auto (difference)" if plain else "auto (cross-fitted regression)", lines.put(data.weak)
+
+
+# Strata
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Parts:
+    """Value, variance, degrees of freedom and interval's sides of every stratum."""
+
+    value: Floats
+    variance: Floats
+    df: Floats
+    below: Floats
+    above: Floats
+    borrowed: Mask
+
+
+def _stratified(data: Ratings, method: str, f: Floats, groups: _Groups, options: _Options) -> Estimate:
+    delta = contributions.contributions(f, data)
+    parts = _parts(data, f, delta, groups, options)
+    W, value = groups.W, float(groups.W @ parts.value)
+    counts = np.bincount(groups.code)
+    notes = [f"{counts.size} strata; interval: {options.kind}"]
+    if parts.borrowed.any():
+        named = ", ".join(repr(groups.names[s]) for s in np.flatnonzero(parts.borrowed)[:5])
+        notes.append(f"too few different strong ratings to know the spread in {named}: that of the others is taken")
+    between = _between(parts, groups, value, options)
+    v = np.append(W**2 * parts.variance, between)
+    df = np.append(parts.df, max(groups.N.sum() - 1, 1.0))
+    total = float(v.sum())
+    known = math.isfinite(total) and total > 0
+    effective = total**2 / float((v**2 / df).sum()) if known else None
+    ends = _ends(value, parts, W, between, total, effective, options)
+    if ends is None:
+        notes.append("the spread of the strong ratings is unknown; get more of them")
+    return Estimate(
+        value=value, standard_error=math.sqrt(total) if known else None, interval=ends, level=options.level,
+        items=data.items, labels=data.labels, method=f"stratified {method}", interval_method=options.kind,
+        estimand=options.estimand, degrees_of_freedom=effective if options.kind == "t" else None, notes=tuple(notes),
+        contributions=delta * (W * data.items / counts)[groups.code],
+    )  # fmt: skip
+
+
+def _parts(data: Ratings, f: Floats, delta: Floats, groups: _Groups, options: _Options) -> _Parts:
+    S = len(groups.names)
+    value, variance, df, below, above = (np.full(S, np.nan) for _ in range(5))
+    counts, exact = np.bincount(groups.code, minlength=S), np.zeros(S, dtype=np.bool_)
+    for s in range(S):
+        own = groups.code == s
+        value[s] = delta[own].mean()
+        exact[s] = options.estimand == "pool" and counts[s] == groups.N[s] and bool(np.all(data.rates[own] == 1))
+        labels = int(np.count_nonzero(data.labelled[own]))
+        if exact[s] or labels < 2:
+            continue
+        found = _of_stratum(data, f, own, groups.N[s], options)
+        variance[s] = np.nan if found.standard_error is None else found.standard_error**2
+        df[s] = found.degrees_of_freedom or labels - 1
+        if found.interval is not None and options.kind == "score":
+            below[s], above[s] = value[s] - found.interval[0], found.interval[1] - value[s]
+    variance[exact] = below[exact] = above[exact] = 0.0
+    return _borrowed(_Parts(value, variance, df, below, above, np.isnan(variance)), counts, options)
+
+
+def _of_stratum(data: Ratings, f: Floats, own: Mask, size: float, options: _Options) -> Estimate:
+    score = options.kind == "score"
+    return estimate_mean(
+        f[own], data.strong[own], data.rates[own], method="difference", interval="score" if score else "t",
+        level=options.level, estimand=options.estimand, pool_size=size if options.estimand == "pool" else None,
+        selected=data.labelled[own], bounds=(options.bounds or (0.0, 1.0)) if score else None,
+        variance_factor=options.variance_factor,
+    )  # fmt: skip
+
+
+def _borrowed(parts: _Parts, counts: NDArray[np.intp], options: _Options) -> _Parts:
+    """Where a stratum's spread is unknown: the variance per item of the others, with one degree of freedom."""
+    z, own = _z(options.level), ~np.isnan(parts.below)
+    variance = np.where(parts.borrowed & own, ((parts.below + parts.above) / (2 * z)) ** 2, parts.variance)
+    borrowed = np.isnan(variance)
+    known = ~borrowed & (variance > 0)
+    if known.any():
+        each = float((variance * counts**2)[known].sum() / counts[known].sum())
+        variance = np.where(borrowed, each / counts, variance)
+    half = z * np.sqrt(variance)
+    return replace(
+        parts,
+        variance=variance,
+        df=np.where(np.isnan(parts.df) | borrowed, 1.0, parts.df),
+        below=np.where(own, parts.below, half),
+        above=np.where(own, parts.above, half),
+        borrowed=borrowed,
+    )
+
+
+def _between(parts: _Parts, groups: _Groups, value: float, options: _Options) -> float:
+    """What the strata's shares add where they are those of a random sample; less what chance adds to it."""
+    if options.estimand == "pool" or not np.isfinite(groups.N).all():
+        return 0.0
+    spread = float(groups.W @ ((parts.value - value) ** 2 - np.nan_to_num(parts.variance)))
+    return max(spread, 0.0) / float(groups.N.sum())
+
+
+def _ends(
+    value: float, parts: _Parts, W: Floats, between: float, total: float, df: float | None, options: _Options
+) -> tuple[float, float] | None:
+    if options.kind == "score":
+        more = _z(options.level) ** 2 * between
+        sides = [math.sqrt(float((W * side) @ (W * side)) + more) for side in (parts.below, parts.above)]
+        low, high = options.bounds or (0.0, 1.0)
+        return (max(value - sides[0], low), min(value + sides[1], high)) if all(map(math.isfinite, sides)) else None
+    if options.estimand == "pool" and total == 0:
+        return value, value
+    if df is None:
+        return None
+    factor = float(special.stdtrit(df, 0.5 + options.level / 2)) if options.kind == "t" else _z(options.level)
+    return value - factor * math.sqrt(total), value + factor * math.sqrt(total)
+
+
+def _z(level: float) -> float:
+    return float(special.ndtri(0.5 + level / 2))
+
+
+# Weights
+
+
+def _weighted(data: Ratings, method: str, f: Floats, w: Floats, options: _Options) -> Estimate:
+    """`estimate_mean` of the linearised ratings θ̂ + w (· − θ̂)/w̄: their mean is θ̂, and their spread is its own."""
+    value = float(np.average(contributions.contributions(f, data), weights=w))
+    found = estimate_mean(
+        value + w[:, None] * (f - value), value + w * (data.strong - value), data.rates, method="difference",
+        interval=options.kind, level=options.level, selected=data.labelled,
+    )  # fmt: skip
+    return replace(found, method=f"weighted {method}", slope=None)
+
+
+# Answers that were asked for and did not come
+
+
+def _with_missing(
+    data: Ratings, selected: ArrayLike | None, options: _Options, of: Callable[[Ratings], Estimate]
+) -> Estimate:
+    """Both ends of what the missing answers could have been: the interval holds either way."""
+    asked = data.labelled | (data.rates[:, -1] == 1)
+    if selected is not None:
+        mask = np.asarray(selected).astype(np.bool_)
+        if mask.shape != asked.shape or np.any(data.labelled & ~mask):
+            raise InputError("selected must have one entry per item, and hold where there is a strong rating")
+        asked = asked | mask
+    missing = asked & ~data.labelled
+    if not missing.any():
+        return of(data)
+    ends = options.bounds if options.bounds is not None else (0.0, 1.0) if _binary(data) else None
+    if ends is None:
+        raise InputError(
+            f"{int(missing.sum())} answers that were asked for are missing, and counting them needs the ends of the "
+            "rating scale; give bounds=(low, high)"
+        )
+    first, last = (of(_filled(data, missing, x)) for x in ends)
+    both = None if first.interval is None or last.interval is None else (first.interval[0], last.interval[1])
+    note = (
+        f"{int(missing.sum())} answers that were asked for are missing; they are counted at both ends of the scale "
+        f"[{ends[0]:g}, {ends[1]:g}]: the estimate lies between {first.value:.4g} and {last.value:.4g}"
+    )
+    return replace(
+        first, value=0.5 * (first.value + last.value), standard_error=None, interval=both, degrees_of_freedom=None,
+        labels=data.labels, notes=(note, *first.notes), contributions=0.5 * (first.contributions + last.contributions),
+    )  # fmt: skip
+
+
+def _filled(data: Ratings, missing: Mask, rating: float) -> Ratings:
+    rated = data.rated.copy()
+    rated[:, -1] |= missing
+    return Ratings(data.weak, np.where(missing, rating, data.strong), data.rates, rated)

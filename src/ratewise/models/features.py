@@ -1,0 +1,101 @@
+"""Further columns as numbers to learn from: numbers as they are, words as one column for each frequent one."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ratewise.core.checks import Floats
+from ratewise.errors import TableError
+
+_MOST_WORDS = 20
+_LEAST_SHARE = 0.01  # a word on fewer rows than this says nothing that could be learned
+
+
+class Columns(Protocol):
+    """Whatever has rows and named columns, as a `Table` has."""
+
+    @property
+    def name(self) -> str:
+        """What messages call it."""
+
+    @property
+    def rows(self) -> int:
+        """Number of rows."""
+
+    def numbers(self, column: str, /, *, missing: Literal["error", "allow"]) -> Floats:
+        """The column as numbers; NaN where a value is missing and that is allowed. `TableError` for words."""
+
+    def texts(self, column: str, /, *, missing: Literal["error", "allow"]) -> NDArray[np.object_]:
+        """The column as text; "" where a value is missing and that is allowed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Coding:
+    """How one column becomes numbers, the same way in every table.
+
+    Words: a column for each, 1 where the row has it. Numbers: as they are; where `fill` is given it stands for missing
+    ones, and a column more says where they were missing.
+    """
+
+    name: str
+    words: tuple[str, ...] | None = None
+    fill: float | None = None
+
+    @classmethod
+    def of(cls, table: Columns, name: str) -> "Coding":
+        """The most frequent words, or the median for what is missing."""
+        try:
+            x = table.numbers(name, missing="allow")
+        except TableError:
+            return cls(name, words=_frequent(table, name))  # says it better if the column is not there
+        missing = np.isnan(x)
+        if missing.all():
+            raise TableError(f"column {name!r} of {table.name} is empty; leave it out of the features")
+        return cls(name, fill=float(np.nanmedian(x)) if missing.any() else None)
+
+    def columns(self, table: Columns) -> list[Floats]:
+        """The numbers of any table with that column."""
+        if self.words is not None:
+            texts = table.texts(self.name, missing="allow")
+            return [np.asarray(texts == word, dtype=np.float64) for word in self.words]
+        x = table.numbers(self.name, missing="error" if self.fill is None else "allow")
+        if self.fill is None:
+            return [x]
+        missing = np.isnan(x)
+        return [np.where(missing, self.fill, x), missing.astype(np.float64)]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Ready for JSON."""
+        return {"name": self.name, "words": None if self.words is None else list(self.words), "fill": self.fill}
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> "Coding":
+        """The inverse of `to_dict`."""
+        return cls(data["name"], None if data["words"] is None else tuple(data["words"]), data["fill"])
+
+
+def codings(table: Columns, names: Sequence[str]) -> tuple[Coding, ...]:
+    """How each column becomes numbers."""
+    return tuple(Coding.of(table, name) for name in names)
+
+
+def feature_matrix(table: Columns, coded: Sequence[Coding]) -> Floats | None:
+    """Items × columns, all finite; `None` for no features."""
+    parts = [column for coding in coded for column in coding.columns(table)]
+    return np.stack(parts, axis=1) if parts else None
+
+
+def _frequent(table: Columns, name: str) -> tuple[str, ...]:
+    counts = Counter(table.texts(name, missing="allow").tolist())
+    least = _LEAST_SHARE * table.rows
+    frequent = tuple(word for word, count in counts.most_common(_MOST_WORDS) if count >= least)
+    if not frequent or len(counts) == 1:
+        raise TableError(
+            f"column {name!r} of {table.name} has nothing to learn from: {len(counts):,} different texts; leave it out "
+            "of the features, or give numbers made from it"
+        )
+    return frequent

@@ -1,0 +1,275 @@
+"""f(x) ≈ E[H|x], learned from the labels: the weak rating calibrated, with any further columns as features.
+
+Ridge regression on the weak rating, a few bends of it, and the features. It starts either from the weak rating itself
+or from the mean; the start and the penalty are those of least leave-one-out error, so that a weak rating that is right
+stays as it is and one that is useless is left out.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from ratewise.core.checks import Floats
+from ratewise.core.mean.clusters import Codes
+from ratewise.models.ridge import PENALTIES, Line, RidgePath, ridge_path
+
+_BENDS = (0.1, 0.3, 0.5, 0.7)  # quantiles of the weak rating at which the curve may turn
+_BEND_SIZE = 0.25  # bends are penalised sixteen times as much as the straight line
+_CLIP = 1e-3  # probabilities are kept this far from 0 and 1 before the logit
+_MOST_SCALED = 5000  # items that columns are scaled by: more would not move the scale
+_NOTHING = 1e-3  # a column that varies less than this share of its size says nothing
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Covariates:
+    """What is known of items before anyone is asked for a strong rating."""
+
+    weak: Floats
+    features: Floats | None = None  # items × columns
+    uncertainty: Floats | None = None  # the user's own guess of (H−G)²
+
+    @property
+    def items(self) -> int:
+        """How many."""
+        return int(self.weak.size)
+
+    def rows(self, index: "NDArray[np.intp] | NDArray[np.bool_] | slice") -> "Covariates":
+        """Some of the items."""
+        return Covariates(
+            self.weak[index],
+            None if self.features is None else self.features[index],
+            None if self.uncertainty is None else self.uncertainty[index],
+        )
+
+    def some(self, most: int) -> "Covariates":
+        """At most so many of the items, evenly spread over all."""
+        return self if self.items <= most else self.rows(slice(None, None, -(-self.items // most)))
+
+    def without_weak(self) -> "Covariates":
+        """The features alone: what is known of an item that no rater has seen."""
+        return Covariates(np.zeros(self.items), self.features)
+
+    def joined(self, more: "Covariates") -> "Covariates":
+        """These items and then those."""
+        features, uncertainty = (
+            None if a is None or b is None else np.concatenate([a, b])
+            for a, b in ((self.features, more.features), (self.uncertainty, more.uncertainty))
+        )
+        return Covariates(np.concatenate([self.weak, more.weak]), features, uncertainty)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Standard:
+    """Columns centred and scaled to unit variance as on the items seen; ones that do not vary become 0."""
+
+    centre: Floats
+    scale: Floats
+
+    @classmethod
+    def of(cls, X: Floats, size: Floats | float = 1.0, unsure: Floats | float = 0.0) -> "Standard":
+        """From the items seen; `size` is the standard deviation to give each column.
+
+        A column that varies less than it is `unsure` says nothing either.
+        """
+        centre, spread = X.mean(axis=0), X.std(axis=0)
+        known = (spread > _NOTHING * np.abs(X).max(axis=0)) & (spread >= unsure)
+        return cls(centre, np.where(known, size / np.where(known, spread, 1.0), 0.0))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Ready for JSON."""
+        return {"centre": self.centre.tolist(), "scale": self.scale.tolist()}
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> "Standard":
+        """The inverse of `to_dict`."""
+        return cls(np.array(data["centre"]), np.array(data["scale"]))
+
+    def __call__(self, X: Floats) -> Floats:
+        """Other items, on the same scale."""
+        return (X - self.centre) * self.scale
+
+    def undone(self, line: Line) -> Line:
+        """The same line for columns as they are, neither centred nor scaled."""
+        coefficients = line.coefficients * self.scale
+        return Line(line.offset - float(self.centre @ coefficients), coefficients)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Basis:
+    """Columns for the regression: the weak rating, its bends, its logit if a probability, uncertainty, features."""
+
+    bends: Floats
+    logit: bool
+    standard: Standard
+
+    @classmethod
+    def of(cls, x: Covariates) -> "Basis":
+        """Scaled by the items seen; no label is looked at."""
+        x = x.some(_MOST_SCALED)
+        bends = np.unique(np.quantile(x.weak, _BENDS))
+        logit = bool(x.weak.min() >= 0 and x.weak.max() <= 1)
+        plain = (0 if x.features is None else x.features.shape[1]) + (0 if x.uncertainty is None else 2)
+        bent = bends.size + logit
+        size = np.concatenate([[1.0], np.full(bent, _BEND_SIZE), np.ones(plain)])
+        return cls(bends, logit, Standard.of(_columns(x, bends, logit), size))
+
+    @property
+    def has_weak(self) -> bool:
+        """Whether the weak rating tells items apart."""
+        return bool(self.standard.scale[0] > 0)
+
+    def __call__(self, x: Covariates) -> Floats:
+        """The columns of any items."""
+        return self.standard(_columns(x, self.bends, self.logit))
+
+    def along(self, line: Line, x: Covariates) -> Floats:
+        """A line in these columns, of any items."""
+        return self.standard.undone(line)(_parts(x, self.bends, self.logit))
+
+
+def _columns(x: Covariates, bends: Floats, logit: bool) -> Floats:
+    return np.concatenate(_parts(x, bends, logit), axis=1)
+
+
+def _parts(x: Covariates, bends: Floats, logit: bool) -> list[Floats]:
+    g = x.weak[:, None]
+    parts = [g, np.maximum(g - bends, 0.0)]
+    if logit:
+        parts.append(special.logit(np.clip(g, _CLIP, 1 - _CLIP)))
+    if x.uncertainty is not None:  # how far the rating is off may tell which way: G + (1 − 2G) u for a flipped 0 or 1
+        parts += [x.uncertainty[:, None], x.uncertainty[:, None] * g]
+    if x.features is not None:
+        parts.append(x.features)
+    return parts
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RatingModel:
+    """f(x), kept within the strong ratings' range."""
+
+    basis: Basis
+    path: RidgePath
+    penalty: int
+    from_weak: bool  # starts from the weak rating; else from the mean
+    bounds: tuple[float, float]
+
+    def to_dict(self) -> dict[str, Any]:
+        """All that predictions need, ready for JSON."""
+        return {
+            "bends": self.basis.bends.tolist(), "logit": self.basis.logit, "columns": self.basis.standard.to_dict(),
+            "line": self.path.to_dict(self.penalty), "from_weak": self.from_weak, "bounds": list(self.bounds),
+        }  # fmt: skip
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> "RatingModel":
+        """The inverse of `to_dict`, for predictions."""
+        basis = Basis(np.array(data["bends"]), data["logit"], Standard.from_dict(data["columns"]))
+        bounds = (data["bounds"][0], data["bounds"][1])
+        return cls(basis, RidgePath.from_dict(data["line"]), 0, data["from_weak"], bounds)
+
+    def predict(self, x: Covariates) -> Floats:
+        """f of any items."""
+        line = self.path.line(self.penalty)
+        if not self.from_weak:
+            return np.clip(self.basis.along(line, x), *self.bounds)
+        line = Line(line.offset + float(line.coefficients[0]), line.coefficients[1:])
+        return np.clip(x.weak + self.basis.along(line, x), *self.bounds)
+
+
+def fit_rating(
+    basis: Basis, x: Covariates, strong: Floats, weights: Floats, *, bounds: tuple[float, float]
+) -> tuple[RatingModel, Floats]:
+    """The model, and its prediction of every label from the others.
+
+    Limiting cases: a weak rating that is already right stays (the largest penalty); one label gives that label.
+    """
+    X = basis(x)
+    from_weak = ridge_path(_with_ones(X), strong - x.weak, weights, intercept=False)
+    from_mean = ridge_path(X, strong, weights, intercept=True)
+    keep = basis.has_weak and from_weak.risk[from_weak.best] <= from_mean.risk[from_mean.best]
+    path = from_weak if keep else from_mean
+    model = RatingModel(basis, path, path.best, bool(keep), bounds)
+    return model, np.clip(strong - path.unseen[:, path.best], *_others_bounds(strong, bounds))
+
+
+def _others_bounds(strong: Floats, bounds: tuple[float, float]) -> tuple[Floats, Floats]:
+    """The range of all other labels, for each: a label that sets an end of the range may not limit its own prediction.
+
+    Where it did, the largest label of a skewed rating could never lie below its own prediction, which is a bias.
+    """
+    if strong.size < 3:
+        return np.full(strong.size, bounds[0]), np.full(strong.size, bounds[1])
+    order = np.sort(strong)
+    low = np.where(strong <= bounds[0], np.maximum(order[1], bounds[0]), bounds[0])
+    high = np.where(strong >= bounds[1], np.minimum(order[-2], bounds[1]), bounds[1])
+    binary = bool(np.all((strong == 0) | (strong == 1)))
+    return (np.full_like(low, bounds[0]), np.full_like(high, bounds[1])) if binary else (low, high)
+
+
+def rating_bounds(strong: Floats) -> tuple[tuple[float, float], bool]:
+    """The range of the strong ratings, and whether they are all 0 or 1."""
+    binary = bool(np.all((strong == 0) | (strong == 1)))
+    return ((0.0, 1.0) if binary else (float(strong.min()), float(strong.max()))), binary
+
+
+def fitted_rating(x: Covariates, strong: Floats, weights: Floats) -> Floats:
+    """f of all items, each labelled one (strong rating not NaN) from the other labels: cross-fitted."""
+    use = ~np.isnan(strong)
+    h = strong[use]
+    model, unseen = fit_rating(Basis.of(x), x.rows(use), h, weights[use], bounds=rating_bounds(h)[0])
+    f = model.predict(x)
+    f[use] = unseen
+    return f
+
+
+def cluster_fitted_rating(x: Covariates, strong: Floats, weights: Floats, codes: Codes) -> Floats:
+    """f of all items, each cluster's from the labels of the other clusters: cross-fitted, exactly.
+
+    The start and the penalty are those of least error on clusters left out. The weak rating stays as it is where fewer
+    than two clusters have labels. Every item its own cluster gives `fitted_rating`.
+    """
+    use = ~np.isnan(strong)
+    h = strong[use]
+    if np.unique(codes[use]).size < 2:
+        return x.weak.copy()
+    X, W = Basis.of(x)(x), weights[use] * (h.size / weights[use].sum())
+    ones = _with_ones(X)
+    penalised = np.ones(ones.shape[1])
+    from_weak = x.weak[:, None] + _left_out(ones, h - x.weak[use], W, use, codes, penalised)
+    penalised[0] = 0.0
+    from_mean = _left_out(ones, h, W, use, codes, penalised)
+    risks = [W @ (h[:, None] - f[use]) ** 2 for f in (from_weak, from_mean)]
+    f, risk = (from_weak, risks[0]) if risks[0].min() <= risks[1].min() else (from_mean, risks[1])
+    best = f[:, int(np.argmin(risk))]
+    bounds, binary = rating_bounds(h)
+    return np.clip(best, *bounds) if binary else best  # a range that a cluster's own labels set may not limit them
+
+
+def _left_out(X: Floats, y: Floats, W: Floats, use: NDArray[np.bool_], codes: Codes, penalised: Floats) -> Floats:
+    """Ridge predictions of all items, items × penalties, each by the labels of other clusters than its own.
+
+    The sums XᵀWX and XᵀWy without a cluster are those of all less its own: one small solve for every cluster that has
+    labels. All others share the fit to all labels.
+    """
+    having, at = np.unique(codes[use], return_inverse=True)
+    order = np.argsort(at, kind="stable")
+    starts = np.searchsorted(at[order], np.arange(having.size))
+    Z, wy = X[use][order], (W * y)[order]
+    XX = np.add.reduceat(Z[:, :, None] * Z[:, None, :] * W[order, None, None], starts)
+    Xy = np.add.reduceat(Z * wy[:, None], starts)
+    A = np.concatenate([XX.sum(axis=0) - XX, XX.sum(axis=0)[None]])
+    b = np.concatenate([Xy.sum(axis=0) - Xy, Xy.sum(axis=0)[None]])
+    fit = np.full(int(codes.max()) + 1, having.size)
+    fit[having] = np.arange(having.size)
+    out = np.empty((X.shape[0], PENALTIES.size))
+    for k, penalty in enumerate(PENALTIES):
+        beta = np.linalg.solve(A + np.diag(penalty * penalised), b[:, :, None])[:, :, 0]
+        out[:, k] = (X * beta[fit[codes]]).sum(axis=1)
+    return out
+
+
+def _with_ones(X: Floats) -> Floats:
+    return np.concatenate([np.ones((X.shape[0], 1)), X], axis=1)

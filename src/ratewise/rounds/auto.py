@@ -1,0 +1,250 @@
+"""`auto`: learn, plan and spend in rounds, and pool all rounds into one estimate (METHODS section 4).
+
+What is bought is looked at as a whole. If round j looked at T_j items with rates π_j(x), a label at x was drawn with
+π̄(x) = Σ T_j π_j(x) / Σ T_j, and the estimate is mean(f) + (1/T) Σ_labelled (H − f)/π̄ for all rounds together. So a
+round is planned by asking which π̄ would be best for all the money, spent and unspent, and buying what is missing to
+it; labels of a burn-in (π = 1) are then wasted only where the best rate is below the one they have given already.
+"""
+
+import math
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from ratewise.core.checks import Floats
+from ratewise.core.mean import estimate as core
+from ratewise.core.mean.clusters import Codes
+from ratewise.core.mean.estimate import Estimate
+from ratewise.core.mean.ratings import Mask
+from ratewise.core.names import Estimand, IntervalMethod, PolicyName
+from ratewise.models.rating_model import Covariates, cluster_fitted_rating, rating_bounds
+from ratewise.rounds.options import NEAR_TIE_IN_VARIANCE, Money, Option, Options
+from ratewise.rounds.seen import FEWEST_TO_LEARN, Learned, Rule, Seen, learn
+
+PLANNER = 3  # raised whenever the same labels would lead to another plan: older logs are not judged by newer plans
+_ALMOST_ONE = 1 - 1e-12
+_WORTH_BUYING = 0.985  # weak ratings are bought if the expected error is below this share of that without them,
+_DOUBT = 2.0  # less this many times the squared standard error of it: much with 20 labels, little with 200
+_LEARNING_LABELS = 25.0  # labels' worth of variance that learning rates and f from the labels adds unseen
+_EXACT_LABELS = 100.0  # labels below which the exact test behind the score interval makes up for part of that
+_CHEAP = 0.05  # of a strong rating's price: at most this for a weak one, to go on looking whether it is worth it
+_UNPROVEN = 0.4  # share of V that rests on no label, above which nothing is known of the weak rater yet
+_LAST_ROUND = 1.3  # a round that would leave less than this many times the labels there are takes all
+_NEAR_THE_END = 0.85  # a plan for more of the pool than this looks at all of it: chance may need more items
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Round:
+    """What to do next, and why."""
+
+    policy: PolicyName
+    rule: Rule | None  # None: every item gets its strong rating
+    spend: float  # money of this round
+    items: int | None  # look at exactly these many (a start, a pool that ends); None: go on until the money is spent
+    weak: bool = True  # whether weak ratings are bought
+    own_rates: Floats = field(default_factory=lambda: np.empty(0))  # of each label, by a rule chosen without it
+    expected_ratio: float = math.nan  # squared error over that of strong ratings alone; NaN if not compared
+    expected_variance: float = math.nan  # of the estimate when all the money is spent
+    variance: float = math.nan  # V
+    weak_error: float = math.nan  # E[(H − f)²]
+    error_kind: str = ""
+    learned: Learned | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Way:
+    """A way to go on, with weak ratings or by the features alone: what the labels teach of it, and the best policy."""
+
+    known: Learned
+    seen: Seen
+    money: Money
+    weak: bool
+    best: Option
+    without: list[Option]  # for each label, what would have been chosen without it
+
+    @classmethod
+    def with_weak(cls, known: Learned, seen: Seen, money: Money, *, around: Covariates | None = None) -> "_Way":
+        return cls(known, seen, money, True, *Options.of(known, seen, money, around=around).choose())
+
+    @classmethod
+    def by_features(cls, seen: Seen, money: Money) -> "_Way":
+        """As if the features were a weak rater who costs nothing and has rated the whole pool."""
+        seen, free = seen.without_weak(), replace(money, weak_cost=0.0)
+        known = learn(seen)
+        return cls(known, seen, free, False, *Options.of(known, seen, free).choose())
+
+
+def plan_round(
+    seen: Seen,
+    money: Money,
+    *,
+    learned: Learned | None = None,
+    teacher: Learned | None = None,
+    base_allowed: bool = True,
+    free_features: bool = True,
+) -> Round:
+    """The best use of the money that is left, given all that was bought.
+
+    `learned` is what the labels teach, where that is known already; `teacher` are models from another table, which
+    stand in while there are few labels. Strong ratings alone are an option only while everything seen has its strong
+    rating, since items bought without a weak rating cannot be pooled with the others. So is going by the features
+    alone, in a pool where they are known of all items, for nothing (`free_features`).
+    """
+    way = _best_way(seen, money, learned, teacher, free_features)
+    known, best, ratio = way.known, way.best, math.nan
+    if base_allowed and all(phase.rule is None for phase in seen.phases):
+        labels = int(np.count_nonzero(seen.labelled))
+        ratio = best.variance / (known.variance / (labels + money.left / money.strong_cost))
+        enough = money.left >= money.strong_cost * money.pool_left  # for everything: nothing is left to estimate
+        if enough or not ratio < _WORTH_BUYING - _DOUBT * _standard_error(best, known) ** 2:
+            if not enough and _nothing_learned_yet(known, money, labels):
+                return _more_of_the_start(known, money, labels, ratio)
+            return Round(
+                "base", None, money.left, money.strong_ratings(), weak=False, expected_ratio=ratio,
+                expected_variance=known.variance / (labels + money.left / money.strong_cost), variance=known.variance,
+                weak_error=known.mean(known.squared), learned=known,
+            )  # fmt: skip
+    rule = best.rule(known, seen.items, weak=way.weak)
+    own = np.empty(0) if teacher is not None else _own_rates(way)
+    name: PolicyName = "random" if best.error.kind == "constant" else "active"
+    spend = _spend(seen, way.money)
+    return Round(
+        name, rule, spend, _exact_items(way, spend), weak=way.weak, own_rates=own, expected_ratio=ratio,
+        expected_variance=best.variance, variance=known.variance, weak_error=known.mean(known.squared),
+        error_kind=best.error.kind, learned=known,
+    )  # fmt: skip
+
+
+def _best_way(seen: Seen, money: Money, learned: Learned | None, teacher: Learned | None, free_features: bool) -> _Way:
+    if seen.by_features:
+        return _Way.by_features(seen, money)
+    if teacher is not None:
+        return _Way.with_weak(teacher, seen, money, around=teacher.x)
+    way = _Way.with_weak(learn(seen) if learned is None else learned, seen, money)
+    possible = free_features and seen.x.features is not None and math.isfinite(money.pool_left)
+    if not possible or any(phase.rule is not None for phase in seen.phases):
+        return way
+    free = _Way.by_features(seen, money)
+    return free if free.best.variance <= (1 + NEAR_TIE_IN_VARIANCE) * way.best.variance else way
+
+
+def _nothing_learned_yet(known: Learned, money: Money, labels: int) -> bool:
+    """Whether labels that (nearly) all agree leave it open what the weak rater is worth, and finding out is cheap."""
+    cheap = money.weak_cost <= _CHEAP * money.strong_cost
+    return cheap and known.unproven > _UNPROVEN and money.left >= 2 * labels * money.both
+
+
+def _more_of_the_start(known: Learned, money: Money, labels: int, ratio: float) -> Round:
+    """As many labels again, all with their weak ratings: strong ratings alone cannot be taken back."""
+    count = max(int(min(labels, money.pool_left / 2)), 1)
+    return Round(
+        "base", None, count * money.both, count, weak=True, expected_ratio=ratio,
+        expected_variance=known.variance / (labels + money.left / money.strong_cost), variance=known.variance,
+        weak_error=known.mean(known.squared), learned=known,
+    )  # fmt: skip
+
+
+def _exact_items(way: _Way, spend: float) -> int | None:
+    """The round's share of a pool that will be looked at whole; None where it is not, or that costs too much."""
+    money = way.money
+    whole = way.best.items >= _NEAR_THE_END * (way.seen.items + money.pool_left) or not way.weak
+    if not whole or money.weak_cost * money.pool_left > 0.9 * money.left:
+        return None
+    share = min(math.ceil(money.pool_left * (spend / money.left)), math.ceil(money.pool_left))
+    return share if money.weak_cost == 0 else min(share, math.floor(spend / money.weak_cost))
+
+
+def _own_rates(way: _Way) -> Floats:
+    """Of each label, by the option chosen without it, as if that had as many items as the one chosen with all."""
+    without, known, seen, best = way.without, way.known, way.seen, way.best
+    if not seen.items:
+        return np.empty(0)
+    earned = seen.mass[seen.labelled]
+    out = np.empty(earned.size)
+    for option in {id(o): o for o in without}.values():
+        of = np.array([o is option for o in without])
+        rates = option.rule(known, seen.items).rates_for(option.own[of], earned[of])
+        out[of] = rates * (option.items - seen.items) / max(best.items - seen.items, 1.0)
+    return out
+
+
+def _standard_error(option: Option, known: Learned) -> float:
+    """Of the expected error, relative to it: how far the labels' residuals scatter."""
+    total = known.variance + known.mean(option.added)
+    return float(option.added.std()) / math.sqrt(option.added.size) / total
+
+
+def _spend(seen: Seen, money: Money) -> float:
+    """As much as was bought so far, and all that is left where little would remain: each round doubles the labels.
+
+    All of it, too, where it pays for everything that is left: then there is nothing to plan for.
+    """
+    labels = int(np.count_nonzero(seen.labelled))
+    if money.left <= _LAST_ROUND * labels * money.strong_cost or money.left >= money.both * money.pool_left:
+        return money.left
+    return min(max(labels * money.strong_cost, 10 * money.both), money.left)
+
+
+def start_labels(budget: float, pool_size: float = math.inf) -> int:
+    """Labels to start from, out of a budget of so many: a fifth, from 20 to 200, at most half of budget and pool.
+
+    Few enough that a small budget is not eaten; and where the best rates are above the share of items they make up,
+    pooling the rounds wastes none of them.
+    """
+    return max(int(min(max(0.2 * budget, 20.0), 200.0, budget / 2, pool_size / 2)), 2)
+
+
+# The estimate
+
+
+def learned_rating(seen: Seen, clusters: Codes | None = None) -> tuple[Floats, float]:
+    """f of all items, each label's from the others, and the factor by which learning it all widens the variance."""
+    use = seen.labelled
+    if clusters is None:
+        known = learn(seen)
+        f = known.model.predict(seen.x)
+        f[use] = known.unseen
+    else:
+        f = cluster_fitted_rating(seen.x, seen.strong, 1.0 / seen.rates(), clusters)
+    labels = int(np.count_nonzero(use))
+    binary = rating_bounds(seen.strong[use])[1]
+    return f, 1.0 + _LEARNING_LABELS / (labels + (_EXACT_LABELS if binary else 0.0))
+
+
+def below_one(rates: Floats, asked: Mask) -> Floats:
+    """Rates of 1 only for those who were asked: one who was not cannot have been sure to be."""
+    return np.where(asked, rates, np.minimum(rates, _ALMOST_ONE))
+
+
+def estimate_seen(
+    seen: Seen,
+    *,
+    level: float = 0.95,
+    interval: IntervalMethod = "auto",
+    estimand: Estimand = "population",
+    pool_size: float | None = None,
+    missing: Mask | None = None,
+    bounds: tuple[float, float] | None = None,
+    clusters: Codes | None = None,
+    seed: int = 0,
+) -> Estimate:
+    """One pooled estimate from all rounds, the weak rating replaced by f from the other labels (cross-fitted).
+
+    Answers that were asked for and are `missing` are counted at both ends of the scale, `bounds`. Items of one of the
+    `clusters` belong together: f is then from the labels of the others, and the interval counts clusters.
+    """
+    use, rates, factor = seen.labelled, seen.rates(), 1.0
+    asked = use if missing is None else use | missing
+    if np.all(asked):
+        f = np.zeros(seen.items)
+        rates = np.ones(seen.items)
+    elif np.count_nonzero(use) < FEWEST_TO_LEARN:
+        f = seen.x.weak
+    else:
+        f, factor = learned_rating(seen, clusters)
+        rates = below_one(rates, asked)
+    return core.estimate_mean(
+        f, seen.strong, rates, method="difference", interval=interval, level=level, estimand=estimand,
+        pool_size=pool_size, selected=asked, bounds=bounds, variance_factor=float(factor), seed=seed,
+        clusters=clusters,
+    )  # fmt: skip

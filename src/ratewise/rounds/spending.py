@@ -1,0 +1,105 @@
+"""What to buy next: the one decision that simulations and campaigns share. State in, a round out; it buys nothing.
+
+A round says which items are looked at and how much money it has. Its rates use what earlier rounds have shown and
+nothing else, so whoever buys it may do so in any order, in several processes, and after a crash.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ratewise.core.checks import Floats
+from ratewise.core.mean.draw import draw_within, scaled_to
+from ratewise.core.mean.ratings import Mask
+from ratewise.models.rating_model import Covariates
+from ratewise.rounds.auto import Round, plan_round, start_labels
+from ratewise.rounds.options import Money
+from ratewise.rounds.seen import FEWEST_TO_LEARN, Learned, Rule, Seen, mass
+
+FEWEST_LABELS = 8  # a budget for fewer buys strong ratings alone: there is nothing to learn from them
+_TAUGHT_LABELS = 50  # with fewer of its own, a campaign goes by what another table taught
+_ROUNDING = 1e-10  # of a price: what adding up may be off by
+
+
+def next_round(
+    seen: Seen,
+    money: Money,
+    *,
+    learned: Learned | None = None,
+    teacher: Learned | None = None,
+    free_features: bool = True,
+) -> Round | None:
+    """The next round; `None` where the money or the pool is used up.
+
+    It starts with labels paid from the budget (few of them with a teacher), unless the budget is too small to learn
+    from or large enough to rate the whole pool. Once strong ratings are bought without weak ones it stays with that:
+    items without a weak rating cannot be pooled with others.
+    """
+    if money.pool_left <= 0:
+        return None
+    alone = bool(seen.phases) and not seen.phases[-1].weak
+    price = money.strong_cost if alone else money.both
+    if money.left < price * (1 - 1e-12):
+        return _strong_alone(money) if not seen.phases and money.left >= money.strong_cost else None
+    if alone and not seen.by_features:
+        return _strong_alone(money)
+    labels = int(np.count_nonzero(seen.labelled))
+    if labels == 0 or (labels < FEWEST_TO_LEARN and teacher is None):
+        return _start(money, teacher)
+    taught = teacher if labels < _TAUGHT_LABELS else None
+    return plan_round(seen, money, learned=learned, teacher=taught, free_features=free_features)
+
+
+def _start(money: Money, teacher: Learned | None) -> Round:
+    enough = money.left >= money.strong_cost * money.pool_left  # for everything, also where it is free
+    labels = math.inf if enough else money.left / money.both
+    if enough or labels < FEWEST_LABELS:
+        return _strong_alone(money)
+    count = start_labels(labels, money.pool_left) if teacher is None else FEWEST_LABELS
+    return Round("base", None, count * money.both, count, weak=True)
+
+
+def _strong_alone(money: Money) -> Round:
+    return Round("base", None, money.left, money.strong_ratings(), weak=False)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ExactDraw:
+    """Who is asked among the last items of a pool: all that the round's money buys."""
+
+    rule: Rule  # with the factor that spends the money
+    before: Floats  # mass of earlier rounds
+    rates: Floats
+    asked: Mask
+    own_rates: Floats
+
+
+def draw_exact_round(
+    planned: Rule,
+    own_rates: Floats,
+    seen: Seen,
+    x: Covariates,
+    uniforms: Floats,
+    *,
+    money: float,
+    prices: Floats | float,
+) -> ExactDraw:
+    """Rates scaled so that strong ratings at these prices are expected to cost `money`, and as many as fit into it."""
+    rule = planned.scaled(1.0)
+    price = np.broadcast_to(np.asarray(prices, dtype=np.float64), uniforms.shape)
+    before, u = mass(seen.phases, x), rule.u(x)
+    rule = rule.scaled(scaled_to(rule.rates_for(u, before), _whole(money, price), price))
+    rates = rule.rates_for(u, before)
+    own = rule.scaled_rates(own_rates)
+    asked = draw_within(rates, uniforms, price, money + _ROUNDING * price.max(initial=0.0))
+    return ExactDraw(rule, before, rates, asked, own)
+
+
+def _whole(money: float, price: NDArray[np.float64]) -> float:
+    """The money that whole ratings can use: all of it where prices differ."""
+    first = float(price[0]) if price.size else 0.0
+    if first <= 0 or np.any(price != first):
+        return max(money, 0.0)
+    return first * float(np.clip(np.floor(money / first + _ROUNDING), 0, price.size))

@@ -1,0 +1,108 @@
+"""A plan applied to a pool: every item's rate, and who gets the strong rating."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ratewise.core.checks import Floats
+from ratewise.core.mean.draw import draw, uniform
+from ratewise.core.mean.ratings import Mask
+from ratewise.errors import TableError
+from ratewise.tables import Table, TableLike, read_table
+from ratewise.targets.mean.input_draw import choose_items
+from ratewise.targets.mean.transfer import Drift, Transfer
+
+_OVER = 1.01  # how far above the budget the expected spend may be before it is said
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Drawn:
+    """The pool with `rate` and `selected` added (and `weak_calibrated`, where the plan calibrates; `weight`, where
+    it chooses the items by strata)."""
+
+    table: Table
+    rates: Floats  # NaN for items that are not looked at
+    selected: Mask
+    drift: Drift | None  # None where the pool has no weak ratings to compare, and needs none
+    expected_spend: float  # before anyone is asked: weak ratings of the items looked at, and strong ones at their rates
+    spend: float  # the same for the items that were in fact selected
+    notes: tuple[str, ...]
+
+
+def draw_pool(
+    pool: TableLike,
+    transfer: Transfer,
+    *,
+    seed: int,
+    id_column: str | None = None,
+    within_budget: bool = False,
+) -> Drawn:
+    """Give every item its rate and draw, by hash of the seed and the item's id.
+
+    With `within_budget`, only as many items are looked at as the plan foresees (chosen by another hash), and the
+    rest get no rate; without it all are, and a note says so where that is expected to cost more than the budget. A plan
+    by strata says itself how many of each are looked at; `weight` is what each of those counts, 1 on average.
+    """
+    table = read_table(pool)
+    drawn_before = [name for name in ("rate", "selected") if name in table.columns]
+    if drawn_before:
+        raise TableError(
+            f"{table.name} has a column {drawn_before[0]!r} already: it was drawn before; take the pool as it was then"
+        )
+    ids = table.ids(id_column)
+    needed = transfer.policy == "active" or transfer.weak in table.columns
+    weak, error = transfer.columns(table) if needed else (np.zeros(table.rows), np.zeros(table.rows))
+    rates = transfer.rates(error)
+    looked = np.ones(table.rows, dtype=np.bool_)
+    chosen = None if transfer.inputs is None else choose_items(table, transfer.inputs, error, ids, seed=seed)
+    if chosen is not None:
+        looked, rates = chosen.looked, chosen.rates
+    elif within_budget and transfer.policy != "base" and transfer.items < table.rows:
+        looked = first_items(ids, int(transfer.items), seed)
+        rates = np.where(looked, rates, np.nan)
+    selected = draw(np.where(looked, rates, 0.0), ids, seed=seed) & looked
+    added: dict[str, Floats | Mask] = {"rate": rates, "selected": selected}
+    if chosen is not None:
+        added["weight"] = chosen.weights
+    if transfer.calibrates and needed:
+        added["weak_calibrated"] = weak
+    drift = transfer.drift(weak, error) if needed else None
+    buys_weak = looked & (transfer.policy != "base") if chosen is None else chosen.buys_weak
+    weak_spend = transfer.weak_cost * np.count_nonzero(buys_weak)
+    expected = float(weak_spend + transfer.strong_cost * np.nansum(rates))
+    spend = float(weak_spend + transfer.strong_cost * np.count_nonzero(selected))
+    return Drawn(
+        table=table.with_columns(added),
+        rates=rates,
+        selected=selected,
+        drift=drift,
+        expected_spend=expected,
+        spend=spend,
+        notes=(() if chosen is None else chosen.notes)
+        + _notes(transfer, drift, expected, spend, int(np.count_nonzero(looked))),
+    )
+
+
+def first_items(ids: np.ndarray[tuple[int], np.dtype[np.object_]], count: int, seed: int) -> Mask:
+    """As many items as said, by a hash of the seed and the item that has nothing to do with the draw."""
+    order = np.argpartition(uniform(ids, seed=f"{seed}:look"), min(count, ids.size) - 1)[:count]
+    looked = np.zeros(ids.size, dtype=np.bool_)
+    looked[order] = True
+    return looked
+
+
+def _notes(transfer: Transfer, drift: Drift | None, expected: float, spend: float, rows: int) -> tuple[str, ...]:
+    notes = [drift.summary()] if drift is not None and drift.drifted else []
+    budget = transfer.budget
+    if transfer.inputs is None and budget is not None and expected > _OVER * budget and rows > transfer.items + 1:
+        again = "" if transfer.pool_size == rows else f"plan again with --pool-size {rows}, or "
+        notes.append(
+            f"rating all {rows:,} items is expected to cost {expected:,.2f}, more than the budget of {budget:,.2f}: "
+            f"{again}draw with --within-budget"
+        )
+    elif budget is not None and spend > budget:
+        notes.append(
+            f"by chance this draw costs {spend:,.2f}, more than the budget of {budget:,.2f}; where that may not be, "
+            "plan with a somewhat smaller one"
+        )
+    return tuple(notes)

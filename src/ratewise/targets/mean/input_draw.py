@@ -1,0 +1,82 @@
+"""A plan by strata applied to a pool: which items are looked at, their rates, and what each of them counts."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ratewise.core.checks import Floats
+from ratewise.core.mean.draw import uniform
+from ratewise.core.mean.ratings import Mask
+from ratewise.tables import Table
+from ratewise.targets.mean.strata import InputPlan, Strata, check_known, read_strata
+
+_LEAST_RATE = 1e-100  # never drawn, and its inverse can still be squared
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ChosenItems:
+    """Every row of the pool: whether it is looked at, its rate and weight (NaN where not), and whether G is bought."""
+
+    looked: Mask
+    rates: Floats
+    weights: Floats  # W_s T/T_s: 1 on average over the items looked at
+    buys_weak: Mask
+    notes: tuple[str, ...]
+
+
+def choose_items(
+    pool: Table, plan: InputPlan, error: Floats, ids: NDArray[np.object_], *, seed: int
+) -> ChosenItems:  # fmt: skip
+    """As many items of each stratum as planned (all, where there are fewer), chosen by a hash of seed and id."""
+    names = tuple(stratum.name for stratum in plan.strata)
+    strata = read_strata(pool, plan.column, names)
+    check_known(strata, pool, plan.column)
+    N = strata.counts
+    wanted = np.array([stratum.items for stratum in plan.strata])
+    T = np.minimum(np.maximum(np.floor(wanted * (1 + 1e-9)), 2), N)
+    looked = _first_of_each(strata, T, uniform(ids, seed=f"{seed}:look"))
+    code = strata.code
+    weights = N / N.sum() * T.sum() / np.maximum(T, 1)
+    rates = _rates(plan, code, error)
+    buys_weak = np.array([stratum.buys_weak for stratum in plan.strata])[code]
+    return ChosenItems(
+        looked,
+        np.where(looked, rates, np.nan),
+        np.where(looked, weights[code], np.nan),
+        looked & buys_weak,
+        _notes(names, wanted, N),
+    )
+
+
+def _first_of_each(strata: Strata, T: Floats, uniforms: Floats) -> Mask:
+    """The T rows of each stratum with the smallest numbers."""
+    order = np.lexsort((uniforms, strata.code))
+    code = strata.code[order]
+    starts = np.searchsorted(code, np.arange(len(strata.names)))
+    looked = np.zeros(code.size, dtype=np.bool_)
+    looked[order] = np.arange(code.size) - starts[code] < T[code]
+    return looked
+
+
+def _rates(plan: InputPlan, code: NDArray[np.intp], error: Floats) -> Floats:
+    """One rate in each stratum, or clip(γ·sqrt(u), floor, 1) with the stratum's own γ."""
+
+    def of(name: str) -> Any:
+        return np.array([getattr(stratum, name) for stratum in plan.strata], dtype=np.float64)[code]
+
+    scale = of("scale")  # NaN where there is one rate
+    follows = np.clip(np.where(np.isnan(scale), 0.0, scale) * np.sqrt(error), np.maximum(of("floor"), _LEAST_RATE), 1.0)
+    return np.asarray(np.where(np.isnan(scale), of("rate"), follows))
+
+
+def _notes(names: tuple[str, ...], wanted: Floats, N: Floats) -> tuple[str, ...]:
+    notes = []
+    short = [f"{name!r} ({n:,.0f} of {w:,.0f})" for name, w, n in zip(names, wanted, N, strict=True) if n < np.floor(w)]
+    if short:
+        notes.append(
+            f"the pool has fewer items than planned of {', '.join(short[:5])}: all are looked at; plan again with this "
+            "pool to spend what is left"
+        )
+    return tuple(notes)

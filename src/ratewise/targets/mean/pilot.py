@@ -1,0 +1,167 @@
+"""A pilot: the labelled part of a table, and what it says about the weak rater."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from ratewise.core.checks import Floats, as_floats
+from ratewise.core.mean.ratings import Mask
+from ratewise.core.names import Calibrator
+from ratewise.errors import InputError, TableError
+from ratewise.models.calibration import Calibration, cross_calibrated, fit_calibration
+from ratewise.models.error_model import (
+    ErrorModel,
+    error_from_column,
+    error_from_probability,
+    fit_error,
+    is_probability_of_binary,
+)
+from ratewise.models.features import Coding, codings, feature_matrix
+from ratewise.models.rating_model import Covariates
+from ratewise.rounds.options import sharpest_error
+from ratewise.rounds.seen import Phase, Seen, learn
+from ratewise.tables import Table
+from ratewise.targets.mean.transfer import Models
+
+_FOLDS = 10
+_FEWEST_TO_FIT = 50  # fewer labels than this say nothing of how the error varies with the score
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pilot:
+    """All rows' weak ratings (calibrated if asked for) and models, and the labelled rows' residuals.
+
+    Every number about a labelled row comes from models fitted without it, so that plans are not flattered.
+    """
+
+    weak: Floats  # all rows, as the policy will see them
+    error: Floats  # u(x) of all rows
+    labelled: Mask
+    strong: Floats  # labelled rows
+    residual: Floats  # labelled rows, H − G with G calibrated on other labels
+    held_out_error: Floats  # labelled rows, u(x) fitted on other labels
+    calibration: Calibration | None
+    error_model: ErrorModel
+    models: Models | None = None  # with calibration "auto": f and u, in place of the two
+
+    @property
+    def error_source(self) -> str:
+        """Where u comes from."""
+        return self.error_model.source if self.models is None else self.models.error.kind
+
+    @property
+    def variance(self) -> float:
+        """V = Var(H) over the labelled rows."""
+        return float(np.var(self.strong))
+
+    @property
+    def weak_error(self) -> float:
+        """M = E[(H−G)²]."""
+        return float(np.mean(self.residual**2))
+
+
+def read_pilot(
+    table: Table,
+    *,
+    weak: str,
+    strong: str,
+    uncertainty: str | None,
+    calibrate: Calibrator | Literal["auto"] | None,
+    features: Sequence[str] = (),
+    seed: int,
+) -> Pilot:
+    """Learn from the rows of `table` that have a strong rating; the others are the pool."""
+    g = table.numbers(weak)
+    h = table.numbers(strong, missing="allow")
+    own = None if uncertainty is None else table.numbers(uncertainty)
+    labelled = ~np.isnan(h)
+    _check_labels(table.name, strong, h[labelled])
+    if own is not None and own.min() < 0:
+        raise TableError(
+            f"column {uncertainty!r} of {table.name} has values below 0; an expected squared error cannot be"
+        )
+    if calibrate == "auto":
+        coded = codings(table, features)
+        return _auto_pilot(Covariates(g, feature_matrix(table, coded), own), h, coded)
+    if features:
+        raise InputError("features are for calibrate 'auto'; add it, or leave the features out")
+    return learn_pilot(g, h, own, calibrate=calibrate, seed=seed)
+
+
+def _auto_pilot(x: Covariates, h: Floats, coded: tuple[Coding, ...]) -> Pilot:
+    """f and u as campaigns learn them; what is said of a label comes from the others."""
+    labelled = ~np.isnan(h)
+    strong = h[labelled]
+    known = learn(Seen.of(x.rows(labelled), strong, (Phase(strong.size),)))
+    error, unseen = sharpest_error(known, x)
+    f = known.model.predict(x)
+    return Pilot(
+        weak=f,
+        error=error.predict(f, x),
+        labelled=labelled,
+        strong=strong,
+        residual=strong - known.unseen,
+        held_out_error=unseen,
+        calibration=None,
+        error_model=ErrorModel("fitted", knots=(0.0,), values=(known.mean(known.squared),)),
+        models=Models(coded, known.model, error),
+    )
+
+
+def learn_pilot(g: Floats, h: Floats, own: Floats | None, *, calibrate: Calibrator | None, seed: int) -> Pilot:
+    """The same from arrays; h is NaN where there is no strong rating."""
+    labelled = ~np.isnan(h)
+    calibration, held_out = None, g
+    if calibrate is not None:
+        calibration = fit_calibration(g[labelled], h[labelled], kind=calibrate)
+        held_out = cross_calibrated(g, h, kind=calibrate, seed=seed)
+        g = calibration.predict(g)
+    strong = h[labelled]
+    residual = strong - held_out[labelled]
+    model = _error_model(held_out[labelled], strong, residual, None if own is None else own[labelled])
+    column = g if own is None else own
+    held_out_column = held_out[labelled] if own is None else own[labelled]
+    return Pilot(
+        weak=g,
+        error=model.predict(column),
+        labelled=labelled,
+        strong=strong,
+        residual=residual,
+        held_out_error=_held_out_error(model, held_out_column, residual, seed),
+        calibration=calibration,
+        error_model=model,
+    )
+
+
+def _error_model(g: Floats, h: Floats, residual: Floats, own: Floats | None) -> ErrorModel:
+    if own is not None:
+        return error_from_column(own, residual)
+    if is_probability_of_binary(g, h):
+        return error_from_probability(g, h)
+    if g.size < _FEWEST_TO_FIT:
+        return ErrorModel("fitted", knots=(0.0,), values=(float(np.mean(residual**2)),))
+    return fit_error(g, residual)
+
+
+def _held_out_error(model: ErrorModel, column: Floats, residual: Floats, seed: int) -> Floats:
+    """u of the labelled rows; a fitted model is fitted anew without each fold's rows."""
+    if model.source != "fitted" or column.size < _FEWEST_TO_FIT:
+        return model.predict(column)
+    fold = np.random.default_rng(seed).permutation(column.size) % _FOLDS
+    out = np.empty(column.size)
+    for k in range(_FOLDS):
+        out[fold == k] = fit_error(column[fold != k], residual[fold != k]).predict(column[fold == k])
+    return out
+
+
+def _check_labels(name: str, strong: str, h: Floats) -> None:
+    if h.size == 0:
+        raise TableError(f"no row of {name} has a strong rating in column {strong!r}; a plan needs a labelled pilot")
+    if h.size == 1:
+        raise TableError(f"only one row of {name} has a strong rating in column {strong!r}; a plan needs two at least")
+    if np.ptp(as_floats(h, name="strong")) == 0:
+        raise InputError(
+            f"all {h.size} strong ratings of column {strong!r} are {h[0]:g}; their variance is unknown; get more labels"
+        )

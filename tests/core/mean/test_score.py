@@ -1,0 +1,95 @@
+"""The score interval's parts: worlds with a given mean against simulated ones, and limits that are known."""
+
+import numpy as np
+import pytest
+from scipy import optimize, special
+
+from ratewise.core.mean import score
+from ratewise.core.mean.estimate import estimate_mean
+from ratewise.core.mean.ratings import ratings
+
+
+def lopsided(seed=0, T=400):
+    rng = np.random.default_rng(seed)
+    g = rng.beta(4, 0.6, T)
+    h = (rng.random(T) < g).astype(float)
+    rates = np.clip(0.1 + np.sqrt(g * (1 - g)), 0.1, 0.9)
+    return g, np.where(rng.random(T) < rates, h, np.nan), rates
+
+
+def test_the_variance_of_a_world_is_that_of_estimates_simulated_in_it(monkeypatch):
+    """Every mistake where f expects it: H ~ Bernoulli(f₀) on the same items, drawn at the same rates, 20,000 times."""
+    monkeypatch.setattr(score, "_ANYWHERE", 0.0)
+    monkeypatch.setattr(score, "_BINS", 100_000)
+    g, strong, rates = lopsided()
+    data = ratings(g, strong, rates)
+    worlds, _ = score._worlds(data.weak, data, pool_size=g.size)
+    mean, f0 = worlds.chances(np.array([-0.7]))
+    found = worlds.variance(mean, f0, worlds.off(f0[0]))[0]
+    each = special.expit(score_logits(g, data) - 0.7)
+    rng = np.random.default_rng(1)
+    h = rng.random((20_000, g.size)) < each
+    drawn = rng.random(h.shape) < rates
+    error = ((h - g) * (drawn / rates - 1)).mean(axis=1)
+    assert mean[0] == pytest.approx(each.mean(), rel=1e-4)
+    assert found == pytest.approx(error.var(), rel=0.05)
+
+
+def score_logits(f, data):
+    keep = 0.5 / data.labels
+    z = special.logit(np.clip(f, keep, 1 - keep))
+    alpha, beta, centre = score._recalibrated(z[data.labelled], data.strong[data.labelled])
+    return alpha + beta * (z - centre)
+
+
+def test_recalibration_minimises_its_penalised_loss():
+    g, strong, rates = lopsided(2)
+    data = ratings(g, strong, rates)
+    z, h = special.logit(np.clip(g[data.labelled], 0.01, 0.99)), data.strong[data.labelled]
+    alpha, beta, centre = score._recalibrated(z, h)
+
+    def loss(x):
+        eta = x[0] + x[1] * (z - centre)
+        prior = score._PRIOR_RATINGS * (2 * np.logaddexp(0, x[0]) - x[0])
+        return np.sum(np.logaddexp(0, eta) - h * eta) + prior + (x[1] - 1) ** 2 / (2 * score._SLOPE_VARIANCE)
+
+    best = optimize.minimize(loss, [0.0, 0.5], method="BFGS", options={"gtol": 1e-8})
+    assert (alpha, beta) == pytest.approx(tuple(best.x), abs=1e-5)
+    assert np.isfinite(score._recalibrated(z, np.ones_like(h))).all()
+
+
+def test_a_judge_that_is_sure_of_a_coin_gets_an_interval_as_narrow_as_its_estimate():
+    """Mean 0.5, a judge that is right 99 times in 100: widths follow the estimate, not the scale's middle."""
+    rng = np.random.default_rng(3)
+    h = (rng.random(4000) < 0.5).astype(float)
+    g = np.where(rng.random(4000) < 0.01, 1 - h, h) * 0.98 + 0.01
+    strong = np.where(rng.random(4000) < 0.1, h, np.nan)
+    found = estimate_mean(g, strong, 0.1, estimand="pool")
+    assert found.high - found.low < 8 * np.sqrt(0.01 * 9 / 4000)
+
+
+def test_known_ratings_of_a_pool_bound_its_mean():
+    """190 of 200 items are known to be good, one is known to be bad."""
+    strong = np.concatenate([np.ones(190), [0.0], np.full(9, np.nan)])
+    found = estimate_mean(np.full(200, 0.9), strong, 0.95, estimand="pool")
+    assert found.low >= 190 / 200
+    assert found.high <= 199 / 200
+
+
+@pytest.mark.parametrize("value", [1.0, 3.0, 5.0])
+def test_ratings_that_are_all_equal_have_an_interval_if_the_scale_is_known(value):
+    found = estimate_mean(np.full(30, 3.0), np.full(30, value), 1.0, bounds=(1, 5))
+    assert found.interval_method == "score"
+    assert 1 <= found.low < found.high <= 5
+    assert found.low <= value <= found.high
+    assert estimate_mean(np.full(30, 3.0), np.full(30, value), 1.0).interval is None
+
+
+def test_a_judge_that_is_off_by_a_constant_is_found_out_with_twenty_labels():
+    """Scores near 0 for answers that are all good: the level of the line is free, its slope is not."""
+    rng = np.random.default_rng(4)
+    g = 0.05 * rng.random(200)
+    strong = np.where(rng.random(200) < 0.1, 1.0, np.nan)
+    found = estimate_mean(g, strong, 0.1)
+    assert "regression" in found.method
+    assert found.value == pytest.approx(1.0, abs=0.03)
