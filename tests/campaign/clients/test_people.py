@@ -38,6 +38,7 @@ kind = "people"
 price = "1"
 {more}
 """
+ENDS = ("the budget is spent", "every item has been looked at")  # by the plan, which may look at the whole pool
 ITEMS = judged(150)
 TRUTH = dict(zip(ITEMS["id"], ITEMS["human"], strict=True))
 
@@ -72,7 +73,7 @@ def test_runs_and_people_take_turns_until_the_campaign_is_at_its_end(tmp_path, s
         reasons.append(campaign.run(wait=False))
         answered = answer_all(campaign, "ann", "bob")
         assert (answered > 0) == (reasons[-1] == "waiting for answers")
-    assert reasons[-1] == "the budget is spent"
+    assert reasons[-1] in ENDS
     assert len(reasons) >= 3  # two rounds or more
     assert campaign.verify().differences == []
     status = campaign.status()
@@ -113,7 +114,7 @@ def test_open_questions_that_nobody_answers_for_a_while_are_not_damage(tmp_path,
         answer_all(campaign, "ann")  # while the run waits, in the same store
         time.sleep(0.01)
     run.join()
-    assert found == ["the budget is spent"]
+    assert found[0] in ENDS
     assert campaign.verify().passed
 
 
