@@ -140,8 +140,9 @@ def page(found: dict[str, list]) -> str:
     lines.append("|---|---|---|---|---|---|---|")
     for name, rows in found.items():
         cover, wide = (np.array([r[1][key] for r in rows]) for key in ("coverage", "relative_width"))
+        trials = min(r[1]["trials"] for r in rows)
         lines.append(
-            f"| {NAMES[name]} | {rows[0][1]['trials']:,} | {len(rows)} | {cover.min():.1%} | {cover.mean():.1%} "
+            f"| {NAMES[name]} | {trials:,} | {len(rows)} | {cover.min():.1%} | {cover.mean():.1%} "
             f"| {wide.mean():.2f} | {wide.max():.2f} |"
         )
     lines += ["", *NOTES]

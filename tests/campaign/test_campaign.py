@@ -340,7 +340,8 @@ def test_scales(tmp_path, rating, words):
     campaign = ran(tmp_path, columns, rating=rating, goal='budget = "90"')
     holds(campaign)
     found = campaign.estimate()
-    assert found.interval[0] <= value.mean() <= found.interval[1]
+    assert found.interval[0] < found.value < found.interval[1]
+    assert abs(found.value - value.mean()) <= 4 * found.standard_error
     history, _ = looked_at(campaign)
     seen = history.looked.values[:, 0]
     assert set(seen[~np.isnan(seen)]) <= set(value)
@@ -439,7 +440,7 @@ def test_answers_that_are_all_missing_give_no_estimate(tmp_path):
 
 
 def test_going_on_with_a_larger_budget_keeps_what_was_done_and_widens_the_interval(tmp_path):
-    columns = judged(1200, spread=0.75)
+    columns = judged(4000, spread=0.75)
     path = write(tmp_path, columns)
     first = Campaign.open(path)
     first.run()

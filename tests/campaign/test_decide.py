@@ -93,7 +93,8 @@ def test_a_round_in_which_everyone_is_asked(now, keys, action):
 
 
 def test_batches_of_a_round_with_a_rule_are_drawn_one_by_one_and_as_many_as_fit_at_worst():
-    game = played(Game(pool(), pool().terms(budget=Decimal(60))), 1)
+    many = pool(3000, seed=4)
+    game = played(Game(many, many.terms(budget=Decimal(60))), 1)
     at, action = stopped(game, d.Draw)
     assert isinstance(action, d.Draw)
     now, taken = at.open, at.open.batches[-1]

@@ -17,7 +17,7 @@ from ratewise.core.mean.ratings import Ratings
 
 _PRIOR_LABELS = 10.0  # labels on a line of slope 1, spread like the pool, that the slope starts from
 _PRIOR_LEVEL = 1.0  # labels on f = R that the level starts from: a rater that is off by a constant is soon found out
-_FEWEST_LABELS = 10.0  # fewer effective labels than this fit no line
+_FEWEST_LABELS = 5.0  # fewer effective labels than this fit no line
 _NO_TRUST, _FULL_TRUST = 1.5, 4.0  # standard errors of the gain at which a fitted line starts and ends to be doubted
 
 

@@ -104,7 +104,7 @@ class _Worlds:
         f0 = special.expit(self.logit + np.asarray(shift)[:, None])
         return f0 @ self.share, f0
 
-    def variance(self, mean: Floats, f0: Floats, off: float) -> Floats:
+    def variance(self, mean: Floats, f0: Floats, off: Floats | float) -> Floats:
         """Of the estimate: what the draw adds, f being as far `off` as the labels say, and the items' own.
 
         Some of the mistakes E[u₀] may be anywhere, not only where f is unsure.
@@ -234,23 +234,31 @@ class _Test:
         return float(shifts[i]), float(shifts[j])
 
     def _chance_of_seen(self, mean: Floats, f0: Floats, side: int) -> Floats:
-        """P(an estimate at least as far from θ₀ as the one seen), in worlds with these means."""
-        n0 = mean * (1 - mean) / np.maximum(self._variance(mean, f0), _LEAST**2)
-        ones, zeros = n0 * self.seen.value, n0 * (1 - self.seen.value)
-        exact = 0.5 + 0.5 / (1.0 + np.minimum(ones, zeros) / _FEW)
-        if side < 0:
-            return exact * _at_least(ones, zeros + 1, mean) + (1 - exact) * _at_least(ones + 1, zeros, mean)
-        return exact * _at_least(zeros, ones + 1, 1 - mean) + (1 - exact) * _at_least(zeros + 1, ones, 1 - mean)
+        """P(an estimate at least as far from θ₀ as the one seen), in worlds with these means.
 
-    def _variance(self, mean: Floats, f0: Floats) -> Floats:
+        The part of the variance that comes from predictions that are off is a sum over all labels, as good as normal:
+        what it explains of the distance is taken off first (squares add up), and the binomial explains the rest.
+        """
+        model = self.worlds.variance(mean, f0, self.off)
+        variance = self._variance(mean, model)
+        off = np.clip(self.off / self.worlds.items / np.maximum(model, _LEAST**2), 0.0, 1.0)
+        z = float(special.ndtri(1 - self.tail))
+        away = np.sqrt(np.maximum((self.seen.value - mean) ** 2 - z**2 * off * variance, 0.0))
+        value = mean - side * away
+        n0 = mean * (1 - mean) / np.maximum((1 - off) * variance, _LEAST**2)
+        ones, zeros = n0 * value, n0 * (1 - value)
+        exact = 0.5 + 0.5 / (1.0 + np.minimum(ones, zeros) / _FEW)
+        many, few, chance = (ones, zeros, mean) if side < 0 else (zeros, ones, 1 - mean)
+        found = exact * _at_least(many, few + 1, chance) + (1 - exact) * _at_least(many + 1, few, chance)
+        return np.asarray(found)
+
+    def _variance(self, mean: Floats, model: Floats) -> Floats:
         """Of the estimate in these worlds.
 
         Towards the middle mistakes come on top of those seen, as the model has them. Towards the end there are fewer,
         of the kind that was seen; where they were more harmful than the model has it, all of that counts.
         """
-        model = self.worlds.variance(mean, f0, self.off)
-        up = self.seen.value > 0.5
-        to_end = (mean > self.seen.value) if up else (mean < self.seen.value)
+        to_end = (mean > self.seen.value) if self.seen.value > 0.5 else (mean < self.seen.value)
         to_middle = np.maximum(model + (self.ratio - 1.0) * self.at_value, min(self.ratio, 1.0) * model)
         return np.where(to_end, self.ratio_at_end * model, to_middle) * self.factor
 
