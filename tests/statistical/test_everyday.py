@@ -42,7 +42,7 @@ def fewest(trials, target=0.93):
 def test_single_draws_cover_and_are_no_wider_than_asking_people_alone(cell):
     found = everyday.one_shot(cell, trials=500, seed=7)
     assert found.coverage >= fewest(found.trials)
-    assert found.relative_width <= (1.1 if cell.judge != "useless" else 1.6)  # its rates follow a useless judge
+    assert found.relative_width <= (1.15 if cell.judge != "useless" else 1.6)  # its rates follow a useless judge
 
 
 @pytest.mark.parametrize("cell", ROUNDS, ids=Cell.name)

@@ -19,7 +19,7 @@ _MOST_AROUND = 5000  # items whose u decides a policy: more would not move it
 _BINS = 100  # values of u a policy is solved for: enough to lose nothing that could be seen
 NEAR_TIE_IN_VARIANCE = 0.005  # a simpler rule whose variance is at most this share larger is preferred
 _FLOOR_LABELS = 7.0  # the floor on rates, as a share of the mean rate, is this over the root of the labels,
-_HIGHEST_FLOOR = 0.5  # and never above this: what a wrong u can cost is then bounded by two times one rate for all
+_HIGHEST_FLOOR = 0.7  # and never above this: a sure judge is acted on from the first round on
 _SURE = 1.0  # standard errors by which another u must beat the first one to be taken
 
 
@@ -249,7 +249,7 @@ def _scale_for(labels: float, most: float, items: float, root: Floats, weights: 
 
 
 def floor_share(labels: int) -> float:
-    """Least rate as a share of the mean rate: a half up to 200 labels, a quarter with 800, a tenth from 5,000 on."""
+    """Least rate as a share of the mean rate: 0.7 up to 100 labels, a half with 200, a tenth from 5,000 on."""
     return min(max(DEFAULT_FLOOR_SHARE, _FLOOR_LABELS / math.sqrt(labels)), _HIGHEST_FLOOR)
 
 

@@ -13,7 +13,7 @@ def lopsided(seed=0, T=400):
     rng = np.random.default_rng(seed)
     g = rng.beta(4, 0.6, T)
     h = (rng.random(T) < g).astype(float)
-    rates = np.clip(0.1 + np.sqrt(g * (1 - g)), 0.1, 0.9)
+    rates = np.clip(0.2 + np.sqrt(g * (1 - g)), 0.2, 0.9)
     return g, np.where(rng.random(T) < rates, h, np.nan), rates
 
 
@@ -36,26 +36,29 @@ def test_the_variance_of_a_world_is_that_of_estimates_simulated_in_it(monkeypatc
 
 
 def score_logits(f, data):
-    keep = 0.5 / data.labels
+    keep = 0.5 / data.labels  # no rate is below a third of the mean here
     z = special.logit(np.clip(f, keep, 1 - keep))
-    alpha, beta, centre = score._recalibrated(z[data.labelled], data.strong[data.labelled])
-    return alpha + beta * (z - centre)
+    columns = np.stack([z, np.sign(z) * score._told_by_rates(data.rates[:, 0])])
+    return score._recalibrated(columns[:, data.labelled], data.strong[data.labelled])(columns)
 
 
 def test_recalibration_minimises_its_penalised_loss():
     g, strong, rates = lopsided(2)
     data = ratings(g, strong, rates)
     z, h = special.logit(np.clip(g[data.labelled], 0.01, 0.99)), data.strong[data.labelled]
-    alpha, beta, centre = score._recalibrated(z, h)
+    columns = np.stack([z, np.random.default_rng(5).normal(size=z.size)])
+    found = score._recalibrated(columns, h)
+    x = columns - found.centre[:, None]
 
-    def loss(x):
-        eta = x[0] + x[1] * (z - centre)
-        prior = score._PRIOR_RATINGS * (2 * np.logaddexp(0, x[0]) - x[0])
-        return np.sum(np.logaddexp(0, eta) - h * eta) + prior + (x[1] - 1) ** 2 / (2 * score._SLOPE_VARIANCE)
+    def loss(b):
+        eta = b[0] + b[1:] @ x
+        prior = score._PRIOR_RATINGS * (2 * np.logaddexp(0, b[0]) - b[0])
+        away = ((b[1] - 1) ** 2 + b[2] ** 2) / (2 * score._SLOPE_VARIANCE)
+        return np.sum(np.logaddexp(0, eta) - h * eta) + prior + away
 
-    best = optimize.minimize(loss, [0.0, 0.5], method="BFGS", options={"gtol": 1e-8})
-    assert (alpha, beta) == pytest.approx(tuple(best.x), abs=1e-5)
-    assert np.isfinite(score._recalibrated(z, np.ones_like(h))).all()
+    best = optimize.minimize(loss, [0.0, 0.5, 0.1], method="BFGS", options={"gtol": 1e-8})
+    assert (found.alpha, *found.beta) == pytest.approx(tuple(best.x), abs=1e-5)
+    assert np.isfinite(score._recalibrated(columns, np.ones_like(h)).alpha)
 
 
 def test_a_judge_that_is_sure_of_a_coin_gets_an_interval_as_narrow_as_its_estimate():

@@ -24,7 +24,9 @@ from ratewise.core.mean.intervals import Clustering, Interval, Spread
 from ratewise.core.mean.ratings import Ratings
 
 _BINS = 100  # of log-odds, that items are counted in: finer ones move no end by a thousandth of the width
-_PRIOR_MISTAKES = 1.0  # mistakes' worth of belief in the model's variance
+_PRIOR_MISTAKES = 2.0  # mistakes' worth of belief in the model's variance
+_MANY_MISTAKES = 12.0  # enough to half say what mistakes on top of them would be like
+_LOW_RATE = 0.3  # of the mean rate: below it, rates are believed as to how rare mistakes are
 _PRIOR_RATINGS = 0.5  # of either end of the scale, that the recalibration starts from
 _SLOPE_VARIANCE = 0.25  # of the prior around 1 for the slope of the recalibrated log-odds
 _ANYWHERE = 0.3  # share of the mistakes that may be anywhere, whatever the prediction says
@@ -98,6 +100,7 @@ class _Worlds:
     aff: Floats
     items: int
     pool_size: float
+    anywhere: float  # mean of 1/π − 1, as far as rates may be doubted
 
     def chances(self, shift: Floats) -> tuple[Floats, Floats]:
         """Means of the worlds, and their chances of a 1, worlds × bins."""
@@ -110,7 +113,7 @@ class _Worlds:
         Some of the mistakes E[u₀] may be anywhere, not only where f is unsure.
         """
         u0 = f0 * (1 - f0)
-        anywhere = (u0 @ self.share) * self.a.sum()
+        anywhere = (u0 @ self.share) * self.anywhere
         draw = ((1 - _ANYWHERE) * (u0 @ self.a) + _ANYWHERE * anywhere + off) / self.items
         return np.asarray(draw + mean * (1 - mean) * (1.0 / self.items - 1.0 / self.pool_size))
 
@@ -135,14 +138,18 @@ def _worlds(f: Floats, data: Ratings, pool_size: float) -> tuple[_Worlds, Floats
     a = np.where(had, data.step_odds() * inverse, 0.0) / T
     share = np.zeros((T, steps))
     share[:, 0] = 1.0 / T
-    keep = 0.5 / max(data.labels, 1)  # off the ends by half a label: no prediction is surer than the labels are many
+    # No prediction is surer than the labels are many: half of one is left in doubt, where rates say that mistakes are.
+    mean_rate = float(data.rates[:, -1].mean())
+    keep = 0.5 / max(data.labels, 1) * np.minimum(data.rates[:, -1:] / (_LOW_RATE * mean_rate), 1.0) ** 4
+    anywhere = float((1.0 / np.maximum(data.rates[:, -1], _LOW_RATE * mean_rate)).mean()) - 1.0
     z = special.logit(np.clip(np.where(had, f, 0.5), keep, 1 - keep))
-    alpha, beta, centre = _recalibrated(z[data.labelled, -1], data.strong[data.labelled])
-    z = alpha + beta * (z - centre)
+    told = np.sign(z) * _told_by_rates(data.rates[:, -1:])
+    use = data.labelled
+    z = _recalibrated(np.stack([z[use, -1], told[use, -1]]), data.strong[use])(np.stack([z, told]))
     values = np.where(had, f, 0.0)
     columns = (share, a, a * values, a * values**2)
     logit, (shares, weight, wf, wff) = _binned(z.ravel(), [column.ravel() for column in columns])
-    return _Worlds(logit, shares, weight, wf, wff, T, pool_size), z[data.labelled, -1]
+    return _Worlds(logit, shares, weight, wf, wff, T, pool_size, anywhere), z[data.labelled, -1]
 
 
 def _binned(z: Floats, weights: Sequence[Floats]) -> tuple[Floats, list[Floats]]:
@@ -155,26 +162,45 @@ def _binned(z: Floats, weights: Sequence[Floats]) -> tuple[Floats, list[Floats]]
     return sums[0] / counts[use], sums[1:]
 
 
-def _recalibrated(z: Floats, h: Floats) -> tuple[float, float, float]:
-    """H ~ σ(α + β (z − centre)), by Newton's method with priors that keep both finite when all labels agree."""
-    n, centre = z.size, float(z.mean())
-    x = z - centre
+def _told_by_rates(rates: Floats) -> Floats:
+    """How much surer of f whoever set the rates was than on average, in log-odds: rates go with the root of u."""
+    return np.asarray(-2.0 * (np.log(rates) - np.log(rates).mean()))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Recalibration:
+    """σ(α + β·(z − centre)), by the log-odds of f and by what the rates tell of it."""
+
+    alpha: float
+    beta: Floats
+    centre: Floats
+
+    def __call__(self, z: Floats) -> Floats:
+        """Of items whose columns come first."""
+        return self.alpha + np.tensordot(self.beta, z, axes=1) - float(self.beta @ self.centre)
+
+
+def _recalibrated(z: Floats, h: Floats) -> _Recalibration:
+    """H by the log-odds z, columns × labels, by Newton's method with priors that keep all finite if all labels agree.
+
+    f is taken at its word to begin with, and what the rates tell is not believed.
+    """
+    n, centre, prior = h.size, z.mean(axis=1), np.array([1.0, 0.0])
+    x = np.vstack([np.ones(n), z - centre[:, None]])
     alpha = float(special.logit((h.sum() + _PRIOR_RATINGS) / (n + 2 * _PRIOR_RATINGS)))
-    beta = 1.0
+    b = np.concatenate([[alpha], prior])
     for _ in range(50):
-        p, p0 = special.expit(alpha + beta * x), float(special.expit(alpha))
-        v = p * (1 - p)
-        g_alpha = float((h - p).sum()) + _PRIOR_RATINGS * (1 - 2 * p0)
-        g_beta = float(x @ (h - p)) - (beta - 1.0) / _SLOPE_VARIANCE
-        h_aa = float(v.sum()) + 2 * _PRIOR_RATINGS * p0 * (1 - p0)
-        h_ab, h_bb = float(v @ x), float(v @ x**2) + 1.0 / _SLOPE_VARIANCE
-        det = h_aa * h_bb - h_ab**2
-        step = np.array([h_bb * g_alpha - h_ab * g_beta, h_aa * g_beta - h_ab * g_alpha]) / det
+        p, p0 = special.expit(b @ x), float(special.expit(b[0]))
+        slope = x @ (h - p)
+        slope[0] += _PRIOR_RATINGS * (1 - 2 * p0)
+        slope[1:] -= (b[1:] - prior) / _SLOPE_VARIANCE
+        bend = (x * (p * (1 - p))) @ x.T + np.diag([2 * _PRIOR_RATINGS * p0 * (1 - p0), *[1 / _SLOPE_VARIANCE] * 2])
+        step = np.linalg.solve(bend, slope)
         step *= min(1.0, 2.0 / max(float(np.abs(step).max()), _LEAST))
-        alpha, beta = alpha + float(step[0]), beta + float(step[1])
+        b = b + step
         if np.abs(step).max() < 1e-9:
             break
-    return alpha, beta, centre
+    return _Recalibration(float(b[0]), b[1:], centre)
 
 
 # The test
@@ -188,8 +214,9 @@ class _Test:
     seen: _Seen
     at_value: float  # the model's variance at the estimate
     off: float  # of predictions, as at the estimate: a fitted f would follow θ₀
-    ratio: float  # of the variance seen to the model's, towards the middle of the scale
-    ratio_at_end: float  # and towards the nearer end
+    ratio: float  # of the variance seen to the model's, shrunk to 1 while few mistakes are seen
+    ratio_of_more: float  # the same for mistakes on top of those seen
+    ratio_at_end: float  # the same towards the nearer end of the scale
     factor: float  # on all variances
     tail: float  # (1 − level)/2
 
@@ -205,8 +232,9 @@ class _Test:
         k = _mistakes(data.strong[use] - special.expit(z + shift), 1.0 / data.rates[use, -1])
         ratio = seen.variance / model if model > 0 else 1.0
         shrunk = (k * ratio + _PRIOR_MISTAKES) / (k + _PRIOR_MISTAKES)
+        of_more = 1.0 + (ratio - 1.0) * k**2 / (k**2 + _MANY_MISTAKES**2)
         wider = factor * _few_labels(seen, level) * _cluster_effect(seen)
-        return cls(worlds, seen, model, off, shrunk, max(ratio, shrunk), wider, (1 - level) / 2)
+        return cls(worlds, seen, model, off, shrunk, of_more, max(ratio, shrunk), wider, (1 - level) / 2)
 
     def end(self, side: int) -> float:
         """Of the interval: the first world on that side of the estimate that the test rejects."""
@@ -253,13 +281,15 @@ class _Test:
         return np.asarray(found)
 
     def _variance(self, mean: Floats, model: Floats) -> Floats:
-        """Of the estimate in these worlds.
+        """Of the estimate in these worlds: the model's, times what the mistakes that were seen say of it.
 
-        Towards the middle mistakes come on top of those seen, as the model has them. Towards the end there are fewer,
-        of the kind that was seen; where they were more harmful than the model has it, all of that counts.
+        Towards the middle mistakes come on top of those seen, and may be of another kind: it takes more of those seen
+        to say what they are like. Towards the nearer end there are fewer, of the kind that was seen; where they were
+        more harmful than the model has it, all of that counts.
         """
         to_end = (mean > self.seen.value) if self.seen.value > 0.5 else (mean < self.seen.value)
-        to_middle = np.maximum(model + (self.ratio - 1.0) * self.at_value, min(self.ratio, 1.0) * model)
+        more = self.ratio * self.at_value + self.ratio_of_more * (model - self.at_value)
+        to_middle = np.maximum(more, min(self.ratio, self.ratio_of_more) * model)
         return np.where(to_end, self.ratio_at_end * model, to_middle) * self.factor
 
 
