@@ -20,7 +20,7 @@ EARLY = f"{LABELLED} AND position IN (SELECT position FROM draws WHERE rate < 1)
 @pytest.fixture(scope="module")
 def original(tmp_path_factory):
     """Rounds of every kind: a start, rounds until their money is spent, and an exact one at the pool's end."""
-    campaign = ran(tmp_path_factory.mktemp("original"), judged(700, spread=0.75), goal='budget = "110"', seed=11)
+    campaign = ran(tmp_path_factory.mktemp("original"), judged(700, 3, spread=0.75), goal='budget = "95"', seed=11)
     rounds = [json.loads(row[2]) for row in log_of(campaign)["rounds"]]
     assert rounds[0]["items"]
     assert "rule" not in rounds[0]
