@@ -315,8 +315,8 @@ def test_features_words_and_uncertainty_reach_the_models(tmp_path):
             assert x.features.shape[1] == reader.facts.columns == 3  # a column for each word, and the length
             np.testing.assert_array_equal(x.features[:, 0] + x.features[:, 1], 1.0)
         rates[name] = history.looked.rates[-60:, 0]
-    assert rates["told"].std() > 0.05
-    assert rates["doubt"].std() > 0.05
+    for name in ("told", "doubt"):  # some are asked for twice as often as others
+        assert rates[name].std() > 0.3 * rates[name].mean(), name
 
 
 @pytest.mark.parametrize(
