@@ -30,6 +30,7 @@ _LOW_RATE = 0.3  # of the mean rate: below it, rates are believed as to how rare
 _PRIOR_RATINGS = 0.5  # of either end of the scale, that the recalibration starts from
 _SLOPE_VARIANCE = 0.25  # of the prior around 1 for the slope of the recalibrated log-odds
 _ANYWHERE = 0.3  # share of the mistakes that may be anywhere, whatever the prediction says
+_UNEVEN = 0.15  # at most so much, relative to itself, is the variance made uncertain by unequal weights
 _FEW = 5.0  # ratings of the rarer kind, at which half of what separates the exact test from the mid-p test is gone
 _COARSE, _FINE, _PASSES = 65, 17, 3  # candidates: on the first look, and on each closer one
 _BEYOND = 15.0  # log-odds beyond the furthest item at which a candidate mean is as good as an end
@@ -229,11 +230,12 @@ class _Test:
         off = worlds.off(f0[0])
         model = float(worlds.variance(mean, f0, off)[0])
         use = data.labelled
-        k = _mistakes(data.strong[use] - special.expit(z + shift), 1.0 / data.rates[use, -1])
+        residual, weight = data.strong[use] - special.expit(z + shift), 1.0 / data.rates[use, -1]
+        k = _mistakes(residual, weight)
         ratio = seen.variance / model if model > 0 else 1.0
         shrunk = (k * ratio + _PRIOR_MISTAKES) / (k + _PRIOR_MISTAKES)
         of_more = 1.0 + (ratio - 1.0) * k**2 / (k**2 + _MANY_MISTAKES**2)
-        wider = factor * _few_labels(seen, level) * _cluster_effect(seen)
+        wider = factor * _few_labels(seen, level, _uneven(residual, weight)) * _cluster_effect(seen)
         return cls(worlds, seen, model, off, shrunk, of_more, max(ratio, shrunk), wider, (1 - level) / 2)
 
     def end(self, side: int) -> float:
@@ -316,14 +318,20 @@ def _mistakes(residual: Floats, weight: Floats) -> float:
     return mass**2 / squares if squares > 0 else 0.0
 
 
-def _few_labels(seen: _Seen, level: float) -> float:
+def _uneven(residual: Floats, weight: Floats) -> float:
+    """By how much more the variance that was seen varies, relative to itself, since mistakes weigh unequally."""
+    plain, squares, fourths = (float(weight**p @ residual**2) for p in (0, 2, 4))
+    return min(max(fourths / squares**2 - 1.0 / plain, 0.0), _UNEVEN) if squares > 0 and plain > 0 else 0.0
+
+
+def _few_labels(seen: _Seen, level: float, uneven: float) -> float:
     """Half of Student's correction, for what the draw adds: 0/1 residuals are less variable than normal ones.
 
     All of it for few clusters, whose sums are as good as normal.
     """
     few = 0.0 if seen.clustering is None else 1.0 / seen.clustering.degrees_of_freedom
     if seen.drawn > 0 and seen.labels >= 2:
-        few += 0.5 / (seen.labels - 1) * seen.drawn**2
+        few += 0.5 * (1.0 / (seen.labels - 1) + uneven) * seen.drawn**2
     quantile = float(special.ndtri(0.5 + level / 2))
     return (float(special.stdtrit(1.0 / few, 0.5 + level / 2)) / quantile) ** 2 if few > 0 else 1.0
 
