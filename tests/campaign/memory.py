@@ -50,7 +50,7 @@ class Pool:
         columns = None if self.features is None else self.features.shape[1]
         low, high = terms.wanted.bounds
         return History.empty(
-            terms.steps, columns=columns, uncertainty=self.uncertainty is not None, middle=0.5 * (low + high)
+            terms.later_raters, columns=columns, uncertainty=self.uncertainty is not None, middle=0.5 * (low + high)
         )
 
     def answers(self, steps):
@@ -77,7 +77,7 @@ class Game:
     actions: list = field(default_factory=list)
 
     def __post_init__(self):
-        self.queue = MemoryQueue(self.pool.uniform, steps=self.terms.steps)
+        self.queue = MemoryQueue(self.pool.uniform, later_raters=self.terms.later_raters)
         self.reader = Reader(self.queue, self, self.terms, self.pool.empty(self.terms))
 
     @property
@@ -93,7 +93,7 @@ class Game:
         return self.queue.totals()[1]
 
     def looked(self, first, end):
-        rows = self.queue.item_rows(first, end, self.terms.steps)
+        rows = self.queue.item_rows(first, end, self.terms.later_raters)
         weak = self.queue.states[first, 0] >= 0
         found = self.pool.looked(first, rows.rates, rows.selected, weak=weak)
         assert (np.isnan(rows.values[:, -1]) == np.isnan(found.values[:, -1])).all()
@@ -122,6 +122,6 @@ class Game:
         assert carry_out(self.queue, self, self.state(), action)
         if isinstance(action, d.Open):
             self.plans.append(action.plan)
-        self.queue.answer_all(self.pool.answers(self.terms.steps))
+        self.queue.answer_all(self.pool.answers(self.terms.later_raters))
         if isinstance(action, d.Close):
             self.state()  # takes the round in

@@ -7,6 +7,7 @@ it; labels of a burn-in (π = 1) are then wasted only where the best rate is bel
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -197,8 +198,16 @@ def start_labels(budget: float, pool_size: float = math.inf) -> int:
 # The estimate
 
 
-def learned_rating(seen: Seen, clusters: Codes | None = None) -> tuple[Floats, float]:
+@dataclass(frozen=True, slots=True, eq=False)
+class LearnedRating:
     """f of all items, each label's from the others, and the factor by which learning it all widens the variance."""
+
+    values: Floats
+    factor: float
+
+
+def learned_rating(seen: Seen, clusters: Codes | None = None) -> LearnedRating:
+    """What stands in the weak rating's place; with clusters, each label's f is from the labels of the others."""
     use = seen.labelled
     if clusters is None:
         known = learn(seen)
@@ -208,7 +217,7 @@ def learned_rating(seen: Seen, clusters: Codes | None = None) -> tuple[Floats, f
         f = cluster_fitted_rating(seen.x, seen.strong, 1.0 / seen.rates(), clusters)
     labels = int(np.count_nonzero(use))
     binary = rating_bounds(seen.strong[use])[1]
-    return f, 1.0 + _LEARNING_LABELS / (labels + (_EXACT_LABELS if binary else 0.0))
+    return LearnedRating(f, 1.0 + _LEARNING_LABELS / (labels + (_EXACT_LABELS if binary else 0.0)))
 
 
 def below_one(rates: Floats, asked: Mask) -> Floats:
@@ -227,11 +236,13 @@ def estimate_seen(
     bounds: tuple[float, float] | None = None,
     clusters: Codes | None = None,
     seed: int = 0,
+    learned: Callable[[], LearnedRating] | None = None,
 ) -> Estimate:
     """One pooled estimate from all rounds, the weak rating replaced by f from the other labels (cross-fitted).
 
     Answers that were asked for and are `missing` are counted at both ends of the scale, `bounds`. Items of one of the
-    `clusters` belong together: f is then from the labels of the others, and the interval counts clusters.
+    `clusters` belong together: f is then from the labels of the others, and the interval counts clusters. `learned`
+    gives f where it is kept for several estimates.
     """
     use, rates, factor = seen.labelled, seen.rates(), 1.0
     asked = use if missing is None else use | missing
@@ -241,7 +252,8 @@ def estimate_seen(
     elif np.count_nonzero(use) < FEWEST_TO_LEARN:
         f = seen.x.weak
     else:
-        f, factor = learned_rating(seen, clusters)
+        rating = learned_rating(seen, clusters) if learned is None else learned()
+        f, factor = rating.values, rating.factor
         rates = below_one(rates, asked)
     return core.estimate_mean(
         f, seen.strong, rates, method="difference", interval=interval, level=level, estimand=estimand,

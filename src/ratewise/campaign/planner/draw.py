@@ -17,7 +17,7 @@ from ratewise.rounds.spending import draw_exact_round
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Drawn:
-    """Rates and draws of a batch, items × steps."""
+    """Rates and draws of a batch, items × raters after the first."""
 
     rates: Floats
     selected: Mask
@@ -26,12 +26,12 @@ class Drawn:
 
 def draw_batch(history: History, now: OpenRound, looked: Looked, worst: Units) -> Drawn:
     """By the round's rule and the items' own random numbers; `worst` prices of all raters, items × raters."""
-    n, steps = looked.rates.shape
+    n, later = looked.rates.shape
     rule = now.plan.rule
     if rule is None:
-        asked = np.ones((n, steps), dtype=np.bool_)
+        asked = np.ones((n, later), dtype=np.bool_)
         asked[:, :-1] = now.plan.weak
-        return Drawn(np.ones((n, steps)), asked)
+        return Drawn(np.ones((n, later)), asked)
     x = history.filled(looked.x)
     if isinstance(rule, ChainRule):
         rates = rule.rates(x.weak)

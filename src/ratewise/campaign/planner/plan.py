@@ -3,9 +3,8 @@
 import math
 from dataclasses import dataclass, replace
 
-from ratewise.campaign.fits import money_to_precision
+from ratewise.campaign.answers import money_to_precision
 from ratewise.campaign.history import RoundPlan, finite_or_none
-from ratewise.campaign.learned import learn
 from ratewise.campaign.planner.costs import item_costs
 from ratewise.campaign.planner.state import UNIT, State
 from ratewise.rounds.auto import start_labels
@@ -60,7 +59,7 @@ def next_plan(state: State, purse: Purse | None = None) -> RoundPlan | None:
         plan = _strong_alone(state, purse)  # for nothing, too
     elif purse.aims and history.labels < FEWEST_TO_LEARN:
         plan = _start(state, purse.left, _START_FOR_TARGET)
-    elif terms.steps > 1:
+    elif terms.later_raters > 1:
         plan = _chain(state, purse)
     else:
         plan = _auto(state, purse)
@@ -76,8 +75,7 @@ def _auto(state: State, purse: Purse) -> RoundPlan | None:
     assert history.seen is not None
     remaining = terms.pool - history.items
     money = Money(terms.weak_cost, terms.costs[0], left * UNIT, float(remaining))
-    known = learn(history.seen) if history.labels >= FEWEST_TO_LEARN and not history.seen.by_features else None
-    planned = next_round(history.seen, money, learned=known, free_features=terms.wanted.inputs is None)
+    planned = next_round(history.seen, money, free_features=terms.wanted.inputs is None)
     if planned is None:
         return None
     expected = finite_or_none(math.sqrt(planned.expected_variance) if planned.expected_variance >= 0 else math.nan)
