@@ -14,7 +14,8 @@ from ratewise.core.mean.ratings import Mask
 from ratewise.models.rating_model import Covariates
 from ratewise.rounds.auto import PLANNER
 from ratewise.rounds.chain_rounds import ChainRule
-from ratewise.rounds.seen import Phase, Rule, Seen, mass
+from ratewise.rounds.seen import Rule, Seen
+from ratewise.rounds.spending import pooled
 
 _T = TypeVar("_T")
 
@@ -156,14 +157,11 @@ class History:
         )  # fmt: skip
 
     def _pooled(self, seen: Seen, plan: RoundPlan, factor: float | None, more: Looked) -> Seen:
-        x = self.filled(more.x)
-        rule, own = plan.rule, plan.own_rates
-        assert not isinstance(rule, ChainRule)
-        if rule is not None and factor is not None:
-            rule = rule.scaled(factor)
-            own = rule.scaled_rates(own)
-        phase = Phase(x.items, rule, plan.weak)
-        return seen.joined(x, more.values[:, -1], mass(seen.phases, x), phase, own, rates=more.rates[:, 0])
+        assert not isinstance(plan.rule, ChainRule)
+        return pooled(
+            seen, self.filled(more.x), more.values[:, -1], rule=plan.rule, weak=plan.weak, own_rates=plan.own_rates,
+            factor=factor, rates=more.rates[:, 0],
+        )  # fmt: skip
 
     def _mass_of_strata(self, seen: Seen, more: Looked) -> Floats:
         """Rates of the new round by what it added to the mass; those of earlier rounds for new items by their rules."""

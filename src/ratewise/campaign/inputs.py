@@ -31,7 +31,7 @@ from ratewise.core.names import Estimand
 from ratewise.errors import InputError, TableError
 from ratewise.rounds.auto import below_one, learned_rating
 from ratewise.rounds.chain_rounds import carried
-from ratewise.rounds.seen import FEWEST_TO_LEARN, Seen
+from ratewise.rounds.seen import FEWEST_TO_LEARN, LEAST_RATE, Seen
 from ratewise.tables import Table
 from ratewise.targets.mean.strata import InputPlan, Strata, read_strata
 
@@ -39,7 +39,6 @@ Codes = NDArray[np.intp]
 
 _FIRST = 2  # items of every stratum that come before all others: an estimate needs them
 _MOST_COLUMNS = 20  # strata that become columns to learn from
-_LEAST_RATE = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +202,7 @@ def _parts(history: History, inputs: Inputs, code: Codes) -> tuple[Floats, Float
         return inputs.as_rated(np.where(before, carried(said), np.nan), code), looked.rates, asked, 1.0
     assert history.stratum_mass is not None
     counts = np.bincount(code)
-    rates = np.clip(history.stratum_mass / counts[code], _LEAST_RATE, 1.0)
+    rates = np.clip(history.stratum_mass / counts[code], LEAST_RATE, 1.0)
     own = _own_scale(seen, inputs, code, rates)
     f, factor = own.x.weak, 1.0
     if np.count_nonzero(use) >= FEWEST_TO_LEARN:

@@ -66,7 +66,7 @@ class LoggedItems:
     def looked(self, first: int, end: int) -> Looked:
         """Items with all that is known of them."""
         chosen, together = self.facts.inputs, self.spec.items.clusters is not None
-        found = _looked(
+        found = looked_of(
             self.store.item_rows(first, end, later_raters(self.spec)),
             uncertainty=self.spec.items.uncertainty is not None, strata=chosen is not None, clusters=together,
         )  # fmt: skip
@@ -81,7 +81,7 @@ class LoggedItems:
         return np.column_stack(columns) if end > first else np.empty((0, len(self.spec.raters)), dtype=np.int64)
 
 
-def _looked(rows: ItemRows, *, uncertainty: bool, strata: bool, clusters: bool) -> Looked:
+def looked_of(rows: ItemRows, *, uncertainty: bool, strata: bool = False, clusters: bool = False) -> Looked:
     """An item's numbers are, as they were loaded: its own uncertainty, its features, its stratum or cluster, if any."""
     numbers = rows.numbers
     first, end = int(uncertainty), numbers.shape[1] - int(strata or clusters)

@@ -30,7 +30,7 @@ _LEARNING_LABELS = 25.0  # labels' worth of variance that learning rates and f f
 _EXACT_LABELS = 100.0  # labels below which the exact test behind the score interval makes up for part of that
 _CHEAP = 0.05  # of a strong rating's price: at most this for a weak one, to go on looking whether it is worth it
 _UNPROVEN = 0.4  # share of V that rests on no label, above which nothing is known of the weak rater yet
-_LAST_ROUND = 1.3  # a round that would leave less than this many times the labels there are takes all
+_LAST_ROUND = 1.3  # a round that would leave less than this many times what there is takes all
 _NEAR_THE_END = 0.85  # a plan for more of the pool than this looks at all of it: chance may need more items
 
 
@@ -181,9 +181,17 @@ def _spend(seen: Seen, money: Money) -> float:
     All of it, too, where it pays for everything that is left: then there is nothing to plan for.
     """
     labels = int(np.count_nonzero(seen.labelled))
-    if money.left <= _LAST_ROUND * labels * money.strong_cost or money.left >= money.both * money.pool_left:
+    if money.left >= money.both * money.pool_left:
         return money.left
-    return min(max(labels * money.strong_cost, 10 * money.both), money.left)
+    return doubling(money.left, labels, least=10 * money.both, each=money.strong_cost)
+
+
+def doubling(left: float, so_far: float, *, least: float, each: float = 1) -> float:
+    """How much of what is left a round takes, so that it doubles what there is; all where little would remain.
+
+    What there is counts `each`. Whole numbers stay whole.
+    """
+    return left if left <= _LAST_ROUND * so_far * each else min(max(so_far * each, least), left)
 
 
 def start_labels(budget: float, pool_size: float = math.inf) -> int:

@@ -17,7 +17,7 @@ from ratewise.models.learned_error import LearnedError
 from ratewise.models.rating_model import Basis, Covariates, RatingModel, fit_rating, rating_bounds
 
 FEWEST_TO_LEARN = 2
-_LEAST_RATE = 1e-6  # of π̄; below it an item cannot be told from one that was never to be drawn
+LEAST_RATE = 1e-6  # of π̄; below it an item cannot be told from one that was never to be drawn
 _PRIOR_LABELS = 4.0  # of a useless weak rater, that plans count besides those seen
 
 
@@ -139,7 +139,7 @@ class Seen:
 
     def rates(self) -> Floats:
         """π̄ of the items seen."""
-        return np.clip(self.mass / self.items, _LEAST_RATE, 1.0)
+        return np.clip(self.mass / self.items, LEAST_RATE, 1.0)
 
     def joined(
         self,

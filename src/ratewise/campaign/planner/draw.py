@@ -11,8 +11,7 @@ from ratewise.core.checks import Floats
 from ratewise.core.mean.ratings import Mask
 from ratewise.queue.records import Units
 from ratewise.rounds.chain_rounds import ChainRule
-from ratewise.rounds.seen import mass
-from ratewise.rounds.spending import draw_exact_round
+from ratewise.rounds.spending import draw_exact_round, draw_round
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,5 +41,5 @@ def draw_batch(history: History, now: OpenRound, looked: Looked, worst: Units) -
         prices = worst[:, -1].astype(np.float64)
         d = draw_exact_round(rule, now.plan.own_rates, history.seen, x, looked.uniform, money=money, prices=prices)
         return Drawn(d.rates[:, None], d.asked[:, None], d.rule.factor)
-    rates = rule.rates(x, mass(history.seen.phases, x))
-    return Drawn(rates[:, None], (looked.uniform < rates)[:, None])
+    d = draw_round(rule, now.plan.own_rates, history.seen, x, looked.uniform)
+    return Drawn(d.rates[:, None], d.asked[:, None])
