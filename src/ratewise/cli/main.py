@@ -113,7 +113,7 @@ def draw(
     with one_line_errors():
         from ratewise.errors import InputError
         from ratewise.tables import write_table
-        from ratewise.targets.mean.drawing import draw_pool
+        from ratewise.targets.mean.drawing import draw_file, draw_pool
         from ratewise.targets.mean.transfer import load_transfer
         from ratewise.targets.slice_draw import draw_slices, is_slice_plan
 
@@ -121,9 +121,12 @@ def draw(
             raise InputError("--json and -o - both want standard output; write the table to a file")
         if is_slice_plan(plan):
             drawn = draw_slices(table, plan, seed=seed, id_column=id, within_budget=within_budget)
-        else:
+            write_table(drawn.table, output)
+        elif table == "-":
             drawn = draw_pool(table, load_transfer(plan), seed=seed, id_column=id, within_budget=within_budget)
-        write_table(drawn.table, output)
+            write_table(drawn.table, output)
+        else:
+            drawn = draw_file(table, load_transfer(plan), output, seed=seed, id_column=id, within_budget=within_budget)
         if json:
             print_json(
                 {
