@@ -1,8 +1,6 @@
 """A plan applied to a pool: every item's rate, and who gets the strong rating."""
 
-import os
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,12 +9,13 @@ from numpy.typing import NDArray
 from ratewise.core.checks import Floats
 from ratewise.core.mean.draw import draw, uniform
 from ratewise.core.mean.ratings import Mask
+from ratewise.core.messages import Message, argument
 from ratewise.errors import TableError
-from ratewise.tables import Relation, Table, TableLike, open_relation, read_table, write_batches
+from ratewise.tables import Relation, Table, TableLike, read_table
+from ratewise.tables.convert import Texts
 from ratewise.targets.mean.input_draw import choose_items
 from ratewise.targets.mean.transfer import Drift, Transfer
 
-_ROWS = 1 << 16  # read and written at a time
 _OVER = 1.01  # how far above the budget the expected spend may be before it is said
 
 
@@ -34,13 +33,26 @@ class Drawn:
     notes: tuple[str, ...]
 
 
-def draw_pool(
-    pool: TableLike,
-    transfer: Transfer,
-    *,
-    seed: int,
-    id_column: str | None = None,
-    within_budget: bool = False,
+def undrawn(
+    pool: TableLike, id_column: str | None, written: tuple[str, ...] = ("rate", "selected")
+) -> tuple[Table, Texts]:
+    """A pool that was not drawn before, and its items' ids; `written` are the columns that a draw writes."""
+    table = read_table(pool)
+    refuse_drawn(table, written)
+    return table, table.ids(id_column)
+
+
+def refuse_drawn(pool: Table | Relation, written: tuple[str, ...] = ("rate", "selected")) -> None:
+    """Refuse a pool that has a column which a draw writes."""
+    before = [name for name in written if name in pool.columns]
+    if before:
+        raise TableError(
+            f"{pool.name} has a column {before[0]!r} already: it was drawn before; take the pool as it was then"
+        )
+
+
+def draw_transfer(
+    pool: TableLike, transfer: Transfer, *, seed: int, id_column: str | None = None, within_budget: bool = False
 ) -> Drawn:
     """Give every item its rate and draw, by hash of the seed and the item's id.
 
@@ -48,83 +60,22 @@ def draw_pool(
     rest get no rate; without it all are, and a note says so where that is expected to cost more than the budget. A plan
     by strata says itself how many of each are looked at; `weight` is what each of those counts, 1 on average.
     """
-    table = read_table(pool)
-    _refuse_drawn(table)
-    made = _decide(table, table.ids(id_column), transfer, seed=seed, within_budget=within_budget)
-    return Drawn(table.with_columns(made.added), **made.told)
-
-
-def draw_file(
-    pool: str | os.PathLike[str],
-    transfer: Transfer,
-    output: str | os.PathLike[str],
-    *,
-    seed: int,
-    id_column: str | None = None,
-    within_budget: bool = False,
-) -> Drawn:
-    """The same from file to file: rows are read and written in batches, and only what decides is held in memory.
-
-    `output` is as `write_table` takes it. The table of what is returned has the columns that were added.
-    """
-    relation = open_relation(pool)
-    _refuse_drawn(relation)
-    keys = id_column if id_column is not None else "id" if "id" in relation.columns else None
-    ids = _ids(relation, keys)
-    table = relation.table(*_deciding(relation, transfer))
-    made = _decide(table, ids, transfer, seed=seed, within_budget=within_budget)
-    write_batches(_with_added(relation, made.added), output)
-    return Drawn(read_table(made.added, name=relation.name), **made.told)
-
-
-def _refuse_drawn(pool: Table | Relation) -> None:
-    drawn_before = [name for name in ("rate", "selected") if name in pool.columns]
-    if drawn_before:
-        raise TableError(
-            f"{pool.name} has a column {drawn_before[0]!r} already: it was drawn before; take the pool as it was then"
-        )
-
-
-def _ids(relation: Relation, column: str | None) -> NDArray[Any]:
-    """All ids as NumPy's own text, without a Python string for each."""
-    if column is None:
-        return np.arange(relation.count())  # hashed as their text
-    relation.check_ids(column)
-    parts = [np.array(part.texts(column), dtype=np.dtypes.StringDType()) for part in relation.scan(column, rows=_ROWS)]
-    return np.concatenate(parts)
-
-
-def _deciding(relation: Relation, transfer: Transfer) -> list[str]:
-    """Columns that rates hang on; at least one, to count rows by."""
-    wanted = [transfer.weak, transfer.uncertainty, None if transfer.inputs is None else transfer.inputs.column]
-    wanted += [] if transfer.models is None else [coding.name for coding in transfer.models.features]
-    if not _needs_weak(transfer, relation):
-        wanted = wanted[2:3]
-    return list(dict.fromkeys(column for column in wanted if column is not None)) or [relation.columns[0]]
-
-
-def _with_added(relation: Relation, added: Mapping[str, Floats | Mask]) -> Iterator[Table]:
-    first = 0
-    for rows in relation.scan(rows=_ROWS):
-        end = first + rows.rows
-        yield replace(rows, name=relation.name).with_columns({name: x[first:end] for name, x in added.items()})
-        first = end
-
-
-def _needs_weak(transfer: Transfer, pool: Table | Relation) -> bool:
-    return transfer.policy == "active" or transfer.weak in pool.columns
+    given, ids = undrawn(pool, id_column)
+    made = decide_draw(transfer.prepared(given), ids, transfer, seed=seed, within_budget=within_budget)
+    return Drawn(table=given.with_columns(made.added), **made.told)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Made:
+class MadeDraw:
     """Columns to add to a pool, and what is to be told of them."""
 
     added: dict[str, Floats | Mask]
     told: dict[str, Any]
 
 
-def _decide(table: Table, ids: NDArray[Any], transfer: Transfer, *, seed: int, within_budget: bool) -> _Made:
-    needed = _needs_weak(transfer, table)
+def decide_draw(table: Table, ids: NDArray[Any], transfer: Transfer, *, seed: int, within_budget: bool) -> MadeDraw:
+    """Rates and draws of a pool that has every column which the policy reads."""
+    needed = transfer.policy == "active" or transfer.weak in table.columns
     weak, error = transfer.columns(table) if needed else (np.zeros(table.rows), np.zeros(table.rows))
     rates = transfer.rates(error)
     looked = np.ones(table.rows, dtype=np.bool_)
@@ -150,7 +101,7 @@ def _decide(table: Table, ids: NDArray[Any], transfer: Transfer, *, seed: int, w
     told = {
         "rates": rates, "selected": selected, "drift": drift, "expected_spend": expected, "spend": spend, "notes": notes
     }  # fmt: skip
-    return _Made(added, told)
+    return MadeDraw(added, told)
 
 
 def first_items(ids: NDArray[Any], count: int, seed: int) -> Mask:
@@ -162,17 +113,32 @@ def first_items(ids: NDArray[Any], count: int, seed: int) -> Mask:
 
 
 def _notes(transfer: Transfer, drift: Drift | None, expected: float, spend: float, rows: int) -> tuple[str, ...]:
-    notes = [drift.summary()] if drift is not None and drift.drifted else []
-    budget = transfer.budget
-    if transfer.inputs is None and budget is not None and expected > _OVER * budget and rows > transfer.items + 1:
-        again = "" if transfer.pool_size == rows else f"plan again with --pool-size {rows}, or "
-        notes.append(
+    notes = (drift.summary(),) if drift is not None and drift.drifted else ()
+    if transfer.inputs is not None:  # by strata: as many of each as planned, so only chance can cost more
+        return notes + by_chance(transfer.budget, spend)
+    return notes + over_budget(transfer.budget, expected, spend, rows, transfer.items, transfer.pool_size)
+
+
+def over_budget(
+    budget: float | None, expected: float, spend: float, rows: int, items: float, pool_size: float | None
+) -> tuple[str, ...]:  # fmt: skip
+    """What to do where all rows cost more than the plan foresees, or chance does."""
+    if budget is None or expected <= _OVER * budget or rows <= items + 1:
+        return by_chance(budget, spend)
+    again = "" if pool_size == rows else f"plan again with {argument('pool_size')} {rows}, or "
+    return (
+        Message(
             f"rating all {rows:,} items is expected to cost {expected:,.2f}, more than the budget of {budget:,.2f}: "
-            f"{again}draw with --within-budget"
-        )
-    elif budget is not None and spend > budget:
-        notes.append(
-            f"by chance this draw costs {spend:,.2f}, more than the budget of {budget:,.2f}; where that may not be, "
-            "plan with a somewhat smaller one"
-        )
-    return tuple(notes)
+            f"{again}draw with {argument('within_budget')}"
+        ),
+    )
+
+
+def by_chance(budget: float | None, spend: float) -> tuple[str, ...]:
+    """A draw may come out dearer than expected."""
+    if budget is None or spend <= budget:
+        return ()
+    return (
+        f"by chance this draw costs {spend:,.2f}, more than the budget of {budget:,.2f}; where that may not be, "
+        "plan with a somewhat smaller one",
+    )
