@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from ratewise.core.mean.wrong_policy import WrongPolicy as WrongPolicy
     from ratewise.core.mean.wrong_policy import cost_of_wrong_policy as cost_of_wrong_policy
     from ratewise.errors import InputError as InputError
+    from ratewise.errors import MissingAnswersError as MissingAnswersError
     from ratewise.errors import OutsideError as OutsideError
     from ratewise.errors import PolicyError as PolicyError
     from ratewise.errors import RaterDownError as RaterDownError
@@ -140,6 +141,7 @@ _HOME = {
     "ratewise.core.mean.wrong_policy": ("PolicyPrice", "WrongPolicy", "cost_of_wrong_policy"),
     "ratewise.errors": (
         "InputError",
+        "MissingAnswersError",
         "OutsideError",
         "PolicyError",
         "RaterDownError",

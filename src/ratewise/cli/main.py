@@ -114,11 +114,17 @@ def draw(
         from ratewise.errors import InputError
         from ratewise.tables import write_table
         from ratewise.targets.draw_pool import draw_pool
+        from ratewise.targets.mean.draw_file import draw_file
+        from ratewise.targets.mean.transfer import load_transfer
+        from ratewise.targets.slice_draw import is_slice_plan
 
         if json and output == "-":
             raise InputError("--json and -o - both want standard output; write the table to a file")
-        drawn = draw_pool(table, plan, seed=seed, id_column=id, within_budget=within_budget)
-        write_table(drawn.table, output)
+        if table == "-" or is_slice_plan(plan):
+            drawn = draw_pool(table, plan, seed=seed, id_column=id, within_budget=within_budget)
+            write_table(drawn.table, output)
+        else:
+            drawn = draw_file(table, load_transfer(plan), output, seed=seed, id_column=id, within_budget=within_budget)
         if json:
             print_json(
                 {

@@ -14,7 +14,7 @@ from ratewise.core.mean.how import How
 from ratewise.core.mean.ratings import Mask, Rated, Ratings, pool_of
 from ratewise.core.messages import Message, argument
 from ratewise.core.names import Estimand, IntervalMethod, Method
-from ratewise.errors import InputError
+from ratewise.errors import InputError, MissingAnswersError
 
 _FOLDS = 10
 _NEAR_AN_END = 0.1  # of the scale
@@ -356,7 +356,7 @@ def _with_missing(data: Ratings, missing: Mask, case: _Case) -> Estimate:
     except InputError as error:
         many = f"{int(missing.sum())} answers that were asked for are missing, and "
         said = error.args[0]
-        raise InputError(said.within(many) if isinstance(said, Message) else many + str(error)) from None
+        raise MissingAnswersError(said.within(many) if isinstance(said, Message) else many + str(error)) from None
     found = [_estimate(_filled(data, missing, x), case) for x in ends]
     first, last = found
     both = None if first.interval is None or last.interval is None else (first.interval[0], last.interval[1])
