@@ -13,6 +13,12 @@ from ratewise.errors import RatewiseError, RatewiseWarning, SpecError
 
 STOPPED = 130  # exit code after Ctrl-C, as shells count
 _NAMES = re.compile(r"\b(pool_size|target_se|weak_cost|strong_cost|cost_ratio|burn_in|fixed_rate)\b")
+_PHRASES = {  # of names that are words, too
+    "bounds=(low, high)": "--low and --high",
+    "estimand pool": "--estimand pool",
+    "within (such as": "--within (such as",
+    "within and target_se": "--within and target_se",
+}
 
 
 def print_json(document: dict[str, Any]) -> None:
@@ -77,7 +83,8 @@ def _told(error: RatewiseError) -> str:
 
 def as_typed(message: str) -> str:
     """The library's names as options of the command line."""
-    message = message.replace("bounds=(low, high)", "--low and --high").replace("estimand pool", "--estimand pool")
+    for name, option in _PHRASES.items():
+        message = message.replace(name, option)
     return _NAMES.sub(lambda found: "--" + found.group().replace("_", "-"), message)
 
 

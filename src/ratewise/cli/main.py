@@ -45,7 +45,11 @@ def plan(
     weak_cost: Annotated[float, typer.Option(help="Price of one weak rating; 0 if they are bought already.")],
     strong_cost: Annotated[float, typer.Option(help="Price of one strong rating.")],
     budget: Annotated[float | None, typer.Option(help="Money to spend.")] = None,
+    within: Annotated[
+        float | None, typer.Option(help="How far the interval may reach to either side, instead of a budget: 0.02.")
+    ] = None,
     target_se: Annotated[float | None, typer.Option(help="Standard error to reach, instead of a budget.")] = None,
+    level: Annotated[float, typer.Option(help="Confidence level of --within and of the intervals shown.")] = 0.95,
     uncertainty: Annotated[
         str | None, typer.Option(help="Column with the weak rater's expected squared error.")
     ] = None,
@@ -75,7 +79,8 @@ def plan(
             not_with_by(strata=strata)
             print_slice_plan(
                 table, by=by, weak=weak, strong=strong, weak_cost=weak_cost, strong_cost=strong_cost, budget=budget,
-                target_se=target_se, objective=objective, uncertainty=uncertainty, pool_size=pool_size, pool=pool,
+                target_se=target_se, within=within, level=level, objective=objective,
+                uncertainty=uncertainty, pool_size=pool_size, pool=pool,
                 floor=floor, calibrate=calibrate, features=words(features), estimand=estimand, seed=seed, as_json=json,
             )  # fmt: skip
             return
@@ -83,7 +88,7 @@ def plan(
 
         made = make_plan(
             table, weak=weak, strong=strong, weak_cost=weak_cost, strong_cost=strong_cost, budget=budget,
-            target_se=target_se, uncertainty=uncertainty, pool_size=pool_size, floor=floor,
+            target_se=target_se, within=within, level=level, uncertainty=uncertainty, pool_size=pool_size, floor=floor,
             calibrate=calibrate, features=words(features), strata=strata, pool=pool, estimand=estimand, seed=seed,
         )  # fmt: skip
         if json:
@@ -91,7 +96,7 @@ def plan(
         else:
             from ratewise.report.text import plan_text
 
-            print_rich(plan_text(made))
+            print_rich(plan_text(made, level=level))
 
 
 @app.command()

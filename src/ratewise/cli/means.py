@@ -81,6 +81,8 @@ def print_slice_plan(
     strong_cost: float,
     budget: float | None,
     target_se: float | None,
+    within: float | None,
+    level: float,
     objective: Objective,
     uncertainty: str | None,
     pool_size: float | None,
@@ -99,8 +101,9 @@ def print_slice_plan(
     pool_sizes = None if pool is None else slice_sizes(pool, by)
     made = plan_slices(
         table, by=by, weak=weak, strong=strong, weak_cost=weak_cost, strong_cost=strong_cost, budget=budget,
-        target_se=target_se, objective=objective, uncertainty=uncertainty, pool_size=pool_size,
-        pool_sizes=pool_sizes, floor=floor, calibrate=calibrate, features=features, estimand=estimand, seed=seed,
+        target_se=target_se, within=within, level=level, objective=objective, uncertainty=uncertainty,
+        pool_size=pool_size, pool_sizes=pool_sizes, floor=floor, calibrate=calibrate, features=features,
+        estimand=estimand, seed=seed,
     )  # fmt: skip
     if as_json:
         print_json(made.to_dict())

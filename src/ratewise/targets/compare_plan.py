@@ -40,6 +40,8 @@ def plan_comparison(
     strong_cost: float,
     budget: float | None = None,
     target_se: float | None = None,
+    within: float | None = None,
+    level: float = 0.95,
     uncertainty: str | None = None,
     pool_size: float | None = None,
     floor: float | None = None,
@@ -51,14 +53,15 @@ def plan_comparison(
     """`plan` for the difference of two systems: the rows with both strong ratings are the pilot.
 
     Costs are those of rating one system's answer once; an item is rated for both, so it costs twice that, weak and
-    strong. `target_se` is the difference's. To draw, add the pool's differences first, with `add_difference`.
+    strong. `target_se` and `within` are the difference's. To draw, add the pool's differences first, with
+    `add_difference`.
     """
     read = add_difference(table, weak=weak, strong=strong)
     c_g, c_h = number(weak_cost, name="weak_cost", minimum=0), number(strong_cost, name="strong_cost", above=0)
     made = plan(
         read, weak=WEAK_DIFFERENCE, strong=STRONG_DIFFERENCE, weak_cost=2 * c_g, strong_cost=2 * c_h, budget=budget,
-        target_se=target_se, uncertainty=uncertainty, pool_size=pool_size, floor=floor, calibrate=calibrate,
-        features=features, estimand=estimand, seed=seed,
+        target_se=target_se, within=within, level=level, uncertainty=uncertainty, pool_size=pool_size, floor=floor,
+        calibrate=calibrate, features=features, estimand=estimand, seed=seed,
     )  # fmt: skip
     note = f"an item is rated for both systems: its weak ratings cost {2 * c_g:g}, its strong ones {2 * c_h:g}"
     halves = _halves(read, strong)

@@ -20,6 +20,7 @@ from ratewise.errors import InputError, PolicyError
 from ratewise.tables import Table, TableLike, read_table
 from ratewise.targets.mean.pilot import read_pilot
 from ratewise.targets.mean.plan import Plan, plan
+from ratewise.targets.mean.precision import target_of
 from ratewise.targets.mean.side_by_side import PlannedPolicy
 from ratewise.targets.money import Curve, shared_budgets
 from ratewise.targets.slices import slice_names
@@ -140,6 +141,8 @@ def plan_slices(
     weak_cost: float,
     strong_cost: float,
     target_se: float | Mapping[str, float] | None = None,
+    within: float | Mapping[str, float] | None = None,
+    level: float = 0.95,
     budget: float | None = None,
     objective: Objective = "sum",
     weights: Mapping[str, float] | None = None,
@@ -154,18 +157,20 @@ def plan_slices(
 ) -> SlicePlan:
     """The cheapest way to a standard error in every slice, or the best use of one budget for all of them.
 
-    `target_se` is one for all slices or one for each by name. With `budget` instead, `objective` says what to make
-    small: the sum of the slices' squared standard errors (times `weights`, 1 if absent) or the worst slice's standard
-    error. `pool_sizes` are the numbers of items there are, by name, or "table" where the table is the pool;
-    `pool_size` is that of all slices together, shared like the table's rows. Without either, slices have no end. The
-    rest is as in `plan`, which makes every slice's plan from its own rows.
+    `target_se` (or `within`, the half-width of an interval at `level`) is one for all slices or one for each by name.
+    With `budget` instead, `objective` says what to make small: the sum of the slices' squared standard errors (times
+    `weights`, 1 if absent) or the worst slice's standard error.
+    `pool_sizes` are the numbers of items there are, by name, or "table" where the table is the pool; `pool_size`
+    is that of all slices together, shared like the table's rows. Without either, slices have no end. The rest is as in
+    `plan`, which makes every slice's plan from its own rows.
 
     A slice whose target is out of reach gets the best plan there is and says so; one without a usable pilot says why;
     the others are planned all the same.
     """
     choice(objective, OBJECTIVES, name="objective")
+    target_se = target_of(target_se, within, level)
     if (budget is None) == (target_se is None):
-        raise InputError("give a budget or a target standard error (one of them)")
+        raise InputError("give a budget or a target, within (such as 0.02) or target_se (one of them)")
     read = read_table(table)
     names, groups = slice_names(read, by)
     counts = {name: int(np.count_nonzero(groups == name)) for name in names}
@@ -181,6 +186,7 @@ def plan_slices(
     inputs = {
         "table": read.name, "rows": read.rows, "weak": weak, "strong": strong, "weak_cost": weak_cost,
         "strong_cost": strong_cost, "target_se": dict(target_se) if isinstance(target_se, Mapping) else target_se,
+        "within": dict(within) if isinstance(within, Mapping) else within, "level": level,
         "budget": budget, "objective": None if budget is None else objective, "estimand": estimand,
         "calibrate": calibrate, "uncertainty": uncertainty, "features": list(features), "seed": seed,
     }  # fmt: skip

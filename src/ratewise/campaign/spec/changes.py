@@ -76,7 +76,7 @@ def _tables(old: Spec, new: Spec) -> Iterator[_Change]:
     if old.scale.kind == new.scale.kind:
         for key in ("low", "high"):
             yield _between(key, old.scale, new.scale, within="rating.", reason="ratings so far are on the old scale")
-    for key in ("budget", "target_se", "deadline", "unanswered"):
+    for key in ("budget", "target_se", "within", "deadline", "unanswered"):
         yield _between(key, old.goal, new.goal, within="goal.")
 
 

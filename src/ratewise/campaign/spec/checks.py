@@ -53,8 +53,10 @@ def check_inputs(inputs: Section | None, items: Section, mistakes: Mistakes) -> 
 
 def check_goal(goal: Section, mistakes: Mistakes) -> None:
     """Something to stop at."""
-    if goal.place and not {"budget", "target_se"} & set(goal.raw):
-        mistakes.add(goal.place, 'needs budget or target_se, or both; write budget = "200" or target_se = 0.01')
+    if goal.place and not {"budget", "target_se", "within"} & set(goal.raw):
+        mistakes.add(goal.place, 'needs budget or within, or both; write budget = "200" or within = 0.02')
+    if {"target_se", "within"} <= set(goal.raw):
+        mistakes.add((*goal.place, "within"), "and target_se are both given; keep the one that says how precise")
 
 
 def check_raters(raters: Sequence[Section], mistakes: Mistakes) -> None:

@@ -46,9 +46,9 @@ kind = "binary"                   # binary (yes or no) | likert (whole numbers) 
 # low = 1                         # the ends of the scale: likert and score need them, the others may not have them
 # high = 5
 
-[goal]                            # when to stop: budget or target_se or both
+[goal]                            # when to stop: budget or within or both
 budget = "200"                    # money in any unit, exact; never overspent
-# target_se = 0.01                # stop when the standard error is this small
+# within = 0.02                   # stop when the interval reaches this far to either side; or target_se = 0.01
 # deadline = 2030-12-01T18:00:00Z # ask nothing after this moment; without the Z it is local time
 # unanswered = "keep open"        # questions without an answer at the deadline; "give up": they count as missing
 

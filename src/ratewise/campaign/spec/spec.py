@@ -44,6 +44,7 @@ from ratewise.raters.keys import TEXT, Column, Says
 from ratewise.raters.kinds import KINDS
 from ratewise.raters.scale import Kind as ScaleKind
 from ratewise.raters.scale import RatingScale
+from ratewise.targets.mean.precision import target_of
 
 CampaignMethod = Literal["auto", "base"]
 LostCalls = Literal["ask again", "count as paid"]
@@ -69,10 +70,11 @@ class ItemsSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Goal:
-    """[goal]: when to stop; at least one of `budget` and `target_se` is there, the deadline is in UTC."""
+    """[goal]: when to stop; at least one of `budget`, `target_se` and `within` is there, the deadline is in UTC."""
 
     budget: Budget = None
     target_se: Annotated[float | None, Field(gt=0), Says("a number above 0")] = None
+    within: Annotated[float | None, Field(gt=0), Says("a number above 0")] = None  # half-width of the interval
     deadline: Moment = None
     unanswered: Annotated[Unanswered | None, one_of(get_args(Unanswered))] = None  # "keep open"
 
@@ -162,6 +164,11 @@ class Spec:
         return self.folder / self.items.table
 
     @property
+    def target_se(self) -> float | None:
+        """The standard error to reach, however the precision was stated."""
+        return target_of(self.goal.target_se, self.goal.within, self.level)
+
+    @property
     def strong(self) -> RaterSpec:
         """The rater that is right."""
         return self.raters[-1]
@@ -204,7 +211,7 @@ _TABLES = {"items": ItemsSpec, "rating": _Rating, "goal": Goal, "raters": RaterS
 _EXAMPLES = {
     "items": 'a table [items] with table = "items.csv"',
     "rating": 'a table [rating] with kind = "binary"',
-    "goal": 'a table [goal] with budget = "200" or target_se = 0.01',
+    "goal": 'a table [goal] with budget = "200" or within = 0.02',
     "raters": "a table [[raters]] for each rater, from the cheapest to the one that is right",
     "inputs": 'a table [inputs] with strata = "topic"',
 }

@@ -17,6 +17,7 @@ from ratewise.models.error_model import DEFAULT_FLOOR_SHARE
 from ratewise.tables import Table, TableLike, count_rows, read_columns, read_table
 from ratewise.targets.mean.input_plan import InputGoal, Rival, in_words, plan_inputs
 from ratewise.targets.mean.pilot import Pilot, learn_pilot, read_pilot
+from ratewise.targets.mean.precision import target_of
 from ratewise.targets.mean.side_by_side import (
     NEAR_TIE_IN_PRICE,
     Goal,
@@ -86,6 +87,8 @@ def plan(
     strong_cost: float,
     budget: float | None = None,
     target_se: float | None = None,
+    within: float | None = None,
+    level: float = 0.95,
     uncertainty: str | None = None,
     pool_size: float | None = None,
     floor: float | None = None,
@@ -96,8 +99,9 @@ def plan(
     estimand: Estimand = "population",
     seed: int = 0,
 ) -> Plan:
-    """Base, random and active policies for a budget or a target standard error, from a labelled pilot.
+    """Base, random and active policies for a budget or a precision to reach, from a labelled pilot.
 
+    The precision is `target_se`, a standard error, or `within`, how far the interval at `level` reaches to either side.
     The rows with a strong rating are the pilot and are taken as a random sample of the pool; V, E[(H−G)²] and each
     policy's error come from them. `uncertainty` names a column with u(x); without it u is g(1−g) for a probability of a
     0/1 rating, else fitted to the squared residuals. `floor` is the least rate of the active policy (default: a tenth
@@ -106,6 +110,7 @@ def plan(
     then also says how many items of each to look at, and `draw` goes by that where it helps. Their shares are those of
     `pool`, the table that will be rated, else of this one.
     """
+    target_se = target_of(target_se, within, level)
     c_g, c_h = checked_costs(weak_cost, strong_cost, budget, target_se)
     choice(calibrate, RECALIBRATIONS, name="calibration")
     kind = None if calibrate == "none" else calibrate
@@ -132,7 +137,8 @@ def plan(
         inputs={
             "table": read.name, "rows": read.rows, "labels": int(pilot.strong.size), "weak": weak, "strong": strong,
             "uncertainty": uncertainty, "weak_cost": c_g, "strong_cost": c_h, "budget": budget, "target_se": target_se,
-            "pool_size": pool_size, "estimand": estimand, "calibrate": calibrate, "seed": seed,
+            "within": within, "level": level, "pool_size": pool_size, "estimand": estimand, "calibrate": calibrate,
+            "seed": seed,
             "variance": pilot.variance, "weak_error": pilot.weak_error, "error_source": pilot.error_source,
             "features": list(features), "strata": strata,
         },

@@ -139,7 +139,7 @@ def checked_costs(
     c_g = number(weak, name="weak_cost", minimum=0)
     c_h = number(strong, name="strong_cost", above=0)
     if (budget is None) == (target_se is None):
-        raise InputError("give a budget or a target standard error (one of them)")
+        raise InputError("give a budget or a target, within (such as 0.02) or target_se (one of them)")
     if budget is not None and number(budget, name="budget", above=0) < c_h:
         raise InputError(f"budget {budget:g} is too small for one strong rating ({c_h:g}); raise it to {c_h:g} or more")
     if c_g > c_h:
