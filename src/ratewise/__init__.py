@@ -72,6 +72,8 @@ if TYPE_CHECKING:
     from ratewise.tables import write_table as write_table
     from ratewise.targets.ask_votes import Asked as Asked
     from ratewise.targets.ask_votes import ask_votes as ask_votes
+    from ratewise.targets.check import Check as Check
+    from ratewise.targets.check import check as check
     from ratewise.targets.compare import Comparison as Comparison
     from ratewise.targets.compare import compare as compare
     from ratewise.targets.compare_many import ManyComparisons as ManyComparisons
@@ -109,6 +111,8 @@ if TYPE_CHECKING:
     from ratewise.targets.slices import Slice as Slice
     from ratewise.targets.slices import Slices as Slices
     from ratewise.targets.slices import estimate_slices as estimate_slices
+    from ratewise.targets.two_tables import RatedColumns as RatedColumns
+    from ratewise.targets.two_tables import compare_tables as compare_tables
 
 __version__ = "0.1.0"
 
@@ -167,6 +171,7 @@ _HOME = {
     "ratewise.report.slices": ("plot_slices",),
     "ratewise.tables": ("Table", "read_table", "write_table"),
     "ratewise.targets.ask_votes": ("Asked", "ask_votes"),
+    "ratewise.targets.check": ("Check", "check"),
     "ratewise.targets.compare": ("Comparison", "compare"),
     "ratewise.targets.compare_many": ("ManyComparisons", "Rival", "compare_many"),
     "ratewise.targets.compare_plan": ("add_difference", "plan_comparison", "plan_comparisons"),
@@ -178,6 +183,7 @@ _HOME = {
     "ratewise.targets.slice_draw": ("draw_slices",),
     "ratewise.targets.slice_plan": ("PlannedSlice", "SlicePlan", "plan_slices"),
     "ratewise.targets.slices": ("Slice", "Slices", "estimate_slices"),
+    "ratewise.targets.two_tables": ("RatedColumns", "compare_tables"),
 }
 _MODULE = {name: module for module, names in _HOME.items() for name in names}
 

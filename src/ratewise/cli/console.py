@@ -12,12 +12,16 @@ from typing import Any
 from ratewise.errors import RatewiseError, RatewiseWarning, SpecError
 
 STOPPED = 130  # exit code after Ctrl-C, as shells count
-_NAMES = re.compile(r"\b(pool_size|target_se|weak_cost|strong_cost|cost_ratio|burn_in|fixed_rate)\b")
+_NAMES = re.compile(
+    r"\b(pool_size|target_se|weak_cost|strong_cost|cost_ratio|burn_in|fixed_rate|at_least|no_worse_than)\b"
+)
 _PHRASES = {  # of names that are words, too
     "bounds=(low, high)": "--low and --high",
     "estimand pool": "--estimand pool",
     "within (such as": "--within (such as",
     "within and target_se": "--within and target_se",
+    "give margin, such as": "give --margin, such as",
+    "(a table) with margin": "(a table) with --margin",
 }
 
 

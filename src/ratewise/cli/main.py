@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from ratewise.cli.campaign import export, init, report, run, status, verify
+from ratewise.cli.check import check
 from ratewise.cli.compare import compare
 from ratewise.cli.console import STOPPED, one_line_errors, print_json, print_notes, print_rich
 from ratewise.cli.lab import reproduce, simulate
@@ -223,6 +224,7 @@ def estimate(
 
 
 for command in (
+    check,
     compare,
     leaderboard,
     regress,

@@ -41,6 +41,7 @@ class Comparison:
     pairing: float | None
     sentence: str
     notes: tuple[str, ...] = ()
+    paired: bool = True  # False: two samples, each with items of its own
 
     def to_dict(self) -> dict[str, Any]:
         """The numbers, ready for JSON."""
@@ -53,6 +54,7 @@ class Comparison:
             "ratio": self.ratio.to_dict(),
             "relative_lift": self.relative_lift.to_dict(),
             "pairing": self.pairing,
+            "paired": self.paired,
             "sentence": self.sentence,
             "notes": list(self.notes),
         }
