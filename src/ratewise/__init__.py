@@ -85,6 +85,7 @@ if TYPE_CHECKING:
     from ratewise.targets.fieller import Ratio as Ratio
     from ratewise.targets.leaderboard import Leaderboard as Leaderboard
     from ratewise.targets.leaderboard import leaderboard as leaderboard
+    from ratewise.targets.long_table import compare_long as compare_long
     from ratewise.targets.mean.drawing import Drawn as Drawn
     from ratewise.targets.mean.drawing import draw_pool as draw_pool
     from ratewise.targets.mean.estimation import estimate_mean as estimate_mean
@@ -111,7 +112,7 @@ if TYPE_CHECKING:
     from ratewise.targets.slices import Slice as Slice
     from ratewise.targets.slices import Slices as Slices
     from ratewise.targets.slices import estimate_slices as estimate_slices
-    from ratewise.targets.two_tables import RatedColumns as RatedColumns
+    from ratewise.targets.two_tables import TableColumns as TableColumns
     from ratewise.targets.two_tables import compare_tables as compare_tables
 
 __version__ = "0.1.0"
@@ -177,13 +178,14 @@ _HOME = {
     "ratewise.targets.compare_plan": ("add_difference", "plan_comparison", "plan_comparisons"),
     "ratewise.targets.fieller": ("Ratio",),
     "ratewise.targets.leaderboard": ("Leaderboard", "leaderboard"),
+    "ratewise.targets.long_table": ("compare_long",),
     "ratewise.targets.quantiles": ("Quantiles", "plan_quantile", "quantile_table"),
     "ratewise.targets.regression": ("Coefficient", "Regression", "regress"),
     "ratewise.targets.regression_plan": ("RegressionPlan", "plan_regression"),
     "ratewise.targets.slice_draw": ("draw_slices",),
     "ratewise.targets.slice_plan": ("PlannedSlice", "SlicePlan", "plan_slices"),
     "ratewise.targets.slices": ("Slice", "Slices", "estimate_slices"),
-    "ratewise.targets.two_tables": ("RatedColumns", "compare_tables"),
+    "ratewise.targets.two_tables": ("TableColumns", "compare_tables"),
 }
 _MODULE = {name: module for module, names in _HOME.items() for name in names}
 

@@ -37,7 +37,7 @@ def judged(rng, mean, items, labels):
 )
 def test_wrong_verdicts_at_the_bar(mean, items, labels, target):
     """The truth is at the bar: a yes below it is wrong. Broken: a gate that looks at the estimate alone."""
-    trials, wrong = 500, {"yes": 0, "no": 0, "cannot tell": 0, "broken": 0}
+    trials, wrong = 300, {"yes": 0, "no": 0, "cannot tell": 0, "broken": 0}
     for trial in range(trials):
         g, h, rates = judged(np.random.default_rng([31, trial]), mean, items, labels)
         found = estimate_mean(g, h, rates)
@@ -56,8 +56,8 @@ def as_table(rng, mean, items, labels, first):
 
 @pytest.mark.parametrize(("means", "labels"), [((0.8, 0.82), (120, 80)), ((0.97, 0.98), (100, 150))])
 def test_no_worse_at_the_margin_and_coverage_of_two_samples(means, labels):
-    """The first is worse by just the margin: a yes is wrong. Broken: a gate that takes the last mean as known."""
-    trials, yes, held, broken = 300, 0, 0, 0
+    """The first is worse by just the margin: a yes is wrong. Broken: a gate that looks at the estimate alone."""
+    trials, yes, held, broken = 200, 0, 0, 0
     for trial in range(trials):
         rng = np.random.default_rng([37, trial])
         new, old = (as_table(rng, m, 600, n, first) for m, n, first in zip(means, labels, (0, 10_000), strict=True))
@@ -65,16 +65,16 @@ def test_no_worse_at_the_margin_and_coverage_of_two_samples(means, labels):
         gap, d = means[0] - means[1], compared.difference
         yes += gate(d.interval, gap) == "yes"
         held += d.low <= gap <= d.high
-        broken += not (compared.first.low <= compared.second.value + gap <= compared.first.high)
+        broken += d.value >= gap
     assert yes / trials <= most(0.025, trials)
     assert 1 - held / trials <= most(0.06, trials)
-    assert broken / trials > most(0.05, trials)
+    assert broken / trials > most(ALPHA, trials)
     assert check(new, weak="g", strong="h", no_worse_than=old, margin=0.5).verdict == "yes"
 
 
 def test_shared_items_rated_apart_cover():
     """What is hard is hard for both systems. Target 94 %; broken: shared items forgotten gives wider intervals."""
-    trials, held, narrower = 300, 0, 0
+    trials, held, narrower = 200, 0, 0
     for trial in range(trials):
         rng = np.random.default_rng([41, trial])
         hard = rng.random(500)

@@ -74,7 +74,7 @@ def test_columns_may_be_called_differently_and_judges_may_be_absent():
     new, old = table(1, 0.85, 400), table(2, 0.7, 400, first=1000)
     renamed = {"key": old["id"], "score": old["judge"], "gold": old["human"], "pi": old["rate"]}
     found = rw.compare_tables(
-        new, renamed, **COLUMNS, last=rw.RatedColumns("gold", "score", "pi", id="key"), names=("B", "A")
+        new, renamed, **COLUMNS, last=rw.TableColumns("gold", "score", "pi", id="key"), names=("B", "A")
     )
     assert found.difference.to_dict() == rw.compare_tables(new, old, **COLUMNS).difference.to_dict()
     alone = rw.compare_tables(new, old, strong="human")

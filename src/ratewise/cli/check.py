@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from ratewise.cli.console import one_line_errors, print_json, print_notes
-from ratewise.cli.options import Json, Seed, Strong, TableArgument
+from ratewise.cli.options import Json, People, Positive, Rate, Scale, Seed, TableArgument, said
 from ratewise.core.names import Estimand, IntervalMethod, Method, Recalibration
 
 EXIT_CODES = {"yes": 0, "no": 1, "cannot tell": 5}
@@ -13,7 +13,7 @@ EXIT_CODES = {"yes": 0, "no": 1, "cannot tell": 5}
 
 def check(
     table: TableArgument,
-    strong: Strong,
+    strong: People,
     weak: Annotated[str | None, typer.Option(help="Column with the weak rating; none: strong ratings alone.")] = None,
     at_least: Annotated[float | None, typer.Option(help="Bar that the mean has to reach.")] = None,
     no_worse_than: Annotated[
@@ -25,7 +25,7 @@ def check(
     last_weak: Annotated[str | None, typer.Option(help="Last table's --weak, if it is called differently.")] = None,
     last_strong: Annotated[str | None, typer.Option(help="Last table's --strong, if it is called differently.")] = None,
     last_rate: Annotated[str | None, typer.Option(help="Last table's --rate, if it is called differently.")] = None,
-    rate: Annotated[str, typer.Option(help="Column with the probability each item was drawn with.")] = "rate",
+    rate: Rate = None,
     selected: Annotated[
         str | None, typer.Option(help="Column that says who was asked, to count missing answers.")
     ] = None,
@@ -44,6 +44,8 @@ def check(
     low: Annotated[float | None, typer.Option(help="Lowest possible rating; found by itself for 0/1 ratings.")] = None,
     high: Annotated[float | None, typer.Option(help="Highest possible rating.")] = None,
     summary: Annotated[str | None, typer.Option(help="File for a Markdown summary, for a pull request.")] = None,
+    positive: Positive = None,
+    scale: Scale = None,
     seed: Seed = 0,
     json: Json = False,
 ) -> None:
@@ -55,18 +57,20 @@ def check(
         from ratewise.errors import InputError
         from ratewise.tables.files import check_folder, write_text
         from ratewise.targets.check import check as ask
-        from ratewise.targets.two_tables import RatedColumns
+        from ratewise.targets.two_tables import TableColumns
 
         check_folder(summary)
         if (low is None) != (high is None):
             raise InputError("give both ends of the rating scale (--low and --high), or neither")
         differs = last_weak is not None or last_strong is not None or last_rate is not None
-        last = RatedColumns(last_strong or strong, last_weak or weak, last_rate or rate, selected, cluster, id)
+        last = TableColumns(last_strong or strong, last_weak or weak, last_rate or rate, selected, cluster, id)
+        words, order = said(positive, scale)
         found = ask(
             table, weak=weak, strong=strong, at_least=at_least, no_worse_than=no_worse_than, margin=margin,
             last=last if differs else None, rate=rate, selected=selected, clusters=cluster, id=id, method=method,
             interval=interval, level=level, estimand=estimand, pool_size=pool_size, recalibrate=recalibrate,
-            bounds=None if low is None or high is None else (low, high), seed=seed,
+            bounds=None if low is None or high is None else (low, high), positive=words, scale=order,
+            seed=seed,
         )  # fmt: skip
         if summary is not None:
             write_text(summary, found.to_markdown())

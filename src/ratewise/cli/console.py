@@ -22,6 +22,12 @@ _PHRASES = {  # of names that are words, too
     "within and target_se": "--within and target_se",
     "give margin, such as": "give --margin, such as",
     "(a table) with margin": "(a table) with --margin",
+    "counts as 1 (positive)": "counts as 1 (--positive correct)",
+    "the best (scale)": "the best (--scale bad,ok,good)",
+    "counts as 1 with positive": "counts as 1 with --positive",
+    "positive and scale both": "--positive and --scale both",
+    "who was asked (selected)": "who was asked (--selected)",
+    "drawn with (rate)": "drawn with (--rate)",
 }
 
 
@@ -94,7 +100,7 @@ def as_typed(message: str) -> str:
 
 def _say(caught: list[warnings.WarningMessage]) -> None:
     for warning in caught:
-        print(f"ratewise: warning: {warning.message}", file=sys.stderr)
+        print(f"ratewise: warning: {as_typed(str(warning.message))}", file=sys.stderr)
 
 
 def _plain(value: Any) -> Any:

@@ -13,9 +13,12 @@ from ratewise.core.mean.gate import POWER, GateVerdict, gate, labels_to_tell, ro
 from ratewise.core.names import Estimand, IntervalMethod, Method, Recalibration
 from ratewise.errors import InputError
 from ratewise.tables import TableLike
+from ratewise.tables.words import Positive, Scale, meaning_of
 from ratewise.targets.compare import Comparison, between, percent, signed
 from ratewise.targets.mean.estimation import estimate_table
-from ratewise.targets.two_tables import RatedColumns, compare_tables
+from ratewise.targets.people import Strong
+from ratewise.targets.rated import Rate
+from ratewise.targets.two_tables import TableColumns, compare_tables
 
 _MARKS = {"yes": "✅ yes", "no": "❌ no", "cannot tell": "❓ cannot tell yet"}
 
@@ -89,13 +92,13 @@ class Check:
 def check(
     table: TableLike,
     *,
-    strong: str,
+    strong: Strong,
     weak: str | None = None,
     at_least: float | None = None,
     no_worse_than: TableLike | None = None,
     margin: float | None = None,
-    last: RatedColumns | None = None,
-    rate: str = "rate",
+    last: TableColumns | None = None,
+    rate: Rate = None,
     selected: str | None = None,
     clusters: str | None = None,
     id: str | None = None,
@@ -106,6 +109,8 @@ def check(
     pool_size: float | None = None,
     recalibrate: Recalibration = "none",
     bounds: tuple[float, float] | None = None,
+    positive: Positive = None,
+    scale: Scale = None,
     seed: int = 0,
 ) -> Check:
     """Is the mean strong rating at least `at_least`, or no more than `margin` below that of the table `no_worse_than`?
@@ -124,9 +129,10 @@ def check(
         found = estimate_table(
             table, weak=weak, strong=strong, rate=rate, selected=selected, clusters=clusters, method=method,
             interval=interval, level=level, estimand=estimand, pool_size=pool_size, recalibrate=recalibrate,
-            bounds=(None, None) if bounds is None else bounds, seed=seed,
+            bounds=(None, None) if bounds is None else bounds, positive=positive, scale=scale, seed=seed,
         )  # fmt: skip
-        return check_mean(found, number(at_least, name="at_least"), bounds=bounds)
+        ends = bounds if bounds is not None else meaning_of(positive, scale).bounds
+        return check_mean(found, number(at_least, name="at_least"), bounds=ends)
     if margin is None:
         raise InputError("no_worse_than needs a margin: how much lower is still no worse; give margin, such as 0.02")
     if interval != "auto" or pool_size is not None:
@@ -134,7 +140,8 @@ def check(
     assert no_worse_than is not None
     compared = compare_tables(
         table, no_worse_than, weak=weak, strong=strong, rate=rate, selected=selected, clusters=clusters, id=id,
-        last=last, method=method, level=level, estimand=estimand, recalibrate=recalibrate, bounds=bounds, seed=seed,
+        last=last, method=method, level=level, estimand=estimand, recalibrate=recalibrate, bounds=bounds,
+        positive=positive, scale=scale, seed=seed,
     )  # fmt: skip
     return check_difference(compared, number(margin, name="margin", minimum=0))
 

@@ -9,7 +9,7 @@ import json
 import math
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -18,11 +18,13 @@ from ratewise.core.checks import choice, number
 from ratewise.core.names import OBJECTIVES, Estimand, Objective, Recalibration
 from ratewise.errors import InputError, PolicyError
 from ratewise.tables import Table, TableLike, read_table
+from ratewise.tables.words import Meaning, Positive, Scale, meaning_of
 from ratewise.targets.mean.pilot import read_pilot
 from ratewise.targets.mean.plan import Plan, plan
 from ratewise.targets.mean.precision import target_of
 from ratewise.targets.mean.side_by_side import PlannedPolicy
 from ratewise.targets.money import Curve, shared_budgets
+from ratewise.targets.people import Strong, made_ready
 from ratewise.targets.slices import slice_names
 
 _ROUNDS = 4  # of sharing the money, each by what the plans of the last one expect
@@ -137,7 +139,7 @@ def plan_slices(
     *,
     by: str,
     weak: str,
-    strong: str,
+    strong: Strong,
     weak_cost: float,
     strong_cost: float,
     target_se: float | Mapping[str, float] | None = None,
@@ -153,6 +155,8 @@ def plan_slices(
     calibrate: Recalibration = "none",
     features: Sequence[str] = (),
     estimand: Estimand = "population",
+    positive: Positive = None,
+    scale: Scale = None,
     seed: int = 0,
 ) -> SlicePlan:
     """The cheapest way to a standard error in every slice, or the best use of one budget for all of them.
@@ -171,11 +175,24 @@ def plan_slices(
     target_se = target_of(target_se, within, level)
     if (budget is None) == (target_se is None):
         raise InputError("give a budget or a target, within (such as 0.02) or target_se (one of them)")
-    read = read_table(table)
+    ready = made_ready(table, strong=strong, weak=(weak,), positive=positive, scale=scale)
+    read, strong = ready.table, ready.strong
     names, groups = slice_names(read, by)
     counts = {name: int(np.count_nonzero(groups == name)) for name in names}
     sizes = _pool_sizes(counts, pool_sizes, pool_size)
-    one = _One(weak, strong, weak_cost, strong_cost, uncertainty, floor, calibrate, tuple(features), estimand, seed)
+    one = _One(
+        weak,
+        strong,
+        weak_cost,
+        strong_cost,
+        uncertainty,
+        floor,
+        calibrate,
+        tuple(features),
+        estimand,
+        seed,
+        meaning_of(positive, scale),
+    )
     tables = {name: _rows(read, one, np.asarray(groups == name)) for name in names}
     if budget is not None:
         made, notes = _shared(tables, sizes, one, number(budget, name="budget", above=0), objective, weights)
@@ -191,7 +208,7 @@ def plan_slices(
         "calibrate": calibrate, "uncertainty": uncertainty, "features": list(features), "seed": seed,
     }  # fmt: skip
     shares = {name: count / read.rows for name, count in counts.items()}
-    return SlicePlan(by, tuple(made), inputs, notes + _small_pilots(made), shares)
+    return SlicePlan(by, tuple(made), inputs, ready.notes + notes + _small_pilots(made), shares)
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,16 +225,18 @@ class _One:
     features: tuple[str, ...]
     estimand: Estimand
     seed: int
+    words: Meaning
 
     def plan(
         self, rows: Table, size: float | None, *, budget: float | None = None, target: float | None = None
     ) -> Plan:
         """Of one slice."""
-        return plan(
+        made = plan(
             rows, weak=self.weak, strong=self.strong, weak_cost=self.weak_cost, strong_cost=self.strong_cost,
             budget=budget, target_se=target, uncertainty=self.uncertainty, pool_size=size, floor=self.floor,
             calibrate=self.calibrate, features=self.features, estimand=self.estimand, seed=self.seed,
         )  # fmt: skip
+        return replace(made, transfer=replace(made.transfer, words=self.words))
 
     def curve(self, rows: Table, size: float | None) -> Curve:
         """What money buys in one slice."""

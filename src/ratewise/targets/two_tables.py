@@ -4,64 +4,82 @@ import math
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import special
 
 from ratewise.core.mean.estimate import Estimate
+from ratewise.core.mean.how import How
+from ratewise.core.mean.ratings import Rated
 from ratewise.core.mean.two_samples import difference_interval, shared_covariance
 from ratewise.core.names import Estimand, Method, Recalibration
-from ratewise.tables import Table, TableLike, read_table
+from ratewise.tables import Table, TableLike
 from ratewise.tables.convert import Texts
+from ratewise.tables.words import Positive, Scale
 from ratewise.targets.compare import Comparison, compare_systems, sentence
 from ratewise.targets.fieller import Ratio, lift, ratio
-from ratewise.targets.mean.estimation import (
-    RatedRows,
-    asked_column,
-    estimate_mean,
-    read_ratings,
-    refuse_unused_weights,
-)
-from ratewise.targets.systems import Settings, Systems, check_names
+from ratewise.targets.mean.estimation import estimate_rated, refuse_unused_weights
+from ratewise.targets.people import Strong, made_ready
+from ratewise.targets.rated import DrawColumns, Rate, RatedColumns, RatedTable, read_rated
+from ratewise.targets.systems import Systems, check_names
 
 
 @dataclass(frozen=True, slots=True)
-class RatedColumns:
-    """What a rated table's columns are called."""
+class TableColumns:
+    """What the columns of a rated table are called; see `estimate_table`."""
 
-    strong: str
+    strong: Strong
     weak: str | None = None
-    rate: str = "rate"
+    rate: Rate = None
     selected: str | None = None
     clusters: str | None = None
     id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """How both tables are read and estimated."""
+
+    how: How
+    recalibrate: Recalibration
+    positive: Positive
+    scale: Scale
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Side:
     """One of the two tables: its rows, its mean, and the name of what each row comes from (an item or a cluster)."""
 
-    rows: RatedRows
+    rated: RatedTable
     mean: Estimate
-    ids: Texts | None  # of the rows used; None where nothing tells items apart
-    groups: Texts | None
+    bounds: tuple[float, float] | None
+    ids: Texts | None  # of the items; None where nothing tells them apart
+
+    @property
+    def groups(self) -> Texts | None:
+        """What items have in common: their cluster, else themselves."""
+        clusters = self.rated.items.clusters
+        return self.ids if clusters is None else clusters
 
 
 def compare_tables(
     table: TableLike,
     with_table: TableLike,
     *,
-    strong: str,
+    strong: Strong,
     weak: str | None = None,
-    rate: str = "rate",
+    rate: Rate = None,
     selected: str | None = None,
     clusters: str | None = None,
     id: str | None = None,
-    last: RatedColumns | None = None,
+    last: TableColumns | None = None,
     names: tuple[str, str] = ("this", "last"),
     method: Method = "auto",
     level: float = 0.95,
     estimand: Estimand = "population",
     recalibrate: Recalibration = "none",
     bounds: tuple[float, float] | None = None,
+    positive: Positive = None,
+    scale: Scale = None,
     seed: int = 0,
 ) -> Comparison:
     """How much higher the mean strong rating of `table` is than that of `with_table`, and how sure that is.
@@ -74,78 +92,86 @@ def compare_tables(
     Limiting cases: no item in common gives two independent samples; all of them, drawn together, gives `compare`.
     """
     check_names(names)
-    settings = Settings(method, level, estimand, None, recalibrate, bounds, seed)
-    own = RatedColumns(strong, weak, rate, selected, clusters, id)
-    first, second = _side(table, own, settings), _side(with_table, own if last is None else last, settings)
+    asked = _Asked(How(method, "auto", level, estimand, None, bounds, seed=seed), recalibrate, positive, scale)
+    own = TableColumns(strong, weak, rate, selected, clusters, id)
+    first, second = _side(table, own, asked), _side(with_table, own if last is None else last, asked)
     if _drawn_together(first, second):
-        return compare_systems(_paired(names, first, second, settings), 0, 1)
-    return _unpaired(names, first, second, settings)
+        return compare_systems(_paired(names, first, second, asked), 0, 1)
+    return _unpaired(names, first, second, estimand)
 
 
-def _side(table: TableLike, columns: RatedColumns, s: Settings) -> _Side:
-    read = read_table(table)
-    refuse_unused_weights(read, columns.rate)
-    rows = read_ratings(
-        read, weak=columns.weak, strong=columns.strong, rate=columns.rate,
-        selected=asked_column(read, columns.selected), clusters=columns.clusters,
-    )  # fmt: skip
-    pool_size = float(rows.looked.sum()) if columns.weak is None and s.estimand == "pool" else None
-    mean = estimate_mean(
-        rows.weak, rows.strong, rows.rates, method=s.method, level=s.level, estimand=s.estimand, pool_size=pool_size,
-        recalibrate=s.recalibrate, selected=rows.selected, clusters=rows.clusters, bounds=s.bounds, seed=s.seed,
-    )  # fmt: skip
-    ids = _ids(read, columns.id, rows)
-    return _Side(rows, replace(mean, notes=rows.notes() + mean.notes), ids, rows.clusters if columns.clusters else ids)
+def _side(table: TableLike, columns: TableColumns, asked: _Asked) -> _Side:
+    weak = () if columns.weak is None else (columns.weak,)
+    ready = made_ready(table, strong=columns.strong, weak=weak, positive=asked.positive, scale=asked.scale)
+    ready.refuse_pool(asked.how.estimand)
+    refuse_unused_weights(ready.table, columns.rate)
+    draw = DrawColumns(columns.rate, columns.selected, columns.clusters)
+    rated = read_rated(ready.table, RatedColumns(ready.strong, columns.weak, draw), fewest=2)
+    how = replace(asked.how, bounds=ready.bounds(asked.how.bounds))
+    mean = estimate_rated(rated.items, rated.how(how), asked.recalibrate)
+    mean = replace(mean, notes=ready.notes + rated.notes + mean.notes)
+    return _Side(rated, mean, how.bounds, _ids(ready.table, columns.id, rated))
 
 
-def _ids(table: Table, column: str | None, rows: RatedRows) -> Texts | None:
+def _ids(table: Table, column: str | None, rated: RatedTable) -> Texts | None:
     if column is None and "id" not in table.columns:
         return None
-    found: Texts = table.ids(column)[rows.used]
+    found: Texts = table.ids(column)[rated.rows]
     return found
 
 
 def _drawn_together(a: _Side, b: _Side) -> bool:
     """The same items at the same rates, and the same of them labelled: then they were drawn once, for both."""
-    if a.ids is None or b.ids is None or a.ids.size != b.ids.size or not np.any(a.rows.weak) or not np.any(b.rows.weak):
+    if a.ids is None or b.ids is None or a.ids.size != b.ids.size or a.rated.alone or b.rated.alone:
         return False
     i, j = np.argsort(a.ids), np.argsort(b.ids)
+    x, y = a.rated.items, b.rated.items
     return bool(
         np.array_equal(a.ids[i], b.ids[j])
-        and np.array_equal(a.rows.rates[i], b.rows.rates[j])
-        and np.array_equal(np.isnan(a.rows.strong[i]), np.isnan(b.rows.strong[j]))
+        and np.array_equal(x.rates[i], y.rates[j])
+        and np.array_equal(np.isnan(x.strong[i]), np.isnan(y.strong[j]))
     )
 
 
-def _paired(names: tuple[str, str], a: _Side, b: _Side, s: Settings) -> Systems:
+def _paired(names: tuple[str, str], a: _Side, b: _Side, asked: _Asked) -> Systems:
     """The second table's rows in the order of the first one's."""
-    assert a.ids is not None and b.ids is not None  # noqa: PT018
+    assert a.ids is not None
+    assert b.ids is not None
     order = np.empty(a.ids.size, dtype=np.intp)
     order[np.argsort(a.ids)] = np.argsort(b.ids)
-    strong = np.stack([a.rows.strong, b.rows.strong[order]], axis=1)
-    asked = (~np.isnan(strong)).any(axis=1) | (a.rows.rates == 1)
-    for rows, at in ((a.rows, slice(None)), (b.rows, order)):
-        if rows.selected is not None:
-            asked |= rows.selected[at]
+    x, y = a.rated.items, _in_order(b.rated.items, order)
+    strong = np.stack([x.strong, y.strong], axis=1)
+    drawn = (~np.isnan(strong)).any(axis=1) | (x.rates == 1)
+    for selected in (x.selected, y.selected):
+        drawn = drawn if selected is None else drawn | selected
     known = strong[~np.isnan(strong)]
-    binary = s.bounds is None and bool(np.all((known == 0) | (known == 1)))
+    binary = a.bounds is None and bool(np.all((known == 0) | (known == 1)))
     return Systems(
         names=names,
-        weak=np.stack([a.rows.weak, b.rows.weak[order]], axis=1),
+        weak=np.stack([x.weak, y.weak], axis=1),
         strong=strong,
-        rates=a.rows.rates,
-        asked=np.asarray(asked),
-        clusters=None if a.rows.clusters is None else a.rows.clusters.astype(np.str_),
-        settings=replace(s, bounds=(0.0, 1.0)) if binary else s,
-        notes=("both tables have the same items, drawn together: the comparison is paired", *a.rows.notes()),
+        rates=x.rates,
+        asked=np.asarray(drawn),
+        clusters=None if x.clusters is None else x.clusters.astype(np.str_),
+        how=replace(asked.how, bounds=(0.0, 1.0) if binary else a.bounds),
+        recalibrate=asked.recalibrate,
+        notes=("both tables have the same items, drawn together: the comparison is paired", *a.rated.notes),
     )
+
+
+def _in_order(items: Rated, order: NDArray[np.intp]) -> Rated:
+    selected, clusters = items.selected, items.clusters
+    return Rated(
+        items.weak[order], items.strong[order], items.rates[order], None if selected is None else selected[order],
+        None if clusters is None else clusters[order],
+    )  # fmt: skip
 
 
 # Two samples
 
 
-def _unpaired(names: tuple[str, str], a: _Side, b: _Side, s: Settings) -> Comparison:
-    covariance, shared = _common(a, b, s)
+def _unpaired(names: tuple[str, str], a: _Side, b: _Side, estimand: Estimand) -> Comparison:
+    covariance, shared = _common(a, b, estimand)
     difference = _difference(a.mean, b.mean, covariance)
     sure = _probability_above(difference)
     found = _ratio(a.mean, b.mean, covariance)
@@ -160,17 +186,17 @@ def _unpaired(names: tuple[str, str], a: _Side, b: _Side, s: Settings) -> Compar
         relative_lift=lift(found, b.mean.value),
         pairing=_pairing(a.mean, b.mean, difference),
         sentence=sentence(names, difference, sure),
-        notes=(_told_apart(a, b, shared, s.estimand), *notes),
+        notes=(_told_apart(a, b, shared, estimand), *notes),
         paired=False,
     )
 
 
-def _common(a: _Side, b: _Side, s: Settings) -> tuple[float, int]:
+def _common(a: _Side, b: _Side, estimand: Estimand) -> tuple[float, int]:
     """Covariance through shared items, and how many there are; a pool's own mean errs by the draw alone."""
     if a.ids is None or b.ids is None or a.groups is None or b.groups is None:
         return 0.0, 0
     shared = int(np.intersect1d(a.ids.astype(np.str_), b.ids.astype(np.str_)).size)
-    if s.estimand == "pool":
+    if estimand == "pool":
         return 0.0, shared
     return shared_covariance((a.mean.contributions, b.mean.contributions), (a.groups, b.groups)), shared
 

@@ -33,7 +33,8 @@ class Votes:
     def means(self) -> Floats:
         """Mean vote per item; NaN where there is none."""
         k = self.counts
-        return np.divide(np.nansum(self.values, axis=1), k, out=np.full(k.size, np.nan), where=k > 0)
+        total = np.nansum(self.values, axis=1)
+        return np.asarray(np.divide(total, k, out=np.full(k.size, np.nan), where=k > 0))
 
     def rows(self, use: NDArray[np.bool_]) -> "Votes":
         """Some of the items."""

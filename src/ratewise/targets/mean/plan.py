@@ -4,7 +4,7 @@ import json
 import math
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 import numpy as np
@@ -14,7 +14,8 @@ from ratewise.core.checks import Floats, choice, share
 from ratewise.core.mean.rates import LARGEST_SCALE, active_rates
 from ratewise.core.names import RECALIBRATIONS, Estimand, PolicyName, Recalibration
 from ratewise.models.error_model import DEFAULT_FLOOR_SHARE
-from ratewise.tables import Table, TableLike, count_rows, read_columns, read_table
+from ratewise.tables import Table, TableLike, count_rows, read_columns
+from ratewise.tables.words import Positive, Scale, meaning_of
 from ratewise.targets.mean.input_plan import InputGoal, Rival, in_words, plan_inputs
 from ratewise.targets.mean.pilot import Pilot, learn_pilot, read_pilot
 from ratewise.targets.mean.precision import target_of
@@ -31,6 +32,7 @@ from ratewise.targets.mean.side_by_side import (
 )
 from ratewise.targets.mean.strata import InputPlan, read_strata
 from ratewise.targets.mean.transfer import Reference, Transfer
+from ratewise.targets.people import Ready, Strong, made_ready
 
 _WORTH_A_HINT = 0.9  # calibration is hinted at when it would cut the error to this share
 
@@ -82,7 +84,7 @@ def plan(
     table: TableLike,
     *,
     weak: str,
-    strong: str,
+    strong: Strong,
     weak_cost: float,
     strong_cost: float,
     budget: float | None = None,
@@ -97,6 +99,8 @@ def plan(
     strata: str | None = None,
     pool: TableLike | None = None,
     estimand: Estimand = "population",
+    positive: Positive = None,
+    scale: Scale = None,
     seed: int = 0,
 ) -> Plan:
     """Base, random and active policies for a budget or a precision to reach, from a labelled pilot.
@@ -108,15 +112,17 @@ def plan(
     of its mean rate). `calibrate` maps the weak rating to the strong one first; with "auto" both the rating and u are
     learned as campaigns do, from `features` too. `strata` names a column of groups that are known beforehand: the plan
     then also says how many items of each to look at, and `draw` goes by that where it helps. Their shares are those of
-    `pool`, the table that will be rated, else of this one.
+    `pool`, the table that will be rated, else of this one. Words as ratings and several people's columns are as in
+    `estimate_table`.
     """
     target_se = target_of(target_se, within, level)
     c_g, c_h = checked_costs(weak_cost, strong_cost, budget, target_se)
     choice(calibrate, RECALIBRATIONS, name="calibration")
     kind = None if calibrate == "none" else calibrate
-    read = read_table(table)
+    ready = made_ready(table, strong=strong, weak=(weak,), positive=positive, scale=scale)
+    read = ready.table
     pilot = read_pilot(
-        read, weak=weak, strong=strong, uncertainty=uncertainty, calibrate=kind, features=features, seed=seed
+        read, weak=weak, strong=ready.strong, uncertainty=uncertainty, calibrate=kind, features=features, seed=seed
     )
     rated = None if pool is None or strata is None else read_columns(pool, strata)
     if pool is not None:
@@ -125,7 +131,7 @@ def plan(
     goal = Goal(c_g, c_h, budget, target_se, pool_size, estimand)
     policies, active = _side_by_side(pilot, goal, floor)
     recommendation = recommend(policies, goal.lost_variance(pilot.variance))
-    notes = _notes(pilot, goal, policies, calibrate, read.numbers(weak), read.numbers(strong, missing="allow"))
+    notes = _notes(pilot, goal, policies, calibrate, read.numbers(weak), read.numbers(ready.strong, missing="allow"))
     reason, chosen = _reason(recommendation, policies, goal, pilot), None
     if strata is not None:
         rival = Rival(recommendation, policies[recommendation].expected_se, policies[recommendation].spend)
@@ -135,7 +141,8 @@ def plan(
         recommendation=recommendation,
         reason=reason,
         inputs={
-            "table": read.name, "rows": read.rows, "labels": int(pilot.strong.size), "weak": weak, "strong": strong,
+            "table": read.name, "rows": read.rows, "labels": int(pilot.strong.size), "weak": weak,
+            "strong": ready.strong,
             "uncertainty": uncertainty, "weak_cost": c_g, "strong_cost": c_h, "budget": budget, "target_se": target_se,
             "within": within, "level": level, "pool_size": pool_size, "estimand": estimand, "calibrate": calibrate,
             "seed": seed,
@@ -143,11 +150,21 @@ def plan(
             "features": list(features), "strata": strata,
         },
         policies=policies,
-        transfer=_transfer(pilot, policies, recommendation, weak, uncertainty, goal, chosen),
+        transfer=replace(
+            _transfer(pilot, policies, recommendation, weak, uncertainty, goal, chosen),
+            words=meaning_of(positive, scale),
+        ),
         by_stratum=chosen,
-        notes=notes,
+        notes=ready.notes + _of_people(ready) + notes,
         rates=active if recommendation == "active" else np.full(read.rows, policies[recommendation].mean_rate),
     )  # fmt: skip
+
+
+def _of_people(ready: Ready) -> tuple[str, ...]:
+    if ready.votes is None:
+        return ()
+    k = len(ready.votes.people)
+    return (f"a strong rating is the mean of up to {k} people's votes: strong_cost is the price of all of them",)
 
 
 def _by_stratum(

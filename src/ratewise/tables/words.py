@@ -2,14 +2,15 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from ratewise.core.checks import Floats
 from ratewise.errors import InputError, TableError
-from ratewise.tables import Table
 from ratewise.tables.convert import Texts
+from ratewise.tables.held import Array
+from ratewise.tables.table import Table
 
 Positive: TypeAlias = str | Sequence[str] | None
 Scale: TypeAlias = Sequence[str] | Mapping[str, float] | None
@@ -36,9 +37,14 @@ class Meaning:
             return min(x for _, x in self.scale), max(x for _, x in self.scale)
         return (0.0, 1.0) if self.positive else None
 
-    def to_dict(self) -> dict[str, object]:
+    def to_dict(self) -> dict[str, Any]:
         """For JSON; nothing where only well-known words are understood."""
         return {"positive": list(self.positive), "scale": dict(self.scale)} if self.positive or self.scale else {}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> "Meaning":
+        """The inverse of `to_dict`."""
+        return cls(tuple(data.get("positive", ())), tuple(data.get("scale", {}).items()))
 
 
 def meaning_of(positive: Positive = None, scale: Scale = None) -> Meaning:
@@ -136,14 +142,14 @@ def _numbers(table: Table, name: str) -> Floats | None:
         return None
 
 
-def _on_scale(table: Table, name: str, words: Texts, index: Texts, meaning: Meaning) -> Floats:
+def _on_scale(table: Table, name: str, words: Array, index: Array, meaning: Meaning) -> Floats:
     value_of = dict(meaning.scale)
     values = np.array([np.nan if word == "" else value_of.get(_same(word, value_of), np.inf) for word in words])
     _refuse(table, name, words, index, np.isinf(values), f"the scale is {_listed(list(value_of))}")
     return np.asarray(values[index], dtype=np.float64)
 
 
-def _positive(table: Table, name: str, words: Texts, index: Texts, meaning: Meaning) -> tuple[Floats, str]:
+def _positive(table: Table, name: str, words: Array, index: Array, meaning: Meaning) -> tuple[Floats, str]:
     value_of = dict.fromkeys(meaning.positive, 1.0)
     values = np.array([np.nan if word == "" else value_of.get(_same(word, value_of), 0.0) for word in words])
     others = [str(word) for word, value in zip(words, values, strict=True) if value == 0.0]
@@ -159,7 +165,7 @@ def _positive(table: Table, name: str, words: Texts, index: Texts, meaning: Mean
     return np.asarray(values[index], dtype=np.float64), note
 
 
-def _known(table: Table, name: str, words: Texts, index: Texts, texts: Texts) -> tuple[Floats, str]:
+def _known(table: Table, name: str, words: Array, index: Array, texts: Texts) -> tuple[Floats, str]:
     there = {str(word) for word in words if word}
     for yes, no in KNOWN_PAIRS:
         if there <= {yes, no, "1", "0"} and there & {yes, no}:
@@ -174,7 +180,7 @@ def _known(table: Table, name: str, words: Texts, index: Texts, texts: Texts) ->
     )
 
 
-def _refuse(table: Table, name: str, words: Texts, index: Texts, bad: Texts, expected: str) -> None:
+def _refuse(table: Table, name: str, words: Array, index: Array, bad: Array, expected: str) -> None:
     if not bad.any():
         return
     rows = bad[index]

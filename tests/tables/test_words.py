@@ -5,7 +5,7 @@ import pytest
 
 from ratewise.errors import InputError, TableError
 from ratewise.tables import read_table
-from ratewise.targets.words import in_numbers, meaning_of, scale_in
+from ratewise.tables.words import in_numbers, meaning_of, scale_in
 
 NAN = float("nan")
 
