@@ -97,9 +97,9 @@ def test_json_and_words(rated):
         ({}, "ask one thing: at_least"),
         ({"at_least": 0.8, "no_worse_than": {}}, "ask one thing"),
         ({"no_worse_than": {}}, "needs a margin"),
-        ({"at_least": 0.8, "margin": 0.1}, "go with no_worse_than"),
+        ({"at_least": 0.8, "margin": 0.1}, "go with no_worse_than; leave them out"),
         ({"no_worse_than": {}, "margin": -0.1}, "margin must be at least 0"),
-        ({"no_worse_than": {}, "margin": 0.1, "interval": "t"}, "for at_least"),
+        ({"no_worse_than": {}, "margin": 0.1, "interval": "t"}, "are for at_least"),
         ({"at_least": float("nan")}, "at_least must be finite"),
     ],
 )

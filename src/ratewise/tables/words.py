@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from ratewise.core.checks import Floats
+from ratewise.core.messages import Message, argument
 from ratewise.errors import InputError, TableError
 from ratewise.tables.convert import Texts
 from ratewise.tables.held import Array
@@ -54,11 +55,13 @@ def meaning_of(positive: Positive = None, scale: Scale = None) -> Meaning:
     each; words that are numbers themselves stand for those.
     """
     if positive is not None and scale is not None:
-        raise InputError("positive and scale both say what words mean; give one of them")
+        raise InputError(
+            Message(f"{argument('positive')} and {argument('scale')} both say what words mean; give one of them")
+        )
     if positive is not None:
         words = tuple(_plain(word) for word in ([positive] if isinstance(positive, str) else positive))
         if not words or not all(words):
-            raise InputError("positive needs a word, such as correct")
+            raise InputError(Message(f"{argument('positive')} needs a word, such as correct"))
         return Meaning(positive=words)
     return Meaning(scale=() if scale is None else _scale(scale))
 
@@ -156,8 +159,10 @@ def _positive(table: Table, name: str, words: Array, index: Array, meaning: Mean
     place = f"column {name!r} of {table.name}"
     if not np.any(values == 1.0):
         raise TableError(
-            f"{place} never says {' or '.join(map(repr, meaning.positive))}; it says {_listed(others)}: "
-            "name the word that counts as 1 with positive"
+            Message(
+                f"{place} never says {' or '.join(map(repr, meaning.positive))}; it says {_listed(others)}: "
+                f"name the word that counts as 1 with {argument('positive')}"
+            )
         )
     if len(others) > _MOST_OTHERS:
         raise TableError(f"{place} has {len(others)} different words beside {meaning.positive[0]!r}; is it a rating?")
@@ -174,9 +179,12 @@ def _known(table: Table, name: str, words: Array, index: Array, texts: Texts) ->
     strange = np.array([bool(word) and _number(str(word)) is None for word in words])
     row = int(np.argmax(strange[index]))
     raise TableError(
-        f"column {name!r} of {table.name} has words where ratings belong: {str(texts[row])[:60]!r} in row {row + 1}; "
-        f"say which word counts as 1 (positive), or list all from the worst to the best (scale); it says "
-        f"{_listed(sorted(there))}"
+        Message(
+            f"column {name!r} of {table.name} has words where ratings belong: {str(texts[row])[:60]!r} in row "
+            f"{row + 1}; "
+            f"say which word counts as 1 ({argument('positive')}), or list all from the worst to the best "
+            f"({argument('scale')}); it says {_listed(sorted(there))}"
+        )
     )
 
 

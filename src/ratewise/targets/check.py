@@ -10,6 +10,7 @@ from scipy import special
 from ratewise.core.checks import number, share
 from ratewise.core.mean.estimate import Estimate
 from ratewise.core.mean.gate import POWER, GateVerdict, gate, labels_to_tell, rounded_up, times_to_tell
+from ratewise.core.messages import Message, argument
 from ratewise.core.names import Estimand, IntervalMethod, Method, Recalibration
 from ratewise.errors import InputError
 from ratewise.tables import TableLike
@@ -122,10 +123,17 @@ def check(
     """
     share(level, name="level")
     if (at_least is None) == (no_worse_than is None):
-        raise InputError("ask one thing: at_least (such as 0.8), or no_worse_than (a table) with margin")
+        raise InputError(
+            Message(
+                f"ask one thing: {argument('at_least')} (such as 0.8), or {argument('no_worse_than')} (a table) with "
+                f"{argument('margin')}"
+            )
+        )
     if at_least is not None:
         if margin is not None or last is not None:
-            raise InputError("margin and the last table's columns go with no_worse_than; leave them out of at_least")
+            raise InputError(
+                Message(f"a margin and the last table's columns go with {argument('no_worse_than')}; leave them out")
+            )
         found = estimate_table(
             table, weak=weak, strong=strong, rate=rate, selected=selected, clusters=clusters, method=method,
             interval=interval, level=level, estimand=estimand, pool_size=pool_size, recalibrate=recalibrate,
@@ -134,9 +142,18 @@ def check(
         ends = bounds if bounds is not None else meaning_of(positive, scale).bounds
         return check_mean(found, number(at_least, name="at_least"), bounds=ends)
     if margin is None:
-        raise InputError("no_worse_than needs a margin: how much lower is still no worse; give margin, such as 0.02")
+        raise InputError(
+            Message(
+                f"{argument('no_worse_than')} needs a margin: how much lower is still no worse; give "
+                f"{argument('margin')}, such as 0.02"
+            )
+        )
     if interval != "auto" or pool_size is not None:
-        raise InputError("interval and pool_size are for at_least; leave them out of a comparison")
+        raise InputError(
+            Message(
+                f"{argument('interval')} and {argument('pool_size')} are for {argument('at_least')}; leave them out"
+            )
+        )
     assert no_worse_than is not None
     compared = compare_tables(
         table, no_worse_than, weak=weak, strong=strong, rate=rate, selected=selected, clusters=clusters, id=id,

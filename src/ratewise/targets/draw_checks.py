@@ -8,6 +8,7 @@ import numpy as np
 
 from ratewise.core.checks import Floats
 from ratewise.core.mean.ratings import Mask
+from ratewise.core.messages import Message, argument
 from ratewise.errors import RatewiseWarning, TableError
 
 _REFUSED = 6.0  # standard deviations between the labels and the sum of rates: by chance once in 10⁹ tables
@@ -32,12 +33,12 @@ def check_count(name: str, rates: Floats, drawn: Mask, source: str) -> None:
         f"{off / sd:.0f} standard deviations off"
     )
     todo = (
-        "name the column that says who was asked (selected) if answers are missing, or give the rate that the labels "
-        "were really drawn with (rate)"
+        f"name the column that says who was asked ({argument('selected')}) if answers are missing, or give the rate "
+        f"that the labels were really drawn with ({argument('rate')})"
     )
     if off > _REFUSED * sd:
-        raise TableError(f"{said}: these are not the rates of this draw; {todo}")
-    warnings.warn(f"{said}; if it is not by chance, {todo}", RatewiseWarning, stacklevel=4)
+        raise TableError(Message(f"{said}: these are not the rates of this draw; {todo}"))
+    warnings.warn(Message(f"{said}; if it is not by chance, {todo}"), RatewiseWarning, stacklevel=4)
 
 
 def warn_of_choice(name: str, labelled: Mask, columns: Mapping[str, Floats]) -> None:
@@ -55,9 +56,11 @@ def warn_of_choice(name: str, labelled: Mask, columns: Mapping[str, Floats]) -> 
                 up = score[labelled].mean() > score.mean()
                 word = ("higher" if up else "lower") if how == "are" else ("further out" if up else "less far out")
                 warnings.warn(
-                    f"rows of {name} with a strong rating have clearly {word} values in column {column!r} than the "
-                    "others: they were not drawn at random; give the rates that they were drawn with (rate), or read "
-                    "the estimate as that of rows like these",
+                    Message(
+                        f"rows of {name} with a strong rating have clearly {word} values in column {column!r} than the "
+                        "others: they were not drawn at random; give the rates that they were drawn with "
+                        f"({argument('rate')}), or read the estimate as that of rows like these"
+                    ),
                     RatewiseWarning,
                     stacklevel=4,
                 )

@@ -10,6 +10,7 @@ from scipy import special
 from ratewise.core.mean.estimate import Estimate
 from ratewise.core.mean.ratings import Mask
 from ratewise.core.mean.votes import Agreement, Votes, agreement, vote_noise
+from ratewise.core.messages import Message, argument
 from ratewise.errors import InputError, TableError
 from ratewise.tables import Table, TableLike, read_table
 from ratewise.tables.words import Meaning, Positive, Scale, in_numbers, meaning_of
@@ -35,7 +36,11 @@ class Ready:
     def refuse_pool(self, estimand: str) -> None:
         """Where votes are noisy the pool's own mean needs more room, which only a single mean makes."""
         if self.votes is not None and estimand == "pool":
-            raise InputError("several people's columns go with estimand population here; for a pool use estimate")
+            raise InputError(
+                Message(
+                    f"several people's columns go with {argument('estimand population')} here; for a pool use estimate"
+                )
+            )
 
 
 def made_ready(

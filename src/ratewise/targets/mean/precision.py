@@ -6,7 +6,12 @@ from typing import overload
 from scipy import special
 
 from ratewise.core.checks import number, share
+from ratewise.core.messages import Message, argument
 from ratewise.errors import InputError
+
+ONE_GOAL = Message(
+    f"give a budget or a target, {argument('within')} (such as 0.02) or {argument('target_se')} (one of them)"
+)
 
 
 def standard_error_within(within: float, level: float) -> float:
@@ -28,7 +33,9 @@ def target_of(
     if within is None:
         return target_se
     if target_se is not None:
-        raise InputError("within and target_se both say how precise; give one of them")
+        raise InputError(
+            Message(f"{argument('within')} and {argument('target_se')} both say how precise; give one of them")
+        )
     if isinstance(within, Mapping):
         return {name: standard_error_within(half, level) for name, half in within.items()}
     return standard_error_within(within, level)
