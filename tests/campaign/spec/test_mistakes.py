@@ -110,10 +110,6 @@ MISTAKES = [
         in_goal("deadline = 2030-01-01T00:00:00Z"),
         'goal needs budget or within, or both; write budget = "200" or within = 0.02',
     ),
-    (
-        in_goal("within = 0.02\ntarget_se = 0.01"),
-        "goal.within and target_se are both given; keep the one that says how precise",
-    ),
     # [[raters]]
     (
         in_rater('function = "m:f"'),
