@@ -118,7 +118,7 @@ def check(
 
     The answer is yes only if the whole two-sided interval at `level` is at or above the bar, and no only if all of it
     is below: at 95 %, either answer is wrong in at most about 2.5 % of cases. Otherwise the verdict is "cannot tell",
-    with the number of labels that would tell in four of five cases if the mean is as estimated. Items of the last
+    with the number of labels that would tell in four of five cases if the {what} is as estimated. Items of the last
     table may be the same or others, see `compare_tables`; `last` names its columns where they are called differently.
     """
     share(level, name="level")
@@ -182,9 +182,10 @@ def check_difference(compared: Comparison, margin: float) -> Check:
     d, (a, b) = compared.difference, compared.names
     verdict = gate(d.interval, -margin)
     needed, of_both = _labels_for_difference(compared, -margin) if verdict == "cannot tell" else (None, False)
-    than = f"worse than {b} by more than {margin:g}" if margin else f"worse than {b}"
-    said = _sentence(verdict, f"{a} is not {than}", f"{a} is {than}", d)
-    hint = "" if verdict != "cannot tell" else _hint(d, needed, " of both tables" if of_both else "")
+    yes = f"{a} is no more than {margin:g} worse than {b}" if margin else f"{a} is no worse than {b}"
+    no = f"{a} is worse than {b} by more than {margin:g}" if margin else f"{a} is worse than {b}"
+    said = _sentence(verdict, yes, no, d)
+    hint = "" if verdict != "cannot tell" else _hint(d, needed, " of both tables" if of_both else "", what="difference")
     notes = (*compared.notes, *(note for note in d.notes if note not in compared.notes))
     question = f"is {a} no worse than {b}, within {margin:g}?" if margin else f"is {a} no worse than {b}?"
     return Check(verdict, question, said + hint, -margin, d, needed, compared, notes)
@@ -221,7 +222,7 @@ def _sentence(verdict: GateVerdict, yes: str, no: str, e: Estimate) -> str:
     return f"{'Yes' if verdict == 'yes' else 'No'}: {yes if verdict == 'yes' else no}; {seen}."
 
 
-def _hint(e: Estimate, needed: int | None, whose: str) -> str:
+def _hint(e: Estimate, needed: int | None, whose: str, *, what: str = "mean") -> str:
     if e.interval is None:
         return f" There is no interval: {'; '.join(e.notes)}."
     if needed is None:
