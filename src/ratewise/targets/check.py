@@ -118,7 +118,7 @@ def check(
 
     The answer is yes only if the whole two-sided interval at `level` is at or above the bar, and no only if all of it
     is below: at 95 %, either answer is wrong in at most about 2.5 % of cases. Otherwise the verdict is "cannot tell",
-    with the number of labels that would tell in four of five cases if the {what} is as estimated. Items of the last
+    with the number of labels that would tell in four of five cases if the mean is as estimated. Items of the last
     table may be the same or others, see `compare_tables`; `last` names its columns where they are called differently.
     """
     share(level, name="level")
@@ -229,7 +229,7 @@ def _hint(e: Estimate, needed: int | None, whose: str, *, what: str = "mean") ->
         return " The estimate is so close to the bar that hardly any number of labels would tell."
     return (
         f" About {needed:,} strong ratings{whose} in all, at the same rates, would tell with a chance of "
-        f"{percent(POWER)} if the mean is as estimated."
+        f"{percent(POWER)} if the {what} is as estimated."
     )
 
 
