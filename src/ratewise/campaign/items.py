@@ -37,7 +37,7 @@ class Facts:
 def terms_of(spec: Spec, facts: Facts) -> p.Terms:
     """What decisions need of the TOML and the items."""
     bounds = spec.scale.low, spec.scale.high
-    wanted = Wanted(spec.level, spec.estimand, facts.items, bounds, spec.goal.target_se, facts.inputs)
+    wanted = Wanted(spec.level, spec.estimand, facts.items, bounds, spec.target_se, facts.inputs)
     budget = None if spec.goal.budget is None else to_units(spec.goal.budget)
     alone, gives_up = spec.method == "base" or len(spec.raters) == 1, spec.goal.unanswered == "give up"
     return p.Terms(facts.prices, budget, wanted, alone, spec.goal.deadline, gives_up)
