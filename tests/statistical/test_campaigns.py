@@ -16,15 +16,10 @@ from ratewise.campaign.answers import anytime_estimate, estimate_history
 from ratewise.core.mean.policy import optimal_policy
 from ratewise.lab.worlds import calibrated
 
+from ..bounds import FALSE_ALARM, most
 from ..campaign.memory import Game, Pool
 
-FALSE_ALARM = 1e-4
 Z = stats.norm.isf(FALSE_ALARM / 2)
-
-
-def most(share, trials):
-    """Share of misses above which a chance of `share` is implausible."""
-    return stats.binom.isf(FALSE_ALARM, trials, share) / trials
 
 
 def judge(seed, items, mean, spread=0.5):

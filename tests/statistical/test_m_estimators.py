@@ -16,7 +16,8 @@ from ratewise.core.m_estimation.quantiles import estimate_quantile
 from ratewise.core.mean.ratings import Ratings, ratings
 from ratewise.targets.drawn import _learned
 
-FALSE_ALARM = 1e-4
+from ..bounds import fewest, most
+
 BETA = np.array([0.3, 0.8, -0.5, 0.4])
 
 
@@ -50,11 +51,6 @@ CELLS = [
     Cell("linear", 250, clusters=60),
     Cell("logistic", 300, clusters=80),
 ]
-
-
-def fewest(target, trials):
-    """Successes below which a coverage of `target` is implausible."""
-    return stats.binom.ppf(FALSE_ALARM, trials, target)
 
 
 def world(rng, cell):
@@ -122,7 +118,7 @@ def test_intervals_cover_and_estimates_are_centred(cell):
     held, errors = run(cell, 21)
     trials = held.shape[0]
     assert trials >= 0.98 * cell.trials
-    assert np.all(held.sum(axis=0) >= fewest(0.94 if cell.labels >= 200 else 0.93, trials)), held.mean(axis=0)
+    assert np.all(held.mean(axis=0) >= fewest(0.94 if cell.labels >= 200 else 0.93, trials)), held.mean(axis=0)
     bias = errors.mean(axis=0) / errors.std(axis=0)
     assert np.all(np.abs(bias) < 0.2 + 3.9 / np.sqrt(trials)), bias  # a nonlinear fit is biased by order 1/n
 
@@ -152,14 +148,14 @@ def test_the_check_catches_what_is_broken():
 
     cell = Cell("linear", 60, trials=300)
     held, _ = run(cell, 23, without_the_draw)
-    assert held.sum(axis=0).min() < fewest(0.93, 300)
+    assert held.mean(axis=0).min() < fewest(0.93, 300)
     held = 0
     for trial in range(300):
         X, _, data, _ = world(np.random.default_rng([24, trial]), cell)
         unweighted = replace(data, rates=np.full_like(data.rates, data.labels / data.items))
         fit = fit_m_estimator(X, LOSSES["linear"], unweighted)
         held += np.abs(fit.coefficients - BETA) <= 2 * fit.standard_errors
-    assert held.min() < fewest(0.93, 300)
+    assert held.min() / 300 < fewest(0.93, 300)
 
 
 # Quantiles
@@ -184,7 +180,7 @@ def test_quantiles_cover(q, labels, estimand):
         found = estimate_quantile(g, np.where(xi, h, np.nan), pi, quantile=q, estimand=estimand)
         held += found.low <= truth <= found.high
         errors.append(found.value - truth)
-    assert held >= fewest(0.95, trials)
+    assert held / trials >= fewest(0.95, trials)
     assert abs(np.mean(errors)) / np.std(errors) < 0.15 + 3.9 / np.sqrt(trials)
 
 
@@ -198,7 +194,7 @@ def test_quantiles_of_few_different_ratings_cover(q):
         g, h, pi, xi = scores(np.random.default_rng([26, trial]), 1000, 100, digits=0)
         found = estimate_quantile(g, np.where(xi, h, np.nan), pi, quantile=q)
         held += found.low <= truth <= found.high
-    assert held >= fewest(0.95, trials)
+    assert held / trials >= fewest(0.95, trials)
 
 
 @pytest.mark.parametrize(("q", "ratings"), [(0.02, 50), (0.02, 200), (0.98, 200)])
@@ -216,10 +212,9 @@ def test_quantiles_near_an_end_err_on_neither_side(q, ratings):
         missed["low"] += count * (q > found.high)
         missed["high"] += count * (q < found.low)
         missed["normal"] += count * (abs(k / ratings - q) > 1.96 * np.sqrt(q * (1 - q) / ratings))
-    most = stats.binom.isf(1e-4, trials, 0.025)
-    assert missed["low"] <= most
-    assert missed["high"] <= most
-    assert missed["normal"] > stats.binom.isf(1e-4, trials, 0.05)
+    assert missed["low"] / trials <= most(0.025, trials)
+    assert missed["high"] / trials <= most(0.025, trials)
+    assert missed["normal"] / trials > most(0.05, trials)
 
 
 def test_quantiles_of_weak_ratings_alone_do_not_cover():
@@ -228,4 +223,4 @@ def test_quantiles_of_weak_ratings_alone_do_not_cover():
         g, _, pi, _ = scores(np.random.default_rng([27, trial]), 1000, 250)
         found = estimate_quantile(g, g, np.ones_like(pi), quantile=0.9)
         held += found.low <= stats.gamma.ppf(0.9, 2) <= found.high
-    assert held < fewest(0.95, trials)
+    assert held / trials < fewest(0.95, trials)

@@ -10,7 +10,8 @@ from scipy import stats
 
 from ratewise.targets.slices import estimate_slices
 
-FALSE_ALARM = 1e-4
+from ..bounds import FALSE_ALARM, fewest
+
 WORLDS = 80
 SIZES = np.array([40, 60, 60, 100, 100, 150, 200, 290])
 
@@ -44,14 +45,14 @@ def outcomes(between, **options):
 @pytest.mark.parametrize("level", [0.8, 0.95])
 def test_all_hold_at_once(level):
     held, _, _ = outcomes(0.5, simultaneous=True, level=level)
-    assert np.count_nonzero(held.all(axis=1)) >= stats.binom.ppf(FALSE_ALARM, WORLDS, level - 0.01)
+    assert held.all(axis=1).mean() >= fewest(level - 0.01, WORLDS)
 
 
 def test_single_intervals_hold_one_by_one_and_not_at_once():
     """The check of the check, at a level where eight single intervals are far from holding together."""
     single, _, _ = outcomes(0.5, level=0.8)
-    assert single.mean() >= stats.binom.ppf(FALSE_ALARM, single.size, 0.79) / single.size
-    assert np.count_nonzero(single.all(axis=1)) < stats.binom.ppf(FALSE_ALARM, WORLDS, 0.79)
+    assert single.mean() >= fewest(0.79, single.size)
+    assert single.all(axis=1).mean() < fewest(0.79, WORLDS)
 
 
 @pytest.mark.parametrize("between", [0.0, 0.4, 1.2])

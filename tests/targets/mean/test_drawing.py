@@ -10,7 +10,7 @@ import ratewise as rw
 from ratewise import TableError
 from ratewise.lab.worlds import calibrated
 
-FALSE_ALARM = 1e-4
+from ...bounds import FALSE_ALARM
 
 
 @pytest.fixture(scope="module")
