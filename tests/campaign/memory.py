@@ -108,18 +108,19 @@ class Game:
     def play(self, *, each_round=None, most=100):
         """Until it is done: the reason. `each_round` is told the history after every round."""
         while True:
-            action = d.decide(self.state())
+            state = self.state()
+            action = d.decide(state)
             self.actions.append(action)
             if isinstance(action, d.Done):
                 return action.reason
             assert not isinstance(action, d.Wait), "nobody is waited for: every answer is there at once"
-            self.do(action)
+            self.do(action, state)
             if isinstance(action, d.Close) and each_round is not None:
                 each_round(self)
             assert self.history.rounds < most
 
-    def do(self, action):
-        assert carry_out(self.queue, self, self.state(), action)
+    def do(self, action, state=None):
+        assert carry_out(self.queue, self, self.state() if state is None else state, action)
         if isinstance(action, d.Open):
             self.plans.append(action.plan)
         self.queue.answer_all(self.pool.answers(self.terms.steps))

@@ -7,13 +7,14 @@ import signal
 import sqlite3
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import ratewise
+
+from ..waiting import until
 
 SOURCE = str(Path(ratewise.__file__).parents[1])
 
@@ -219,6 +220,14 @@ def test_missing_column_is_named(run, toml):
     assert "did you mean 'truth'" in line
 
 
+def labels(campaign):
+    """How many there are; none before it has begun."""
+    try:
+        return campaign.status().labels
+    except ratewise.InputError:
+        return 0
+
+
 def test_ctrl_c_keeps_everything_and_exits_130(items):
     """A slow rater in a real process; one Ctrl-C lets the calls under way end."""
     Path("slow.py").write_text(
@@ -232,13 +241,7 @@ def test_ctrl_c_keeps_everything_and_exits_130(items):
     environment = {**os.environ, "PYTHONPATH": SOURCE}
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment) as process:
         campaign = ratewise.Campaign.open("c.toml")
-        for _ in range(600):
-            time.sleep(0.05)
-            try:
-                if campaign.status().labels >= 5:
-                    break
-            except ValueError:
-                continue
+        until(lambda: labels(campaign) >= 5)
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=60)
     assert process.returncode == 130, err

@@ -27,16 +27,16 @@ def stored(world):
 
 def test_budget_up(tmp_path):
     """It is taken, and said; the interval is then the one that may be looked at again and again."""
-    world = World(tmp_path / "c", goal='budget = "20"', items=3000)
+    world = World(tmp_path / "c", goal='budget = "12"', items=700)
     assert world.run() == "the budget is spent"
     assert "anytime" not in world.open().estimate().interval_method
     before = world.open().status()
-    world.write(goal='budget = "60"')
+    world.write(goal='budget = "36"')
     assert world.run()
-    status = world.check(budget=60)
+    status = world.check(budget=36)
     assert status.labels > before.labels
     assert "anytime" in world.open().estimate().interval_method
-    assert any("goal.budget from 20 to 60" in note for note in world.notes())
+    assert any("goal.budget from 12 to 36" in note for note in world.notes())
 
 
 def test_budget_down(world):
