@@ -109,9 +109,7 @@ def test_open_questions_that_nobody_answers_for_a_while_are_not_damage(tmp_path,
     run.start()
     until(lambda: begun(tmp_path / "c.toml") and campaign.status().pending > 0)
     assert not no_longer(run.is_alive, seconds=0.3)
-    until(
-        lambda: not run.is_alive(), each=lambda: answer_all(campaign, "ann")
-    )  # while the run waits, in the same store
+    until(lambda: not run.is_alive(), each=lambda: answer_all(campaign, "ann"))  # in the store that the run waits on
     run.join()
     assert found[0] in ENDS
     assert campaign.verify().passed
