@@ -17,8 +17,7 @@ from ratewise.core.mean.ratings import Ratings, ratings
 from ratewise.targets.drawn import _learned
 
 from ..bounds import fewest, most
-
-BETA = np.array([0.3, 0.8, -0.5, 0.4])
+from ..worlds import JUDGED_BETA, judged_regression
 
 
 @dataclass(frozen=True)
@@ -53,31 +52,6 @@ CELLS = [
 ]
 
 
-def world(rng, cell):
-    """A weak rater that errs most where z is large, rates that follow z, and one item in ten of a kind."""
-    T = cell.items
-    x, z, k = rng.standard_normal(T), rng.random(T), (rng.random(T) < 0.1) * 1.0
-    codes = None
-    shift = np.zeros(T)
-    if cell.clusters:
-        codes = rng.integers(0, cell.clusters, T)
-        x = rng.standard_normal(cell.clusters)[codes] + 0.3 * x
-        shift = rng.standard_normal(cell.clusters)[codes] if cell.family == "linear" else shift
-    X = np.column_stack([np.ones(T), x, z, k])
-    eta = X @ BETA
-    if cell.family == "linear":
-        h = eta + (0.5 + z) * rng.standard_normal(T) + shift
-        g = h + (0.1 + 0.5 * z) * rng.standard_normal(T) + 0.2
-    elif cell.family == "logistic":
-        h = (rng.random(T) < special.expit(eta)) * 1.0
-        g = np.where(rng.random(T) < 0.02 + 0.2 * z, 1 - h, h)
-    else:
-        h = rng.poisson(np.exp(eta)) * 1.0
-        g = np.maximum(h + rng.poisson(z) - rng.poisson(0.3, T), 0)
-    pi = np.clip((0.3 + 1.4 * z) * cell.labels / T, 0, 1)
-    return X, h, ratings(g, np.where(rng.random(T) < pi, h, np.nan), pi), codes
-
-
 def learned(X, data):
     from ratewise.models.rating_model import Covariates
 
@@ -86,13 +60,13 @@ def learned(X, data):
 
 
 def fitted(cell, rng):
-    X, h, data, codes = world(rng, cell)
+    X, h, data, codes = judged_regression(rng, cell)
     loss = LOSSES[cell.family]
     N = cell.items if cell.pool else np.inf
     data = learned(X, data) if cell.method == "auto" else data
     power = {"power-tuned": None, "strong alone": 0.0}.get(cell.method, 1.0)
     fit = fit_m_estimator(X, loss, data, power=power, clusters=codes, pool_size=N)
-    truth = BETA
+    truth = JUDGED_BETA
     if cell.pool:
         truth = fit_m_estimator(X, loss, ratings(h, h, 1.0)).coefficients
     t = special.stdtrit(degrees_of_freedom(fit, X, clusters=codes, pool_size=N), 0.975)
@@ -131,9 +105,9 @@ def test_linear_fits_are_unbiased_but_for_noise():
     assert np.all(np.abs(off) < 4)
     broken = []
     for trial in range(cell.trials):
-        X, _, data, _ = world(np.random.default_rng([22, trial]), cell)
+        X, _, data, _ = judged_regression(np.random.default_rng([22, trial]), cell)
         clipped = replace(data, rates=np.clip(data.rates, 0.05, 1))
-        broken.append(fit_m_estimator(X, LOSSES["linear"], clipped).coefficients - BETA)
+        broken.append(fit_m_estimator(X, LOSSES["linear"], clipped).coefficients - JUDGED_BETA)
     broken = np.array(broken)
     assert np.abs(broken.mean(axis=0) / (broken.std(axis=0) / np.sqrt(cell.trials))).max() > 4
 
@@ -151,10 +125,10 @@ def test_the_check_catches_what_is_broken():
     assert held.mean(axis=0).min() < fewest(0.93, 300)
     held = 0
     for trial in range(300):
-        X, _, data, _ = world(np.random.default_rng([24, trial]), cell)
+        X, _, data, _ = judged_regression(np.random.default_rng([24, trial]), cell)
         unweighted = replace(data, rates=np.full_like(data.rates, data.labels / data.items))
         fit = fit_m_estimator(X, LOSSES["linear"], unweighted)
-        held += np.abs(fit.coefficients - BETA) <= 2 * fit.standard_errors
+        held += np.abs(fit.coefficients - JUDGED_BETA) <= 2 * fit.standard_errors
     assert held.min() / 300 < fewest(0.93, 300)
 
 

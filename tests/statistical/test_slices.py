@@ -11,29 +11,17 @@ from scipy import stats
 from ratewise.targets.slices import estimate_slices
 
 from ..bounds import FALSE_ALARM, fewest
+from ..worlds import SLICE_SIZES, slices_that_differ
 
 WORLDS = 80
-SIZES = np.array([40, 60, 60, 100, 100, 150, 200, 290])
-
-
-def world(seed, between):
-    """Eight slices whose log-odds differ; a fifth of the weak ratings are wrong; three in ten are asked."""
-    rng = np.random.default_rng([37, seed])
-    truth = 1 / (1 + np.exp(-(1.2 + between * rng.standard_normal(SIZES.size))))
-    group = np.repeat(np.arange(SIZES.size), SIZES)
-    h = (rng.random(group.size) < truth[group]).astype(float)
-    g = 0.1 + 0.8 * np.where(rng.random(group.size) < 0.2, 1 - h, h)
-    asked = rng.random(group.size) < 0.3
-    table = {"g": g, "h": np.where(asked, h, np.nan), "rate": np.full(group.size, 0.3), "slice": group.astype(str)}
-    return table, truth
 
 
 def outcomes(between, **options):
     """Worlds × slices: whether the interval holds the truth, and the squared error, shrunk and not."""
-    held = np.zeros((WORLDS, SIZES.size), dtype=bool)
-    error, before = np.zeros((WORLDS, SIZES.size)), np.zeros((WORLDS, SIZES.size))
+    held = np.zeros((WORLDS, SLICE_SIZES.size), dtype=bool)
+    error, before = np.zeros((WORLDS, SLICE_SIZES.size)), np.zeros((WORLDS, SLICE_SIZES.size))
     for seed in range(WORLDS):
-        table, truth = world(seed, between)
+        table, truth = slices_that_differ(seed, between)
         found = estimate_slices(table, by="slice", weak="g", strong="h", method="difference", **options)
         for s, one in enumerate(found.slices):
             held[seed, s] = one.interval is not None and one.interval[0] <= truth[s] <= one.interval[1]
