@@ -13,7 +13,7 @@ from ratewise.campaign.history import RoundPlan
 from ratewise.lab.worlds import calibrated
 from ratewise.rounds.auto import start_labels
 
-from .memory import Game, Pool
+from ..memory import Game, Pool
 
 E9 = 10**9
 
