@@ -32,7 +32,7 @@ ELSEWHERE = {  # module: the test file that tests it, where that is not its mirr
     "campaign/spec/fields.py": "campaign/spec/test_mistakes.py",
     # parts that several targets share, tested through each of them
     "targets/learned_weak.py": "targets/test_regression.py",
-    "targets/planned_rows.py": "targets/test_regression_plan.py",
+    "targets/planned_rows.py": "targets/test_draw_pool.py",
     "targets/systems.py": "targets/test_compare.py",
     "targets/regression_pilot.py": "targets/test_regression_plan.py",
     "targets/slice_draw.py": "targets/test_slice_plan.py",
