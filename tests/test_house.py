@@ -12,6 +12,8 @@ FEWEST_LINES = 25  # below that a module says too little to have tests of its ow
 ELSEWHERE = {  # module: the test file that tests it, where that is not its mirror
     # a protocol: whoever keeps it is tested
     "queue/protocol.py": "queue/test_memory.py",
+    # options that every command has
+    "cli/options.py": "cli/test_main.py",
     # parts of the planner, which only make sense together
     "campaign/planner/actions.py": "campaign/planner/test_decide.py",
     "campaign/planner/draw.py": "campaign/planner/test_decide.py",
@@ -19,7 +21,7 @@ ELSEWHERE = {  # module: the test file that tests it, where that is not its mirr
     "campaign/planner/state.py": "campaign/planner/test_decide.py",
     "campaign/acting.py": "campaign/planner/test_decide.py",
     "campaign/reader.py": "campaign/planner/test_decide.py",
-    "campaign/learned.py": "campaign/test_fits.py",
+    "campaign/rehearsal.py": "campaign/planner/test_decide.py",
     # parts of a running campaign, tested on whole ones
     "campaign/engine.py": "campaign/test_campaign.py",
     "campaign/items.py": "campaign/test_campaign.py",

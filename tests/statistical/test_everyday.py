@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from ratewise.campaign.answers import estimate_history
+from ratewise.campaign.rehearsal import Pool, Rehearsal
 from ratewise.core.mean.estimate import estimate_mean
 from ratewise.lab import everyday
 from ratewise.lab.everyday import Cell
 
 from ..bounds import fewest
-from ..campaign.memory import Game, Pool
 
 ONE_SHOT = [
     Cell(0.98, 20, "calibrated", "stream"),
@@ -74,7 +74,7 @@ def test_campaigns_of_good_systems_hold_the_truth():
         p = rng.beta(5 * 0.983, 5 * 0.017, 1500)
         h = (rng.random(1500) < p).astype(float)
         pool = Pool.of(p, h, prices=(Decimal("0.02"), Decimal(1)), seed=i)
-        game = Game(pool, pool.terms(budget=Decimal(100)))
+        game = Rehearsal(pool, pool.terms(budget=Decimal(100)))
         game.play()
         low, high = estimate_history(game.history, game.terms.wanted).interval
         held += low - 1e-12 <= h.mean() <= high + 1e-12
