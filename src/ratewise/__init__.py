@@ -115,7 +115,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-_GROUPS = {  # as people look for them; each name with the module it lives in
+_GROUPS: dict[str, dict[str, tuple[str, ...]]] = {  # as people look for them; each name with the module it lives in
     "plan": {
         "ratewise.targets.mean.plan": (
             "plan",
