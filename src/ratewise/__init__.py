@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from ratewise.core.mean.wrong_policy import WrongPolicy as WrongPolicy
     from ratewise.core.mean.wrong_policy import cost_of_wrong_policy as cost_of_wrong_policy
     from ratewise.errors import InputError as InputError
+    from ratewise.errors import MissingAnswersError as MissingAnswersError
     from ratewise.errors import OutsideError as OutsideError
     from ratewise.errors import PolicyError as PolicyError
     from ratewise.errors import RaterDownError as RaterDownError
@@ -74,6 +75,8 @@ if TYPE_CHECKING:
     from ratewise.tables import write_table as write_table
     from ratewise.targets.ask_votes import Asked as Asked
     from ratewise.targets.ask_votes import ask_votes as ask_votes
+    from ratewise.targets.check import Check as Check
+    from ratewise.targets.check import check as check
     from ratewise.targets.compare import Comparison as Comparison
     from ratewise.targets.compare import compare as compare
     from ratewise.targets.compare_many import ManyComparisons as ManyComparisons
@@ -87,6 +90,7 @@ if TYPE_CHECKING:
     from ratewise.targets.fieller import Ratio as Ratio
     from ratewise.targets.leaderboard import Leaderboard as Leaderboard
     from ratewise.targets.leaderboard import leaderboard as leaderboard
+    from ratewise.targets.long_table import compare_long as compare_long
     from ratewise.targets.mean.drawing import Drawn as Drawn
     from ratewise.targets.mean.estimation import estimate_mean as estimate_mean
     from ratewise.targets.mean.estimation import estimate_table as estimate_table
@@ -112,6 +116,8 @@ if TYPE_CHECKING:
     from ratewise.targets.slices import Slice as Slice
     from ratewise.targets.slices import Slices as Slices
     from ratewise.targets.slices import estimate_slices as estimate_slices
+    from ratewise.targets.two_tables import TableColumns as TableColumns
+    from ratewise.targets.two_tables import compare_tables as compare_tables
 
 __version__ = "0.1.0"
 
@@ -214,6 +220,15 @@ _GROUPS: dict[str, dict[str, tuple[str, ...]]] = {  # as people look for them; e
             "ManyComparisons",
             "Rival",
         ),
+        "ratewise.targets.long_table": ("compare_long",),
+        "ratewise.targets.two_tables": (
+            "compare_tables",
+            "TableColumns",
+        ),
+        "ratewise.targets.check": (
+            "check",
+            "Check",
+        ),
         "ratewise.targets.fieller": ("Ratio",),
     },
     "leaderboard": {
@@ -295,6 +310,7 @@ _GROUPS: dict[str, dict[str, tuple[str, ...]]] = {  # as people look for them; e
             "InputError",
             "TableError",
             "PolicyError",
+            "MissingAnswersError",
             "SpecError",
             "OutsideError",
             "StoreError",

@@ -19,6 +19,7 @@ from ratewise.core.names import Estimand, PolicyName
 from ratewise.errors import InputError, RatewiseWarning
 from ratewise.models.error_model import DEFAULT_FLOOR_SHARE
 from ratewise.tables.files import write_text
+from ratewise.targets.mean.precision import ONE_GOAL
 
 NEAR_TIE_IN_PRICE = 0.01
 """The simpler policy is preferred unless squared error times spend is smaller by more than this share."""
@@ -150,7 +151,7 @@ class SideBySide:
 def side_by_side(world: World, goal: Goal, *, reach: bool = True) -> SideBySide:
     """Strong ratings alone, one rate for all, and rates that follow u(x), each by the pilot's own residuals.
 
-    With `reach`, rates that follow u(x) rise until a target is reached in a pool, should the model of u expect too much.
+    With `reach`, rates that follow u(x) rise until a target is reached in a pool, if the model of u expects too much.
     """
     V = world.variance
     uniform = goal.solve(np.array([world.weak_error]), V)
@@ -288,7 +289,7 @@ def checked_costs(
     c_g = number(weak, name="weak_cost", minimum=0)
     c_h = number(strong, name="strong_cost", above=0)
     if (budget is None) == (target_se is None):
-        raise InputError("give a budget or a target standard error (one of them)")
+        raise InputError(ONE_GOAL)
     if budget is not None and number(budget, name="budget", above=0) < c_h:
         raise InputError(f"budget {budget:g} is too small for one strong rating ({c_h:g}); raise it to {c_h:g} or more")
     if c_g > c_h:
