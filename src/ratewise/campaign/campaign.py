@@ -183,10 +183,15 @@ class Campaign:
         with self.look() as now:
             return now.diagnosis
 
-    def verify(self) -> Verification:
-        """Replay everything from the seed and the log."""
+    def verify(self, *, head: str | None = None) -> Verification:
+        """Replay everything from the seed and the log, and compare it with the record and with a head from it."""
         with self.look() as now:
-            return now.verification
+            return now.verify(head)
+
+    def head(self) -> str:
+        """What stands for everything that was written so far; kept elsewhere, it anchors the store."""
+        with self.look() as now:
+            return now.head
 
     def story(self) -> list[Chapter]:
         """Round by round: what was bought, and what was known after it."""

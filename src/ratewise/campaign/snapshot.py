@@ -90,6 +90,15 @@ class Snapshot:
         return self.store.running()
 
     @cached_property
+    def head(self) -> str:
+        """What stands for everything that was written up to this moment."""
+        return self.store.head()
+
+    @cached_property
     def verification(self) -> Verification:
         """Everything replayed from the seed and the log."""
-        return verify_log(self.spec, self.store, self.items, self.reader)
+        return self.verify()
+
+    def verify(self, head: str | None = None) -> Verification:
+        """The same, with a head that somebody kept: the store must still hold all that it stands for."""
+        return verify_log(self.spec, self.store, self.items, self.reader, head=head)

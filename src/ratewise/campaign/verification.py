@@ -22,6 +22,11 @@ class Verification:
     ratings: int = 0
     payments: int = 0
     earlier_plans: int = 0  # rounds planned by an earlier version: checked by the rules they stored
+    head: str = ""  # of the record as it is
+    entries: int = 0  # of the record
+    anchored: int | None = None  # the entry whose head was given: everything up to it is what it was then
+    unrecorded: int = 0  # rounds that are older than the record
+    told: list[str] = field(default_factory=list)  # what is worth knowing and no difference
     differences: list[str] = field(default_factory=list)
 
     @property
@@ -49,12 +54,25 @@ class Verification:
         if self.earlier_plans:
             counted += f" ({self.earlier_plans} rounds were planned by another version: by the rules they stored)"
         if self.passed:
-            return f"{counted}: nothing differs"
+            return "\n".join([f"{counted}: nothing differs", *self._about_the_record()])
         told = self.differences[:_MOST_TOLD]
         more = len(self.differences) - len(told)
-        return "\n".join(
-            [f"{counted}: {len(self.differences)} differences", *told, *([f"and {more} more"] if more else [])]
-        )
+        lines = [f"{counted}: {len(self.differences)} differences", *told, *([f"and {more} more"] if more else [])]
+        return "\n".join([*lines, *self._about_the_record()])
+
+    def _about_the_record(self) -> list[str]:
+        """What the head that was given is good for, the head as it is, and what else is worth knowing."""
+        lines = list(self.told)
+        if self.unrecorded:
+            lines.append(
+                f"rounds 1 to {self.unrecorded} were begun before there was a record: a change from before that moment "
+                "is found only where replaying finds it"
+            )
+        if self.anchored is not None:
+            later = self.entries - self.anchored
+            after = f"; {later} entries were written after it" if later else ""
+            lines.append(f"the head is that of entry {self.anchored} of the record{after}")
+        return [*lines, *([f"head of the record: {self.head}"] if self.head else [])]
 
 
 @contextmanager

@@ -19,6 +19,7 @@ from ratewise.campaign.items import LoggedItems, empty_history
 from ratewise.campaign.planner.holds import drawn_together, holdings, new_batch, new_draws
 from ratewise.campaign.reader import Reader, Round
 from ratewise.campaign.receipts import END, check_money, check_questions
+from ratewise.campaign.recorded import check_chain
 from ratewise.campaign.spec.spec import Spec
 from ratewise.campaign.verification import Verification, telling
 from ratewise.core.checks import Floats
@@ -31,7 +32,9 @@ from ratewise.rounds.auto import PLANNER
 _CLOSE = 1e-7  # relative: another machine's linear algebra may round differently
 
 
-def verify_log(spec: Spec, store: Store, items: LoggedItems, reader: Reader) -> Verification:
+def verify_log(
+    spec: Spec, store: Store, items: LoggedItems, reader: Reader, *, head: str | None = None
+) -> Verification:
     """Check everything; the reader gives terms and rounds. Whatever is in the log, it is told and never raised."""
     found = Verification()
     rounds: list[Round] = []
@@ -39,6 +42,7 @@ def verify_log(spec: Spec, store: Store, items: LoggedItems, reader: Reader) -> 
     with telling("the file", found):
         for problem in store.damage():
             found.differ(f"the database says of itself: {problem}")
+    check_chain(store, head, found)
     with telling("the items", found):
         whole = _items(spec, store, items, found)
     with telling("the prices", found):
