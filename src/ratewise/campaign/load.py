@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ratewise.campaign.inputs import inputs_of
+from ratewise.campaign.seed import facts_of_seed, seed_of
 from ratewise.campaign.spec.fields import LARGEST_AMOUNT
 from ratewise.campaign.spec.spec import RaterSpec, Spec
 from ratewise.core.mean.clusters import cluster_codes
@@ -41,7 +42,7 @@ def load_items(spec: Spec) -> Loaded:
             _column(table, column, f"rater {rater.name!r}")
     numbers, coded = _numbers(spec, table)
     prices = _prices(spec, table)
-    turn = uniform(ids, seed=f"{spec.seed}:order")
+    turn = uniform(ids, seed=f"{seed_of(spec)}:order")
     if spec.inputs is None:
         order, extra = np.argsort(turn, kind="stable"), {}
     else:
@@ -61,6 +62,7 @@ def load_items(spec: Spec) -> Loaded:
         "columns": json.dumps(_feature_columns(spec, numbers.shape[1])),
         "prices": json.dumps([float(p) for p in prices.mean(axis=0)]),
         **extra,
+        **facts_of_seed(spec),
     }
     differ = any(rater.price_column is not None for rater in spec.raters)
     return Loaded(meta, _rows(spec, table, ids, order, numbers, prices if differ else None))
@@ -137,7 +139,7 @@ def _rows(
     spec: Spec, table: Table, ids: Any, order: Any, numbers: Any, prices: Units | None
 ) -> Iterator[tuple[Any, ...]]:
     """(position, id, uniform, numbers, prices, content) for each item."""
-    r = uniform(ids, seed=spec.seed)
+    r = uniform(ids, seed=seed_of(spec))
     columns = {name: _cells(values) for name, values in table.to_native().items()}
     names = list(columns)
     blobs = np.ascontiguousarray(numbers, dtype="<f8")

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from ratewise.cli.archive import backup, rescue
 from ratewise.cli.campaign import export, init, report, run, status, verify
 from ratewise.cli.compare import compare
 from ratewise.cli.console import STOPPED, one_line_errors, print_json, print_notes, print_rich
@@ -230,6 +231,8 @@ for command in (
     report,
     export,
     verify,
+    backup,
+    rescue,
 ):
     app.command()(command)
 

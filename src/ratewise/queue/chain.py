@@ -154,8 +154,9 @@ def last(connection: sa.Connection) -> Entry:
 def entries(connection: sa.Connection) -> Iterator[Entry]:
     """All of them, in order."""
     chosen = sa.select(t.chain.c.number, t.chain.c.body, t.chain.c.digest).order_by(t.chain.c.number)
-    for row in connection.execute(chosen, execution_options={"yield_per": 100}):
-        yield Entry(*row)
+    with connection.execute(chosen, execution_options={"yield_per": 100}) as found:
+        for row in found:
+            yield Entry(*row)
 
 
 def _execute(connection: sa.Connection, statement: str, values: tuple[Any, ...]) -> Any:

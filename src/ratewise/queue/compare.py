@@ -45,8 +45,9 @@ def _rows(table: sa.Table, columns: list[sa.Column[Any]], connection: sa.Connect
     chosen = sa.select(*plain).order_by(*order)
     if table is t.meta:
         chosen = chosen.where(t.meta.c.key != "version")
-    for row in connection.execute(chosen, execution_options={"yield_per": _AT_ONCE}):
-        yield tuple(row)
+    with connection.execute(chosen, execution_options={"yield_per": _AT_ONCE}) as found:
+        for row in found:
+            yield tuple(row)
 
 
 def _in_order(
