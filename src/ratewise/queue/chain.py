@@ -102,17 +102,13 @@ def append(connection: sa.Connection, changes: Sequence[Change]) -> None:
     _execute(connection, statement, (new.number, new.body, new.digest))
 
 
-def take_turn(connection: sa.Connection) -> None:
-    """Others who write wait from here on until this transaction ends."""
-    _wait_turn(connection, connection.info[_PAGES])
-
-
 def has_turn(connection: sa.Connection) -> None:
     """The sums' row is locked by what was done just now."""
     connection.info[_PAGES].locked = True
 
 
 def _wait_turn(connection: sa.Connection, pages: _Pages) -> None:
+    """Others who write wait from here on until this transaction ends."""
     if connection.dialect.name == "postgresql" and not pages.locked:
         connection.exec_driver_sql("SELECT 1 FROM totals FOR UPDATE")
     pages.locked = True
@@ -124,8 +120,10 @@ def add(connection: sa.Connection, change: Change) -> None:
 
 
 def insert(connection: sa.Connection, table: sa.Table, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Add rows with the same columns each, and record it."""
+    """Add rows with the same columns each, and record it; those that get a number get it in the record's order."""
     if rows:
+        if table.autoincrement_column is not None:
+            _wait_turn(connection, connection.info[_PAGES])
         connection.execute(table.insert(), rows)
         add(connection, ["+", table.name, list(rows[0]), [list(row.values()) for row in rows]])
 

@@ -111,7 +111,6 @@ def write_ledger(connection: sa.Connection, rows: Sequence[Entry]) -> None:
         for kind, p, s, a, amount in rows
     ]
     if written:
-        chain.take_turn(connection)  # so that rows are numbered in the order of the record
         chain.insert(connection, t.ledger, written)
 
 
