@@ -82,6 +82,14 @@ def test_a_fact_that_stays_the_same_is_no_entry(opened):
     assert check_record(store).problems == []
 
 
+def test_who_leads_is_not_recorded(opened):
+    store = opened()
+    before = store.head()
+    store.set_meta("leader", "process 7")
+    assert store.head() == before
+    assert check_record(store).problems == []
+
+
 def test_many_who_write_at_once_make_one_chain(opened):
     """Each in a thread with connections of its own; no entry is lost, doubled or out of order."""
     stores = [opened() for _ in range(6)]

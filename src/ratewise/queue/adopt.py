@@ -38,7 +38,7 @@ def everything(connection: sa.Connection) -> Iterator[chain.Change]:
         columns = recorded_columns(table)
         chosen = sa.select(*columns).order_by(*table.primary_key.columns)
         if table is t.meta:
-            chosen = chosen.where(t.meta.c.key != "version")
+            chosen = chosen.where(t.meta.c.key.not_in(chain.PASSING))
         names = [column.name for column in columns]
         for part in connection.execute(chosen).partitions(_AT_ONCE):
             yield ["+", table.name, names, [list(row) for row in part]]

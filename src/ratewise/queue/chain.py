@@ -13,7 +13,7 @@ The body is a JSON list of changes, in the order they were made:
 
 An entry is written by the transaction whose changes it holds, so a kill leaves both or neither. On PostgreSQL several
 processes write at once: an entry is added under the lock of the row that keeps the sums, which is held until the
-commit, so entries stand in the order of the commits. Who has a question in hand (workers, leases) is not recorded.
+commit, so entries stand in the order of the commits. Who has a question in hand or leads is not recorded: it passes.
 """
 
 import hashlib
@@ -26,6 +26,7 @@ import sqlalchemy as sa
 
 from ratewise.queue import schema as t
 
+PASSING = ("version", "leader", "leading")  # facts that are not recorded: they come and go with processes
 ITEMS_EACH = 100  # items that share a digest
 _PAGES = "ratewise.record"
 _SHOWN = 40  # digits of a digest in a head: 160 bits

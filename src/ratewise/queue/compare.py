@@ -7,6 +7,7 @@ import sqlalchemy as sa
 
 from ratewise.queue import schema as t
 from ratewise.queue.adopt import RECORDED, recorded_columns
+from ratewise.queue.chain import PASSING
 
 _KEYED = {  # what names a row; rows of the others are told by their place in the order they were written
     "meta": ("key",), "rounds": ("number",), "batches": ("first",), "draws": ("position", "step"),
@@ -44,7 +45,7 @@ def _rows(table: sa.Table, columns: list[sa.Column[Any]], connection: sa.Connect
              for c in table.primary_key.columns]  # fmt: skip
     chosen = sa.select(*plain).order_by(*order)
     if table is t.meta:
-        chosen = chosen.where(t.meta.c.key != "version")
+        chosen = chosen.where(t.meta.c.key.not_in(PASSING))
     with connection.execute(chosen, execution_options={"yield_per": _AT_ONCE}) as found:
         for row in found:
             yield tuple(row)

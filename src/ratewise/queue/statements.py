@@ -29,11 +29,12 @@ def set_meta(connection: sa.Connection, key: str, value: str | None) -> None:
     """Change a fact; `None` forgets it. Processes that start together may do so at the same moment."""
     if connection.scalar(meta(key)) == value:
         return
-    chain.removed(connection, t.meta, ["key"], [[key]])
+    if key not in chain.PASSING:
+        chain.removed(connection, t.meta, ["key"], [[key]])
+        chain.add(connection, ["+", "meta", ["key", "value"], [] if value is None else [[key, value]]])
     if value is None:
         connection.execute(t.meta.delete().where(t.meta.c.key == key))
         return
-    chain.add(connection, ["+", "meta", ["key", "value"], [[key, value]]])
     insert = postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert
     values = insert(t.meta).values(key=key, value=value)
     connection.execute(values.on_conflict_do_update(index_elements=["key"], set_={"value": values.excluded.value}))
