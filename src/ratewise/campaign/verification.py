@@ -43,10 +43,13 @@ class Verification:
         return {"passed": self.passed, **{name: getattr(self, name) for name in self.__slots__}}
 
     def __str__(self) -> str:
-        return self.summary()
+        return "\n".join(self._verdict())
 
     def summary(self) -> str:
-        """One line, and one more for each difference."""
+        """One line, one more for each difference, and what is to be said about the record."""
+        return "\n".join([*self._verdict(), *self._about_the_record()])
+
+    def _verdict(self) -> list[str]:
         counted = (
             f"{self.items:,} items, {self.rounds} rounds, {self.draws:,} draws, {self.ratings:,} ratings and "
             f"{self.payments:,} payments checked"
@@ -54,11 +57,10 @@ class Verification:
         if self.earlier_plans:
             counted += f" ({self.earlier_plans} rounds were planned by another version: by the rules they stored)"
         if self.passed:
-            return "\n".join([f"{counted}: nothing differs", *self._about_the_record()])
+            return [f"{counted}: nothing differs"]
         told = self.differences[:_MOST_TOLD]
         more = len(self.differences) - len(told)
-        lines = [f"{counted}: {len(self.differences)} differences", *told, *([f"and {more} more"] if more else [])]
-        return "\n".join([*lines, *self._about_the_record()])
+        return [f"{counted}: {len(self.differences)} differences", *told, *([f"and {more} more"] if more else [])]
 
     def _about_the_record(self) -> list[str]:
         """What the head that was given is good for, the head as it is, and what else is worth knowing."""

@@ -38,7 +38,6 @@ def write_record(store: Log, file: TextIO) -> None:
 
 def store_of_record(source: str, path: str) -> None:
     """Make a store of the file that `write_record` has written; what cannot be read is an InputError."""
-    entries: list[chain.Entry] = []
     try:
         rebuild(path, ())
         with closing(sqlite3.connect(path, isolation_level=None)) as connection:
@@ -48,13 +47,7 @@ def store_of_record(source: str, path: str) -> None:
                 if "item" in row:
                     _add_item(connection, row["item"])
                 else:
-                    entries.append(chain.Entry(int(row["entry"]), str(row["body"]), str(row["digest"])))
-            connection.executemany(
-                "INSERT INTO chain VALUES (?, ?, ?)", [(e.number, e.body, e.digest) for e in entries]
-            )
-            for entry in entries:
-                for change in entry.changes:
-                    play(connection, change)
+                    _add_entry(connection, chain.Entry(int(row["entry"]), str(row["body"]), str(row["digest"])))
             connection.execute("COMMIT")
     except (ValueError, KeyError, TypeError, IndexError, sqlite3.Error) as error:
         reason = " ".join(str(error).split())[:200]
@@ -71,6 +64,12 @@ def _lines(source: str) -> Iterator[dict[str, Any]]:
                 if not isinstance(row, dict):
                     raise ValueError("a line is no object")
                 yield row
+
+
+def _add_entry(connection: sqlite3.Connection, entry: chain.Entry) -> None:
+    connection.execute("INSERT INTO chain VALUES (?, ?, ?)", (entry.number, entry.body, entry.digest))
+    for change in entry.changes:
+        play(connection, change)
 
 
 def _add_item(connection: sqlite3.Connection, cells: list[Any]) -> None:
