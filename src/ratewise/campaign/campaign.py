@@ -13,7 +13,7 @@ from typing import Any
 
 from ratewise.campaign.clients.patience import PATIENCE
 from ratewise.campaign.clients.people import People
-from ratewise.campaign.engine import Engine
+from ratewise.campaign.engine import Engine, Paused
 from ratewise.campaign.load import file_digest, load_items, stored_form
 from ratewise.campaign.raters_seen import note_raters
 from ratewise.campaign.recorded import check_chain
@@ -313,7 +313,8 @@ def _run(engine: Engine) -> str:
         thread.join()
     if isinstance(found[0], BaseException):
         raise found[0]
-    return str(found[0])
+    assert isinstance(found[0], str)
+    return found[0]
 
 
 async def _with_signals(engine: Engine) -> str:
@@ -332,4 +333,4 @@ async def _with_signals(engine: Engine) -> str:
     try:
         return await engine.run()
     except asyncio.CancelledError:
-        return "stopped"
+        return Paused.STOPPED

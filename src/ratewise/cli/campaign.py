@@ -51,6 +51,7 @@ def run(
     """
     with one_line_errors():
         from ratewise.campaign.campaign import Campaign
+        from ratewise.campaign.engine import Paused
         from ratewise.report.campaign import beside_the_numbers, ending_text
 
         opened = Campaign.open(campaign)
@@ -67,7 +68,7 @@ def run(
             print_json({**status.to_dict(), **beside, "reason": reason, "result": found})
         else:
             print_rich(ending_text(status, estimate, reason, beside=beside))
-    if reason == "stopped":
+    if reason == Paused.STOPPED:
         raise typer.Exit(STOPPED)
 
 

@@ -30,10 +30,7 @@ def adopt(connection: sa.Connection, version: int) -> None:
 
 def everything(connection: sa.Connection) -> Iterator[chain.Change]:
     """The changes that lead from nothing to the tables as they are."""
-    digests = chain.ItemDigests()
-    for row in connection.execute(sa.select(t.items).order_by(t.items.c.position)):
-        digests.take(row)
-    yield ["items", chain.ITEMS_EACH, digests.ended()]
+    yield ["items", chain.ITEMS_EACH, chain.item_digests(connection)]
     for table in RECORDED:
         columns = recorded_columns(table)
         chosen = sa.select(*columns).order_by(*table.primary_key.columns)

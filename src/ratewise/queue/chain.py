@@ -29,6 +29,7 @@ from ratewise.queue import schema as t
 PASSING = ("version", "leader", "leading")  # facts that are not recorded: they come and go with processes
 ITEMS_EACH = 100  # items that share a digest
 _PAGES = "ratewise.record"
+_ROWS = 5000  # items read at once
 _SHOWN = 40  # digits of a digest in a head: 160 bits
 
 Change = list[Any]
@@ -178,33 +179,15 @@ def row_bytes(row: Sequence[Any]) -> bytes:
     return json.dumps(cells, ensure_ascii=False).encode("utf-8", "surrogatepass")
 
 
-@dataclass(slots=True)
-class ItemDigests:
-    """Digests of items that pass by, for so many rows each."""
-
-    found: list[str] = field(default_factory=list)
-    _rows: int = 0
-    _now: Any = field(default_factory=hashlib.sha256)
-
-    def passing(self, rows: Iterable[Sequence[Any]]) -> Iterator[Sequence[Any]]:
-        """The same rows; each is counted in."""
-        for row in rows:
-            self.take(row)
-            yield row
-
-    def take(self, row: Sequence[Any]) -> None:
-        """Count a row in."""
-        self._now.update(hashlib.sha256(row_bytes(row)).digest())
-        self._rows += 1
-        if self._rows % ITEMS_EACH == 0:
-            self._close()
-
-    def ended(self) -> list[str]:
-        """All digests, when the last row has passed."""
-        if self._rows % ITEMS_EACH:
-            self._close()
-        return self.found
-
-    def _close(self) -> None:
-        self.found.append(self._now.hexdigest())
-        self._now = hashlib.sha256()
+def item_digests(connection: sa.Connection) -> list[str]:
+    """Of the items as they are stored, in their order: a digest for so many rows each."""
+    out, now, count = [], hashlib.sha256(), 0
+    chosen = sa.select(t.items).order_by(t.items.c.position)
+    with connection.execute(chosen, execution_options={"yield_per": _ROWS}) as found:
+        for row in found:
+            now.update(hashlib.sha256(row_bytes(row)).digest())
+            count += 1
+            if count % ITEMS_EACH == 0:
+                out.append(now.hexdigest())
+                now = hashlib.sha256()
+    return [*out, now.hexdigest()] if count % ITEMS_EACH else out

@@ -85,9 +85,8 @@ class Log:
             t.migrate(connection)
             if connection.scalar(sql.meta("spec")) is None:
                 chain.start(connection)
-                digests = chain.ItemDigests()
-                self.database.load(connection, t.items, digests.passing(rows))
-                chain.add(connection, ["items", chain.ITEMS_EACH, digests.ended()])
+                self.database.load(connection, t.items, rows)  # in any order
+                chain.add(connection, ["items", chain.ITEMS_EACH, chain.item_digests(connection)])
                 chain.insert(connection, t.meta, [{"key": key, "value": value} for key, value in meta.items()])
                 chain.seal(connection)
 

@@ -10,13 +10,11 @@ import sqlalchemy as sa
 
 from ratewise.errors import InputError
 from ratewise.queue import chain
-from ratewise.queue import schema as t
 from ratewise.queue.compare import differences
 from ratewise.queue.log import Log
 from ratewise.queue.rebuild import rebuild
 
 _HEAD = re.compile(r"([1-9]\d{0,17})-([0-9a-f]{40,64})")
-_AT_ONCE = 5000
 
 
 @dataclass(slots=True)
@@ -102,11 +100,7 @@ def _items(connection: sa.Connection, recorded: list[tuple[int, list[str]]], out
     if len(recorded) != 1 or recorded[0][0] != chain.ITEMS_EACH:
         out.problems.append("the record does not say once which items were loaded")
         return
-    found, right = chain.ItemDigests(), recorded[0][1]
-    chosen = sa.select(t.items).order_by(t.items.c.position)
-    for row in connection.execute(chosen, execution_options={"yield_per": _AT_ONCE}):
-        found.take(row)
-    digests = found.ended()
+    digests, right = chain.item_digests(connection), recorded[0][1]
     for i in range(max(len(digests), len(right))):
         if digests[i : i + 1] != right[i : i + 1]:
             first = i * chain.ITEMS_EACH
