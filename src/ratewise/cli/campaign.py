@@ -59,16 +59,14 @@ def run(
         if digest is not None:
             print(f"ratewise: the seed is secret until the end; its SHA-256 is {digest}", file=sys.stderr, flush=True)
         with live(quiet=json) as progress:
-            reason = opened.run(progress=progress, wait=wait)
+            ended = opened.run(progress=progress, wait=wait)
         with opened.look() as now:
-            status, estimate = now.status, now.estimate
             beside = beside_the_numbers(now)
         if json:
-            found = None if estimate is None else estimate.to_dict()
-            print_json({**status.to_dict(), **beside, "reason": reason, "result": found})
+            print_json({**ended.to_dict(), **beside})
         else:
-            print_rich(ending_text(status, estimate, reason, beside=beside))
-    if reason == Paused.STOPPED:
+            print_rich(ending_text(ended.status, ended.estimate, ended.reason, beside=beside))
+    if ended.reason == Paused.STOPPED:
         raise typer.Exit(STOPPED)
 
 

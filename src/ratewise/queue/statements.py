@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 
 from ratewise.errors import StoreError
-from ratewise.queue import chain
+from ratewise.queue import chain, reading
 from ratewise.queue import schema as t
 from ratewise.queue.records import ANSWERED, MISSING, OPEN, Claim, Floats, Outcome, now
 from ratewise.queue.settlement import Entry, settlement
@@ -117,7 +117,7 @@ def write_ledger(connection: sa.Connection, rows: Sequence[Entry]) -> None:
 
 def totals(connection: sa.Connection) -> tuple[int, int]:
     """(reserved, spent); where their row was taken out, nothing: `verify` tells that it is missing."""
-    row = connection.execute(sa.select(t.totals.c.reserved, t.totals.c.spent).order_by(t.totals.c.only)).first()
+    row = connection.execute(reading.TOTALS).first()
     return (0, 0) if row is None else (int(row.reserved), int(row.spent))
 
 
