@@ -4,7 +4,8 @@
     ├── InputError           what was given cannot be used (exit code 2); also a ValueError
     │   ├── TableError       a table, file or column is missing, unreadable or of the wrong kind
     │   ├── PolicyError      no optimal policy exists for these numbers
-    │   └── SpecError        a campaign's TOML cannot be used; names every mistake in it
+    │   ├── SpecError        a campaign's TOML cannot be used; names every mistake in it
+    │   └── AlreadyBegunError  a campaign of that name lies beside, in another store
     └── OutsideError         something outside failed (a rater, a database); what was done is kept (exit code 3)
         ├── StoreError       where a campaign is kept cannot be read or written
         └── RaterDownError   a rater failed again and again
@@ -44,6 +45,10 @@ class SpecError(InputError):
         if len(self.mistakes) == 1:
             return self.mistakes[0]
         return "\n".join((f"{len(self.mistakes)} mistakes:", *self.mistakes))
+
+
+class AlreadyBegunError(InputError):
+    """A campaign of this name has begun in another store; it must be said that a new one is meant."""
 
 
 class OutsideError(RatewiseError):

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -23,14 +24,16 @@ from ratewise.campaign.status import Status, Watch
 from ratewise.campaign.story import Chapter
 from ratewise.campaign.verification import Verification
 from ratewise.core.mean.estimate import Estimate
-from ratewise.errors import InputError, SpecError, StoreError
+from ratewise.errors import AlreadyBegunError, InputError, SpecError, StoreError
 from ratewise.queue.desk import Desk
 from ratewise.queue.money import shown, to_units
+from ratewise.queue.neighbours import stores_of
 from ratewise.queue.store import Store
 from ratewise.queue.unsaved import Unsaved
 from ratewise.raters.calling import Caller
 from ratewise.raters.kind import Place
 from ratewise.raters.kinds import KINDS
+from ratewise.raters.secrets import without_secrets
 from ratewise.rounds.diagnostics import Diagnosis
 from ratewise.tables import Table, write_table
 
@@ -52,23 +55,23 @@ class Campaign:
                 campaign._check(store)
         return campaign
 
-    def begin(self) -> None:
+    def begin(self, *, new: bool = False) -> None:
         """Check and load the items without asking anyone; `run` does it, too, where it was not done."""
         with self._store() as store:
-            self._begin(store)
+            self._begin(store, new=new)
 
-    def run(self, *, progress: Progress | None = None, patience: float = PATIENCE, wait: bool = True) -> str:
+    def run(
+        self, *, progress: Progress | None = None, patience: float = PATIENCE, wait: bool = True, new: bool = False
+    ) -> str:
         """Start or go on until the goal is reached; returns why it ended. Ctrl-C finishes the calls under way.
 
         Answers that others give, such as people, are waited for; or with `wait=False` the run ends where nothing else
-        is to be done, and the next one goes on.
+        is to be done, and the next one goes on. With `new=True` it begins though a store of the same name lies beside.
         """
         callers = [_caller(rater, self.spec) for rater in self.spec.raters]
         with self._store() as store:
-            self._begin(store)
-            engine = Engine(
-                self.spec, store, callers, Unsaved(self._beside(".unsaved.jsonl")), patience=patience, wait=wait
-            )
+            self._begin(store, new=new)
+            engine = Engine(self.spec, store, callers, self._unsaved(store), patience=patience, wait=wait)
             if progress is not None:
                 engine.tell = Watch(self.spec, store, progress)
             return _run(engine)
@@ -81,11 +84,14 @@ class Campaign:
             store.upgrade()
             yield People(self.spec, Desk(store))
 
-    def _begin(self, store: Store) -> None:
+    def _begin(self, store: Store, *, new: bool) -> None:
+        if not new and not store.exists():
+            self._check_neighbours()
         store.enter()  # first, so that one that is refused has changed nothing
         if not store.exists():
             loaded = load_items(self.spec)
             store.begin(loaded.meta, loaded.rows)
+            self._set_cap(store, None)
             return
         self._check(store)
         store.upgrade()
@@ -95,7 +101,36 @@ class Campaign:
             store.set_meta("ended", None)
         for sentence in changes(old, self.spec).taken:
             store.note(f"changed: {sentence}")
+        self._set_cap(store, old.goal.budget)
         store.set_meta("spec", stored_form(self.spec))
+
+    def has_begun(self) -> bool:
+        """Whether its store is there."""
+        with self._store() as store:
+            return store.exists()
+
+    def check_new(self) -> None:
+        """Raise `AlreadyBegunError` where it is about to begin beside another store of the same name."""
+        if not self.has_begun():
+            self._check_neighbours()
+
+    def _check_neighbours(self) -> None:
+        """A campaign that has begun elsewhere is not bought a second time because of a slip in `store`."""
+        beside, unsaved = stores_of(self.spec.name, str(self.spec.folder)), self._beside(".unsaved.jsonl")
+        kept = unsaved.exists() and bool(unsaved.read_bytes().strip())
+        found = ", ".join(beside) or (unsaved.name if kept else "")
+        if found:
+            raise AlreadyBegunError(
+                f"the campaign {self.spec.name!r} has begun already: {found} lies beside it, and its store "
+                f"{without_secrets(self.spec.store)} is not there. Name the old store, or begin anew with: "
+                f"ratewise run {self.spec.path.name} --new"
+            )
+
+    def _set_cap(self, store: Store, old: Decimal | None) -> None:
+        """The budget goes into the store, where every process spends by it."""
+        budget = self.spec.goal.budget
+        if not store.set_cap(_units(budget), was=_units(old)):
+            raise _below(budget, sum(store.totals()))
 
     def _check(self, store: Store) -> None:
         """Refuse what would invalidate the statistics, with the reason."""
@@ -114,9 +149,7 @@ class Campaign:
                 )
         bound, budget = sum(store.totals()), self.spec.goal.budget
         if budget is not None and budget != old.goal.budget and bound > to_units(budget):
-            raise InputError(
-                f"goal.budget of {budget} is below the {shown(bound)} that are spent or promised already; raise it"
-            )
+            raise _below(budget, bound)
 
     def _stored(self, store: Store) -> Spec:
         try:
@@ -135,6 +168,9 @@ class Campaign:
                 yield store
         finally:
             store.close()
+
+    def _unsaved(self, store: Store) -> Unsaved:
+        return Unsaved(self._beside(".unsaved.jsonl"), store.meta("campaign") or "")
 
     def _beside(self, ending: str) -> Path:
         return self.spec.folder / (self.spec.path.stem + ending)
@@ -217,6 +253,16 @@ class Campaign:
                 table = export_items(self.spec, now.store, end)
         write_table(table, path)
         return table
+
+
+def _units(amount: Decimal | None) -> int | None:
+    return None if amount is None else to_units(amount)
+
+
+def _below(budget: Decimal | None, bound: int) -> InputError:
+    return InputError(
+        f"goal.budget of {budget} is below the {shown(bound)} that are spent or promised already; raise it"
+    )
 
 
 def _caller(rater: RaterSpec, spec: Spec) -> Caller | None:

@@ -53,7 +53,7 @@ class Engine:
     async def run(self) -> str:
         """Until done; returns the reason. Raises `RaterDownError` or `StoreError` with everything done so far kept."""
         patiently = Patience(self.unsaved, self.patience)
-        self.client = CallerClient(self.spec, self.store, self.callers, patiently)
+        self.client = await patiently(lambda: CallerClient(self.spec, self.store, self.callers, patiently))
         try:
             self.reader = reader_of(self.spec, self.store)
             self.client.worker = await patiently(self.store.join)

@@ -22,6 +22,7 @@ class Status:
     """Amounts are exact; the estimate is of complete rounds and may be looked at as often as one likes."""
 
     name: str
+    campaign: str  # random, made when it began: in its keys, its report and its files
     ended: str | None  # why nothing more is bought
     pool: int
     looked: int
@@ -92,6 +93,7 @@ def status_of(spec: Spec, store: Store, state: State) -> Status:
     reserved, spent = store.totals()
     return Status(
         name=spec.name,
+        campaign=store.meta("campaign") or "",
         ended=store.meta("ended"),
         pool=state.terms.pool,
         looked=counts["looked"],

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ratewise.cli.console import STOPPED, one_line_errors, print_json, print_rich
+from ratewise.cli.console import STOPPED, one_line_errors, print_json, print_notes, print_rich
 from ratewise.cli.options import Json
 
 if TYPE_CHECKING:
-    from ratewise.campaign.campaign import Progress
+    from ratewise.campaign.campaign import Campaign, Progress
 
 Toml = Annotated[str, typer.Argument(help="The campaign's TOML; `ratewise init` writes one.", metavar="CAMPAIGN.toml")]
 _DIFFERS = 4  # exit code
@@ -42,6 +42,7 @@ def run(
     wait: Annotated[
         bool, typer.Option("--wait/--no-wait", help="Wait for answers of people, or end and go on the next time.")
     ] = True,
+    new: Annotated[bool, typer.Option("--new", help="Begin, though a campaign of this name lies beside.")] = False,
     json: Json = False,
 ) -> None:
     """Start a campaign, or go on with it, until its goal is reached. Stop it with Ctrl-C at any time.
@@ -52,10 +53,13 @@ def run(
         from ratewise.campaign.campaign import Campaign
 
         opened = Campaign.open(campaign)
+        known = len(opened.notes()) if opened.has_begun() else 0
+        begins = new or may_begin(opened, ask=not json)
         with live(quiet=json) as progress:
-            reason = opened.run(progress=progress, wait=wait)
+            reason = opened.run(progress=progress, wait=wait, new=begins)
         with opened.look() as now:
-            status, estimate = now.status, now.estimate
+            status, estimate, notes = now.status, now.estimate, now.notes[known:]
+        print_notes(tuple(text for _, text in notes if not text.startswith("changed: ")))
         if json:
             found = None if estimate is None else estimate.to_dict()
             print_json({**status.to_dict(), "reason": reason, "result": found})
@@ -161,6 +165,19 @@ def verify(campaign: Toml, json: Json = False) -> None:
             print(found.summary())
     if not found.passed:
         raise typer.Exit(_DIFFERS)
+
+
+def may_begin(campaign: "Campaign", *, ask: bool) -> bool:
+    """Whether the person at the terminal says that a new campaign is meant; where nobody is there, `run` refuses."""
+    from ratewise.errors import AlreadyBegunError
+
+    try:
+        campaign.check_new()
+    except AlreadyBegunError as error:
+        if not (ask and sys.stdin.isatty() and sys.stderr.isatty()):
+            raise
+        return typer.confirm(f"ratewise: {error}\nBegin a new one?", abort=True, err=True)
+    return False
 
 
 @contextmanager

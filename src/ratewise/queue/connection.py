@@ -31,6 +31,9 @@ class Database(Protocol):
     def exists(self) -> bool:
         """Whether a campaign could be there already."""
 
+    def check_present(self) -> None:
+        """Raise where what is written is no longer what the store's name leads to; the rest is saved beside it."""
+
     def creating(self) -> AbstractContextManager[sa.Connection]:
         """A transaction in which nobody else creates or migrates tables."""
 

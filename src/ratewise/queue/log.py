@@ -33,6 +33,7 @@ class Log:
     @contextmanager
     def writing(self) -> Iterator[sa.Connection]:
         """One transaction that writes."""
+        self.database.check_present()
         with told(self.database.shown), self._write.begin() as connection:
             yield connection
 
@@ -82,7 +83,8 @@ class Log:
             t.migrate(connection)
             if connection.scalar(sql.meta("spec")) is None:
                 self.database.load(connection, t.items, rows)
-                connection.execute(t.meta.insert(), [{"key": key, "value": value} for key, value in meta.items()])
+                facts = {"campaign": t.new_campaign_id(), **meta}
+                connection.execute(t.meta.insert(), [{"key": key, "value": value} for key, value in facts.items()])
 
     def upgrade(self) -> None:
         """Bring a campaign of an older version to this one."""

@@ -45,6 +45,9 @@ class PostgreSQL:
         with self.engine.connect() as connection:
             return sa.inspect(connection).has_schema(self.schema)
 
+    def check_present(self) -> None:
+        """A schema that is dropped is missed by the next statement."""
+
     @contextmanager
     def creating(self) -> Iterator[sa.Connection]:
         """A transaction in which nobody else creates or migrates tables."""

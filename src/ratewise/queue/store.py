@@ -1,5 +1,6 @@
 """The log of a campaign: rounds, questions, claims and money. Each method is one transaction, whole or not at all."""
 
+import json
 import os
 import socket
 from collections.abc import Sequence
@@ -7,10 +8,13 @@ from collections.abc import Sequence
 import numpy as np
 import sqlalchemy as sa
 
+from ratewise.errors import StoreError
 from ratewise.queue import schema as t
 from ratewise.queue import statements as sql
 from ratewise.queue.connection import told
+from ratewise.queue.living import LEADER, is_alive, this_process
 from ratewise.queue.log import Log
+from ratewise.queue.money import total
 from ratewise.queue.records import OPEN, Batch, Claim, ItemRows, NewBatch, NewDraws, Outcome, RoundRow, now
 
 
@@ -23,6 +27,17 @@ class Store(Log):
         """Refused where another process plans and only one may."""
         with told(self.database.shown):
             self.database.join()
+        if not self.database.shared:
+            self._check_alone()
+
+    def _check_alone(self) -> None:
+        """A lock file can be deleted; the process that plans has left its number in the store as well."""
+        if self.exists() and is_alive(self.meta(LEADER)):
+            self.database.leave()
+            raise StoreError(
+                f"another process is running the campaign in {self.database.shown}, though its lock file is gone; wait "
+                "for it, or look with `ratewise status`"
+            )
 
     def join(self, *, planning: bool = True) -> int:
         """Take part; returns this worker's number. One that does not plan may claim and answer beside one that does."""
@@ -31,6 +46,8 @@ class Store(Log):
         with self.writing() as connection:
             values = {"host": socket.gethostname(), "process": os.getpid(), "joined_at": now()}
             number = connection.scalar(t.workers.insert().values(values).returning(t.workers.c.number))
+            if planning and not self.database.shared:
+                sql.set_meta(connection, LEADER, this_process())
         assert number is not None
         with told(self.database.shown):
             self.database.hold(number)
@@ -51,6 +68,8 @@ class Store(Log):
         with self.writing() as connection:
             connection.execute(t.workers.update().where(t.workers.c.number == worker).values(left_at=now()))
             connection.execute(sql.free([worker]))
+            if connection.scalar(sql.meta(LEADER)) == this_process():
+                sql.set_meta(connection, LEADER, None)
 
     def let_go(self, workers: Sequence[int]) -> None:
         """Questions that these have, dead or unaware of it, are free for anyone."""
@@ -83,12 +102,14 @@ class Store(Log):
         failed = sa.and_(
             t.ledger.c.kind == "settle", t.ledger.c.attempt <= t.ratings.c.attempts, t.ratings.c.attempts > 0
         )
-        paid = sa.select(sa.func.coalesce(sa.func.sum(t.ledger.c.amount), 0)).select_from(
-            t.ledger.join(t.ratings, same)
-        )
+        paid = sa.select(*sql.exact_sum(t.ledger.c.amount)).select_from(t.ledger.join(t.ratings, same))
         with self.reading() as connection:
-            found = connection.scalar(paid.where(failed, t.ledger.c.position < position))
-        return int(found or 0)
+            return sql.summed(connection.execute(paid.where(failed, t.ledger.c.position < position)).one())
+
+    def set_cap(self, budget: int | None, *, was: int | None) -> bool:
+        """Put the cap where every process spends by it; False where more is bound already than a cap that is new."""
+        with self.writing() as connection:
+            return sql.set_cap(connection, budget, was=was)
 
     # Rounds
 
@@ -128,7 +149,7 @@ class Store(Log):
         """Ask for weak ratings and hold money for the rest; False where the budget forbids it."""
         first, end, weak, hold = batch.first, batch.end, batch.weak, batch.hold
         with self.writing() as connection:
-            if not sql.move(connection, (0 if weak is None else int(weak.sum())) + hold, 0, budget):
+            if not sql.spend(connection, (0 if weak is None else total(weak)) + hold, budget):
                 return False
             connection.execute(
                 t.batches.insert().values(first=first, end=end, round=batch.round, drawn=False, cost=batch.cost)
@@ -155,7 +176,7 @@ class Store(Log):
                 connection.execute(t.batches.update().where(t.batches.c.first == first).values(drawn=True, cost=cost))
             if new.factor is not None:
                 connection.execute(t.rounds.update().where(t.rounds.c.number == new.round).values(factor=new.factor))
-            sql.move(connection, int(amounts.sum()) - new.release, 0, None)
+            sql.move(connection, total(amounts) - new.release, 0)
 
     # Questions and answers
 
@@ -208,10 +229,11 @@ class Store(Log):
         count = 0
         with self.writing() as connection:
             for c, price in claims:
-                fits = budget is None or sql.bound(connection) + price <= budget
+                cap = sql.least(sql.cap(connection), budget)
+                fits = cap is None or sql.bound(connection) + price <= cap
                 if fits and connection.execute(sql.given_up(c).values(state=OPEN, worker=None)).rowcount:
                     sql.write_ledger(connection, [("reserve", c.position, c.step, c.attempt + 1, price)])
-                    sql.move(connection, price, 0, None)
+                    sql.move(connection, price, 0)
                     count += 1
         return count
 
@@ -259,6 +281,11 @@ class Store(Log):
         )
         with self.reading() as connection:
             return list(connection.scalars(chosen))
+
+    def prices_of(self, position: int) -> tuple[int, ...] | None:
+        """Of one item, where prices differ."""
+        (found,) = self.item_prices(position, position + 1)
+        return None if found is None else tuple(json.loads(found))
 
     def counts(self) -> dict[str, int]:
         """For people: how many questions of each step are in which state, and failed calls."""

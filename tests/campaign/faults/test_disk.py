@@ -111,7 +111,7 @@ def test_unsaved_answers_are_taken_in(world, calm):
     lines = kept(world, 10)
     assert 1 <= len(lines) <= 4
     before = set(world.ledger())
-    assert {f"c:{json.loads(line)['claim']['id']}:1:1" for line in lines}.isdisjoint(before)
+    assert {world.key(json.loads(line)["claim"]["id"]) for line in lines}.isdisjoint(before)
     assert world.run() == "every item has been looked at"
     world.check()
     assert same(world, calm)
@@ -150,7 +150,8 @@ def test_a_torn_line_is_asked_again(world, calm):
     assert Unsaved(world.unsaved).keep([extra])
     assert [json.loads(line)["paid"] for line in world.unsaved.read_bytes().splitlines()[len(whole) + 1 :]] == [5]
     assert world.run() == "every item has been looked at"
-    world.check(asked_twice=[f"c:{claim['id']}:1:1"], answered_twice=[f"c:{claim['id']}:1:1"])
+    again = [world.key(claim["id"])]
+    world.check(asked_twice=again, answered_twice=again)
     assert same(world, calm)
 
 

@@ -198,7 +198,7 @@ def test_one_bad_item_for_ever(world, calm):
     assert world.run(rate) == "every item has been looked at"
     status = world.check()
     assert status.missing == 1
-    assert [key for key in world.noted("asked") if key.split(":")[1] == bad] == [f"c:{bad}:1:{k}" for k in (1, 2, 3)]
+    assert [key for key in world.noted("asked") if key.split(":")[1] == bad] == [world.key(bad, k) for k in (1, 2, 3)]
     bounds_hold(world, calm, bad)
 
 
@@ -208,8 +208,8 @@ def test_an_item_that_cannot_be_told(world, calm):
     assert world.run(lambda item, key: None if item["id"] == bad else item["human"]) == "every item has been looked at"
     status = world.check()
     assert (status.missing, status.failed_calls) == (1, 0)
-    assert world.noted("asked").count(f"c:{bad}:1:1") == 1
-    assert world.ledger()[f"c:{bad}:1:1"] == to_units(Decimal(1))
+    assert world.noted("asked").count(world.key(bad)) == 1
+    assert world.ledger()[world.key(bad)] == to_units(Decimal(1))
     bounds_hold(world, calm, bad)
 
 

@@ -10,7 +10,9 @@ from functools import partial
 
 from ratewise.campaign.clients.calls import Calls, Reply
 from ratewise.campaign.clients.health import Health
+from ratewise.campaign.clients.kept import KeptLine
 from ratewise.campaign.clients.patience import Patience
+from ratewise.campaign.keys import Keys
 from ratewise.campaign.planner.outcomes import lost, outcome_of, rater_of, reserved
 from ratewise.campaign.spec.spec import Spec
 from ratewise.errors import OutsideError, RaterDownError, StoreError
@@ -37,7 +39,8 @@ class CallerClient:
     _dear: set[str] = field(init=False, default_factory=set)  # raters that charged more than was reserved
 
     def __post_init__(self) -> None:
-        self.calls, self.health = Calls(self.spec, self.callers), Health(self.spec)
+        keys = Keys.of(self.spec.name, self.store)
+        self.calls, self.health = Calls(self.spec, self.callers, keys), Health(self.spec)
 
     @property
     def budget(self) -> int | None:
@@ -51,7 +54,7 @@ class CallerClient:
 
     def recover(self) -> None:
         """Questions of processes that died, and answers that could not be saved, are taken care of."""
-        self.patiently.unsaved.restore(self.store, self.budget)
+        self._take_in_unsaved()
         dead = self.store.dead(self.worker)
         outcomes = [lost(self.spec, claim) for claim in self.store.in_hands_of(dead)] if dead else []
         paid = [outcome for outcome in outcomes if outcome is not None]
@@ -62,6 +65,17 @@ class CallerClient:
         if not self.calls.running and not self.calls.waiting:
             self.store.let_go([self.worker])  # a commit of which only the news was lost
         self._check_cap()
+
+    def _take_in_unsaved(self) -> None:
+        unsaved = self.patiently.unsaved
+        read = KeptLine(self.spec, self.store, unsaved.campaign, was_older=self.store.meta("old keys") is not None)
+        wrong = unsaved.restore(self.store, self.budget, read)
+        if wrong:
+            more = f" and {len(wrong) - 1} more" if len(wrong) > 1 else ""
+            self.store.note(
+                f"{unsaved.path.name}: a line was not taken in, because {wrong[0]}{more}; such lines are kept in "
+                f"{unsaved.aside.name}, and their questions are asked again"
+            )
 
     async def start_calls(self, at: float) -> None:
         """As many calls as each rater takes at once; the time is in seconds since 1970."""

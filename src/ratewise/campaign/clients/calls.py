@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+from ratewise.campaign.keys import Keys
 from ratewise.campaign.planner.outcomes import rater_of
 from ratewise.campaign.spec.spec import Spec
 from ratewise.queue.records import Claim
@@ -32,6 +33,7 @@ class Calls:
 
     spec: Spec
     callers: Sequence[Caller | None]  # one for each rater; None where others ask it
+    keys: Keys
     _running: dict[_Task, tuple[Sequence[Claim], float]] = field(init=False, default_factory=dict)
     _counts: Counter[int] = field(init=False, default_factory=Counter)  # running, by step
     _later: list[tuple[float, Claim]] = field(init=False, default_factory=list)
@@ -118,9 +120,7 @@ class Calls:
 
     async def _ask(self, claims: Sequence[Claim]) -> list[Answer | Failure]:
         step = claims[0].step
-        questions = [
-            Question(f"{self.spec.name}:{c.id}:{step}:{c.attempt}", c.id, json.loads(c.content)) for c in claims
-        ]
+        questions = [Question(self.keys.key(c), c.id, json.loads(c.content)) for c in claims]
         caller = self.callers[rater_of(self.spec, step)]
         assert caller is not None
         try:
