@@ -231,7 +231,8 @@ class Store(Log):
             for c, price in claims:
                 cap = sql.least(sql.cap(connection), budget)
                 fits = cap is None or sql.bound(connection) + price <= cap
-                if fits and connection.execute(sql.given_up(c).values(state=OPEN, worker=None)).rowcount:
+                again = sql.given_up(c).values(state=OPEN, worker=None, attempts=c.attempt)
+                if fits and connection.execute(again).rowcount:
                     sql.write_ledger(connection, [("reserve", c.position, c.step, c.attempt + 1, price)])
                     sql.move(connection, price, 0)
                     count += 1

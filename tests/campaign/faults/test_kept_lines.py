@@ -1,4 +1,4 @@
-"""The file of unsaved answers can be edited: each line is checked like an answer, and bad ones are set aside and told."""
+"""The file of unsaved answers can be edited: each line is checked like an answer, bad ones are set aside."""
 
 import json
 

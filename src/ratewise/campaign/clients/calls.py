@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+from ratewise.campaign.clients.pace import Pace
 from ratewise.campaign.keys import Keys
 from ratewise.campaign.planner.outcomes import rater_of
 from ratewise.campaign.spec.spec import Spec
@@ -34,6 +35,7 @@ class Calls:
     spec: Spec
     callers: Sequence[Caller | None]  # one for each rater; None where others ask it
     keys: Keys
+    pace: Pace
     _running: dict[_Task, tuple[Sequence[Claim], float]] = field(init=False, default_factory=dict)
     _counts: Counter[int] = field(init=False, default_factory=Counter)  # running, by step
     _later: list[tuple[float, Claim]] = field(init=False, default_factory=list)
@@ -50,8 +52,10 @@ class Calls:
 
     def free(self, step: int) -> int:
         """How many more questions the rater of a step may be asked now."""
-        rater = self.spec.raters[rater_of(self.spec, step)]
-        return max(rater.concurrency - self._counts[step], 0) * rater.batch
+        taken = self._counts[step]
+        if self.pace.probes(step):
+            taken += sum(claim.step == step for _, claim in self._later)
+        return max(self.pace.calls(step) - taken, 0) * self.pace.batch(step)
 
     def start(self, claims: Sequence[Claim]) -> None:
         """Ask these, all of one step."""
