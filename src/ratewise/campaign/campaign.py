@@ -17,6 +17,7 @@ from ratewise.campaign.clients.people import People
 from ratewise.campaign.engine import Engine
 from ratewise.campaign.export import export_answers, export_items, export_ledger
 from ratewise.campaign.load import file_digest, load_items, stored_form
+from ratewise.campaign.own_files import check_output
 from ratewise.campaign.snapshot import Snapshot, reader_of
 from ratewise.campaign.spec.changes import changes
 from ratewise.campaign.spec.spec import RaterSpec, Spec, read_spec
@@ -243,6 +244,7 @@ class Campaign:
         """Write what was looked at, or the ledger, or who said what; the ending of `path` names the format."""
         if ledger and answers:
             raise InputError("the ledger and the answers are two tables; export one of them at a time")
+        check_output(self.spec, path)
         with self.look() as now:
             if ledger:
                 table = export_ledger(self.spec, now.store, now.facts.items)

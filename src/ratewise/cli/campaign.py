@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ratewise.cli.console import STOPPED, one_line_errors, print_json, print_notes, print_rich
+from ratewise.cli.console import STOPPED, one_line_errors, print_json, print_notes, print_rich, say
 from ratewise.cli.options import Json
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def init(
         if json:
             print_json({"written": list(written)})
         else:
-            print(f"Written: {', '.join(written)}. Edit it, then: ratewise run {written[0]}")
+            say(f"Written: {', '.join(written)}. Edit it, then: ratewise run {written[0]}")
 
 
 def run(
@@ -96,7 +96,10 @@ def status(
                 return
             from rich.live import Live
 
-            with Live(status_text(now.status, running=now.is_running), refresh_per_second=4) as live:
+            from ratewise.cli.visible import console
+
+            shown = status_text(now.status, running=now.is_running)
+            with Live(shown, console=console(), refresh_per_second=4) as live:
                 while now.is_running or watch:
                     time.sleep(1.0)
                     now = look()
@@ -114,16 +117,19 @@ def report(
     """
     with one_line_errors():
         from ratewise.campaign.campaign import Campaign
+        from ratewise.campaign.own_files import check_output
         from ratewise.report.campaign import snapshot_page
         from ratewise.tables.files import write_text
 
-        with Campaign.open(campaign).look() as now:
+        opened = Campaign.open(campaign)
+        check_output(opened.spec, output)
+        with opened.look() as now:
             write_text(output, snapshot_page(now))
             found = now.estimate
         if json:
             print_json({"output": output, "estimate": None if found is None else found.to_dict()})
         else:
-            print(f"Written to {output}.")
+            say(f"Written to {output}.")
 
 
 def export(
@@ -147,7 +153,7 @@ def export(
         if json:
             print_json({"output": output, "rows": table.rows, "columns": list(table.columns)})
         elif output != "-":
-            print(f"{table.rows:,} rows written to {output}.")
+            say(f"{table.rows:,} rows written to {output}.")
 
 
 def verify(campaign: Toml, json: Json = False) -> None:
@@ -162,7 +168,7 @@ def verify(campaign: Toml, json: Json = False) -> None:
         if json:
             print_json(found.to_dict())
         else:
-            print(found.summary())
+            say(found.summary())
     if not found.passed:
         raise typer.Exit(_DIFFERS)
 
@@ -176,7 +182,8 @@ def may_begin(campaign: "Campaign", *, ask: bool) -> bool:
     except AlreadyBegunError as error:
         if not (ask and sys.stdin.isatty() and sys.stderr.isatty()):
             raise
-        return typer.confirm(f"ratewise: {error}\nBegin a new one?", abort=True, err=True)
+        say(f"ratewise: {error}", error=True)
+        return typer.confirm("Begin a new one?", abort=True, err=True)
     return False
 
 
@@ -186,10 +193,10 @@ def live(*, quiet: bool) -> "Iterator[Progress | None]":
     if quiet or not sys.stderr.isatty():
         yield None
         return
-    from rich.console import Console
     from rich.live import Live
 
+    from ratewise.cli.visible import console
     from ratewise.report.campaign import status_text
 
-    with Live(console=Console(stderr=True), transient=True, refresh_per_second=4) as live:
+    with Live(console=console(stderr=True), transient=True, refresh_per_second=4) as live:
         yield lambda found: live.update(status_text(found, running=True))

@@ -8,7 +8,7 @@ import typer
 
 from ratewise.cli.campaign import export, init, report, run, status, verify
 from ratewise.cli.compare import compare
-from ratewise.cli.console import STOPPED, one_line_errors, print_json, print_notes, print_rich
+from ratewise.cli.console import STOPPED, one_line_errors, print_json, print_notes, print_rich, say
 from ratewise.cli.lab import reproduce, simulate
 from ratewise.cli.leaderboard import leaderboard
 from ratewise.cli.means import not_with_by, only_with_by, print_slice_plan, print_slices
@@ -33,7 +33,7 @@ def _root(
     if version:
         from ratewise import __version__
 
-        print(f"ratewise {__version__}")
+        say(f"ratewise {__version__}")
         raise typer.Exit
 
 
@@ -266,7 +266,7 @@ def main(arguments: list[str] | None = None) -> None:
     except Exception as error:
         if not hasattr(error, "format_message"):  # click's own errors have one
             raise
-        print(f"ratewise: {' '.join(error.format_message().split())} (see ratewise --help)", file=sys.stderr)
+        say(f"ratewise: {' '.join(error.format_message().split())} (see ratewise --help)", error=True)
         raise SystemExit(2) from None
     if code == STOPPED and arguments is None:
         sys.stdout.flush()

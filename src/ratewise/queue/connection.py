@@ -5,6 +5,7 @@ in bulk, and what their errors mean. No clock is asked who is alive: locks die w
 """
 
 import os
+import re
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -18,6 +19,7 @@ from ratewise.queue.postgresql import PostgreSQL
 from ratewise.queue.sqlite import SQLite
 
 _DAMAGED = ("not a database", "malformed", "could not decode")
+_ADDRESS = re.compile(r"\S*@")  # whatever stands before an @ may be a password
 _PASSING = ("disk is full", "disk i/o error", "is locked")
 
 
@@ -87,7 +89,7 @@ def damaged(shown: str, reason: str) -> StoreError:
 
 def _translated(error: Exception, shown: str) -> StoreError:
     cause = str(getattr(error, "orig", None) or error).strip()
-    reason = cause.splitlines()[0] if cause else type(error).__name__
+    reason = _ADDRESS.sub("***@", cause.splitlines()[0]) if cause else type(error).__name__
     low = cause.lower()
     if any(word in low for word in _DAMAGED):
         return damaged(shown, reason)

@@ -20,9 +20,14 @@ class PostgreSQL:
     shared = True
 
     def __init__(self, url: str, name: str) -> None:
-        address = sa.make_url(url)
+        try:
+            address = sa.make_url(url)
+        except (exc.ArgumentError, ValueError):  # their words would show the password
+            raise InputError(
+                "the address of the store cannot be read; write postgresql://user@host:5432/database"
+            ) from None
         self.schema = "ratewise_" + re.sub(r"[^a-z0-9_]", "_", name.lower())
-        self.shown = f"{address.host or 'localhost'}/{address.database}"
+        self.shown = f"{(address.host or 'localhost').rpartition('@')[2]}/{address.database}"
         try:
             self.engine = sa.create_engine(address, pool_pre_ping=True)
         except ModuleNotFoundError:

@@ -26,6 +26,7 @@ from ratewise.raters.keys import Says, hint
 from ratewise.raters.kind import RaterKind
 from ratewise.raters.lines import question_line, read_object, read_reply
 from ratewise.raters.protocol import Answer, Failure, Question, not_asked
+from ratewise.raters.secrets import safe_text
 from ratewise.raters.text import one_line, short
 
 _LONGEST_LINE = 1 << 20  # bytes
@@ -275,7 +276,7 @@ def _split(command: Sequence[str] | str) -> list[str]:
     try:
         parts = shlex.split(command) if isinstance(command, str) else list(command)
     except ValueError as error:
-        raise InputError(f"the command {short(command)} cannot be split into words: {error}") from None
+        raise InputError(f"the command {short(safe_text(str(command)))} cannot be split into words: {error}") from None
     if not parts or not parts[0]:
         raise InputError("the command is empty; give a program and its arguments")
     return parts

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from itertools import zip_longest
 
 HIDDEN = "***"
 _SECRET = re.compile(r"(key|token|secret|passw|pwd|credential|auth|bearer|cookie|session|signature)", re.IGNORECASE)
@@ -36,6 +37,14 @@ def safe_words(words: Sequence[str]) -> tuple[str, ...]:
     return tuple(out)
 
 
+def safe_text(text: str) -> str:
+    """Any text on its way to a message, which may be a command or hold an address."""
+    if "://" in text and " " not in text.strip():
+        return without_secrets(text)
+    words = re.split(r"(\s+)", text)
+    return "".join(one for pair in zip_longest(safe_words(words[::2]), words[1::2], fillvalue="") for one in pair)
+
+
 def _argument(word: str) -> str:
     found = _ASSIGNED.match(word)
     if found and _SECRET.search(found["name"]):
@@ -43,3 +52,16 @@ def _argument(word: str) -> str:
     if "://" in word and "@" in word:
         return without_secrets(word)
     return HIDDEN if _SECRET.search(word) and " " in word else _KNOWN.sub(HIDDEN, word)
+
+
+def address_problem(address: str) -> str:
+    """What is wrong with postgresql://user:password@host:port/database, without showing it; "" where it can be read."""
+    rest = address.partition("://")[2].partition("?")[0]
+    person, at, place = rest.rpartition("@")
+    if any(sign in person for sign in "@/") or (not at and rest.count(":") > 1 and "[" not in rest):
+        return "has an @ or / in its user or password; write %40 for @ and %2F for /"
+    host = place.partition("/")[0]
+    port = host.rpartition("]")[2].partition(":")[2]
+    if port and not (port.isascii() and port.isdigit() and int(port) < 65536):
+        return "has a port that is no number; write postgresql://user@host:5432/database"
+    return ""
