@@ -12,9 +12,10 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from ratewise.campaign.clients.patience import PATIENCE
+from ratewise.campaign.clients.patience import PATIENCE, wait_for
 from ratewise.campaign.clients.people import People
 from ratewise.campaign.engine import Engine
+from ratewise.campaign.event_loop import run_to_end
 from ratewise.campaign.export import export_answers, export_items, export_ledger
 from ratewise.campaign.load import file_digest, load_items, stored_form
 from ratewise.campaign.own_files import check_output
@@ -37,6 +38,7 @@ from ratewise.raters.kinds import KINDS
 from ratewise.raters.secrets import without_secrets
 from ratewise.rounds.diagnostics import Diagnosis
 from ratewise.tables import Table, write_table
+from ratewise.tables.spreadsheet import safe_cells as make_safe
 
 Progress = Callable[[Status], None]
 
@@ -48,12 +50,19 @@ class Campaign:
     spec: Spec
 
     @classmethod
-    def open(cls, path: str | os.PathLike[str]) -> "Campaign":
-        """Read and check the TOML; a campaign that has begun is checked against it."""
+    def open(cls, path: str | os.PathLike[str], *, patience: float = 0.0) -> "Campaign":
+        """Read and check the TOML; a campaign that has begun is checked against it.
+
+        A store that is gone for a moment, such as a server that restarts, is waited for as long as `patience` says.
+        """
         campaign = cls(read_spec(Path(path)))
-        with campaign._store() as store:
-            if store.exists():
-                campaign._check(store)
+
+        def look() -> None:
+            with campaign._store() as store:
+                if store.exists():
+                    campaign._check(store)
+
+        wait_for(look, patience)
         return campaign
 
     def begin(self, *, new: bool = False) -> None:
@@ -71,7 +80,7 @@ class Campaign:
         """
         callers = [_caller(rater, self.spec) for rater in self.spec.raters]
         with self._store() as store:
-            self._begin(store, new=new)
+            wait_for(lambda: self._begin(store, new=new), patience)
             engine = Engine(self.spec, store, callers, self._unsaved(store), patience=patience, wait=wait)
             if progress is not None:
                 engine.tell = Watch(self.spec, store, progress)
@@ -240,8 +249,18 @@ class Campaign:
         with self.look() as now:
             return now.is_running
 
-    def export(self, path: str | os.PathLike[str], *, ledger: bool = False, answers: bool = False) -> Table:
-        """Write what was looked at, or the ledger, or who said what; the ending of `path` names the format."""
+    def export(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        ledger: bool = False,
+        answers: bool = False,
+        safe_cells: bool = False,
+    ) -> Table:
+        """Write what was looked at, or the ledger, or who said what; the ending of `path` names the format.
+
+        With `safe_cells`, texts that a spreadsheet would run as formulas get an apostrophe before them.
+        """
         if ledger and answers:
             raise InputError("the ledger and the answers are two tables; export one of them at a time")
         check_output(self.spec, path)
@@ -253,6 +272,7 @@ class Campaign:
             else:
                 end = now.state.history.items if now.state.open is None else now.state.open.end
                 table = export_items(self.spec, now.store, end)
+        table = make_safe(table) if safe_cells else table
         write_table(table, path)
         return table
 
@@ -280,12 +300,12 @@ def _run(engine: Engine) -> str:
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        return asyncio.run(_with_signals(engine))
+        return run_to_end(_with_signals(engine))
     found: list[Any] = []
 
     def work() -> None:
         try:
-            found.append(asyncio.run(engine.run()))
+            found.append(run_to_end(engine.run()))
         except BaseException as error:
             found.append(error)
 

@@ -3,13 +3,13 @@
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ratewise.cli.console import STOPPED, one_line_errors, print_json, print_notes, print_rich, say
-from ratewise.cli.options import Json
+from ratewise.cli.options import Json, SafeCells
 
 if TYPE_CHECKING:
     from ratewise.campaign.campaign import Campaign, Progress
@@ -51,11 +51,12 @@ def run(
     """
     with one_line_errors():
         from ratewise.campaign.campaign import Campaign
+        from ratewise.campaign.clients.patience import PATIENCE
 
-        opened = Campaign.open(campaign)
+        opened = Campaign.open(campaign, patience=PATIENCE)
         known = len(opened.notes()) if opened.has_begun() else 0
         begins = new or may_begin(opened, ask=not json)
-        with live(quiet=json) as progress:
+        with live(quiet=json) as progress, redirect_stdout(sys.stderr):  # what raters print is no part of the result
             reason = opened.run(progress=progress, wait=wait, new=begins)
         with opened.look() as now:
             status, estimate, notes = now.status, now.estimate, now.notes[known:]
@@ -137,6 +138,7 @@ def export(
     output: Annotated[str, typer.Option("--output", "-o", help="CSV, JSONL or Parquet file; - for CSV here.")],
     ledger: Annotated[bool, typer.Option("--ledger", help="Every movement of money instead of the items.")] = False,
     answers: Annotated[bool, typer.Option("--answers", help="What each person said instead of the items.")] = False,
+    safe_cells: SafeCells = False,
     json: Json = False,
 ) -> None:
     """Take the data out: items with their ratings, rates and draws, as `ratewise estimate` reads them.
@@ -149,7 +151,7 @@ def export(
 
         if json and output == "-":
             raise InputError("--json and -o - both want standard output; write the table to a file")
-        table = Campaign.open(campaign).export(output, ledger=ledger, answers=answers)
+        table = Campaign.open(campaign).export(output, ledger=ledger, answers=answers, safe_cells=safe_cells)
         if json:
             print_json({"output": output, "rows": table.rows, "columns": list(table.columns)})
         elif output != "-":

@@ -12,7 +12,7 @@ from ratewise.cli.console import STOPPED, one_line_errors, print_json, print_not
 from ratewise.cli.lab import reproduce, simulate
 from ratewise.cli.leaderboard import leaderboard
 from ratewise.cli.means import not_with_by, only_with_by, print_slice_plan, print_slices
-from ratewise.cli.options import Json, Strong, TableArgument, Weak, words
+from ratewise.cli.options import Json, SafeCells, Strong, TableArgument, Weak, words
 from ratewise.cli.regress import quantile, regress
 from ratewise.core.names import Estimand, IntervalMethod, Method, Objective, Recalibration
 
@@ -104,6 +104,7 @@ def draw(
     within_budget: Annotated[
         bool, typer.Option("--within-budget", help="Look only at as many items as planned.")
     ] = False,
+    safe_cells: SafeCells = False,
     json: Json = False,
 ) -> None:
     """Add each item's rate, and whether the strong rater gets it, to a pool.
@@ -113,17 +114,20 @@ def draw(
     with one_line_errors():
         from ratewise.errors import InputError
         from ratewise.tables import write_table
+        from ratewise.tables.spreadsheet import safe_cells as make_safe
         from ratewise.targets.mean.drawing import draw_pool
+        from ratewise.targets.mean.plan_file import believed
         from ratewise.targets.mean.transfer import load_transfer
         from ratewise.targets.slice_draw import draw_slices, is_slice_plan
 
         if json and output == "-":
             raise InputError("--json and -o - both want standard output; write the table to a file")
-        if is_slice_plan(plan):
-            drawn = draw_slices(table, plan, seed=seed, id_column=id, within_budget=within_budget)
-        else:
-            drawn = draw_pool(table, load_transfer(plan), seed=seed, id_column=id, within_budget=within_budget)
-        write_table(drawn.table, output)
+        with believed(plan):
+            if is_slice_plan(plan):
+                drawn = draw_slices(table, plan, seed=seed, id_column=id, within_budget=within_budget)
+            else:
+                drawn = draw_pool(table, load_transfer(plan), seed=seed, id_column=id, within_budget=within_budget)
+        write_table(make_safe(drawn.table) if safe_cells else drawn.table, output)
         if json:
             print_json(
                 {
