@@ -36,6 +36,7 @@ class Status:
     failed_calls: int
     estimate: Estimate | None
     expected_se: float | None  # when all the money is spent
+    waits_for: str | None = None  # a process that plans and shows no sign of life
 
     @property
     def left(self) -> Decimal | None:
@@ -107,4 +108,5 @@ def status_of(spec: Spec, store: Store, state: State) -> Status:
         failed_calls=counts["failed"],
         estimate=anytime_estimate(state.history, state.terms.wanted),
         expected_se=None if state.open is None else state.open.plan.expected_se,
+        waits_for=store.waits_for(),
     )

@@ -60,6 +60,9 @@ class Database(Protocol):
     def running(self) -> bool:
         """Whether some process plans."""
 
+    def silent_leader(self) -> str | None:
+        """Who is waited for, where the one that plans shows no sign of life."""
+
     def damage(self) -> list[str]:
         """What the database finds wrong with its own files."""
 

@@ -52,6 +52,8 @@ class Log:
         """All that is read inside is of one moment, whatever others write meanwhile."""
         level = {"isolation_level": "REPEATABLE READ"} if self.database.shared else {}
         with told(self.database.shown), self._read.execution_options(**level).begin() as connection:
+            if self.database.shared:  # a look may take its time; what writes may not
+                connection.exec_driver_sql("SET LOCAL idle_in_transaction_session_timeout = 0")
             self._moment = connection
             try:
                 yield

@@ -151,6 +151,10 @@ class SQLite:
             free.close()
         return free is None
 
+    def silent_leader(self) -> str | None:
+        """One process plans here, and nobody waits for it."""
+        return None
+
     def damage(self) -> list[str]:
         """What the database finds wrong with its own file."""
         with self.engine.begin() as connection:

@@ -63,6 +63,11 @@ class Store(Log):
         with told(self.database.shown):
             return self.database.running()
 
+    def waits_for(self) -> str | None:
+        """The process that plans, in words, where it shows no sign of life."""
+        with told(self.database.shown):
+            return self.database.silent_leader()
+
     def leave(self, worker: int) -> None:
         """Say good-bye; questions in hand are free for others."""
         with self.writing() as connection:

@@ -34,6 +34,8 @@ def status_text(status: Status, *, running: bool | None = None) -> RenderableTyp
     grid = Table.grid(padding=(0, 2))
     state = status.ended or ("running" if running else "stopped; go on with `ratewise run`")
     grid.add_row("campaign", Text.assemble((status.name, "bold"), f"  {state}", (f"  {status.campaign}", "dim")))
+    if status.waits_for is not None:
+        grid.add_row("waits", Text(status.waits_for, style="yellow"))
     grid.add_row("money", _money(status))
     grid.add_row(
         "items", f"{status.looked:,} of {status.pool:,} looked at, in {_count(status.rounds, 'complete round')}"
