@@ -14,6 +14,7 @@ from typing import Any
 
 from ratewise.campaign.clients.patience import PATIENCE, wait_for
 from ratewise.campaign.clients.people import People
+from ratewise.campaign.damage import UNREADABLE, damaged_log, is_sound
 from ratewise.campaign.engine import Engine
 from ratewise.campaign.event_loop import run_to_end
 from ratewise.campaign.export import export_answers, export_items, export_ledger
@@ -26,7 +27,7 @@ from ratewise.campaign.status import Status, Watch
 from ratewise.campaign.story import Chapter
 from ratewise.campaign.verification import Verification
 from ratewise.core.mean.estimate import Estimate
-from ratewise.errors import AlreadyBegunError, InputError, SpecError, StoreError
+from ratewise.errors import AlreadyBegunError, InputError, RatewiseError, SpecError, StoreError
 from ratewise.queue.desk import Desk
 from ratewise.queue.money import shown, to_units
 from ratewise.queue.neighbours import stores_of
@@ -176,6 +177,12 @@ class Campaign:
         try:
             with store.sound():
                 yield store
+        except RatewiseError:
+            raise
+        except UNREADABLE as error:
+            if not is_sound(self.spec):
+                raise damaged_log(self.spec, error) from error
+            raise
         finally:
             store.close()
 

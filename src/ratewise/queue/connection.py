@@ -83,6 +83,8 @@ def told(shown: str) -> Iterator[None]:
         yield
     except (exc.DBAPIError, sqlite3.Error) as error:
         raise _translated(error, shown) from error
+    except (exc.NoResultFound, exc.MultipleResultsFound) as error:
+        raise damaged(shown, "a row is missing, or there twice") from error
 
 
 def damaged(shown: str, reason: str) -> StoreError:
