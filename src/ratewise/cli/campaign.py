@@ -52,6 +52,7 @@ def run(
     with one_line_errors():
         from ratewise.campaign.campaign import Campaign
         from ratewise.campaign.clients.patience import PATIENCE
+        from ratewise.report.campaign import ending_text
 
         opened = Campaign.open(campaign, patience=PATIENCE)
         known = len(opened.notes()) if opened.has_begun() else 0
@@ -60,14 +61,13 @@ def run(
             reason = opened.run(progress=progress, wait=wait, new=begins)
         with opened.look() as now:
             status, estimate, notes = now.status, now.estimate, now.notes[known:]
+            text = ending_text(status, estimate, reason)
         print_notes(tuple(text for _, text in notes if not text.startswith("changed: ")))
         if json:
             found = None if estimate is None else estimate.to_dict()
             print_json({**status.to_dict(), "reason": reason, "result": found})
         else:
-            from ratewise.report.campaign import ending_text
-
-            print_rich(ending_text(status, estimate, reason))
+            print_rich(text)
     if reason == "stopped":
         raise typer.Exit(STOPPED)
 

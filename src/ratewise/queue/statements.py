@@ -239,8 +239,9 @@ def settle(
     """Write answers down and pay; returns those to be asked again, by the same worker unless they are for anyone."""
     hands: dict[str, Any] = {"worker": None} if for_anyone else {}
     held = still_open(connection, [o.claim for o in outcomes])
-    bound_now = bound(connection) if any(o.again is not None for o in outcomes) else 0
-    found = settlement(outcomes, held, bound=bound_now, budget=least(cap(connection), budget))
+    again = any(o.again is not None for o in outcomes)
+    bound_now, cap_now = (bound(connection), cap(connection)) if again else (0, None)
+    found = settlement(outcomes, held, bound=bound_now, budget=least(cap_now, budget))
     write_answers(connection, [answer(o) for o in found.done])
     for o in found.again:
         connection.execute(one(o.claim).values(attempts=o.claim.attempt, note=o.note, **hands))

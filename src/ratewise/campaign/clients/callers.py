@@ -38,6 +38,7 @@ class CallerClient:
     calls: Calls = field(init=False)
     health: Health = field(init=False)
     pace: Pace = field(init=False)
+    settled: int = field(init=False, default=0)  # questions that this process has brought to an end
     spending: Spending = field(init=False)
     _down: set[int] = field(init=False, default_factory=set)  # steps whose rater is down
     _dear: set[str] = field(init=False, default_factory=set)  # raters that charged more than was reserved
@@ -103,6 +104,7 @@ class CallerClient:
     async def _write(self, replies: Sequence[Reply]) -> None:
         outcomes = [outcome_of(self.spec, reply.claim, reply.said) for reply in replies]
         again = await self.patiently(partial(self.store.settle, outcomes, self.budget), unsaved=outcomes)
+        self.settled += len(outcomes) - len(again)
         for o in again:
             self.calls.retry(o.claim)
         self.health.see(replies, outcomes, again)

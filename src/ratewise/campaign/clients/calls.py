@@ -16,6 +16,9 @@ from ratewise.raters.calling import Caller
 from ratewise.raters.protocol import Answer, Failure, Question
 
 _LONGEST_BACKOFF = 60.0
+_MANY = 16  # calls at once from which on answers are waited for a moment, to be written down together
+_PART = 0.2  # of what a call takes on average: so long is that moment
+_LONGEST_GATHER = 0.25  # seconds
 _Task = asyncio.Task[list[Answer | Failure]]
 
 
@@ -39,6 +42,7 @@ class Calls:
     _running: dict[_Task, tuple[Sequence[Claim], float]] = field(init=False, default_factory=dict)
     _counts: Counter[int] = field(init=False, default_factory=Counter)  # running, by step
     _later: list[tuple[float, Claim]] = field(init=False, default_factory=list)
+    _seconds: float = field(init=False, default=0.0)  # that a call takes, on average of the last ones
 
     @property
     def running(self) -> bool:
@@ -85,7 +89,10 @@ class Calls:
         due = min((when for when, _ in self._later), default=float("inf")) - time.monotonic()
         pause = max(min(most, due), 0.0)
         if self._running:
-            await asyncio.wait(self._running, return_when=asyncio.FIRST_COMPLETED, timeout=pause)
+            done, _ = await asyncio.wait(self._running, return_when=asyncio.FIRST_COMPLETED, timeout=pause)
+            if len(self._running) >= _MANY and len(done) < len(self._running) // 2:
+                # A commit for some answers together costs as much as one for each of them.
+                await asyncio.sleep(min(_PART * self._seconds, _LONGEST_GATHER))
         else:
             await asyncio.sleep(pause)
         return self._done()
@@ -119,6 +126,7 @@ class Calls:
         replies = []
         for task in [task for task in self._running if task.done()]:
             claims, asked = self._running.pop(task)
+            self._seconds += 0.05 * (time.monotonic() - asked - self._seconds)
             replies += [Reply(claim, said, asked) for claim, said in zip(claims, task.result(), strict=True)]
         return replies
 
