@@ -3,6 +3,7 @@
     RatewiseError            catch this one to catch them all
     ├── InputError           what was given cannot be used (exit code 2); also a ValueError
     │   ├── TableError       a table, file or column is missing, unreadable or of the wrong kind
+    │   │   └── TooLargeError  a number is too large to be worked with
     │   ├── PolicyError      no optimal policy exists for these numbers
     │   ├── SpecError        a campaign's TOML cannot be used; names every mistake in it
     │   └── AlreadyBegunError  a campaign of that name lies beside, in another store
@@ -28,6 +29,10 @@ class InputError(RatewiseError, ValueError):
 
 class TableError(InputError):
     """A table, a file or a column is missing, unreadable or of the wrong kind."""
+
+
+class TooLargeError(TableError):
+    """A number in a table is too large to be worked with."""
 
 
 class PolicyError(InputError):

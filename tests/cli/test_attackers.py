@@ -141,3 +141,38 @@ def test_a_campaign_s_own_files_are_not_overwritten(run, toml, command, target):
     for name, content in before.items():
         if not name.endswith(("-shm", "-wal")):
             assert Path(name).read_bytes() == content
+
+
+# Raters that print, and cells that a spreadsheet would run
+
+
+def test_a_rater_that_prints_does_not_break_json(run, toml):  # noqa: F811
+    Path("chatty.py").write_text(
+        "print('hello from the module')\ndef rate(item):\n    print('asked', item['id'])\n    return item['truth']\n",
+        encoding="utf-8",
+    )
+    own = 'kind = "python"\nfunction = "chatty:rate"'
+    text = TOML.format(budget=40).replace('kind = "column"\ncolumn = "truth"', own)
+    Path(toml).write_text(text, encoding="utf-8")
+    done = run("run", toml, "--json")
+    assert done.code == 0
+    assert done.document["labels"] > 0
+    assert "hello from the module" in done.err
+
+
+FORMULAS = ["=1+1", "+1", "-x", "@sum", "plain", "'quoted"]
+
+
+def test_safe_cells(run, write):
+    ids = [f"{FORMULAS[i % 6]}{i}" for i in range(60)]
+    write("items.csv", {"id": ids, "judge": [0.5] * 60, "truth": [i % 2 for i in range(60)]})
+    Path("c.toml").write_text(TOML.format(budget=40), encoding="utf-8")
+    assert run("run", "c.toml").code == 0
+    assert run("export", "c.toml", "-o", "raw.csv").code == 0
+    assert run("export", "c.toml", "-o", "safe.csv", "--safe-cells").code == 0
+    raw, safe = (Path(name).read_text(encoding="utf-8").splitlines() for name in ("raw.csv", "safe.csv"))
+    assert len(raw) == len(safe)
+    assert any(line.startswith("=1+1") for line in raw)
+    assert not any(line.startswith(tuple("=+-@")) for line in safe)
+    assert any(line.startswith("'=1+1") for line in safe)
+    assert any(line.startswith("plain") for line in safe)

@@ -43,6 +43,8 @@ def load_items(spec: Spec) -> Loaded:
     for rater in spec.raters:
         for column in KINDS[rater.kind].columns(rater.settings):
             _column(table, column, f"rater {rater.name!r}")
+            if not table.texts(column, missing="allow").any():
+                raise TableError(f"rater {rater.name!r} reads column {column!r} of {table.name}, and it is empty")
     numbers, coded = _numbers(spec, table)
     prices = _prices(spec, table)
     _check_sums(spec, prices)

@@ -6,7 +6,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from ratewise.errors import TableError
+from ratewise.errors import TableError, TooLargeError
 from ratewise.tables.cells import View, unmasked
 from ratewise.tables.engine import COUNTED, shortened
 from ratewise.tables.held import Array
@@ -119,7 +119,7 @@ def _refuse_infinite(place: str, values: npt.NDArray[np.float64]) -> None:
     large = np.abs(values) > LARGEST
     if large.any():
         row = int(np.argmax(large))
-        raise TableError(
+        raise TooLargeError(
             f"{place} holds {values[row]:g} in row {row + 1} {COUNTED}; numbers up to {LARGEST:g} can be worked with:"
             " use a larger unit"
         )
