@@ -5,6 +5,7 @@
     │   ├── TableError       a table, file or column is missing, unreadable or of the wrong kind
     │   │   └── TooLargeError  a number is too large to be worked with
     │   ├── PolicyError      no optimal policy exists for these numbers
+    │   ├── MissingAnswersError  answers did not come, and the ends of the scale to count them at cannot be used
     │   ├── SpecError        a campaign's TOML cannot be used; names every mistake in it
     │   └── AlreadyBegunError  a campaign of that name lies beside, in another store
     └── OutsideError         something outside failed (a rater, a database); what was done is kept (exit code 3)
@@ -37,6 +38,10 @@ class TooLargeError(TableError):
 
 class PolicyError(InputError):
     """There is no optimal policy for these numbers."""
+
+
+class MissingAnswersError(InputError):
+    """Answers that were asked for did not come, and the ends of the scale to count them at cannot be used."""
 
 
 class SpecError(InputError):

@@ -52,6 +52,7 @@ def run(
     with one_line_errors():
         from ratewise.campaign.campaign import Campaign
         from ratewise.campaign.clients.patience import PATIENCE
+        from ratewise.campaign.engine import Paused
         from ratewise.report.campaign import ending_text
 
         opened = Campaign.open(campaign, patience=PATIENCE)
@@ -68,7 +69,7 @@ def run(
             print_json({**status.to_dict(), "reason": reason, "result": found})
         else:
             print_rich(text)
-    if reason == "stopped":
+    if reason == Paused.STOPPED:
         raise typer.Exit(STOPPED)
 
 

@@ -106,7 +106,8 @@ def typed_notes(record: Any) -> Any:
 
 def _say(caught: list[warnings.WarningMessage]) -> None:
     for warning in caught:
-        say(f"ratewise: warning: {warning.message}", error=True)
+        said = warning.message.args[0] if isinstance(warning.message, RatewiseWarning) else warning.message
+        say(f"ratewise: warning: {as_typed(said)}", error=True)
 
 
 def _plain(value: Any) -> Any:

@@ -19,16 +19,18 @@ _LONGEST_BACKOFF = 60.0
 _MANY = 16  # calls at once from which on answers are waited for a moment, to be written down together
 _PART = 0.2  # of what a call takes on average: so long is that moment
 _LONGEST_GATHER = 0.25  # seconds
-_Task = asyncio.Task[list[Answer | Failure]]
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a rater said to a question, and when it had been asked."""
+    """What a rater said to a question, and when it was heard."""
 
     claim: Claim
     said: Answer | Failure
-    asked: float
+    heard: float
+
+
+_Task = asyncio.Task[list[Reply]]
 
 
 @dataclass(slots=True, eq=False)
@@ -39,7 +41,7 @@ class Calls:
     callers: Sequence[Caller | None]  # one for each rater; None where others ask it
     keys: Keys
     pace: Pace
-    _running: dict[_Task, tuple[Sequence[Claim], float]] = field(init=False, default_factory=dict)
+    _running: dict[_Task, Sequence[Claim]] = field(init=False, default_factory=dict)
     _counts: Counter[int] = field(init=False, default_factory=Counter)  # running, by step
     _later: list[tuple[float, Claim]] = field(init=False, default_factory=list)
     _seconds: float = field(init=False, default=0.0)  # that a call takes, on average of the last ones
@@ -67,7 +69,7 @@ class Calls:
         for i in range(0, len(claims), size):
             self._counts[claims[0].step] += 1
             part = claims[i : i + size]
-            self._running[asyncio.create_task(self._ask(part))] = part, time.monotonic()
+            self._running[asyncio.create_task(self._ask(part))] = part
 
     def retry(self, claim: Claim) -> None:
         """Ask once more, after a pause that doubles from attempt to attempt."""
@@ -111,7 +113,7 @@ class Calls:
     async def stop(self) -> tuple[list[Reply], list[Claim]]:
         """Replies that are there, and claims whose calls were cut off."""
         replies = self._done()
-        cut = [claim for claims, _ in self._running.values() for claim in claims]
+        cut = [claim for claims in self._running.values() for claim in claims]
         for task in self._running:
             task.cancel()
         await asyncio.gather(*self._running, return_exceptions=True)
@@ -123,19 +125,22 @@ class Calls:
         return replies, cut
 
     def _done(self) -> list[Reply]:
-        replies = []
+        replies: list[Reply] = []
         for task in [task for task in self._running if task.done()]:
-            claims, asked = self._running.pop(task)
-            self._seconds += 0.05 * (time.monotonic() - asked - self._seconds)
-            replies += [Reply(claim, said, asked) for claim, said in zip(claims, task.result(), strict=True)]
+            del self._running[task]
+            replies += task.result()
         return replies
 
-    async def _ask(self, claims: Sequence[Claim]) -> list[Answer | Failure]:
+    async def _ask(self, claims: Sequence[Claim]) -> list[Reply]:
         step = claims[0].step
         questions = [Question(self.keys.key(c), c.id, json.loads(c.content)) for c in claims]
         caller = self.callers[rater_of(self.spec, step)]
         assert caller is not None
+        started = time.monotonic()
         try:
-            return await caller.ask(questions)
+            said = await caller.ask(questions)
         finally:
             self._counts[step] -= 1
+        heard = time.monotonic()
+        self._seconds += 0.05 * (heard - started - self._seconds)
+        return [Reply(claim, each, heard) for claim, each in zip(claims, said, strict=True)]

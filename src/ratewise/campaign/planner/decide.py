@@ -6,7 +6,7 @@ fits into the round's money, and prices count as they are listed; so what a roun
 first, and a campaign that was killed goes on as if it had not been.
 """
 
-from ratewise.campaign.fits import is_precise
+from ratewise.campaign.answers import is_precise
 from ratewise.campaign.planner.actions import Action, Close, Done, Draw, GiveUp, Open, TakeUp, Wait
 from ratewise.campaign.planner.costs import item_costs
 from ratewise.campaign.planner.plan import next_item, next_plan
