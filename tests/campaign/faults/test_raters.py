@@ -9,6 +9,7 @@ from decimal import Decimal
 
 import pytest
 
+from ratewise.campaign.clients.pace import Pace
 from ratewise.errors import RaterDownError
 from ratewise.queue import statements as sql
 from ratewise.queue.money import to_units
@@ -117,8 +118,10 @@ def test_bad_answers_for_all_items(world, calm, kind):
     assert same(world, calm)
 
 
-def test_a_rater_down_in_mid_run(world, calm):
+def test_a_rater_down_in_mid_run(world, calm, monkeypatch):
     """With calls under way and retries waiting; money was taken for all of them, and none is given up."""
+    monkeypatch.setattr(Pace, "calls", lambda self, step: 16)  # as if many answers had come before
+    monkeypatch.setattr(Pace, "probes", lambda self, step: False)
     world.write(
         more='failed_price = "0"\nattempts = 3', human=world.human.replace("concurrency = 4", "concurrency = 16")
     )
