@@ -15,6 +15,7 @@ from typing import Any
 from ratewise.campaign.clients.patience import PATIENCE, wait_for
 from ratewise.campaign.clients.people import People
 from ratewise.campaign.damage import UNREADABLE, damaged_log, is_sound
+from ratewise.campaign.ending import Ending
 from ratewise.campaign.engine import Engine, Paused
 from ratewise.campaign.event_loop import run_to_end
 from ratewise.campaign.export import export_answers, export_items, export_ledger
@@ -29,7 +30,7 @@ from ratewise.campaign.verification import Verification
 from ratewise.core.mean.estimate import Estimate
 from ratewise.errors import AlreadyBegunError, InputError, RatewiseError, SpecError, StoreError
 from ratewise.queue.desk import Desk
-from ratewise.queue.money import shown, to_units
+from ratewise.queue.money import shown, to_money, to_units
 from ratewise.queue.neighbours import stores_of
 from ratewise.queue.store import Store
 from ratewise.queue.unsaved import Unsaved
@@ -73,7 +74,7 @@ class Campaign:
 
     def run(
         self, *, progress: Progress | None = None, patience: float = PATIENCE, wait: bool = True, new: bool = False
-    ) -> str:
+    ) -> Ending:
         """Start or go on until the goal is reached; returns why it ended. Ctrl-C finishes the calls under way.
 
         Answers that others give, such as people, are waited for; or with `wait=False` the run ends where nothing else
@@ -85,7 +86,7 @@ class Campaign:
             engine = Engine(self.spec, store, callers, self._unsaved(store), patience=patience, wait=wait)
             if progress is not None:
                 engine.tell = Watch(self.spec, store, progress)
-            return _run(engine)
+            return Ending(_run(engine), to_money(store.totals()[1]), self.look)
 
     @contextmanager
     def people(self) -> Iterator[People]:

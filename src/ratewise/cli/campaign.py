@@ -59,17 +59,16 @@ def run(
         known = len(opened.notes()) if opened.has_begun() else 0
         begins = new or may_begin(opened, ask=not json)
         with live(quiet=json) as progress, redirect_stdout(sys.stderr):  # what raters print is no part of the result
-            reason = opened.run(progress=progress, wait=wait, new=begins)
+            ended = opened.run(progress=progress, wait=wait, new=begins)
         with opened.look() as now:
-            status, estimate, notes = now.status, now.estimate, now.notes[known:]
-            text = ending_text(status, estimate, reason)
+            notes = now.notes[known:]
+            text = ending_text(now.status, now.estimate, ended.reason)
         print_notes(tuple(text for _, text in notes if not text.startswith("changed: ")))
         if json:
-            found = None if estimate is None else estimate.to_dict()
-            print_json({**status.to_dict(), "reason": reason, "result": found})
+            print_json(ended.to_dict())
         else:
             print_rich(text)
-    if reason == Paused.STOPPED:
+    if ended.reason == Paused.STOPPED:
         raise typer.Exit(STOPPED)
 
 
