@@ -12,9 +12,9 @@ from ratewise.errors import AlreadyBegunError
 from ratewise.queue.records import Claim
 from ratewise.report.campaign import campaign_page
 
+from ..queue.test_schema import copied
 from .faults.world import World, kept
 from .making import judged, ran, write
-from .test_migrations import copied
 
 
 def test_two_campaigns_of_one_name_share_no_key(tmp_path):
