@@ -38,7 +38,8 @@ class Leading:
         """Show signs of life until `stop`."""
         if self._stop is None:
             self._stop = threading.Event()
-            self._beat(first=True)
+            with suppress(exc.ProgrammingError):  # before the tables are there
+                self._beat(first=True)
             threading.Thread(target=self._go_on, args=(self._stop,), name="ratewise-leader", daemon=True).start()
 
     def stop(self) -> None:
@@ -65,7 +66,8 @@ class Leading:
     def seen(self) -> tuple[str, float] | None:
         """Whose connections lead, and for how many seconds they have been silent; None where nobody has led."""
         read = sa.text(f"SELECT value, {_NOW} FROM meta WHERE key = '{_FACT}'")
-        with self.engine.connect() as connection:
+        found = None
+        with suppress(exc.ProgrammingError), self.engine.connect() as connection:
             found = connection.execute(read).one_or_none()
         if found is None:
             return None
