@@ -10,7 +10,7 @@ JOBS ?= auto
 help:
 	@echo "make demo    a campaign on a small made-up pool, killed and resumed (about a minute the first time)"
 	@echo "make test    all tests, and the ten slowest of them"
-	@echo "make soak    the long tests of survival: hundreds of kills, both databases"
+	@echo "make soak    the long tests of survival: hundreds of kills, both databases, fuzzing"
 	@echo "make check   format, lint, types, layers"
 	@echo "make study   every coverage table of the docs: whole pages in docs/, tables of other pages in build/study/ (hours)"
 	@echo "make tables  every method on ten real tables, for docs/simulations.md (some minutes)"

@@ -32,6 +32,17 @@ ELSEWHERE = {  # module: the test file that tests it, where that is not its mirr
     "campaign/clients/calls.py": "campaign/faults/test_raters.py",
     "campaign/spec/checks.py": "campaign/spec/test_mistakes.py",
     "campaign/spec/fields.py": "campaign/spec/test_mistakes.py",
+    # money, attackers and damage, tested on whole campaigns and commands
+    "campaign/clients/kept.py": "campaign/faults/test_kept_lines.py",
+    "campaign/clients/pace.py": "campaign/faults/test_broken_raters.py",
+    "campaign/clients/spending.py": "campaign/faults/test_broken_raters.py",
+    "campaign/damage.py": "cli/test_fuzz.py",
+    "campaign/event_loop.py": "campaign/faults/test_frozen.py",
+    "campaign/own_files.py": "cli/test_attackers.py",
+    "cli/visible.py": "cli/test_attackers.py",
+    "queue/leading.py": "campaign/faults/test_frozen.py",
+    "queue/neighbours.py": "campaign/test_keys.py",
+    "targets/mean/plan_file.py": "cli/test_fuzz.py",
     # parts that several targets share, tested through each of them
     "targets/learned_weak.py": "targets/test_regression.py",
     "targets/planned_rows.py": "targets/test_draw_pool.py",

@@ -3,9 +3,11 @@
     RatewiseError            catch this one to catch them all
     ├── InputError           what was given cannot be used (exit code 2); also a ValueError
     │   ├── TableError       a table, file or column is missing, unreadable or of the wrong kind
+    │   │   └── TooLargeError  a number is too large to be worked with
     │   ├── PolicyError      no optimal policy exists for these numbers
     │   ├── MissingAnswersError  answers did not come, and the ends of the scale to count them at cannot be used
-    │   └── SpecError        a campaign's TOML cannot be used; names every mistake in it
+    │   ├── SpecError        a campaign's TOML cannot be used; names every mistake in it
+    │   └── AlreadyBegunError  a campaign of that name lies beside, in another store
     └── OutsideError         something outside failed (a rater, a database); what was done is kept (exit code 3)
         ├── StoreError       where a campaign is kept cannot be read or written
         └── RaterDownError   a rater failed again and again
@@ -30,6 +32,10 @@ class TableError(InputError):
     """A table, a file or a column is missing, unreadable or of the wrong kind."""
 
 
+class TooLargeError(TableError):
+    """A number in a table is too large to be worked with."""
+
+
 class PolicyError(InputError):
     """There is no optimal policy for these numbers."""
 
@@ -49,6 +55,10 @@ class SpecError(InputError):
         if len(self.mistakes) == 1:
             return self.mistakes[0]
         return "\n".join((f"{len(self.mistakes)} mistakes:", *self.mistakes))
+
+
+class AlreadyBegunError(InputError):
+    """A campaign of this name has begun in another store; it must be said that a new one is meant."""
 
 
 class OutsideError(RatewiseError):

@@ -8,14 +8,18 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from ratewise.campaign.clients.patience import PATIENCE
+from ratewise.campaign.clients.patience import PATIENCE, wait_for
 from ratewise.campaign.clients.people import People
+from ratewise.campaign.damage import UNREADABLE, damaged_log, is_sound
 from ratewise.campaign.ending import Ending
 from ratewise.campaign.engine import Engine, Paused
+from ratewise.campaign.event_loop import run_to_end
 from ratewise.campaign.load import file_digest, load_items, stored_form
+from ratewise.campaign.own_files import check_output
 from ratewise.campaign.raters_seen import note_raters
 from ratewise.campaign.recorded import check_chain
 from ratewise.campaign.seed import check_secret, digest_of, reveal, seed_of
@@ -27,15 +31,17 @@ from ratewise.campaign.story import Chapter
 from ratewise.campaign.taking_out import export_folder, export_record, export_table
 from ratewise.campaign.verification import Verification
 from ratewise.core.mean.estimate import Estimate
-from ratewise.errors import InputError, SpecError, StoreError
+from ratewise.errors import AlreadyBegunError, InputError, RatewiseError, SpecError, StoreError
 from ratewise.queue.copies import back_up, readable
 from ratewise.queue.desk import Desk
 from ratewise.queue.money import shown, to_money, to_units
+from ratewise.queue.neighbours import stores_of
 from ratewise.queue.store import Store
 from ratewise.queue.unsaved import Unsaved
 from ratewise.raters.calling import Caller
 from ratewise.raters.kind import Place
 from ratewise.raters.kinds import KINDS
+from ratewise.raters.secrets import without_secrets
 from ratewise.rounds.diagnostics import Diagnosis
 from ratewise.tables import Table
 
@@ -54,38 +60,45 @@ class Campaign:
         return cls(read_spec(Path(path)))
 
     @classmethod
-    def open(cls, path: str | os.PathLike[str]) -> "Campaign":
-        """Read and check the TOML; a campaign that has begun is checked against it."""
+    def open(cls, path: str | os.PathLike[str], *, patience: float = 0.0) -> "Campaign":
+        """Read and check the TOML; a campaign that has begun is checked against it.
+
+        A store that is gone for a moment, such as a server that restarts, is waited for as long as `patience` says.
+        """
         campaign = cls.at(path)
-        with campaign._store(looking=True) as store:
-            if store.exists():
-                campaign._check(store)
+
+        def look() -> None:
+            with campaign._store(looking=True) as store:
+                if store.exists():
+                    campaign._check(store)
+
+        wait_for(look, patience)
         return campaign
 
-    def begin(self) -> None:
+    def begin(self, *, new: bool = False) -> None:
         """Check and load the items without asking anyone; `run` does it, too, where it was not done."""
         with self._store() as store:
-            self._begin(store)
+            self._begin(store, new=new)
 
-    def begin_secretly(self) -> str | None:
+    def begin_secretly(self, *, new: bool = False) -> str | None:
         """Where the seed is secret, begin, so that its SHA-256 can be told before anything is asked; that digest."""
         if not isinstance(self.spec.seed, SecretSeed):
             return None
-        self.begin()
+        self.begin(new=new)
         return digest_of(seed_of(self.spec))
 
-    def run(self, *, progress: Progress | None = None, patience: float = PATIENCE, wait: bool = True) -> Ending:
+    def run(
+        self, *, progress: Progress | None = None, patience: float = PATIENCE, wait: bool = True, new: bool = False
+    ) -> Ending:
         """Start or go on until the goal is reached; returns why it ended. Ctrl-C finishes the calls under way.
 
         Answers that others give, such as people, are waited for; or with `wait=False` the run ends where nothing else
-        is to be done, and the next one goes on.
+        is to be done, and the next one goes on. With `new=True` it begins though a store of the same name lies beside.
         """
         callers = [_caller(rater, self.spec) for rater in self.spec.raters]
         with self._store() as store:
-            self._begin(store)
-            engine = Engine(
-                self.spec, store, callers, Unsaved(self._beside(".unsaved.jsonl")), patience=patience, wait=wait
-            )
+            wait_for(lambda: self._begin(store, new=new), patience)
+            engine = Engine(self.spec, store, callers, self._unsaved(store), patience=patience, wait=wait)
             if progress is not None:
                 engine.tell = Watch(self.spec, store, progress)
             reason = _run(engine)
@@ -100,11 +113,14 @@ class Campaign:
             store.upgrade()
             yield People(self.spec, Desk(store))
 
-    def _begin(self, store: Store) -> None:
+    def _begin(self, store: Store, *, new: bool) -> None:
+        if not new and not store.exists():
+            self._check_neighbours()
         store.enter()  # first, so that one that is refused has changed nothing
         if not store.exists():
             loaded = load_items(self.spec)
             store.begin(loaded.meta, loaded.rows)
+            self._set_cap(store, None)
             note_raters(self.spec, store)
             return
         self._check(store)
@@ -116,8 +132,37 @@ class Campaign:
             store.set_meta("ended", None)
         for sentence in changes(old, self.spec).taken:
             store.note(f"changed: {sentence}")
+        self._set_cap(store, old.goal.budget)
         store.set_meta("spec", stored_form(self.spec))
         note_raters(self.spec, store)
+
+    def has_begun(self) -> bool:
+        """Whether its store is there."""
+        with self._store() as store:
+            return store.exists()
+
+    def check_new(self) -> None:
+        """Raise `AlreadyBegunError` where it is about to begin beside another store of the same name."""
+        if not self.has_begun():
+            self._check_neighbours()
+
+    def _check_neighbours(self) -> None:
+        """A campaign that has begun elsewhere is not bought a second time because of a slip in `store`."""
+        beside, unsaved = stores_of(self.spec.name, str(self.spec.folder)), self._beside(".unsaved.jsonl")
+        kept = unsaved.exists() and bool(unsaved.read_bytes().strip())
+        found = ", ".join(beside) or (unsaved.name if kept else "")
+        if found:
+            raise AlreadyBegunError(
+                f"the campaign {self.spec.name!r} has begun already: {found} lies beside it, and its store "
+                f"{without_secrets(self.spec.store)} is not there. Name the old store, or begin anew with: "
+                f"ratewise run {self.spec.path.name} --new"
+            )
+
+    def _set_cap(self, store: Store, old: Decimal | None) -> None:
+        """The budget goes into the store, where every process spends by it."""
+        budget = self.spec.goal.budget
+        if not store.set_cap(_units(budget), was=_units(old)):
+            raise _below(budget, sum(store.totals()))
 
     def _check(self, store: Store) -> None:
         """Refuse what would invalidate the statistics, with the reason."""
@@ -135,9 +180,7 @@ class Campaign:
             )
         bound, budget = sum(store.totals()), self.spec.goal.budget
         if budget is not None and budget != old.goal.budget and bound > to_units(budget):
-            raise InputError(
-                f"goal.budget of {budget} is below the {shown(bound)} that are spent or promised already; raise it"
-            )
+            raise _below(budget, bound)
 
     def _other_table(self, store: Store) -> tuple[str, ...]:
         """Words where the table is not the one that was loaded; nothing where it is, or is no longer there."""
@@ -164,8 +207,18 @@ class Campaign:
                 where = held.enter_context(readable(os.path.join(self.spec.folder, where)))
             store = Store.at(where, str(self.spec.folder), self.spec.name)
             held.callback(store.close)
-            with store.sound():
-                yield store
+            try:
+                with store.sound():
+                    yield store
+            except RatewiseError:
+                raise
+            except UNREADABLE as error:
+                if not is_sound(self.spec):
+                    raise damaged_log(self.spec, error) from error
+                raise
+
+    def _unsaved(self, store: Store) -> Unsaved:
+        return Unsaved(self._beside(".unsaved.jsonl"), store.meta("campaign") or "")
 
     def _beside(self, ending: str) -> Path:
         return self.spec.folder / (self.spec.path.stem + ending)
@@ -255,10 +308,20 @@ class Campaign:
         with self.look() as now:
             return now.is_running
 
-    def export(self, path: str | os.PathLike[str], *, ledger: bool = False, answers: bool = False) -> Table:
-        """Write what was looked at, or the ledger, or who said what; the ending of `path` names the format."""
+    def export(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        ledger: bool = False,
+        answers: bool = False,
+        safe_cells: bool = False,
+    ) -> Table:
+        """Write what was looked at, or the ledger, or who said what; the ending of `path` names the format.
+
+        With `safe_cells`, texts that a spreadsheet would run as formulas get an apostrophe before them.
+        """
         with self.look() as now:
-            return export_table(now, path, ledger=ledger, answers=answers)
+            return export_table(now, path, ledger=ledger, answers=answers, safe_cells=safe_cells)
 
     def export_record(self, path: str | os.PathLike[str]) -> str:
         """Write the whole record, which `ratewise verify` checks anywhere; returns its head."""
@@ -272,6 +335,7 @@ class Campaign:
 
     def backup(self, path: str | os.PathLike[str]) -> str:
         """Copy the store into one SQLite file, while others write; returns the head of the copy's record."""
+        check_output(self.spec, path)
         with self._store(looking=True) as store:
             self._check_begun(store)
             store.upgrade()
@@ -281,6 +345,16 @@ class Campaign:
             return copy.head()
         finally:
             copy.close()
+
+
+def _units(amount: Decimal | None) -> int | None:
+    return None if amount is None else to_units(amount)
+
+
+def _below(budget: Decimal | None, bound: int) -> InputError:
+    return InputError(
+        f"goal.budget of {budget} is below the {shown(bound)} that are spent or promised already; raise it"
+    )
 
 
 def _caller(rater: RaterSpec, spec: Spec) -> Caller | None:
@@ -296,12 +370,12 @@ def _run(engine: Engine) -> str:
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        return asyncio.run(_with_signals(engine))
+        return run_to_end(_with_signals(engine))
     found: list[Any] = []
 
     def work() -> None:
         try:
-            found.append(asyncio.run(engine.run()))
+            found.append(run_to_end(engine.run()))
         except BaseException as error:
             found.append(error)
 

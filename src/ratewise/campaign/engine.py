@@ -5,6 +5,7 @@ before it is spent.
 """
 
 import asyncio
+import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -34,6 +35,7 @@ class Paused(StrEnum):
 GRACE = 60.0  # seconds that calls under way have to finish when a run is stopped or fails
 _POLL = 0.05  # seconds between looks at what others did
 _LONGEST_POLL = 1.0  # where others may take hours
+_PLAN_EVERY = 0.5  # seconds after which the planner looks again while calls are under way
 _IDLE = 60  # looks after which there must be something to do, where nobody else is at work
 
 
@@ -56,12 +58,14 @@ class Engine:
     _cut: int = field(init=False, default=0)  # round whose money ran out
     _idle: int = field(init=False, default=0)  # looks in a row that found nothing to do
     _alone: int = field(init=False, default=0)  # of these, the last ones that found nobody else at work either
+    _planned_at: float = field(init=False, default=-math.inf)
+    _next_plan: int = field(init=False, default=0)  # after so many answers there may be something to plan
     _recovered_at: float = field(init=False, default=0.0)
 
     async def run(self) -> str:
         """Until done; returns the reason. Raises `RaterDownError` or `StoreError` with everything done so far kept."""
         patiently = Patience(self.unsaved, self.patience)
-        self.client = CallerClient(self.spec, self.store, self.callers, patiently)
+        self.client = await patiently(lambda: CallerClient(self.spec, self.store, self.callers, patiently))
         try:
             self.reader = reader_of(self.spec, self.store)
             self.client.worker = await patiently(self.store.join)
@@ -82,7 +86,8 @@ class Engine:
         while True:
             reason = None
             if not self.stopping:
-                reason = await self._plan(patiently)
+                if self._plan_is_due():
+                    reason = await self._plan(patiently)
                 await self._ask()
             if calls.running or (calls.waiting and not self.stopping):
                 if self._out_of_grace():
@@ -149,7 +154,13 @@ class Engine:
             if isinstance(action, p.Done):
                 return action.reason
             if isinstance(action, p.Wait):
+                self._planned_at = time.monotonic()
                 return None
+
+    def _plan_is_due(self) -> bool:
+        """Where the planner waits for so many answers, it is not asked again at every one; others may answer, too."""
+        soon = time.monotonic() - self._planned_at < _PLAN_EVERY
+        return not (self.client.calls.running and soon and self.client.settled < self._next_plan)
 
     def _step(self) -> p.Action:
         state = replace(self.reader.state(), now=self.clock())
@@ -158,6 +169,7 @@ class Engine:
         if self.tell is not None:
             self.tell(state)
         action = p.decide(state)
+        self._next_plan = self.client.settled + min((n for n in (state.weak_open, state.strong_open) if n), default=0)
         if carry_out(self.store, self.reader.items, state, action):
             return action
         if isinstance(action, p.GiveUp):  # others have in hand what is left

@@ -153,7 +153,7 @@ def _plan(path: Path, column: str) -> InputPlan:
         plan = InputPlan.from_dict(data["inputs_by_stratum"])
     except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
         raise TableError(f"{path} cannot be read as a plan: {str(error).splitlines()[0]}") from None
-    except (KeyError, TypeError):
+    except (AttributeError, KeyError, TypeError, IndexError, ArithmeticError, RecursionError):
         raise TableError(
             f"{path} is no plan by strata; make it with `ratewise plan … --strata {column} --json > {path.name}`"
         ) from None

@@ -3,9 +3,10 @@
 import hashlib
 import json
 import math
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -19,14 +20,17 @@ from ratewise.campaign.spec.spec import RaterSpec, Spec
 from ratewise.core.checks import Floats
 from ratewise.core.mean.clusters import cluster_codes
 from ratewise.core.mean.draw import uniform
-from ratewise.errors import TableError
+from ratewise.errors import InputError, TableError
 from ratewise.models.features import codings, feature_matrix
-from ratewise.queue.money import to_units
+from ratewise.queue.money import MOST, shown, to_units
 from ratewise.queue.records import Units
 from ratewise.raters.kinds import KINDS
 from ratewise.tables import Relation, Table, open_relation
 
 _ROWS = 1 << 15  # read and written at a time
+
+# As people write amounts, and as programs write floats; Python's own reading would take "1_0" for 10.
+_PRICE = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,6 +52,7 @@ def load_items(spec: Spec) -> Loaded:
     table = relation.table(*_deciding(spec, relation))
     numbers, coded = _numbers(spec, table)
     prices = _prices(spec, table)
+    _check_sums(spec, prices)
     if spec.inputs is None:
         order, extra = np.argsort(keys.turn, kind="stable"), {}
     else:
@@ -108,6 +113,8 @@ def _deciding(spec: Spec, relation: Relation) -> list[str]:
     for rater in spec.raters:
         for column in KINDS[rater.kind].columns(rater.settings):
             _check_column(relation, column, f"rater {rater.name!r}")
+            if not any(rows.texts(column, missing="allow").any() for rows in relation.scan(column, rows=_ROWS)):
+                raise TableError(f"rater {rater.name!r} reads column {column!r} of {relation.name}, and it is empty")
     own = {spec.items.clusters: "items.clusters"} if spec.items.clusters is not None else {}
     for column, who in (prices | own).items():
         _check_column(relation, column, who)
@@ -163,16 +170,32 @@ def _prices(spec: Spec, table: Table) -> Units:
     return np.column_stack([_price(rater, table) for rater in spec.raters])
 
 
+def _check_sums(spec: Spec, prices: Units) -> None:
+    """All that an item can cost must be a number that databases add to others; without a budget, the pool too."""
+    worst = prices.astype(np.float64)
+    for k, rater in enumerate(spec.raters):
+        if rater.max_price is not None:
+            worst[:, k] = float(to_units(rater.max_price))
+    items = worst.sum(axis=1)
+    if items.max() >= MOST:
+        raise InputError(
+            f"an item can cost {shown(int(items.max()))} if every rater is asked; a campaign counts to {shown(MOST)}: "
+            "count in a larger unit of money, or lower max_price"
+        )
+    if spec.goal.budget is None and items.sum() >= MOST:
+        raise InputError(
+            f"all items together can cost {shown(int(items.sum()))}; a campaign counts to {shown(MOST)}: give "
+            "goal.budget, or count in a larger unit of money"
+        )
+
+
 def _price(rater: RaterSpec, table: Table) -> Units:
     if rater.price_column is None:
         assert rater.price is not None
         return np.full(table.rows, to_units(rater.price), dtype=np.int64)
     out = np.empty(table.rows, dtype=np.int64)
     for i, text in enumerate(table.texts(rater.price_column)):
-        try:
-            amount = Decimal(text)
-        except InvalidOperation:
-            amount = Decimal("NaN")
+        amount = Decimal(text) if _PRICE.fullmatch(text.strip()) else Decimal("NaN")
         if not (amount.is_finite() and 0 <= amount < LARGEST_AMOUNT):
             raise TableError(
                 f"column {rater.price_column!r}, row {i + 1}: {text[:40]!r} is no price; give a number from 0 on, "

@@ -7,6 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from ratewise.campaign.clients.kept import KeptLine
 from ratewise.campaign.load import file_digest, load_items
 from ratewise.campaign.spec.spec import Spec, read_spec
 from ratewise.errors import InputError, RatewiseError
@@ -53,11 +54,13 @@ def _items(spec: Spec, digest: str | None) -> list[tuple[Any, ...]]:
 
 def _settle(spec: Spec, files: Sequence[Path], output: str) -> int:
     """Answers that were paid for and not saved, into the new store; the files stay."""
-    outcomes = [outcome for file in files for outcome in kept_outcomes(file)]
-    if not outcomes:
-        return 0
     store = Store.at(os.path.abspath(output), "", spec.name)
     try:
+        older = store.meta("old keys") is not None
+        read = KeptLine(spec, store, store.meta("campaign") or "", was_older=older)
+        outcomes = [outcome for file in files for outcome in kept_outcomes(file, read)]
+        if not outcomes:
+            return 0
         open_before = sum(store.open_questions())
         store.settle(outcomes, None, for_anyone=True)
         return open_before - sum(store.open_questions())

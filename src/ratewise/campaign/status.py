@@ -22,6 +22,7 @@ class Status:
     """Amounts are exact; the estimate is of complete rounds and may be looked at as often as one likes."""
 
     name: str
+    campaign: str  # random, made when it began: in its keys, its report and its files
     ended: str | None  # why nothing more is bought
     pool: int
     looked: int
@@ -35,6 +36,7 @@ class Status:
     failed_calls: int
     estimate: Estimate | None
     expected_se: float | None  # when all the money is spent
+    waits_for: str | None = None  # a process that plans and shows no sign of life
 
     @property
     def left(self) -> Decimal | None:
@@ -92,6 +94,7 @@ def status_of(spec: Spec, store: Store, state: State) -> Status:
     reserved, spent = store.totals()
     return Status(
         name=spec.name,
+        campaign=store.meta("campaign") or "",
         ended=store.meta("ended"),
         pool=state.terms.pool,
         looked=counts["looked"],
@@ -105,4 +108,5 @@ def status_of(spec: Spec, store: Store, state: State) -> Status:
         failed_calls=counts["failed"],
         estimate=anytime_estimate(state.history, state.terms.wanted),
         expected_se=None if state.open is None else state.open.plan.expected_se,
+        waits_for=store.waits_for(),
     )

@@ -3,16 +3,16 @@
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ratewise.cli.console import STOPPED, one_line_errors, print_json, print_rich
-from ratewise.cli.options import Json
+from ratewise.cli.console import STOPPED, one_line_errors, print_json, print_notes, print_rich, say
+from ratewise.cli.options import Json, SafeCells
 
 if TYPE_CHECKING:
-    from ratewise.campaign.campaign import Progress
+    from ratewise.campaign.campaign import Campaign, Progress
 
 Toml = Annotated[str, typer.Argument(help="The campaign's TOML; `ratewise init` writes one.", metavar="CAMPAIGN.toml")]
 _DIFFERS = 4  # exit code
@@ -35,7 +35,7 @@ def init(
         if json:
             print_json({"written": list(written)})
         else:
-            print(f"Written: {', '.join(written)}. Edit it, then: ratewise run {written[0]}")
+            say(f"Written: {', '.join(written)}. Edit it, then: ratewise run {written[0]}")
 
 
 def run(
@@ -43,6 +43,7 @@ def run(
     wait: Annotated[
         bool, typer.Option("--wait/--no-wait", help="Wait for answers of people, or end and go on the next time.")
     ] = True,
+    new: Annotated[bool, typer.Option("--new", help="Begin, though a campaign of this name lies beside.")] = False,
     json: Json = False,
 ) -> None:
     """Start a campaign, or go on with it, until its goal is reached. Stop it with Ctrl-C at any time.
@@ -51,21 +52,26 @@ def run(
     """
     with one_line_errors():
         from ratewise.campaign.campaign import Campaign
+        from ratewise.campaign.clients.patience import PATIENCE
         from ratewise.campaign.engine import Paused
         from ratewise.report.campaign import beside_the_numbers, ending_text
 
-        opened = Campaign.open(campaign)
-        digest = opened.begin_secretly()
+        opened = Campaign.open(campaign, patience=PATIENCE)
+        known = len(opened.notes()) if opened.has_begun() else 0
+        begins = new or may_begin(opened, ask=not json)
+        digest = opened.begin_secretly(new=begins)
         if digest is not None:
             print(f"ratewise: the seed is secret until the end; its SHA-256 is {digest}", file=sys.stderr, flush=True)
-        with live(quiet=json) as progress:
-            ended = opened.run(progress=progress, wait=wait)
+        with live(quiet=json) as progress, redirect_stdout(sys.stderr):  # what raters print is no part of the result
+            ended = opened.run(progress=progress, wait=wait, new=begins)
         with opened.look() as now:
-            beside = beside_the_numbers(now)
+            notes, beside = now.notes[known:], beside_the_numbers(now)
+            text = ending_text(now.status, now.estimate, ended.reason, beside=beside)
+        print_notes(tuple(text for _, text in notes if not text.startswith("changed: ")))
         if json:
             print_json({**ended.to_dict(), **beside})
         else:
-            print_rich(ending_text(ended.status, ended.estimate, ended.reason, beside=beside))
+            print_rich(text)
     if ended.reason == Paused.STOPPED:
         raise typer.Exit(STOPPED)
 
@@ -95,7 +101,9 @@ def status(
                 return
             from rich.live import Live
 
-            with Live(look_text(now), refresh_per_second=4) as live:
+            from ratewise.cli.visible import console
+
+            with Live(look_text(now), console=console(), refresh_per_second=4) as live:
                 while now.is_running or watch:
                     time.sleep(1.0)
                     now = look()
@@ -113,16 +121,19 @@ def report(
     """
     with one_line_errors():
         from ratewise.campaign.campaign import Campaign
+        from ratewise.campaign.own_files import check_output
         from ratewise.report.campaign import beside_the_numbers, snapshot_page
         from ratewise.tables.files import write_text
 
-        with Campaign.at(campaign).look() as now:
+        opened = Campaign.at(campaign)
+        check_output(opened.spec, output)
+        with opened.look() as now:
             write_text(output, snapshot_page(now))
             found, beside = now.estimate, beside_the_numbers(now)
         if json:
             print_json({"output": output, "estimate": None if found is None else found.to_dict(), **beside})
         else:
-            print("\n".join([f"Written to {output}.", *beside["told"], _HEAD.format(beside["head"])]))
+            say("\n".join([f"Written to {output}.", *beside["told"], _HEAD.format(beside["head"])]))
 
 
 def export(
@@ -131,6 +142,7 @@ def export(
     ledger: Annotated[bool, typer.Option("--ledger", help="Every movement of money instead of the items.")] = False,
     answers: Annotated[bool, typer.Option("--answers", help="What each person said instead of the items.")] = False,
     record: Annotated[bool, typer.Option("--record", help="The whole record, to be checked anywhere.")] = False,
+    safe_cells: SafeCells = False,
     json: Json = False,
 ) -> None:
     """Take the data out: items with their ratings, rates and draws, as `ratewise estimate` reads them.
@@ -147,11 +159,11 @@ def export(
         if json and output == "-":
             raise InputError("--json and -o - both want standard output; write the table to a file")
         with Campaign.at(campaign).look() as now:
-            done = take_out(now, output, ledger=ledger, answers=answers, record=record)
+            done = take_out(now, output, ledger=ledger, answers=answers, record=record, safe_cells=safe_cells)
         if json:
             print_json({"output": output, **done.shown, "head": done.head})
         elif output != "-":
-            print(f"{done.said}\n{_HEAD.format(done.head)}")
+            say(f"{done.said}\n{_HEAD.format(done.head)}")
 
 
 def verify(
@@ -175,9 +187,23 @@ def verify(
         if json:
             print_json(found.to_dict())
         else:
-            print(found.summary())
+            say(found.summary())
     if not found.passed:
         raise typer.Exit(_DIFFERS)
+
+
+def may_begin(campaign: "Campaign", *, ask: bool) -> bool:
+    """Whether the person at the terminal says that a new campaign is meant; where nobody is there, `run` refuses."""
+    from ratewise.errors import AlreadyBegunError
+
+    try:
+        campaign.check_new()
+    except AlreadyBegunError as error:
+        if not (ask and sys.stdin.isatty() and sys.stderr.isatty()):
+            raise
+        say(f"ratewise: {error}", error=True)
+        return typer.confirm("Begin a new one?", abort=True, err=True)
+    return False
 
 
 @contextmanager
@@ -186,10 +212,10 @@ def live(*, quiet: bool) -> "Iterator[Progress | None]":
     if quiet or not sys.stderr.isatty():
         yield None
         return
-    from rich.console import Console
     from rich.live import Live
 
+    from ratewise.cli.visible import console
     from ratewise.report.campaign import status_text
 
-    with Live(console=Console(stderr=True), transient=True, refresh_per_second=4) as live:
+    with Live(console=console(stderr=True), transient=True, refresh_per_second=4) as live:
         yield lambda found: live.update(status_text(found, running=True))

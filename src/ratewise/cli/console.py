@@ -20,23 +20,32 @@ _TYPED = {  # what is typed here for an argument that has another name in Python
 
 def print_json(document: dict[str, Any]) -> None:
     """One JSON document, nothing else on standard output; what is not a finite number is null."""
-    sys.stdout.write(json.dumps(_plain(document), indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+    from ratewise.cli.visible import in_json
+
+    sys.stdout.write(in_json(json.dumps(_plain(document), indent=2, ensure_ascii=False, allow_nan=False)) + "\n")
 
 
 def print_rich(text: Any) -> None:
     """Rich text to standard output; plain and 100 columns wide where that is no terminal."""
-    from rich.console import Console
+    from ratewise.cli.visible import console
 
-    console = Console(highlight=False)
-    if not console.is_terminal:
-        console = Console(highlight=False, width=120)
-    console.print(text)
+    screen = console(highlight=False)
+    if not screen.is_terminal:
+        screen = console(highlight=False, width=120)
+    screen.print(text)
 
 
 def print_notes(notes: tuple[str, ...]) -> None:
     """Notes to standard error, where they do not disturb JSON."""
     for note in notes:
-        print(f"note: {as_typed(note)}", file=sys.stderr)
+        say(f"note: {as_typed(note)}", error=True)
+
+
+def say(text: str, *, error: bool = False) -> None:
+    """The one way to print; what could command a terminal is shown as escapes."""
+    from ratewise.cli.visible import say as shown
+
+    shown(text, error=error)
 
 
 @contextmanager
@@ -45,11 +54,12 @@ def progress_bar(unit: str, *, quiet: bool) -> Iterator[Callable[[int, int], Non
     if quiet or not sys.stderr.isatty():
         yield None
         return
-    from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+    from ratewise.cli.visible import console
+
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    with Progress(*columns, console=console(stderr=True), transient=True) as bar:
         task = bar.add_task(unit, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
 
@@ -63,10 +73,10 @@ def one_line_errors() -> Iterator[None]:
             yield
         except RatewiseError as error:
             _say(caught)
-            print(f"ratewise: {_told(error)}", file=sys.stderr)
+            say(f"ratewise: {_told(error)}", error=True)
             raise SystemExit(error.exit_code) from None
         except KeyboardInterrupt:
-            print("ratewise: stopped", file=sys.stderr)
+            say("ratewise: stopped", error=True)
             raise SystemExit(STOPPED) from None
         _say(caught)
 
@@ -97,7 +107,7 @@ def typed_notes(record: Any) -> Any:
 def _say(caught: list[warnings.WarningMessage]) -> None:
     for warning in caught:
         said = warning.message.args[0] if isinstance(warning.message, RatewiseWarning) else warning.message
-        print(f"ratewise: warning: {as_typed(said)}", file=sys.stderr)
+        say(f"ratewise: warning: {as_typed(said)}", error=True)
 
 
 def _plain(value: Any) -> Any:

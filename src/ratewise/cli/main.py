@@ -10,11 +10,11 @@ from ratewise.cli.archive import backup, rescue
 from ratewise.cli.campaign import export, init, report, run, status, verify
 from ratewise.cli.check import check
 from ratewise.cli.compare import compare
-from ratewise.cli.console import STOPPED, one_line_errors, print_json, print_notes, print_rich, typed_notes
+from ratewise.cli.console import STOPPED, one_line_errors, print_json, print_notes, print_rich, say, typed_notes
 from ratewise.cli.lab import reproduce, simulate
 from ratewise.cli.leaderboard import leaderboard
 from ratewise.cli.means import not_with_by, only_with_by, print_slice_plan, print_slices
-from ratewise.cli.options import Json, People, Positive, Rate, Scale, TableArgument, Weak, said, words
+from ratewise.cli.options import Json, People, Positive, Rate, SafeCells, Scale, TableArgument, Weak, said, words
 from ratewise.cli.regress import quantile, regress
 from ratewise.core.names import Estimand, IntervalMethod, Method, Objective, Recalibration
 
@@ -35,7 +35,7 @@ def _root(
     if version:
         from ratewise import __version__
 
-        print(f"ratewise {__version__}")
+        say(f"ratewise {__version__}")
         raise typer.Exit
 
 
@@ -116,6 +116,7 @@ def draw(
     within_budget: Annotated[
         bool, typer.Option("--within-budget", help="Look only at as many items as planned.")
     ] = False,
+    safe_cells: SafeCells = False,
     json: Json = False,
 ) -> None:
     """Add each item's rate, and whether the strong rater gets it, to a pool.
@@ -125,18 +126,22 @@ def draw(
     with one_line_errors():
         from ratewise.errors import InputError
         from ratewise.tables import write_table
+        from ratewise.tables.spreadsheet import safe_cells as make_safe
         from ratewise.targets.draw_pool import draw_pool
         from ratewise.targets.mean.draw_file import draw_file
+        from ratewise.targets.mean.plan_file import believed
         from ratewise.targets.mean.transfer import load_transfer
         from ratewise.targets.slice_draw import is_slice_plan
 
         if json and output == "-":
             raise InputError("--json and -o - both want standard output; write the table to a file")
-        if table == "-" or is_slice_plan(plan):
-            drawn = draw_pool(table, plan, seed=seed, id_column=id, within_budget=within_budget)
-            write_table(drawn.table, output)
-        else:
-            drawn = draw_file(table, load_transfer(plan), output, seed=seed, id_column=id, within_budget=within_budget)
+        with believed(plan):
+            if safe_cells or table == "-" or is_slice_plan(plan):
+                drawn = draw_pool(table, plan, seed=seed, id_column=id, within_budget=within_budget)
+                write_table(make_safe(drawn.table) if safe_cells else drawn.table, output)
+            else:
+                policy = load_transfer(plan)
+                drawn = draw_file(table, policy, output, seed=seed, id_column=id, within_budget=within_budget)
         if json:
             print_json(
                 {
@@ -286,7 +291,7 @@ def main(arguments: list[str] | None = None) -> None:
     except Exception as error:
         if not hasattr(error, "format_message"):  # click's own errors have one
             raise
-        print(f"ratewise: {' '.join(error.format_message().split())} (see ratewise --help)", file=sys.stderr)
+        say(f"ratewise: {' '.join(error.format_message().split())} (see ratewise --help)", error=True)
         raise SystemExit(2) from None
     if code == STOPPED and arguments is None:
         sys.stdout.flush()

@@ -5,6 +5,9 @@ from typing import Annotated
 
 import typer
 
+SafeCells = Annotated[
+    bool, typer.Option("--safe-cells", help="Put ' before texts that a spreadsheet would run as formulas.")
+]
 Json = Annotated[bool, typer.Option("--json", help="One JSON document on standard output, nothing else there.")]
 TableArgument = Annotated[str, typer.Argument(help="CSV, JSONL or Parquet file by its ending; - for standard input.")]
 Weak = Annotated[str, typer.Option(help="Column with the weak rating.")]

@@ -39,7 +39,7 @@ def number(value: Any, *, name: str, above: float = -math.inf, minimum: float = 
     """One finite number that is larger than `above` and at least `minimum`."""
     try:
         x = float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise _wrong(name, f"must be a number; got {_short(value)}") from None
     if not math.isfinite(x):
         raise _wrong(name, f"must be finite; got {x}")

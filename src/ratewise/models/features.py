@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ratewise.core.checks import Floats
-from ratewise.errors import TableError
+from ratewise.errors import TableError, TooLargeError
 
 _MOST_WORDS = 20
 _LEAST_SHARE = 0.01  # a word on fewer rows than this says nothing that could be learned
@@ -50,6 +50,8 @@ class Coding:
         """The most frequent words, or the median for what is missing."""
         try:
             x = table.numbers(name, missing="allow")
+        except TooLargeError:
+            raise
         except TableError:
             return cls(name, words=_frequent(table, name))  # says it better if the column is not there
         missing = np.isnan(x)

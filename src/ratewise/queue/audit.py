@@ -6,6 +6,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from ratewise.queue import schema as t
+from ratewise.queue import statements as sql
 from ratewise.queue.store import Store
 
 
@@ -44,17 +45,18 @@ def ledger_rows(store: Store, first: int, end: int) -> Sequence[Any]:
 
 def settled_before(store: Store, position: int) -> int:
     """What all items before this one have cost."""
-    paid = sa.select(sa.func.coalesce(sa.func.sum(t.ledger.c.amount), 0))
+    paid = sa.select(*sql.exact_sum(t.ledger.c.amount))
     with store.reading() as connection:
-        found = connection.scalar(paid.where(t.ledger.c.kind == "settle", t.ledger.c.position < position))
-    return int(found or 0)
+        return sql.summed(
+            connection.execute(paid.where(t.ledger.c.kind == "settle", t.ledger.c.position < position)).one()
+        )
 
 
 def ledger_sums(store: Store) -> dict[str, int]:
     """Sums of the whole ledger, by kind."""
-    kinds = sa.select(t.ledger.c.kind, sa.func.sum(t.ledger.c.amount)).group_by(t.ledger.c.kind)
+    kinds = sa.select(t.ledger.c.kind, *sql.exact_sum(t.ledger.c.amount)).group_by(t.ledger.c.kind)
     with store.reading() as connection:
-        return {str(kind): int(amount) for kind, amount in connection.execute(kinds)}
+        return {str(kind): sql.summed(parts) for kind, *parts in connection.execute(kinds)}
 
 
 def freed(store: Store) -> int:
@@ -64,9 +66,9 @@ def freed(store: Store) -> int:
         settled.c.kind == "settle", settled.c.position == t.ledger.c.position, settled.c.step == t.ledger.c.step,
         settled.c.attempt == t.ledger.c.attempt,
     )  # fmt: skip
-    chosen = sa.select(sa.func.coalesce(sa.func.sum(t.ledger.c.amount), 0)).join(settled, both)
+    chosen = sa.select(*sql.exact_sum(t.ledger.c.amount)).join(settled, both)
     with store.reading() as connection:
-        return int(connection.scalar(chosen.where(t.ledger.c.kind == "reserve")) or 0)
+        return sql.summed(connection.execute(chosen.where(t.ledger.c.kind == "reserve")).one())
 
 
 def overrun(store: Store) -> int:
@@ -76,11 +78,9 @@ def overrun(store: Store) -> int:
         settled.c.kind == "settle", settled.c.position == t.ledger.c.position, settled.c.step == t.ledger.c.step,
         settled.c.attempt == t.ledger.c.attempt, settled.c.amount > t.ledger.c.amount,
     )  # fmt: skip
-    chosen = sa.select(sa.func.coalesce(sa.func.sum(settled.c.amount - t.ledger.c.amount), 0))
+    chosen = sa.select(*sql.exact_sum(settled.c.amount - t.ledger.c.amount)).select_from(t.ledger)
     with store.reading() as connection:
-        return int(
-            connection.scalar(chosen.select_from(t.ledger).join(settled, both).where(t.ledger.c.kind == "reserve")) or 0
-        )
+        return sql.summed(connection.execute(chosen.join(settled, both).where(t.ledger.c.kind == "reserve")).one())
 
 
 def pieces(items: int, size: int = 10_000) -> Iterator[tuple[int, int]]:

@@ -5,6 +5,7 @@ in bulk, and what their errors mean. No clock is asked who is alive: locks die w
 """
 
 import os
+import re
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -20,6 +21,7 @@ from ratewise.queue.sqlite import SQLite
 # SQLite's codes without their details; PostgreSQL's states. Text that cannot be decoded has no code of SQLite's.
 _DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, "XX001", "XX002"}
 _FORBIDDEN = {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, "25006", "42501"}
+_ADDRESS = re.compile(r"\S*@")  # whatever stands before an @ may be a password
 _PASSING = {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
 
 
@@ -32,6 +34,9 @@ class Database(Protocol):
 
     def exists(self) -> bool:
         """Whether a campaign could be there already."""
+
+    def check_present(self) -> None:
+        """Raise where what is written is no longer what the store's name leads to; the rest is saved beside it."""
 
     def creating(self) -> AbstractContextManager[sa.Connection]:
         """A transaction in which nobody else creates or migrates tables."""
@@ -57,6 +62,9 @@ class Database(Protocol):
     def running(self) -> bool:
         """Whether some process plans."""
 
+    def silent_leader(self) -> str | None:
+        """Who is waited for, where the one that plans shows no sign of life."""
+
     def damage(self) -> list[str]:
         """What the database finds wrong with its own files."""
 
@@ -77,6 +85,8 @@ def told(shown: str) -> Iterator[None]:
         yield
     except (exc.DBAPIError, sqlite3.Error) as error:
         raise _translated(error, shown) from error
+    except (exc.NoResultFound, exc.MultipleResultsFound) as error:
+        raise damaged(shown, "a row is missing, or there twice") from error
 
 
 def damaged(shown: str, reason: str) -> StoreError:
@@ -87,7 +97,7 @@ def damaged(shown: str, reason: str) -> StoreError:
 def _translated(error: Exception, shown: str) -> StoreError:
     cause = getattr(error, "orig", None) or error
     message = str(cause).strip()
-    reason = message.splitlines()[0] if message else type(error).__name__
+    reason = _ADDRESS.sub("***@", message.splitlines()[0]) if message else type(error).__name__
     code = _code(cause)
     if code in _DAMAGED or (code is None and isinstance(cause, sqlite3.OperationalError)):
         return damaged(shown, reason)

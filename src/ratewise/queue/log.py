@@ -34,6 +34,7 @@ class Log:
     @contextmanager
     def writing(self) -> Iterator[sa.Connection]:
         """One transaction that writes; what it changes is one entry of the record."""
+        self.database.check_present()
         with told(self.database.shown), self._write.begin() as connection:
             chain.start(connection)
             yield connection
@@ -54,6 +55,8 @@ class Log:
         """All that is read inside is of one moment, whatever others write meanwhile."""
         level = {"isolation_level": "REPEATABLE READ"} if self.database.shared else {}
         with told(self.database.shown), self._read.execution_options(**level).begin() as connection:
+            if self.database.shared:  # a look may take its time; what writes may not
+                connection.exec_driver_sql("SET LOCAL idle_in_transaction_session_timeout = 0")
             self._moment = connection
             try:
                 yield
@@ -87,7 +90,8 @@ class Log:
                 chain.start(connection)
                 self.database.load(connection, t.items, rows)  # in any order
                 chain.add(connection, ["items", chain.ITEMS_EACH, chain.item_digests(connection)])
-                chain.insert(connection, t.meta, [{"key": key, "value": value} for key, value in meta.items()])
+                facts = {"campaign": t.new_campaign_id(), **meta}
+                chain.insert(connection, t.meta, [{"key": key, "value": value} for key, value in facts.items()])
                 chain.seal(connection)
 
     def upgrade(self) -> None:

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from ratewise.queue.money import total
 from ratewise.queue.protocol import PlanningQueue
 from ratewise.queue.records import (
     ANSWERED,
@@ -93,7 +94,7 @@ class MemoryQueue(PlanningQueue):
 
     def take_up(self, batch: NewBatch, budget: int | None) -> bool:
         """Ask for weak ratings and hold money for the rest; False where the budget forbids it."""
-        more = batch.hold + (0 if batch.weak is None else int(batch.weak.sum()))
+        more = batch.hold + (0 if batch.weak is None else total(batch.weak))
         if budget is not None and self._reserved + self._spent + more > budget:
             return False
         self._batches.setdefault(batch.round, []).append(Batch(batch.first, batch.end, False, batch.cost))
@@ -125,7 +126,7 @@ class MemoryQueue(PlanningQueue):
         self.states[positions, steps] = OPEN
         self._open += np.bincount(steps, minlength=self._open.size)
         self._held[positions, steps] = prices
-        self._reserved += int(prices.sum())
+        self._reserved += total(prices)
         asked = zip(positions.tolist(), steps.tolist(), prices.tolist(), strict=True)
         self.ledger += [("reserve", p, s, 1, price) for p, s, price in asked]
 
@@ -207,4 +208,4 @@ class MemoryQueue(PlanningQueue):
         self.values[p, s], self.workers[p, s], self._held[p, s] = said, 0, 0
         rows = zip(p.tolist(), s.tolist(), (self.attempts[p, s] + 1).tolist(), paid.tolist(), strict=True)
         self.ledger += [("settle", *row) for row in rows]
-        self._reserved, self._spent = self._reserved - int(paid.sum()), self._spent + int(paid.sum())
+        self._reserved, self._spent = self._reserved - total(paid), self._spent + total(paid)

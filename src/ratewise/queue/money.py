@@ -1,8 +1,14 @@
 """Exact money: whole numbers of a billionth, which every database adds up without rounding."""
 
 from decimal import ROUND_CEILING, Decimal, localcontext
+from itertools import accumulate, takewhile
+
+import numpy as np
+from numpy.typing import NDArray
 
 PLACES = 9
+MOST = 9 * 10**18  # a campaign counts no further: its sums are 64-bit numbers in every database
+_MOST = 2**63 - 1
 _UNIT = Decimal(1).scaleb(-PLACES)
 
 
@@ -24,3 +30,20 @@ def shown(units: int) -> str:
     """For people: two decimals, or as many as it takes."""
     amount = to_money(units)
     return f"{amount:,.2f}" if amount == amount.quantize(Decimal("0.01")) else f"{amount:,f}"
+
+
+def total(amounts: NDArray[np.int64]) -> int:
+    """The exact sum: 64 bits hold a price, but not two thousand of the largest ones."""
+    return int(amounts.sum()) if _is_small(amounts) else sum(amounts.ravel().tolist())
+
+
+def how_many_fit(amounts: NDArray[np.int64], money: int) -> int:
+    """How many of the first amounts the money pays for."""
+    if _is_small(amounts):
+        return int(np.searchsorted(np.cumsum(amounts), min(money, _MOST), side="right"))
+    return sum(1 for _ in takewhile(lambda spent: spent <= money, accumulate(amounts.tolist())))
+
+
+def _is_small(amounts: NDArray[np.int64]) -> bool:
+    """Whether no sum of these can leave 64 bits."""
+    return int(amounts.max(initial=0)) * amounts.size <= _MOST

@@ -10,21 +10,35 @@ import sqlalchemy as sa
 from sqlalchemy import exc
 
 from ratewise.errors import InputError
+from ratewise.queue.leading import LEASE, Leading, connection_name, in_words
 
 _LEADER, _CREATOR = 0, -1  # numbers of locks; those of workers start from 1
+_SILENT = LEASE / 2  # seconds without a sign of life after which it is told
+# A machine that is lost is noticed by both sides within a minute, and a transaction that nobody goes on with is ended.
+_KEEPALIVE = {"keepalives_idle": 20, "keepalives_interval": 5, "keepalives_count": 4}
+_SESSION = {
+    "tcp_keepalives_idle": 20, "tcp_keepalives_interval": 5, "tcp_keepalives_count": 4,
+    "idle_in_transaction_session_timeout": 60_000,
+}  # fmt: skip
 
 
 class PostgreSQL:
     """A schema named after the campaign; processes are alive as long as their advisory locks are."""
 
     shared = True
+    lease = LEASE
 
     def __init__(self, url: str, name: str) -> None:
-        address = sa.make_url(url)
-        self.schema = "ratewise_" + re.sub(r"[^a-z0-9_]", "_", name.lower())
-        self.shown = f"{address.host or 'localhost'}/{address.database}"
         try:
-            self.engine = sa.create_engine(address, pool_pre_ping=True)
+            address = sa.make_url(url)
+        except (exc.ArgumentError, ValueError):  # their words would show the password
+            raise InputError(
+                "the address of the store cannot be read; write postgresql://user@host:5432/database"
+            ) from None
+        self.schema = "ratewise_" + re.sub(r"[^a-z0-9_]", "_", name.lower())
+        self.shown = f"{(address.host or 'localhost').rpartition('@')[2]}/{address.database}"
+        try:
+            self.engine = sa.create_engine(address, pool_pre_ping=True, connect_args=_KEEPALIVE)
         except ModuleNotFoundError:
             raise InputError(
                 "a PostgreSQL store needs psycopg; install it with: pip install 'ratewise[postgres]'"
@@ -34,16 +48,24 @@ class PostgreSQL:
         self._own: sa.Connection | None = None
         self._worker: int | None = None
         self._leads = False
+        self._name = connection_name()
+        self._leading = Leading(self.engine, self._name)
 
     def _on_connect(self, connection: Any, _: object) -> None:
         with connection.cursor() as cursor:
             cursor.execute(f'SET search_path TO "{self.schema}"')
+            cursor.execute("SELECT set_config('application_name', %s, false)", (self._name,))
+            for setting, value in _SESSION.items():
+                cursor.execute(f"SET {setting} = {value}")
         connection.commit()
 
     def exists(self) -> bool:
         """Whether a campaign could be there already."""
         with self.engine.connect() as connection:
             return sa.inspect(connection).has_schema(self.schema)
+
+    def check_present(self) -> None:
+        """A schema that is dropped is missed by the next statement."""
 
     @contextmanager
     def creating(self) -> Iterator[sa.Connection]:
@@ -82,7 +104,16 @@ class PostgreSQL:
         """Asks the server each time: locks are lost with the connection, and another may lead by then."""
         self._leads = self._leads and self._ask(sa.select(sa.true()))
         self._leads = self._leads or self._try_lock(_LEADER)
+        if not self._leads and self._leading.end_silent(self.lease):
+            self._leads = self._try_lock(_LEADER)
+        if self._leads:
+            self._leading.start()
         return self._leads
+
+    def silent_leader(self) -> str | None:
+        """Who is waited for, where the one that plans shows no sign of life."""
+        found = self._leading.seen() if self.running() else None
+        return None if found is None or found[1] < _SILENT else in_words(*found)
 
     def _try_lock(self, number: int) -> bool:
         return self._ask(sa.select(sa.func.pg_try_advisory_lock(self._class, number)))
@@ -97,6 +128,7 @@ class PostgreSQL:
 
     def _forget(self) -> None:
         self._leads = False
+        self._leading.stop()
         if self._own is not None:
             with suppress(exc.SQLAlchemyError):
                 self._own.invalidate()  # a pooled connection would keep the locks

@@ -15,6 +15,8 @@ answers   what each annotator said to a question, below the rating that is settl
 chain     the record of everything above but items' rows, workers and leases; see chain.py
 """
 
+import json
+import secrets
 from collections.abc import Callable
 
 import sqlalchemy as sa
@@ -36,6 +38,12 @@ from sqlalchemy import (
 from ratewise.errors import StoreError
 
 metadata = MetaData()
+
+
+def new_campaign_id() -> str:
+    """Made once, when a campaign begins: no two campaigns share one, whatever their names are."""
+    return secrets.token_hex(8)
+
 
 meta = Table("meta", metadata, Column("key", Text, primary_key=True), Column("value", Text, nullable=False))
 
@@ -115,6 +123,7 @@ totals = Table(
     Column("only", Integer, primary_key=True, autoincrement=False),
     Column("reserved", BigInteger, nullable=False),
     Column("spent", BigInteger, nullable=False),
+    Column("cap", BigInteger),  # the budget; null: no limit
     CheckConstraint("reserved >= 0 AND spent >= 0", name="totals_not_negative"),
 )
 
@@ -181,6 +190,22 @@ def _with_people(connection: sa.Connection) -> None:
     metadata.create_all(connection, tables=[leases, answers])
 
 
+def _with_campaign_id(connection: sa.Connection) -> None:
+    """A name of its own for the keys of its questions; what may have been asked already keeps its old key."""
+    if connection.scalar(sa.select(meta.c.value).where(meta.c.key == "spec")) is None:
+        return  # one that begins now gets it with its other facts
+    asked = sa.select(ratings.c.position, ratings.c.step, ratings.c.attempts).where(ratings.c.state == 0)
+    old = [[position, step, attempts + 1] for position, step, attempts in connection.execute(asked)]
+    facts = {"campaign": new_campaign_id(), "old keys": json.dumps(old)}
+    connection.execute(meta.insert(), [{"key": key, "value": value} for key, value in facts.items()])
+
+
+def _with_cap(connection: sa.Connection) -> None:
+    """The budget, where every process spends by it; the next run writes it down."""
+    if "cap" not in {column["name"] for column in sa.inspect(connection).get_columns("totals")}:
+        connection.exec_driver_sql("ALTER TABLE totals ADD COLUMN cap BIGINT")
+
+
 def _with_record(connection: sa.Connection) -> None:
     from ratewise.queue.adopt import adopt  # which reads the tables that are made here
     from ratewise.queue.guards import raise_guards
@@ -190,13 +215,14 @@ def _with_record(connection: sa.Connection) -> None:
     raise_guards(connection)
 
 
+def _fourth_version(connection: sa.Connection) -> None:
+    _with_campaign_id(connection)
+    _with_cap(connection)
+    _with_record(connection)  # last, so that it holds the two above
+
+
 # Number n leads from version n to n + 1. One that was released is never changed.
-MIGRATIONS: tuple[Callable[[sa.Connection], None], ...] = (
-    _first_version,
-    _with_events,
-    _with_people,
-    _with_record,
-)
+MIGRATIONS: tuple[Callable[[sa.Connection], None], ...] = (_first_version, _with_events, _with_people, _fourth_version)
 VERSION = len(MIGRATIONS)
 
 

@@ -3,7 +3,7 @@
 import os
 import sqlite3
 from collections.abc import Iterable, Iterator, MutableMapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from functools import cache
 from typing import Any
 
@@ -31,21 +31,53 @@ class SQLite:
     shared = False
 
     def __init__(self, path: str) -> None:
-        self.path, self.shown = path, os.path.basename(path)
-        self.engine = sa.create_engine(sa.URL.create("sqlite", database=path))
+        self.named, self.shown = path, os.path.basename(path)
+        self.path = os.path.realpath(path)  # one lock, whatever links lead to the file
+        self.engine = sa.create_engine(sa.URL.create("sqlite", database=self.path))
         self.engine.dialect, compiled = _dialect()
         self.engine.update_execution_options(compiled_cache=compiled)
         self._lock: sqlite3.Connection | None = None  # of the process that plans
         self._alive: sqlite3.Connection | None = None  # of one that only claims and answers
         self._worker = 0
+        self._file: tuple[int, int] | None = None  # device and number of the file that is open
+        self._open: list[Any] = []  # driver's connections to it, for a copy in need
         sa.event.listen(self.engine, "connect", self._on_connect)
         sa.event.listen(self.engine, "begin", self._on_begin)
 
-    @staticmethod
-    def _on_connect(connection: Any, _: object) -> None:
+    def _on_connect(self, connection: Any, _: object) -> None:
         connection.isolation_level = None  # transactions begin where we say so
         for pragma in (f"busy_timeout = {_BUSY_MILLISECONDS}", "journal_mode = WAL", "synchronous = FULL"):
             connection.execute(f"PRAGMA {pragma}")
+        if self._file is None:
+            self._file = _identity(self.named)
+        if self._file == _identity(self.named):
+            self._open.append(connection)
+
+    def check_present(self) -> None:
+        """The file that is written is still the one at its path: deleted or replaced, it takes everything with it."""
+        if self._file is None or _identity(self.named) == self._file:
+            return
+        saved = self._rescue()
+        told = f"what was known is saved in {saved}: move it to {self.shown}" if saved else f"restore {self.shown}"
+        raise StoreError(
+            f"{self.shown} was deleted or replaced while the campaign ran, so nothing more is asked; {told} and run "
+            "again"
+        )
+
+    def _rescue(self) -> str | None:
+        """A copy of the file as the open connections still see it; None where there is none, or no room."""
+        for number in range(100):
+            name = f"{self.path}.rescued" + (f"-{number}" if number else "")
+            if not os.path.exists(name):
+                return os.path.basename(name) if self._copied(name) else None
+        return None
+
+    def _copied(self, name: str) -> bool:
+        for connection in self._open:
+            with suppress(sqlite3.Error, OSError), closing(sqlite3.connect(name)) as copy:
+                connection.backup(copy)
+                return True
+        return False
 
     @staticmethod
     def _on_begin(connection: sa.Connection) -> None:
@@ -118,6 +150,7 @@ class SQLite:
             self._alive.close()
             self._alive = None
             self._forget(self._worker)
+        self._open.clear()
         self.engine.dispose()
 
     def running(self) -> bool:
@@ -131,11 +164,24 @@ class SQLite:
             free.close()
         return free is None
 
+    def silent_leader(self) -> str | None:
+        """One process plans here, and nobody waits for it."""
+        return None
+
     def damage(self) -> list[str]:
         """What the database finds wrong with its own file."""
         with self.engine.begin() as connection:
             found = connection.exec_driver_sql("PRAGMA integrity_check(20)").scalars().all()
         return [] if found == ["ok"] else [" ".join(str(line).split()) for line in found]
+
+
+def _identity(path: str) -> tuple[int, int] | None:
+    """Device and number of a file; None where there is none."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def _locked(path: str, patience: float = 0.0) -> sqlite3.Connection | None:

@@ -11,11 +11,13 @@ from sqlalchemy.dialects import postgresql, sqlite
 from ratewise.errors import StoreError
 from ratewise.queue import chain, reading
 from ratewise.queue import schema as t
+from ratewise.queue.money import MOST, to_money
 from ratewise.queue.records import ANSWERED, MISSING, OPEN, Claim, Floats, Outcome, now
 from ratewise.queue.settlement import Entry, settlement
 
 _AT_ONCE = 10_000  # values in one IN (…)
 _QUESTION = ("position", "step")
+_PART = 10**9  # amounts are added by their billions and what is left of them
 
 open_ones = t.ratings.c.state == OPEN
 
@@ -121,16 +123,78 @@ def totals(connection: sa.Connection) -> tuple[int, int]:
     return (0, 0) if row is None else (int(row.reserved), int(row.spent))
 
 
-def move(connection: sa.Connection, reserve: int, spend: int, budget: int | None) -> bool:
-    """Change the sums; with a budget, only if they stay within it. The row's lock makes others wait their turn."""
-    change = t.totals.update().values(reserved=t.totals.c.reserved + reserve, spent=t.totals.c.spent + spend)
-    if budget is not None:
-        change = change.where(t.totals.c.reserved + t.totals.c.spent + reserve + spend <= budget)
+def exact_sum(amount: sa.ColumnElement[int]) -> tuple[sa.ColumnElement[int], sa.ColumnElement[int]]:
+    """Two sums for `summed`: SQLite adds in 64 bits, and what was reserved and freed again leaves those."""
+    part = sa.literal_column(str(_PART), sa.BigInteger)
+    return sa.func.coalesce(sa.func.sum(amount // part), 0), sa.func.coalesce(sa.func.sum(amount % part), 0)
+
+
+def summed(parts: Sequence[Any]) -> int:
+    """What `exact_sum` has found."""
+    whole, rest = parts
+    return int(whole) * _PART + int(rest)
+
+
+def spend(connection: sa.Connection, reserve: int, budget: int | None) -> bool:
+    """Bind more money, only if all stays within the budget and the cap; the row's lock makes others wait their turn.
+
+    The cap is in the row itself, so that one who lowers it is heard by every process at its next purchase.
+    """
+    room = MOST if budget is None else min(budget, MOST)
+    if reserve > room:
+        return False
+    left = sa.func.coalesce(t.totals.c.cap, MOST) - t.totals.c.reserved - t.totals.c.spent
+    bound_now = t.totals.c.reserved + t.totals.c.spent
+    change = t.totals.update().where(left >= reserve, bound_now <= min(room - reserve, MOST))
+    if connection.execute(change.values(reserved=t.totals.c.reserved + reserve)).rowcount != 1:
+        return False
+    _moved(connection, reserve, 0)
+    return True
+
+
+def move(connection: sa.Connection, reserve: int, spend: int) -> None:
+    """Change the sums by what was promised before and is now paid, given back or asked for again."""
+    change = t.totals.update().where(
+        t.totals.c.reserved <= min(MOST - reserve, MOST), t.totals.c.spent <= min(MOST - spend, MOST)
+    )
+    done = connection.execute(
+        change.values(reserved=t.totals.c.reserved + reserve, spent=t.totals.c.spent + spend)
+    ).rowcount
+    if done != 1:
+        raise StoreError(
+            f"raters have charged more than the {to_money(MOST):,f} that a campaign can count; nothing more is written "
+            "down. Count in a larger unit of money, in another campaign"
+        )
+    _moved(connection, reserve, spend)
+
+
+def _moved(connection: sa.Connection, reserve: int, spend: int) -> None:
+    """The sums have changed, so their row is locked, and the record says by how much."""
+    chain.has_turn(connection)
+    chain.add(connection, ["moved", reserve, spend])
+
+
+def cap(connection: sa.Connection) -> int | None:
+    """The budget as the database has it."""
+    found: int | None = connection.scalar(sa.select(t.totals.c.cap))
+    return found
+
+
+def set_cap(connection: sa.Connection, budget: int | None, *, was: int | None) -> bool:
+    """Change the cap; False where it is new and below what is bound already."""
+    change = t.totals.update().values(cap=budget)
+    if budget is not None and budget != was:
+        change = change.where(t.totals.c.reserved + t.totals.c.spent <= budget)
     if connection.execute(change).rowcount != 1:
         return False
     chain.has_turn(connection)
-    chain.add(connection, ["moved", reserve, spend])
+    chain.changed(connection, t.totals, ["only"], ["cap"], [[budget, 1]])
     return True
+
+
+def least(*caps: int | None) -> int | None:
+    """The smallest that is given; None where there is no limit."""
+    return min((one for one in caps if one is not None), default=None)
 
 
 def bound(connection: sa.Connection) -> int:
@@ -197,8 +261,9 @@ def settle(
     """Write answers down and pay; returns those to be asked again, by the same worker unless they are for anyone."""
     hands: dict[str, Any] = {"worker": None} if for_anyone else {}
     held = still_open(connection, [o.claim for o in outcomes])
-    bound_now = bound(connection) if any(o.again is not None for o in outcomes) else 0
-    found = settlement(outcomes, held, bound=bound_now, budget=budget)
+    again = any(o.again is not None for o in outcomes)
+    bound_now, cap_now = (bound(connection), cap(connection)) if again else (0, None)
+    found = settlement(outcomes, held, bound=bound_now, budget=least(cap_now, budget))
     write_answers(connection, [answer(o) for o in found.done])
     for o in found.again:
         connection.execute(one(o.claim).values(attempts=o.claim.attempt, note=o.note, **hands))
@@ -206,7 +271,7 @@ def settle(
         failed = [[o.claim.attempt, o.note, o.claim.position, o.claim.step] for o in found.again]
         chain.changed(connection, t.ratings, _QUESTION, ["attempts", "note"], failed)
     write_ledger(connection, found.entries)
-    move(connection, found.reserved, found.spent, None)
+    move(connection, found.reserved, found.spent)
     return found.again
 
 

@@ -1,5 +1,6 @@
 """The log of a campaign: rounds, questions, claims and money. Each method is one transaction, whole or not at all."""
 
+import json
 import os
 import socket
 from collections.abc import Sequence
@@ -7,11 +8,14 @@ from collections.abc import Sequence
 import numpy as np
 import sqlalchemy as sa
 
+from ratewise.errors import StoreError
 from ratewise.queue import chain, reading
 from ratewise.queue import schema as t
 from ratewise.queue import statements as sql
 from ratewise.queue.connection import told
+from ratewise.queue.living import LEADER, is_alive, this_process
 from ratewise.queue.log import Log
+from ratewise.queue.money import total
 from ratewise.queue.records import OPEN, Batch, Claim, ItemRows, NewBatch, NewDraws, Outcome, RoundRow, now
 
 
@@ -24,6 +28,17 @@ class Store(Log):
         """Refused where another process plans and only one may."""
         with told(self.database.shown):
             self.database.join()
+        if not self.database.shared:
+            self._check_alone()
+
+    def _check_alone(self) -> None:
+        """A lock file can be deleted; the process that plans has left its number in the store as well."""
+        if self.exists() and is_alive(self.meta(LEADER)):
+            self.database.leave()
+            raise StoreError(
+                f"another process is running the campaign in {self.database.shown}, though its lock file is gone; wait "
+                "for it, or look with `ratewise status`"
+            )
 
     def join(self, *, planning: bool = True) -> int:
         """Take part; returns this worker's number. One that does not plan may claim and answer beside one that does."""
@@ -32,6 +47,8 @@ class Store(Log):
         with self.writing() as connection:
             values = {"host": socket.gethostname(), "process": os.getpid(), "joined_at": now()}
             number = connection.scalar(t.workers.insert().values(values).returning(t.workers.c.number))
+            if planning and not self.database.shared:
+                sql.set_meta(connection, LEADER, this_process())
         assert number is not None
         with told(self.database.shown):
             self.database.hold(number)
@@ -47,11 +64,18 @@ class Store(Log):
         with told(self.database.shown):
             return self.database.running()
 
+    def waits_for(self) -> str | None:
+        """The process that plans, in words, where it shows no sign of life."""
+        with told(self.database.shown):
+            return self.database.silent_leader()
+
     def leave(self, worker: int) -> None:
         """Say good-bye; questions in hand are free for others."""
         with self.writing() as connection:
             connection.execute(t.workers.update().where(t.workers.c.number == worker).values(left_at=now()))
             connection.execute(sql.free([worker]))
+            if connection.scalar(sql.meta(LEADER)) == this_process():
+                sql.set_meta(connection, LEADER, None)
 
     def let_go(self, workers: Sequence[int]) -> None:
         """Questions that these have, dead or unaware of it, are free for anyone."""
@@ -84,12 +108,14 @@ class Store(Log):
         failed = sa.and_(
             t.ledger.c.kind == "settle", t.ledger.c.attempt <= t.ratings.c.attempts, t.ratings.c.attempts > 0
         )
-        paid = sa.select(sa.func.coalesce(sa.func.sum(t.ledger.c.amount), 0)).select_from(
-            t.ledger.join(t.ratings, same)
-        )
+        paid = sa.select(*sql.exact_sum(t.ledger.c.amount)).select_from(t.ledger.join(t.ratings, same))
         with self.reading() as connection:
-            found = connection.scalar(paid.where(failed, t.ledger.c.position < position))
-        return int(found or 0)
+            return sql.summed(connection.execute(paid.where(failed, t.ledger.c.position < position)).one())
+
+    def set_cap(self, budget: int | None, *, was: int | None) -> bool:
+        """Put the cap where every process spends by it; False where more is bound already than a cap that is new."""
+        with self.writing() as connection:
+            return sql.set_cap(connection, budget, was=was)
 
     # Rounds
 
@@ -128,7 +154,7 @@ class Store(Log):
         """Ask for weak ratings and hold money for the rest; False where the budget forbids it."""
         first, end, weak, hold = batch.first, batch.end, batch.weak, batch.hold
         with self.writing() as connection:
-            if not sql.move(connection, (0 if weak is None else int(weak.sum())) + hold, 0, budget):
+            if not sql.spend(connection, (0 if weak is None else total(weak)) + hold, budget):
                 return False
             row = {"first": first, "end": end, "round": batch.round, "drawn": False, "cost": batch.cost}
             chain.insert(connection, t.batches, [row])
@@ -157,7 +183,7 @@ class Store(Log):
             if new.factor is not None:
                 connection.execute(t.rounds.update().where(t.rounds.c.number == new.round).values(factor=new.factor))
                 chain.changed(connection, t.rounds, ["number"], ["factor"], [[new.factor, new.round]])
-            sql.move(connection, int(amounts.sum()) - new.release, 0, None)
+            sql.move(connection, total(amounts) - new.release, 0)
 
     # Questions and answers
 
@@ -203,11 +229,14 @@ class Store(Log):
         count = 0
         with self.writing() as connection:
             for c, price in claims:
-                fits = budget is None or sql.bound(connection) + price <= budget
-                if fits and connection.execute(sql.given_up(c).values(state=OPEN, worker=None)).rowcount:
-                    chain.changed(connection, t.ratings, ["position", "step"], ["state"], [[OPEN, c.position, c.step]])
+                cap = sql.least(sql.cap(connection), budget)
+                fits = cap is None or sql.bound(connection) + price <= cap
+                again = sql.given_up(c).values(state=OPEN, worker=None, attempts=c.attempt)
+                if fits and connection.execute(again).rowcount:
+                    reopened = [OPEN, c.attempt, c.position, c.step]
+                    chain.changed(connection, t.ratings, ["position", "step"], ["state", "attempts"], [reopened])
                     sql.write_ledger(connection, [("reserve", c.position, c.step, c.attempt + 1, price)])
-                    sql.move(connection, price, 0, None)
+                    sql.move(connection, price, 0)
                     count += 1
         return count
 
@@ -241,6 +270,11 @@ class Store(Log):
         """Of each item, as JSON; None where prices do not differ."""
         with self.reading() as connection:
             return list(connection.scalars(reading.PRICES, {"first": first, "end": end}))
+
+    def prices_of(self, position: int) -> tuple[int, ...] | None:
+        """Of one item, where prices differ."""
+        (found,) = self.item_prices(position, position + 1)
+        return None if found is None else tuple(json.loads(found))
 
     def counts(self) -> dict[str, int]:
         """For people: how many questions of each step are in which state, and failed calls."""

@@ -25,7 +25,8 @@ from ratewise.errors import InputError
 from ratewise.raters.keys import Says, hint
 from ratewise.raters.kind import RaterKind
 from ratewise.raters.lines import question_line, read_object, read_reply
-from ratewise.raters.protocol import Answer, Failure, Question
+from ratewise.raters.protocol import Answer, Failure, Question, not_asked
+from ratewise.raters.secrets import safe_text
 from ratewise.raters.text import one_line, short
 
 _LONGEST_LINE = 1 << 20  # bytes
@@ -77,12 +78,15 @@ class CommandRater:
 
     async def rate(self, questions: Sequence[Question]) -> Sequence[Answer | Failure]:
         """The answers of one program; those it did not give before it ended or broke the rules are failures."""
-        lines = {question.key: question_line(question) for question in questions}  # a key is asked once
+        try:
+            lines = {question.key: question_line(question) for question in questions}  # a key is asked once
+        except (ValueError, TypeError, RecursionError) as error:
+            return [not_asked(f"the question cannot be written as JSON: {error}")] * len(questions)
         async with self._free:
             try:
                 program = await self._ready()
             except (OSError, ValueError) as error:
-                return [Failure(one_line(f"cannot start {self._command[0]}: {error}"))] * len(questions)
+                return [not_asked(f"cannot start {self._command[0]}: {error}")] * len(questions)
             replies = await self._ask(program, lines)
         return [replies[question.key] for question in questions]
 
@@ -272,7 +276,7 @@ def _split(command: Sequence[str] | str) -> list[str]:
     try:
         parts = shlex.split(command) if isinstance(command, str) else list(command)
     except ValueError as error:
-        raise InputError(f"the command {short(command)} cannot be split into words: {error}") from None
+        raise InputError(f"the command {short(safe_text(str(command)))} cannot be split into words: {error}") from None
     if not parts or not parts[0]:
         raise InputError("the command is empty; give a program and its arguments")
     return parts

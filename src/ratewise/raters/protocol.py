@@ -73,6 +73,11 @@ def failure_from(error: BaseException) -> Failure:
     return Failure(f"{name}: {message}" if message else name)
 
 
+def not_asked(reason: str) -> Failure:
+    """A failure on our side, before anyone was asked: it costs nothing."""
+    return Failure(one_line(reason) or "no reason was given", Decimal(0))
+
+
 def is_price(price: object) -> bool:
     """Whether it is None (the list price) or an amount of money: a finite Decimal, at least 0 and of sane size."""
     if price is None:

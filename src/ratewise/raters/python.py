@@ -47,6 +47,7 @@ class PythonRater:
     def __init__(self, path: str, *, folder: str) -> None:
         self._function = _load(path, folder)
         self._takes_key = _takes_key(self._function)
+        _check_takes_item(self._function, path, key=self._takes_key)
         self._is_async = _is_async(self._function)
 
     async def rate(self, questions: Sequence[Question]) -> Sequence[Answer | Failure]:
@@ -167,6 +168,18 @@ def _takes_key(function: Callable[..., Any]) -> bool:
     except (TypeError, ValueError):  # no parameters at all, or a function of C that does not tell them
         return False
     return any(p.name == "key" and p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY) for p in others)
+
+
+def _check_takes_item(function: Callable[..., Any], path: str, *, key: bool) -> None:
+    """Found out before anyone is asked: a function that cannot be called with an item would fail on every one."""
+    try:
+        inspect.signature(function).bind({}, **({"key": ""} if key else {}))
+    except TypeError as error:
+        raise InputError(
+            f"{path} cannot be called with one item ({error}); let it take the item as its only argument"
+        ) from None
+    except ValueError:  # a function of C that does not tell its parameters
+        return
 
 
 def _is_async(function: Callable[..., Any]) -> bool:

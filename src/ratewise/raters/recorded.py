@@ -13,7 +13,7 @@ from ratewise.errors import InputError
 from ratewise.raters.keys import TEXT, Says
 from ratewise.raters.kind import RaterKind, Reread
 from ratewise.raters.lines import read_object, read_reply
-from ratewise.raters.protocol import Answer, Failure, Question
+from ratewise.raters.protocol import Answer, Failure, Question, not_asked
 from ratewise.raters.text import short
 
 
@@ -52,7 +52,7 @@ class RecordedRater:
     def _next(self, item: str) -> _Take:
         takes = self._takes.get(item)
         if not takes:
-            return _Take(Failure(f"{self._path} has no answer for the item {short(item)}"), 0.0)
+            return _Take(not_asked(f"{self._path} has no answer for the item {short(item)}"), 0.0)
         attempt = self._attempts[item]
         self._attempts[item] += 1
         return takes[min(attempt, len(takes) - 1)]

@@ -23,6 +23,7 @@ _WORDS: dict[str, dict[str, float]] = {
     "pairwise": {"a": 1.0, "b": 0.0} | dict.fromkeys(("tie", "draw", "equal", "both", "neither"), 0.5),
 }
 _LEGAL = {"binary": (0.0, 1.0), "pairwise": (0.0, 0.5, 1.0)}
+LARGEST = 1e12  # of a rating: models square them, and beyond this the small ones are lost
 _LONGEST = 64  # characters a number or a word may have
 # ASCII because other alphabets have digits of their own, which float() takes for ours: "１" is 1 to it.
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
@@ -69,10 +70,12 @@ class RatingScale:
         """A weak rating as a number; it may be on a scale of its own, so any finite number or truth value is legal."""
         number = _truth(raw)
         number = self._read(raw) if number is None else number
-        if number is None:
+        if number is None or abs(number) > LARGEST:
             words = ", ".join(_WORDS[self.kind])
             also = f" or one of {words}" if words else ""
-            raise ValueError(f"{short(raw)} is no weak rating; expected a finite number, true or false{also}")
+            raise ValueError(
+                f"{short(raw)} is no weak rating; expected a number up to {LARGEST:g}, true or false{also}"
+            )
         return number
 
     def _read(self, raw: object) -> float | None:

@@ -45,7 +45,9 @@ def status_text(
     """A few lines: money as a bar, questions, and the estimate that may be looked at as often as one likes."""
     grid = Table.grid(padding=(0, 2))
     state = status.ended or ("running" if running else "stopped; go on with `ratewise run`")
-    grid.add_row("campaign", Text.assemble((status.name, "bold"), f"  {state}"))
+    grid.add_row("campaign", Text.assemble((status.name, "bold"), f"  {state}", (f"  {status.campaign}", "dim")))
+    if status.waits_for is not None:
+        grid.add_row("waits", Text(status.waits_for, style="yellow"))
     grid.add_row("money", _money(status))
     grid.add_row(
         "items", f"{status.looked:,} of {status.pool:,} looked at, in {_count(status.rounds, 'complete round')}"
@@ -134,6 +136,7 @@ def snapshot_page(now: Snapshot, *, truth: float | None = None) -> str:
     parts = [f"<h1>{html.escape(status.name)}</h1>"]
     parts.append("<p>No round is complete yet.</p>" if estimate is None else answer(estimate, truth))
     parts.append(f"<p>{html.escape(_in_words(status))}</p>")
+    parts.append(f"<p>Campaign {html.escape(status.campaign)}.</p>")
     if story:
         parts += [
             "<h2>Round by round</h2>",

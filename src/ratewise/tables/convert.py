@@ -6,7 +6,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from ratewise.errors import TableError
+from ratewise.errors import TableError, TooLargeError
 from ratewise.tables.cells import View, unmasked
 from ratewise.tables.engine import COUNTED, shortened
 from ratewise.tables.held import Array
@@ -16,6 +16,8 @@ Texts: TypeAlias = npt.NDArray[np.object_]
 
 _NUMBER = re.compile(r"BOOLEAN|U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|FLOAT|DOUBLE|DECIMAL\(.*\)")
 _BLANKS = "' \t\r\n\u00a0'"
+
+LARGEST = 1e50  # squares and fourth powers of it are still numbers
 
 
 def text_sql(kind: str, x: str = "x") -> str:
@@ -114,6 +116,13 @@ def _refuse_infinite(place: str, values: npt.NDArray[np.float64]) -> None:
     if infinite.any():
         row = int(np.argmax(infinite)) + 1
         raise TableError(f"{place} is infinite in row {row} {COUNTED}; give a finite number or an empty cell")
+    large = np.abs(values) > LARGEST
+    if large.any():
+        row = int(np.argmax(large))
+        raise TooLargeError(
+            f"{place} holds {values[row]:g} in row {row + 1} {COUNTED}; numbers up to {LARGEST:g} can be worked with:"
+            " use a larger unit"
+        )
 
 
 def _refuse_missing(place: str, gone: npt.NDArray[np.bool_]) -> None:

@@ -17,6 +17,7 @@ from ratewise.errors import TableError
 from ratewise.tables import Table, TableLike
 from ratewise.tables.convert import Texts
 from ratewise.targets.mean.drawing import Drawn, first_items, undrawn
+from ratewise.targets.mean.plan_file import check_rates
 from ratewise.targets.mean.transfer import Transfer
 from ratewise.targets.slice_plan import SlicePlan
 from ratewise.targets.slices import slice_names
@@ -106,6 +107,7 @@ def _drawn(table: Table, parts: list[_Part], ids: Texts, seed: int, notes: list[
         rates[part.rows] = part.rates
         if part.weak is not None:
             weak[part.rows] = part.weak
+    check_rates(rates)
     looked = ~np.isnan(rates)
     selected = draw(np.where(looked, rates, 0.0), ids, seed=seed) & looked
     expected, planned = sum(part.expected for part in parts), sum(part.planned for part in parts)
@@ -141,7 +143,7 @@ def _plans(plan: SlicePlan | str | os.PathLike[str]) -> tuple[str, dict[str, Tra
         raise TableError(f"{os.fspath(plan)} is no slice plan; save one that was made by a column")
     try:
         made = {one["name"]: one["plan"] and Transfer.from_dict(one["plan"]["transfer"]) for one in document["slices"]}
-    except (KeyError, TypeError) as error:
+    except (AttributeError, KeyError, TypeError, ValueError, IndexError, ArithmeticError) as error:
         raise TableError(
             f"{os.fspath(plan)} cannot be used as a slice plan ({type(error).__name__}: {error})"
         ) from None
@@ -152,6 +154,6 @@ def _document(path: str | os.PathLike[str]) -> Mapping[str, Any] | None:
     try:
         with open(path, encoding="utf-8") as file:
             data = json.load(file)
-    except (OSError, UnicodeDecodeError, json.JSONDecodeError):
+    except (OSError, UnicodeDecodeError, json.JSONDecodeError, RecursionError):
         return None
     return data if isinstance(data, dict) and isinstance(data.get("by"), str) and "slices" in data else None

@@ -9,6 +9,7 @@ from decimal import Decimal
 
 import pytest
 
+from ratewise.campaign.clients.pace import Pace
 from ratewise.errors import RaterDownError
 from ratewise.queue import statements as sql
 from ratewise.queue.money import to_units
@@ -117,8 +118,10 @@ def test_bad_answers_for_all_items(world, calm, kind):
     assert same(world, calm)
 
 
-def test_a_rater_down_in_mid_run(world, calm):
+def test_a_rater_down_in_mid_run(world, calm, monkeypatch):
     """With calls under way and retries waiting; money was taken for all of them, and none is given up."""
+    monkeypatch.setattr(Pace, "calls", lambda self, step: 16)  # as if many answers had come before
+    monkeypatch.setattr(Pace, "probes", lambda self, step: False)
     world.write(
         more='failed_price = "0"\nattempts = 3', human=world.human.replace("concurrency = 4", "concurrency = 16")
     )
@@ -203,7 +206,7 @@ def test_one_bad_item_for_ever(world, calm):
     assert world.run(rate) == "every item has been looked at"
     status = world.check()
     assert status.missing == 1
-    assert [key for key in world.noted("asked") if key.split(":")[1] == bad] == [f"c:{bad}:1:{k}" for k in (1, 2, 3)]
+    assert [key for key in world.noted("asked") if key.split(":")[1] == bad] == [world.key(bad, k) for k in (1, 2, 3)]
     bounds_hold(world, calm, bad)
 
 
@@ -213,8 +216,8 @@ def test_an_item_that_cannot_be_told(world, calm):
     assert world.run(lambda item, key: None if item["id"] == bad else item["human"]) == "every item has been looked at"
     status = world.check()
     assert (status.missing, status.failed_calls) == (1, 0)
-    assert world.noted("asked").count(f"c:{bad}:1:1") == 1
-    assert world.ledger()[f"c:{bad}:1:1"] == to_units(Decimal(1))
+    assert world.noted("asked").count(world.key(bad)) == 1
+    assert world.ledger()[world.key(bad)] == to_units(Decimal(1))
     bounds_hold(world, calm, bad)
 
 

@@ -146,9 +146,15 @@ class World:
         with self.log() as store:
             ids = {row.position: row.id for row in audit.item_keys(store, 0, self.items)}
             rows = [row for row in audit.ledger_rows(store, 0, self.items) if (row.kind, row.step) == (kind, step)]
-        keys = [f"c:{ids[row.position]}:{step}:{row.attempt}" for row in rows]
+            whose = f"c-{store.meta('campaign')}"
+        keys = [f"{whose}:{ids[row.position]}:{step}:{row.attempt}" for row in rows]
         assert len(keys) == len(set(keys)), "paid twice"
         return dict(zip(keys, (row.amount for row in rows), strict=True))
+
+    def key(self, item, attempt=1, step=1):
+        """The idempotency key of a question."""
+        with self.log() as store:
+            return f"c-{store.meta('campaign')}:{item}:{step}:{attempt}"
 
     def notes(self):
         with self.log() as store:

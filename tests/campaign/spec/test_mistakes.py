@@ -187,9 +187,9 @@ VALUES = [
     (
         in_rating,
         'low = "1"\nhigh = 5\nkind = "score"',
-        'rating.low must be a number from -1e100 to 1e100; got the text "1"; leave the quotes out',
+        'rating.low must be a number from -1e+12 to 1e+12; got the text "1"; leave the quotes out',
     ),
-    (in_rating, 'low = 1\nhigh = inf\nkind = "score"', "rating.high must be a number from -1e100 to 1e100; got inf"),
+    (in_rating, 'low = 1\nhigh = inf\nkind = "score"', "rating.high must be a number from -1e+12 to 1e+12; got inf"),
     (in_goal, "budget = 0", f"goal.budget must be {AMOUNT}; got 0"),
     (in_goal, 'budget = "-5"', f'goal.budget must be {AMOUNT}; got the text "-5"'),
     (in_goal, 'budget = "€5"', f'goal.budget must be {AMOUNT}; got the text "€5"; {DIGITS}'),

@@ -10,12 +10,16 @@ from functools import partial
 
 from ratewise.campaign.clients.calls import Calls, Reply
 from ratewise.campaign.clients.health import Health
+from ratewise.campaign.clients.kept import KeptLine
+from ratewise.campaign.clients.pace import Pace
 from ratewise.campaign.clients.patience import Patience
+from ratewise.campaign.clients.spending import Spending
+from ratewise.campaign.keys import Keys
 from ratewise.campaign.planner.outcomes import lost, outcome_of, rater_of, reserved
 from ratewise.campaign.spec.spec import Spec
 from ratewise.errors import OutsideError, RaterDownError, StoreError
 from ratewise.queue.money import shown, to_units
-from ratewise.queue.records import Claim, Outcome
+from ratewise.queue.records import ANSWERED, Claim, Outcome
 from ratewise.queue.store import Store
 from ratewise.raters.calling import Caller
 
@@ -33,11 +37,18 @@ class CallerClient:
     worker: int = field(init=False, default=0)
     calls: Calls = field(init=False)
     health: Health = field(init=False)
+    pace: Pace = field(init=False)
+    settled: int = field(init=False, default=0)  # questions that this process has brought to an end
+    spending: Spending = field(init=False)
     _down: set[int] = field(init=False, default_factory=set)  # steps whose rater is down
     _dear: set[str] = field(init=False, default_factory=set)  # raters that charged more than was reserved
 
     def __post_init__(self) -> None:
-        self.calls, self.health = Calls(self.spec, self.callers), Health(self.spec)
+        keys = Keys.of(self.spec.name, self.store)
+        counts = self.store.counts()
+        self.pace = Pace(self.spec, {step for step in steps_of(self.spec) if counts.get(f"{step}:{ANSWERED}")})
+        self.calls, self.health = Calls(self.spec, self.callers, keys, self.pace), Health(self.spec)
+        self.spending = Spending(self.spec)
 
     @property
     def budget(self) -> int | None:
@@ -51,7 +62,7 @@ class CallerClient:
 
     def recover(self) -> None:
         """Questions of processes that died, and answers that could not be saved, are taken care of."""
-        self.patiently.unsaved.restore(self.store, self.budget)
+        self._take_in_unsaved()
         dead = self.store.dead(self.worker)
         outcomes = [lost(self.spec, claim) for claim in self.store.in_hands_of(dead)] if dead else []
         paid = [outcome for outcome in outcomes if outcome is not None]
@@ -62,6 +73,17 @@ class CallerClient:
         if not self.calls.running and not self.calls.waiting:
             self.store.let_go([self.worker])  # a commit of which only the news was lost
         self._check_cap()
+
+    def _take_in_unsaved(self) -> None:
+        unsaved = self.patiently.unsaved
+        read = KeptLine(self.spec, self.store, unsaved.campaign, was_older=self.store.meta("old keys") is not None)
+        wrong = unsaved.restore(self.store, self.budget, read)
+        if wrong:
+            more = f" and {len(wrong) - 1} more" if len(wrong) > 1 else ""
+            self.store.note(
+                f"{unsaved.path.name}: a line was not taken in, because {wrong[0]}{more}; such lines are kept in "
+                f"{unsaved.aside.name}, and their questions are asked again"
+            )
 
     async def start_calls(self, at: float) -> None:
         """As many calls as each rater takes at once; the time is in seconds since 1970."""
@@ -82,24 +104,33 @@ class CallerClient:
     async def _write(self, replies: Sequence[Reply]) -> None:
         outcomes = [outcome_of(self.spec, reply.claim, reply.said) for reply in replies]
         again = await self.patiently(partial(self.store.settle, outcomes, self.budget), unsaved=outcomes)
+        self.settled += len(outcomes) - len(again)
         for o in again:
             self.calls.retry(o.claim)
         self.health.see(replies, outcomes, again)
+        self.pace.see(outcomes)
         await self.patiently(partial(self._see_prices, outcomes))
         for step in self.health.down():
-            await self._stop_for(step, next(o for o in reversed(outcomes) if o.failed))
+            last = next(o for o in reversed(outcomes) if o.failed)
+            claims = self.health.given_up(step)
+            what = f"failed on {len(claims)} items in a row"
+            how = f", the last time with: {last.note}"
+            hint = "a rater that cannot rate an item says so by answering nothing"
+            await self._stop_for(step, claims, what, how, hint)
+        for step in self.pace.silent():
+            claims = self.pace.unanswered(step)
+            what = f"gave no rating for any of its first {len(claims)} items"
+            await self._stop_for(step, claims, what, "", "answering nothing is for single items that cannot be rated")
 
-    async def _stop_for(self, step: int, last: Outcome) -> None:
+    async def _stop_for(self, step: int, claims: Sequence[Claim], what: str, how: str, hint: str) -> None:
         """The questions of a rater that is down stay open for the next run."""
         rater = self.spec.raters[rater_of(self.spec, step)]
         self._down.add(step)
-        claims = self.health.given_up(step)
         kept = await self.patiently(partial(self._reopen, claims))
         poor = "" if kept == len(claims) else f", {len(claims) - kept} of them without money left to be asked again"
         message = (
-            f"rater {rater.name!r} failed on {len(claims)} items in a row{poor}, the last time with: {last.note}; mend "
-            "it and run again: everything so far is kept, and what was given up is asked again (a rater that cannot "
-            "rate an item says so by answering nothing)"
+            f"rater {rater.name!r} {what}{poor}{how}; mend it and run again: everything so far is kept, and what was "
+            f"given up is asked again ({hint})"
         )
         await self.patiently(partial(self.store.note, message))
         raise RaterDownError(message)
@@ -111,6 +142,8 @@ class CallerClient:
 
     def _see_prices(self, outcomes: Sequence[Outcome]) -> None:
         """Prices that are known only afterwards may be above what was reserved; then nothing is asked past the cap."""
+        for warning in self.spending.see(outcomes):
+            self.store.note(warning)
         over = [o for o in outcomes if o.paid > reserved(self.spec, o.claim)]
         for o in over:
             rater = self.spec.raters[rater_of(self.spec, o.claim.step)]

@@ -7,6 +7,8 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+from ratewise.campaign.clients.pace import Pace
+from ratewise.campaign.keys import Keys
 from ratewise.campaign.planner.outcomes import rater_of
 from ratewise.campaign.spec.spec import Spec
 from ratewise.queue.records import Claim
@@ -14,6 +16,9 @@ from ratewise.raters.calling import Caller
 from ratewise.raters.protocol import Answer, Failure, Question
 
 _LONGEST_BACKOFF = 60.0
+_MANY = 16  # calls at once from which on answers are waited for a moment, to be written down together
+_PART = 0.2  # of what a call takes on average: so long is that moment
+_LONGEST_GATHER = 0.25  # seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +39,12 @@ class Calls:
 
     spec: Spec
     callers: Sequence[Caller | None]  # one for each rater; None where others ask it
+    keys: Keys
+    pace: Pace
     _running: dict[_Task, Sequence[Claim]] = field(init=False, default_factory=dict)
     _counts: Counter[int] = field(init=False, default_factory=Counter)  # running, by step
     _later: list[tuple[float, Claim]] = field(init=False, default_factory=list)
+    _seconds: float = field(init=False, default=0.0)  # that a call takes, on average of the last ones
 
     @property
     def running(self) -> bool:
@@ -50,8 +58,10 @@ class Calls:
 
     def free(self, step: int) -> int:
         """How many more questions the rater of a step may be asked now."""
-        rater = self.spec.raters[rater_of(self.spec, step)]
-        return max(rater.concurrency - self._counts[step], 0) * rater.batch
+        taken = self._counts[step]
+        if self.pace.probes(step):
+            taken += sum(claim.step == step for _, claim in self._later)
+        return max(self.pace.calls(step) - taken, 0) * self.pace.batch(step)
 
     def start(self, claims: Sequence[Claim]) -> None:
         """Ask these, all of one step."""
@@ -81,7 +91,10 @@ class Calls:
         due = min((when for when, _ in self._later), default=float("inf")) - time.monotonic()
         pause = max(min(most, due), 0.0)
         if self._running:
-            await asyncio.wait(self._running, return_when=asyncio.FIRST_COMPLETED, timeout=pause)
+            done, _ = await asyncio.wait(self._running, return_when=asyncio.FIRST_COMPLETED, timeout=pause)
+            if len(self._running) >= _MANY and len(done) < len(self._running) // 2:
+                # A commit for some answers together costs as much as one for each of them.
+                await asyncio.sleep(min(_PART * self._seconds, _LONGEST_GATHER))
         else:
             await asyncio.sleep(pause)
         return self._done()
@@ -120,14 +133,14 @@ class Calls:
 
     async def _ask(self, claims: Sequence[Claim]) -> list[Reply]:
         step = claims[0].step
-        questions = [
-            Question(f"{self.spec.name}:{c.id}:{step}:{c.attempt}", c.id, json.loads(c.content)) for c in claims
-        ]
+        questions = [Question(self.keys.key(c), c.id, json.loads(c.content)) for c in claims]
         caller = self.callers[rater_of(self.spec, step)]
         assert caller is not None
+        started = time.monotonic()
         try:
             said = await caller.ask(questions)
         finally:
             self._counts[step] -= 1
         heard = time.monotonic()
+        self._seconds += 0.05 * (heard - started - self._seconds)
         return [Reply(claim, each, heard) for claim, each in zip(claims, said, strict=True)]

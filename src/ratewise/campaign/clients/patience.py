@@ -42,3 +42,16 @@ class Patience:
                     raise
             await asyncio.sleep(pause)
             pause = min(2 * pause, 2.0)
+
+
+def wait_for(action: Callable[[], _T], seconds: float) -> _T:
+    """The same before there is an event loop: try until it is done or the time is up."""
+    started, pause = time.monotonic(), 0.05
+    while True:
+        try:
+            return action()
+        except StoreError as error:
+            if not error.may_pass or time.monotonic() - started >= seconds:
+                raise
+        time.sleep(pause)
+        pause = min(2 * pause, 2.0)

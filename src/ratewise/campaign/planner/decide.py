@@ -6,13 +6,12 @@ fits into the round's money, and prices count as they are listed; so what a roun
 first, and a campaign that was killed goes on as if it had not been.
 """
 
-import numpy as np
-
 from ratewise.campaign.answers import is_precise
 from ratewise.campaign.planner.actions import Action, Close, Done, Draw, GiveUp, Open, TakeUp, Wait
 from ratewise.campaign.planner.costs import item_costs
 from ratewise.campaign.planner.plan import next_item, next_plan
 from ratewise.campaign.planner.state import OpenRound, State
+from ratewise.queue.money import how_many_fit
 
 BATCH = 2000  # items taken up at once, at most: answers come in before all questions are out
 _TOO_DEAR = "the next item costs more than is left"
@@ -70,5 +69,5 @@ def _take_up(state: State, now: OpenRound) -> TakeUp | None:
     if now.plan.items is not None:
         wanted = min(wanted, now.first + now.plan.items - now.end)
     cost = item_costs(now.plan, state.worst[: max(wanted, 0)])
-    fits = int(np.searchsorted(np.cumsum(cost), now.left, side="right"))
+    fits = how_many_fit(cost, now.left)
     return TakeUp(now.end, now.end + fits) if fits > 0 else None

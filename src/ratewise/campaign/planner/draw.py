@@ -9,6 +9,7 @@ from ratewise.campaign.planner.costs import weak_costs
 from ratewise.campaign.planner.state import OpenRound
 from ratewise.core.checks import Floats
 from ratewise.core.mean.ratings import Mask
+from ratewise.queue.money import total
 from ratewise.queue.records import Units
 from ratewise.rounds.chain_rounds import ChainRule
 from ratewise.rounds.spending import draw_exact_round, draw_round
@@ -37,7 +38,7 @@ def draw_batch(history: History, now: OpenRound, looked: Looked, worst: Units) -
         return Drawn(rates, np.asarray(looked.uniform[:, None] < rates))
     assert history.seen is not None
     if now.plan.exact:
-        money = float(now.plan.spend - weak_costs(now.plan, worst).sum())
+        money = float(now.plan.spend - total(weak_costs(now.plan, worst)))
         prices = worst[:, -1].astype(np.float64)
         d = draw_exact_round(rule, now.plan.own_rates, history.seen, x, looked.uniform, money=money, prices=prices)
         return Drawn(d.rates[:, None], d.asked[:, None], d.rule.factor)

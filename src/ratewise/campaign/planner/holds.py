@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from ratewise.campaign.planner.costs import item_costs, weak_costs
 from ratewise.campaign.planner.draw import Drawn
 from ratewise.campaign.planner.state import OpenRound
+from ratewise.queue.money import total
 from ratewise.queue.records import Batch, NewBatch, NewDraws, Units
 
 Worst = Callable[[int, int], Units]  # of items from the first number to before the second
@@ -17,8 +18,8 @@ Worst = Callable[[int, int], Units]  # of items from the first number to before 
 
 def new_batch(now: OpenRound, first: int, worst: Units) -> NewBatch:
     """Taking up the items from `first` on, as many as there are prices."""
-    plan, weak = now.plan, int(weak_costs(now.plan, worst).sum())
-    cost = int(item_costs(plan, worst).sum())
+    plan, weak = now.plan, total(weak_costs(now.plan, worst))
+    cost = total(item_costs(plan, worst))
     hold = cost - weak
     if plan.exact:
         hold = (plan.spend if first == now.first else 0) - weak
@@ -29,12 +30,10 @@ def new_draws(now: OpenRound, first: int, drawn: Drawn, worst: Units) -> NewDraw
     """Writing down who is asked among the items from `first` on; the first batch bears the cost of all of them."""
     plan, prices = now.plan, worst[:, -drawn.rates.shape[1] :]
     weak = weak_costs(plan, worst)
-    more = int((prices * drawn.selected).sum())
+    more = total(prices[drawn.selected])
     ours = [b for b in now.batches if first <= b.first < first + len(worst)]
-    costs = tuple(
-        (b.first, int(weak[b.first - first : b.end - first].sum()) + (more if b is ours[0] else 0)) for b in ours
-    )
-    release = (plan.spend if plan.exact else int(item_costs(plan, worst).sum())) - int(weak.sum())
+    costs = tuple((b.first, total(weak[b.first - first : b.end - first]) + (more if b is ours[0] else 0)) for b in ours)
+    release = (plan.spend if plan.exact else total(item_costs(plan, worst))) - total(weak)
     return NewDraws(now.number, first, drawn.rates, drawn.selected, prices, release, costs, drawn.factor)
 
 
@@ -46,7 +45,7 @@ def holdings(now: OpenRound, worst: Worst) -> Iterator[tuple[int, int]]:
         if b.drawn and not now.plan.exact:
             yield b.first, -new.hold
     if now.plan.exact and any(b.drawn for b in now.batches):
-        weak = sum(int(weak_costs(now.plan, worst(b.first, b.end)).sum()) for b in now.batches)
+        weak = sum(total(weak_costs(now.plan, worst(b.first, b.end))) for b in now.batches)
         yield now.first, weak - now.plan.spend
 
 

@@ -1,10 +1,14 @@
 """What a rater's reply means for the log: an answer, a rating that will not come, or a failure that is asked again."""
 
+from decimal import Decimal
+
 from ratewise.campaign.planner.prices import list_price, worst_price
 from ratewise.campaign.spec.spec import Spec
-from ratewise.queue.money import to_units
+from ratewise.queue.money import shown, to_units
 from ratewise.queue.records import Claim, Outcome
 from ratewise.raters.protocol import Answer, Failure
+
+_DEAREST = to_units(Decimal(1_000_000))
 
 
 def rater_of(spec: Spec, step: int) -> int:
@@ -18,12 +22,19 @@ def reserved(spec: Spec, claim: Claim) -> int:
     return worst_price(spec.raters[k], k, claim)
 
 
+def dearest(spec: Spec, claim: Claim) -> int:
+    """The most that a call may charge before its price is taken for a mistake."""
+    return max(reserved(spec, claim), _DEAREST)
+
+
 def outcome_of(spec: Spec, claim: Claim, reply: Answer | Failure) -> Outcome:
     """An answer that is not on the scale is a failure, paid as an answer."""
     if isinstance(reply, Failure):
         return failed(spec, claim, reply)
     k = rater_of(spec, claim.step)
     paid = list_price(spec.raters[k], k, claim) if reply.price is None else to_units(reply.price)
+    if paid > dearest(spec, claim):
+        return _too_dear(spec, claim, paid)
     if reply.value is None:
         return Outcome(claim, paid, note=reply.note or "no answer")
     try:
@@ -40,8 +51,16 @@ def failed(spec: Spec, claim: Claim, failure: Failure, paid: int | None = None) 
     said = failure.price if failure.price is not None else rater.failed_price
     if paid is None:
         paid = list_price(rater, k, claim) if said is None else to_units(said)
+        if paid > dearest(spec, claim):
+            return _too_dear(spec, claim, paid)
     again = worst_price(rater, k, claim) if claim.attempt % rater.attempts else None
     return Outcome(claim, paid, note=failure.reason, failed=True, again=again)
+
+
+def _too_dear(spec: Spec, claim: Claim, paid: int) -> Outcome:
+    """A price that nobody can have meant counts as what was reserved, and the answer is not believed either."""
+    reason = f"charged {shown(paid)}; a call may charge at most {shown(dearest(spec, claim))}"
+    return failed(spec, claim, Failure(reason), reserved(spec, claim))
 
 
 def lost(spec: Spec, claim: Claim) -> Outcome | None:

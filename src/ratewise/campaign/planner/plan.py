@@ -7,6 +7,7 @@ from ratewise.campaign.answers import money_to_precision
 from ratewise.campaign.history import RoundPlan, finite_or_none
 from ratewise.campaign.planner.costs import item_costs
 from ratewise.campaign.planner.state import UNIT, State
+from ratewise.queue.money import total
 from ratewise.rounds.auto import doubling, start_labels
 from ratewise.rounds.chain_rounds import plan_chain
 from ratewise.rounds.options import Money
@@ -44,7 +45,7 @@ def money_left(state: State) -> Purse:
         history, terms.wanted, float(state.spent), start=_START_FOR_TARGET * each, least=10 * each
     )
     everything = (terms.pool - history.items) * each - 1  # all but: rounds that double end earlier if they may
-    needed = math.ceil(max(min(needed, everything), 0 if state.worst is None else int(state.worst[:1].sum())))
+    needed = math.ceil(max(min(needed, everything), 0 if state.worst is None else total(state.worst[:1])))
     return Purse(needed, aims=True) if left is None or needed < left else Purse(left)
 
 

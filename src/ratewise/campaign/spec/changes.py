@@ -10,6 +10,7 @@ from ratewise.campaign.spec.fields import keys_of, plain
 from ratewise.campaign.spec.mistakes import quoted
 from ratewise.campaign.spec.spec import InputsSpec, RaterSpec, SecretSeed, Spec
 from ratewise.raters.kinds import KINDS
+from ratewise.raters.secrets import safe_text, safe_words
 
 _SAME = "it must still be the same rater"
 _DRAWN = "items were drawn from the table as it was"
@@ -46,7 +47,8 @@ class _Change:
     @property
     def sentence(self) -> str:
         why = self.reason or self.note
-        return f"{self.key} from {_shown(self.old)} to {_shown(self.new)}" + (f": {why}" if why else "")
+        old, new = (_shown(_safe(value)) for value in (self.old, self.new))
+        return f"{self.key} from {old} to {new}" + (f": {why}" if why else "")
 
 
 def changes(old: Spec, new: Spec) -> Changes:
@@ -112,6 +114,13 @@ def _rater(old: RaterSpec, new: RaterSpec) -> Iterator[_Change]:
 
 def _between(key: str, old: object, new: object, *, within: str = "", reason: str = "", note: str = "") -> _Change:
     return _Change(within + key, getattr(old, key), getattr(new, key), reason, note)
+
+
+def _safe(value: object) -> object:
+    """Without what may be a secret: a command's arguments get into the report."""
+    if isinstance(value, tuple) and all(isinstance(word, str) for word in value):
+        return safe_words(value)
+    return safe_text(value) if isinstance(value, str) else value
 
 
 def _shown(value: object) -> str:

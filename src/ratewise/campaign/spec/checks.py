@@ -8,6 +8,7 @@ from ratewise.campaign.spec.fields import Section, keys_of, plain
 from ratewise.campaign.spec.mistakes import Mistakes, quoted
 from ratewise.errors import InputError
 from ratewise.raters.kinds import KINDS
+from ratewise.raters.secrets import address_problem
 from ratewise.tables.words import meaning_of
 
 _BOUNDED = ("likert", "score")
@@ -21,6 +22,15 @@ def check_store(top: Section, mistakes: Mistakes) -> None:
         mistakes.add(
             ("store",), f"is an address of {quoted(scheme + mark)}; write the path of a SQLite file, or postgresql://…"
         )
+    elif mark:
+        check_address(top, mistakes)
+
+
+def check_address(top: Section, mistakes: Mistakes) -> None:
+    """No part of a password may be taken for a host."""
+    problem = address_problem(str(top.good["store"]))
+    if problem:
+        mistakes.add(("store",), problem)
 
 
 def check_rating(rating: Section, mistakes: Mistakes) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 from ratewise.campaign.spec.places import Place, line_numbers, line_of
 from ratewise.errors import SpecError
+from ratewise.raters.secrets import safe_text
 from ratewise.tables.engine import one_line
 
 _LONGEST = 40  # signs of a text or a key that are shown
@@ -88,7 +89,7 @@ def shown(value: object) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
-        return f"the text {quoted(value)}"
+        return f"the text {quoted(safe_text(value))}"
     if isinstance(value, int) and abs(value) >= _MOST_DIGITS:  # Python may refuse to print it
         return "a number of more than 20 digits"
     if isinstance(value, int | float):

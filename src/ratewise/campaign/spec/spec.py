@@ -43,8 +43,8 @@ from ratewise.campaign.spec.mistakes import Mistakes, quoted, shown
 from ratewise.core.names import ESTIMANDS, Estimand
 from ratewise.raters.keys import TEXT, Column, Says, hint
 from ratewise.raters.kinds import KINDS
+from ratewise.raters.scale import LARGEST, RatingScale
 from ratewise.raters.scale import Kind as ScaleKind
-from ratewise.raters.scale import RatingScale
 from ratewise.tables.words import meaning_of
 from ratewise.targets.mean.precision import target_of
 
@@ -53,9 +53,9 @@ LostCalls = Literal["ask again", "count as paid"]
 Unanswered = Literal["keep open", "give up"]  # questions, when the deadline has passed
 
 _LARGEST_BATCH = 1_000_000
-_FURTHEST = 1e100  # a bound whose square is still a number
+_FURTHEST = LARGEST
 _BOUND = Field(ge=-_FURTHEST, le=_FURTHEST)
-_BOUND_WORDS = Says("a number from -1e100 to 1e100")
+_BOUND_WORDS = Says(f"a number from -{_FURTHEST:g} to {_FURTHEST:g}")
 _WAIT = Says(f"a number of seconds from 0 to {LONGEST_WAIT:,.0f}")
 
 

@@ -13,6 +13,7 @@ from ratewise.core.names import ESTIMANDS, Estimand
 from ratewise.errors import InputError
 
 Mask = NDArray[np.bool_]
+_LEAST_RATE = 1e-100  # the least that a policy gives; its inverse can still be squared
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -146,6 +147,8 @@ def _check_values(g: Floats, h: Floats, q: Floats, rated: Mask) -> None:
             "item {i} has a rating but rate {x}; it cannot have been drawn: give the rate it was drawn with",
         )
         _refuse(~((q[:, k] > 0) & (q[:, k] <= 1)), q[:, k], "the rate of item {i} is {x}; rates must be in (0, 1]")
+        small = np.asarray(q[:, k] < _LEAST_RATE)
+        _refuse(small, q[:, k], f"the rate of item {{i}} is {{x}}; rates must be at least {_LEAST_RATE:g}")
     if q.shape[1] > 1:
         rising = np.asarray(np.diff(q, axis=1).max(axis=1) > 0)
         _refuse(rising, h, "the rates of item {i} rise along the chain; they may only fall")

@@ -15,6 +15,7 @@ from ratewise.tables import Relation, Table, TableLike, read_table
 from ratewise.tables.convert import Texts
 from ratewise.tables.frames_out import FrameKind
 from ratewise.targets.mean.input_draw import choose_items
+from ratewise.targets.mean.plan_file import check_rates
 from ratewise.targets.mean.transfer import Drift, Transfer
 
 _OVER = 1.01  # how far above the budget the expected spend may be before it is said
@@ -90,6 +91,7 @@ def decide_draw(table: Table, ids: NDArray[Any], transfer: Transfer, *, seed: in
     elif within_budget and transfer.policy != "base" and transfer.items < table.rows:
         looked = first_items(ids, int(transfer.items), seed)
         rates = np.where(looked, rates, np.nan)
+    check_rates(np.where(looked, rates, np.nan))
     selected = draw(np.where(looked, rates, 0.0), ids, seed=seed) & looked
     added: dict[str, Floats | Mask] = {"rate": rates, "selected": selected}
     if chosen is not None:

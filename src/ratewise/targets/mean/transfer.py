@@ -230,7 +230,7 @@ def load_transfer(path: str | os.PathLike[str]) -> Transfer:
         raise TableError(f"{shown} does not exist; make a plan and save it there") from None
     except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
         raise TableError(f"{shown} cannot be read as a plan: {str(error).splitlines()[0]}") from None
-    except (AttributeError, KeyError, TypeError) as error:
+    except (AttributeError, KeyError, TypeError, ValueError, IndexError, ArithmeticError, RecursionError) as error:
         raise TableError(
             f"{shown} is not a plan or policy file ({type(error).__name__}: {error}); make one with `ratewise plan`"
         ) from None

@@ -1,0 +1,36 @@
+"""A store whose tables can be read and make no sense: told in one line, and not taken for a mistake of the program."""
+
+from ratewise.campaign.items import LoggedItems
+from ratewise.campaign.snapshot import reader_of
+from ratewise.campaign.spec.spec import Spec
+from ratewise.campaign.verify import verify_log
+from ratewise.errors import RatewiseError, StoreError
+from ratewise.queue.store import Store
+from ratewise.raters.text import one_line
+
+UNREADABLE = (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError)
+
+
+def is_sound(spec: Spec) -> bool:
+    """Whether the whole log can be replayed; asked only where something has gone wrong already."""
+    store = Store.at(spec.store, str(spec.folder), spec.name)
+    try:
+        if not store.exists():
+            return True
+        with store.still():
+            reader = reader_of(spec, store)
+            assert isinstance(reader.items, LoggedItems)
+            return verify_log(spec, store, reader.items, reader).passed
+    except (RatewiseError, *UNREADABLE):
+        return False
+    finally:
+        store.close()
+
+
+def damaged_log(spec: Spec, error: Exception) -> StoreError:
+    """In one line."""
+    reason = one_line(f"{type(error).__name__}: {error}", 120)
+    return StoreError(
+        f"the log of {spec.name!r} is damaged: what it says does not fit together ({reason}); `ratewise verify` may "
+        "say where, and a backup helps: nothing was changed"
+    )

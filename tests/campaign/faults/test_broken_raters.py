@@ -1,0 +1,122 @@
+"""A rater that is broken from the start does not eat the budget."""
+
+from decimal import Decimal
+
+import pytest
+
+from ratewise.errors import InputError, RaterDownError
+from ratewise.raters.protocol import Answer
+
+from .world import World, one_line
+
+
+def wide(tmp_path, **keys):
+    """Sixteen calls at once."""
+    world = World(tmp_path / "c", goal='budget = "50"', **keys)
+    world.write(human=f'kind = "python"\nfunction = "{world.module}:rate"\nconcurrency = 16')
+    return world
+
+
+def broken(item, key):
+    raise RuntimeError("no network")
+
+
+def test_a_rater_that_always_fails_is_found_out_by_one_call_at_a_time(tmp_path):
+    """Five items of three attempts each; it was 48.2 of 50 when sixteen were asked at once."""
+    world = wide(tmp_path)
+    with pytest.raises(RaterDownError, match="failed on 5 items in a row"):
+        world.run(broken)
+    assert len(world.noted("asked")) == 15
+    assert world.open().status().spent < 17
+    assert world.run() == "every item has been looked at"
+    assert world.open().verify().passed
+
+
+def test_a_rater_that_always_answers_nothing_is_down(tmp_path, calm):
+    world = wide(tmp_path)
+    with pytest.raises(RaterDownError, match="gave no rating for any of its first 10 items") as caught:
+        world.run(lambda item, key: None)
+    one_line(caught.value)
+    assert len(world.noted("asked")) == 10
+    assert world.open().verify().passed, world.open().verify().summary()
+    assert world.run() == "every item has been looked at"  # what was given up is asked again
+    status = world.check(budget=50)
+    assert status.missing == 0
+
+
+def test_single_items_that_cannot_be_rated_are_none_of_that(world):
+    silent = iter([True, True, True, False] * 1000)
+    assert world.run(lambda item, key: None if next(silent) else item["human"])
+    world.check()
+
+
+def test_calls_at_once_grow_with_answers(tmp_path):
+    import threading
+
+    world, lock, now, most = wide(tmp_path), threading.Lock(), [0], []
+
+    def rate(item, key):
+        with lock:
+            now[0] += 1
+            most.append(now[0])
+        threading.Event().wait(0.02)
+        with lock:
+            now[0] -= 1
+        return item["human"]
+
+    assert world.run(rate)
+    assert most[:3] == [1, 1, 2]
+    assert 8 <= max(most) <= 16
+    world.check(budget=50)
+
+
+def test_one_that_breaks_on_the_way_is_slowed_down(tmp_path):
+    world, count = wide(tmp_path), iter(range(1000))
+
+    def rate(item, key):
+        if next(count) >= 20:
+            raise RuntimeError("no network")
+        return item["human"]
+
+    with pytest.raises(RaterDownError):
+        world.run(rate)
+    assert len(world.noted("asked")) <= 20 + 16 + 15
+
+
+def test_a_program_that_cannot_be_started_costs_nothing(tmp_path):
+    world = World(tmp_path / "c")
+    program = world.folder / "judge"
+    program.write_text("#!/nowhere/at/all\n")
+    program.chmod(0o755)
+    world.write(human='kind = "command"\ncommand = ["./judge"]')
+    with pytest.raises(RaterDownError, match="cannot start"):
+        world.run()
+    assert set(world.ledger().values()) == {0}
+
+
+def test_a_function_that_takes_no_item_is_refused_before_anything_is_bought(tmp_path):
+    world = World(tmp_path / "c")
+    (world.folder / "mine.py").write_text("def judge(item, other): return 1\n")
+    world.write(human='kind = "python"\nfunction = "mine:judge"')
+    with pytest.raises(InputError, match="cannot be called with one item"):
+        world.run()
+    assert not world.file.exists()
+
+
+def test_unusual_spending_is_told_once(tmp_path):
+    world = World(tmp_path / "c", goal='budget = "90"', more='max_price = "4"')
+    assert world.run(lambda item, key: Answer(item["human"], Decimal(3)))
+    assert [note for note in world.notes() if "unusual spending" in note and "by its price" in note]
+    assert sum("unusual spending" in note for note in world.notes()) == 1
+
+
+@pytest.mark.parametrize("price", ["1000000.01", "999999999"])
+def test_an_insane_price_is_a_failure_at_what_was_reserved(tmp_path, price):
+    world = World(tmp_path / "c", more='max_price = "2"')
+    with pytest.raises(RaterDownError, match=r"a call may charge at most 1,000,000\.00") as caught:
+        world.run(lambda item, key: Answer(item["human"], Decimal(price)))
+    one_line(caught.value)
+    assert set(world.ledger().values()) == {2 * 10**9}
+    world.write(goal='budget = "90"')
+    assert world.run()
+    world.check(budget=90)
