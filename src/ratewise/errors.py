@@ -5,6 +5,7 @@
     │   ├── TableError       a table, file or column is missing, unreadable or of the wrong kind
     │   ├── PolicyError      no optimal policy exists for these numbers
     │   └── SpecError        a campaign's TOML cannot be used; names every mistake in it
+    │       └── ColumnsError it names columns that its table does not have; also a TableError
     └── OutsideError         something outside failed (a rater, a database); what was done is kept (exit code 3)
         ├── StoreError       where a campaign is kept cannot be read or written
         └── RaterDownError   a rater failed again and again
@@ -44,6 +45,10 @@ class SpecError(InputError):
         if len(self.mistakes) == 1:
             return self.mistakes[0]
         return "\n".join((f"{len(self.mistakes)} mistakes:", *self.mistakes))
+
+
+class ColumnsError(SpecError, TableError):
+    """A campaign names columns that its table does not have: one line for each."""
 
 
 class OutsideError(RatewiseError):

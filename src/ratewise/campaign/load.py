@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ratewise.campaign.columns import check_columns
 from ratewise.campaign.inputs import inputs_of
 from ratewise.campaign.spec.fields import LARGEST_AMOUNT
 from ratewise.campaign.spec.spec import RaterSpec, Spec
@@ -20,7 +21,6 @@ from ratewise.errors import TableError
 from ratewise.models.features import codings, feature_matrix
 from ratewise.queue.money import to_units
 from ratewise.queue.records import Units
-from ratewise.raters.kinds import KINDS
 from ratewise.tables import Table, read_table
 
 
@@ -35,10 +35,8 @@ class Loaded:
 def load_items(spec: Spec) -> Loaded:
     """Read and check the whole table; what raters need of it must be there before any money is spent."""
     table = read_table(spec.table_path)
+    check_columns(spec, table)
     ids = table.ids(spec.items.id)
-    for rater in spec.raters:
-        for column in KINDS[rater.kind].columns(rater.settings):
-            _column(table, column, f"rater {rater.name!r}")
     numbers, coded = _numbers(spec, table)
     prices = _prices(spec, table)
     turn = uniform(ids, seed=f"{spec.seed}:order")
@@ -50,7 +48,6 @@ def load_items(spec: Spec) -> Loaded:
         order, extra = chosen.order(code, turn), {"strata": chosen.to_json()}
         numbers = np.column_stack([numbers, chosen.columns(code)])
     if spec.items.clusters is not None:
-        _column(table, spec.items.clusters, "items.clusters")
         codes = cluster_codes(table.texts(spec.items.clusters), table.rows)
         numbers = np.column_stack([numbers, codes])
     meta = {
@@ -84,14 +81,6 @@ def file_digest(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _column(table: Table, name: str, who: str) -> None:
-    if name not in table.columns:
-        try:
-            table.texts(name)
-        except TableError as error:
-            raise TableError(f"{who} needs a column that is not there: {error}") from None
-
-
 def _numbers(spec: Spec, table: Table) -> tuple[Any, list[dict[str, Any]]]:
     """Uncertainty and coded features, items × columns."""
     parts = []
@@ -117,7 +106,6 @@ def _price(rater: RaterSpec, table: Table) -> Units:
     if rater.price_column is None:
         assert rater.price is not None
         return np.full(table.rows, to_units(rater.price), dtype=np.int64)
-    _column(table, rater.price_column, f"rater {rater.name!r}")
     out = np.empty(table.rows, dtype=np.int64)
     for i, text in enumerate(table.texts(rater.price_column)):
         try:
