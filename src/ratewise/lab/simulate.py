@@ -15,6 +15,7 @@ from ratewise.errors import InputError, RatewiseWarning, TableError
 from ratewise.lab.methods import Lab
 from ratewise.lab.metrics import Base, MethodResult, resamples, results
 from ratewise.lab.trials import Outcome, Population, Scale, Setting
+from ratewise.lab.words import in_words
 from ratewise.lab.workers import in_order
 from ratewise.models.features import Coding, codings, feature_matrix
 from ratewise.tables import Table, TableLike, read_table
@@ -84,17 +85,11 @@ class Simulation:
         write_rows(path, [r.to_dict() for r in self.results])
 
     def summary(self) -> str:
-        """The best method at the largest budget, in words."""
-        budget = self.settings["budgets"][-1]
-        last = [r for r in self.results if r.budget == budget]
-        best = min(last, key=lambda r: (r.method == "oracle", r.mse))
-        done = f"{best.trials:,} trials on {self.items:,} items" + (", partial" if self.partial else "")
-        if not best.base_mse > 0:
-            return f"A budget of {budget:g} rates the whole pool: strong ratings alone know it exactly ({done})."
-        return (
-            f"At a budget of {budget:g}, {best.method} has {best.of_base:.0%} of the squared error of strong ratings "
-            f"alone: as good as {best.effective_budget:,.0f} of them ({done})."
-        )
+        """What a user can run at the largest budget, and what that is worth, in words that stand alone."""
+        return in_words(
+            self.results, budget=self.settings["budgets"][-1], burn_in=self.settings["burn_in"], items=self.items,
+            partial=self.partial,
+        )  # fmt: skip
 
     def __str__(self) -> str:
         return self.summary()
