@@ -59,21 +59,9 @@ def test_features_alone_count_where_a_pool_ends():
     p = rng.choice([0.05, 0.95], 1500)
     h = (rng.random(1500) < p).astype(float)
     table = {"g": rng.random(1500), "h": h, "x": p}
-    options = {
-        "weak": "g",
-        "strong": "h",
-        "cost_ratio": 0.5,
-        "budgets": [150],
-        "burn_in": 0,
-        "trials": 60,
-        "workers": 1,
-    }
-    bare, told = (
-        simulate(table, methods=["limit"], mode="pool", features=features, trials=60, workers=1, **options).of("limit")[
-            0
-        ]
-        for features in ((), ("x",))
-    )
+    prices = {"weak": "g", "strong": "h", "cost_ratio": 0.5, "budgets": [150], "burn_in": 0, "mode": "pool"}
+    found = [simulate(table, methods=["limit"], features=x, trials=60, workers=1, **prices) for x in ((), ("x",))]
+    bare, told = (one.of("limit")[0] for one in found)
     assert told.of_base < 0.5 * bare.of_base
 
 
