@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ratewise.cli.console import STOPPED, one_line_errors, print_json, print_rich
-from ratewise.cli.options import Json
+from ratewise.cli.options import Json, words
 
 if TYPE_CHECKING:
     from ratewise.campaign.campaign import Progress
@@ -127,6 +127,12 @@ def status(
 def report(
     campaign: Toml,
     output: Annotated[str, typer.Option("--output", "-o", help="The page to write.")] = "report.html",
+    slices: Annotated[
+        str | None,
+        typer.Option(
+            help="Columns of groups to estimate each, with commas between; the features that are words, if absent."
+        ),
+    ] = None,
     json: Json = False,
 ) -> None:
     """One self-contained HTML page: the estimate, its story, the money, and what the labels say.
@@ -139,7 +145,7 @@ def report(
         from ratewise.tables.files import write_text
 
         with Campaign.open(campaign).look() as now:
-            write_text(output, snapshot_page(now))
+            write_text(output, snapshot_page(now, slices=None if slices is None else words(slices)))
             found = now.estimate
         if json:
             print_json({"output": output, "estimate": None if found is None else found.to_dict()})
