@@ -284,3 +284,22 @@ def test_the_changelog_has_this_version():
     versions = re.findall(r"^## (\S+)", text, re.MULTILINE)
     assert versions[0] == ratewise.__version__
     assert len(text.partition(f"## {versions[0]}")[2].strip()) > 100
+
+
+def test_the_reference_page_is_the_docstrings():
+    spec = importlib.util.spec_from_file_location("make_reference_page", DOCS / "make_reference_page.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    text = (DOCS / "reference.md").read_text(encoding="utf-8")
+    assert text == module.page()
+    assert {f"### {name}" for name in ratewise.__all__} <= set(text.splitlines())
+
+
+def test_the_site_can_be_searched_and_is_dark_where_people_want_it():
+    text = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    assert "plugins: [search]" in text
+    assert "scheme: slate" in text
+    assert (DOCS / "site.css").exists()
+    home = (DOCS / "index.md").read_text(encoding="utf-8")
+    assert "![" in home
+    assert home.index("## The first minute") < home.index("## Where to go next")

@@ -71,7 +71,7 @@ def test_the_printed_and_the_written_ratio_are_the_same_number(found):
     for r in found.results:
         written = r.to_dict()
         assert written["of_base"] == r.of_base == r.mse / r.base_mse
-        assert (written["of_base_low"], written["of_base_high"]) == r.of_base_ends
+        assert (written["of_base_low"], written["of_base_high"]) == (r.mse_low / r.base_mse, r.mse_high / r.base_mse)
     auto = found.of("auto")[-1]
     assert auto.of_base > auto.error_ratio  # the share of what a stream would have; the pool is what was simulated
     assert f"{auto.of_base:.1%}" in found.summary() or "run base" in found.summary()

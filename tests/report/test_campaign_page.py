@@ -12,6 +12,7 @@ from ratewise.campaign.campaign import Campaign
 from ratewise.errors import TableError
 from ratewise.report.campaign import campaign_page, snapshot_page
 from ratewise.report.sections import within
+from ratewise.rounds.auto import learned_rating
 from ratewise.tables import read_table, write_table
 
 NASTY = "<script>alert(1)</script>"
@@ -108,8 +109,11 @@ def test_a_judge_on_another_scale_differs_by_what_is_learned(tmp_path):
     made, _ = campaign(tmp_path / "c", scale=100.0)
     with made.look() as now:
         found = findings.differences(now)
-    assert found
-    assert all((one.weak < 50) == (one.strong == 1) for one in found[:4])
+        looked, f = now.state.history.looked, learned_rating(now.state.history.seen)[0]
+    known = ~np.isnan(looked.x.weak) & ~np.isnan(looked.values[:, -1])
+    order = np.argsort(-np.where(known, np.abs(looked.values[:, -1] - f), -1.0), kind="stable")[:10]
+    assert [(one.weak, one.strong) for one in found] == [(looked.x.weak[i], looked.values[i, -1]) for i in order]
+    assert max(one.weak for one in found) > 1
 
 
 def test_slices_are_the_features_that_are_words(done):

@@ -20,7 +20,7 @@ def in_words(results: Sequence[MethodResult], *, budget: float, burn_in: int, it
         return f"A budget of {budget:g} rates the whole pool: strong ratings alone know it exactly ({done})."
     parts = [_sentence(best, _money(budget, burn_in)), _left_to_gain(best, last.get("limit"))]
     if only and best.method != "base":
-        low, high = best.of_base_ends
+        low, high = best.of_base_low, best.of_base_high
         parts.append(f"So few trials only show that the share is between {low:.1%} and {high:.1%}; run 2,000.")
     return f"{' '.join(filter(None, parts))} ({done}.)"
 
@@ -44,7 +44,7 @@ def _sentence(r: MethodResult, money: str) -> str:
         return f"{money}, nothing that was tried beats strong ratings alone: run base, which saves 0."
     who = f"{r.method}, which nobody can run," if r.method in YARDSTICKS else r.method
     share = f"{money}, {who} has {r.of_base:.1%} of the squared error of strong ratings alone"
-    low, high = r.of_base_ends
+    low, high = r.of_base_low, r.of_base_high
     if low <= 1 <= high:
         return f"{share}, which is no difference that these trials could show."
     worth = f"strong ratings alone would need {r.effective_budget:,.0f} for the same error"

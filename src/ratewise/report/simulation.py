@@ -46,7 +46,7 @@ def simulation_text(found: Simulation) -> RenderableType:
 def _cells(r: MethodResult) -> tuple[str, ...]:
     ratios = ("–", "–")  # where base knows the pool exactly there is nothing to compare with
     if r.base_mse > 0:
-        low, high = r.of_base_ends
+        low, high = r.of_base_low, r.of_base_high
         ratios = (f"{r.of_base:.3f}", f"{low:.3f}–{high:.3f}")
     return (
         f"{r.mse**0.5:.4f}",
