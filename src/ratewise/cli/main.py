@@ -8,11 +8,11 @@ import typer
 
 from ratewise.cli.campaign import export, init, report, run, status, verify
 from ratewise.cli.compare import compare
-from ratewise.cli.console import STOPPED, one_line_errors, print_json, print_notes, print_rich
+from ratewise.cli.console import STOPPED, one_line_errors, print_json, print_notes, print_rich, typed_notes
 from ratewise.cli.lab import reproduce, simulate
 from ratewise.cli.leaderboard import leaderboard
 from ratewise.cli.means import not_with_by, only_with_by, print_slice_plan, print_slices
-from ratewise.cli.options import Json, Strong, TableArgument, Weak, words
+from ratewise.cli.options import Json, Rate, Strong, TableArgument, Weak, words
 from ratewise.cli.regress import quantile, regress
 from ratewise.core.names import Estimand, IntervalMethod, Method, Objective, Recalibration
 
@@ -91,7 +91,7 @@ def plan(
         else:
             from ratewise.report.text import plan_text
 
-            print_rich(plan_text(made))
+            print_rich(plan_text(typed_notes(made)))
 
 
 @app.command()
@@ -113,16 +113,11 @@ def draw(
     with one_line_errors():
         from ratewise.errors import InputError
         from ratewise.tables import write_table
-        from ratewise.targets.mean.drawing import draw_pool
-        from ratewise.targets.mean.transfer import load_transfer
-        from ratewise.targets.slice_draw import draw_slices, is_slice_plan
+        from ratewise.targets.draw_pool import draw_pool
 
         if json and output == "-":
             raise InputError("--json and -o - both want standard output; write the table to a file")
-        if is_slice_plan(plan):
-            drawn = draw_slices(table, plan, seed=seed, id_column=id, within_budget=within_budget)
-        else:
-            drawn = draw_pool(table, load_transfer(plan), seed=seed, id_column=id, within_budget=within_budget)
+        drawn = draw_pool(table, plan, seed=seed, id_column=id, within_budget=within_budget)
         write_table(drawn.table, output)
         if json:
             print_json(
@@ -138,7 +133,7 @@ def draw(
         else:
             from ratewise.report.text import drawn_text
 
-            print_rich(drawn_text(drawn, output))
+            print_rich(drawn_text(typed_notes(drawn), output))
 
 
 @app.command()
@@ -146,7 +141,7 @@ def estimate(
     table: TableArgument,
     strong: Strong,
     weak: Annotated[str | None, typer.Option(help="Column with the weak rating; none: strong ratings alone.")] = None,
-    rate: Annotated[str, typer.Option(help="Column with the probability each item was drawn with.")] = "rate",
+    rate: Rate = None,
     selected: Annotated[
         str | None, typer.Option(help="Column that says who was asked, to count missing answers.")
     ] = None,
