@@ -11,9 +11,9 @@ from ratewise.campaign import findings
 from ratewise.campaign.campaign import Campaign
 from ratewise.errors import TableError
 from ratewise.report.campaign import campaign_page, snapshot_page
-from ratewise.report.sections import within
 from ratewise.rounds.auto import learned_rating
 from ratewise.tables import read_table, write_table
+from ratewise.targets.mean.words import within
 
 NASTY = "<script>alert(1)</script>"
 TOML = """

@@ -7,6 +7,7 @@ from datetime import datetime
 from ratewise.campaign.findings import Difference, Outlook, SliceFound
 from ratewise.campaign.spec.spec import RaterSpec, Spec
 from ratewise.raters.scale import RatingScale
+from ratewise.targets.mean.words import within
 
 _LONGEST = 160  # signs of an item's text that are shown
 _KINDS = {
@@ -96,11 +97,6 @@ def outlook_table(found: Sequence[Outlook], scale: RatingScale, level: float) ->
 
 def _half(one: Outlook, scale: RatingScale) -> str:
     return within(one.half_width, points=scale.kind in {"binary", "pairwise"})
-
-
-def within(half_width: float, *, points: bool) -> str:
-    """± in points where ratings are 0 or 1, else in their own unit."""
-    return f"±{100 * half_width:.1f} points" if points else f"±{half_width:.3g}"
 
 
 def table(names: Sequence[str], rows: Iterable[Sequence[str]], *, head: bool = True) -> str:
