@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ratewise.core.checks import Floats
+from ratewise.core.shown import shown
 from ratewise.lab.trials import Outcome
 
 _RESAMPLES = 1000
@@ -37,6 +38,7 @@ class Base:
         return 1 / (mse * (N - 1) / (N * self.variance) + 1 / N) - self.burn_in
 
 
+@shown
 @dataclass(frozen=True, slots=True)
 class MethodResult:
     """One method at one budget. `*_low` and `*_high` are the ends of 95 % bootstrap intervals over trials."""

@@ -12,6 +12,7 @@ import numpy as np
 from ratewise.core.checks import choice, number, share
 from ratewise.core.messages import Message, argument
 from ratewise.core.names import MODES, SIMULATED_METHODS, Mode, SimulatedMethod
+from ratewise.core.shown import shown
 from ratewise.errors import InputError, RatewiseWarning, TableError
 from ratewise.lab.methods import Lab
 from ratewise.lab.metrics import Base, MethodResult, resamples, results
@@ -29,6 +30,7 @@ DEFAULT_BURN_IN = 200
 _FEWEST_BURN_IN = 10
 
 
+@shown
 @dataclass(frozen=True, slots=True, eq=False)
 class Simulation:
     """Every method at every budget on the same trials; partial where it was stopped before the last trial."""

@@ -8,6 +8,7 @@ from ratewise.core.checks import Floats
 from ratewise.core.mean.draw import draw, uniform
 from ratewise.core.mean.ratings import Mask
 from ratewise.core.messages import Message, argument
+from ratewise.core.shown import shown
 from ratewise.errors import TableError
 from ratewise.tables import Table, TableLike, read_table
 from ratewise.tables.convert import Texts
@@ -17,6 +18,7 @@ from ratewise.targets.mean.transfer import Drift, Transfer
 _OVER = 1.01  # how far above the budget the expected spend may be before it is said
 
 
+@shown
 @dataclass(frozen=True, slots=True, eq=False)
 class Drawn:
     """The pool with `rate` and `selected` added (and `weak_calibrated`, where the plan calibrates; `weight`, where

@@ -10,6 +10,7 @@ import numpy as np
 from ratewise.core.checks import Floats
 from ratewise.core.messages import Message, argument
 from ratewise.core.names import Estimand, PolicyName, Recalibration
+from ratewise.core.shown import shown
 from ratewise.tables import Table, TableLike, count_rows, read_columns, read_table
 from ratewise.targets.mean.derived import Derived
 from ratewise.targets.mean.input_plan import Rival, in_words, plan_inputs
@@ -32,6 +33,7 @@ _Z = 1.959964  # of a 95 % interval
 _WORTH_A_HINT = 0.9  # calibration is hinted at when it would cut the error to this share
 
 
+@shown
 @dataclass(frozen=True, slots=True, eq=False)
 class Plan:
     """Three policies side by side, the one to take, and all that is needed to apply it to a pool."""
