@@ -421,7 +421,7 @@ def test_the_dictionary_is_json():
     text = json.dumps(found, allow_nan=False)
     assert json.loads(text)["names"] == ["A", "B"]
     assert set(found) == {
-        "names", "difference", "first", "second", "probability_better", "ratio", "relative_lift", "pairing",
+        "names", "difference", "first", "second", "probability_better", "ratio", "relative_lift", "pairing", "paired",
         "sentence", "notes",
     }  # fmt: skip
     assert {"value", "low", "high", "level", "reason"} == set(found["ratio"])

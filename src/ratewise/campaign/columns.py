@@ -11,14 +11,14 @@ from ratewise.campaign.spec.spec import RaterSpec, Spec
 from ratewise.campaign.spec.syntax import parse_all
 from ratewise.errors import ColumnsError, SpecError
 from ratewise.raters.kinds import KINDS
-from ratewise.tables import Table
+from ratewise.tables import Relation
 from ratewise.tables.engine import one_line
 from ratewise.tables.table import no_column
 
 _OF_ITEMS = ("id", "uncertainty", "clusters")
 
 
-def check_columns(spec: Spec, table: Table) -> None:
+def check_columns(spec: Spec, table: Relation) -> None:
     """Refuse a campaign that names columns its table does not have: every one of them, with its line in the TOML."""
     lacking = [(place, who, name) for place, who, name in _named(spec) if name not in table.columns]
     if not lacking:

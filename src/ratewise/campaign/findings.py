@@ -15,7 +15,7 @@ from ratewise.core.mean.estimate import Estimate, estimate_mean
 from ratewise.core.mean.ratings import Mask
 from ratewise.errors import InputError
 from ratewise.queue import audit
-from ratewise.rounds.auto import below_one, learned_rating
+from ratewise.rounds.auto import LearnedRating, below_one, learned_rating
 from ratewise.rounds.seen import FEWEST_TO_LEARN, learn
 from ratewise.tables.table import no_column
 
@@ -78,7 +78,7 @@ def _learned(now: Snapshot) -> Floats | None:
     seen = now.state.history.seen
     if seen is None or np.count_nonzero(seen.labelled) < FEWEST_TO_LEARN:
         return None
-    return learned_rating(seen)[0]
+    return learned_rating(seen).values
 
 
 def _difference(now: Snapshot, position: int, weak: Floats, strong: Floats) -> Difference:
@@ -112,8 +112,8 @@ def slices(now: Snapshot, columns: Sequence[str] | None = None) -> tuple[SliceFo
         if name not in contents[0]:
             raise no_column(now.spec.items.table, name, tuple(contents[0]))
     values = {name: np.array([_word(content.get(name)) for content in contents], dtype=object) for name in named}
-    f, factor = learned_rating(seen)
-    return tuple(one for name, words in values.items() for one in _of_column(now, name, words, f, factor))
+    learned = learned_rating(seen)
+    return tuple(one for name, words in values.items() for one in _of_column(now, name, words, learned))
 
 
 def _word_columns(now: Snapshot) -> tuple[str, ...]:
@@ -131,13 +131,13 @@ def _word(value: object) -> str:
     return "" if value is None else str(value)
 
 
-def _of_column(now: Snapshot, column: str, words: Any, f: Floats, factor: float) -> list[SliceFound]:
+def _of_column(now: Snapshot, column: str, words: Any, learned: LearnedRating) -> list[SliceFound]:
     looked = words[: now.state.history.items]
     counts = Counter(words.tolist()).most_common(_MOST_SLICES)
-    return [_slice(now, column, name, count, looked == name, f, factor) for name, count in sorted(counts)]
+    return [_slice(now, column, name, count, looked == name, learned) for name, count in sorted(counts)]
 
 
-def _slice(now: Snapshot, column: str, name: str, items: int, here: Mask, f: Floats, factor: float) -> SliceFound:
+def _slice(now: Snapshot, column: str, name: str, items: int, here: Mask, learned: LearnedRating) -> SliceFound:
     history = now.state.history
     assert history.seen is not None
     strong, asked = history.seen.strong[here], history.seen.labelled[here] | history.looked.missing[here]
@@ -147,9 +147,9 @@ def _slice(now: Snapshot, column: str, name: str, items: int, here: Mask, f: Flo
         return SliceFound(column, name, items, labels, None)
     try:
         found = estimate_mean(
-            f[here], strong, below_one(history.seen.rates()[here], asked), method="difference", level=now.spec.level,
+            learned.values[here], strong, below_one(history.seen.rates()[here], asked), method="difference", level=now.spec.level,
             estimand=now.spec.estimand, pool_size=pool, selected=asked, bounds=now.reader.terms.wanted.bounds,
-            variance_factor=factor,
+            variance_factor=learned.factor,
         )  # fmt: skip
     except InputError:  # such as missing answers only
         return SliceFound(column, name, items, labels, None)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from ratewise.campaign import planner as p
-from ratewise.campaign.fits import anytime_estimate, estimate_history
+from ratewise.campaign.answers import anytime_estimate, estimate_history
 from ratewise.campaign.items import Facts, LoggedItems, empty_history, terms_of
 from ratewise.campaign.reader import Reader
 from ratewise.campaign.spec.spec import Spec
@@ -59,7 +59,7 @@ class Snapshot:
         """From all complete rounds; its interval is the anytime one where the campaign stopped on what it saw."""
         history, wanted = self.state.history, self.reader.terms.wanted
         changed = self.store.meta("goal changed") is not None
-        if self.spec.goal.target_se is None and not changed:
+        if self.spec.target_se is None and not changed:
             return estimate_history(history, wanted)
         return anytime_estimate(history, wanted, ended=not changed and self.store.meta("ended") is not None)
 

@@ -21,6 +21,7 @@ def facts(spec: Spec, made: datetime) -> str:
     seed = f"{spec.seed}" if isinstance(spec.seed, int) else "kept secret"
     goal = [f"budget {spec.goal.budget:f}"] if spec.goal.budget is not None else []
     goal += [f"standard error {spec.goal.target_se:g}"] if spec.goal.target_se is not None else []
+    goal += [f"±{spec.goal.within:g}"] if spec.goal.within is not None else []
     rows = [
         ("Date", f"{made:%d %B %Y, %H:%M} UTC"), ("Items", spec.items.table), ("Goal", " or ".join(goal)),
         ("Rating", _scale(spec.scale)), ("Seed of the draws", seed),

@@ -12,10 +12,11 @@ from ratewise.core.mean import anytime, contributions, intervals, score
 from ratewise.core.mean.clusters import Codes, cluster_codes, cluster_folds
 from ratewise.core.mean.how import How
 from ratewise.core.mean.ratings import Mask, Rated, Ratings, pool_of
+from ratewise.core.mean.votes import Agreement
 from ratewise.core.messages import Message, argument
 from ratewise.core.names import Estimand, IntervalMethod, Method
 from ratewise.core.shown import shown
-from ratewise.errors import InputError
+from ratewise.errors import InputError, MissingAnswersError
 
 _FOLDS = 10
 _NEAR_AN_END = 0.1  # of the scale
@@ -40,6 +41,7 @@ class Estimate:
     slope: float | None = None  # of the line put in the weak rating's place, averaged over folds
     spend: float | None = None
     clusters: int | None = None  # how many, where items were said to come in clusters
+    agreement: Agreement | None = None  # of several people's votes on an item
     notes: tuple[str, ...] = ()
     contributions: Floats = field(repr=False, default_factory=lambda: np.empty(0))
 
@@ -60,6 +62,7 @@ class Estimate:
         out |= {"interval": self.interval_method, "estimand": self.estimand}
         out |= {"degrees_of_freedom": self.degrees_of_freedom, "slope": self.slope}
         out |= {"clusters": self.clusters, "notes": list(self.notes)}
+        out |= {} if self.agreement is None else {"agreement": self.agreement.to_dict()}
         return out
 
     def summary(self) -> str:
@@ -358,7 +361,7 @@ def _with_missing(data: Ratings, missing: Mask, case: _Case) -> Estimate:
     except InputError as error:
         many = f"{int(missing.sum())} answers that were asked for are missing, and "
         said = error.args[0]
-        raise InputError(said.within(many) if isinstance(said, Message) else many + str(error)) from None
+        raise MissingAnswersError(said.within(many) if isinstance(said, Message) else many + str(error)) from None
     found = [_estimate(_filled(data, missing, x), case) for x in ends]
     first, last = found
     both = None if first.interval is None or last.interval is None else (first.interval[0], last.interval[1])

@@ -28,7 +28,7 @@ from ratewise.core.mean.how import How
 from ratewise.core.mean.ratings import Mask, Rated, Ratings
 from ratewise.core.messages import Message, argument
 from ratewise.core.names import Estimand, IntervalMethod, Method
-from ratewise.errors import InputError
+from ratewise.errors import InputError, MissingAnswersError
 
 _FOLDS = 10
 _MANY_LABELS = 400  # from here on Student-t and normal agree to 0.3 % of the width
@@ -349,7 +349,7 @@ def _with_missing(data: Ratings, selected: ArrayLike | None, how: How, of: Calla
         return of(data)
     ends = how.bounds if how.bounds is not None else (0.0, 1.0) if _binary(data) else None
     if ends is None:
-        raise InputError(
+        raise MissingAnswersError(
             Message(
                 f"{int(missing.sum())} answers that were asked for are missing, and counting them needs the ends of "
                 f"the rating scale; give {argument('bounds=(low, high)')}"

@@ -17,9 +17,11 @@ from ratewise.core.names import RECALIBRATIONS, Calibrator, Estimand, IntervalMe
 from ratewise.errors import InputError, TableError
 from ratewise.models.calibration import cross_calibrated
 from ratewise.models.rating_model import Covariates, cluster_fitted_rating, fitted_rating
-from ratewise.tables import Table, TableLike, read_table
+from ratewise.tables import Table, TableLike
 from ratewise.tables.convert import Texts
+from ratewise.tables.words import Positive, Scale
 from ratewise.targets.mean.chosen import Chosen, estimate_chosen
+from ratewise.targets.people import Strong, made_ready, with_votes
 from ratewise.targets.prices import Prices
 from ratewise.targets.rated import DrawColumns, Rate, RatedColumns, plain_numbers, read_rated
 
@@ -105,13 +107,15 @@ def estimate_table(
     table: TableLike,
     *,
     weak: str | None,
-    strong: str,
+    strong: Strong,
     rate: Rate = None,
     selected: str | None = None,
     clusters: str | None = None,
     strata: str | None = None,
     weight: str | None = None,
     bounds: tuple[float | None, float | None] = (None, None),
+    positive: Positive = None,
+    scale: Scale = None,
     weak_cost: float | None = None,
     strong_cost: float | None = None,
     method: Method = "auto",
@@ -130,21 +134,29 @@ def estimate_table(
     `weak` the strong ratings stand alone: their mean, from a draw at one rate for all. `clusters` is the column that
     says what each row comes from, where several come from one conversation, document or person. `strata` is the column
     by which the rows that were looked at were chosen, `weight` one with what each counts (P/Q).
+
+    Ratings may be words: `positive` says which count as 1, `scale` lists them from the worst to the best. `strong` may
+    be several people's columns: their mean is the rating, and what their disagreement does is said in the notes.
     """
-    read = read_table(table)
-    columns = RatedColumns(strong, weak, DrawColumns(rate, selected, clusters))
-    how = How(method, interval, level, estimand, pool_size, both_ends(bounds), floor, seed=seed)
+    ready = made_ready(table, strong=strong, weak=() if weak is None else (weak,), positive=positive, scale=scale)
+    read = ready.table
+    columns = RatedColumns(ready.strong, weak, DrawColumns(rate, selected, clusters))
+    ends = ready.bounds(both_ends(bounds))
+    how = How(method, interval, level, estimand, pool_size, ends, floor, seed=seed)
     prices = Prices(weak_cost, strong_cost)
     if strata is not None or weight is not None:
         if clusters is not None or recalibrate != "none":
             raise InputError("clusters and recalibrate are not for strata or weight; leave them out")
-        return estimate_chosen(read, columns, Chosen(strata, weight), how, prices)
+        ready.refuse_pool(estimand)
+        chosen = estimate_chosen(read, columns, Chosen(strata, weight), how, prices)
+        return replace(chosen, notes=ready.notes + chosen.notes)
     refuse_unused_weights(read, rate)
     rated = read_rated(read, columns, fewest=2)
     how.refuse_idle_pool_size()
-    found = estimate_rated(rated.items, rated.how(how), recalibrate)
-    spend = prices.spend(found.items, found.labels, alone=weak is None)
-    return replace(found, spend=spend, notes=rated.notes + found.notes)
+    found = with_votes(estimate_rated(rated.items, rated.how(how), recalibrate), ready, rated)
+    bought = found.labels if found.agreement is None else found.agreement.votes
+    spend = prices.spend(found.items, bought, alone=weak is None)
+    return replace(found, spend=spend, notes=ready.notes + rated.notes + found.notes)
 
 
 def refuse_unused_weights(table: Table, rate: Rate, groups: Texts | None = None) -> None:
