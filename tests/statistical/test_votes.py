@@ -14,12 +14,7 @@ from ratewise.targets.mean.estimation import estimate_rated
 from ratewise.targets.people import Ready, with_votes
 from ratewise.targets.rated import RatedTable
 
-FALSE_ALARM = 1e-4
-
-
-def fewest(target, trials):
-    """Share of successes below which a coverage of `target` is implausible."""
-    return stats.binom.ppf(FALSE_ALARM, trials, target) / trials
+from ..bounds import FALSE_ALARM, fewest
 
 
 def real(rng, mu, k):

@@ -13,19 +13,19 @@ from ratewise.targets.mean import draw_file
 
 
 @pytest.fixture(scope="module")
-def world():
+def judged():
     return calibrated(9000, mean=0.82, spread=0.6, rng=np.random.default_rng(601))
 
 
 @pytest.fixture(scope="module")
-def plan(world):
-    pilot = {"g": world.weak[:500], "h": world.strong[:500]}
+def plan(judged):
+    pilot = {"g": judged.weak[:500], "h": judged.strong[:500]}
     return rw.plan(pilot, weak="g", strong="h", weak_cost=0.02, strong_cost=1.1, budget=260)
 
 
 @pytest.fixture(scope="module")
-def pool(world):
-    return {"id": np.array([f"x{i}" for i in range(8500)], dtype=object), "g": world.weak[500:]}
+def pool(judged):
+    return {"id": np.array([f"x{i}" for i in range(8500)], dtype=object), "g": judged.weak[500:]}
 
 
 def r(seed, item):
@@ -69,10 +69,10 @@ def test_a_file_that_was_drawn_before_is_refused_and_nothing_is_written(plan, po
     assert not (tmp_path / "drawn.csv").exists()
 
 
-def test_one_long_id_in_a_file_does_not_take_memory_for_all(plan, world, tmp_path):
+def test_one_long_id_in_a_file_does_not_take_memory_for_all(plan, judged, tmp_path):
     ids = [f"x{i}" for i in range(20_000)]
     ids[4321] = "y" * 200_000
-    columns = {"id": np.array(ids, dtype=object), "g": np.resize(world.weak, 20_000)}
+    columns = {"id": np.array(ids, dtype=object), "g": np.resize(judged.weak, 20_000)}
     rw.write_table(rw.read_table(columns), tmp_path / "pool.parquet")
     tracemalloc.start()
     try:
