@@ -148,8 +148,8 @@ def _slice(now: Snapshot, column: str, name: str, items: int, here: Mask, learne
     try:
         found = estimate_mean(
             learned.values[here], strong, below_one(history.seen.rates()[here], asked), method="difference",
-            level=now.spec.level, estimand=now.spec.estimand, pool_size=pool, selected=asked, bounds=now.reader.terms.wanted.bounds,
-            variance_factor=learned.factor,
+            level=now.spec.level, estimand=now.spec.estimand, pool_size=pool, selected=asked,
+            bounds=now.reader.terms.wanted.bounds, variance_factor=learned.factor,
         )  # fmt: skip
     except InputError:  # such as missing answers only
         return SliceFound(column, name, items, labels, None)

@@ -6,12 +6,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ratewise.campaign.campaign import Campaign
-from ratewise.campaign.spec.example import EXAMPLE, write_example
+from ratewise.campaign.spec.example import EXAMPLE
 from ratewise.campaign.spec.spec import read_spec
-from ratewise.campaign.spec.statements import statements
 from ratewise.campaign.spec.syntax import parse_all
-from ratewise.errors import ColumnsError, SpecError, TableError
+from ratewise.errors import SpecError
 
 
 def refused(folder, text):
@@ -112,31 +110,3 @@ def test_damaged_files_are_read_to_their_end(start, length, instead):
 def test_hostile_texts_end(text):
     read = parse_all(text)
     assert read.wrong or read.values == tomllib.loads(text)
-
-
-@given(st.text(alphabet="[]{}\"'=\n# a", max_size=60))
-def test_every_line_belongs_to_one_statement(text):
-    lines = text.split("\n")
-    covered = [n for s in statements(lines) for n in range(s.first, s.last + 1)]
-    assert covered == list(range(len(lines)))
-
-
-def test_all_columns_that_are_not_there_are_told_at_once(tmp_path):
-    campaign, _ = write_example(str(tmp_path), table=True)
-    text = EXAMPLE.replace('id = "id"', 'id = "idd"').replace('# features = ["length", "topic"]', 'features = ["top"]')
-    text = text.replace('column = "judge"', 'column = "jugde"').replace('column = "human"', 'column = "humann"')
-    (tmp_path / "campaign.toml").write_text(text)
-    with pytest.raises(ColumnsError) as caught:
-        Campaign.open(campaign).begin()
-    told = [mistake.split("campaign.toml:")[1].split("; did")[0] for mistake in caught.value.mistakes]
-    wanted = [
-        ('id = "idd"', "items.id needs a column that is not there: items.csv has no column 'idd'"),
-        ("features =", "items.features needs a column that is not there: items.csv has no column 'top'"),
-        ('column = "jugde"', "rater 'judge' needs a column that is not there: items.csv has no column 'jugde'"),
-        ('column = "humann"', "rater 'human' needs a column that is not there: items.csv has no column 'humann'"),
-    ]
-    for (start, sentence), said in zip(wanted, told, strict=True):
-        line = next(n for n, one in enumerate(text.split("\n"), start=1) if one.startswith(start))
-        assert said.split("; its")[0] == f"{line}: {sentence}"
-    assert isinstance(caught.value, TableError)
-    assert not (tmp_path / "campaign.sqlite").exists()
