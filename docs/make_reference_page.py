@@ -9,43 +9,26 @@ import textwrap
 from typing import Any
 
 PAGE = pathlib.Path(__file__).with_name("reference.md")
-INTRODUCTION = """# Python reference
+INTRODUCTION = """# Python
 
-Made from the docstrings by `make docs`. Everything here is in `ratewise`: `import ratewise as rw`.
-Options are keyword-only. Results are frozen records: they print as a sentence, show as a table in a notebook, and
-`to_dict()` is ready for JSON.
+Made from the docstrings by `make docs`. All names are in `ratewise`: `import ratewise as rw`. Results print in words
+and give their numbers as `to_dict()`; those that are a table also as `to_frame()`, for pandas, Polars or PyArrow.
+An answer is about the population (`estimand`) unless you say otherwise; campaigns, which hold their whole pool, are
+about the pool ([why](decisions/0010-the-door.md)). `estimate.interval` is the pair of `low` and `high`;
+`interval_kind` says which kind of interval it is, on the record and in JSON.
 """
-GROUPS = {
-    "Run a campaign": ("ratewise.campaign", "ratewise.raters"),
-    "The mean: plan, draw, estimate": ("ratewise.targets.mean",),
-    "Comparisons, slices, regressions, leaderboards": ("ratewise.targets",),
-    "Try it on data you have": ("ratewise.lab",),
-    "Tables": ("ratewise.tables",),
-    "Pictures and pages": ("ratewise.report",),
-    "The mathematics": ("ratewise.core", "ratewise.models"),
-    "Errors": ("ratewise.errors",),
-}
 
 
 def page() -> str:
     """The whole page."""
     import ratewise
 
-    left = dict.fromkeys(sorted(ratewise.__all__, key=str.lower))
-    groups: dict[str, list[str]] = {title: [] for title in GROUPS}
-    for name in left:
-        groups[_group(getattr(ratewise, name))].append(name)
     parts = [INTRODUCTION]
-    for title, names in groups.items():
+    for title, homes in ratewise._GROUPS.items():
         parts.append(f"## {title}\n")
+        names = sorted((name for names in homes.values() for name in names), key=str.lower)
         parts += [_entry(name, getattr(ratewise, name)) for name in names]
     return "\n".join(parts)
-
-
-def _group(thing: Any) -> str:
-    module = thing.__module__
-    found = [(len(start), title) for title, starts in GROUPS.items() for start in starts if module.startswith(start)]
-    return max(found)[1]
 
 
 def _entry(name: str, thing: Any) -> str:
