@@ -130,9 +130,9 @@ def test_ids(plan, pool):
 
 
 @pytest.mark.parametrize("budget", [260, 31.7])
-def test_the_budget_is_kept_whatever_chance_does(world, pool, budget):
+def test_the_budget_is_kept_whatever_chance_does(judged, pool, budget):
     """By plans of every policy, for many seeds; an item is given up only where the money would not have lasted."""
-    pilot = {"g": world.weak[:500], "h": world.strong[:500], "x": np.random.default_rng(3).random(500)}
+    pilot = {"g": judged.weak[:500], "h": judged.strong[:500], "x": np.random.default_rng(3).random(500)}
     new = {**pool, "x": np.random.default_rng(4).random(8500)}
     for weak, cost in (("g", 0.02), ("x", 0.02), ("g", 0.0001)):
         made = rw.plan(pilot, weak=weak, strong="h", weak_cost=cost, strong_cost=1.1, budget=budget, pool_size=8500)
@@ -146,9 +146,9 @@ def test_the_budget_is_kept_whatever_chance_does(world, pool, budget):
         np.testing.assert_array_equal(draws[0].selected, rw.draw_pool(new, made.transfer, seed=0).selected)
 
 
-def test_giving_up_the_dearest_draws_leaves_no_bias(world, pool, plan):
+def test_giving_up_the_dearest_draws_leaves_no_bias(judged, pool, plan):
     """Strong ratings over rates, on the items that the money lasted for, over 300 seeds; false alarm 1e-4."""
-    h = world.strong[500:]
+    h = judged.strong[500:]
     found = []
     for seed in range(300):
         d = rw.draw_pool(pool, plan.transfer, seed=seed)
