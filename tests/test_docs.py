@@ -7,6 +7,7 @@ import json
 import re
 import shlex
 import shutil
+import tomllib
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +22,10 @@ DOCS = ROOT / "docs"
 PACKAGE = ROOT / "src" / "ratewise"
 PAGES = sorted([ROOT / "README.md", *DOCS.rglob("*.md")])
 COMMANDS = get_command(app).commands
+EXTRAS = [
+    set(),
+    *({name} for name in tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]),
+]
 DEMO = ("pilot.csv", "pool.csv", "plan.json", "rated.csv")
 
 _FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
@@ -144,7 +149,12 @@ def test_console_commands_are_real(page):
     targets = set(re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
     for line in commands(page):
         program, command, *rest = shlex.split(line)
-        assert program in {"make", "ratewise"}, line
+        assert program in {"make", "ratewise", "pip"}, line
+        if program == "pip":
+            assert (command, set(re.findall(r"\w+", rest[0])) - {"ratewise"}) in [
+                ("install", extras) for extras in EXTRAS
+            ]
+            continue
         if program == "make":
             assert command in targets, line
             continue
@@ -175,6 +185,45 @@ def test_console_commands_run(page, folder, by_hand):
         assert out.getvalue()
         if target is not None:
             Path(target).write_text(out.getvalue(), encoding="utf-8")
+
+
+@pytest.mark.parametrize("page", [ROOT / "README.md", DOCS / "index.md", DOCS / "tutorial.md"], ids=name_of)
+def test_the_first_pages_work_as_pasted(page, tmp_path, monkeypatch, demo):
+    """In an empty folder, in the order of the page; only the demo is not run once more."""
+    monkeypatch.chdir(tmp_path)
+    for line in commands(page):
+        program, *words = shlex.split(line)
+        if program != "ratewise":
+            continue
+        if words == ["demo"]:
+            shutil.copytree(demo, "ratewise-demo")
+            continue
+        words, target = (words[:-2], words[-1]) if ">" in words else (words, None)
+        out, err = io.StringIO(), io.StringIO()
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), pytest.raises(SystemExit) as left:
+            main(words)
+        assert (left.value.code, err.getvalue()) == (0, ""), line
+        if target is not None:
+            Path(target).write_text(out.getvalue(), encoding="utf-8")
+
+
+def test_the_figures_of_the_first_line_are_measured():
+    """±2.5, ±1.7 and ±1.0 points of README and home page are half the widths of docs/everyday.md."""
+    text = (DOCS / "everyday.md").read_text(encoding="utf-8")
+    rows = {}
+    for row in re.findall(r"^\| 0\.95 \| 300 \| (.+) \|$", text, re.MULTILINE):
+        judge, *cells = row.split(" | ")
+        rows[judge] = [float(cell.split(" / ")[2].split()[0]) for cell in cells]
+    named = re.search(r"^\| accuracy \| labels \| judge \| (.+) \|$", text, re.MULTILINE)[1].split(" | ")
+    alone, campaign = named.index("strong alone, Wilson"), named.index("ratewise, campaign")
+    said = {"good": 1.0, "fair": 1.7, "useless": 2.5}
+    for page in (ROOT / "README.md", DOCS / "index.md"):
+        words = " ".join(page.read_text(encoding="utf-8").split())
+        assert "300 at random tell you ±2.5 points" in words
+        assert all(f"±{points:.1f}" in words for points in said.values())
+    for judge, points in said.items():
+        assert abs(50 * rows[judge][campaign] - points) <= 0.051
+        assert abs(50 * rows[judge][alone] - 2.5) <= 0.051
 
 
 def test_every_command_is_documented():
@@ -284,3 +333,22 @@ def test_the_changelog_has_this_version():
     versions = re.findall(r"^## (\S+)", text, re.MULTILINE)
     assert versions[0] == ratewise.__version__
     assert len(text.partition(f"## {versions[0]}")[2].strip()) > 100
+
+
+def test_the_reference_page_is_the_docstrings():
+    spec = importlib.util.spec_from_file_location("make_reference_page", DOCS / "make_reference_page.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    text = (DOCS / "reference.md").read_text(encoding="utf-8")
+    assert text == module.page()
+    assert {f"### {name}" for name in ratewise.__all__} <= set(text.splitlines())
+
+
+def test_the_site_can_be_searched_and_is_dark_where_people_want_it():
+    text = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    assert "plugins: [search]" in text
+    assert "scheme: slate" in text
+    assert (DOCS / "site.css").exists()
+    home = (DOCS / "index.md").read_text(encoding="utf-8")
+    assert "![" in home
+    assert home.index("## The first minute") < home.index("## Where to go next")

@@ -43,6 +43,10 @@ ELSEWHERE = {  # module: the test file that tests it, where that is not its mirr
     "queue/leading.py": "campaign/faults/test_frozen.py",
     "queue/neighbours.py": "campaign/test_keys.py",
     "targets/mean/plan_file.py": "cli/test_fuzz.py",
+    # what a report and `init --from` say, tested on whole ones
+    "campaign/findings.py": "report/test_campaign_page.py",
+    "report/sections.py": "report/test_campaign_page.py",
+    "report/begun.py": "cli/test_campaign.py",
     # parts that several targets share, tested through each of them
     "targets/learned_weak.py": "targets/test_regression.py",
     "targets/planned_rows.py": "targets/test_draw_pool.py",

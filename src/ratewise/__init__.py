@@ -333,4 +333,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_MODULE])
+    return sorted([*(name for name in globals() if name.startswith("__")), *_MODULE])

@@ -7,6 +7,7 @@
     │   ├── PolicyError      no optimal policy exists for these numbers
     │   ├── MissingAnswersError  answers did not come, and the ends of the scale to count them at cannot be used
     │   ├── SpecError        a campaign's TOML cannot be used; names every mistake in it
+    │   │   └── ColumnsError it names columns that its table does not have; also a TableError
     │   └── AlreadyBegunError  a campaign of that name lies beside, in another store
     └── OutsideError         something outside failed (a rater, a database); what was done is kept (exit code 3)
         ├── StoreError       where a campaign is kept cannot be read or written
@@ -55,6 +56,10 @@ class SpecError(InputError):
         if len(self.mistakes) == 1:
             return self.mistakes[0]
         return "\n".join((f"{len(self.mistakes)} mistakes:", *self.mistakes))
+
+
+class ColumnsError(SpecError, TableError):
+    """A campaign names columns that its table does not have: one line for each."""
 
 
 class AlreadyBegunError(InputError):

@@ -283,3 +283,32 @@ def test_in_python_results_print_well(toml):
     assert f"{status.estimate.value:.4f}" in str(status)
     assert f"<td>{status.labels}</td>" in status._repr_html_()
     assert str(verified).endswith("nothing differs")
+
+
+def test_init_from_a_table_says_what_it_guessed_and_the_campaign_runs(run, items):
+    done = run("init", "--from", items, "mine.toml")
+    assert (done.code, done.err) == (0, "")
+    lines = [line.split() for line in done.out.splitlines()]
+    assert ["weak", "rating", "judge"] in lines
+    assert ["strong", "rating", "truth"] in lines
+    assert "Look at the prices (0.01 and 1) and the budget (99)" in done.out
+    assert run("run", "mine.toml").code == 0
+    document = run("init", "--from", items, "other.toml", "--strong-cost", "2", "--json").document
+    assert (document["weak"], document["strong"], document["to_change"]) == (
+        "judge", "truth", ["the price (0.01)", "the budget (189)"],
+    )  # fmt: skip
+    for wrong in (["--table"], ["--weak", "nope"]):
+        refused = run("init", "--from", items, "x.toml", *wrong)
+        assert (refused.code, refused.err.count("\n")) == (2, 1)
+    assert run("init", "--weak", "judge").code == 2
+
+
+def test_every_mistake_is_a_line_of_its_own(run, toml):
+    text = Path(toml).read_text(encoding="utf-8")
+    Path(toml).write_text(text.replace('"binary"', "binary").replace("budget", "bugdet").replace("seed = 3", "seed"))
+    for command in ("run", "status", "report", "verify"):
+        done = run(command, toml)
+        assert (done.code, done.out) == (2, "")
+        first, *lines = done.err.splitlines()
+        assert first == "ratewise: 3 mistakes:"
+        assert [line.split(":")[:2] for line in lines] == [["campaign.toml", str(n)] for n in (2, 6, 8)]

@@ -108,5 +108,5 @@ class TestPlanAndDraw:
         rows = [json.loads(line) for line in Path("drawn.jsonl").read_text(encoding="utf-8").splitlines()]
         assert {row["topic"] for row in rows if row["rate"]} == {"code", "law", "math", "travel"}
         assert drawn.document["expected_spend"] == pytest.approx(60, rel=0.15)
-        again = run("draw", "pool.csv", "--plan", "plan.json", "--seed", 7, "-o", "all.csv", "--json")
+        again = run("draw", "pool.csv", "--plan", "plan.json", "--seed", 7, "-o", "all.csv", "--whole-pool", "--json")
         assert any("draw with --within-budget" in note for note in again.document["notes"])

@@ -151,6 +151,9 @@ def test_identities(found):
             assert ratio == pytest.approx(mse * (n_b + r.budget) / V)
         for end, other in (("", ""), ("_low", "_high"), ("_high", "_low")):
             mse, effective = getattr(r, "mse" + other), getattr(r, "effective_budget" + end)
+            if r.method == "base":  # by definition
+                assert (effective, getattr(r, "savings" + end)) == (r.budget, 0)
+                continue
             n = effective + n_b
             assert mse == pytest.approx(V * N / (N - 1) * (1 / n - 1 / N) if pool else V / n)
             assert getattr(r, "savings" + end) == pytest.approx(effective - r.budget)
@@ -422,7 +425,7 @@ def test_other_errors_are_not_swallowed():
 def test_csv_has_every_number(tmp_path):
     import csv
 
-    got = run(TABLE, methods=["base", "oracle"])
+    got = run(TABLE, methods=["base", "oracle"], mode="pool")
     got.save_csv(tmp_path / "found.csv")
     with open(tmp_path / "found.csv", encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
@@ -434,12 +437,14 @@ def test_csv_has_every_number(tmp_path):
         }
 
 
-def test_the_summary_names_the_best_but_never_the_oracle():
+def test_the_summary_names_what_can_be_run_and_what_is_free():
     got = run(TABLE, trials=40)
-    last = {r.method: r.mse for r in got.results if r.budget == 60 and r.method != "oracle"}
-    assert min(last, key=last.get) in got.summary()
-    assert "oracle" not in got.summary()
-    assert "40 trials on 640 items" in str(got)
+    auto = next(r for r in got.results if r.budget == 60 and r.method == "auto")
+    better = auto.mse < auto.base_mse
+    assert f"{'auto has' if better else 'run base'}" in got.summary()
+    assert not any(method in got.summary() for method in ("oracle", "limit", "paper", "ppi", "fixed"))
+    assert got.summary().startswith("With money for 60 strong ratings and 30 free labels to begin with, ")
+    assert "only 40 trials on 640 items" in str(got)
     assert got._repr_html_().count("<tr>") == 1 + len(got.results)
 
 

@@ -2,6 +2,7 @@
 
 import dataclasses
 import io
+import re
 
 import numpy as np
 import pytest
@@ -138,3 +139,32 @@ def test_a_draw_has_its_numbers(plans):
     assert "Written to out/drawn.csv" in text
     assert all(note in text for note in drawn.notes)
     assert drawn.drift.drifted
+
+
+@pytest.mark.parametrize("goal", [{"budget": 300}, {"target_se": 0.02}])
+@pytest.mark.parametrize("pool_size", [None, 2000])
+def test_the_last_column_and_the_sentence_say_one_thing(goal, pool_size):
+    """Also where a pool ends first, and for a precision: there the column is about cost."""
+    world = bernoulli(3000, mean=0.7, weak_error=0.1, error_variance=0.02, rng=np.random.default_rng(1021))
+    plan = rw.plan(
+        {"g": world.weak, "h": world.strong, "u": world.error}, weak="g", strong="h", uncertainty="u", weak_cost=0.01,
+        strong_cost=1, pool_size=pool_size, estimand="population" if pool_size is None else "pool", **goal,
+    )  # fmt: skip
+    text = " ".join(shown(plan_text(plan)).split())
+    share = int(re.search(rf"▶ {plan.recommendation} .*? (\d+)% ", text.partition("base:")[0])[1])
+    less = int(re.search(r"(\d+)% less", text)[1])
+    assert abs(share + less - 100) <= 1
+    assert ("cost vs base" if "target_se" in goal else "sq. error vs base") in text
+
+
+def test_the_sentence_is_for_people():
+    rng = np.random.default_rng(1023)
+    world = bernoulli(3000, mean=0.7, weak_error=0.1, error_variance=0.02, rng=rng)
+    prices = {"weak": "g", "strong": "h", "weak_cost": 0.01, "strong_cost": 1, "budget": 300}
+    coins = rw.plan({"g": world.weak, "h": world.strong}, **prices)
+    best, base = (1.959964 * coins.policies[name].expected_se for name in (coins.recommendation, "base"))
+    assert f"±{100 * best:.1f} points instead of ±{100 * base:.1f} for the same 300" in coins.reason
+    h = rng.normal(50, 10, 800)
+    scores = rw.plan({"g": h + rng.normal(0, 4, 800), "h": h}, **prices)
+    best, base = (1.959964 * scores.policies[name].expected_se for name in (scores.recommendation, "base"))
+    assert f"±{best:.3g} instead of ±{base:.3g} for the same 300" in scores.reason

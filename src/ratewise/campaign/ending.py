@@ -10,8 +10,10 @@ from typing import Any
 from ratewise.campaign.snapshot import Snapshot
 from ratewise.campaign.status import Status
 from ratewise.core.mean.estimate import Estimate
+from ratewise.core.shown import shown
 
 
+@shown
 @dataclass(frozen=True, eq=False)
 class Ending:
     """The end of a run. It equals its reason, so that it can be compared with a text.

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ratewise.campaign.columns import check_columns
 from ratewise.campaign.inputs import inputs_of
 from ratewise.campaign.seed import facts_of_seed, seed_of
 from ratewise.campaign.spec.fields import LARGEST_AMOUNT
@@ -48,6 +49,8 @@ def load_items(spec: Spec) -> Loaded:
     written.
     """
     relation = open_relation(spec.table_path)
+    check_columns(spec, relation)
+    _check_filled(spec, relation)
     keys = _keys(spec, relation)
     table = relation.table(*_deciding(spec, relation))
     numbers, coded = _numbers(spec, table)
@@ -107,20 +110,20 @@ def _keys(spec: Spec, relation: Relation) -> _Keys:
     return keys
 
 
-def _deciding(spec: Spec, relation: Relation) -> list[str]:
-    """Columns that decide what is bought and what it costs, all of which are there; at least one, to count rows by."""
-    prices = {rater.price_column: f"rater {rater.name!r}" for rater in spec.raters if rater.price_column is not None}
+def _check_filled(spec: Spec, relation: Relation) -> None:
+    """A rater that would find nothing at all is no rater."""
     for rater in spec.raters:
         for column in KINDS[rater.kind].columns(rater.settings):
-            _check_column(relation, column, f"rater {rater.name!r}")
             if not any(rows.texts(column, missing="allow").any() for rows in relation.scan(column, rows=_ROWS)):
                 raise TableError(f"rater {rater.name!r} reads column {column!r} of {relation.name}, and it is empty")
-    own = {spec.items.clusters: "items.clusters"} if spec.items.clusters is not None else {}
-    for column, who in (prices | own).items():
-        _check_column(relation, column, who)
-    others = (spec.items.uncertainty, *spec.items.features, None if spec.inputs is None else spec.inputs.strata)
-    named = [column for column in (*others, *prices, *own) if column is not None]
-    return list(dict.fromkeys(named)) or [relation.columns[0]]
+
+
+def _deciding(spec: Spec, relation: Relation) -> list[str]:
+    """Columns that decide what is bought and what it costs; at least one, to count rows by."""
+    prices = [rater.price_column for rater in spec.raters]
+    strata = None if spec.inputs is None else spec.inputs.strata
+    others = (spec.items.uncertainty, *spec.items.features, strata, *prices, spec.items.clusters)
+    return list(dict.fromkeys(column for column in others if column is not None)) or [relation.columns[0]]
 
 
 def _feature_columns(spec: Spec, columns: int) -> int | None:
@@ -139,14 +142,6 @@ def file_digest(path: Path) -> str:
     """SHA-256 of a file."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def _check_column(relation: Relation, name: str, who: str) -> None:
-    if name not in relation.columns:
-        try:
-            relation.table(name)
-        except TableError as error:
-            raise TableError(f"{who} needs a column that is not there: {error}") from None
 
 
 def _numbers(spec: Spec, table: Table) -> tuple[Any, list[dict[str, Any]]]:

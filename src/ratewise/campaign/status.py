@@ -12,11 +12,13 @@ from ratewise.campaign.answers import anytime_estimate
 from ratewise.campaign.planner import State
 from ratewise.campaign.spec.spec import Spec
 from ratewise.core.mean.estimate import Estimate
+from ratewise.core.shown import shown
 from ratewise.queue.money import to_money
 from ratewise.queue.records import ANSWERED, MISSING, OPEN
 from ratewise.queue.store import Store
 
 
+@shown
 @dataclass(frozen=True, slots=True)
 class Status:
     """Amounts are exact; the estimate is of complete rounds and may be looked at as often as one likes."""

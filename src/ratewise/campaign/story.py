@@ -6,10 +6,12 @@ from dataclasses import dataclass
 from ratewise.campaign.answers import Wanted, anytime_estimate
 from ratewise.campaign.reader import Closed
 from ratewise.core.mean.estimate import Estimate
+from ratewise.core.shown import shown
 from ratewise.queue import audit
 from ratewise.queue.store import Store
 
 
+@shown
 @dataclass(frozen=True, slots=True)
 class Chapter:
     """One closed round, and what was known after it."""

@@ -7,11 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from ratewise.core.shown import shown
 from ratewise.raters.text import one_line
 
 _MOST_TOLD = 20
 
 
+@shown
 @dataclass(slots=True)
 class Verification:
     """What was checked and what differs; nothing where all is as it should be."""

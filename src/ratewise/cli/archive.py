@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from ratewise.cli.campaign import Toml
-from ratewise.cli.console import one_line_errors, print_json
+from ratewise.cli.console import one_line_errors, print_json, say
 from ratewise.cli.options import Json
 
 
@@ -25,7 +25,7 @@ def backup(
         if json:
             print_json({"output": output, "head": head})
         else:
-            print(f'Written to {output}. To go on with it, write store = "{output}".\nhead of the record: {head}')
+            say(f'Written to {output}. To go on with it, write store = "{output}".\nhead of the record: {head}')
 
 
 def rescue(
@@ -48,4 +48,4 @@ def rescue(
         if json:
             print_json({"output": output, **found.to_dict()})
         else:
-            print(f"Written to {output}.\n{found.summary()}")
+            say(f"Written to {output}.\n{found.summary()}")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ratewise.cli.console import STOPPED, one_line_errors, print_json, print_notes, print_rich, say
-from ratewise.cli.options import Json, SafeCells
+from ratewise.cli.options import Json, SafeCells, words
 
 if TYPE_CHECKING:
     from ratewise.campaign.campaign import Campaign, Progress
@@ -22,15 +22,40 @@ _HEAD = "head of the record: {}"
 def init(
     file: Annotated[str, typer.Argument(help="File or folder to write to.")] = "campaign.toml",
     table: Annotated[bool, typer.Option("--table", help="Write a made-up items.csv too, to try it at once.")] = False,
+    from_table: Annotated[
+        str | None, typer.Option("--from", help="Your own table: the campaign is written for its columns.")
+    ] = None,
+    id: Annotated[str | None, typer.Option(help="With --from: the column of ids; guessed if absent.")] = None,
+    weak: Annotated[str | None, typer.Option(help="With --from: the weak rating; guessed if absent.")] = None,
+    strong: Annotated[str | None, typer.Option(help="With --from: the strong rating; guessed if absent.")] = None,
+    weak_cost: Annotated[str | None, typer.Option(help="With --from: the price of one weak rating.")] = None,
+    strong_cost: Annotated[str | None, typer.Option(help="With --from: the price of one strong rating.")] = None,
     json: Json = False,
 ) -> None:
-    """Write a commented example of a campaign.
+    """Write a campaign: a commented example, or with --from one for the columns of your own table.
 
     Example: ratewise init campaign.toml --table
     """
     with one_line_errors():
         from ratewise.campaign.spec.example import write_example
+        from ratewise.errors import InputError
 
+        if from_table is not None:
+            if table:
+                raise InputError("--table writes a made-up table and --from uses yours; leave one of them out")
+            from ratewise.campaign.spec.from_table import begin_from
+            from ratewise.report.begun import begun_text
+
+            begun = begin_from(
+                from_table, file, id=id, weak=weak, strong=strong, weak_price=weak_cost, strong_price=strong_cost
+            )
+            if json:
+                print_json(begun.to_dict())
+            else:
+                print_rich(begun_text(begun))
+            return
+        if any(given is not None for given in (id, weak, strong, weak_cost, strong_cost)):
+            raise InputError("these options describe your own table; name it with --from TABLE")
         written = write_example(file, table=table)
         if json:
             print_json({"written": list(written)})
@@ -113,6 +138,12 @@ def status(
 def report(
     campaign: Toml,
     output: Annotated[str, typer.Option("--output", "-o", help="The page to write.")] = "report.html",
+    slices: Annotated[
+        str | None,
+        typer.Option(
+            help="Columns of groups to estimate each, with commas between; the features that are words, if absent."
+        ),
+    ] = None,
     json: Json = False,
 ) -> None:
     """One self-contained HTML page: the estimate, its story, the money, and what the labels say.
@@ -128,7 +159,7 @@ def report(
         opened = Campaign.at(campaign)
         check_output(opened.spec, output)
         with opened.look() as now:
-            write_text(output, snapshot_page(now))
+            write_text(output, snapshot_page(now, slices=None if slices is None else words(slices)))
             found, beside = now.estimate, beside_the_numbers(now)
         if json:
             print_json({"output": output, "estimate": None if found is None else found.to_dict(), **beside})

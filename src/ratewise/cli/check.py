@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from ratewise.cli.console import one_line_errors, print_json, print_notes
+from ratewise.cli.console import one_line_errors, print_json, print_notes, say
 from ratewise.cli.options import Json, People, Positive, Rate, Scale, Seed, TableArgument, said
 from ratewise.core.names import Estimand, IntervalMethod, Method, Recalibration
 
@@ -77,6 +77,6 @@ def check(
         if json:
             print_json(found.to_dict())
         else:
-            print(found.sentence)
+            say(found.sentence)
             print_notes(found.notes)
     raise typer.Exit(EXIT_CODES[found.verdict])

@@ -114,8 +114,11 @@ def draw(
     output: Annotated[str, typer.Option("--output", "-o", help="File to write; - for CSV on standard output.")],
     id: Annotated[str | None, typer.Option(help="Column with the items' ids; `id`, else the row number.")] = None,
     within_budget: Annotated[
-        bool, typer.Option("--within-budget", help="Look only at as many items as planned.")
-    ] = False,
+        bool,
+        typer.Option(
+            "--within-budget/--whole-pool", help="Look at as many items as the plan's money is for, or at all."
+        ),
+    ] = True,
     safe_cells: SafeCells = False,
     json: Json = False,
 ) -> None:

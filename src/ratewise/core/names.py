@@ -11,7 +11,7 @@ Family = Literal["linear", "logistic", "poisson"]
 RegressionMethod = Literal["auto", "difference", "power-tuned"]
 Objective = Literal["sum", "worst"]
 PolicyName = Literal["base", "random", "active"]
-SimulatedMethod = Literal["base", "paper-random", "paper-active", "oracle", "ppi++", "active-fixed", "auto"]
+SimulatedMethod = Literal["base", "paper-random", "paper-active", "oracle", "ppi++", "active-fixed", "auto", "limit"]
 Mode = Literal["stream", "pool"]
 Figure = Literal[
     "gaussian", "bernoulli", "arena-transfer", "arena-easy-hard", "arena-burnin", "aqa", "imagenet", "seahorse"

@@ -15,8 +15,10 @@ from ratewise.core.checks import Floats
 from ratewise.core.mean.formulas import optimal_uniform_rate
 from ratewise.core.mean.policy import optimal_policy
 from ratewise.core.mean.rates import LARGEST_SCALE, active_rates
+from ratewise.core.mean.ratings import Mask
 from ratewise.core.mean.running import running_estimates, stops_within, without_rounding
 from ratewise.lab.automatic import auto, learn_all
+from ratewise.lab.limit import Limit
 from ratewise.lab.strong_alone import strong_alone
 from ratewise.lab.trials import Block, Index, Outcome, Population, Setting
 from ratewise.models.calibration import Calibration, fit_calibration
@@ -73,6 +75,11 @@ class Strategy:
     variance_per_item: float  # Var(Δ)
     mean_rate: float
     tuned: bool = True  # whether λ̂ is put in afterwards
+    known_weak: Floats | None = None  # by row of the table, instead of the calibrated weak rating
+
+    def weak_of(self, population: Population, rows: Index) -> Floats:
+        """What stands for the weak rating of these rows."""
+        return self.calibration.predict(population.weak[rows]) if self.known_weak is None else self.known_weak[rows]
 
     @classmethod
     def of(cls, known: Known, rates: Callable[[Floats], Floats]) -> "Strategy":
@@ -152,12 +159,19 @@ def base(block: Block) -> Outcome:
     return Outcome(value, low, high, spend, spend)
 
 
-def follow(block: Block, strategies: Sequence[Strategy], budgets: tuple[float, ...] | None = None) -> Outcome:
-    """Spend the budgets after the burn-in, each trial by its strategy; combine with the burn-in by inverse variance."""
+def follow(
+    block: Block, strategies: Sequence[Strategy], budgets: tuple[float, ...] | None = None, *,
+    weak_cost: float | None = None, evenly: bool = False,
+) -> Outcome:  # fmt: skip
+    """Spend the budgets after the burn-in, each trial by its strategy; combine with the burn-in by inverse variance.
+
+    `evenly` draws along the stream at even steps of the rates' sum, so that hardly any money is left over.
+    """
     setting, money = block.setting, np.array(block.setting.budgets if budgets is None else budgets)
-    g, pi, uniform, H = _stream(block, strategies, float(money[-1]))
-    drawn = uniform < pi
-    stops, _ = stops_within(money, drawn, weak_cost=setting.cost_ratio, strong_cost=_STRONG_COST)
+    c = setting.cost_ratio if weak_cost is None else weak_cost
+    g, pi, uniform, H = _stream(block, strategies, float(money[-1]), c)
+    drawn = _at_even_steps(pi, uniform[:, :1]) if evenly else uniform < pi
+    stops, _ = stops_within(money, drawn, weak_cost=c, strong_cost=_STRONG_COST)
     N, tuned = setting.pool_size(block.population), all(s.tuned for s in strategies)
     found = running_estimates(g, H, pi, drawn, stops, tuned=tuned, pool_size=N)
     value, variance = found.value, found.variance
@@ -165,8 +179,14 @@ def follow(block: Block, strategies: Sequence[Strategy], budgets: tuple[float, .
         V, per_item = (np.array([[s.variance, s.variance_per_item] for s in strategies]).T)[:, :, None]
         value, variance = _combined(block, value, variance, V / setting.burn_in, per_item / found.items)
     half = float(special.ndtri(0.5 + setting.level / 2)) * np.sqrt(variance)
-    spend = without_rounding(setting.cost_ratio * found.items + _STRONG_COST * found.labels, money)
+    spend = without_rounding(c * found.items + _STRONG_COST * found.labels, money)
     return Outcome(value, value - half, value + half, spend, found.labels.astype(np.float64))
+
+
+def _at_even_steps(pi: Floats, start: Floats) -> Mask:
+    """Systematic draws: each item has its rate, and so many items have as many labels as their rates add up to."""
+    reached = np.floor(np.cumsum(pi, axis=1) + start)
+    return np.diff(reached, axis=1, prepend=np.floor(start)) > 0
 
 
 def _combined(block: Block, value: Floats, variance: Floats, first: Floats, second: Floats) -> tuple[Floats, Floats]:
@@ -177,14 +197,16 @@ def _combined(block: Block, value: Floats, variance: Floats, first: Floats, seco
     return share * mean + (1 - share) * value, share**2 * own + (1 - share) ** 2 * variance
 
 
-def _stream(block: Block, strategies: Sequence[Strategy], budget: float) -> tuple[Floats, Floats, Floats, Floats]:
+def _stream(
+    block: Block, strategies: Sequence[Strategy], budget: float, c: float
+) -> tuple[Floats, Floats, Floats, Floats]:
     """Calibrated weak ratings, rates, random numbers and strong ratings of as many items as the budget can buy."""
-    c, population = block.setting.cost_ratio, block.population
+    population = block.population
     wanted = 1.1 * budget / (c + _STRONG_COST * min(s.mean_rate for s in strategies)) + 50
     while True:
         index, uniform = block.take(wanted)
         rows = list(zip(strategies, index, strict=True))
-        g = np.stack([s.calibration.predict(population.weak[i]) for s, i in rows])
+        g = np.stack([s.weak_of(population, i) for s, i in rows])
         pi = np.stack([s.rates(i, x) for (s, i), x in zip(rows, g, strict=True)])
         _, enough = stops_within(np.array([budget]), uniform < pi, weak_cost=c, strong_cost=_STRONG_COST)
         if np.all(enough) or (block.ends and index.shape[1] == block.index.shape[1]):
@@ -212,6 +234,28 @@ def _follow_fixed(block: Block, known: Sequence[Known], strategy: Callable[..., 
     return Outcome.joined(parts, axis=1)
 
 
+def limit(block: Block, known: Limit, whole: Known) -> Outcome:
+    """Every budget by the best way there is for it, f and u being known; strong ratings alone where none is better."""
+    setting, population = block.setting, block.population
+    left = setting.pool_size(population) - setting.burn_in
+    parts = []
+    alone = None
+    for k, B in enumerate(setting.budgets):
+        way = known.best(B, left)
+        if way is None:
+            alone = base(block) if alone is None else alone
+            parts.append(alone.at(k))
+            continue
+        added = float(np.mean((population.strong - way.weak) ** 2 * (1.0 / way.rates - 1.0)))
+        strategy = Strategy(
+            whole.calibration, lambda rows, _, rates=way.rates: rates[rows],  # type: ignore[misc]
+            whole.variance, whole.variance + added, float(way.rates.mean()), known_weak=way.weak,
+        )  # fmt: skip
+        strategies = [strategy] * len(block.trials)
+        parts.append(follow(block, strategies, (B,), weak_cost=way.weak_cost, evenly=block.ends))
+    return Outcome.joined(parts, axis=1)
+
+
 # All methods on the same trials
 
 
@@ -227,24 +271,26 @@ class Lab:
     oracle: Floats | None
     transferred: bool = False
     teacher: Learned | None = None  # what auto learned from the transfer table
+    limit: Limit | None = None
 
     @classmethod
     def of(cls, population: Population, setting: Setting, methods: Sequence[str], transfer: Population | None) -> "Lab":
         """Learn once what all trials share."""
         whole = None
-        if "oracle" in methods or (transfer is None and setting.burn_in == 0):
+        if {"oracle", "limit"} & set(methods) or (transfer is None and setting.burn_in == 0):
             whole = Known.of(population.weak, population.strong)
         known = whole if setting.burn_in == 0 else None
         known = known if transfer is None else Known.of(transfer.weak, transfer.strong)
         oracle = oracle_rates(whole, setting.cost_ratio) if whole is not None and "oracle" in methods else None
         taught = learn_all(transfer) if transfer is not None and "auto" in methods else None
-        return cls(population, setting, tuple(methods), known, whole, oracle, transfer is not None, taught)
+        most = Limit.of(population, setting) if "limit" in methods else None
+        return cls(population, setting, tuple(methods), known, whole, oracle, transfer is not None, taught, most)
 
     def run(self, trials: range) -> dict[str, Outcome]:
         """Every method on the same trials; what is learned from a burn-in is learned once for all of them."""
         block = Block(self.population, self.setting, trials)
         c = self.setting.cost_ratio
-        known = self._known(block) if set(self.methods) - {"base", "oracle", "auto"} else []
+        known = self._known(block) if set(self.methods) - {"base", "oracle", "auto", "limit"} else []
         run: dict[str, Callable[[], Outcome]] = {
             "base": lambda: base(block),
             "paper-random": lambda: follow(block, _each(known, lambda k: paper_random(k, c))),
@@ -253,6 +299,7 @@ class Lab:
             "ppi++": lambda: _follow_fixed(block, known, uniform),
             "active-fixed": lambda: _follow_fixed(block, known, active_fixed),
             "auto": lambda: auto(block, self.teacher),
+            "limit": lambda: self._limit(block),
         }
         return {method: run[method]() for method in self.methods}
 
@@ -265,3 +312,8 @@ class Lab:
         assert self.whole is not None
         assert self.oracle is not None
         return follow(block, [by_row(self.whole, self.oracle)] * len(block.trials))
+
+    def _limit(self, block: Block) -> Outcome:
+        assert self.whole is not None
+        assert self.limit is not None
+        return limit(block, self.limit, self.whole)

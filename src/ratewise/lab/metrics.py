@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ratewise.core.checks import Floats
+from ratewise.core.shown import shown
 from ratewise.lab.trials import Outcome
 
 _RESAMPLES = 1000
@@ -37,6 +38,7 @@ class Base:
         return 1 / (mse * (N - 1) / (N * self.variance) + 1 / N) - self.burn_in
 
 
+@shown
 @dataclass(frozen=True, slots=True)
 class MethodResult:
     """One method at one budget. `*_low` and `*_high` are the ends of 95 % bootstrap intervals over trials."""
@@ -70,9 +72,20 @@ class MethodResult:
         """MSE over base's in theory; NaN where base has no error left to compare with."""
         return self.mse / self.base_mse if self.base_mse > 0 else float("nan")
 
+    @property
+    def of_base_low(self) -> float:
+        """The lower end of a 95 % bootstrap interval of `of_base` over trials."""
+        return self.mse_low / self.base_mse if self.base_mse > 0 else float("nan")
+
+    @property
+    def of_base_high(self) -> float:
+        """Its upper end."""
+        return self.mse_high / self.base_mse if self.base_mse > 0 else float("nan")
+
     def to_dict(self) -> dict[str, Any]:
-        """Ready for JSON and CSV."""
-        return asdict(self)
+        """Ready for JSON and CSV; shares of base's error are None where it has none."""
+        shares = {name: getattr(self, name) for name in ("of_base", "of_base_low", "of_base_high")}
+        return {**asdict(self), **{name: share if self.base_mse > 0 else None for name, share in shares.items()}}
 
 
 def resamples(trials: int, seed: int) -> NDArray[np.float64]:
@@ -96,6 +109,9 @@ def results(
         plain = base.variance / (base.burn_in + B)
         spread = float(error[:, k].std(ddof=1)) if len(error) > 1 else float("nan")
         effective = [base.budget(x) for x in (mse, high, low)]
+        if method == "base":  # the yardstick: whatever its trials did, it is worth its budget
+            effective = [min(B, base.pool_size - base.burn_in)] * 3
+        worth = B if method != "base" else effective[0]
         made.append(
             MethodResult(
                 method, B, len(error), mse, low, high,
@@ -105,7 +121,7 @@ def results(
                 spend_mean=float(outcome.spend[:, k].mean()), spend_max=float(outcome.spend[:, k].max()),
                 labels_mean=float(outcome.labels[:, k].mean()),
                 effective_budget=effective[0], effective_budget_low=effective[1], effective_budget_high=effective[2],
-                savings=effective[0] - B, savings_low=effective[1] - B, savings_high=effective[2] - B,
+                savings=effective[0] - worth, savings_low=effective[1] - worth, savings_high=effective[2] - worth,
                 error_ratio=mse / plain if plain > 0 else 1.0,
                 error_ratio_low=low / plain if plain > 0 else 1.0,
                 error_ratio_high=high / plain if plain > 0 else 1.0,

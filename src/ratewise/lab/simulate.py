@@ -12,10 +12,12 @@ import numpy as np
 from ratewise.core.checks import choice, number, share
 from ratewise.core.messages import Message, argument
 from ratewise.core.names import MODES, SIMULATED_METHODS, Mode, SimulatedMethod
+from ratewise.core.shown import shown
 from ratewise.errors import InputError, RatewiseWarning, TableError
 from ratewise.lab.methods import Lab
 from ratewise.lab.metrics import Base, MethodResult, resamples, results
 from ratewise.lab.trials import Outcome, Population, Scale, Setting
+from ratewise.lab.words import in_words
 from ratewise.lab.workers import in_order
 from ratewise.models.features import Coding, codings, feature_matrix
 from ratewise.tables import Table, TableLike, read_table
@@ -31,6 +33,7 @@ DEFAULT_BURN_IN = 200
 _FEWEST_BURN_IN = 10
 
 
+@shown
 @dataclass(frozen=True, slots=True, eq=False)
 class Simulation:
     """Every method at every budget on the same trials; partial where it was stopped before the last trial."""
@@ -92,17 +95,11 @@ class Simulation:
         write_rows(path, [r.to_dict() for r in self.results])
 
     def summary(self) -> str:
-        """The best method at the largest budget, in words."""
-        budget = self.settings["budgets"][-1]
-        last = [r for r in self.results if r.budget == budget]
-        best = min(last, key=lambda r: (r.method == "oracle", r.mse))
-        done = f"{best.trials:,} trials on {self.items:,} items" + (", partial" if self.partial else "")
-        if not best.base_mse > 0:
-            return f"A budget of {budget:g} rates the whole pool: strong ratings alone know it exactly ({done})."
-        return (
-            f"At a budget of {budget:g}, {best.method} has {best.of_base:.0%} of the squared error of strong ratings "
-            f"alone: as good as {best.effective_budget:,.0f} of them ({done})."
-        )
+        """What a user can run at the largest budget, and what that is worth, in words that stand alone."""
+        return in_words(
+            self.results, budget=self.settings["budgets"][-1], burn_in=self.settings["burn_in"], items=self.items,
+            partial=self.partial,
+        )  # fmt: skip
 
     def __str__(self) -> str:
         return self.summary()

@@ -186,6 +186,11 @@ class Outcome:
     spend: Floats
     labels: Floats
 
+    def at(self, budget: int) -> "Outcome":
+        """One budget, by its number."""
+        arrays = (self.value, self.low, self.high, self.spend, self.labels)
+        return Outcome(*(array[:, budget : budget + 1] for array in arrays))
+
     @classmethod
     def joined(cls, parts: Sequence["Outcome"], *, axis: int) -> "Outcome":
         """More trials (axis 0) or more budgets (axis 1)."""

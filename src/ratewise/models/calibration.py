@@ -10,12 +10,14 @@ from scipy import special
 from ratewise.core.checks import Floats, as_floats, choice, finite
 from ratewise.core.mean.clusters import Codes, cluster_folds
 from ratewise.core.names import CALIBRATORS, Calibrator
+from ratewise.core.shown import shown
 from ratewise.errors import InputError
 
 _CLIP = 1e-3  # scores are kept this far from the ends before the logit
 _FEWEST = {"platt": 2, "affine": 2, "isotonic": 2}
 
 
+@shown
 @dataclass(frozen=True, slots=True)
 class Calibration:
     """A fitted map from weak rating to expected strong rating; small enough to read in a file.

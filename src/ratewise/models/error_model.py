@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ratewise.core.checks import Floats, as_floats, choice, finite
+from ratewise.core.shown import shown
 from ratewise.errors import InputError
 
 Source = Literal["binary", "column", "fitted"]
@@ -26,6 +27,7 @@ _MOST_BINS = 20
 _LEAST_SHARE = 0.05  # a bin's error is never taken below this share of the mean: no bin is known to be perfect
 
 
+@shown
 @dataclass(frozen=True, slots=True)
 class ErrorModel:
     """u(x) as a function of one column: the weak rating (binary, fitted) or the user's own column, times a scale."""

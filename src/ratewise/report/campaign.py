@@ -2,6 +2,7 @@
 
 import html
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +10,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from ratewise.campaign import findings
 from ratewise.campaign.campaign import Campaign
 from ratewise.campaign.engine import Paused
 from ratewise.campaign.snapshot import Snapshot
@@ -16,6 +18,7 @@ from ratewise.campaign.status import Status
 from ratewise.campaign.story import Chapter
 from ratewise.core.mean.estimate import Estimate
 from ratewise.queue.money import to_money
+from ratewise.report import sections
 from ratewise.report.page import answer, notes_html, page, picture
 from ratewise.report.pictures import ACCENT, INK, QUIET, figure
 
@@ -124,19 +127,25 @@ def ending_text(
 # The report
 
 
-def campaign_page(campaign: Campaign, *, truth: float | None = None) -> str:
-    """The whole report as one self-contained page; every word that came from outside is escaped."""
+def campaign_page(campaign: Campaign, *, truth: float | None = None, slices: Sequence[str] | None = None) -> str:
+    """The whole report as one self-contained page; every word that came from outside is escaped.
+
+    `slices` names columns of groups to estimate each; if absent, the features that are words are taken.
+    """
     with campaign.look() as now:
-        return snapshot_page(now, truth=truth)
+        return snapshot_page(now, truth=truth, slices=slices)
 
 
-def snapshot_page(now: Snapshot, *, truth: float | None = None) -> str:
-    """The report of one moment."""
+def snapshot_page(
+    now: Snapshot, *, truth: float | None = None, slices: Sequence[str] | None = None, made: datetime | None = None
+) -> str:
+    """The report of one moment, made now if nothing else is said."""
     status, estimate, story, found = now.status, now.estimate, now.story, now.diagnosis
     parts = [f"<h1>{html.escape(status.name)}</h1>"]
     parts.append("<p>No round is complete yet.</p>" if estimate is None else answer(estimate, truth))
     parts.append(f"<p>{html.escape(_in_words(status))}</p>")
-    parts.append(f"<p>Campaign {html.escape(status.campaign)}.</p>")
+    parts.append(sections.facts(now.spec, datetime.now(UTC) if made is None else made, campaign=status.campaign))
+    parts += ["<h2>Who rates</h2>", sections.raters(now.spec.raters)]
     if story:
         parts += [
             "<h2>Round by round</h2>",
@@ -147,11 +156,27 @@ def snapshot_page(now: Snapshot, *, truth: float | None = None) -> str:
     if found is not None:
         parts.append("<h2>What the labels say</h2>")
         parts.append("<ul>" + "".join(f"<li>{html.escape(word)}</li>" for word in found.words()) + "</ul>")
+    parts += _found(now, slices)
     told = [f"{at}: {text}" for at, text in now.notes]
     edited = [line for line in now.told if line not in told]
     parts += notes_html((*(() if estimate is None else estimate.notes), *edited, *told))
     parts += _record(now)
     return page(status.name, parts)
+
+
+def _found(now: Snapshot, columns: Sequence[str] | None) -> list[str]:
+    """Slices, differences and what more money would bring, as far as there are any."""
+    spec, parts = now.spec, []
+    if groups := findings.slices(now, columns):
+        parts += ["<h2>Slices</h2>", *sections.slice_tables(groups, spec.level)]
+        parts.append("<p>Each interval holds for its slice alone; of twenty slices, one may be off.</p>")
+    if (apart := findings.differences(now)) and spec.weak is not None:
+        parts.append(f"<h2>Where {html.escape(spec.weak.name)} and {html.escape(spec.strong.name)} differ most</h2>")
+        parts.append(sections.difference_table(apart, spec.weak.name, spec.strong.name))
+    if more := findings.outlook(now):
+        parts += ["<h2>What more money would bring</h2>", sections.outlook_table(more, spec.scale, spec.level)]
+        parts.append("<p>To be expected if it is spent as so far; no item is rated twice.</p>")
+    return parts
 
 
 def _record(now: Snapshot) -> list[str]:
@@ -177,14 +202,15 @@ def _in_words(status: Status) -> str:
 
 def _rounds(story: Sequence[Chapter]) -> str:
     names = ("round", "how", "items", "strong ratings", "mean rate", "spent so far", "estimate", "interval")
-    rows = "".join(
-        f"<tr><td>{c.number}</td><td>{_how(c)}</td><td>{c.items:,}</td><td>{c.labels:,}</td>"
-        f"<td>{c.mean_rate:.3f}</td><td>{_amount(to_money(c.spent))}</td>"
-        f"<td>{'–' if c.estimate is None else f'{c.estimate.value:.4f}'}</td>"
-        f"<td>{'–' if c.estimate is None else _interval(c.estimate)}</td></tr>"
+    rows = [
+        (
+            f"{c.number}", _how(c), f"{c.items:,}", f"{c.labels:,}", f"{c.mean_rate:.3f}",
+            _amount(to_money(c.spent)), "–" if c.estimate is None else f"{c.estimate.value:.4f}",
+            "–" if c.estimate is None else _interval(c.estimate),
+        )
         for c in story
-    )
-    return f"<table><tr>{''.join(f'<th>{name}</th>' for name in names)}</tr>{rows}</table>"
+    ]  # fmt: skip
+    return sections.table(names, rows)
 
 
 def _how(chapter: Chapter) -> str:

@@ -14,11 +14,20 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 STYLE = """
-body { font: 16px/1.5 system-ui, sans-serif; color: #1f2937; max-width: 48rem; margin: 2rem auto; padding: 0 1rem; }
-table { border-collapse: collapse; width: 100%; } th, td { padding: .3rem .6rem; text-align: right; }
-th:first-child, td:first-child { text-align: left; } tr { border-bottom: 1px solid #e5e7eb; }
-.taken { color: #0f766e; font-weight: 600; } .big { font-size: 1.6rem; } .note { color: #92400e; }
-svg { max-width: 100%; }
+:root { color-scheme: light dark; --ink: #1f2937; --page: #fff; --line: #e5e7eb; --good: #0f766e; --note: #92400e; }
+@media (prefers-color-scheme: dark) {
+  :root { --ink: #e5e7eb; --page: #111827; --line: #374151; --good: #2dd4bf; --note: #fbbf24; }
+  svg { background: #f9fafb; border-radius: .4rem; }
+}
+body { font: 16px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--page); max-width: 48rem;
+  margin: 2rem auto; padding: 0 1rem; overflow-wrap: break-word; }
+.wide { overflow-x: auto; } table { border-collapse: collapse; width: 100%; }
+th, td { padding: .3rem .6rem; text-align: right; vertical-align: top; }
+th:first-child, td:first-child, td.text { text-align: left; } tr { border-bottom: 1px solid var(--line); }
+tr.above { border: 0; } td.text { padding-top: 0; opacity: .75; }
+.taken { color: var(--good); font-weight: 600; } .big { font-size: 1.6rem; }
+.note { color: var(--note); } svg { max-width: 100%; height: auto; }
+@media (max-width: 30rem) { body { margin: 1rem auto; } .big { font-size: 1.3rem; } th, td { padding: .3rem .35rem; } }
 """
 
 
@@ -39,7 +48,8 @@ def report_page(title: str, plan: Plan, estimate: Estimate, *, truth: float | No
 
 def page(title: str, parts: Iterable[str]) -> str:
     """A page in the house's plain style from parts that are HTML already."""
-    head = f"<meta charset='utf-8'><title>{html.escape(title)}</title><style>{STYLE}</style>"
+    phone = "<meta name='viewport' content='width=device-width, initial-scale=1'>"
+    head = f"<meta charset='utf-8'>{phone}<title>{html.escape(title)}</title><style>{STYLE}</style>"
     return f"<!doctype html><html lang='en'><head>{head}</head><body>{''.join(parts)}</body></html>\n"
 
 
@@ -64,7 +74,7 @@ def _policies(plan: Plan) -> str:
         f"<td>{p.items:,.0f}</td><td>{p.strong_labels:,.0f}</td><td>{p.spend:,.2f}</td><td>{p.expected_se:.4f}</td></tr>"
         for name, p in plan.policies.items()
     )
-    return f"<table>{head}{''.join(rows)}</table>"
+    return f"<div class=wide><table>{head}{''.join(rows)}</table></div>"
 
 
 def notes_html(notes: Iterable[str]) -> list[str]:

@@ -8,6 +8,7 @@ from rich.text import Text
 
 from ratewise.lab.metrics import MethodResult
 from ratewise.lab.simulate import Simulation
+from ratewise.lab.words import YARDSTICKS
 from ratewise.report.pictures import grid
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 METHOD_COLOURS = {
     "base": "#6b7280", "paper-random": "#d97706", "paper-active": "#2563eb", "oracle": "#9333ea", "ppi++": "#db2777",
-    "active-fixed": "#65a30d", "auto": "#0f766e",
+    "active-fixed": "#65a30d", "auto": "#0f766e", "limit": "#0891b2",
 }  # fmt: skip
 
 
@@ -29,9 +30,9 @@ def simulation_text(found: Simulation) -> RenderableType:
         table.add_column(name, justify="right", no_wrap=True)
     for budget in found.settings["budgets"]:
         rows = [r for r in found.results if r.budget == budget]
-        best = min((r for r in rows if r.method != "oracle"), key=lambda r: r.mse, default=None)
+        best = min((r for r in rows if r.method not in YARDSTICKS), key=lambda r: r.mse, default=None)
         for k, r in enumerate(rows):
-            style = "bold green" if r is best else "dim" if r.method == "oracle" else ""
+            style = "bold green" if r is best else "dim" if r.method in YARDSTICKS else ""
             table.add_row(f"{budget:g}" if k == 0 else "", r.method, *_cells(r), style=style)
     legend = (
         "of base: squared error over that of strong ratings alone, with a 95% interval over "
@@ -45,7 +46,8 @@ def simulation_text(found: Simulation) -> RenderableType:
 def _cells(r: MethodResult) -> tuple[str, ...]:
     ratios = ("–", "–")  # where base knows the pool exactly there is nothing to compare with
     if r.base_mse > 0:
-        ratios = (f"{r.of_base:.3f}", f"{r.mse_low / r.base_mse:.3f}–{r.mse_high / r.base_mse:.3f}")
+        low, high = r.of_base_low, r.of_base_high
+        ratios = (f"{r.of_base:.3f}", f"{low:.3f}–{high:.3f}")
     return (
         f"{r.mse**0.5:.4f}",
         *ratios,

@@ -17,12 +17,14 @@ def plan_text(plan: Plan, *, level: float = 0.95) -> RenderableType:
     """Every policy side by side in money, labels and expected interval; then the recommendation."""
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     table.add_column("policy", no_wrap=True)
-    for name in ("items", "strong", "rate", "spend", "std. error", f"{level:.0%} interval", "of base"):
+    by_cost = plan.inputs.get("target_se") is not None
+    against = "cost vs base" if by_cost else "sq. error vs base"
+    for name in ("items", "strong", "rate", "spend", "std. error", f"{level:.0%} interval", against):
         table.add_column(name, justify="right", no_wrap=True)
     for name, policy in plan.policies.items():
         style = "bold green" if name == plan.recommendation else ""
         mark = "▶" if name == plan.recommendation else " "
-        table.add_row(f"{mark} {name}", *_cells(policy, level), style=style)
+        table.add_row(f"{mark} {name}", *_cells(policy, plan.policies["base"], level, by_cost), style=style)
     legend = "; ".join(f"{name}: {title}" for name, title in POLICY_TITLES.items())
     lines: list[RenderableType] = [table, Text(legend, style="dim"), Text(), Text(plan.reason)]
     if plan.by_stratum is not None:
@@ -44,7 +46,8 @@ def strata_table(chosen: InputPlan) -> Table:
     return table
 
 
-def _cells(p: PlannedPolicy, level: float) -> tuple[str, ...]:
+def _cells(p: PlannedPolicy, base: PlannedPolicy, level: float, by_cost: bool) -> tuple[str, ...]:
+    """The last one is what the sentence below speaks of: the cost at a precision, the squared error for a budget."""
     return (
         f"{p.items:,.0f}",
         f"{p.strong_labels:,.0f}",
@@ -52,8 +55,14 @@ def _cells(p: PlannedPolicy, level: float) -> tuple[str, ...]:
         f"{p.spend:,.2f}",
         _number(p.expected_se),
         f"± {_number(float(special.ndtri(0.5 + level / 2)) * p.expected_se)}",
-        f"{p.error_ratio:.0%}" if p.error_ratio < 100 else f"{p.error_ratio:.0e} ×",
+        _share(p.spend, base.spend) if by_cost else _share(p.expected_se**2, base.expected_se**2),
     )
+
+
+def _share(of: float, base: float) -> str:
+    if not base > 0:
+        return "–"
+    return f"{of / base:.0%}" if of / base < 100 else f"{of / base:.0e} ×"
 
 
 def _number(x: float) -> str:

@@ -9,12 +9,14 @@ from scipy import special
 
 from ratewise.core.checks import Floats
 from ratewise.core.mean.estimate import Estimate
+from ratewise.core.shown import shown
 from ratewise.rounds.seen import LEAST_RATE, Learned, Seen, learn
 
 _FALSE_ALARM = 1e-3
 _HEAVY = 0.1  # a single label that moves the estimate by this share of its interval is worth a word
 
 
+@shown
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
     """Figures behind the words; `None` where everything has its strong rating and there is nothing to compare."""

@@ -17,6 +17,7 @@ from ratewise.core.m_estimation.fit import influence
 from ratewise.core.m_estimation.newton import gram
 from ratewise.core.mean.draw import draw_evenly, scaled_to, uniform
 from ratewise.core.mean.ratings import Mask
+from ratewise.core.shown import shown
 from ratewise.errors import InputError, TableError
 from ratewise.models.error_model import DEFAULT_FLOOR_SHARE
 from ratewise.models.rating_model import Covariates
@@ -31,6 +32,7 @@ _CLEAR_GAIN = 0.97  # of the expected error, that learned rates must reach
 _LEAST_AGAIN = 0.05  # of the mean rate, for pairs that had their share in earlier rounds
 
 
+@shown
 @dataclass(frozen=True, slots=True, eq=False)
 class Asked:
     """The table with `rate` (over all rounds) and `selected` (asked in this round or before)."""

@@ -11,6 +11,7 @@ from ratewise.core.checks import Floats
 from ratewise.core.mean.estimate import Estimate
 from ratewise.core.mean.how import How
 from ratewise.core.names import Estimand, Method, Recalibration
+from ratewise.core.shown import shown
 from ratewise.errors import InputError
 from ratewise.tables import TableLike
 from ratewise.tables.frames_out import FrameKind, frame_of_rows
@@ -22,6 +23,7 @@ from ratewise.targets.systems import Systems, check_names, error_probability, er
 _MOST_TIMES = 1000.0  # more than so many times the ratings to tell two systems apart is not worth saying
 
 
+@shown
 @dataclass(frozen=True, slots=True, eq=False)
 class Comparison:
     """A against B on the same items; a higher rating counts as better. Undefined is `None` with a reason in `notes`.

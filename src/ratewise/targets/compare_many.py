@@ -13,6 +13,7 @@ from ratewise.core.m_estimation.simultaneous import normal_draws, simultaneous_q
 from ratewise.core.mean.estimate import Estimate
 from ratewise.core.mean.how import How
 from ratewise.core.names import Estimand, Method, Recalibration
+from ratewise.core.shown import shown
 from ratewise.errors import InputError
 from ratewise.tables import TableLike
 from ratewise.tables.frames_out import FrameKind, frame_of_rows
@@ -24,6 +25,7 @@ from ratewise.targets.systems import Systems, check_names, error_probability, re
 Verdict = Literal["better", "worse", "undecided"]
 
 
+@shown
 @dataclass(frozen=True, slots=True, eq=False)
 class Rival:
     """One system against the baseline; the difference's interval holds together with those of the others."""
@@ -54,6 +56,7 @@ class Rival:
         }  # fmt: skip
 
 
+@shown
 @dataclass(frozen=True, slots=True, eq=False)
 class ManyComparisons:
     """Every system against the baseline, best first; all intervals hold together at `level`.

@@ -12,6 +12,7 @@ from ratewise.core.mean.formulas import error_times_budget
 from ratewise.core.mean.policy import Policy
 from ratewise.core.mean.rates import active_rates
 from ratewise.core.names import Estimand, PolicyName, Recalibration
+from ratewise.core.shown import shown
 from ratewise.errors import InputError, TableError
 from ratewise.tables import Table, TableLike, read_table
 from ratewise.targets.mean.derived import STRONG_DIFFERENCE, WEAK_DIFFERENCE, Derived
@@ -69,6 +70,7 @@ def plan_comparison(
     return replace(made, notes=(note, *lost, *made.notes))
 
 
+@shown
 @dataclass(frozen=True, slots=True, eq=False)
 class ComparisonsPlan:
     """Rates for the table's rows that serve all differences to a baseline at once."""

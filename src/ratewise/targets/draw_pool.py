@@ -15,15 +15,15 @@ DrawnFrom = Plan | SlicePlan | RegressionPlan | ComparisonsPlan | Transfer | str
 
 
 def draw_pool(
-    pool: TableLike, plan: DrawnFrom, *, seed: int, id_column: str | None = None, within_budget: bool = False
+    pool: TableLike, plan: DrawnFrom, *, seed: int, id_column: str | None = None, within_budget: bool = True
 ) -> Drawn:
     """Give every item of the pool the rate that the plan gives it, and draw by hash of the seed and the item's id.
 
-    `plan` is what any `plan_*` gave, its JSON file, or a saved policy. With `within_budget`, only as many items
-    are looked at as the plan foresees (chosen by another hash), and the rest get no rate; without it all are, and a
-    note says so where that is expected to cost more than the budget. A plan by strata says itself how many of each are
-    looked at; `weight` is what each of those counts, 1 on average. Plans of regressions and of many comparisons know
-    the rows they were made from and no others.
+    `plan` is what any `plan_*` gave, its JSON file, or a saved policy. Only as many items are looked at as the plan
+    foresees (chosen by another hash), and fewer where chance would make them dearer than the budget; the rest get no
+    rate. With `within_budget=False` all are, and a note says so where that is expected to cost more. A plan by strata
+    says itself how many of each are looked at; `weight` is what each of those counts, 1 on average. Plans of
+    regressions and of many comparisons know the rows they were made from and no others.
     """
     if isinstance(plan, RegressionPlan | ComparisonsPlan):
         return plan.rows.draw(pool, seed=seed, id_column=id_column, within_budget=within_budget)

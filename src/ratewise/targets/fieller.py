@@ -5,8 +5,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from ratewise.core.checks import Floats
+from ratewise.core.shown import shown
 
 
+@shown
 @dataclass(frozen=True, slots=True)
 class Ratio:
     """One mean over another, less a part of it for the lift; `None` with the reason where there is no such number."""

@@ -27,6 +27,7 @@ from ratewise.core.mean.clusters import Codes
 from ratewise.core.mean.how import How
 from ratewise.core.mean.ratings import Mask, Ratings, pool_of
 from ratewise.core.names import REGRESSION_METHODS, Estimand, RegressionMethod
+from ratewise.core.shown import shown
 from ratewise.errors import InputError
 from ratewise.models.rating_model import Covariates, cluster_fitted_rating, fitted_rating
 from ratewise.tables import TableLike, read_table
@@ -64,6 +65,7 @@ class Rated:
         return {name: getattr(self, name) for name in names + more}
 
 
+@shown
 @dataclass(frozen=True, slots=True, eq=False)
 class Leaderboard:
     """Models by rating, best first. Intervals of ratings hold for all models at once, and so do those of ranks."""

@@ -11,7 +11,7 @@ from ratewise.core.mean.draw import draw
 from ratewise.core.names import PolicyName
 from ratewise.errors import InputError
 from ratewise.tables import Table, TableLike
-from ratewise.targets.mean.drawing import Drawn, first_items, over_budget, undrawn
+from ratewise.targets.mean.drawing import Drawn, ended_early, first_items, over_budget, undrawn, within_money
 from ratewise.targets.mean.side_by_side import Goal
 
 
@@ -52,11 +52,16 @@ class PlannedRows:
             looked = first_items(ids, int(self.items), seed)
             rates = np.where(looked, rates, np.nan)
         selected = draw(np.where(looked, rates, 0.0), ids, seed=seed) & looked
-        goal = self.goal
+        goal, planned = self.goal, int(np.count_nonzero(looked))
+        if within_budget:
+            prices = 0.0 if self.policy == "base" else goal.weak_cost, goal.strong_cost
+            looked = within_money(ids, looked, selected, prices, goal.budget, seed)
+            rates, selected = np.where(looked, rates, np.nan), selected & looked
         weak_spend = 0.0 if self.policy == "base" else goal.weak_cost * np.count_nonzero(looked)
         expected = float(weak_spend + goal.strong_cost * np.nansum(rates))
         spend = float(weak_spend + goal.strong_cost * np.count_nonzero(selected))
         notes = over_budget(goal.budget, expected, spend, int(looked.sum()), self.items, goal.pool_size)
+        notes += ended_early(int(looked.sum()), planned)
         made = table.with_columns({"rate": rates, "selected": selected})
         return Drawn(made, rates, selected, None, expected, spend, notes)
 

@@ -13,6 +13,7 @@ from ratewise.core.mean.estimate import Estimate
 from ratewise.core.mean.how import How, both_ends
 from ratewise.core.mean.ratings import Mask
 from ratewise.core.names import Estimand
+from ratewise.core.shown import shown
 from ratewise.errors import InputError, TableError
 from ratewise.models.error_model import ErrorModel, fit_error
 from ratewise.tables import TableLike, read_table
@@ -26,6 +27,7 @@ from ratewise.targets.rated import DrawColumns, Rate, RatedColumns, read_rated, 
 _FOLDS = 10
 
 
+@shown
 @dataclass(frozen=True, slots=True, eq=False)
 class Quantiles:
     """One estimate for each quantile asked for, in that order."""

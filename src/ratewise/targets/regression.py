@@ -16,6 +16,7 @@ from ratewise.core.mean.how import How
 from ratewise.core.mean.ratings import Ratings, pool_of
 from ratewise.core.names import FAMILIES, Estimand, Family, RegressionMethod
 from ratewise.core.names import REGRESSION_METHODS as METHODS
+from ratewise.core.shown import shown
 from ratewise.errors import InputError
 from ratewise.tables import TableLike, read_table
 from ratewise.tables.frames_out import FrameKind, frame_of_rows
@@ -27,6 +28,7 @@ from ratewise.targets.rated import DrawColumns, Rate, RatedColumns, RatedTable, 
 _NO_ERROR = 1e-9  # of the coefficients, for columns of unit variance: rounding
 
 
+@shown
 @dataclass(frozen=True, slots=True)
 class Coefficient:
     """One column's coefficient; `None` with a reason where the table cannot tell it."""
@@ -51,6 +53,7 @@ class Coefficient:
         return {name: getattr(self, name) for name in names}
 
 
+@shown
 @dataclass(frozen=True, slots=True, eq=False)
 class Regression:
     """Coefficients with intervals, and what they rest on."""

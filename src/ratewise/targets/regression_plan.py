@@ -10,6 +10,7 @@ import numpy as np
 
 from ratewise.core.checks import Floats, choice
 from ratewise.core.names import FAMILIES, Estimand, Family, PolicyName, Recalibration
+from ratewise.core.shown import shown
 from ratewise.tables import TableLike, read_table
 from ratewise.tables.frames_out import FrameKind, frame_of_rows
 from ratewise.targets.columns import Columns, design
@@ -28,6 +29,7 @@ from ratewise.targets.planned_rows import PlannedRows
 from ratewise.targets.regression_pilot import RegressionPilot, coefficient_weights
 
 
+@shown
 @dataclass(frozen=True, slots=True, eq=False)
 class RegressionPlan:
     """Three policies side by side, the one to take, and its rates for the table's rows.

@@ -36,12 +36,12 @@ def draw_slices(
     *,
     seed: int,
     id_column: str | None = None,
-    within_budget: bool = False,
+    within_budget: bool = True,
 ) -> Drawn:
     """Give every item the rate that its slice's plan gives it, and draw by hash of the seed and the item's id.
 
-    With `within_budget`, only as many items of each slice are looked at as its plan foresees. Items of slices that have
-    no plan get no rate, and a note says so.
+    Only as many items of each slice are looked at as its plan foresees, unless `within_budget=False`. Items of slices
+    that have no plan get no rate, and a note says so.
     """
     by, transfers = _plans(plan)
     table, ids = undrawn(pool, id_column, ("rate", "selected", "weight", "weak_calibrated"))

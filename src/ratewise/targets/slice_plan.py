@@ -15,6 +15,7 @@ import numpy as np
 
 from ratewise.core.checks import choice, number
 from ratewise.core.names import OBJECTIVES, Estimand, Objective, Recalibration
+from ratewise.core.shown import shown
 from ratewise.errors import InputError, PolicyError
 from ratewise.tables import Table, TableLike, read_table
 from ratewise.tables.frames_out import FrameKind, frame_of_rows
@@ -30,6 +31,7 @@ from ratewise.targets.slices import slice_names
 _ROUNDS = 4  # of sharing the money, each by what the plans of the last one expect
 
 
+@shown
 @dataclass(frozen=True, slots=True, eq=False)
 class PlannedSlice:
     """One slice's plan; `reached` is False where its target cannot be, and the plan is then the best there is."""
@@ -58,6 +60,7 @@ class PlannedSlice:
         }  # fmt: skip
 
 
+@shown
 @dataclass(frozen=True, slots=True, eq=False)
 class SlicePlan:
     """A plan for every slice, and what they come to together."""

@@ -16,6 +16,7 @@ from ratewise.core.mean.estimate import Estimate
 from ratewise.core.mean.how import How, both_ends
 from ratewise.core.mean.ratings import Mask, Rated
 from ratewise.core.names import RECALIBRATIONS, Estimand, IntervalMethod, Method, Recalibration
+from ratewise.core.shown import shown
 from ratewise.errors import InputError, TableError
 from ratewise.tables import Table, TableLike, read_columns
 from ratewise.tables.convert import Texts
@@ -32,6 +33,7 @@ MISSING = "(missing)"
 _MOST_SLICES = 1000
 
 
+@shown
 @dataclass(frozen=True, slots=True, eq=False)
 class Slice:
     """One group: its estimate, or why there is none; and, if slices were shrunk, what it becomes."""
@@ -92,6 +94,7 @@ class Slice:
         return out
 
 
+@shown
 @dataclass(frozen=True, slots=True, eq=False)
 class Slices:
     """Every slice in the order of names, and the whole. `level` holds for each interval, or for all at once."""

@@ -34,7 +34,7 @@ def r(seed, item):
 
 
 def test_columns_are_added_and_the_rest_is_kept(plan, pool):
-    drawn = rw.draw_pool({**pool, "note": ["ü"] * 8500}, plan.transfer, seed=4)
+    drawn = rw.draw_pool({**pool, "note": ["ü"] * 8500}, plan.transfer, seed=4, within_budget=False)
     assert drawn.table.columns == ("id", "g", "note", "rate", "selected")
     np.testing.assert_array_equal(drawn.table.numbers("rate"), drawn.rates)
     np.testing.assert_array_equal(drawn.table.numbers("selected"), drawn.selected)
@@ -59,7 +59,7 @@ def too_far(selected, rates, *, false_alarm=FALSE_ALARM):
 
 
 def test_items_are_selected_as_often_as_their_rates_say(plan, pool):
-    drawn = rw.draw_pool(pool, plan.transfer, seed=11)
+    drawn = rw.draw_pool(pool, plan.transfer, seed=11, within_budget=False)
     assert not too_far(drawn.selected, drawn.rates)
     for high in (False, True):  # also among those with high and those with low rates
         half = (drawn.rates > np.median(drawn.rates)) == high
@@ -69,7 +69,7 @@ def test_items_are_selected_as_often_as_their_rates_say(plan, pool):
 
 
 def test_spend(plan, pool):
-    drawn = rw.draw_pool(pool, plan.transfer, seed=11)
+    drawn = rw.draw_pool(pool, plan.transfer, seed=11, within_budget=False)
     assert drawn.expected_spend == pytest.approx(0.02 * 8500 + 1.1 * drawn.rates.sum())
     assert drawn.spend == pytest.approx(0.02 * 8500 + 1.1 * drawn.selected.sum())
     assert drawn.expected_spend > 260
@@ -90,7 +90,7 @@ def test_a_plan_for_the_pool_is_expected_to_cost_its_budget(judged, pool):
 def test_base_buys_no_weak_ratings(judged, pool):
     pilot = {"g": np.random.default_rng(3).random(500), "h": judged.strong[:500]}
     made = rw.plan(pilot, weak="g", strong="h", weak_cost=0.02, strong_cost=1.1, budget=260)
-    drawn = rw.draw_pool(pool, made.transfer, seed=11)
+    drawn = rw.draw_pool(pool, made.transfer, seed=11, within_budget=False)
     assert made.recommendation == "base"
     assert drawn.expected_spend == pytest.approx(260)
     assert drawn.spend == pytest.approx(1.1 * drawn.selected.sum())
@@ -99,9 +99,10 @@ def test_base_buys_no_weak_ratings(judged, pool):
 def test_within_budget(plan, pool):
     drawn = rw.draw_pool(pool, plan.transfer, seed=11, within_budget=True)
     looked = ~np.isnan(drawn.rates)
-    assert looked.sum() == int(plan.policies["active"].items) < 8500
+    assert looked.sum() <= int(plan.policies["active"].items) < 8500
+    assert drawn.spend <= 260
     assert not drawn.selected[~looked].any()
-    whole = rw.draw_pool(pool, plan.transfer, seed=11)
+    whole = rw.draw_pool(pool, plan.transfer, seed=11, within_budget=False)
     np.testing.assert_array_equal(drawn.rates[looked], whole.rates[looked])
     np.testing.assert_array_equal(drawn.selected[looked], whole.selected[looked])
     assert drawn.expected_spend == pytest.approx(0.02 * looked.sum() + 1.1 * np.nansum(drawn.rates))
@@ -115,7 +116,7 @@ def test_who_is_looked_at_is_independent_of_who_is_selected(plan, pool):
     selected = np.concatenate([d.selected[~np.isnan(d.rates)] for d in draws])
     assert not too_far(selected, rates)
     by_same_hash = np.array([r(0, item) for item in pool["id"]]) < share
-    whole = rw.draw_pool(pool, plan.transfer, seed=0)
+    whole = rw.draw_pool(pool, plan.transfer, seed=0, within_budget=False)
     assert too_far(whole.selected[by_same_hash], whole.rates[by_same_hash])
 
 
@@ -126,3 +127,33 @@ def test_ids(plan, pool):
     np.testing.assert_array_equal(named.selected, rw.draw_pool(pool, plan.transfer, seed=11).selected)
     with pytest.raises(TableError, match="'rate' already"):
         rw.draw_pool({**pool, "rate": np.ones(8500)}, plan.transfer, seed=1)
+
+
+@pytest.mark.parametrize("budget", [260, 31.7])
+def test_the_budget_is_kept_whatever_chance_does(judged, pool, budget):
+    """By plans of every policy, for many seeds; an item is given up only where the money would not have lasted."""
+    pilot = {"g": judged.weak[:500], "h": judged.strong[:500], "x": np.random.default_rng(3).random(500)}
+    new = {**pool, "x": np.random.default_rng(4).random(8500)}
+    for weak, cost in (("g", 0.02), ("x", 0.02), ("g", 0.0001)):
+        made = rw.plan(pilot, weak=weak, strong="h", weak_cost=cost, strong_cost=1.1, budget=budget, pool_size=8500)
+        draws = [rw.draw_pool(new, made.transfer, seed=seed) for seed in range(12)]
+        assert max(d.spend for d in draws) <= budget * (1 + 1e-9)
+        most = int(made.transfer.items) if made.recommendation != "base" else 8500
+        cut = [d for d in draws if np.count_nonzero(~np.isnan(d.rates)) < min(most, 8500)]
+        assert 0 < len(cut) < 12
+        assert all(d.spend > budget - (cost + 1.1) for d in cut)
+        assert all("by chance the money lasts for" in d.notes[-1] for d in cut)
+        np.testing.assert_array_equal(draws[0].selected, rw.draw_pool(new, made.transfer, seed=0).selected)
+
+
+def test_giving_up_the_dearest_draws_leaves_no_bias(judged, pool, plan):
+    """Strong ratings over rates, on the items that the money lasted for, over 300 seeds; false alarm 1e-4."""
+    h = judged.strong[500:]
+    found = []
+    for seed in range(300):
+        d = rw.draw_pool(pool, plan.transfer, seed=seed)
+        looked = ~np.isnan(d.rates)
+        residual = np.where(d.selected, (h - pool["g"]) / np.where(looked, d.rates, 1.0), 0.0)
+        found.append(float(np.mean(pool["g"][looked] + residual[looked])))
+    error = (np.mean(found) - h.mean()) / (np.std(found) / np.sqrt(300))
+    assert abs(error) < stats.norm.isf(FALSE_ALARM / 2)

@@ -9,12 +9,14 @@ from ratewise.campaign.clients.callers import steps_of
 from ratewise.campaign.planner.outcomes import rater_of
 from ratewise.campaign.planner.prices import list_price
 from ratewise.campaign.spec.spec import Spec
+from ratewise.core.shown import shown
 from ratewise.errors import InputError
 from ratewise.queue.desk import Desk, Heard
 from ratewise.queue.votes import median_of
 from ratewise.raters.people import PeopleSettings
 
 
+@shown
 @dataclass(frozen=True, slots=True)
 class Asked:
     """A question for a person: its key, who is to answer, and the item's row."""

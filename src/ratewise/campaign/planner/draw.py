@@ -9,12 +9,14 @@ from ratewise.campaign.planner.costs import weak_costs
 from ratewise.campaign.planner.state import OpenRound
 from ratewise.core.checks import Floats
 from ratewise.core.mean.ratings import Mask
+from ratewise.core.shown import shown
 from ratewise.queue.money import total
 from ratewise.queue.records import Units
 from ratewise.rounds.chain_rounds import ChainRule
 from ratewise.rounds.spending import draw_exact_round, draw_round
 
 
+@shown
 @dataclass(frozen=True, slots=True, eq=False)
 class Drawn:
     """Rates and draws of a batch, items × raters after the first."""

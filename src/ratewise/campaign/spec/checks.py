@@ -63,7 +63,7 @@ def _check_bounds(rating: Section, kind: str, mistakes: Mistakes) -> None:
     for name, example in (("low", "low = 1"), ("high", "high = 5")):
         place, value = (*rating.place, name), rating.good.get(name)
         if name not in rating.raw:
-            mistakes.add(place, f"is missing; a {kind} scale needs both bounds, so write {example}")
+            mistakes.lacks(place, f"is missing; a {kind} scale needs both bounds, so write {example}")
         elif kind == "likert" and value is not None and not value.is_integer():
             mistakes.add(place, f'must be a whole number on a likert scale; got {value!r}; or write kind = "score"')
     low, high = rating.good.get("low"), rating.good.get("high")
@@ -82,7 +82,7 @@ def check_inputs(inputs: Section | None, items: Section, mistakes: Mistakes) -> 
 def check_goal(goal: Section, mistakes: Mistakes) -> None:
     """Something to stop at."""
     if goal.place and not {"budget", "target_se", "within"} & set(goal.raw):
-        mistakes.add(goal.place, 'needs budget or within, or both; write budget = "200" or within = 0.02')
+        mistakes.lacks(goal.place, 'needs budget or within, or both; write budget = "200" or within = 0.02')
     if {"target_se", "within"} <= set(goal.raw):
         mistakes.add((*goal.place, "within"), "and target_se are both given; keep the one that says how precise")
 
@@ -108,7 +108,7 @@ def _check_kind(rater: Section, mistakes: Mistakes) -> None:
     own = keys_of(KINDS[kind].settings)
     for name, (said, _) in own.items():
         if said.needed and name not in rater.raw:
-            mistakes.add((*rater.place, name), f"is missing; a {kind} rater needs it, so write {said.needed}")
+            mistakes.lacks((*rater.place, name), f"is missing; a {kind} rater needs it, so write {said.needed}")
     for other, its in KINDS.items():
         for name in (name for name in keys_of(its.settings) if name in rater.raw and name not in own):
             place = (*rater.place, name)
@@ -122,7 +122,7 @@ def _check_prices(rater: Section, mistakes: Mistakes) -> None:
             (*rater.place, "price_column"), "and price are both given; keep the one that says what a call costs"
         )
     if "price" not in raw and "price_column" not in raw:
-        mistakes.add(
+        mistakes.lacks(
             (*rater.place, "price"),
             'is missing; write price = "0.01", or price_column = "cost" for prices in the table',
         )

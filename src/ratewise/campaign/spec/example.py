@@ -96,21 +96,32 @@ EXAMPLE = _TEMPLATE.replace("KINDS_OF_RATERS", _kind_lines())
 
 def write_example(folder_or_file: str, *, table: bool) -> tuple[str, ...]:
     """Write campaign.toml (or the file named *.toml) and, if asked, items.csv beside it; nothing is overwritten."""
-    named = folder_or_file.endswith(".toml") and not os.path.isdir(folder_or_file)
-    campaign = folder_or_file if named else os.path.join(folder_or_file, "campaign.toml")
+    campaign = place_of(folder_or_file)
     items = os.path.join(os.path.dirname(campaign), "items.csv")
     paths = (campaign, items) if table else (campaign,)
     for path in paths:
-        if os.path.lexists(path):
-            raise InputError(f"{one_line(path)} is there already and is not overwritten; choose another folder")
-    _make_folder(os.path.dirname(campaign))
+        check_new(path)
+    make_folder(os.path.dirname(campaign))
     if table:  # first, so that there is no campaign without its table
         write_table(made_up_items(), items)
     write_text(campaign, EXAMPLE)
     return paths
 
 
-def _make_folder(folder: str) -> None:
+def place_of(folder_or_file: str) -> str:
+    """The file that is meant: itself, or campaign.toml in the folder."""
+    named = folder_or_file.endswith(".toml") and not os.path.isdir(folder_or_file)
+    return folder_or_file if named else os.path.join(folder_or_file, "campaign.toml")
+
+
+def check_new(path: str) -> None:
+    """Refuse to overwrite."""
+    if os.path.lexists(path):
+        raise InputError(f"{one_line(path)} is there already and is not overwritten; choose another folder")
+
+
+def make_folder(folder: str) -> None:
+    """The folder, if it is not there."""
     try:
         os.makedirs(folder or ".", exist_ok=True)
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name

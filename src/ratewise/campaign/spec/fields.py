@@ -66,7 +66,7 @@ def read_keys(
     for name, (said, adapter) in keys.items():
         if name not in raw:
             if said.needed and name not in meant:  # one slip of the pen is one mistake
-                mistakes.add((*place, name), f"is missing; write {said.needed}")
+                mistakes.lacks((*place, name), f"is missing; write {said.needed}")
             continue
         try:
             good[name] = taken(adapter, raw[name])

@@ -3,7 +3,7 @@
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from datetime import date, datetime, time
 from difflib import get_close_matches
 from typing import Any
@@ -19,16 +19,36 @@ _BARE = re.compile(r"[A-Za-z0-9_-]{1,40}")
 
 
 class Mistakes:
-    """The mistakes of one document; `text` is what it was read from, for the lines."""
+    """The mistakes of one document; `text` is what it was read from, for the lines.
 
-    def __init__(self, file: str, document: Mapping[str, Any], text: str = "") -> None:
+    `wrong` are lines that are no TOML, and what is wrong there; on `broken` lines nothing else is told.
+    """
+
+    def __init__(
+        self, file: str, document: Mapping[str, Any], text: str = "", *,
+        wrong: Iterable[tuple[int, str]] = (), broken: Container[int] = (),
+    ) -> None:  # fmt: skip
         self._file = one_line(file)
         self._raters = _rater_names(document)
         self._lines = line_numbers(text)
-        self._found: list[tuple[int | None, str]] = []
+        self._broken = broken
+        self._found: list[tuple[int | None, str]] = [(line, f"{self._file}:{what}") for line, what in wrong]
+        self._torn = bool(self._found)
+
+    @property
+    def any(self) -> bool:
+        """Whether there is one so far."""
+        return bool(self._found)
+
+    def lacks(self, place: Place, sentence: str) -> None:
+        """Something is missing; where lines are no TOML, it may stand in one of them."""
+        if not self._torn:
+            self.add(place, sentence)
 
     def add(self, place: Place, sentence: str) -> None:
         """A mistake: `sentence` goes on from the key's name."""
+        if any(self._lines.get(place[:length]) in self._broken for length in range(1, len(place) + 1)):
+            return
         line = line_of(place, self._lines)
         where = self._file if line is None else f"{self._file}:{line}"
         self._found.append((line, f"{where}: {self.key(place)} {sentence}"))

@@ -7,9 +7,9 @@ Place = tuple[str | int, ...]
 """The way to a value: names of keys, and numbers (from 0) in lists of tables."""
 
 _KEY = r"""(?:[A-Za-z0-9_-]+|"(?:[^"\\]|\\.)*"|'[^']*')"""
-_DOTTED = rf"{_KEY}(?:[ \t]*\.[ \t]*{_KEY})*"
+DOTTED = rf"{_KEY}(?:[ \t]*\.[ \t]*{_KEY})*"
 _LINE = re.compile(
-    rf"[ \t]*(?:\[\[[ \t]*(?P<list>{_DOTTED})[ \t]*\]\]|\[[ \t]*(?P<table>{_DOTTED})[ \t]*\]|(?P<key>{_DOTTED})[ \t]*=)"
+    rf"[ \t]*(?:\[\[[ \t]*(?P<list>{DOTTED})[ \t]*\]\]|\[[ \t]*(?P<table>{DOTTED})[ \t]*\]|(?P<key>{DOTTED})[ \t]*=)"
 )
 _DEEPEST = 4  # no legal key is deeper
 _TOKEN = re.compile(r'"""|\'\'\'|"(?:[^"\\]|\\.)*"|\'[^\']*\'|#|[\[\]{}]')
@@ -24,7 +24,7 @@ def line_numbers(text: str) -> dict[Place, int]:
     for number, line in enumerate(text.split("\n"), start=1):
         match = None if quote or depth else _LINE.match(line)
         if match is None or match["key"]:
-            quote, depth = _left_open(line[match.end() if match else 0 :], quote, depth)
+            quote, depth = left_open(line[match.end() if match else 0 :], quote, depth)
         if match is None:
             continue
         place = table + _parts(match["key"]) if match["key"] else _header(match, tables)
@@ -65,7 +65,7 @@ def _parts(dotted: str) -> tuple[str, ...]:
     return tuple(parts[:_DEEPEST])
 
 
-def _left_open(line: str, quote: str, depth: int) -> tuple[str, int]:
+def left_open(line: str, quote: str, depth: int) -> tuple[str, int]:
     """The text of several lines and the number of brackets that are open at the end of the line."""
     at = 0
     while True:

@@ -21,7 +21,7 @@ from ratewise.campaign.spec.checks import (
     check_store,
     reserved,
 )
-from ratewise.campaign.spec.document import parse, read_text
+from ratewise.campaign.spec.document import read_text
 from ratewise.campaign.spec.fields import (
     LARGEST_SEED,
     LONGEST_WAIT,
@@ -40,6 +40,7 @@ from ratewise.campaign.spec.fields import (
     read_keys,
 )
 from ratewise.campaign.spec.mistakes import Mistakes, quoted, shown
+from ratewise.campaign.spec.syntax import parse_all
 from ratewise.core.names import ESTIMANDS, Estimand
 from ratewise.raters.keys import TEXT, Column, Says, hint
 from ratewise.raters.kinds import KINDS
@@ -226,9 +227,8 @@ class Spec:
 def read_spec(path: str | os.PathLike[str]) -> Spec:
     """Read a campaign's TOML; every mistake in it is reported at once, as one SpecError."""
     file = os.fsdecode(path)
-    text = read_text(file)
-    document = parse(text, file)
-    return _spec(document, Path(file), Mistakes(file, document, text))
+    read = parse_all(read_text(file))
+    return _spec(read.values, Path(file), Mistakes(file, read.values, read.text, wrong=read.wrong, broken=read.broken))
 
 
 _TOP = "at the top of the file, above the first [table]"
@@ -303,8 +303,10 @@ def _table(document: Mapping[str, Any], name: str, mistakes: Mistakes, homes: Ma
     raw = document.get(name)
     if isinstance(raw, dict):
         return read_keys(keys_of(_TABLES[name]), raw, (name,), mistakes, homes=homes)
-    problem = "is missing" if raw is None else f"must be a table; got {shown(raw)}"
-    mistakes.add((name,), f"{problem}; write {_EXAMPLES[name]}")
+    if raw is None:
+        mistakes.lacks((name,), f"is missing; write {_EXAMPLES[name]}")
+    else:
+        mistakes.add((name,), f"must be a table; got {shown(raw)}; write {_EXAMPLES[name]}")
     return Section()
 
 
@@ -312,7 +314,8 @@ def _raters(document: Mapping[str, Any], mistakes: Mistakes, homes: Mapping[str,
     raw = document.get("raters")
     if not isinstance(raw, list) or not raw:
         problem = "is missing" if raw is None else "is empty" if raw == [] else f"must be a list; got {shown(raw)}"
-        mistakes.add(("raters",), f"{problem}; write {_EXAMPLES['raters']}")
+        tell = mistakes.lacks if raw is None else mistakes.add
+        tell(("raters",), f"{problem}; write {_EXAMPLES['raters']}")
         return []
     sections = []
     for number, rater in enumerate(raw):

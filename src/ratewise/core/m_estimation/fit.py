@@ -13,12 +13,14 @@ from ratewise.core.m_estimation.newton import Design, Loss, NoFitError, Terms, g
 from ratewise.core.m_estimation.power import tuned_power
 from ratewise.core.mean.clusters import Codes, cluster_sums, sum_variance
 from ratewise.core.mean.ratings import Ratings
+from ratewise.core.shown import shown
 
 __all__ = ["MFit", "NoFitError", "degrees_of_freedom", "fit_m_estimator", "influence"]
 
 _AT_ONCE = 1 << 22  # numbers held at a time
 
 
+@shown
 @dataclass(frozen=True, slots=True, eq=False)
 class MFit:
     """θ̂ with its covariance, and what they are made of."""

@@ -15,6 +15,7 @@ from ratewise.core.mean.ratings import Mask, Rated, Ratings, pool_of
 from ratewise.core.mean.votes import Agreement
 from ratewise.core.messages import Message, argument
 from ratewise.core.names import Estimand, IntervalMethod, Method
+from ratewise.core.shown import shown
 from ratewise.errors import InputError, MissingAnswersError
 
 _FOLDS = 10
@@ -22,6 +23,7 @@ _NEAR_AN_END = 0.1  # of the scale
 MANY_LABELS = 400  # from here on Student-t and normal agree to 0.3 % of the width
 
 
+@shown
 @dataclass(frozen=True, slots=True, eq=False)
 class Estimate:
     """The estimate, its interval, and what they rest on. Undefined is `None` with a reason in `notes`, never 0."""

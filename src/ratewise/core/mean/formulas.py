@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ratewise.core.checks import finite, number, share
+from ratewise.core.shown import shown
 from ratewise.errors import InputError
 
 
@@ -56,6 +57,7 @@ def spend_for(error_times_budget: float, *, target_se: float) -> float:
     return J / number(target_se, name="target_se", above=0) ** 2
 
 
+@shown
 @dataclass(frozen=True, slots=True)
 class UniformRate:
     """The best single rate for all items, and what it gives."""

@@ -15,9 +15,11 @@ from ratewise.core.checks import Floats, choice, finite, number
 from ratewise.core.mean.allocation import Cells, Numbers, Strata, all_spent, reached
 from ratewise.core.mean.ratings import Mask
 from ratewise.core.names import ESTIMANDS, Estimand
+from ratewise.core.shown import shown
 from ratewise.errors import InputError
 
 
+@shown
 @dataclass(frozen=True, slots=True, eq=False)
 class InputChoice:
     """How many of each stratum to look at and at what rate; `None` where a budget or a target is needed to say.

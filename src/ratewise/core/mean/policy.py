@@ -13,11 +13,13 @@ from ratewise.core.mean.chain import gains, pooled_gain_per_cost
 from ratewise.core.mean.solver import Entries, Problem
 from ratewise.core.messages import Message, argument
 from ratewise.core.names import ESTIMANDS, Estimand
+from ratewise.core.shown import shown
 from ratewise.errors import InputError, PolicyError
 
 _SMALLEST = float(np.finfo(np.float64).tiny)  # the rate of an item that can gain nothing: positive, never drawn
 
 
+@shown
 @dataclass(frozen=True, slots=True, eq=False)
 class Policy:
     """The rates, what they cost and what they give; `None` where a budget or target is needed to say.

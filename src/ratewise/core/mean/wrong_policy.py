@@ -14,11 +14,13 @@ from ratewise.core.mean.formulas import (
     optimal_uniform_rate,
 )
 from ratewise.core.mean.policy import Policy, optimal_policy
+from ratewise.core.shown import shown
 from ratewise.errors import InputError
 
 _NEVER = 1e-300  # a rate this small is one that is never drawn
 
 
+@shown
 @dataclass(frozen=True, slots=True)
 class PolicyPrice:
     """A policy under the true u: Var(Δ) is infinite where an item that errs is never rated."""
@@ -35,6 +37,7 @@ class PolicyPrice:
         return {name: getattr(self, name) for name in names}
 
 
+@shown
 @dataclass(frozen=True, slots=True, eq=False)
 class WrongPolicy:
     """The policy that a believed u makes, beside the best one, one rate for all, and strong ratings alone.

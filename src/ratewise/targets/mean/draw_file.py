@@ -24,7 +24,7 @@ def draw_file(
     *,
     seed: int,
     id_column: str | None = None,
-    within_budget: bool = False,
+    within_budget: bool = True,
 ) -> Drawn:
     """What `draw_transfer` gives, written to `output` as `write_table` writes it.
 

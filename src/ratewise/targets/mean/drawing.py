@@ -10,6 +10,7 @@ from ratewise.core.checks import Floats
 from ratewise.core.mean.draw import draw, uniform
 from ratewise.core.mean.ratings import Mask
 from ratewise.core.messages import Message, argument
+from ratewise.core.shown import shown
 from ratewise.errors import TableError
 from ratewise.tables import Relation, Table, TableLike, read_table
 from ratewise.tables.convert import Texts
@@ -21,6 +22,7 @@ from ratewise.targets.mean.transfer import Drift, Transfer
 _OVER = 1.01  # how far above the budget the expected spend may be before it is said
 
 
+@shown
 @dataclass(frozen=True, slots=True, eq=False)
 class Drawn:
     """The pool with `rate` and `selected` added (and `weak_calibrated`, where the plan calibrates; `weight`, where
@@ -58,13 +60,14 @@ def refuse_drawn(pool: Table | Relation, written: tuple[str, ...] = ("rate", "se
 
 
 def draw_transfer(
-    pool: TableLike, transfer: Transfer, *, seed: int, id_column: str | None = None, within_budget: bool = False
+    pool: TableLike, transfer: Transfer, *, seed: int, id_column: str | None = None, within_budget: bool = True
 ) -> Drawn:
     """Give every item its rate and draw, by hash of the seed and the item's id.
 
-    With `within_budget`, only as many items are looked at as the plan foresees (chosen by another hash), and the
-    rest get no rate; without it all are, and a note says so where that is expected to cost more than the budget. A plan
-    by strata says itself how many of each are looked at; `weight` is what each of those counts, 1 on average.
+    Within the budget, only as many items are looked at as the plan foresees (chosen by another hash), and fewer where
+    chance would make them dearer; the rest get no rate. Without it all are looked at, and a note says so where that is
+    expected to cost more than the budget. A plan by strata says itself how many of each are looked at; `weight` is
+    what each of those counts, 1 on average.
     """
     given, ids = undrawn(pool, id_column)
     made = decide_draw(transfer.prepared(given), ids, transfer, seed=seed, within_budget=within_budget)
@@ -93,6 +96,11 @@ def decide_draw(table: Table, ids: NDArray[Any], transfer: Transfer, *, seed: in
         rates = np.where(looked, rates, np.nan)
     check_rates(np.where(looked, rates, np.nan))
     selected = draw(np.where(looked, rates, 0.0), ids, seed=seed) & looked
+    planned = int(np.count_nonzero(looked))
+    if within_budget and chosen is None:
+        weak_price = 0.0 if transfer.policy == "base" else transfer.weak_cost
+        looked = within_money(ids, looked, selected, (weak_price, transfer.strong_cost), transfer.budget, seed)
+        rates, selected = np.where(looked, rates, np.nan), selected & looked
     added: dict[str, Floats | Mask] = {"rate": rates, "selected": selected}
     if chosen is not None:
         added["weight"] = chosen.weights
@@ -105,6 +113,7 @@ def decide_draw(table: Table, ids: NDArray[Any], transfer: Transfer, *, seed: in
     spend = float(weak_spend + transfer.strong_cost * np.count_nonzero(selected))
     notes = () if chosen is None else chosen.notes
     notes += _notes(transfer, drift, expected, spend, int(np.count_nonzero(looked)))
+    notes += ended_early(int(np.count_nonzero(looked)), planned)
     told = {
         "rates": rates, "selected": selected, "drift": drift, "expected_spend": expected, "spend": spend, "notes": notes
     }  # fmt: skip
@@ -117,6 +126,34 @@ def first_items(ids: NDArray[Any], count: int, seed: int) -> Mask:
     looked = np.zeros(ids.size, dtype=np.bool_)
     looked[order] = True
     return looked
+
+
+def within_money(
+    ids: NDArray[Any], looked: Mask, selected: Mask, prices: tuple[float, float], budget: float | None, seed: int
+) -> Mask:
+    """The items that the money lasts for, in the order of `first_items`; all of them where it lasts for all.
+
+    An item is taken up if both of its ratings could still be paid. That does not hang on its own draw, so that rates
+    stay what they are.
+    """
+    cost = prices[0] + prices[1] * selected
+    if budget is None or float(cost[looked].sum()) <= budget * (1 + 1e-12):
+        return looked
+    order = np.argsort(uniform(ids, seed=f"{seed}:look"), kind="stable")
+    order = order[looked[order]]
+    before = np.cumsum(cost[order]) - cost[order]
+    lasts = int(np.argmax(before + sum(prices) > budget * (1 + 1e-12)))
+    kept = np.zeros(looked.size, dtype=np.bool_)
+    kept[order[:lasts]] = True
+    return kept
+
+
+def ended_early(looked: int, planned: int) -> tuple[str, ...]:
+    """What is to be known of a draw that chance has made dearer than planned."""
+    if looked == planned:
+        return ()
+    left = planned - looked
+    return (f"by chance the money lasts for {looked:,} of the {planned:,} items; the other {left:,} get no rate",)
 
 
 def _notes(transfer: Transfer, drift: Drift | None, expected: float, spend: float, rows: int) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ import numpy as np
 from ratewise.core.checks import Floats
 from ratewise.core.messages import Message, argument
 from ratewise.core.names import Estimand, PolicyName, Recalibration
+from ratewise.core.shown import shown
 from ratewise.tables import Table, TableLike, count_rows, read_columns
 from ratewise.tables.frames_out import FrameKind, frame_of_rows
 from ratewise.tables.words import Positive, Scale, meaning_of
@@ -29,11 +30,14 @@ from ratewise.targets.mean.side_by_side import (
 )
 from ratewise.targets.mean.strata import InputPlan, read_strata
 from ratewise.targets.mean.transfer import Reference, Transfer
+from ratewise.targets.mean.words import within
 from ratewise.targets.people import Ready, Strong, made_ready
 
+_Z = 1.959964  # of a 95 % interval
 _WORTH_A_HINT = 0.9  # calibration is hinted at when it would cut the error to this share
 
 
+@shown
 @dataclass(frozen=True, slots=True, eq=False)
 class Plan:
     """Three policies side by side, the one to take, and all that is needed to apply it to a pool."""
@@ -199,17 +203,20 @@ def _reason(sides: SideBySide, goal: Goal, pilot: Pilot) -> str:
             f"Buy {base.items:,.0f} strong ratings for {base.spend:,.2f}."
         )
     how = "at one rate for all" if name == "random" else "most often where the weak rater is likely wrong"
+    points = bool(np.isin(pilot.strong, (0.0, 1.0)).all())
+    ours, alone = (within(_Z * p.expected_se, points=points) for p in (best, base))
     if goal.target_se is not None:
         gain = f"{1 - best.spend / base.spend:.0%}"
         return (
-            f"Buy weak ratings for {best.items:,.0f} items and about {best.strong_labels:,.0f} strong ones, {how}: a "
-            f"standard error of {best.expected_se:.4g} for {best.spend:,.2f}, not {base.spend:,.2f} ({gain} less)."
+            f"Buy weak ratings for {best.items:,.0f} items and about {best.strong_labels:,.0f} strong ones, {how}: "
+            f"{ours} (standard error {best.expected_se:.4g}) for {best.spend:,.2f} instead of {base.spend:,.2f} "
+            f"({gain} less)."
         )
     gain = f"{1 - (best.expected_se / base.expected_se) ** 2:.0%}" if base.expected_se > 0 else "no"
     return (
-        f"Buy weak ratings for {best.items:,.0f} items and about {best.strong_labels:,.0f} strong ones, {how}: a "
-        f"standard error of {best.expected_se:.4g} instead of {base.expected_se:.4g} for the same money ({gain} less "
-        "squared error)."
+        f"Buy weak ratings for {best.items:,.0f} items and about {best.strong_labels:,.0f} strong ones, {how}: "
+        f"{ours} instead of {alone.removesuffix(' points')} for the same {goal.budget:,.6g} (standard error "
+        f"{best.expected_se:.4g} instead of {base.expected_se:.4g}, {gain} less squared error)."
     )
 
 

@@ -16,6 +16,7 @@ from ratewise.core.checks import Floats, number, share
 from ratewise.core.mean.policy import Policy, optimal_policy
 from ratewise.core.mean.rates import LARGEST_SCALE, active_rates
 from ratewise.core.names import Estimand, PolicyName
+from ratewise.core.shown import shown
 from ratewise.errors import InputError, RatewiseWarning
 from ratewise.models.error_model import DEFAULT_FLOOR_SHARE
 from ratewise.tables.files import write_text
@@ -46,6 +47,7 @@ class AnyPlan(Protocol):
         """Write the plan as JSON."""
 
 
+@shown
 @dataclass(frozen=True, slots=True)
 class PlannedPolicy:
     """What one policy would cost and give, by the pilot's own residuals."""

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ratewise.core.checks import Floats, choice, number, share
+from ratewise.core.shown import shown
 from ratewise.errors import InputError, TableError
 from ratewise.tables import Table
 
@@ -16,6 +17,7 @@ _POLICIES = ("random", "active")
 Codes = NDArray[np.intp]
 
 
+@shown
 @dataclass(frozen=True, slots=True)
 class StratumPlan:
     """One stratum: what the pilot says of it, and what to buy."""
@@ -39,6 +41,7 @@ class StratumPlan:
         return self.items * self.rate
 
 
+@shown
 @dataclass(frozen=True, slots=True)
 class InputPlan:
     """How many items of each stratum to look at, what that gives, and what not choosing would."""

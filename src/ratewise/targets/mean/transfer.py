@@ -11,6 +11,7 @@ import numpy as np
 from ratewise.core.checks import Floats, choice, number
 from ratewise.core.mean.rates import active_rates
 from ratewise.core.names import POLICIES, PolicyName
+from ratewise.core.shown import shown
 from ratewise.errors import InputError, TableError
 from ratewise.models.calibration import Calibration
 from ratewise.models.error_model import ErrorModel
@@ -47,6 +48,7 @@ class Reference:
         return cls(weak.size, *(tuple(np.quantile(x, levels).tolist()) for x in (weak, error)))
 
 
+@shown
 @dataclass(frozen=True, slots=True)
 class Drift:
     """How far a new pool is from the one learned on: the largest gap between the shares below a score (0 to 1)."""
@@ -102,6 +104,7 @@ class Models:
     __hash__ = None  # type: ignore[assignment]
 
 
+@shown
 @dataclass(frozen=True, slots=True)
 class Transfer:
     """All a policy needs to give rates to a new pool; everything in it can be read in the file."""

@@ -1,0 +1,179 @@
+"""What a report says beyond the estimate: where judge and person differ, the slices, what more money would bring."""
+
+import json
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ratewise.campaign.snapshot import Snapshot
+from ratewise.core.checks import Floats
+from ratewise.core.mean.estimate import Estimate, estimate_mean
+from ratewise.core.mean.ratings import Mask
+from ratewise.errors import InputError
+from ratewise.queue import audit
+from ratewise.rounds.auto import LearnedRating, below_one, learned_rating
+from ratewise.rounds.seen import FEWEST_TO_LEARN, learn
+from ratewise.tables.table import no_column
+
+MOST_DIFFERENCES = 10
+_MOST_SLICES = 12  # of one column; more of them make no table
+_MOST_TO_READ = 100_000  # items whose columns are read unasked
+_TIMES = (1.5, 2.0, 4.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One item on which the weak and the strong rating differ."""
+
+    id: str
+    weak: float
+    strong: float
+    text: str  # the longest of its columns
+
+
+@dataclass(frozen=True, slots=True)
+class SliceFound:
+    """The items that share a word."""
+
+    column: str
+    name: str
+    items: int  # in the pool
+    labels: int
+    estimate: Estimate | None  # None: too few labels
+
+
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    """What is to be expected if so much had been spent in the same way."""
+
+    times: float
+    spend: float
+    half_width: float
+
+
+def differences(now: Snapshot) -> tuple[Difference, ...]:
+    """The items on which the first and the last rater differ most; the learned rating decides on another scale."""
+    looked = now.state.history.looked
+    strong, weak = looked.values[:, -1], looked.x.weak
+    known = ~np.isnan(strong) & ~np.isnan(weak)
+    if len(now.spec.raters) < 2 or not known.any():
+        return ()
+    against = weak if _on_scale(now, weak[known]) else _learned(now)
+    if against is None:
+        return ()
+    gap = np.where(known, np.abs(strong - against), -1.0)
+    order = np.argsort(-gap, kind="stable")[:MOST_DIFFERENCES]
+    return tuple(_difference(now, int(i), weak, strong) for i in order if gap[i] > 0)
+
+
+def _on_scale(now: Snapshot, weak: Floats) -> bool:
+    return bool(weak.min() >= now.spec.scale.low and weak.max() <= now.spec.scale.high)
+
+
+def _learned(now: Snapshot) -> Floats | None:
+    seen = now.state.history.seen
+    if seen is None or np.count_nonzero(seen.labelled) < FEWEST_TO_LEARN:
+        return None
+    return learned_rating(seen).values
+
+
+def _difference(now: Snapshot, position: int, weak: Floats, strong: Floats) -> Difference:
+    [row] = audit.item_contents(now.store, position, position + 1)
+    content = json.loads(row.content)
+    texts = [value for value in content.values() if isinstance(value, str) and value != row.id]
+    return Difference(str(row.id), float(weak[position]), float(strong[position]), max(texts, key=len, default=""))
+
+
+# Slices
+
+
+def slices(now: Snapshot, columns: Sequence[str] | None = None) -> tuple[SliceFound, ...]:
+    """An estimate for every word of some columns; unasked, of the features that are words.
+
+    Each item has the rate of the whole campaign, and its rating is predicted by what all labels teach. Where items were
+    chosen by strata or belong together, there are none yet.
+    """
+    history = now.state.history
+    seen = history.seen
+    asked = columns is not None
+    named = _word_columns(now) if columns is None else tuple(columns)
+    if not named or (not asked and now.facts.items > _MOST_TO_READ):
+        return ()
+    if seen is None or now.facts.inputs is not None or history.looked.clusters is not None:
+        return ()
+    if np.count_nonzero(seen.labelled) < FEWEST_TO_LEARN:
+        return ()
+    contents = _contents(now)
+    for name in named:
+        if name not in contents[0]:
+            raise no_column(now.spec.items.table, name, tuple(contents[0]))
+    values = {name: np.array([_word(content.get(name)) for content in contents], dtype=object) for name in named}
+    learned = learned_rating(seen)
+    return tuple(one for name, words in values.items() for one in _of_column(now, name, words, learned))
+
+
+def _word_columns(now: Snapshot) -> tuple[str, ...]:
+    """Features that are words."""
+    coded = json.loads(now.store.meta("codings") or "[]")
+    return tuple(one["name"] for one in coded if one.get("words") is not None)
+
+
+def _contents(now: Snapshot) -> list[dict[str, Any]]:
+    rows = (row for span in audit.pieces(now.facts.items) for row in audit.item_contents(now.store, *span))
+    return [json.loads(row.content) for row in rows]
+
+
+def _word(value: object) -> str:
+    return "" if value is None else str(value)
+
+
+def _of_column(now: Snapshot, column: str, words: Any, learned: LearnedRating) -> list[SliceFound]:
+    looked = words[: now.state.history.items]
+    counts = Counter(words.tolist()).most_common(_MOST_SLICES)
+    return [_slice(now, column, name, count, looked == name, learned) for name, count in sorted(counts)]
+
+
+def _slice(now: Snapshot, column: str, name: str, items: int, here: Mask, learned: LearnedRating) -> SliceFound:
+    history = now.state.history
+    assert history.seen is not None
+    strong, asked = history.seen.strong[here], history.seen.labelled[here] | history.looked.missing[here]
+    labels = int(np.count_nonzero(~np.isnan(strong)))
+    pool = float(items) if now.spec.estimand == "pool" else None
+    if labels < FEWEST_TO_LEARN:
+        return SliceFound(column, name, items, labels, None)
+    try:
+        found = estimate_mean(
+            learned.values[here], strong, below_one(history.seen.rates()[here], asked), method="difference",
+            level=now.spec.level, estimand=now.spec.estimand, pool_size=pool, selected=asked,
+            bounds=now.reader.terms.wanted.bounds, variance_factor=learned.factor,
+        )  # fmt: skip
+    except InputError:  # such as missing answers only
+        return SliceFound(column, name, items, labels, None)
+    return SliceFound(column, name, items, labels, found)
+
+
+# More money
+
+
+def outlook(now: Snapshot) -> tuple[Outlook, ...]:
+    """Half-widths to expect of more money spent as so far: squared errors fall as 1/money, in a pool towards 0."""
+    found, seen = now.estimate, now.state.history.seen
+    spent = float(now.status.spent)
+    if found is None or found.interval is None or found.standard_error is None or spent <= 0:
+        return ()
+    half = 0.5 * (found.interval[1] - found.interval[0])
+    left = 0.0
+    if now.spec.estimand == "pool" and seen is not None and np.count_nonzero(seen.labelled) >= FEWEST_TO_LEARN:
+        left = learn(seen).variance / now.facts.items
+    now_squared = found.standard_error**2
+    if now_squared == 0:
+        return ()
+    shares = [max((now_squared + left) / times - left, 0.0) / now_squared for times in (1.0, *_TIMES)]
+    return tuple(
+        Outlook(times, times * spent, half * math.sqrt(share))
+        for times, share in zip((1.0, *_TIMES), shares, strict=True)
+    )

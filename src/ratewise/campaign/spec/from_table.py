@@ -1,0 +1,203 @@
+"""`ratewise init --from TABLE`: a campaign for columns that are there, with every guess marked as one."""
+
+import json
+import os
+from dataclasses import dataclass
+from decimal import Decimal
+
+from ratewise.campaign.spec.example import check_new, make_folder, place_of
+from ratewise.campaign.spec.fields import plain
+from ratewise.campaign.spec.guess import Guess, guess_columns
+from ratewise.campaign.spec.spec import Spec, read_spec
+from ratewise.errors import InputError
+from ratewise.tables import read_table
+from ratewise.tables.files import write_text
+
+_WEAK_PRICE, _STRONG_PRICE = "0.01", "1"  # placeholders
+_USUAL_LABELS = 200
+_SHARE = 10  # of the items, one in so many is affordable to begin with
+_KINDS = {
+    "binary": "0 or 1, yes or no",
+    "likert": "whole numbers from {low:g} to {high:g}",
+    "score": "numbers from {low:g} to {high:g}",
+    "pairwise": "a, b or tie",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Begun:
+    """What was written, from what, and what was guessed."""
+
+    path: str
+    table: str
+    rows: int
+    guess: Guess
+    weak_price: str | None  # None: a placeholder was written
+    strong_price: str | None
+    budget: str
+
+    @property
+    def to_change(self) -> tuple[str, ...]:
+        """What a person should look at before the first run."""
+        both = self.guess.weak is not None
+        prices = [_WEAK_PRICE] * (both and self.weak_price is None) + [_STRONG_PRICE] * (self.strong_price is None)
+        changes = [f"the {'prices' if len(prices) > 1 else 'price'} ({' and '.join(prices)})"] if prices else []
+        changes.append(f"the budget ({self.budget})")
+        if self.guess.scale.kind in {"likert", "score"}:
+            changes.append(f"the ends of the scale ({self.guess.scale.low:g} and {self.guess.scale.high:g})")
+        return tuple(changes)
+
+    def to_dict(self) -> dict[str, object]:
+        """Ready for JSON."""
+        g = self.guess
+        return {
+            "written": [self.path], "table": self.table, "rows": self.rows, "id": g.id, "weak": g.weak,
+            "strong": g.strong, "labels": g.labels, "rating": g.scale.kind, "features": list(g.features),
+            "left_out": g.left_out, "to_change": list(self.to_change),
+        }  # fmt: skip
+
+
+def begin_from(
+    table: str,
+    folder_or_file: str,
+    *,
+    id: str | None = None,
+    weak: str | None = None,
+    strong: str | None = None,
+    weak_price: str | None = None,
+    strong_price: str | None = None,
+) -> Begun:
+    """Write a campaign for a table; what is not given is guessed. The file is read back, so that it can be run."""
+    if table == "-":
+        raise InputError("a campaign needs a table that stays; give --from the path of a file")
+    read = read_table(table)
+    guess = guess_columns(read, id=id, weak=weak, strong=strong)
+    path = place_of(folder_or_file)
+    check_new(path)
+    make_folder(os.path.dirname(path))
+    budget = _budget(read.rows, weak_price or _WEAK_PRICE, strong_price or _STRONG_PRICE, guess)
+    begun = Begun(
+        path=path, table=table, rows=read.rows, guess=guess, weak_price=weak_price, strong_price=strong_price,
+        budget=budget,
+    )  # fmt: skip
+    write_text(path, _toml(begun))
+    _check(path)
+    return begun
+
+
+def _check(path: str) -> Spec:
+    """A price that is none is told as in any campaign, and leaves no file behind."""
+    try:
+        return read_spec(path)
+    except InputError:
+        os.unlink(path)
+        raise
+
+
+def _budget(rows: int, weak_price: str, strong_price: str, guess: Guess) -> str:
+    """All weak ratings, and a strong one for a tenth of the items, at most for 200."""
+    try:
+        each, cheap = Decimal(strong_price), Decimal(weak_price) if guess.weak is not None else Decimal(0)
+        labels = max(min(_USUAL_LABELS, rows // _SHARE), min(rows, 10), 1)
+        return plain((labels * each + rows * cheap).quantize(Decimal("0.01")).normalize() + 0)
+    except ArithmeticError:  # no number: the check of the file says so
+        return strong_price
+
+
+def _toml(b: Begun) -> str:
+    g, table = b.guess, b.table
+    if not os.path.isabs(table):
+        table = os.path.relpath(table, os.path.dirname(b.path) or ".")
+    lines = [
+        f"# A campaign for {_comment(b.table)}, {b.rows:,} items. Look at what is marked 'guessed' and 'CHANGE'.",
+        f"# Start it or go on with it:  ratewise run {_comment(b.path)}",
+        "# Every key that there is, with what it does:  ratewise init example.toml",
+        "",
+        _line("seed = 7", "names the draws: the same seed draws the same items"),
+        "",
+        "[items]",
+        _line(f"table = {toml_text(table)}", "from the folder of this file"),
+        _line(f"id = {toml_text(g.id)}", "guessed")
+        if g.id is not None
+        else "# id = …  no column tells all items apart",
+        *_feature_lines(g),
+        "",
+        "[rating]",
+        *_rating_lines(g),
+        "",
+        "[goal]",
+        _line(f"budget = {toml_text(b.budget)}", "CHANGE: money in any unit; never overspent"),
+        _line("# target_se = 0.01", "stop when the standard error is this small"),
+        *_rater_lines(b),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _feature_lines(g: Guess) -> list[str]:
+    told = [f"# left out: {_comment(name)}, which {why}" for name, why in g.left_out.items()]
+    if not g.features:
+        return told
+    listed = ", ".join(map(toml_text, g.features))
+    return [_line(f"features = [{listed}]", "guessed: known before anyone rates, and may help to predict"), *told]
+
+
+def _rating_lines(g: Guess) -> list[str]:
+    said = "guessed" if g.strong is not None else "CHANGE: binary | likert | score | pairwise"
+    lines = [_line(f'kind = "{g.scale.kind}"', f"{said}; {scale_words(g)}")]
+    if g.scale.kind in {"likert", "score"}:
+        lines.append(
+            _line(f"low = {g.scale.low:g}", "CHANGE to the ends of your scale; these are guessed from the ratings")
+        )
+        lines.append(f"high = {g.scale.high:g}")
+    return lines
+
+
+def scale_words(g: Guess) -> str:
+    """What a rating is."""
+    return _KINDS[g.scale.kind].format(low=g.scale.low, high=g.scale.high)
+
+
+def _rater_lines(b: Begun) -> list[str]:
+    g, lines = b.guess, [""]
+    lines.append("# The raters, from the cheapest to the one that is right: the last one is believed.")
+    if g.weak is not None:
+        lines += ["", "[[raters]]", *_column_rater(g.weak)]
+        lines.append(_line(f"price = {toml_text(b.weak_price or _WEAK_PRICE)}", _price_words(b.weak_price)))
+    lines += ["", "[[raters]]"]
+    if g.strong is not None and g.labels == b.rows:
+        lines += _column_rater(g.strong)
+    else:
+        name = g.strong if g.strong is not None and g.strong != g.weak else "human"
+        lines += [f"name = {toml_text(name)}", _line('kind = "people"', "questions stay open until people answer them")]
+        if g.labels:
+            lines.append(
+                f"# {g.labels:,} rows have a rating in {_comment(str(g.strong))} already; this campaign asks anew"
+            )
+    lines.append(_line(f"price = {toml_text(b.strong_price or _STRONG_PRICE)}", _price_words(b.strong_price)))
+    return lines
+
+
+def _column_rater(column: str) -> list[str]:
+    return [
+        f"name = {toml_text(' '.join(column.split()))}",
+        'kind = "column"',
+        _line(f"column = {toml_text(column)}", "guessed"),
+    ]
+
+
+def _price_words(price: str | None) -> str:
+    return "of one rating" if price is not None else "CHANGE: of one rating, in the unit of the budget"
+
+
+def _line(code: str, comment: str) -> str:
+    return f"{code:<33} # {comment}"
+
+
+def _comment(text: str) -> str:
+    """A name that may hold anything, in a comment."""
+    return "".join(sign if sign.isprintable() else " " for sign in text)
+
+
+def toml_text(text: str) -> str:
+    """A text as TOML writes it, whatever is in it."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007F")

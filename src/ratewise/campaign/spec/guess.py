@@ -1,0 +1,208 @@
+"""Which of a table's columns are the ids, the weak and the strong ratings, and what may help: guessed, and said."""
+
+import re
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ratewise.core.checks import Floats
+from ratewise.errors import InputError, TableError
+from ratewise.raters.scale import Kind, RatingScale
+from ratewise.tables import Table
+from ratewise.tables.table import no_column
+
+_STRONG = dict.fromkeys(("human", "humans", "expert", "gold", "strong", "annotator", "person", "people", "reviewer"), 5)
+_STRONG |= dict.fromkeys(("truth", "label", "labels", "annotation", "manual", "true"), 4) | {"correct": 2, "rating": 1}
+_WEAK = dict.fromkeys(("judge", "weak", "llm", "autorater", "gpt", "claude", "gemini", "llama", "reward"), 5)
+_WEAK |= {
+    "auto": 4,
+    "model": 3,
+    "predicted": 3,
+    "prediction": 3,
+    "probability": 3,
+    "prob": 3,
+    "confidence": 2,
+    "score": 1,
+}
+_WHOLE_NAMES = {"h": 6, "g": -6}  # the paper's letters
+_IDS = ("id", "uid", "uuid", "key", "index", "item")
+_NOT_FEATURES = ("rate", "rates", "selected", "price", "cost", "weight", "id", "uid", "uuid", "index")
+_LONGEST_ID = 80  # signs; longer ones are texts
+_MOST_WORDS = 20  # of a feature; with more of them it is text
+_MOST_STEPS = 11  # of a likert scale
+_USUAL_TOPS = (5, 7, 10)
+_MOST_MISSING = 0.05  # of a feature's cells
+_LEAST_CORRELATION = 0.1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Guess:
+    """What each column seems to be; `left_out` says of every other column why it is not used."""
+
+    id: str | None
+    weak: str | None
+    strong: str | None
+    labels: int  # rows that have a strong rating already
+    scale: RatingScale
+    features: tuple[str, ...]
+    left_out: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Column:
+    """A column, and its values as ratings where they can be read as such (NaN: no value)."""
+
+    name: str
+    texts: tuple[str, ...]
+    numbers: Floats | None
+    kind: Kind | None
+
+    @property
+    def different(self) -> int:
+        return len(set(self.texts) - {""})
+
+    @property
+    def missing(self) -> int:
+        return sum(text == "" for text in self.texts)
+
+    @property
+    def words(self) -> list[str]:
+        apart = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", self.name)
+        return re.findall(r"[a-z]+", apart.lower())
+
+    @property
+    def leaning(self) -> int:
+        """Above 0: its name sounds like a strong rating; below 0: like a weak one."""
+        if self.name in _WHOLE_NAMES:
+            return _WHOLE_NAMES[self.name]
+        strong, weak = (max((of.get(w, 0) for w in self.words), default=0) for of in (_STRONG, _WEAK))
+        return strong - weak
+
+
+def guess_columns(table: Table, *, id: str | None = None, weak: str | None = None, strong: str | None = None) -> Guess:
+    """Guess by names first and by values second; what is given is taken."""
+    for name in (id, weak, strong):
+        if name is not None and name not in table.columns:
+            raise no_column(table.name, name, table.columns)
+    columns = {name: _column(table, name) for name in table.columns}
+    for role, name in (("weak", weak), ("strong", strong)):
+        if name is not None and columns[name].kind is None:
+            raise InputError(
+                f"column {name!r} of {table.name} holds no ratings that can be read; choose another {role}"
+            )
+    id = _id(columns) if id is None else id
+    rated = {name: c for name, c in columns.items() if c.kind is not None and name != id and c.different > 0}
+    strong = _strong(rated, weak) if strong is None else strong
+    weak = _weak(rated, strong) if weak is None else weak
+    if weak is not None and weak == strong:
+        raise InputError(f"column {weak!r} cannot be the weak and the strong rating; name another with --strong")
+    features, left_out = _features(columns, {id, weak, strong}, None if strong is None else columns[strong])
+    labels = 0 if strong is None else table.rows - columns[strong].missing
+    scale = RatingScale("binary") if strong is None else _scale(columns[strong])
+    return Guess(id=id, weak=weak, strong=strong, labels=labels, scale=scale, features=features, left_out=left_out)
+
+
+def _column(table: Table, name: str) -> _Column:
+    texts = tuple(str(text).strip() for text in table.texts(name, missing="allow"))
+    try:
+        numbers = table.numbers(name, missing="allow")
+    except TableError:
+        return _Column(name, texts, *_worded(texts))
+    known = numbers[~np.isnan(numbers)]
+    kind: Kind = "binary" if set(known.tolist()) <= {0.0, 1.0} else "score"
+    return _Column(name, texts, numbers, kind)
+
+
+def _worded(texts: tuple[str, ...]) -> tuple[Floats | None, Kind | None]:
+    """Words that stand for ratings: yes and no, a and b."""
+    words = set(texts) - {""}
+    if len(words) <= _MOST_WORDS:
+        kinds: tuple[Kind, ...] = ("binary", "pairwise")
+        for kind in kinds:
+            try:
+                read = {word: RatingScale(kind).strong(word) for word in words} | {"": float("nan")}
+            except ValueError:
+                continue
+            return np.array([read[text] for text in texts]), kind
+    return None, None
+
+
+def _id(columns: dict[str, _Column]) -> str | None:
+    def tells_apart(c: _Column) -> bool:
+        return not c.missing and c.different == len(c.texts) and max(map(len, c.texts)) <= _LONGEST_ID
+
+    named = [c.name for c in columns.values() if set(c.words) & set(_IDS) and tells_apart(c)]
+    return min(named, key=len, default=None)
+
+
+def _strong(rated: dict[str, _Column], weak: str | None) -> str | None:
+    """By its name; else the one that only some rows have; else the last column of yes and no."""
+    left = [c for c in rated.values() if c.name != weak]
+    named = [c for c in left if c.leaning > 0]
+    if named:
+        return max(named, key=lambda c: c.leaning).name
+    some = [c.name for c in left if c.missing > _MOST_MISSING * len(c.texts) and c.leaning == 0]
+    binary = [c.name for c in left if c.kind == "binary" and c.leaning == 0 and not set(c.words) & set(_NOT_FEATURES)]
+    either = some or binary
+    return either[-1] if either else None
+
+
+def _weak(rated: dict[str, _Column], strong: str | None) -> str | None:
+    """By its name; else the one that goes most with the strong rating. Every row must have it."""
+    left = [c for c in rated.values() if c.name != strong and not c.missing]
+    named = [c for c in left if c.leaning < 0]
+    if named:
+        return min(named, key=lambda c: c.leaning).name
+    if strong is None:
+        return None
+    likeness = {c.name: _correlation(c, rated[strong]) for c in left if c.leaning == 0}
+    best = max(likeness, key=lambda name: likeness[name], default=None)
+    return best if best is not None and likeness[best] >= _LEAST_CORRELATION else None
+
+
+def _correlation(one: _Column, other: _Column) -> float:
+    assert one.numbers is not None
+    assert other.numbers is not None
+    both = ~np.isnan(one.numbers) & ~np.isnan(other.numbers)
+    x, y = one.numbers[both], other.numbers[both]
+    if x.size < 3 or np.ptp(x) == 0 or np.ptp(y) == 0:
+        return 0.0
+    return abs(float(np.corrcoef(x, y)[0, 1]))
+
+
+def _features(
+    columns: dict[str, _Column], used: set[str | None], strong: _Column | None
+) -> tuple[tuple[str, ...], dict[str, str]]:
+    """What may help to predict; of everything else, why not."""
+    reasons = {name: _why_not(c, strong) for name, c in columns.items() if name not in used}
+    return tuple(name for name, why in reasons.items() if not why), {name: why for name, why in reasons.items() if why}
+
+
+def _why_not(c: _Column, strong: _Column | None) -> str:
+    if c.leaning > 0:
+        return "sounds like another person's rating"
+    if strong is not None and c.texts == strong.texts:
+        return "is a copy of the strong rating"
+    if set(c.words) & set(_NOT_FEATURES):
+        return "sounds like bookkeeping"
+    if c.missing > _MOST_MISSING * len(c.texts):
+        return f"is empty in {c.missing:,} rows"
+    if c.different < 2:
+        return "is the same in every row"
+    if (c.numbers is None or c.kind == "pairwise") and c.different > _MOST_WORDS:
+        return "is text"
+    return ""
+
+
+def _scale(c: _Column) -> RatingScale:
+    """The scale that the strong ratings seem to be on."""
+    assert c.numbers is not None
+    known = c.numbers[~np.isnan(c.numbers)]
+    if c.kind in {"binary", "pairwise"} or known.size == 0:
+        return RatingScale("binary" if c.kind != "pairwise" else "pairwise")
+    low, high = float(known.min()), float(known.max())
+    if np.all(known == np.round(known)) and low >= 0 and high <= _MOST_STEPS - 1:
+        return RatingScale("likert", min(low, 1.0), float(next(top for top in _USUAL_TOPS if top >= high)))
+    if low >= 0 and high <= 1:
+        return RatingScale("score", 0.0, 1.0)
+    return RatingScale("score", low, high if high > low else low + 1.0)

@@ -1,0 +1,76 @@
+"""`init --from`: the file that is written is a campaign that runs."""
+
+import numpy as np
+import pytest
+
+from ratewise.campaign.campaign import Campaign
+from ratewise.campaign.spec.from_table import begin_from, toml_text
+from ratewise.campaign.spec.spec import read_spec
+from ratewise.errors import InputError, SpecError
+from ratewise.tables import read_table, write_table
+
+RNG = np.random.default_rng(5)
+N = 300
+JUDGE = np.round(RNG.beta(0.7, 0.3, N), 3)
+RIGHT = (RNG.random(N) < JUDGE).astype(int)
+
+
+HOSTILE = 'we"ird\\ näme # [x] = \x7f'
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
+def test_the_campaign_runs(tmp_path, monkeypatch, ending):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "data").mkdir()
+    columns = {
+        "id": np.arange(N),
+        HOSTILE: np.array(["x", "y"] * (N // 2), dtype=object),
+        "judge": JUDGE,
+        "human": RIGHT,
+    }
+    write_table(read_table(columns, name="t"), f"data/rated.{ending}")
+    begun = begin_from(f"data/rated.{ending}", "runs/mine.toml", weak_price="0.02", strong_price="1.5")
+    spec = read_spec("runs/mine.toml")
+    assert spec.items.table == f"../data/rated.{ending}"
+    assert spec.items.features == (HOSTILE,)
+    assert [(r.name, str(r.price)) for r in spec.raters] == [("judge", "0.02"), ("human", "1.5")]
+    assert begun.to_change == ("the budget (51)",)
+    assert Campaign.open("runs/mine.toml").run() in {"the budget is spent", "every item has been looked at"}
+    estimate = Campaign.open("runs/mine.toml").estimate()
+    assert estimate is not None
+    assert estimate.interval is not None
+
+
+def test_few_labels_and_no_labels_ask_people(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    some = np.array([float(x) if i < 40 else np.nan for i, x in enumerate(RIGHT)])
+    write_table(read_table({"judge": JUDGE, "human": some}, name="t"), "some.csv")
+    write_table(read_table({"judge": JUDGE}, name="t"), "none.csv")
+    for name in ("some", "none"):
+        begin_from(f"{name}.csv", f"{name}.toml")
+        spec = read_spec(f"{name}.toml")
+        assert [(r.name, r.kind) for r in spec.raters] == [("judge", "column"), ("human", "people")]
+        assert Campaign.open(f"{name}.toml").run(wait=False)
+    write_table(read_table({"words": np.array(["one", "two"], dtype=object)}, name="t"), "bare.csv")
+    begin_from("bare.csv", "bare.toml")
+    assert [r.kind for r in read_spec("bare.toml").raters] == ["people"]
+
+
+def test_a_bad_price_leaves_no_file(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_table(read_table({"judge": JUDGE, "human": RIGHT}, name="t"), "t.csv")
+    for bad in ("a lot", "-1", "1e99999999"):
+        with pytest.raises(SpecError, match=r"raters\.human\.price must be"):
+            begin_from("t.csv", "c.toml", strong_price=bad)
+        assert not (tmp_path / "c.toml").exists()
+    (tmp_path / "c.toml").write_text("mine")
+    with pytest.raises(InputError, match="is there already and is not overwritten"):
+        begin_from("t.csv", "c.toml")
+    assert (tmp_path / "c.toml").read_text() == "mine"
+
+
+def test_any_text_is_written_as_toml():
+    import tomllib
+
+    for text in ('a"b', "a\\b", "ä\t\n\x00\x7f", "😀", "'", "\u2028"):
+        assert tomllib.loads(f"x = {toml_text(text)}")["x"] == text

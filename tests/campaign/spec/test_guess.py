@@ -1,0 +1,75 @@
+"""What each column of a table seems to be: by its name, by its values, or as it was said."""
+
+import numpy as np
+import pytest
+
+from ratewise.campaign.spec.guess import guess_columns
+from ratewise.errors import InputError
+from ratewise.raters.scale import RatingScale
+from ratewise.tables import read_table
+
+RNG = np.random.default_rng(5)
+N = 300
+JUDGE = np.round(RNG.beta(0.7, 0.3, N), 3)
+RIGHT = (RNG.random(N) < JUDGE).astype(int)
+
+
+def table(**columns):
+    return read_table({name: np.asarray(values, dtype=object) for name, values in columns.items()}, name="t.csv")
+
+
+def test_columns_are_known_by_their_names():
+    found = guess_columns(
+        table(
+            question_id=[f"q{i}" for i in range(N)], question=[f"What is {i}, and why is it so?" for i in range(N)],
+            topic=["law", "sport", "art"] * (N // 3), length=np.arange(N) % 17, gpt4_score=JUDGE, humanLabel=RIGHT,
+            human_2=RIGHT[::-1], price=np.ones(N), empty=[None] * N,
+        )
+    )  # fmt: skip
+    assert (found.id, found.weak, found.strong) == ("question_id", "gpt4_score", "humanLabel")
+    assert found.features == ("topic", "length")
+    assert found.labels == N
+    assert found.scale == RatingScale("binary")
+    assert found.left_out == {
+        "question": "is text", "human_2": "sounds like another person's rating", "price": "sounds like bookkeeping",
+        "empty": f"is empty in {N} rows",
+    }  # fmt: skip
+
+
+def test_columns_are_known_by_their_values():
+    found = guess_columns(table(a=RNG.random(N), b=JUDGE, c=RIGHT, d=RIGHT))
+    assert (found.id, found.weak, found.strong, found.features) == (None, "c", "d", ("a", "b"))
+    some = [x if i < 40 else None for i, x in enumerate(RIGHT)]
+    found = guess_columns(table(a=RNG.random(N), b=JUDGE, c=some))
+    assert (found.weak, found.strong, found.labels) == ("b", "c", 40)
+    found = guess_columns(table(text=[f"{i} is a text" for i in range(N)]))
+    assert (found.id, found.weak, found.strong, found.labels) == (None, None, None, 0)
+
+
+@pytest.mark.parametrize(
+    ("values", "scale"),
+    [
+        (["yes", "no", "no"], RatingScale("binary")),
+        ([True, False, False], RatingScale("binary")),
+        (["a", "b", "tie"], RatingScale("pairwise")),
+        ([1, 2, 4], RatingScale("likert", 1, 5)),
+        ([0, 2, 6], RatingScale("likert", 0, 7)),
+        ([0.1, 0.5, 0.9], RatingScale("score", 0, 1)),
+        ([-3.5, 20, 60], RatingScale("score", -3.5, 60)),
+        ([4.5, 4.5, 4.5], RatingScale("score", 4.5, 5.5)),
+    ],
+)
+def test_the_scale_is_read_off_the_ratings(values, scale):
+    assert guess_columns(table(judge=[1, 2, 3], human=values)).scale == scale
+
+
+def test_what_is_given_is_taken_and_what_cannot_be_is_refused():
+    columns = table(key=[str(i) for i in range(N)], one=JUDGE, two=RIGHT, three=RIGHT, words=["so", "so so"] * (N // 2))
+    found = guess_columns(columns, weak="two", strong="one")
+    assert (found.weak, found.strong) == ("two", "one")
+    with pytest.raises(InputError, match="has no column 'twoo'; did you mean 'two'"):
+        guess_columns(columns, weak="twoo")
+    with pytest.raises(InputError, match=r"column 'words' of .* holds no ratings that can be read"):
+        guess_columns(columns, strong="words")
+    with pytest.raises(InputError, match="cannot be the weak and the strong rating"):
+        guess_columns(columns, weak="one", strong="one")

@@ -1,0 +1,77 @@
+"""What a simulation says in words: what can be run, what was free, the numbers of the table, and how sure it is."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from ratewise.lab.simulate import simulate
+from ratewise.lab.words import in_words
+from ratewise.lab.worlds import calibrated
+
+WORLD = calibrated(600, mean=0.75, spread=0.7, rng=np.random.default_rng(71))
+TABLE = {"g": WORLD.weak, "h": WORLD.strong}
+
+
+@pytest.fixture(scope="module")
+def found():
+    return simulate(
+        TABLE, weak="g", strong="h", cost_ratio=0.02, budgets=[40, 90], burn_in=30, trials=60, workers=1, mode="pool",
+        methods=("base", "oracle", "auto", "limit", "ppi++"),
+    )  # fmt: skip
+
+
+def words(found, **changes):
+    """With other errors of some methods, as shares of base's, and enough trials to be sure."""
+    given = {"burn_in": 0, "items": 600} | {k: v for k, v in changes.items() if k in {"burn_in", "partial"}}
+    results = []
+    for r in found.results:
+        if r.method in changes:
+            share = changes[r.method]
+            ends = {"mse": share, "mse_low": share * 0.95, "mse_high": share * 1.05}
+            r = dataclasses.replace(r, **{name: x * r.base_mse for name, x in ends.items()})  # noqa: PLW2901
+            r = dataclasses.replace(r, effective_budget=r.budget / share, savings=r.budget / share - r.budget)  # noqa: PLW2901
+        results.append(dataclasses.replace(r, trials=changes.get("trials", 2000)))
+    return in_words(results, budget=90, **given)
+
+
+def test_a_sentence_for_a_mail(found):
+    said = words(found, auto=0.6, limit=0.5, burn_in=30)
+    assert said == (
+        "With money for 90 strong ratings and 30 free labels to begin with, auto has 60.0% of the squared error of "
+        "strong ratings alone: strong ratings alone would need 150 for the same error, 60 more. Were the weak rater's "
+        "errors known beforehand, it would be 50.0%: the rest is left to gain. (2,000 trials on 600 items.)"
+    )
+    assert "free labels" not in words(found, auto=0.6)
+
+
+def test_what_nobody_can_run_is_never_recommended(found):
+    """The oracle and the limit are best, and ppi++ is better than auto."""
+    said = words(found, auto=0.8, oracle=0.1, limit=0.2, **{"ppi++": 0.5})
+    assert "auto has 80.0%" in said
+    assert "oracle" not in said
+
+
+def test_base_saves_nothing(found):
+    said = words(found, auto=1.3, base=0.5)
+    assert "nothing that was tried beats strong ratings alone: run base, which saves 0." in said
+    for r in found.of("base"):
+        assert (r.savings, r.savings_low, r.savings_high, r.effective_budget) == (0, 0, 0, r.budget)
+
+
+def test_few_trials_say_so(found):
+    assert "So few trials only show that the share is between 57.0% and 63.0%" in words(found, auto=0.6, trials=20)
+    assert "So few" not in words(found, auto=0.6)
+    assert "no difference that these trials could show" in words(found, auto=0.97)
+    assert "(2,000 trials on 600 items, partial.)" in words(found, auto=0.6, partial=True)
+
+
+def test_the_printed_and_the_written_ratio_are_the_same_number(found):
+    """In a pool, too, where strong ratings alone do better than V/n."""
+    for r in found.results:
+        written = r.to_dict()
+        assert written["of_base"] == r.of_base == r.mse / r.base_mse
+        assert (written["of_base_low"], written["of_base_high"]) == (r.mse_low / r.base_mse, r.mse_high / r.base_mse)
+    auto = found.of("auto")[-1]
+    assert auto.of_base > auto.error_ratio  # the share of what a stream would have; the pool is what was simulated
+    assert f"{auto.of_base:.1%}" in found.summary() or "run base" in found.summary()
