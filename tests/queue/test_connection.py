@@ -48,7 +48,7 @@ def test_errors_are_translated(reason, code, words, may_pass):
 
 
 def test_errors_of_sqlalchemy_too_and_others_pass_through():
-    with pytest.raises(StoreError, match="failed .*locked") as caught, told("c.sqlite"):
+    with pytest.raises(StoreError, match=r"failed .*locked") as caught, told("c.sqlite"):
         raise exc.OperationalError("SELECT", {}, coded("database is locked", sqlite3.SQLITE_BUSY))
     assert caught.value.may_pass
     with pytest.raises(KeyError), told("c.sqlite"):
