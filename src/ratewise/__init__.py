@@ -102,6 +102,9 @@ if TYPE_CHECKING:
     from ratewise.targets.regression import regress as regress
     from ratewise.targets.regression_plan import RegressionPlan as RegressionPlan
     from ratewise.targets.regression_plan import plan_regression as plan_regression
+    from ratewise.targets.sheets import Merged as Merged
+    from ratewise.targets.sheets import blind_sheet as blind_sheet
+    from ratewise.targets.sheets import merge_sheet as merge_sheet
     from ratewise.targets.slice_draw import draw_slices as draw_slices
     from ratewise.targets.slice_plan import PlannedSlice as PlannedSlice
     from ratewise.targets.slice_plan import SlicePlan as SlicePlan
@@ -175,6 +178,7 @@ _HOME = {
     "ratewise.targets.quantiles": ("Quantiles", "plan_quantile", "quantile_table"),
     "ratewise.targets.regression": ("Coefficient", "Regression", "regress"),
     "ratewise.targets.regression_plan": ("RegressionPlan", "plan_regression"),
+    "ratewise.targets.sheets": ("Merged", "blind_sheet", "merge_sheet"),
     "ratewise.targets.slice_draw": ("draw_slices",),
     "ratewise.targets.slice_plan": ("PlannedSlice", "SlicePlan", "plan_slices"),
     "ratewise.targets.slices": ("Slice", "Slices", "estimate_slices"),

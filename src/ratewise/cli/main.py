@@ -14,6 +14,7 @@ from ratewise.cli.leaderboard import leaderboard
 from ratewise.cli.means import not_with_by, only_with_by, print_slice_plan, print_slices
 from ratewise.cli.options import Json, Strong, TableArgument, Weak, words
 from ratewise.cli.regress import quantile, regress
+from ratewise.cli.sheets import merge, where_to_draw, write_sheet
 from ratewise.core.names import Estimand, IntervalMethod, Method, Objective, Recalibration
 
 app = typer.Typer(
@@ -99,8 +100,15 @@ def draw(
     table: TableArgument,
     plan: Annotated[str, typer.Option(help="The plan's JSON, as `ratewise plan --json` prints it.")],
     seed: Annotated[int, typer.Option(help="Names the draw: the same seed draws the same items anywhere.")],
-    output: Annotated[str, typer.Option("--output", "-o", help="File to write; - for CSV on standard output.")],
+    output: Annotated[
+        str | None, typer.Option("--output", "-o", help="File to write; - for CSV on standard output.")
+    ] = None,
     id: Annotated[str | None, typer.Option(help="Column with the items' ids; `id`, else the row number.")] = None,
+    sheet: Annotated[
+        str | None, typer.Option(help="Also write the drawn rows for annotators: shuffled, blind, a column to fill in.")
+    ] = None,
+    strong: Annotated[str, typer.Option(help="With --sheet: column to fill in; the plan's own.")] = "",
+    hide: Annotated[str, typer.Option(help="With --sheet: more columns that annotators must not see.")] = "",
     within_budget: Annotated[
         bool, typer.Option("--within-budget", help="Look only at as many items as planned.")
     ] = False,
@@ -117,6 +125,7 @@ def draw(
         from ratewise.targets.mean.transfer import load_transfer
         from ratewise.targets.slice_draw import draw_slices, is_slice_plan
 
+        output = where_to_draw(output, sheet)
         if json and output == "-":
             raise InputError("--json and -o - both want standard output; write the table to a file")
         if is_slice_plan(plan):
@@ -124,10 +133,14 @@ def draw(
         else:
             drawn = draw_pool(table, load_transfer(plan), seed=seed, id_column=id, within_budget=within_budget)
         write_table(drawn.table, output)
+        asked = None
+        if sheet is not None:
+            asked = write_sheet(drawn, sheet, plan=plan, strong=strong, hide=hide, id_column=id, seed=seed)
         if json:
             print_json(
                 {
                     "output": output, "items": int((drawn.rates > 0).sum()), "selected": int(drawn.selected.sum()),
+                    "sheet": sheet, "asked": asked,
                     "expected_spend": drawn.expected_spend, "spend": drawn.spend, "seed": seed,
                     "drift": None if drawn.drift is None else drawn.drift.to_dict(),
                     "notes": list(drawn.notes),
@@ -139,6 +152,8 @@ def draw(
             from ratewise.report.text import drawn_text
 
             print_rich(drawn_text(drawn, output))
+            if sheet is not None:
+                print(f"{asked:,} questions written to {sheet}. Once it is filled in: ratewise merge {output} {sheet}")
 
 
 @app.command()
@@ -218,6 +233,7 @@ def estimate(
 
 
 for command in (
+    merge,
     compare,
     leaderboard,
     regress,
