@@ -97,6 +97,8 @@ def ending_text(status: Status, estimate: Estimate | None, reason: str) -> Rende
         lines.append(Text("stopped; everything is kept: `ratewise run` goes on", style="yellow"))
     if reason == WAITING:
         lines.append(Text("questions are open; when people have answered, `ratewise run` goes on", style="yellow"))
+    elif reason.startswith("waiting for"):
+        lines.append(Text(f"{reason}; fill in what you can, then `ratewise run` goes on", style="yellow"))
     return Group(*lines)
 
 
