@@ -117,12 +117,12 @@ def test_another_kind_of_rater_is_one_refusal():
 
 def test_raters_keep_their_number_and_order():
     fewer = {name: RATERS[name] for name in ("code", "tool", "tape")}
-    turned = {name: RATERS[name] for name in ("code", "cell", "tool", "tape", "crowd")}
+    turned = {name: RATERS[name] for name in ("code", "cell", "tool", "tape", "crowd", "later")}
     why = ": ratings so far belong to the old ones, in their old order"
-    before = 'raters from ["cell", "code", "tool", "tape", "crowd"] to '
+    before = 'raters from ["cell", "code", "tool", "tape", "crowd", "later"] to '
     assert changes(spec(), spec(raters=fewer)) == Changes(refused=(before + '["code", "tool", "tape"]' + why,))
     assert changes(spec(), spec(raters=turned)) == Changes(
-        refused=(before + '["code", "cell", "tool", "tape", "crowd"]' + why,)
+        refused=(before + '["code", "cell", "tool", "tape", "crowd", "later"]' + why,)
     )
 
 
