@@ -214,7 +214,7 @@ class Campaign:
                 table = export_answers(self.spec, now.store, now.facts.items)
             else:
                 end = now.state.history.items if now.state.open is None else now.state.open.end
-                table = export_items(self.spec, now.store, end)
+                table = export_items(self.spec, now.store, end, now.pooled)
         write_table(table, path)
         return table
 

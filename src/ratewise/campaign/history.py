@@ -76,6 +76,7 @@ class Looked:
     values: Floats  # items × steps, NaN where there is none
     strata: NDArray[np.intp] | None = None  # where items are chosen by strata: the number of each one's
     clusters: NDArray[np.intp] | None = None  # where items belong together: the number of each one's cluster
+    rated: Floats | None = None  # where plans have a scale of their own: values as raters gave them
 
     @property
     def missing(self) -> Mask:
@@ -85,7 +86,7 @@ class Looked:
     def joined(self, more: "Looked") -> "Looked":
         """These and then those."""
         pairs = ((getattr(self, n), getattr(more, n)) for n in ("uniform", "rates", "selected", "values"))
-        numbers = (_then(getattr(self, n), getattr(more, n)) for n in ("strata", "clusters"))
+        numbers = (_then(getattr(self, n), getattr(more, n)) for n in ("strata", "clusters", "rated"))
         return Looked(self.x.joined(more.x), *(np.concatenate(pair) for pair in pairs), *numbers)
 
 
@@ -166,7 +167,7 @@ class History:
         return np.asarray(np.concatenate([old, own]) + counts[-1][strata] * now)
 
 
-def _then(first: NDArray[np.intp] | None, then: NDArray[np.intp] | None) -> NDArray[np.intp] | None:
+def _then(first: NDArray[Any] | None, then: NDArray[Any] | None) -> NDArray[Any] | None:
     return then if first is None or then is None else np.concatenate([first, then])
 
 

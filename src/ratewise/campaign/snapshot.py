@@ -7,6 +7,7 @@ from functools import cached_property
 from ratewise.campaign import planner as p
 from ratewise.campaign.fits import anytime_estimate, estimate_history
 from ratewise.campaign.items import Facts, LoggedItems, empty_history, terms_of
+from ratewise.campaign.pooled import Look, pooled_of
 from ratewise.campaign.reader import Reader
 from ratewise.campaign.spec.spec import Spec
 from ratewise.campaign.status import Status, status_of
@@ -16,6 +17,7 @@ from ratewise.campaign.verify import verify_log
 from ratewise.core.mean.estimate import Estimate
 from ratewise.queue.store import Store
 from ratewise.rounds.diagnostics import Diagnosis, diagnose
+from ratewise.targets.mean.pooled import Pooled
 
 
 def reader_of(spec: Spec, store: Store, *, keeps: bool = False) -> Reader:
@@ -57,11 +59,23 @@ class Snapshot:
     @cached_property
     def estimate(self) -> Estimate | None:
         """From all complete rounds; its interval is the anytime one where the campaign stopped on what it saw."""
-        history, wanted = self.state.history, self.reader.terms.wanted
+        history, wanted, look = self.state.history, self.reader.terms.wanted, self._look
+        return (
+            anytime_estimate(history, wanted, ended=look.ended) if look.anytime else estimate_history(history, wanted)
+        )
+
+    @property
+    def _look(self) -> Look:
+        """A campaign with a target stops on what it sees, and one whose goal was changed after looking did."""
         changed = self.store.meta("goal changed") is not None
         if self.spec.goal.target_se is None and not changed:
-            return estimate_history(history, wanted)
-        return anytime_estimate(history, wanted, ended=not changed and self.store.meta("ended") is not None)
+            return Look(anytime=False)
+        return Look(anytime=True, ended=not changed and self.store.meta("ended") is not None)
+
+    @cached_property
+    def pooled(self) -> Pooled | None:
+        """What the estimate is computed from, for the export."""
+        return pooled_of(self.state.history, self.reader.terms.wanted, self._look, campaign=self.spec.name)
 
     @cached_property
     def diagnosis(self) -> Diagnosis | None:

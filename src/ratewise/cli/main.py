@@ -12,7 +12,7 @@ from ratewise.cli.console import STOPPED, one_line_errors, print_json, print_not
 from ratewise.cli.lab import reproduce, simulate
 from ratewise.cli.leaderboard import leaderboard
 from ratewise.cli.means import not_with_by, only_with_by, print_slice_plan, print_slices
-from ratewise.cli.options import Json, Strong, TableArgument, Weak, words
+from ratewise.cli.options import Json, Strong, TableArgument, Weak, needed, words
 from ratewise.cli.regress import quantile, regress
 from ratewise.cli.sheets import merge, where_to_draw, write_sheet
 from ratewise.core.names import Estimand, IntervalMethod, Method, Objective, Recalibration
@@ -159,7 +159,9 @@ def draw(
 @app.command()
 def estimate(
     table: TableArgument,
-    strong: Strong,
+    strong: Annotated[
+        str | None, typer.Option(help="Column with the strong rating; a campaign's export names it itself.")
+    ] = None,
     weak: Annotated[str | None, typer.Option(help="Column with the weak rating; none: strong ratings alone.")] = None,
     rate: Annotated[str, typer.Option(help="Column with the probability each item was drawn with.")] = "rate",
     selected: Annotated[
@@ -209,8 +211,8 @@ def estimate(
         if by is not None:
             not_with_by(strata=strata, weight=weight, pool_size=pool_size)
             print_slices(
-                table, by=by, weak=weak, strong=strong, rate=rate, selected=selected, clusters=cluster,
-                bounds=(low, high), weak_cost=weak_cost, strong_cost=strong_cost, shrink=shrink,
+                table, by=by, weak=weak, strong=needed(strong, "--strong human"), rate=rate, selected=selected,
+                clusters=cluster, bounds=(low, high), weak_cost=weak_cost, strong_cost=strong_cost, shrink=shrink,
                 simultaneous=simultaneous, method=method, interval=interval, level=level, estimand=estimand,
                 recalibrate=recalibrate, floor=floor, seed=seed, picture=picture, as_json=json,
             )  # fmt: skip

@@ -233,6 +233,25 @@ def estimate_seen(
     Answers that were asked for and are `missing` are counted at both ends of the scale, `bounds`. Items of one of the
     `clusters` belong together: f is then from the labels of the others, and the interval counts clusters.
     """
+    p = prepared(seen, missing=missing, clusters=clusters)
+    return core.estimate_mean(
+        p.weak, seen.strong, p.rates, method="difference", interval=interval, level=level, estimand=estimand,
+        pool_size=pool_size, selected=p.asked, bounds=bounds, variance_factor=p.factor, seed=seed, clusters=clusters,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Prepared:
+    """What an estimate takes of all rounds: f in the weak rating's place, pooled rates, and who was asked."""
+
+    weak: Floats
+    rates: Floats
+    asked: Mask
+    factor: float  # by which learning widens the variance
+
+
+def prepared(seen: Seen, *, missing: Mask | None = None, clusters: Codes | None = None) -> Prepared:
+    """All rounds as one draw; f of each label is from the others."""
     use, rates, factor = seen.labelled, seen.rates(), 1.0
     asked = use if missing is None else use | missing
     if np.all(asked):
@@ -243,8 +262,4 @@ def estimate_seen(
     else:
         f, factor = learned_rating(seen, clusters)
         rates = below_one(rates, asked)
-    return core.estimate_mean(
-        f, seen.strong, rates, method="difference", interval=interval, level=level, estimand=estimand,
-        pool_size=pool_size, selected=asked, bounds=bounds, variance_factor=float(factor), seed=seed,
-        clusters=clusters,
-    )  # fmt: skip
+    return Prepared(f, rates, asked, float(factor))

@@ -18,6 +18,9 @@ from ratewise.models.rating_model import Covariates, cluster_fitted_rating, fitt
 from ratewise.tables import Table, TableLike, read_table
 from ratewise.tables.convert import Texts
 from ratewise.targets.mean.chosen import ChosenRatings, estimate_chosen, money_spent
+from ratewise.targets.mean.pooled import Terms, estimate_pooled, read_pooled, read_terms
+
+_LEVEL = 0.95  # unless another one is asked for
 
 
 def estimate_mean(
@@ -100,8 +103,8 @@ def _codes(clusters: ArrayLike, items: int) -> Codes | None:
 def estimate_table(
     table: TableLike,
     *,
-    weak: str | None,
-    strong: str,
+    weak: str | None = None,
+    strong: str | None = None,
     rate: str = "rate",
     selected: str | None = None,
     clusters: str | None = None,
@@ -124,8 +127,19 @@ def estimate_table(
     Without `weak` the strong ratings stand alone: their mean, from a draw at one rate for all. `clusters` is the column
     that says what each row comes from, where several come from one conversation, document or person. `strata` is the
     column by which the rows that were looked at were chosen, `weight` one with what each counts (P/Q).
+
+    The export of a campaign says itself how its columns are combined: unless other columns or methods are asked for,
+    its estimate is what the campaign reports.
     """
     read = read_table(table)
+    terms = read_terms(read)
+    if terms is not None and _as_reported(
+        terms, weak, strong, rate, selected, clusters, strata, weight, method, interval, recalibrate, bounds,
+        pool_size, floor,
+    ):  # fmt: skip
+        return _exported(read, terms, level, weak_cost, strong_cost)
+    if strong is None:
+        raise InputError("name the column with the strong rating: strong, or --strong on the command line")
     selected = asked_column(read, selected)
     if strata is not None or weight is not None:
         if clusters is not None or recalibrate != "none":
@@ -148,6 +162,20 @@ def estimate_table(
     )  # fmt: skip
     spend = spend_of(found, weak_cost, strong_cost, alone=weak is None)
     return replace(found, spend=spend, notes=drawn.notes() + found.notes)
+
+
+def _as_reported(terms: Terms, weak: str | None, strong: str | None, rate: str, *others: object) -> bool:
+    """Whether an export is to be read as the campaign reports it: nothing was asked for that says otherwise."""
+    own = weak is None or weak in terms.weak or (weak.startswith("rating_") and weak != terms.strong)
+    defaults = (None, None, None, None, "auto", "auto", "none", (None, None), None, None)
+    return own and strong in {None, terms.strong} and rate in {"rate", *terms.rates} and others == defaults
+
+
+def _exported(table: Table, terms: Terms, level: float, weak_cost: float | None, strong_cost: float | None) -> Estimate:
+    found = estimate_pooled(read_pooled(table, terms), level=None if level == _LEVEL else level)
+    note = f"computed as campaign {terms.campaign!r} reports it: its own prediction, pooled rates and level"
+    spend = spend_of(found, weak_cost, strong_cost, alone=False)
+    return replace(found, spend=spend, notes=(note, *found.notes))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
