@@ -12,7 +12,7 @@ help:
 	@echo "make test    all tests"
 	@echo "make soak    the long tests of survival: hundreds of kills, both databases"
 	@echo "make check   format, lint, types, layers"
-	@echo "make study   the full coverage study of the intervals, for docs/coverage*.md and docs/everyday.md (hours)"
+	@echo "make study   every coverage table of the docs: whole pages in docs/, tables of other pages in build/study/ (hours)"
 	@echo "make tables  every method on ten real tables, for docs/simulations.md (some minutes)"
 	@echo "make bench   how fast and how good, side by side with others"
 	@echo "make docs    the documentation as a static site in site/"
@@ -49,10 +49,14 @@ format: $(VENV)/.dev
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-study: $(VENV)/.dev
+study: $(VENV)/.dev tables
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/coverage.py --write docs/coverage.md
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/coverage_everyday.py --write docs/coverage-everyday.md
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/coverage_questions.py --write docs/coverage-questions.md
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/everyday.py --write docs/everyday.md
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/auto.py --features | tee build/study/auto-features.md
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/auto.py --from-nothing | tee build/study/auto-from-nothing.md
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/caution.py | tee build/study/caution.md
 
 bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/solver.py
@@ -63,11 +67,12 @@ bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/tables_lazy.py
 
 tables: $(VENV)/.dev
+	mkdir -p build/study
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/tables.py --write docs/simulations.md
-	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/auto.py
-	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/peers.py
-	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/leaderboard.py
-	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/inputs.py
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/auto.py | tee build/study/auto.md
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/peers.py | tee build/study/peers.md
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/leaderboard.py | tee build/study/leaderboard.md
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/inputs.py | tee build/study/inputs.md
 
 docs: $(VENV)/.dev
 	$(BIN)/python docs/make_cli_page.py
