@@ -10,7 +10,6 @@ import argparse
 import json
 import math
 import pathlib
-import sys
 from collections.abc import Callable
 from dataclasses import asdict, replace
 from decimal import Decimal
@@ -19,12 +18,12 @@ import numpy as np
 
 import ratewise as rw
 from ratewise.campaign.answers import anytime_estimate, estimate_history
+from ratewise.campaign.rehearsal import Pool, Rehearsal
 from ratewise.core.mean.estimate import estimate_mean
 from ratewise.lab import everyday
 from ratewise.lab.everyday import JUDGES, ONE_SHOT_LABELS, Cell
 from ratewise.lab.workers import in_order
 
-GAMES = pathlib.Path(__file__).resolve().parents[1] / "tests" / "campaign"  # campaigns played in memory
 SEED = 131
 SCALES = {"Likert": (0.0, 0.25, 0.5, 0.75, 1.0), "score": tuple(np.linspace(0, 1, 101))}
 
@@ -44,9 +43,6 @@ def rounds(job):
 
 def campaign(job):
     """Ends on its budget, or at a standard error; items come in the pool's order, as in `ratewise run`."""
-    sys.path.insert(0, str(GAMES))
-    from memory import Game, Pool
-
     cell, target, trials = job
     rows, spent = [], []
     for trial in range(trials):
@@ -54,7 +50,7 @@ def campaign(job):
         pool = Pool.of(g, h, prices=(Decimal(str(cell.cost_ratio)), Decimal(1)), seed=trial, features=features)
         goal = {"budget": Decimal(cell.labels)} if target is None else {"target_se": target}
         estimand = "pool" if cell.mode == "pool" else "population"
-        game = Game(pool, pool.terms(**goal, estimand=estimand))
+        game = Rehearsal(pool, pool.terms(**goal, estimand=estimand))
         game.play()
         wanted = game.terms.wanted
         found = estimate_history(game.history, wanted) if target is None else anytime_estimate(game.history, wanted)

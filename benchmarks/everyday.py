@@ -20,7 +20,7 @@ import numpy as np
 from solver import glide_python
 
 import ratewise as rw
-from ratewise.lab.automatic import Campaign
+from ratewise.lab.automatic import Trial
 from ratewise.lab.trials import Block, Population, Setting
 from ratewise.lab.worlds import calibrated
 
@@ -212,7 +212,7 @@ def told(found: rw.Estimate) -> tuple[float, float, float]:
 
 def ours(cell: Cell, block: Block) -> list[tuple[float, float, float]]:
     g, h = ordered(block)
-    played = Campaign(block, 0, float(cell.labels)).play()
+    played = Trial(block, 0, float(cell.labels)).play()
     return [wilson(h[: cell.labels]), one_shot(cell, g, h), told(played.estimate)]
 
 

@@ -4,6 +4,7 @@
     ├── InputError           what was given cannot be used (exit code 2); also a ValueError
     │   ├── TableError       a table, file or column is missing, unreadable or of the wrong kind
     │   ├── PolicyError      no optimal policy exists for these numbers
+    │   ├── MissingAnswersError  answers did not come, and the ends of the scale to count them at cannot be used
     │   └── SpecError        a campaign's TOML cannot be used; names every mistake in it
     └── OutsideError         something outside failed (a rater, a database); what was done is kept (exit code 3)
         ├── StoreError       where a campaign is kept cannot be read or written
@@ -31,6 +32,10 @@ class TableError(InputError):
 
 class PolicyError(InputError):
     """There is no optimal policy for these numbers."""
+
+
+class MissingAnswersError(InputError):
+    """Answers that were asked for did not come, and the ends of the scale to count them at cannot be used."""
 
 
 class SpecError(InputError):

@@ -10,12 +10,11 @@ from scipy import stats
 from ratewise.campaign import answers as a
 from ratewise.campaign import planner as d
 from ratewise.campaign.history import History, Looked
+from ratewise.campaign.rehearsal import Pool, Rehearsal
 from ratewise.core.mean.estimate import estimate_mean
 from ratewise.lab.worlds import calibrated
 from ratewise.models.rating_model import Covariates
 from ratewise.rounds.seen import learn
-
-from .memory import Game, Pool
 
 WANTED = a.Wanted(0.95, "pool", 1000, (0.0, 1.0))
 TARGET = replace(WANTED, target_se=0.02)
@@ -27,7 +26,7 @@ def played(rounds=None, *, items=1500, prices=("0.05", "1"), seed=5, mean=0.7, m
     if missing:
         strong[::missing] = np.nan
     pool = Pool.of(world.weak, strong, prices=[Decimal(p) for p in prices], seed=seed)
-    game = Game(pool, pool.terms(**(terms or {"budget": Decimal(100)})))
+    game = Rehearsal(pool, pool.terms(**(terms or {"budget": Decimal(100)})))
     while (rounds is None or game.history.rounds < rounds) and not isinstance(action := d.decide(game.state()), d.Done):
         game.do(action)
     return game
@@ -91,7 +90,7 @@ def test_ratings_without_a_score_interval_have_room_for_answers_unlike_any_seen(
     rng = np.random.default_rng(6)
     h = np.round(rng.normal(5, 2, 1500)).clip(0, 10)
     pool = Pool.of(h + rng.normal(0, 1, 1500), h, prices=(Decimal("0.05"), Decimal(1)), seed=6)
-    game = Game(pool, pool.terms(target_se=0.2, bounds=(0.0, 10.0)))
+    game = Rehearsal(pool, pool.terms(target_se=0.2, bounds=(0.0, 10.0)))
     game.play()
     found = a.anytime_estimate(game.history, game.terms.wanted)
     at_stop = a.estimate_history(game.history, game.terms.wanted, level=0.96)

@@ -38,7 +38,7 @@ def holds(campaign):
 # One engine for simulation and production
 
 
-class _Watched(automatic.Campaign):
+class _Watched(automatic.Trial):
     """The laboratory's campaign, which also keeps what was bought."""
 
     __slots__ = ("bought",)

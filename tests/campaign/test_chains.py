@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from ratewise.campaign.answers import estimate_history
+from ratewise.campaign.rehearsal import Pool, Rehearsal
 from ratewise.core.mean.draw import uniform
 from ratewise.core.mean.estimate import estimate_mean
 
 from .making import log_of, looked_at, ran, scored
-from .memory import Game, Pool
 
 RATERS = (("judge", "0.02"), ("expert", "0.2"), ("human", "1"))
 SCORE = 'kind = "score"\nlow = 1\nhigh = 9'
@@ -90,7 +90,7 @@ def test_ratings_for_nothing(prices):
     columns = scored(200)
     ratings = [np.array(columns[name]) for name, _ in RATERS]
     pool = Pool.of(*ratings, prices=[Decimal(p) for p in prices])
-    game = Game(pool, pool.terms(budget=Decimal(40), bounds=(1, 9)))
+    game = Rehearsal(pool, pool.terms(budget=Decimal(40), bounds=(1, 9)))
     reason = game.play()
     assert reason in ("the budget is spent", "every item has been looked at")
     found = estimate_history(game.history, game.terms.wanted)
@@ -112,7 +112,7 @@ def test_a_target_is_reached_by_a_chain():
     columns = scored(3000)
     ratings = [np.array(columns[name]) for name, _ in RATERS]
     pool = Pool.of(*ratings, prices=[Decimal(p) for _, p in RATERS])
-    game = Game(pool, pool.terms(target_se=0.08, bounds=(1, 9)))
+    game = Rehearsal(pool, pool.terms(target_se=0.08, bounds=(1, 9)))
     assert game.play() == "the precision asked for is reached"
     assert abs(estimate_history(game.history, game.terms.wanted).value - ratings[2].mean()) < 4 * 0.08
     assert game.spent / 1e9 < 1.5 * 1.5**2 / 0.08**2  # what strong ratings alone would take, and half as much again

@@ -10,10 +10,9 @@ import pytest
 
 from ratewise.campaign import planner as d
 from ratewise.campaign.history import RoundPlan
+from ratewise.campaign.rehearsal import Pool, Rehearsal
 from ratewise.lab.worlds import calibrated
 from ratewise.rounds.auto import start_labels
-
-from .memory import Game, Pool
 
 E9 = 10**9
 
@@ -50,7 +49,7 @@ ALONE = RoundPlan("base", False, 20, 60 * E9, 60 * E9, 0)
 
 
 def state(now, game=None, **keys):
-    game = Game(pool(), pool().terms(budget=Decimal(60))) if game is None else game
+    game = Rehearsal(pool(), pool().terms(budget=Decimal(60))) if game is None else game
     at = game.history.items if now is None else now.end
     worst = game.pool.worst(at, min(at + d.BATCH, game.pool.items))
     return d.State(game.terms, game.history, game.spent, now, worst=worst, **keys)
@@ -94,7 +93,7 @@ def test_a_round_in_which_everyone_is_asked(now, keys, action):
 
 def test_batches_of_a_round_with_a_rule_are_drawn_one_by_one_and_as_many_as_fit_at_worst():
     many = pool(3000, seed=4)
-    game = played(Game(many, many.terms(budget=Decimal(60))), 1)
+    game = played(Rehearsal(many, many.terms(budget=Decimal(60))), 1)
     at, action = stopped(game, d.Draw)
     assert isinstance(action, d.Draw)
     now, taken = at.open, at.open.batches[-1]
@@ -115,7 +114,7 @@ def test_batches_of_a_round_with_a_rule_are_drawn_one_by_one_and_as_many_as_fit_
 
 def test_a_pool_that_ends_takes_up_all_its_items_before_any_is_drawn():
     many = pool(9000, ("0.001", "1"))
-    game = Game(many, many.terms(budget=Decimal(900)))
+    game = Rehearsal(many, many.terms(budget=Decimal(900)))
     at, _ = stopped(game, d.Draw, rounds=3)
     now = at.open
     assert now.plan.exact
@@ -136,7 +135,7 @@ def test_a_pool_that_ends_takes_up_all_its_items_before_any_is_drawn():
 @pytest.mark.parametrize("items", [993, 5000])
 def test_a_plan_for_more_items_than_there_are_does_not_wait_for_them(items):
     """A share of the pool that was rounded up by one made such a round, which then waited for ever."""
-    game = played(Game(pool(400), pool(400).terms(budget=Decimal(150))), 2)
+    game = played(Rehearsal(pool(400), pool(400).terms(budget=Decimal(150))), 2)
     plan = d.next_plan(game.state())
     assert plan.exact
     game.do(d.Open(replace(plan, items=items)))
@@ -153,7 +152,7 @@ def test_weak_prices_above_the_round_s_money_end_an_exact_round_early():
     world = pool(400, ("0.05", "1"))
     prices = world.prices.copy()
     prices[250:, 0] = 2 * E9
-    game = played(Game(world, world.terms(budget=Decimal(150))), 2)
+    game = played(Rehearsal(world, world.terms(budget=Decimal(150))), 2)
     assert d.next_plan(game.state()).exact
     game.pool = replace(world, prices=prices)
     assert game.play() in ("the budget is spent", "the next item costs more than is left")
@@ -165,7 +164,7 @@ def test_weak_prices_above_the_round_s_money_end_an_exact_round_early():
 
 
 def test_a_budget_starts_with_labels_for_a_fifth_of_it():
-    game = Game(pool(), pool().terms(budget=Decimal(60)))
+    game = Rehearsal(pool(), pool().terms(budget=Decimal(60)))
     action = d.decide(game.state())
     assert isinstance(action, d.Open)
     plan = action.plan
@@ -188,7 +187,7 @@ def test_a_budget_starts_with_labels_for_a_fifth_of_it():
     ],
 )
 def test_starts_by_budget(budget, items, weak, reason):
-    game = Game(pool(), pool().terms(budget=Decimal(budget)))
+    game = Rehearsal(pool(), pool().terms(budget=Decimal(budget)))
     action = d.decide(game.state())
     if reason is not None:
         assert action == d.Done(reason)
@@ -199,8 +198,8 @@ def test_starts_by_budget(budget, items, weak, reason):
 
 def test_strong_ratings_alone_where_that_was_asked_for_or_there_is_one_rater():
     for game in (
-        Game(pool(), pool().terms(budget=Decimal("60.7"), alone=True)),
-        Game(pool(prices=("1",)), pool(prices=("1",)).terms(budget=Decimal("60.7"))),
+        Rehearsal(pool(), pool().terms(budget=Decimal("60.7"), alone=True)),
+        Rehearsal(pool(prices=("1",)), pool(prices=("1",)).terms(budget=Decimal("60.7"))),
     ):
         assert game.play() == "the budget is spent"
         assert (game.history.items, game.history.labels, game.spent) == (60, 60, 60 * E9)
@@ -208,22 +207,22 @@ def test_strong_ratings_alone_where_that_was_asked_for_or_there_is_one_rater():
 
 
 def test_the_end_of_the_pool_and_of_the_money():
-    game = Game(pool(2000), pool(2000).terms(budget=Decimal(60)))
+    game = Rehearsal(pool(2000), pool(2000).terms(budget=Decimal(60)))
     assert game.play() == "the budget is spent"
     assert 60 - 1.05 < game.spent / E9 <= 60
-    game = Game(pool(), pool().terms(budget=Decimal(200)))
+    game = Rehearsal(pool(), pool().terms(budget=Decimal(200)))
     assert game.play() == "every item has been looked at"
     assert game.history.items == 300
     assert 199 <= game.spent / E9 <= 200
 
 
 def test_a_target_ends_when_it_is_reached_and_not_before():
-    game = Game(pool(3000), pool(3000).terms(target_se=0.04))
+    game = Rehearsal(pool(3000), pool(3000).terms(target_se=0.04))
     reached = []
     reason = game.play(each_round=lambda g: reached.append(d.decide(g.state())))
     assert reason == "the precision asked for is reached"
     assert [isinstance(action, d.Done) for action in reached] == [False] * (len(reached) - 1) + [True]
-    both = Game(pool(3000), pool(3000).terms(target_se=0.04, budget=Decimal(30)))
+    both = Rehearsal(pool(3000), pool(3000).terms(target_se=0.04, budget=Decimal(30)))
     assert both.play() == "the budget is spent"
     assert both.spent <= 30 * E9
 
@@ -231,17 +230,17 @@ def test_a_target_ends_when_it_is_reached_and_not_before():
 def test_a_target_in_a_pool_of_free_weak_ratings_is_reached_before_the_pool_is_used_up():
     """With weak ratings for nothing the best plan looks at everything at once; then nothing more could be asked."""
     free = pool(1500, ("0", "1"))
-    game = Game(free, free.terms(target_se=0.025))
+    game = Rehearsal(free, free.terms(target_se=0.025))
     assert game.play() == "the precision asked for is reached"
     assert game.history.labels < 600
     loose = pool(120, ("0", "1"))
-    game = Game(loose, loose.terms(target_se=0.005))  # takes all but everything
+    game = Rehearsal(loose, loose.terms(target_se=0.005))  # takes all but everything
     assert game.play() in ("the precision asked for is reached", "every item has been looked at")
     assert game.history.labels > 90
 
 
 def test_a_target_with_strong_ratings_alone_doubles_them_and_stops_soon_after_it_is_reached():
-    game = Game(pool(3000), pool(3000).terms(target_se=0.03, alone=True))
+    game = Rehearsal(pool(3000), pool(3000).terms(target_se=0.03, alone=True))
     counts = []
     assert game.play(each_round=lambda g: counts.append(g.history.labels)) == "the precision asked for is reached"
     assert counts[0] == 50
@@ -251,11 +250,11 @@ def test_a_target_with_strong_ratings_alone_doubles_them_and_stops_soon_after_it
 
 def test_plans_come_from_closed_rounds_alone():
     """Whatever the open round has bought, asked or heard, the plan that follows is that of the rounds before it."""
-    game = played(Game(pool(), pool().terms(budget=Decimal(60))), 1)
+    game = played(Rehearsal(pool(), pool().terms(budget=Decimal(60))), 1)
     plan = d.next_plan(game.state()).to_json()
     game.do(d.decide(game.state()))
     while game.open is not None:
-        at = replace(game.state(), spent=played(Game(game.pool, game.terms), 1).spent)
+        at = replace(game.state(), spent=played(Rehearsal(game.pool, game.terms), 1).spent)
         assert d.next_plan(at).to_json() == plan
         game.do(d.decide(game.state()))
     assert d.next_plan(game.state()).to_json() != plan
@@ -263,7 +262,7 @@ def test_plans_come_from_closed_rounds_alone():
 
 def test_the_same_state_gives_the_same_action():
     """Twice the same call, and a game that was played again: no clock, no hidden state, no random numbers."""
-    one, two = (Game(pool(400), pool(400).terms(budget=Decimal(150))) for _ in range(2))
+    one, two = (Rehearsal(pool(400), pool(400).terms(budget=Decimal(150))) for _ in range(2))
 
     def told(action):
         return action.plan.to_json() if isinstance(action, d.Open) else action
@@ -284,7 +283,7 @@ def test_a_next_item_that_costs_more_than_the_round_s_money_is_still_taken_up():
     prices = world.prices.copy()
     prices[25::25, 1] = 30 * E9
     dear = replace(world, prices=prices)
-    game = Game(dear, dear.terms(budget=Decimal(500)))
+    game = Rehearsal(dear, dear.terms(budget=Decimal(500)))
     assert game.play() in (
         "the budget is spent",
         "the next item costs more than is left",
@@ -298,9 +297,9 @@ def test_an_item_that_no_budget_pays_for_ends_the_campaign_without_opening_a_rou
     prices = world.prices.copy()
     prices[0, 1] = 61 * E9
     dear = replace(world, prices=prices)
-    game = Game(dear, dear.terms(budget=Decimal(60)))
+    game = Rehearsal(dear, dear.terms(budget=Decimal(60)))
     assert d.decide(game.state()) == d.Done("the next item costs more than is left")
-    richer = Game(dear, dear.terms(budget=Decimal(90)))
+    richer = Rehearsal(dear, dear.terms(budget=Decimal(90)))
     assert isinstance(d.decide(richer.state()), d.Open)
 
 
@@ -308,7 +307,7 @@ def test_an_item_that_no_budget_pays_for_ends_the_campaign_without_opening_a_rou
 @pytest.mark.parametrize("goal", [{"budget": Decimal(60)}, {"target_se": 0.05}])
 def test_ratings_for_nothing(prices, goal):
     free = pool(300, prices)
-    game = Game(free, free.terms(**goal))
+    game = Rehearsal(free, free.terms(**goal))
     reason = game.play()
     assert reason in ("every item has been looked at", "the precision asked for is reached")
     assert game.history.labels >= 55

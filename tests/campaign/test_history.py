@@ -8,17 +8,16 @@ import pytest
 
 from ratewise.campaign import planner as d
 from ratewise.campaign.history import History, Looked, RoundPlan
+from ratewise.campaign.rehearsal import Pool, Rehearsal
 from ratewise.lab.worlds import calibrated
 from ratewise.models.rating_model import Covariates
 from ratewise.rounds.seen import mass
-
-from .memory import Game, Pool
 
 
 def game(budget=150, items=400, prices=("0.02", "1"), seed=5, mean=0.7):
     world = calibrated(items, mean=mean, spread=0.75, rng=np.random.default_rng([seed, 31]))
     pool = Pool.of(world.weak, world.strong, prices=[Decimal(p) for p in prices], seed=seed)
-    return Game(pool, pool.terms(budget=Decimal(budget)))
+    return Rehearsal(pool, pool.terms(budget=Decimal(budget)))
 
 
 def chain(seed=2):
@@ -26,7 +25,7 @@ def chain(seed=2):
     h = np.clip(rng.normal(5, 2, 500), 0, 10)
     ratings = (h + rng.normal(0, 2, 500), h + rng.normal(0, 0.5, 500), h)
     pool = Pool.of(*ratings, prices=[Decimal(p) for p in ("0.02", "0.2", "1")], seed=seed)
-    return Game(pool, pool.terms(budget=Decimal(80), bounds=(0, 10)))
+    return Rehearsal(pool, pool.terms(budget=Decimal(80), bounds=(0, 10)))
 
 
 @pytest.mark.parametrize("made", [game, chain])
@@ -119,7 +118,10 @@ def test_an_infinite_factor_asks_everyone_and_gives_every_label_a_rate_of_one():
     plan = next(p for p in played.plans if p.rule is not None)
     labels = played.history.labels
     own = np.zeros(labels)
-    more = played.pool.looked(played.history.items, np.ones((10, 1)), np.ones((10, 1), dtype=bool), weak=True)
+    here, pool = slice(played.history.items, played.history.items + 10), played.pool
+    asked = np.ones((10, 1), dtype=bool)
+    x = Covariates(pool.ratings[here, 0])
+    more = Looked(x, pool.uniform[here], np.ones((10, 1)), asked, pool.ratings[here, 1:])
     joined = played.history.joined(replace(plan, items=10, own_rates=own), np.inf, more)
     assert np.all(np.isfinite(joined.seen.mass))
     before = played.history.seen.mass

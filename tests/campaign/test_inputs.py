@@ -264,7 +264,8 @@ def test_on_the_plans_scale_the_plain_mean_is_the_target():
         inputs = Inputs("topic", ("a", "b"), (900, 100), (0.4, 0.6), centres)
         x = Covariates(h, inputs.columns(code), None)
         table = np.ones((100, 1))
-        scaled = inputs.scaled(Looked(x, np.zeros(100), table, table.astype(bool), h[:, None])).values[:, 0]
+        looked = Looked(x, np.zeros(100), table, table.astype(bool), h[:, None], strata=code)
+        scaled = inputs.scaled(looked).values[:, 0]
         assert scaled.mean() == pytest.approx(0.9 * means[0] + 0.1 * means[1])
     w = inputs.weights
     within = sum(q * w[s] ** 2 * h[code == s].var() for s, q in enumerate(inputs.shares))

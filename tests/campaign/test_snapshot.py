@@ -1,13 +1,16 @@
 """One look at a campaign: it agrees with itself while the campaign runs, reads only what is new, and fits once."""
 
+import numpy as np
 import pytest
 
+from ratewise.campaign import answers, inputs
 from ratewise.campaign.campaign import Campaign
+from ratewise.models.rating_model import Covariates
 from ratewise.queue.store import Store
 from ratewise.report.campaign import campaign_page
-from ratewise.rounds import auto, seen
+from ratewise.rounds import auto, chain_rounds, seen
 
-from .making import judged, ran, write
+from .making import judged, ran, scored, write
 
 
 def counted(monkeypatch, owner, name):
@@ -48,7 +51,7 @@ def test_watching_reads_only_what_is_new(tmp_path, monkeypatch):
     campaign = ran(tmp_path, judged(300, spread=0.75))
     with campaign.watch() as look:
         first = look().status
-        reads, fits = counted(monkeypatch, Store, "item_rows"), counted(monkeypatch, seen, "learn")
+        reads, fits = counted(monkeypatch, Store, "item_rows"), counted(monkeypatch, seen, "fit_rating")
         for _ in range(3):
             assert look().status == first
         assert reads == []
@@ -68,16 +71,75 @@ def test_watching_sees_what_is_bought_meanwhile(tmp_path):
     assert after.estimate.to_dict() == Campaign.open(path).status().estimate.to_dict()
 
 
+# Fits
+
+TARGETS = {
+    "auto": (judged(3000, spread=0.75), {"raters": (("judge", "0.01"), ("human", "1")), "goal": "target_se = 0.02"}),
+    "features": (
+        judged(3000, spread=0.75) | {"length": [i * 37 % 101 for i in range(3000)]},
+        {"raters": (("judge", "0.01"), ("human", "1")), "goal": "target_se = 0.02", "items": 'features = ["length"]'},
+    ),
+    "clusters": (
+        judged(2000, spread=0.75) | {"talk": [f"t{i // 4}" for i in range(2000)]},
+        {"goal": "target_se = 0.03", "items": 'clusters = "talk"', "estimand": "population"},
+    ),
+    "strata": (
+        judged(2000, spread=0.75) | {"topic": ["abc"[i % 3] for i in range(2000)]},
+        {"goal": "target_se = 0.03", "items": '[inputs]\nstrata = "topic"'},
+    ),
+    "chain": (
+        scored(2000),
+        {
+            "raters": (("judge", "0.01"), ("expert", "0.2"), ("human", "1")), "goal": "target_se = 0.12",
+            "rating": 'kind = "score"\nlow = 1\nhigh = 9',
+        },
+    ),
+}  # fmt: skip
+
+
+def data_of(argument):
+    """The numbers of an argument, so that two fits can be told to be of the same labels."""
+    if isinstance(argument, np.ndarray):
+        return argument.tobytes()
+    if isinstance(argument, Covariates):
+        return tuple(None if a is None else a.tobytes() for a in (argument.weak, argument.features))
+    return repr(argument) if isinstance(argument, float | tuple | str | int) else type(argument).__name__
+
+
 @pytest.mark.parametrize("progress", [None, lambda status: None])
-def test_the_end_of_a_round_towards_a_target_fits_its_labels_a_few_times(tmp_path, monkeypatch, progress):
-    """One for the plan, one for each of three estimates (at the stop, around the population, at this look)."""
-    fits = []
-    for module in (auto, seen):
-        plain = module.learn
-        monkeypatch.setattr(module, "learn", lambda bought, plain=plain: fits.append(bought) or plain(bought))
-    raters = (("judge", "0.01"), ("human", "1"))
-    campaign = Campaign.open(write(tmp_path, judged(4000, spread=0.75), raters=raters, goal="target_se = 0.02"))
+@pytest.mark.parametrize("kind", TARGETS)
+def test_towards_a_target_no_labels_are_fitted_twice(tmp_path, monkeypatch, kind, progress):
+    """Neither by the run, which plans, stops and tells, nor by status, report and check of one look."""
+    fits, estimates = [], []
+
+    def watched(owner, name, calls):
+        plain = getattr(owner, name)
+
+        def call(*args, **keys):
+            calls.append((name, *map(data_of, args), *sorted((k, data_of(v)) for k, v in keys.items())))
+            return plain(*args, **keys)
+
+        monkeypatch.setattr(owner, name, call)
+
+    watched(seen, "fit_rating", fits)
+    watched(auto, "cluster_fitted_rating", fits)
+    watched(chain_rounds, "fit_error", fits)
+    for owner, name in ((auto.core, "estimate_mean"), (inputs, "estimate_stratified"), (answers, "estimate_mean")):
+        watched(owner, name, estimates)
+    columns, keys = TARGETS[kind]
+    campaign = Campaign.open(write(tmp_path, columns, **keys))
     campaign.run(progress=progress)
-    by_round = [sum(1 for bought in fits if bought is one) for one in dict.fromkeys(fits)]
-    assert len(by_round) >= 2
-    assert max(by_round) <= 4  # it was ten
+    assert len(fits) >= 2
+    assert len(set(fits)) == len(fits)
+    assert len(set(estimates)) == len(estimates)
+    fits.clear()
+    estimates.clear()
+    with campaign.look() as now:
+        assert now.state.history.rounds >= 2
+        assert now.status.estimate is not None
+        assert now.estimate is not None
+        assert now.story
+        assert now.diagnosis is not None or kind == "chain"
+        assert now.verification.passed
+    assert len(set(fits)) == len(fits)
+    assert len(set(estimates)) == len(estimates)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ratewise.lab.automatic import Campaign, auto, learn_all
+from ratewise.lab.automatic import Trial, auto, learn_all
 from ratewise.lab.methods import Lab
 from ratewise.lab.simulate import simulate
 from ratewise.lab.trials import Block, Population, Setting
@@ -45,12 +45,12 @@ def campaigns(table, *, trials=2, budget, cost_ratio=0.05, burn_in=30, mode="poo
     for trial in range(trials):
         ends = []
 
-        class Watched(Campaign):
+        class Watched(Trial):
             __slots__ = ()
 
             def _end(self, bought, ends=ends):
                 ends.append(bought)
-                return Campaign._end(self, bought)
+                return Trial._end(self, bought)
 
         played = Watched(block, trial, budget, taught).play()
         yield ends[0], played, population

@@ -46,7 +46,7 @@ def both(tmp_path):
     store = Store.at("q.sqlite", str(tmp_path), "q")
     rows = [(p, str(p), float(uniform[p]), numbers[p].astype("<f8").tobytes(), None, "{}") for p in range(ITEMS)]
     store.begin({"spec": "{}"}, rows)
-    yield Both(store, MemoryQueue(uniform, steps=STEPS, numbers=numbers))
+    yield Both(store, MemoryQueue(uniform, later_raters=STEPS, numbers=numbers))
     store.close()
 
 
@@ -129,7 +129,7 @@ def ask(both, rng, budget, step):
 
 def test_everyone_answers_at_once():
     """Each open question at the price reserved; NaN is a rating that will not come."""
-    queue = MemoryQueue(np.linspace(0, 1, 5), steps=1)
+    queue = MemoryQueue(np.linspace(0, 1, 5), later_raters=1)
     queue.open_round(1, 0, "{}")
     queue.take_up(NewBatch(1, 0, 4, 48, 40, np.array([2, 2, 2, 2])), None)
     ratings = np.array([[0.1, 1.0], [0.2, np.nan], [0.3, 0.0], [np.nan, 1.0], [0.5, 1.0]])

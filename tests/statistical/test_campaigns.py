@@ -13,10 +13,9 @@ import pytest
 from scipy import stats
 
 from ratewise.campaign.answers import anytime_estimate, estimate_history
+from ratewise.campaign.rehearsal import Pool, Rehearsal
 from ratewise.core.mean.policy import optimal_policy
 from ratewise.lab.worlds import calibrated
-
-from ..campaign.memory import Game, Pool
 
 FALSE_ALARM = 1e-4
 Z = stats.norm.isf(FALSE_ALARM / 2)
@@ -49,7 +48,7 @@ def peeked():
         world = judge(i, 500, mean)
         truth = world.mean if estimand == "population" else float(world.strong.mean())
         pool = Pool.of(world.weak, world.strong, prices=(Decimal("0.05"), Decimal(1)), seed=i)
-        game = Game(pool, pool.terms(budget=Decimal(160), estimand=estimand))
+        game = Rehearsal(pool, pool.terms(budget=Decimal(160), estimand=estimand))
         good = []
 
         def look(game, good=good, truth=truth):
@@ -97,7 +96,7 @@ def aimed(name):
         world = judge(i, case["items"], case["mean"])
         truth = float(world.strong.mean())
         pool = Pool.of(world.weak, world.strong, prices=(Decimal(case["weak_cost"]), Decimal(1)), seed=i)
-        game = Game(pool, pool.terms(target_se=case["target"]))
+        game = Rehearsal(pool, pool.terms(target_se=case["target"]))
         looks = []
         reasons.append(
             game.play(each_round=lambda g, looks=looks: looks.append(anytime_estimate(g.history, g.terms.wanted)))
@@ -157,7 +156,7 @@ def test_a_stop_before_any_mistake_was_seen_covers_and_is_paid_for_once(mean, us
         h = (rng.random(3000) < p).astype(float)
         g = p if useful else rng.permutation(p)
         pool = Pool.of(g, h, prices=(Decimal("0.02"), Decimal(1)), seed=i)
-        game = Game(pool, pool.terms(target_se=target))
+        game = Rehearsal(pool, pool.terms(target_se=target))
         game.play()
         missed += not covers(anytime_estimate(game.history, game.terms.wanted), float(h.mean()))
         spent.append(game.spent / 1e9)
@@ -189,7 +188,7 @@ def chained():
         h = np.clip(rng.normal(5, 2, 700), 0, 10)
         g, m = h - 0.8 + 2.0 * rng.normal(size=700), h + 0.2 * (h - 5) + 0.5 * rng.normal(size=700)
         pool = Pool.of(g, m, h, prices=(Decimal("0.02"), Decimal("0.1"), Decimal(1)), seed=i)
-        game = Game(pool, pool.terms(budget=Decimal(60), bounds=(0, 10)))
+        game = Rehearsal(pool, pool.terms(budget=Decimal(60), bounds=(0, 10)))
         game.play()
         found = estimate_history(game.history, game.terms.wanted)
         ours.append(found.value - h.mean())
@@ -234,7 +233,7 @@ def test_intervals_hold_whatever_the_missing_answers_would_have_been():
             pool = Pool.of(
                 world.weak, np.where(gone, np.nan, world.strong), prices=(Decimal("0.05"), Decimal(1)), seed=i
             )
-            game = Game(pool, pool.terms(budget=Decimal(60)))
+            game = Rehearsal(pool, pool.terms(budget=Decimal(60)))
             game.play()
             missed += not covers(estimate_history(game.history, game.terms.wanted), world.strong.mean())
         assert missed / trials <= most(0.05, trials)

@@ -10,11 +10,10 @@ import pytest
 from scipy import stats
 
 from ratewise.campaign.answers import estimate_history
+from ratewise.campaign.rehearsal import Pool, Rehearsal
 from ratewise.core.mean.estimate import estimate_mean
 from ratewise.lab import everyday
 from ratewise.lab.everyday import Cell
-
-from ..campaign.memory import Game, Pool
 
 FALSE_ALARM = 1e-4
 ONE_SHOT = [
@@ -79,7 +78,7 @@ def test_campaigns_of_good_systems_hold_the_truth():
         p = rng.beta(5 * 0.983, 5 * 0.017, 1500)
         h = (rng.random(1500) < p).astype(float)
         pool = Pool.of(p, h, prices=(Decimal("0.02"), Decimal(1)), seed=i)
-        game = Game(pool, pool.terms(budget=Decimal(100)))
+        game = Rehearsal(pool, pool.terms(budget=Decimal(100)))
         game.play()
         low, high = estimate_history(game.history, game.terms.wanted).interval
         held += low - 1e-12 <= h.mean() <= high + 1e-12

@@ -5,7 +5,7 @@ often errs, 5 % odd ones. Every bound states what is allowed and adds noise: a c
 1e-4 at most.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import Decimal
 from functools import cache
 
@@ -14,8 +14,7 @@ from scipy import stats
 
 from ratewise.campaign.answers import estimate_history
 from ratewise.campaign.inputs import Inputs
-
-from ..campaign.memory import Game, Pool
+from ratewise.campaign.rehearsal import Pool, Rehearsal
 
 FALSE_ALARM = 1e-4
 Z = stats.norm.isf(FALSE_ALARM / 2)
@@ -36,32 +35,14 @@ def made(seed):
     return code, g, h
 
 
-@dataclass(frozen=True, eq=False)
-class ChosenPool(Pool):
-    """A pool in the order of its strata's shares."""
-
-    inputs: Inputs | None = None
-
-    def terms(self, **keys):
-        terms = super().terms(**keys)
-        return replace(terms, wanted=replace(terms.wanted, inputs=self.inputs))
-
-    def empty(self, terms):
-        columns = self.features.shape[1] - 1
-        empty = type(super().empty(terms)).empty
-        return empty(terms.steps, columns=columns, uncertainty=False, middle=self.inputs.middle)
-
-    def looked(self, first, rates, selected, *, weak):
-        return self.inputs.scaled(super().looked(first, rates, selected, weak=weak))
-
-
 def chosen_pool(seed, shares, centres=(0.97, 0.6, 0.4)):
     code, g, h = made(seed)
     inputs = Inputs("topic", NAMES, tuple(SIZES.tolist()), shares, centres)
     order = inputs.order(code, np.random.default_rng([seed, 5]).random(code.size))
     code, g, h = code[order], g[order], h[order]
     plain = Pool.of(g, h, prices=(Decimal("0.05"), Decimal(1)), seed=seed)
-    return ChosenPool(plain.ratings, plain.uniform, plain.prices, inputs.columns(code), None, inputs), float(h.mean())
+    pool = replace(plain, features=inputs.columns(code), inputs=inputs, strata=code)
+    return pool, float(h.mean())
 
 
 def plain_pool(seed):
@@ -74,7 +55,7 @@ def plain_pool(seed):
 
 
 def played(pool, budget=90):
-    game = Game(pool, pool.terms(budget=Decimal(budget), estimand="pool"))
+    game = Rehearsal(pool, pool.terms(budget=Decimal(budget), estimand="pool"))
     game.play()
     assert game.spent <= budget * 10**9
     return game

@@ -17,13 +17,13 @@ from scipy import special
 
 from ratewise.campaign.history import History
 from ratewise.campaign.inputs import Inputs, estimate_strata, largest_rating_off
-from ratewise.campaign.learned import estimate_seen, learn
 from ratewise.core.checks import Floats
 from ratewise.core.mean.estimate import Estimate
 from ratewise.core.names import Estimand
-from ratewise.errors import InputError
+from ratewise.errors import MissingAnswersError
+from ratewise.rounds.auto import LearnedRating, estimate_seen, learned_rating
 from ratewise.rounds.chain_rounds import carried
-from ratewise.rounds.seen import FEWEST_TO_LEARN
+from ratewise.rounds.seen import FEWEST_TO_LEARN, learn
 from ratewise.targets.mean.estimation import estimate_mean
 from ratewise.targets.mean.pooled import widened
 
@@ -59,11 +59,14 @@ def level_at_stop(wanted: Wanted) -> float:
 
 def estimate_history(history: History, wanted: Wanted, *, level: float | None = None) -> Estimate | None:
     """From all closed rounds; `None` before the first strong rating."""
+    given = wanted.level if level is None else level
+    return history.fits.once(("estimate", wanted, given), lambda: _estimate(history, wanted, given))
+
+
+def _estimate(history: History, wanted: Wanted, given: float) -> Estimate | None:
     if history.labels == 0:
         return None
     pool = float(wanted.pool) if wanted.estimand == "pool" else None
-    given = wanted.level if level is None else level
-    missing = history.looked.missing
     try:
         if wanted.inputs is not None:
             return estimate_strata(
@@ -71,14 +74,19 @@ def estimate_history(history: History, wanted: Wanted, *, level: float | None = 
             )  # fmt: skip
         if history.seen is not None:
             return estimate_seen(
-                history.seen, level=given, estimand=wanted.estimand, pool_size=pool, missing=missing,
-                bounds=wanted.bounds, clusters=history.looked.clusters,
+                history.seen, level=given, estimand=wanted.estimand, pool_size=pool, missing=history.looked.missing,
+                bounds=wanted.bounds, clusters=history.looked.clusters, learned=lambda: _rating(history),
             )  # fmt: skip
         return _chain(history, wanted, given, pool)
-    except InputError as error:
-        if "missing" in str(error):
-            return None
-        raise
+    except MissingAnswersError:
+        return None
+
+
+def _rating(history: History) -> LearnedRating:
+    """f of all items, whatever the level and the estimand."""
+    assert history.seen is not None
+    seen = history.seen
+    return history.fits.once("rating", lambda: learned_rating(seen, history.looked.clusters))
 
 
 def _chain(history: History, wanted: Wanted, level: float, pool: float | None) -> Estimate:
@@ -106,6 +114,10 @@ def anytime_estimate(history: History, wanted: Wanted, *, ended: bool = False) -
     `ended` says that a campaign with a target is over, whether it was reached or not: by its own rules, not because
     somebody had seen enough.
     """
+    return history.fits.once(("anytime", wanted, ended), lambda: _anytime(history, wanted, ended=ended))
+
+
+def _anytime(history: History, wanted: Wanted, *, ended: bool) -> Estimate | None:
     if history.rounds == 0:
         return None
     level, unseen = look_of(history, wanted, ended=ended)

@@ -13,7 +13,7 @@ from typing import Any
 
 from ratewise.campaign.clients.patience import PATIENCE
 from ratewise.campaign.clients.people import People
-from ratewise.campaign.engine import Engine
+from ratewise.campaign.engine import Engine, Paused
 from ratewise.campaign.export import export_answers, export_items, export_ledger
 from ratewise.campaign.load import file_digest, load_items, stored_form
 from ratewise.campaign.snapshot import Snapshot, reader_of
@@ -250,7 +250,8 @@ def _run(engine: Engine) -> str:
         thread.join()
     if isinstance(found[0], BaseException):
         raise found[0]
-    return str(found[0])
+    assert isinstance(found[0], str)
+    return found[0]
 
 
 async def _with_signals(engine: Engine) -> str:
@@ -269,4 +270,4 @@ async def _with_signals(engine: Engine) -> str:
     try:
         return await engine.run()
     except asyncio.CancelledError:
-        return "stopped"
+        return Paused.STOPPED

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from enum import StrEnum
 
 from ratewise.campaign import planner as p
 from ratewise.campaign.acting import carry_out
@@ -23,7 +24,14 @@ from ratewise.queue.store import Store
 from ratewise.queue.unsaved import Unsaved
 from ratewise.raters.calling import Caller
 
-WAITING = "waiting for answers"
+
+class Paused(StrEnum):
+    """Why a run ended before the campaign did; the next one goes on."""
+
+    STOPPED = "stopped"
+    WAITING = "waiting for answers"
+
+
 GRACE = 60.0  # seconds that calls under way have to finish when a run is stopped or fails
 _POLL = 0.05  # seconds between looks at what others did
 _LONGEST_POLL = 1.0  # where others may take hours
@@ -79,11 +87,11 @@ class Engine:
                 await self._ask()
             if calls.running or (calls.waiting and not self.stopping):
                 if self._out_of_grace():
-                    return "stopped"
+                    return Paused.STOPPED
                 await self.client.collect()
                 self._idle = self._alone = 0
             elif self.stopping:
-                return "stopped"
+                return Paused.STOPPED
             elif reason is not None:
                 return reason
             else:
@@ -94,7 +102,7 @@ class Engine:
                 if sheets is not None and sheets.open and not (waiting and self.wait):
                     return sheets.reason
                 if waiting and not self.wait:
-                    return WAITING
+                    return Paused.WAITING
                 await self._rest(patiently)
 
     async def _ask(self) -> None:

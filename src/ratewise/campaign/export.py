@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ratewise.campaign.inputs import Inputs
-from ratewise.campaign.items import later_steps
+from ratewise.campaign.items import Facts, LoggedItems
 from ratewise.campaign.planner.outcomes import rater_of
 from ratewise.campaign.spec.spec import Spec
 from ratewise.errors import InputError
@@ -46,10 +45,11 @@ def export_items(spec: Spec, store: Store, looked: int, pooled: Pooled | None = 
         number[row.first :] = row.number
     added: dict[str, Any] = {"item_id": _ids(store, looked), "position": np.arange(looked), "round": number}
     added |= _ratings(spec, store, looked)
-    strata = store.meta("strata")
-    if strata is not None:
-        numbers = store.item_rows(0, looked, later_steps(spec)).numbers
-        added["weight"] = Inputs.from_json(strata).item_weights(numbers[:, -1].astype(np.intp))
+    facts = Facts.of(store)
+    if facts.inputs is not None:
+        code = LoggedItems(spec, store, facts).looked(0, looked).strata
+        assert code is not None
+        added["weight"] = facts.inputs.item_weights(code)
     if pooled is not None:
         added |= _as_estimated(spec, pooled, looked)
     return read_table(

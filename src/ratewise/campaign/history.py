@@ -2,8 +2,9 @@
 
 import json
 import math
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +14,10 @@ from ratewise.core.mean.ratings import Mask
 from ratewise.models.rating_model import Covariates
 from ratewise.rounds.auto import PLANNER
 from ratewise.rounds.chain_rounds import ChainRule
-from ratewise.rounds.seen import Phase, Rule, Seen, mass
+from ratewise.rounds.seen import Rule, Seen
+from ratewise.rounds.spending import pooled
+
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -67,13 +71,13 @@ class RoundPlan:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Looked:
-    """Items that were looked at, in the campaign's order; steps are the raters after the first."""
+    """Items that were looked at, in the campaign's order."""
 
     x: Covariates  # weak is NaN where it was not bought or did not come
     uniform: Floats
-    rates: Floats  # items × steps
-    selected: Mask  # items × steps
-    values: Floats  # items × steps, NaN where there is none
+    rates: Floats  # items × raters after the first
+    selected: Mask  # items × raters after the first
+    values: Floats  # items × raters after the first, NaN where there is none
     strata: NDArray[np.intp] | None = None  # where items are chosen by strata: the number of each one's
     clusters: NDArray[np.intp] | None = None  # where items belong together: the number of each one's cluster
     rated: Floats | None = None  # where plans have a scale of their own: values as raters gave them
@@ -91,8 +95,25 @@ class Looked:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Fits:
+    """What was computed from a history, each thing once however many ask for it: planner, status, report, verify.
+
+    A history never changes, so what was fitted to it stays true; it is kept as long as the history itself.
+    """
+
+    _kept: dict[Hashable, Any] = field(default_factory=dict)
+
+    def once(self, key: Hashable, compute: Callable[[], _T]) -> _T:
+        """The value of this key, computed where nobody has asked for it before."""
+        if key not in self._kept:
+            self._kept[key] = compute()
+        value: _T = self._kept[key]
+        return value
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class History:
-    """All closed rounds."""
+    """All closed rounds, with what was computed from them."""
 
     looked: Looked
     rounds: int = 0
@@ -100,15 +121,16 @@ class History:
     seen: Seen | None = None  # pooled rounds, for one weak and one strong rater
     middle: float = 0.0  # of the scale: stands for weak ratings while none is known
     stratum_mass: Floats | None = None  # Σ_j T_js π_j of every item, T_js counting its own stratum's only
+    fits: Fits = field(default_factory=Fits, repr=False)
 
     @classmethod
-    def empty(cls, steps: int, *, columns: int | None, uncertainty: bool, middle: float) -> "History":
+    def empty(cls, later_raters: int, *, columns: int | None, uncertainty: bool, middle: float) -> "History":
         """Nothing yet; `columns` of features, if any."""
         none = np.empty(0)
         x = Covariates(none, None if columns is None else np.empty((0, columns)), none if uncertainty else None)
-        table = np.empty((0, steps))
+        table = np.empty((0, later_raters))
         looked = Looked(x, none, table, table.astype(np.bool_), table)
-        return cls(looked, seen=Seen.of(x, none, ()) if steps == 1 else None, middle=middle)
+        return cls(looked, seen=Seen.of(x, none, ()) if later_raters == 1 else None, middle=middle)
 
     @property
     def items(self) -> int:
@@ -136,14 +158,11 @@ class History:
         )  # fmt: skip
 
     def _pooled(self, seen: Seen, plan: RoundPlan, factor: float | None, more: Looked) -> Seen:
-        x = self.filled(more.x)
-        rule, own = plan.rule, plan.own_rates
-        assert not isinstance(rule, ChainRule)
-        if rule is not None and factor is not None:
-            rule = rule.scaled(factor)
-            own = rule.scaled_rates(own)
-        phase = Phase(x.items, rule, plan.weak)
-        return seen.joined(x, more.values[:, -1], mass(seen.phases, x), phase, own, rates=more.rates[:, 0])
+        assert not isinstance(plan.rule, ChainRule)
+        return pooled(
+            seen, self.filled(more.x), more.values[:, -1], rule=plan.rule, weak=plan.weak, own_rates=plan.own_rates,
+            factor=factor, rates=more.rates[:, 0],
+        )  # fmt: skip
 
     def _mass_of_strata(self, seen: Seen, more: Looked) -> Floats:
         """Rates of the new round by what it added to the mass; those of earlier rounds for new items by their rules."""

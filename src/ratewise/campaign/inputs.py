@@ -31,7 +31,7 @@ from ratewise.core.names import Estimand, Method
 from ratewise.errors import InputError, TableError
 from ratewise.rounds.auto import below_one, learned_rating
 from ratewise.rounds.chain_rounds import carried
-from ratewise.rounds.seen import FEWEST_TO_LEARN, Seen
+from ratewise.rounds.seen import FEWEST_TO_LEARN, LEAST_RATE, Seen
 from ratewise.tables import Table
 from ratewise.targets.mean.strata import InputPlan, Strata, read_strata
 
@@ -39,7 +39,6 @@ Codes = NDArray[np.intp]
 
 _FIRST = 2  # items of every stratum that come before all others: an estimate needs them
 _MOST_COLUMNS = 20  # strata that become columns to learn from
-_LEAST_RATE = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,27 +83,20 @@ class Inputs:
         return np.lexsort((uniforms, turn))
 
     def columns(self, code: Codes) -> Floats:
-        """What the store keeps of an item: a column for each stratum, to learn from, and the stratum's number."""
+        """To learn from: a column for each stratum, unless they are many."""
         several = len(self.names) if len(self.names) <= _MOST_COLUMNS else 0
-        return np.column_stack([code[:, None] == np.arange(several), code]).astype(np.float64)
+        return np.asarray(code[:, None] == np.arange(several), dtype=np.float64)
 
     # Two scales
 
     def scaled(self, looked: Looked) -> Looked:
-        """On the scale of plans, with the number of the stratum taken from the last column of the features."""
-        assert looked.x.features is not None
-        code = looked.x.features[:, -1].astype(np.intp)
+        """On the scale of plans."""
+        assert looked.strata is not None
+        code = looked.strata
         w, m, c = self.weights[code], np.array(self.centres)[code], self.middle
         own = looked.x.uncertainty
-        features = looked.x.features[:, :-1]
-        x = replace(
-            looked.x,
-            weak=c + w * (looked.x.weak - m),
-            features=features if features.shape[1] else None,
-            uncertainty=None if own is None else w**2 * own,
-        )
-        values = c + w[:, None] * (looked.values - m[:, None])
-        return replace(looked, x=x, values=values, strata=code, rated=looked.values)
+        x = replace(looked.x, weak=c + w * (looked.x.weak - m), uncertainty=None if own is None else w**2 * own)
+        return replace(looked, x=x, values=c + w[:, None] * (looked.values - m[:, None]), rated=looked.values)
 
     def as_rated(self, values: Floats, code: Codes) -> Floats:
         """The inverse: on the scale of the ratings."""
@@ -208,7 +200,7 @@ def stratified(history: History, inputs: Inputs, bounds: tuple[float, float]) ->
     code = looked.strata
     if np.bincount(code, minlength=len(inputs.names)).min() == 0:
         return None
-    weak, rates, asked, factor = _parts(history, inputs, code)
+    weak, rates, asked, factor = history.fits.once(("strata", inputs), lambda: _parts(history, inputs, code))
     sizes = dict(zip(inputs.names, map(float, inputs.sizes), strict=True))
     method: Method = "difference" if weak.ndim == 1 else "auto"
     strong, names = np.asarray(looked.rated[:, -1]), np.array(inputs.names)[code]
@@ -233,11 +225,12 @@ def _parts(history: History, inputs: Inputs, code: Codes) -> tuple[Floats, Float
         return inputs.as_rated(np.where(before, carried(said), np.nan), code), looked.rates, asked, 1.0
     assert history.stratum_mass is not None
     counts = np.bincount(code)
-    rates = np.clip(history.stratum_mass / counts[code], _LEAST_RATE, 1.0)
+    rates = np.clip(history.stratum_mass / counts[code], LEAST_RATE, 1.0)
     own = _own_scale(seen, inputs, code, rates)
     f, factor = own.x.weak, 1.0
     if np.count_nonzero(use) >= FEWEST_TO_LEARN:
-        f, factor = learned_rating(own)
+        rating = learned_rating(own)
+        f, factor = rating.values, rating.factor
         rates = below_one(rates, asked)
     return f, rates, asked, factor
 

@@ -1,7 +1,7 @@
 """The items of a campaign as the planner takes them: what was found out about them, their prices and ratings."""
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -43,8 +43,8 @@ def terms_of(spec: Spec, facts: Facts) -> p.Terms:
     return p.Terms(facts.prices, budget, wanted, alone, spec.goal.deadline, gives_up)
 
 
-def later_steps(spec: Spec) -> int:
-    """Raters after the first; 1 where there is just one, who is the strong one."""
+def later_raters(spec: Spec) -> int:
+    """How many raters come after the first; 1 where there is just one, who is the strong one."""
     return max(len(spec.raters) - 1, 1)
 
 
@@ -52,7 +52,7 @@ def empty_history(spec: Spec, facts: Facts, terms: p.Terms) -> History:
     """Before the first round."""
     middle = 0.5 * (spec.scale.low + spec.scale.high) if facts.inputs is None else facts.inputs.middle
     uncertainty = spec.items.uncertainty is not None
-    return History.empty(terms.steps, columns=facts.columns, uncertainty=uncertainty, middle=middle)
+    return History.empty(terms.later_raters, columns=facts.columns, uncertainty=uncertainty, middle=middle)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -66,14 +66,11 @@ class LoggedItems:
     def looked(self, first: int, end: int) -> Looked:
         """Items with all that is known of them."""
         chosen, together = self.facts.inputs, self.spec.items.clusters is not None
-        found = _looked(
-            self.store.item_rows(first, end, later_steps(self.spec)),
-            uncertainty=self.spec.items.uncertainty is not None,
-            features=chosen is not None or together or self.facts.columns is not None,  # strata are among them
-        )
-        if chosen is not None:
-            return chosen.scaled(found)
-        return _clustered(found) if together else found
+        found = looked_of(
+            self.store.item_rows(first, end, later_raters(self.spec)),
+            uncertainty=self.spec.items.uncertainty is not None, strata=chosen is not None, clusters=together,
+        )  # fmt: skip
+        return found if chosen is None else chosen.scaled(found)
 
     def worst(self, first: int, end: int) -> Units:
         """The most that each rater can cost for each item."""
@@ -84,19 +81,18 @@ class LoggedItems:
         return np.column_stack(columns) if end > first else np.empty((0, len(self.spec.raters)), dtype=np.int64)
 
 
-def _looked(rows: ItemRows, *, uncertainty: bool, features: bool) -> Looked:
-    """The first of the numbers is the user's own uncertainty, if there is one; the others are features."""
-    own = rows.numbers[:, 0] if uncertainty else None
-    x = Covariates(rows.values[:, 0], rows.numbers[:, int(uncertainty) :] if features else None, own)
-    return Looked(x, rows.uniform, rows.rates, rows.selected, rows.values[:, 1:])
-
-
-def _clustered(looked: Looked) -> Looked:
-    """With the number of the cluster taken from the last column of the features."""
-    assert looked.x.features is not None
-    *_, features, codes = np.split(looked.x.features, [looked.x.features.shape[1] - 1], axis=1)
-    x = replace(looked.x, features=features if features.shape[1] else None)
-    return replace(looked, x=x, clusters=codes[:, 0].astype(np.intp))
+def looked_of(rows: ItemRows, *, uncertainty: bool, strata: bool = False, clusters: bool = False) -> Looked:
+    """An item's numbers are, as they were loaded: its own uncertainty, its features, its stratum or cluster, if any."""
+    numbers = rows.numbers
+    first, end = int(uncertainty), numbers.shape[1] - int(strata or clusters)
+    x = Covariates(
+        rows.values[:, 0], numbers[:, first:end] if end > first else None, numbers[:, 0] if uncertainty else None
+    )
+    code = numbers[:, end].astype(np.intp) if strata or clusters else None
+    return Looked(
+        x, rows.uniform, rows.rates, rows.selected, rows.values[:, 1:], strata=code if strata else None,
+        clusters=code if clusters else None,
+    )  # fmt: skip
 
 
 def _worst(rater: RaterSpec, k: int, own: list[Any] | None, n: int) -> Units:

@@ -48,7 +48,7 @@ def load_items(spec: Spec) -> Loaded:
         middle = 0.5 * (spec.scale.low + spec.scale.high)
         chosen, code = inputs_of(spec.inputs, table, folder=spec.folder, middle=middle)
         order, extra = chosen.order(code, turn), {"strata": chosen.to_json()}
-        numbers = np.column_stack([numbers, chosen.columns(code)])
+        numbers = np.column_stack([numbers, chosen.columns(code), code])
     if spec.items.clusters is not None:
         _column(table, spec.items.clusters, "items.clusters")
         codes = cluster_codes(table.texts(spec.items.clusters), table.rows)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from ratewise.campaign import planner as p
-from ratewise.campaign.fits import anytime_estimate, estimate_history
+from ratewise.campaign.answers import anytime_estimate, estimate_history
 from ratewise.campaign.items import Facts, LoggedItems, empty_history, terms_of
 from ratewise.campaign.pooled import Look, pooled_of
 from ratewise.campaign.reader import Reader

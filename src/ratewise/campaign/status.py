@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from ratewise.campaign.fits import anytime_estimate
+from ratewise.campaign.answers import anytime_estimate
 from ratewise.campaign.planner import State
 from ratewise.campaign.spec.spec import Spec
 from ratewise.core.mean.estimate import Estimate
@@ -88,7 +88,7 @@ class Watch:
 def status_of(spec: Spec, store: Store, state: State) -> Status:
     """From the log and the state it makes."""
     counts = store.counts()
-    strong = state.terms.steps
+    strong = state.terms.later_raters
     reserved, spent = store.totals()
     return Status(
         name=spec.name,

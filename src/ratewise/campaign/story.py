@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ratewise.campaign.answers import Wanted
-from ratewise.campaign.fits import anytime_estimate
+from ratewise.campaign.answers import Wanted, anytime_estimate
 from ratewise.campaign.reader import Closed
 from ratewise.core.mean.estimate import Estimate
 from ratewise.queue import audit

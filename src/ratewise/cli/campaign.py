@@ -50,6 +50,7 @@ def run(
     """
     with one_line_errors():
         from ratewise.campaign.campaign import Campaign
+        from ratewise.campaign.engine import Paused
 
         opened = Campaign.open(campaign)
         with live(quiet=json) as progress:
@@ -63,7 +64,7 @@ def run(
             from ratewise.report.campaign import ending_text
 
             print_rich(ending_text(status, estimate, reason))
-    if reason == "stopped":
+    if reason == Paused.STOPPED:
         raise typer.Exit(STOPPED)
 
 

@@ -6,17 +6,15 @@ import numpy as np
 
 from ratewise.core.checks import Floats
 from ratewise.core.mean.estimate import Estimate
-from ratewise.core.mean.ratings import Mask
 from ratewise.core.mean.running import stops_within, without_rounding
-from ratewise.lab.trials import Block, Index, Outcome, Population
+from ratewise.lab.trials import RATING_BOUNDS, Block, Index, Outcome, Population
 from ratewise.models.rating_model import Covariates
 from ratewise.rounds.auto import Round, estimate_seen
 from ratewise.rounds.options import Money
-from ratewise.rounds.seen import Learned, Phase, Rule, Seen, learn, mass
-from ratewise.rounds.spending import draw_exact_round, next_round
+from ratewise.rounds.seen import Learned, Phase, Rule, Seen, learn
+from ratewise.rounds.spending import RoundDraw, draw_exact_round, draw_round, next_round, pooled
 
 _STRONG_COST = 1.0
-_SCALE = (0.0, 1.0)  # of ratings in the lab
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +41,8 @@ class Bought:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Campaign:
-    """One trial: items come in the block's order, each with its random number."""
+class Trial:
+    """One campaign on a fully rated table: items come in the block's order, each with its random number."""
 
     block: Block
     trial: int  # row of the block
@@ -72,15 +70,23 @@ class Campaign:
         return next_round(bought.seen, money, learned=learned, teacher=self.teacher)
 
     def _with(
-        self, bought: Bought, rows: Index, x: Covariates, asked: Mask, phase: Phase, weak_cost: float, *,
-        before: Floats | None = None, rates: Floats | None = None, own: Floats | None = None,
-    ) -> Bought:  # fmt: skip
-        """One more phase; without rates, one in which every item was asked for."""
-        strong = np.where(asked, self._strong(rows), np.nan)
-        before = mass(bought.seen.phases, x) if before is None else before
-        seen = bought.seen.joined(x, strong, before, phase, own, rates=rates)
-        spent = bought.spent + weak_cost * rows.size + _STRONG_COST * float(np.count_nonzero(asked))
+        self, bought: Bought, planned: Round, rows: Index, x: Covariates, drawn: RoundDraw | None = None
+    ) -> Bought:
+        """One more round; without a draw, one in which every item was asked for."""
+        strong, asked = self._strong(rows), rows.size
+        if drawn is None:
+            seen = pooled(bought.seen, x, strong, rule=None, weak=planned.weak, own_rates=planned.own_rates)
+        else:
+            strong, asked = np.where(drawn.asked, strong, np.nan), int(np.count_nonzero(drawn.asked))
+            seen = pooled(
+                bought.seen, x, strong, rule=drawn.rule, weak=planned.weak, own_rates=drawn.own_rates,
+                before=drawn.before, rates=drawn.rates,
+            )  # fmt: skip
+        spent = bought.spent + self._weak_cost(planned) * rows.size + _STRONG_COST * float(asked)
         return Bought(seen, bought.position + rows.size, spent)
+
+    def _weak_cost(self, planned: Round) -> float:
+        return self.block.setting.cost_ratio if planned.weak else 0.0
 
     def _remaining(self, bought: Bought) -> float:
         if not self.block.ends:
@@ -102,52 +108,43 @@ class Campaign:
 
     def _buy(self, bought: Bought, planned: Round) -> Bought:
         """One round: every item of it, just what a pool has left for it, or until its money is spent."""
-        c = self.block.setting.cost_ratio
         if planned.rule is None:
             assert planned.items is not None
             rows, _ = self._next(bought, planned.items)
-            everyone = np.ones(rows.size, dtype=np.bool_)
-            phase, x = Phase(rows.size, weak=planned.weak), self._covariates(rows)
-            return self._with(bought, rows, x, everyone, phase, c if planned.weak else 0.0)
+            return self._with(bought, planned, rows, self._covariates(rows))
         if planned.items is not None:
             return self._buy_exactly(bought, planned, planned.rule, planned.items)
         return self._buy_within(bought, planned, planned.rule)
 
     def _buy_within(self, bought: Bought, planned: Round, rule: Rule) -> Bought:
-        c = self.block.setting.cost_ratio
+        """Item by item while the worst that the next one can cost still fits, as campaigns take them up."""
+        c = self._weak_cost(planned)
         items = 0.6 * planned.spend / (c + _STRONG_COST * rule.floor) + 50
         while True:
             rows, uniform = self._next(bought, int(items))
             x = self._covariates(rows)
-            before = mass(bought.seen.phases, x)
-            rates = rule.rates(x, before)
-            asked = uniform < rates
+            drawn = draw_round(rule, planned.own_rates, bought.seen, x, uniform)
             money = np.array([planned.spend])
-            stops, enough = stops_within(money, asked[None, :], weak_cost=c, strong_cost=_STRONG_COST)
+            stops, enough = stops_within(money, drawn.asked[None, :], weak_cost=c, strong_cost=_STRONG_COST)
             if enough.all() or rows.size < int(items):
                 n = max(int(stops[0, 0]), 1)
-                return self._with(
-                    bought, rows[:n], x.rows(slice(n)), asked[:n], Phase(n, rule), c, before=before[:n],
-                    rates=rates[:n], own=planned.own_rates,
-                )  # fmt: skip
+                return self._with(bought, planned, rows[:n], x.rows(slice(n)), drawn.first(n))
             items *= 1.6
 
     def _buy_exactly(self, bought: Bought, planned: Round, rule: Rule, items: int) -> Bought:
         """All that the round's money buys on its share of the pool."""
-        c = self.block.setting.cost_ratio if planned.weak else 0.0
         rows, uniform = self._next(bought, items)
-        money = planned.spend - c * rows.size
+        money = planned.spend - self._weak_cost(planned) * rows.size
         x, own = self._covariates(rows), planned.own_rates
-        d = draw_exact_round(rule, own, bought.seen, x, uniform, money=money, prices=_STRONG_COST)
-        phase = Phase(rows.size, d.rule, planned.weak)
-        return self._with(bought, rows, x, d.asked, phase, c, before=d.before, rates=d.rates, own=d.own_rates)
+        drawn = draw_exact_round(rule, own, bought.seen, x, uniform, money=money, prices=_STRONG_COST)
+        return self._with(bought, planned, rows, x, drawn)
 
     def _end(self, bought: Bought) -> Played:
         setting = self.block.setting
         pool = self.block.population.items if self.block.ends else None
         found = estimate_seen(
             bought.seen, level=setting.level, estimand="population" if pool is None else "pool", pool_size=pool,
-            bounds=_SCALE, seed=self.trial,
+            bounds=RATING_BOUNDS, seed=self.trial,
         )  # fmt: skip
         return Played(found, float(without_rounding(bought.spent, self.budget)), bought.labels - setting.burn_in)
 
@@ -159,9 +156,9 @@ def auto(block: Block, teacher: Learned | None = None) -> Outcome:
     for i in range(len(block.trials)):
         start = learn_all(block.population.rows(block.burn_in[i])) if block.setting.burn_in else None
         for k, budget in enumerate(budgets):
-            played = Campaign(block, i, budget, teacher, start).play()
+            played = Trial(block, i, budget, teacher, start).play()
             e = played.estimate
-            low, high = e.interval if e.interval is not None else _SCALE  # no interval excludes nothing
+            low, high = e.interval if e.interval is not None else RATING_BOUNDS  # no interval excludes nothing
             out[:, i, k] = e.value, low, high, played.spend, played.labels
     return Outcome(*out)
 

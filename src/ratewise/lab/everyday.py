@@ -15,7 +15,7 @@ from scipy import special
 from ratewise.core.checks import Floats
 from ratewise.core.mean.estimate import estimate_mean
 from ratewise.core.names import MODES, Mode
-from ratewise.lab.automatic import Campaign
+from ratewise.lab.automatic import Trial
 from ratewise.lab.trials import Block, Population, Setting
 from ratewise.rounds.options import floor_share, raised_to_floor
 
@@ -146,7 +146,7 @@ def rounds(cell: Cell, *, trials: int, seed: int, worlds: int = 50) -> Outcome:
         setting = Setting(cell.cost_ratio, (float(cell.labels),), 0, cell.mode, 0.95, 0.1, seed + world)
         block = Block(population, setting, range(each))
         for trial in range(each):
-            found = Campaign(block, trial, float(cell.labels)).play().estimate
+            found = Trial(block, trial, float(cell.labels)).play().estimate
             low, high = found.interval if found.interval is not None else (0.0, 1.0)
             rows.append((low, high, found.value, population.mean))
     return outcome(np.array(rows), cell, pool_size=cell.items if cell.mode == "pool" else math.inf)

@@ -7,8 +7,7 @@ from scipy import special
 
 from ratewise.core.checks import Floats
 from ratewise.core.mean.estimate import MANY_LABELS, estimate_mean, sits_at_an_end
-
-_SCALE = (0.0, 1.0)  # of ratings in the lab
+from ratewise.lab.trials import RATING_BOUNDS
 
 
 def strong_alone(H: Floats, *, level: float, pool_size: float) -> tuple[Floats, Floats, Floats]:
@@ -28,7 +27,7 @@ def strong_alone(H: Floats, *, level: float, pool_size: float) -> tuple[Floats, 
     binary = bool(np.all((H == 0) | (H == 1)))
     known: dict[float, tuple[float, float]] = {}
     for i in range(len(H)):
-        if left > 0 and (binary or sits_at_an_end(H[i], _SCALE)):
+        if left > 0 and (binary or sits_at_an_end(H[i], RATING_BOUNDS)):
             key = float(H[i].sum()) if binary else float(i)
             if key not in known:
                 known[key] = _interval(H[i], level, pool_size)
@@ -39,7 +38,7 @@ def strong_alone(H: Floats, *, level: float, pool_size: float) -> tuple[Floats, 
 def _interval(h: Floats, level: float, pool_size: float) -> tuple[float, float]:
     pool = math.isfinite(pool_size)
     found = estimate_mean(
-        np.zeros(h.size), h, 1.0, level=level, bounds=_SCALE, estimand="pool" if pool else "population",
+        np.zeros(h.size), h, 1.0, level=level, bounds=RATING_BOUNDS, estimand="pool" if pool else "population",
         pool_size=pool_size if pool else None,
     )  # fmt: skip
-    return found.interval if found.interval is not None else _SCALE
+    return found.interval if found.interval is not None else RATING_BOUNDS

@@ -12,6 +12,8 @@ from ratewise.core.names import Mode
 
 Index = NDArray[np.intp]
 
+RATING_BOUNDS = (0.0, 1.0)  # of all ratings in the lab
+
 _CHUNK = 1024  # items by which streams grow; part of what a seed means
 _ENTRIES = 2_000_000  # a block of trials is as large as this many items: about 16 MB an array
 _MOST_TRIALS = 50

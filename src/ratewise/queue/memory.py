@@ -29,15 +29,15 @@ _UNASKED = -1
 class MemoryQueue(PlanningQueue):
     """Items by position, raters by step: 0 is the weak one, the last one is right."""
 
-    def __init__(self, uniform: Floats, *, steps: int, numbers: Floats | None = None) -> None:
-        n, shape = uniform.size, (uniform.size, steps + 1)
+    def __init__(self, uniform: Floats, *, later_raters: int, numbers: Floats | None = None) -> None:
+        n, shape = uniform.size, (uniform.size, later_raters + 1)
         self.uniform, self.numbers = uniform, np.empty((n, 0)) if numbers is None else numbers
         self.values: Floats = np.full(shape, np.nan)
         self.states = np.full(shape, _UNASKED, dtype=np.int8)
         self.attempts = np.zeros(shape, dtype=np.int64)  # failed ones
         self.workers = np.zeros(shape, dtype=np.int64)  # who has the question in hand; 0: nobody
-        self.rates: Floats = np.ones((n, steps))
-        self.selected: Mask = np.zeros((n, steps), dtype=np.bool_)
+        self.rates: Floats = np.ones((n, later_raters))
+        self.selected: Mask = np.zeros((n, later_raters), dtype=np.bool_)
         self.ledger: list[Entry] = []
         self._held: Units = np.zeros(shape, dtype=np.int64)  # reserved for the open attempt
         self._facts: dict[str, str] = {}
@@ -134,9 +134,9 @@ class MemoryQueue(PlanningQueue):
         waiting = np.count_nonzero(self.states == OPEN, axis=0)
         return int(waiting[0]), int(waiting[1:].sum())
 
-    def item_rows(self, first: int, end: int, steps: int) -> ItemRows:
+    def item_rows(self, first: int, end: int, later_raters: int) -> ItemRows:
         """Items from `first` to before `end`, with all that is known of them."""
-        assert steps == self.rates.shape[1]
+        assert later_raters == self.rates.shape[1]
         here = slice(first, end)
         return ItemRows(
             self.uniform[here], self.numbers[here], self.values[here].copy(), self.rates[here].copy(),

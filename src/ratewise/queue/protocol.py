@@ -33,7 +33,7 @@ class PlanningQueue(Protocol):
         """(weak, strong): how many have no answer yet."""
         ...
 
-    def item_rows(self, first: int, end: int, steps: int) -> ItemRows:
+    def item_rows(self, first: int, end: int, later_raters: int) -> ItemRows:
         """Items from `first` to before `end`, with all that is known of them."""
         ...
 

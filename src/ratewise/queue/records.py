@@ -76,9 +76,9 @@ class NewDraws:
 
     round: int
     first: int
-    rates: Floats  # items × steps
+    rates: Floats  # items × raters after the first
     selected: Mask
-    prices: Units  # items × steps: reserved for what was drawn
+    prices: Units  # items × raters after the first: reserved for what was drawn
     release: int  # held so far, given back
     costs: tuple[tuple[int, int], ...]  # (first item, cost) of each batch that is drawn now
     factor: float | None
@@ -90,8 +90,8 @@ class ItemRows:
 
     uniform: Floats
     numbers: Floats  # items × columns, coded when the items were loaded
-    values: Floats  # items × raters' steps from 0, NaN where there is no rating
-    rates: Floats  # items × steps from 1
+    values: Floats  # items × raters, NaN where there is no rating
+    rates: Floats  # items × raters after the first
     selected: Mask
 
 

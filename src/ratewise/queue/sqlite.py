@@ -132,7 +132,7 @@ def _locked(path: str, patience: float = 0.0) -> sqlite3.Connection | None:
         lock.execute("BEGIN EXCLUSIVE")
     except sqlite3.OperationalError as error:
         lock.close()
-        if "locked" not in str(error):
+        if error.sqlite_errorcode & 0xFF not in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
             raise
         return None
     return lock

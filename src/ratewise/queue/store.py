@@ -224,7 +224,7 @@ class Store(Log):
         with self.reading() as connection:
             return int(connection.scalar(counted) or 0)
 
-    def item_rows(self, first: int, end: int, steps: int) -> ItemRows:
+    def item_rows(self, first: int, end: int, later_raters: int) -> ItemRows:
         """Items from `first` to before `end`, with all that is known of them."""
         n = end - first
         with self.reading() as connection:
@@ -241,10 +241,10 @@ class Store(Log):
                 sa.select(t.draws.c.position, t.draws.c.step, t.draws.c.rate, t.draws.c.selected)
                 .where(t.draws.c.position >= first, t.draws.c.position < end)
             ).all()  # fmt: skip
-        values = np.full((n, steps + 1), np.nan)
+        values = np.full((n, later_raters + 1), np.nan)
         for position, step, value in answers:
             values[position - first, step] = value
-        rates, selected = np.ones((n, steps)), np.zeros((n, steps), dtype=np.bool_)
+        rates, selected = np.ones((n, later_raters)), np.zeros((n, later_raters), dtype=np.bool_)
         for position, step, rate, chosen in drawn:
             rates[position - first, step - 1], selected[position - first, step - 1] = rate, chosen
         uniform = np.array([row.uniform for row in items], dtype=np.float64)

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ratewise.campaign.campaign import Campaign
-from ratewise.campaign.engine import WAITING
+from ratewise.campaign.engine import Paused
 from ratewise.campaign.snapshot import Snapshot
 from ratewise.campaign.status import Status
 from ratewise.campaign.story import Chapter
@@ -93,9 +93,9 @@ def ending_text(status: Status, estimate: Estimate | None, reason: str) -> Rende
         lines.append(
             Text(f"\nresult: {estimate.value:.4f}, {estimate.level:.0%} interval {low_high}", style="bold green")
         )
-    if reason == "stopped":
+    if reason == Paused.STOPPED:
         lines.append(Text("stopped; everything is kept: `ratewise run` goes on", style="yellow"))
-    if reason == WAITING:
+    if reason == Paused.WAITING:
         lines.append(Text("questions are open; when people have answered, `ratewise run` goes on", style="yellow"))
     elif reason.startswith("waiting for"):
         lines.append(Text(f"{reason}; fill in what you can, then `ratewise run` goes on", style="yellow"))

@@ -7,6 +7,7 @@ it; labels of a burn-in (π = 1) are then wasted only where the best rate is bel
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -29,7 +30,7 @@ _LEARNING_LABELS = 25.0  # labels' worth of variance that learning rates and f f
 _EXACT_LABELS = 100.0  # labels below which the exact test behind the score interval makes up for part of that
 _CHEAP = 0.05  # of a strong rating's price: at most this for a weak one, to go on looking whether it is worth it
 _UNPROVEN = 0.4  # share of V that rests on no label, above which nothing is known of the weak rater yet
-_LAST_ROUND = 1.3  # a round that would leave less than this many times the labels there are takes all
+_LAST_ROUND = 1.3  # a round that would leave less than this many times what there is takes all
 _NEAR_THE_END = 0.85  # a plan for more of the pool than this looks at all of it: chance may need more items
 
 
@@ -180,9 +181,17 @@ def _spend(seen: Seen, money: Money) -> float:
     All of it, too, where it pays for everything that is left: then there is nothing to plan for.
     """
     labels = int(np.count_nonzero(seen.labelled))
-    if money.left <= _LAST_ROUND * labels * money.strong_cost or money.left >= money.both * money.pool_left:
+    if money.left >= money.both * money.pool_left:
         return money.left
-    return min(max(labels * money.strong_cost, 10 * money.both), money.left)
+    return doubling(money.left, labels, least=10 * money.both, each=money.strong_cost)
+
+
+def doubling(left: float, so_far: float, *, least: float, each: float = 1) -> float:
+    """How much of what is left a round takes, so that it doubles what there is; all where little would remain.
+
+    What there is counts `each`. Whole numbers stay whole.
+    """
+    return left if left <= _LAST_ROUND * so_far * each else min(max(so_far * each, least), left)
 
 
 def start_labels(budget: float, pool_size: float = math.inf) -> int:
@@ -197,8 +206,16 @@ def start_labels(budget: float, pool_size: float = math.inf) -> int:
 # The estimate
 
 
-def learned_rating(seen: Seen, clusters: Codes | None = None) -> tuple[Floats, float]:
+@dataclass(frozen=True, slots=True, eq=False)
+class LearnedRating:
     """f of all items, each label's from the others, and the factor by which learning it all widens the variance."""
+
+    values: Floats
+    factor: float
+
+
+def learned_rating(seen: Seen, clusters: Codes | None = None) -> LearnedRating:
+    """What stands in the weak rating's place; with clusters, each label's f is from the labels of the others."""
     use = seen.labelled
     if clusters is None:
         known = learn(seen)
@@ -208,7 +225,7 @@ def learned_rating(seen: Seen, clusters: Codes | None = None) -> tuple[Floats, f
         f = cluster_fitted_rating(seen.x, seen.strong, 1.0 / seen.rates(), clusters)
     labels = int(np.count_nonzero(use))
     binary = rating_bounds(seen.strong[use])[1]
-    return f, 1.0 + _LEARNING_LABELS / (labels + (_EXACT_LABELS if binary else 0.0))
+    return LearnedRating(f, 1.0 + _LEARNING_LABELS / (labels + (_EXACT_LABELS if binary else 0.0)))
 
 
 def below_one(rates: Floats, asked: Mask) -> Floats:
@@ -227,13 +244,15 @@ def estimate_seen(
     bounds: tuple[float, float] | None = None,
     clusters: Codes | None = None,
     seed: int = 0,
+    learned: Callable[[], LearnedRating] | None = None,
 ) -> Estimate:
     """One pooled estimate from all rounds, the weak rating replaced by f from the other labels (cross-fitted).
 
     Answers that were asked for and are `missing` are counted at both ends of the scale, `bounds`. Items of one of the
-    `clusters` belong together: f is then from the labels of the others, and the interval counts clusters.
+    `clusters` belong together: f is then from the labels of the others, and the interval counts clusters. `learned`
+    gives f where it is kept for several estimates.
     """
-    p = prepared(seen, missing=missing, clusters=clusters)
+    p = prepared(seen, missing=missing, clusters=clusters, learned=learned)
     return core.estimate_mean(
         p.weak, seen.strong, p.rates, method="difference", interval=interval, level=level, estimand=estimand,
         pool_size=pool_size, selected=p.asked, bounds=bounds, variance_factor=p.factor, seed=seed, clusters=clusters,
@@ -250,7 +269,10 @@ class Prepared:
     factor: float  # by which learning widens the variance
 
 
-def prepared(seen: Seen, *, missing: Mask | None = None, clusters: Codes | None = None) -> Prepared:
+def prepared(
+    seen: Seen, *, missing: Mask | None = None, clusters: Codes | None = None,
+    learned: Callable[[], LearnedRating] | None = None,
+) -> Prepared:  # fmt: skip
     """All rounds as one draw; f of each label is from the others."""
     use, rates, factor = seen.labelled, seen.rates(), 1.0
     asked = use if missing is None else use | missing
@@ -260,6 +282,7 @@ def prepared(seen: Seen, *, missing: Mask | None = None, clusters: Codes | None 
     elif np.count_nonzero(use) < FEWEST_TO_LEARN:
         f = seen.x.weak
     else:
-        f, factor = learned_rating(seen, clusters)
+        rating = learned_rating(seen, clusters) if learned is None else learned()
+        f, factor = rating.values, rating.factor
         rates = below_one(rates, asked)
     return Prepared(f, rates, asked, float(factor))

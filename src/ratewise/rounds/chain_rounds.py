@@ -13,10 +13,9 @@ import numpy as np
 from ratewise.core.checks import Floats
 from ratewise.core.mean.chain import gains, pooled_gain_per_cost
 from ratewise.core.mean.policy import optimal_policy
+from ratewise.core.mean.rates import LARGEST_SCALE
 from ratewise.models.error_model import ErrorModel, fit_error
-
-_FLOOR_LABELS = 7.0  # the floor on rates, as a share of the mean rate, is this over the root of the labels
-_LEAST_FLOOR = 0.1
+from ratewise.rounds.options import floor_share
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +87,7 @@ def plan_chain(
     V = spread + prior  # labels that are all alike, or show no error, are no proof that there is none
     errors = tuple(fit_error(weak[whole], np.sqrt((h - r) ** 2 + prior)) for r in before.T)
     u = np.stack([model.predict(weak) for model in errors], axis=1)
-    floor, share = 0.0, min(max(_LEAST_FLOOR, _FLOOR_LABELS / math.sqrt(h.size)), 1.0)
+    floor, share = 0.0, floor_share(h.size, highest=1.0)
     pool = None if math.isinf(pool_size) else pool_size
     for _ in range(2):
         policy = optimal_policy(
@@ -96,5 +95,5 @@ def plan_chain(
         )
         floor = min(share * policy.mean_rate, 1.0)
     assert policy.expected_se is not None
-    scale = min(policy.scale, 1e150)
+    scale = min(policy.scale, LARGEST_SCALE)
     return ChainPlan(ChainRule(errors, costs, scale, policy.floor), policy.worth_it, policy.expected_se**2)

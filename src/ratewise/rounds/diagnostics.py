@@ -9,7 +9,7 @@ from scipy import special
 
 from ratewise.core.checks import Floats
 from ratewise.core.mean.estimate import Estimate
-from ratewise.rounds.seen import Learned, Seen, learn
+from ratewise.rounds.seen import LEAST_RATE, Learned, Seen, learn
 
 _FALSE_ALARM = 1e-3
 _HEAVY = 0.1  # a single label that moves the estimate by this share of its interval is worth a word
@@ -124,4 +124,4 @@ def _phase_rates(seen: Seen, k: int) -> Floats:
     for phase in seen.phases[: k + 1]:
         rates = np.ones(x.items) if phase.rule is None else phase.rule.rates(x, total)
         total = total + phase.items * rates
-    return np.maximum(rates, 1e-6)
+    return np.maximum(rates, LEAST_RATE)

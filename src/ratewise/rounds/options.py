@@ -248,9 +248,9 @@ def _scale_for(labels: float, most: float, items: float, root: Floats, weights: 
     return low
 
 
-def floor_share(labels: int) -> float:
+def floor_share(labels: int, *, highest: float = _HIGHEST_FLOOR) -> float:
     """Least rate as a share of the mean rate: 0.7 up to 100 labels, a half with 200, a tenth from 5,000 on."""
-    return min(max(DEFAULT_FLOOR_SHARE, _FLOOR_LABELS / math.sqrt(labels)), _HIGHEST_FLOOR)
+    return min(max(DEFAULT_FLOOR_SHARE, _FLOOR_LABELS / math.sqrt(labels)), highest)
 
 
 def raised_to_floor(root: Floats, share: float) -> Floats:

@@ -5,6 +5,7 @@ An item's mass is Σ T_j π_j(x): the strong ratings to be expected of all items
 
 import math
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from ratewise.models.learned_error import LearnedError
 from ratewise.models.rating_model import Basis, Covariates, RatingModel, fit_rating, rating_bounds
 
 FEWEST_TO_LEARN = 2
-_LEAST_RATE = 1e-6  # of π̄; below it an item cannot be told from one that was never to be drawn
+LEAST_RATE = 1e-6  # of π̄; below it an item cannot be told from one that was never to be drawn
 _PRIOR_LABELS = 4.0  # of a useless weak rater, that plans count besides those seen
 
 
@@ -91,9 +92,12 @@ class Phase:
         return self.rule is not None and not self.weak
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Seen:
-    """Everything bought so far: items with what is known of them, strong ratings (NaN where none), and the phases."""
+    """Everything bought so far: items with what is known of them, strong ratings (NaN where none), and the phases.
+
+    It never changes, so what was fitted to it is kept with it: its labels are fitted once, whoever asks.
+    """
 
     x: Covariates
     strong: Floats
@@ -120,13 +124,22 @@ class Seen:
         """Whether weak ratings were given up for what is known of all items for nothing."""
         return bool(self.phases) and self.phases[-1].by_features
 
-    def without_weak(self) -> "Seen":
-        """As if no weak rating had been bought."""
+    @cached_property
+    def learned(self) -> "Learned":
+        """What the labels teach."""
+        return _fitted(self)
+
+    @cached_property
+    def _features_alone(self) -> "Seen":
         return replace(self, x=self.x.without_weak())
+
+    def without_weak(self) -> "Seen":
+        """As if no weak rating had been bought; this one itself where none counts any more."""
+        return self if self.by_features else self._features_alone
 
     def rates(self) -> Floats:
         """π̄ of the items seen."""
-        return np.clip(self.mass / self.items, _LEAST_RATE, 1.0)
+        return np.clip(self.mass / self.items, LEAST_RATE, 1.0)
 
     def joined(
         self,
@@ -217,7 +230,11 @@ class Learned:
 
 
 def learn(seen: Seen) -> Learned:
-    """Fit f to the labels there are, each weighted by 1/π̄."""
+    """What the labels teach: f, fitted to those there are, each weighted by 1/π̄."""
+    return seen.learned
+
+
+def _fitted(seen: Seen) -> Learned:
     use = seen.labelled
     h = seen.strong[use]
     if h.size < FEWEST_TO_LEARN:

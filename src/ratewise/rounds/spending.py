@@ -5,7 +5,7 @@ nothing else, so whoever buys it may do so in any order, in several processes, a
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,7 @@ from ratewise.core.mean.ratings import Mask
 from ratewise.models.rating_model import Covariates
 from ratewise.rounds.auto import Round, plan_round, start_labels
 from ratewise.rounds.options import Money
-from ratewise.rounds.seen import FEWEST_TO_LEARN, Learned, Rule, Seen, mass
+from ratewise.rounds.seen import FEWEST_TO_LEARN, Learned, Phase, Rule, Seen, mass
 
 FEWEST_LABELS = 8  # a budget for fewer buys strong ratings alone: there is nothing to learn from them
 _TAUGHT_LABELS = 50  # with fewer of its own, a campaign goes by what another table taught
@@ -42,38 +42,59 @@ def next_round(
     alone = bool(seen.phases) and not seen.phases[-1].weak
     price = money.strong_cost if alone else money.both
     if money.left < price * (1 - 1e-12):
-        return _strong_alone(money) if not seen.phases and money.left >= money.strong_cost else None
+        return strong_alone(money) if not seen.phases and money.left >= money.strong_cost else None
     if alone and not seen.by_features:
-        return _strong_alone(money)
+        return strong_alone(money)
     labels = int(np.count_nonzero(seen.labelled))
     if labels == 0 or (labels < FEWEST_TO_LEARN and teacher is None):
-        return _start(money, teacher)
+        return _first_round(money, teacher)
     taught = teacher if labels < _TAUGHT_LABELS else None
     return plan_round(seen, money, learned=learned, teacher=taught, free_features=free_features)
 
 
-def _start(money: Money, teacher: Learned | None) -> Round:
+def _first_round(money: Money, teacher: Learned | None) -> Round:
     enough = money.left >= money.strong_cost * money.pool_left  # for everything, also where it is free
     labels = math.inf if enough else money.left / money.both
-    if enough or labels < FEWEST_LABELS:
-        return _strong_alone(money)
+    return strong_alone(money) if enough else start(money, labels, teacher)
+
+
+def start(money: Money, labels: float, teacher: Learned | None = None) -> Round:
+    """Everyone rates the first items, out of money for so many labels; strong ratings alone where these are too few."""
+    if labels < FEWEST_LABELS:
+        return strong_alone(money)
     count = start_labels(labels, money.pool_left) if teacher is None else FEWEST_LABELS
+    count = int(min(count, money.pool_left))
     return Round("base", None, count * money.both, count, weak=True)
 
 
-def _strong_alone(money: Money) -> Round:
+def strong_alone(money: Money) -> Round:
+    """All the strong ratings that the money buys."""
     return Round("base", None, money.left, money.strong_ratings(), weak=False)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ExactDraw:
-    """Who is asked among the last items of a pool: all that the round's money buys."""
+# Drawing a round, and pooling it with those before
 
-    rule: Rule  # with the factor that spends the money
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RoundDraw:
+    """Who is asked among items of a round."""
+
+    rule: Rule  # with the factor that spends the money, where all of it is to be spent
     before: Floats  # mass of earlier rounds
     rates: Floats
     asked: Mask
     own_rates: Floats
+
+    def first(self, items: int) -> "RoundDraw":
+        """The same for the first of the items alone."""
+        return replace(self, before=self.before[:items], rates=self.rates[:items], asked=self.asked[:items])
+
+
+def draw_round(rule: Rule, own_rates: Floats, seen: Seen, x: Covariates, uniforms: Floats) -> RoundDraw:
+    """Each item by its rate and its own random number."""
+    before = mass(seen.phases, x)
+    rates = rule.rates(x, before)
+    return RoundDraw(rule, before, rates, np.asarray(uniforms < rates), own_rates)
 
 
 def draw_exact_round(
@@ -85,16 +106,31 @@ def draw_exact_round(
     *,
     money: float,
     prices: Floats | float,
-) -> ExactDraw:
+) -> RoundDraw:
     """Rates scaled so that strong ratings at these prices are expected to cost `money`, and as many as fit into it."""
     rule = planned.scaled(1.0)
     price = np.broadcast_to(np.asarray(prices, dtype=np.float64), uniforms.shape)
     before, u = mass(seen.phases, x), rule.u(x)
     rule = rule.scaled(scaled_to(rule.rates_for(u, before), _whole(money, price), price))
     rates = rule.rates_for(u, before)
-    own = rule.scaled_rates(own_rates)
     asked = draw_within(rates, uniforms, price, money + _ROUNDING * price.max(initial=0.0))
-    return ExactDraw(rule, before, rates, asked, own)
+    return RoundDraw(rule, before, rates, asked, rule.scaled_rates(own_rates))
+
+
+def pooled(
+    seen: Seen, x: Covariates, strong: Floats, *, rule: Rule | None, weak: bool, own_rates: Floats,
+    factor: float | None = None, before: Floats | None = None, rates: Floats | None = None,
+) -> Seen:  # fmt: skip
+    """Everything bought, with one more round: its items, their strong ratings, and the rule that they were drawn by.
+
+    `factor` is that of a rule as it was planned, before the draw. What the draw has worked out (`before`, `rates`) is
+    computed again where it is not given.
+    """
+    if rule is not None and factor is not None:
+        rule = rule.scaled(factor)
+        own_rates = rule.scaled_rates(own_rates)
+    before = mass(seen.phases, x) if before is None else before
+    return seen.joined(x, strong, before, Phase(x.items, rule, weak), own_rates, rates=rates)
 
 
 def _whole(money: float, price: NDArray[np.float64]) -> float:

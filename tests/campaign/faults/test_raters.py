@@ -122,13 +122,18 @@ def test_a_rater_down_in_mid_run(world, calm):
     world.write(
         more='failed_price = "0"\nattempts = 3', human=world.human.replace("concurrency = 4", "concurrency = 16")
     )
-    count = iter(range(10_000))
+    count, good, gone = iter(range(10_000)), [], threading.Event()
 
     def rate(item, key):
-        time.sleep(0.001 * (hash(key) % 5))
-        if next(count) > 9:
-            raise ConnectionError("refused")
-        return item["human"]
+        """Of the sixteen asked at once, the first six hang while the other ten are answered; then it is gone."""
+        if 6 <= next(count) < 16:
+            good.append(key)
+            if len(good) == 10:
+                gone.set()
+            return item["human"]
+        gone.wait(30)
+        time.sleep(0.05)  # so that answers on their way are heard first
+        raise ConnectionError("refused")
 
     with pytest.raises(RaterDownError, match="refused"):
         world.run(rate)

@@ -8,9 +8,8 @@ import pytest
 from ratewise.campaign import planner as d
 from ratewise.campaign.history import RoundPlan
 from ratewise.campaign.planner.holds import drawn_together, holdings, new_batch, new_draws
+from ratewise.campaign.rehearsal import Pool, Rehearsal
 from ratewise.lab.worlds import calibrated
-
-from ..memory import Game, Pool
 
 WORST = np.array([[2, 30], [3, 50], [1, 20]])  # weak and strong prices of three items, all different
 PLAN = {"policy": "base", "items": None, "spend": 400, "left": 400, "look": 0}
@@ -24,7 +23,7 @@ def rule():
     """Something that is no rule for everyone; its rates are not asked for here."""
     world = calibrated(300, mean=0.7, spread=0.75, rng=np.random.default_rng([3, 8]))
     pool = Pool.of(world.weak, world.strong, prices=[Decimal("0.05"), Decimal(1)], seed=3)
-    game = Game(pool, pool.terms(budget=Decimal(60)))
+    game = Rehearsal(pool, pool.terms(budget=Decimal(60)))
     game.play()
     return next(plan.rule for plan in game.plans if plan.rule is not None)
 
@@ -78,7 +77,7 @@ CASES = {
 @pytest.mark.parametrize("name", CASES)
 def test_after_every_action_the_ledger_has_just_what_the_planner_says(name):
     items, terms = CASES[name]
-    game = Game(items, items.terms(**terms))
+    game = Rehearsal(items, items.terms(**terms))
     at, seen = 0, set()
     while not isinstance(action := d.decide(game.state()), d.Done):
         if isinstance(action, d.Open):

@@ -1,6 +1,7 @@
 """The replayable draw against hashlib, against DuckDB's SQL, and as a random draw."""
 
 import hashlib
+import tracemalloc
 
 import duckdb
 import numpy as np
@@ -72,6 +73,38 @@ def test_neither_order_nor_company_nor_number_of_items_matters():
     assert uniform(ids[::-1], seed=2)[::-1].tolist() == r.tolist()
     assert uniform(np.array(ids)[5:9000:3], seed=2).tolist() == r[5:9000:3].tolist()
     assert uniform(np.array([], dtype=str), seed=2).tolist() == []
+
+
+@pytest.mark.parametrize("form", [list, lambda ids: np.array(ids, dtype=object), lambda ids: np.array(ids, dtype="T")])
+def test_one_long_id_does_not_take_memory_for_all(form):
+    """20,000 ids and one of 200 kB: at a fixed width that would be 16 GB."""
+    ids = [f"item-{i}" for i in range(20_000)]
+    ids[11_111] = "é" * 200_000
+    given = form(ids)
+    tracemalloc.start()
+    try:
+        r = uniform(given, seed=5)
+        most = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert r.tolist() == by_hashlib(ids, 5)
+    assert most < 64e6
+
+
+@pytest.mark.parametrize("letter", ["x", "é"])
+def test_lengths_around_those_that_are_hashed_alone(letter):
+    ids = [letter * n for n in range(250, 262)]
+    assert uniform(ids, seed=3).tolist() == by_hashlib(ids, 3)
+    assert uniform(np.array(ids), seed=3).tolist() == by_hashlib(ids, 3)
+    assert uniform(np.array([i.encode() for i in ids]), seed=3).tolist() == by_hashlib(ids, 3)
+    for wrong, said in ((letter * 300 + "\0", "NUL"), (letter * 300 + "\ud800", "surrogate")):
+        with pytest.raises(InputError, match=said):
+            uniform(["a", wrong], seed=3)
+
+
+def test_bytes_among_other_objects_are_refused():
+    with pytest.raises(InputError, match="bytes"):
+        uniform(np.array([b"a", "b"], dtype=object), seed=1)
 
 
 def test_spaces_count():

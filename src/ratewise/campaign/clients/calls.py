@@ -14,16 +14,18 @@ from ratewise.raters.calling import Caller
 from ratewise.raters.protocol import Answer, Failure, Question
 
 _LONGEST_BACKOFF = 60.0
-_Task = asyncio.Task[list[Answer | Failure]]
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a rater said to a question, and when it had been asked."""
+    """What a rater said to a question, and when it was heard."""
 
     claim: Claim
     said: Answer | Failure
-    asked: float
+    heard: float
+
+
+_Task = asyncio.Task[list[Reply]]
 
 
 @dataclass(slots=True, eq=False)
@@ -32,7 +34,7 @@ class Calls:
 
     spec: Spec
     callers: Sequence[Caller | None]  # one for each rater; None where others ask it
-    _running: dict[_Task, tuple[Sequence[Claim], float]] = field(init=False, default_factory=dict)
+    _running: dict[_Task, Sequence[Claim]] = field(init=False, default_factory=dict)
     _counts: Counter[int] = field(init=False, default_factory=Counter)  # running, by step
     _later: list[tuple[float, Claim]] = field(init=False, default_factory=list)
 
@@ -57,7 +59,7 @@ class Calls:
         for i in range(0, len(claims), size):
             self._counts[claims[0].step] += 1
             part = claims[i : i + size]
-            self._running[asyncio.create_task(self._ask(part))] = part, time.monotonic()
+            self._running[asyncio.create_task(self._ask(part))] = part
 
     def retry(self, claim: Claim) -> None:
         """Ask once more, after a pause that doubles from attempt to attempt."""
@@ -98,7 +100,7 @@ class Calls:
     async def stop(self) -> tuple[list[Reply], list[Claim]]:
         """Replies that are there, and claims whose calls were cut off."""
         replies = self._done()
-        cut = [claim for claims, _ in self._running.values() for claim in claims]
+        cut = [claim for claims in self._running.values() for claim in claims]
         for task in self._running:
             task.cancel()
         await asyncio.gather(*self._running, return_exceptions=True)
@@ -110,13 +112,13 @@ class Calls:
         return replies, cut
 
     def _done(self) -> list[Reply]:
-        replies = []
+        replies: list[Reply] = []
         for task in [task for task in self._running if task.done()]:
-            claims, asked = self._running.pop(task)
-            replies += [Reply(claim, said, asked) for claim, said in zip(claims, task.result(), strict=True)]
+            del self._running[task]
+            replies += task.result()
         return replies
 
-    async def _ask(self, claims: Sequence[Claim]) -> list[Answer | Failure]:
+    async def _ask(self, claims: Sequence[Claim]) -> list[Reply]:
         step = claims[0].step
         questions = [
             Question(f"{self.spec.name}:{c.id}:{step}:{c.attempt}", c.id, json.loads(c.content)) for c in claims
@@ -124,6 +126,8 @@ class Calls:
         caller = self.callers[rater_of(self.spec, step)]
         assert caller is not None
         try:
-            return await caller.ask(questions)
+            said = await caller.ask(questions)
         finally:
             self._counts[step] -= 1
+        heard = time.monotonic()
+        return [Reply(claim, each, heard) for claim, each in zip(claims, said, strict=True)]

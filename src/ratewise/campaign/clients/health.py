@@ -1,7 +1,8 @@
 """Is the rater down, or is it the items? An item is given up after some attempts, but not while the rater is down.
 
-A rater that answers one question shows that it was there when it was asked: what failed from before that on did so on
-its own account. What failed without such a sign is suspect, and some of that in a row is a rater that is down.
+A rater that answers one question shows that it was there: what had failed before that answer was heard did so on its
+own account. When questions were asked says nothing: many are asked at once, and the rater may go down while they are
+under way. What failed without such a sign is suspect, and some of that in a row is a rater that is down.
 """
 
 from collections.abc import Sequence
@@ -20,8 +21,8 @@ class Health:
     """What this process has seen of its raters, by step."""
 
     spec: Spec
-    _first: dict[tuple[int, int], float] = field(init=False, default_factory=dict)  # when items that fail were asked
-    _good: dict[int, float] = field(init=False, default_factory=dict)  # when the last good answer was asked for
+    _first: dict[tuple[int, int], float] = field(init=False, default_factory=dict)  # when items that fail first did
+    _good: dict[int, float] = field(init=False, default_factory=dict)  # when the last good answer was heard
     _given_up: dict[int, list[tuple[float, Claim]]] = field(init=False, default_factory=dict)  # since a good answer
 
     def see(self, replies: Sequence[Reply], outcomes: Sequence[Outcome], again: Sequence[Outcome]) -> None:
@@ -30,11 +31,11 @@ class Health:
         for reply, o in zip(replies, outcomes, strict=True):
             if not o.failed:
                 self._first.pop(_key(o.claim), None)
-                self._good[o.claim.step] = max(reply.asked, self._good.get(o.claim.step, 0.0))
+                self._good[o.claim.step] = max(reply.heard, self._good.get(o.claim.step, 0.0))
         for step in {o.claim.step for o in outcomes if not o.failed}:
             self._given_up[step] = self._suspects(step)
         for reply, o in zip(replies, outcomes, strict=True):
-            first = self._first.setdefault(_key(o.claim), reply.asked) if o.failed else 0.0
+            first = self._first.setdefault(_key(o.claim), reply.heard) if o.failed else 0.0
             if o.failed and _key(o.claim) not in more:
                 self._given_up.setdefault(o.claim.step, []).append((first, o.claim))
                 del self._first[_key(o.claim)]
@@ -51,7 +52,7 @@ class Health:
         return [(first, c) for first, c in self._given_up.get(step, []) if not self._was_there(c, first)]
 
     def _was_there(self, claim: Claim, first: float) -> bool:
-        """Whether the rater answered something asked no earlier; for what failed in an earlier run, anything at all."""
+        """Whether the rater answered something since then; for what failed in an earlier run, anything at all."""
         good = self._good.get(claim.step)
         rater = self.spec.raters[rater_of(self.spec, claim.step)]
         return good is not None and (good >= first or claim.attempt > rater.attempts)

@@ -8,7 +8,7 @@ first, and a campaign that was killed goes on as if it had not been.
 
 import numpy as np
 
-from ratewise.campaign.fits import is_precise
+from ratewise.campaign.answers import is_precise
 from ratewise.campaign.planner.actions import Action, Close, Done, Draw, GiveUp, Open, TakeUp, Wait
 from ratewise.campaign.planner.costs import item_costs
 from ratewise.campaign.planner.plan import next_item, next_plan

@@ -11,13 +11,12 @@ from ratewise.core.checks import Floats
 from ratewise.core.mean.ratings import Mask
 from ratewise.queue.records import Units
 from ratewise.rounds.chain_rounds import ChainRule
-from ratewise.rounds.seen import mass
-from ratewise.rounds.spending import draw_exact_round
+from ratewise.rounds.spending import draw_exact_round, draw_round
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Drawn:
-    """Rates and draws of a batch, items × steps."""
+    """Rates and draws of a batch, items × raters after the first."""
 
     rates: Floats
     selected: Mask
@@ -26,12 +25,12 @@ class Drawn:
 
 def draw_batch(history: History, now: OpenRound, looked: Looked, worst: Units) -> Drawn:
     """By the round's rule and the items' own random numbers; `worst` prices of all raters, items × raters."""
-    n, steps = looked.rates.shape
+    n, later = looked.rates.shape
     rule = now.plan.rule
     if rule is None:
-        asked = np.ones((n, steps), dtype=np.bool_)
+        asked = np.ones((n, later), dtype=np.bool_)
         asked[:, :-1] = now.plan.weak
-        return Drawn(np.ones((n, steps)), asked)
+        return Drawn(np.ones((n, later)), asked)
     x = history.filled(looked.x)
     if isinstance(rule, ChainRule):
         rates = rule.rates(x.weak)
@@ -42,5 +41,5 @@ def draw_batch(history: History, now: OpenRound, looked: Looked, worst: Units) -
         prices = worst[:, -1].astype(np.float64)
         d = draw_exact_round(rule, now.plan.own_rates, history.seen, x, looked.uniform, money=money, prices=prices)
         return Drawn(d.rates[:, None], d.asked[:, None], d.rule.factor)
-    rates = rule.rates(x, mass(history.seen.phases, x))
-    return Drawn(rates[:, None], (looked.uniform < rates)[:, None])
+    d = draw_round(rule, now.plan.own_rates, history.seen, x, looked.uniform)
+    return Drawn(d.rates[:, None], d.asked[:, None])

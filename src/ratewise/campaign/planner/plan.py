@@ -3,19 +3,17 @@
 import math
 from dataclasses import dataclass, replace
 
-from ratewise.campaign.fits import money_to_precision
+from ratewise.campaign.answers import money_to_precision
 from ratewise.campaign.history import RoundPlan, finite_or_none
-from ratewise.campaign.learned import learn
 from ratewise.campaign.planner.costs import item_costs
 from ratewise.campaign.planner.state import UNIT, State
-from ratewise.rounds.auto import start_labels
+from ratewise.rounds.auto import doubling, start_labels
 from ratewise.rounds.chain_rounds import plan_chain
 from ratewise.rounds.options import Money
 from ratewise.rounds.seen import FEWEST_TO_LEARN
-from ratewise.rounds.spending import FEWEST_LABELS, next_round
+from ratewise.rounds.spending import next_round, start
 
 _START_FOR_TARGET = 250  # labels that a start is sized for where a precision is to be reached
-_LAST_ROUND = 1.3  # a round that would leave less than this many times what there is takes all
 _OF_THE_REST = 0.8  # of a pool's last items, taken up in one go towards a precision: some are left if it falls short
 _FEW_ITEMS = 25  # too few to leave some
 
@@ -60,7 +58,7 @@ def next_plan(state: State, purse: Purse | None = None) -> RoundPlan | None:
         plan = _strong_alone(state, purse)  # for nothing, too
     elif purse.aims and history.labels < FEWEST_TO_LEARN:
         plan = _start(state, purse.left, _START_FOR_TARGET)
-    elif terms.steps > 1:
+    elif terms.later_raters > 1:
         plan = _chain(state, purse)
     else:
         plan = _auto(state, purse)
@@ -76,8 +74,7 @@ def _auto(state: State, purse: Purse) -> RoundPlan | None:
     assert history.seen is not None
     remaining = terms.pool - history.items
     money = Money(terms.weak_cost, terms.costs[0], left * UNIT, float(remaining))
-    known = learn(history.seen) if history.labels >= FEWEST_TO_LEARN and not history.seen.by_features else None
-    planned = next_round(history.seen, money, learned=known, free_features=terms.wanted.inputs is None)
+    planned = next_round(history.seen, money, free_features=terms.wanted.inputs is None)
     if planned is None:
         return None
     expected = finite_or_none(math.sqrt(planned.expected_variance) if planned.expected_variance >= 0 else math.nan)
@@ -93,19 +90,25 @@ def _auto(state: State, purse: Purse) -> RoundPlan | None:
     )
 
 
+def _money(state: State, left: int) -> Money:
+    """In units, as far as counting items goes."""
+    terms = state.terms
+    return Money(terms.prices[0], terms.prices[-1], left, float(terms.pool - state.history.items))
+
+
 def _start(state: State, left: int, labels: float) -> RoundPlan:
-    """Everyone rates the first items."""
-    remaining = state.terms.pool - state.history.items
-    return RoundPlan("base", True, min(start_labels(labels, remaining), remaining), left, left, state.history.rounds)
+    """Everyone rates the first items; these are its limit, whatever their prices."""
+    begun = start(_money(state, left), labels)
+    return RoundPlan(begun.policy, begun.weak, begun.items, left, left, state.history.rounds)
 
 
 def _strong_alone(state: State, purse: Purse) -> RoundPlan | None:
     """All that the money buys; towards a precision, in rounds that double what there is."""
-    price, labels = state.terms.prices[-1], state.history.labels
-    remaining = state.terms.pool - state.history.items
-    count = min(remaining, int(purse.left / price + 1e-9)) if price > 0 else remaining
-    if purse.aims and count > _LAST_ROUND * labels:
-        count = min(count, max(labels, start_labels(_START_FOR_TARGET, remaining)))
+    money = _money(state, purse.left)
+    count = money.strong_ratings()
+    if purse.aims:
+        least = start_labels(_START_FOR_TARGET, money.pool_left)
+        count = int(doubling(count, state.history.labels, least=least))
     if count <= 0:
         return None
     return RoundPlan("base", False, count, purse.left, purse.left, state.history.rounds)
@@ -119,14 +122,14 @@ def _chain(state: State, purse: Purse) -> RoundPlan | None:
         return None
     labels = left / both if both > 0 else float(remaining)
     if history.labels < FEWEST_TO_LEARN:
-        return _strong_alone(state, purse) if labels < FEWEST_LABELS else _start(state, left, labels)
+        return _start(state, left, labels)
     found = plan_chain(
         history.looked.x.weak, history.looked.values, history.looked.rates, weak_cost=terms.weak_cost,
         costs=terms.costs, worth=(left + state.spent) * UNIT, pool_size=float(terms.pool),
     )  # fmt: skip
     if not found.worth_it and history.rounds == 1:
         return _strong_alone(state, purse)
-    spend = left if left <= _LAST_ROUND * state.spent else min(max(state.spent, int(10 * both)), left)
+    spend = int(doubling(left, state.spent, least=int(10 * both)))
     return RoundPlan(
         "chain", True, None, spend, left, history.rounds, found.rule, expected_se=math.sqrt(found.expected_variance)
     )

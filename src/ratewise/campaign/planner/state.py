@@ -28,8 +28,8 @@ class Terms:
         return self.wanted.pool
 
     @property
-    def steps(self) -> int:
-        """Raters after the first; 1 where there is just one, who is the strong one."""
+    def later_raters(self) -> int:
+        """How many raters come after the first; 1 where there is just one, who is the strong one."""
         return max(len(self.prices) - 1, 1)
 
     @property
@@ -39,7 +39,7 @@ class Terms:
 
     @property
     def costs(self) -> tuple[float, ...]:
-        """Of each step after the first."""
+        """Of each rater after the first."""
         return tuple(p * UNIT for p in (self.prices[-1:] if self.alone else self.prices[1:]))
 
 

@@ -9,7 +9,9 @@ Published test vector, seed 7: "a" → 0.437309749612953, "42" → 0.67613961727
 "" → 0.014179774644531351, two hundred times "x" → 0.7080893594920399.
 """
 
+import hashlib
 import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,6 +21,7 @@ from ratewise.core.mean.ratings import Mask
 from ratewise.errors import InputError
 
 _ITEMS_AT_ONCE = 1 << 13  # so that the sixteen words of each block stay in the cache
+_LONG = 256  # characters (bytes, where ids are bytes) from which on an id is hashed alone
 _ALMOST_ONE = 1 - 1e-12
 _BLOCK = 64  # bytes MD5 takes in at a time
 _TAIL = 9  # bytes of padding at the least: one 0x80 and eight for the length
@@ -35,12 +38,12 @@ def uniform(ids: ArrayLike, *, seed: int | str) -> Floats:
     """r in [0, 1) for every id; ids are compared as text, so 7 and "7" are the same item."""
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer | str):
         raise InputError(f"seed must be a whole number; got {seed!r}")
-    text = _as_bytes(ids)
+    array = _one_dimensional(ids)
     prefix = f"{seed}:".encode()
-    out = np.empty(text.size)
-    for start in range(0, text.size, _ITEMS_AT_ONCE):
-        piece = text[start : start + _ITEMS_AT_ONCE]
-        out[start : start + piece.size] = _uniform(piece, prefix)
+    out = np.empty(array.size)
+    for start in range(0, array.size, _ITEMS_AT_ONCE):
+        piece = array[start : start + _ITEMS_AT_ONCE]
+        out[start : start + piece.size] = _of_piece(piece, prefix)
     return out
 
 
@@ -55,29 +58,48 @@ def draw(rates: ArrayLike, ids: ArrayLike, *, seed: int | str) -> NDArray[np.boo
     return np.asarray((r if pi.ndim == 1 else r[:, None]) < pi)
 
 
-def _as_bytes(ids: ArrayLike) -> NDArray[np.bytes_]:
-    """Ids as fixed-width UTF-8. NumPy drops NULs at the end of text, so an id with a NUL is refused."""
-    array = np.asarray(ids)
-    if array.dtype.kind == "T" or (array.dtype.kind == "U" and not isinstance(ids, np.ndarray)):
+def _one_dimensional(ids: ArrayLike) -> NDArray[Any]:
+    """The ids as they are: text in a list is not made one wide array, in which the longest decides the memory."""
+    listed = isinstance(ids, list | tuple) and any(isinstance(one, str) for one in ids)
+    array = np.array(ids, dtype=object) if listed else np.asarray(ids)
+    if array.dtype.kind == "U" and not isinstance(ids, np.ndarray):
         array = np.array(ids, dtype=object)  # as it was, before NumPy drops NULs
     if array.ndim != 1:
         raise InputError(f"ids must be one-dimensional; got {array.ndim} dimensions")
-    if array.dtype.kind not in "iubUSO":
+    if array.dtype.kind not in "iubUSOT":
         raise InputError(f"ids must be text or whole numbers; these are {array.dtype}")
-    if array.dtype.kind in "iuS":
-        return array.astype(np.bytes_)
-    return _encoded(array.astype(np.str_) if array.dtype.kind != "O" else _texts(array))
+    return array
 
 
-def _texts(array: NDArray[np.object_]) -> NDArray[np.str_]:
-    values = array.tolist()
+def _of_piece(piece: NDArray[Any], prefix: bytes) -> Floats:
+    """Long ids are hashed one by one: together, each would take as much memory as the longest."""
+    kind = piece.dtype.kind
+    if kind in "iu":
+        return _uniform(piece.astype(np.bytes_), prefix)
+    if kind == "S":
+        return _uniform(piece, prefix) if piece.dtype.itemsize <= _LONG else _one_by_one(piece.tolist(), prefix)
+    texts = _texts(piece)
+    length = np.fromiter(map(len, texts), dtype=np.intp, count=len(texts))
+    if length.max(initial=0) <= _LONG:
+        return _uniform(_encoded(np.array(texts, dtype=np.str_)), prefix)
+    short, out = length <= _LONG, np.empty(len(texts))
+    out[short] = _uniform(_encoded(np.array([texts[i] for i in np.flatnonzero(short)], dtype=np.str_)), prefix)
+    out[~short] = _one_by_one([_bytes(texts[i]) for i in np.flatnonzero(~short)], prefix)
+    return out
+
+
+def _texts(piece: NDArray[Any]) -> list[str]:
+    """NumPy drops NULs at the end of text, so an id with one there is refused."""
+    values = piece.tolist()
     kinds = set(map(type, values))
     if any(issubclass(kind, float | np.floating) or kind is type(None) for kind in kinds):
         raise InputError("ids must be text or whole numbers; some are decimal numbers or missing")
-    text = array.astype(np.str_)
-    if int(np.strings.str_len(text).sum()) != sum(map(len, map(str, values))):
+    if bytes in kinds:
+        raise InputError("ids must be text or whole numbers; some are bytes")
+    texts = values if kinds <= {str} else list(map(str, values))
+    if any(text.endswith("\0") for text in texts):
         raise InputError("ids may not contain NUL characters; rename those items")
-    return np.asarray(text)
+    return texts
 
 
 def _encoded(text: NDArray[np.str_]) -> NDArray[np.bytes_]:
@@ -89,7 +111,24 @@ def _encoded(text: NDArray[np.str_]) -> NDArray[np.bytes_]:
     try:
         return np.asarray(np.strings.encode(text, "utf-8"))
     except UnicodeEncodeError:
-        raise InputError("ids must be valid text; one has half of a surrogate pair: rename that item") from None
+        raise _no_text() from None
+
+
+def _bytes(text: str) -> bytes:
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        raise _no_text() from None
+
+
+def _no_text() -> InputError:
+    return InputError("ids must be valid text; one has half of a surrogate pair: rename that item")
+
+
+def _one_by_one(texts: list[bytes], prefix: bytes) -> Floats:
+    digests = (hashlib.md5(prefix + text, usedforsecurity=False).digest() for text in texts)
+    state = np.frombuffer(b"".join(digests), dtype="<u4").reshape(len(texts), 4).T
+    return _first_13_digits(np.ascontiguousarray(state))
 
 
 def _uniform(text: NDArray[np.bytes_], prefix: bytes) -> Floats:

@@ -12,7 +12,7 @@ from ratewise.core.mean import anytime, contributions, intervals, score
 from ratewise.core.mean.clusters import Codes, cluster_codes, cluster_folds
 from ratewise.core.mean.ratings import Mask, Ratings, pool_of, ratings
 from ratewise.core.names import ESTIMANDS, INTERVALS, METHODS, Estimand, IntervalMethod, Method
-from ratewise.errors import InputError
+from ratewise.errors import InputError, MissingAnswersError
 
 _FOLDS = 10
 _NEAR_AN_END = 0.1  # of the scale
@@ -351,7 +351,8 @@ def _with_missing(data: Ratings, missing: Mask, options: _Options) -> Estimate:
     try:
         ends = _bounds(data, options, "an estimate with answers still missing")
     except InputError as error:
-        raise InputError(f"{int(missing.sum())} answers that were asked for are missing, and {error}") from None
+        count = int(missing.sum())
+        raise MissingAnswersError(f"{count} answers that were asked for are missing, and {error}") from None
     found = [_estimate(_filled(data, missing, x), options) for x in ends]
     first, last = found
     both = None if first.interval is None or last.interval is None else (first.interval[0], last.interval[1])

@@ -26,7 +26,7 @@ from ratewise.core.mean import contributions
 from ratewise.core.mean.estimate import Estimate, estimate_mean
 from ratewise.core.mean.ratings import Mask, Ratings, ratings
 from ratewise.core.names import ESTIMANDS, METHODS, Estimand, IntervalMethod, Method
-from ratewise.errors import InputError
+from ratewise.errors import InputError, MissingAnswersError
 
 _FOLDS = 10
 _MANY_LABELS = 400  # from here on Student-t and normal agree to 0.3 % of the width
@@ -346,7 +346,7 @@ def _with_missing(
         return of(data)
     ends = options.bounds if options.bounds is not None else (0.0, 1.0) if _binary(data) else None
     if ends is None:
-        raise InputError(
+        raise MissingAnswersError(
             f"{int(missing.sum())} answers that were asked for are missing, and counting them needs the ends of the "
             "rating scale; give bounds=(low, high)"
         )

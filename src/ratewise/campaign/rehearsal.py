@@ -1,0 +1,158 @@
+"""A campaign rehearsed in memory: the planner on the queue in memory, with raters who answer everything at once.
+
+    pool = Pool.of(weak, strong, prices=(Decimal("0.05"), Decimal(1)))
+    rehearsal = Rehearsal(pool, pool.terms(budget=Decimal(60)))
+    rehearsal.play()
+    rehearsal.history
+
+Whatever a campaign decides it decides here: the same planner, the same queue's rules, no file and no waiting.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from decimal import Decimal
+
+import numpy as np
+
+from ratewise.campaign import planner as p
+from ratewise.campaign.acting import carry_out
+from ratewise.campaign.answers import Wanted
+from ratewise.campaign.history import History, Looked, RoundPlan
+from ratewise.campaign.inputs import Codes, Inputs
+from ratewise.campaign.items import looked_of
+from ratewise.campaign.reader import Reader
+from ratewise.core.checks import Floats
+from ratewise.core.names import Estimand
+from ratewise.queue.memory import MemoryQueue
+from ratewise.queue.money import to_units
+from ratewise.queue.records import Units
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pool:
+    """Items in the order they are looked at: what every rater would say (NaN: nothing) and cost, in units."""
+
+    ratings: Floats  # items × raters
+    uniform: Floats
+    prices: Units  # items × raters
+    features: Floats | None = None
+    uncertainty: Floats | None = None
+    inputs: Inputs | None = None  # where items are chosen by strata,
+    strata: Codes | None = None  # the number of each one's
+
+    @classmethod
+    def of(
+        cls, *ratings: Floats, prices: tuple[Decimal, ...], seed: int = 0, features: Floats | None = None,
+        uncertainty: Floats | None = None,
+    ) -> "Pool":  # fmt: skip
+        """One price for each rater, in money; items keep their order."""
+        n = len(ratings[0])
+        units = np.tile(np.array([to_units(price) for price in prices], dtype=np.int64), (n, 1))
+        uniform = np.random.default_rng([seed, 77]).random(n)
+        return cls(np.column_stack(ratings), uniform, units, features, uncertainty)
+
+    @property
+    def items(self) -> int:
+        """How many."""
+        return int(self.uniform.size)
+
+    @property
+    def numbers(self) -> Floats:
+        """What is known of the items for nothing, as a queue keeps it."""
+        known = [part for part in (self.uncertainty, self.features, self.strata) if part is not None]
+        return np.column_stack([np.empty((self.items, 0)), *known])
+
+    def terms(
+        self, *, budget: Decimal | None = None, target_se: float | None = None, level: float = 0.95,
+        estimand: Estimand = "pool", bounds: tuple[float, float] = (0.0, 1.0), alone: bool = False,
+    ) -> p.Terms:  # fmt: skip
+        """What decisions need to know of a campaign on this pool."""
+        wanted = Wanted(level, estimand, self.items, bounds, target_se, self.inputs)
+        prices = tuple(self.prices.mean(axis=0).tolist())
+        return p.Terms(prices, None if budget is None else to_units(budget), wanted, alone or len(prices) == 1)
+
+    def empty(self, terms: p.Terms) -> History:
+        """Before the first round."""
+        columns = None if self.features is None else self.features.shape[1]
+        middle = 0.5 * sum(terms.wanted.bounds) if self.inputs is None else self.inputs.middle
+        own = self.uncertainty is not None
+        return History.empty(terms.later_raters, columns=columns, uncertainty=own, middle=middle)
+
+    def worst(self, first: int, end: int) -> Units:
+        """The most that each rater can cost for each item."""
+        return self.prices[first:end]
+
+    def answers(self, later_raters: int) -> Floats:
+        """What the raters of each step say; where there is one, it is that of step 1."""
+        if self.ratings.shape[1] > later_raters:
+            return self.ratings
+        return np.column_stack([self.ratings[:, :1], self.ratings])
+
+
+@dataclass(slots=True, eq=False)
+class Rehearsal:
+    """A campaign on the queue in memory."""
+
+    pool: Pool
+    terms: p.Terms
+    plans: list[RoundPlan] = field(default_factory=list)
+    actions: list[p.Action] = field(default_factory=list)
+    queue: MemoryQueue = field(init=False)
+    reader: Reader = field(init=False)
+
+    def __post_init__(self) -> None:
+        later = self.terms.later_raters
+        self.queue = MemoryQueue(self.pool.uniform, later_raters=later, numbers=self.pool.numbers)
+        self.reader = Reader(self.queue, self, self.terms, self.pool.empty(self.terms))
+
+    @property
+    def history(self) -> History:
+        """All closed rounds."""
+        return self.reader.history
+
+    @property
+    def open(self) -> p.OpenRound | None:
+        """The round that is under way."""
+        return self.state().open
+
+    @property
+    def spent(self) -> int:
+        """In units."""
+        return self.queue.totals()[1]
+
+    def looked(self, first: int, end: int) -> Looked:
+        """Items with all that is known of them."""
+        rows = self.queue.item_rows(first, end, self.terms.later_raters)
+        pool = self.pool
+        found = looked_of(rows, uncertainty=pool.uncertainty is not None, strata=pool.strata is not None)
+        return found if pool.inputs is None else pool.inputs.scaled(found)
+
+    def worst(self, first: int, end: int) -> Units:
+        """The most that each rater can cost for each item."""
+        return self.pool.worst(first, end)
+
+    def state(self) -> p.State:
+        """What the log says now."""
+        return self.reader.state()
+
+    def play(self, *, each_round: "Callable[[Rehearsal], None] | None" = None, most: int = 100) -> str:
+        """Until it is done: the reason. `each_round` is told after every round."""
+        while True:
+            action = p.decide(self.state())
+            self.actions.append(action)
+            if isinstance(action, p.Done):
+                return action.reason
+            assert not isinstance(action, p.Wait), "nobody is waited for: every answer is there at once"
+            self.do(action)
+            if isinstance(action, p.Close) and each_round is not None:
+                each_round(self)
+            assert self.history.rounds < most
+
+    def do(self, action: p.Action) -> None:
+        """Carry out what the planner says, and answer what it asks."""
+        assert carry_out(self.queue, self, self.state(), action)
+        if isinstance(action, p.Open):
+            self.plans.append(action.plan)
+        self.queue.answer_all(self.pool.answers(self.terms.later_raters))
+        if isinstance(action, p.Close):
+            self.state()  # takes the round in
