@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
+from ratewise.core.mean.how import How
 from ratewise.targets.compare import compare_systems
 from ratewise.targets.compare_many import against_baseline
-from ratewise.targets.systems import Settings, Systems
+from ratewise.targets.systems import Systems
 
 FALSE_ALARM = 1e-4
 TRIALS = 1500
@@ -19,10 +20,10 @@ def fewest(target, trials):
 
 def systems(weak, strong, rates, xi, *, bounds=None, level=0.95):
     """As they would be read from a table."""
-    settings = Settings("auto", level, "population", None, "none", bounds, 0)
+    how = How(level=level, bounds=bounds)
     names = tuple("ABCDEFGH"[: weak.shape[1]])
     h = np.where(xi[:, None], strong, np.nan)
-    return Systems(names, weak, h, rates, xi, None, settings, ())
+    return Systems(names, weak, h, rates, xi, None, how, "none", ())
 
 
 def binary(rng, items, means, *, wrong=0.12):

@@ -14,7 +14,7 @@ from ratewise.core.m_estimation.losses import LOSSES
 from ratewise.core.m_estimation.newton import NoFitError
 from ratewise.core.m_estimation.quantiles import estimate_quantile
 from ratewise.core.mean.ratings import Ratings, ratings
-from ratewise.targets.drawn import _learned
+from ratewise.targets.learned_weak import _learned
 
 FALSE_ALARM = 1e-4
 BETA = np.array([0.3, 0.8, -0.5, 0.4])

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from ratewise.cli.console import one_line_errors, print_json, print_rich
-from ratewise.cli.options import Json, Seed, TableArgument
+from ratewise.cli.options import Json, Rate, Seed, TableArgument
 from ratewise.core.names import Estimand, Method, Recalibration
 
 
@@ -17,7 +17,7 @@ def compare(
     baseline: Annotated[
         str | None, typer.Option(help="System the others are compared with; of two, the second if absent.")
     ] = None,
-    rate: Annotated[str, typer.Option(help="Column with the probability each item was drawn with.")] = "rate",
+    rate: Rate = None,
     selected: Annotated[
         str | None, typer.Option(help="Column that says who was asked, to count missing answers.")
     ] = None,

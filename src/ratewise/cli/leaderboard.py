@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from ratewise.cli.console import one_line_errors, print_json, print_rich
-from ratewise.cli.options import Json, Seed, Strong, TableArgument, words
+from ratewise.cli.options import Json, Rate, Seed, Strong, TableArgument, words
 from ratewise.core.names import Estimand, RegressionMethod
 
 
@@ -15,9 +15,7 @@ def leaderboard(
     weak: Annotated[str | None, typer.Option(help="Column with the weak vote; none: strong votes alone.")] = None,
     model_a: Annotated[str, typer.Option(help="Column with the first model's name.")] = "model_a",
     model_b: Annotated[str, typer.Option(help="Column with the second model's name.")] = "model_b",
-    rate: Annotated[
-        str | None, typer.Option(help="Column with the probability each row was drawn with; `rate` if there is one.")
-    ] = None,
+    rate: Rate = None,
     selected: Annotated[str | None, typer.Option(help="Column that says who was asked.")] = None,
     features: Annotated[str, typer.Option(help="Columns to learn the strong vote from, with commas between.")] = "",
     method: Annotated[RegressionMethod, typer.Option(help="How weak and strong votes are combined.")] = "auto",

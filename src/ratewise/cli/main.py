@@ -12,7 +12,7 @@ from ratewise.cli.console import STOPPED, one_line_errors, print_json, print_not
 from ratewise.cli.lab import reproduce, simulate
 from ratewise.cli.leaderboard import leaderboard
 from ratewise.cli.means import not_with_by, only_with_by, print_slice_plan, print_slices
-from ratewise.cli.options import Json, Strong, TableArgument, Weak, needed, words
+from ratewise.cli.options import Json, Rate, Strong, TableArgument, Weak, needed, words
 from ratewise.cli.regress import quantile, regress
 from ratewise.cli.sheets import merge, where_to_draw, write_sheet
 from ratewise.core.names import Estimand, IntervalMethod, Method, Objective, Recalibration
@@ -163,7 +163,7 @@ def estimate(
         str | None, typer.Option(help="Column with the strong rating; a campaign's export names it itself.")
     ] = None,
     weak: Annotated[str | None, typer.Option(help="Column with the weak rating; none: strong ratings alone.")] = None,
-    rate: Annotated[str, typer.Option(help="Column with the probability each item was drawn with.")] = "rate",
+    rate: Rate = None,
     selected: Annotated[
         str | None, typer.Option(help="Column that says who was asked, to count missing answers.")
     ] = None,

@@ -29,7 +29,7 @@ def print_slices(
     by: str,
     weak: str | None,
     strong: str,
-    rate: str,
+    rate: str | None,
     selected: str | None,
     clusters: str | None,
     bounds: tuple[float | None, float | None],

@@ -8,6 +8,13 @@ Json = Annotated[bool, typer.Option("--json", help="One JSON document on standar
 TableArgument = Annotated[str, typer.Argument(help="CSV, JSONL or Parquet file by its ending; - for standard input.")]
 Weak = Annotated[str, typer.Option(help="Column with the weak rating.")]
 Strong = Annotated[str, typer.Option(help="Column with the strong rating; empty where there is none.")]
+Rate = Annotated[
+    str | None,
+    typer.Option(
+        help="Column with the probability each item was drawn with, or one number for all; `rate` if there is such a "
+        "column, else one rate for all."
+    ),
+]
 Seed = Annotated[int, typer.Option(help="Makes everything random replayable.")]
 Workers = Annotated[int | None, typer.Option(help="Processes to use; as many as there are cores if absent.")]
 

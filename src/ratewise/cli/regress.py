@@ -5,13 +5,10 @@ from typing import Annotated
 import typer
 
 from ratewise.cli.console import one_line_errors, print_json, print_rich
-from ratewise.cli.options import Json, Strong, TableArgument, words
+from ratewise.cli.options import Json, Rate, Strong, TableArgument, words
 from ratewise.core.names import Estimand, Family, RegressionMethod
 
 _Weak = Annotated[str | None, typer.Option(help="Column with the weak rating; none: strong ratings alone.")]
-_Rate = Annotated[
-    str | None, typer.Option(help="Column with the probability each item was drawn with; none: one rate for all.")
-]
 _Selected = Annotated[str | None, typer.Option(help="Column that says who was asked, to find missing answers.")]
 _Cluster = Annotated[str | None, typer.Option(help="Column that says which items belong together.")]
 _Level = Annotated[float, typer.Option(help="Confidence level of each interval.")]
@@ -24,7 +21,7 @@ def regress(
     on: Annotated[str, typer.Option(help="Columns to regress on, with commas between; words become a column each.")],
     weak: _Weak = None,
     family: Annotated[Family, typer.Option(help="Kind of regression.")] = "linear",
-    rate: _Rate = None,
+    rate: Rate = None,
     selected: _Selected = None,
     method: Annotated[RegressionMethod, typer.Option(help="How the weak rating is used.")] = "auto",
     features: Annotated[str, typer.Option(help="Further columns that auto may learn from, with commas between.")] = "",
@@ -76,7 +73,7 @@ def quantile(
     strong: Strong,
     weak: _Weak = None,
     at: Annotated[str, typer.Option(help="Quantiles between 0 and 1, with commas between.")] = "0.5",
-    rate: _Rate = None,
+    rate: Rate = None,
     selected: _Selected = None,
     level: _Level = 0.95,
     estimand: Annotated[
@@ -94,13 +91,12 @@ def quantile(
     """
     with one_line_errors():
         from ratewise.core.checks import number
-        from ratewise.targets.mean.estimation import both_ends
         from ratewise.targets.quantiles import quantile_table
 
         found = quantile_table(
             table, weak=weak, strong=strong, at=[number(word, name="quantile") for word in words(at)], rate=rate,
             selected=selected, level=level, estimand=estimand, pool_size=pool_size, clusters=cluster,
-            bounds=both_ends((low, high)),
+            bounds=(low, high),
         )  # fmt: skip
         if json:
             print_json(found.to_dict())

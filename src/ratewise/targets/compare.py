@@ -9,11 +9,13 @@ import numpy as np
 
 from ratewise.core.checks import Floats
 from ratewise.core.mean.estimate import Estimate
+from ratewise.core.mean.how import How
 from ratewise.core.names import Estimand, Method, Recalibration
 from ratewise.errors import InputError
 from ratewise.tables import TableLike
 from ratewise.targets.fieller import Ratio, lift, ratio
-from ratewise.targets.systems import Settings, Systems, check_names, error_probability, error_quantile, read_systems
+from ratewise.targets.rated import DrawColumns, Rate
+from ratewise.targets.systems import Systems, check_names, error_probability, error_quantile, read_systems
 
 _MOST_TIMES = 1000.0  # more than so many times the ratings to tell two systems apart is not worth saying
 
@@ -79,7 +81,7 @@ def compare(
     *,
     weak: tuple[str, str],
     strong: tuple[str, str],
-    rate: str = "rate",
+    rate: Rate = None,
     selected: str | None = None,
     names: tuple[str, str] | None = None,
     method: Method = "auto",
@@ -107,11 +109,10 @@ def compare(
     if len(weak) != 2 or len(strong) != 2 or len(given) != 2:
         raise InputError("a comparison is of two systems: give two weak columns, two strong columns and two names")
     check_names(given)
-    settings = Settings(method, level, estimand, pool_size, recalibrate, bounds, seed)
     columns = (dict(zip(given, x, strict=True)) for x in (weak, strong))
     systems = read_systems(
-        table, weak=next(columns), strong=next(columns), rate=rate, selected=selected, clusters=clusters,
-        settings=settings,
+        table, weak=next(columns), strong=next(columns), draw=DrawColumns(rate, selected, clusters),
+        how=How(method, "auto", level, estimand, pool_size, bounds, seed=seed), recalibrate=recalibrate,
     )  # fmt: skip
     return compare_systems(systems, 0, 1)
 

@@ -11,11 +11,13 @@ from scipy import special
 from ratewise.core.checks import Floats
 from ratewise.core.m_estimation.simultaneous import normal_draws, simultaneous_quantile
 from ratewise.core.mean.estimate import Estimate
+from ratewise.core.mean.how import How
 from ratewise.core.names import Estimand, Method, Recalibration
 from ratewise.errors import InputError
 from ratewise.tables import TableLike
 from ratewise.targets.compare import between, percent, signed
-from ratewise.targets.systems import Settings, Systems, check_names, error_probability, read_systems
+from ratewise.targets.rated import DrawColumns, Rate
+from ratewise.targets.systems import Systems, check_names, error_probability, read_systems
 
 Verdict = Literal["better", "worse", "undecided"]
 
@@ -95,7 +97,7 @@ def compare_many(
     baseline: str,
     weak: Mapping[str, str],
     strong: Mapping[str, str],
-    rate: str = "rate",
+    rate: Rate = None,
     selected: str | None = None,
     method: Method = "auto",
     level: float = 0.95,
@@ -118,9 +120,9 @@ def compare_many(
     _check_systems(baseline, weak, strong)
     order = [*(name for name in strong if name != baseline), baseline]
     systems = read_systems(
-        table, weak={name: weak[name] for name in order}, strong={name: strong[name] for name in order}, rate=rate,
-        selected=selected, clusters=clusters,
-        settings=Settings(method, level, estimand, pool_size, recalibrate, bounds, seed),
+        table, weak={name: weak[name] for name in order}, strong={name: strong[name] for name in order},
+        draw=DrawColumns(rate, selected, clusters),
+        how=How(method, "auto", level, estimand, pool_size, bounds, seed=seed), recalibrate=recalibrate,
     )  # fmt: skip
     return against_baseline(systems)
 
@@ -128,7 +130,7 @@ def compare_many(
 def against_baseline(systems: Systems) -> ManyComparisons:
     """All systems against the last one."""
     K = len(systems.names) - 1
-    s = systems.settings
+    s = systems.how
     alone = [systems.difference(k, K) for k in range(K)]
     covariance, each = _together(systems, alone)
     found = [replace(systems.difference(k, K, level=each), level=s.level) for k in range(K)]
@@ -156,7 +158,7 @@ def against_baseline(systems: Systems) -> ManyComparisons:
 
 def _together(systems: Systems, found: Sequence[Estimate]) -> tuple[Floats | None, float]:
     """The joint covariance, and the level at which each interval must hold for all to hold at once."""
-    level, K = systems.settings.level, len(found)
+    level, K = systems.how.level, len(found)
     if systems.missing.any() or all(e.standard_error is None for e in found):
         return None, 1 - (1 - level) / K
     unseen = np.array([systems.unseen(k, K) for k in range(K)])
@@ -164,7 +166,7 @@ def _together(systems: Systems, found: Sequence[Estimate]) -> tuple[Floats | Non
     covariance += 0.5 * (np.diag(unseen) + np.sqrt(np.outer(unseen, unseen)))  # the baseline's half is in all
     if K == 1 or not np.any(np.diag(covariance) > 0):
         return covariance, level
-    c = simultaneous_quantile(covariance, level, seed=systems.settings.seed)
+    c = simultaneous_quantile(covariance, level, seed=systems.how.seed)
     return covariance, float(np.clip(2 * special.ndtr(c) - 1, level, 1 - (1 - level) / K))
 
 

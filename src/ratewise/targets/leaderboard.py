@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from ratewise.core.checks import Floats, choice, share
+from ratewise.core.checks import Floats, choice
 from ratewise.core.m_estimation.bradley_terry import (
     Pairs,
     Standing,
@@ -24,12 +24,13 @@ from ratewise.core.m_estimation.bradley_terry import (
 from ratewise.core.m_estimation.newton import NoFitError
 from ratewise.core.m_estimation.simultaneous import simultaneous_quantile
 from ratewise.core.mean.clusters import Codes
+from ratewise.core.mean.how import How
 from ratewise.core.mean.ratings import Mask, Ratings, pool_of
 from ratewise.core.names import REGRESSION_METHODS, Estimand, RegressionMethod
 from ratewise.errors import InputError
 from ratewise.models.rating_model import Covariates, cluster_fitted_rating, fitted_rating
 from ratewise.tables import TableLike, read_table
-from ratewise.targets.drawn import DrawnTable, drawn_rows
+from ratewise.targets.rated import DrawColumns, Rate, RatedColumns, RatedTable, read_rated, refuse_missing
 from ratewise.targets.votes import read_models, read_votes, vote_features
 
 ELO = 400.0 / math.log(10.0)  # a tenfold of odds is 400 points
@@ -148,7 +149,7 @@ def leaderboard(
     model_b: str = "model_b",
     strong: str,
     weak: str | None = None,
-    rate: str | None = None,
+    rate: Rate = None,
     selected: str | None = None,
     features: Sequence[str] = (),
     method: RegressionMethod = "auto",
@@ -161,37 +162,37 @@ def leaderboard(
     """Ratings of models from pairwise votes: P(a beats b) = 1 / (1 + 10^((r_b − r_a)/400)), ties counted half.
 
     Votes are the first model's score from 0 to 1, or model_a, model_b, tie. `rate` is the column with the probability
-    each comparison was sent to the strong rater with; without it the rated ones are taken as a random draw. Without
-    `weak` strong votes stand alone. `method` as for `regress`; `auto` learns the strong vote from the weak one, what
-    all weak votes say of the pair, and `features`. Ratings have mean 1000; `estimand` pool is about the ratings that
-    strong votes on all rows would give.
+    each comparison was sent to the strong rater with, or one number for all; without it the rated ones are taken as a
+    random draw. Without `weak` strong votes stand alone. `method` as for `regress`; `auto` learns the strong vote from
+    the weak one, what all weak votes say of the pair, and `features`. Ratings have mean 1000; `estimand` pool is about
+    the ratings that strong votes on all rows would give.
 
     A model that never lost (or never won) has no finite rating, and models that no vote connects with the others
     cannot be compared: they are named with the reason, and the others are rated.
     """
     choice(method, REGRESSION_METHODS, name="method")
-    level = share(level, name="level")
+    how = How(method, level=level, estimand=estimand, pool_size=pool_size, seed=seed)
     read = read_table(table)
     models = read_models(read, model_a, model_b)
-    h = read_votes(read, strong)
-    g = None if weak is None else read_votes(read, weak)
-    drawn = drawn_rows(read, g, h, weak=weak, strong=strong, rate=rate, selected=selected, clusters=clusters)
-    N = pool_of(estimand, pool_size, drawn.ratings.items)
+    columns = RatedColumns(strong, weak, DrawColumns(rate, selected, clusters), read_votes)
+    drawn = read_rated(read, columns, one_rate_alone=False)
+    refuse_missing(drawn)
+    N = pool_of(estimand, drawn.how(how).pool_size, drawn.items.strong.size)
     pairs = models.pairs.rows(drawn.rows)
-    votes, how = _votes(drawn, pairs, weak, method, features)
+    votes, used = _votes(drawn, pairs, weak, method, features)
     power = 0.0 if weak is None else None if method == "power-tuned" else 1.0
-    standing, able = _stand(pairs, votes, power, drawn.clusters, N)
+    standing, able = _stand(pairs, votes, power, drawn.codes(), N)
     exact = not math.isinf(N) and bool(np.all(votes.rates == 1)) and votes.items == N
     told = tuple(f"{models.names[k]}: {why}" for k, why in sorted(able.reasons.items()))
-    rows, order = _board(models.names, pairs, votes, standing, able, level=level, exact=exact, seed=seed)
+    rows, order = _board(models.names, pairs, votes, standing, able, how, exact=exact)
     if any(model.low is None for model in rows if model.rating is not None):
         told = (*told, "no vote differs from what the ratings say, so their spread is unknown: there are no intervals")
     return Leaderboard(
         models=tuple(rows),
-        level=level,
+        level=how.level,
         items=votes.items,
         labels=votes.labels,
-        method=how,
+        method=used,
         estimand=estimand,
         notes=drawn.notes + told,
         log_odds=standing.ratings[order],
@@ -200,9 +201,9 @@ def leaderboard(
 
 
 def _votes(
-    drawn: DrawnTable, pairs: Pairs, weak: str | None, method: str, features: Sequence[str]
+    drawn: RatedTable, pairs: Pairs, weak: str | None, method: str, features: Sequence[str]
 ) -> tuple[Ratings, str]:
-    data = drawn.ratings
+    data, codes = drawn.items.ratings(), drawn.codes()
     if weak is None:
         return data, "strong votes alone"
     if method != "auto":
@@ -211,10 +212,10 @@ def _votes(
         return data, "auto (weak votes as they are)"
     known = vote_features(drawn.table, drawn.rows, pairs, data.weak[:, 0], features)
     x, weights = Covariates(data.weak[:, 0], known), 1.0 / data.rates[:, 0]
-    if drawn.clusters is None:
+    if codes is None:
         f = fitted_rating(x, data.strong, weights)
     else:
-        f = cluster_fitted_rating(x, data.strong, weights, drawn.clusters)
+        f = cluster_fitted_rating(x, data.strong, weights, codes)
     return Ratings(f[:, None], data.strong, data.rates, data.rated), "auto (weak votes learned)"
 
 
@@ -284,12 +285,12 @@ def _board(
     votes: Ratings,
     standing: Standing,
     field: _Field,
+    how: How,
     *,
-    level: float,
     exact: bool,
-    seed: int,
 ) -> tuple[list[Rated], NDArray[np.intp]]:
     """Rows best first, and the order of the rated ones. `exact`: there is no error, not just none that can be seen."""
+    level, seed = how.level, how.seed
     se = np.sqrt(np.maximum(np.diag(standing.covariance), 0.0))
     stretch = _stretch(standing.degrees_of_freedom, level)
     half = stretch * simultaneous_quantile(standing.covariance, level, seed=seed) * ELO * se

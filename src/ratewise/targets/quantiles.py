@@ -9,12 +9,13 @@ import numpy as np
 from ratewise.core.checks import Floats, number, share
 from ratewise.core.m_estimation.quantiles import estimate_quantile
 from ratewise.core.mean.estimate import Estimate
+from ratewise.core.mean.how import How, both_ends
 from ratewise.core.names import Estimand
 from ratewise.errors import InputError, TableError
 from ratewise.models.error_model import fit_error
 from ratewise.tables import TableLike, read_table
-from ratewise.targets.drawn import read_drawn
 from ratewise.targets.mean.plan import Plan, plan
+from ratewise.targets.rated import DrawColumns, Rate, RatedColumns, read_rated, refuse_missing
 
 WEAK_BELOW, STRONG_BELOW, UNCERTAINTY = "weak_at_or_below", "strong_at_or_below", "expected_disagreement"
 _FOLDS = 10
@@ -67,41 +68,36 @@ def quantile_table(
     strong: str,
     at: Sequence[float] = (0.5,),
     weak: str | None = None,
-    rate: str | None = None,
+    rate: Rate = None,
     selected: str | None = None,
     level: float = 0.95,
     estimand: Estimand = "population",
     pool_size: float | None = None,
     clusters: str | None = None,
-    bounds: tuple[float, float] | None = None,
+    bounds: tuple[float | None, float | None] | None = None,
 ) -> Quantiles:
     """Quantiles of the strong rating from a drawn and rated table; each interval holds by itself.
 
-    `rate` is the column with the probability each row was drawn with; without it the rated rows are taken as a random
-    draw. Without `weak` the strong ratings stand alone: from a draw at one rate for all. `bounds` are the ends of the
-    scale, for quantiles near them.
+    `rate` is the column with the probability each row was drawn with, or one number for all rows; without it the rated
+    rows are taken as a random draw. Without `weak` the strong ratings stand alone: from a draw at one rate for all.
+    `bounds` are the ends of the scale, for quantiles near them.
     """
     if not len(at):
         raise InputError("name at least one quantile, between 0 and 1")
     asked = tuple(share(q, name="quantile") for q in at)
-    drawn = read_drawn(read_table(table), weak=weak, strong=strong, rate=rate, selected=selected, clusters=clusters)
-    data, codes = drawn.ratings, drawn.clusters
-    if weak is None:
-        if np.ptp(data.rates) > 0:
-            raise InputError("strong ratings alone need one rate for all rows; name the weak rating's column")
-        if estimand == "pool" and pool_size is None:
-            pool_size = data.items
-        drawn = drawn.part(data.labelled)
-        data, codes = drawn.ratings, drawn.clusters
-        data = replace(data, rates=np.ones_like(data.rates))
+    columns = RatedColumns(strong, weak, DrawColumns(rate, selected, clusters))
+    rated = read_rated(read_table(table), columns)
+    refuse_missing(rated)
+    how = rated.how(How(level=level, estimand=estimand, pool_size=pool_size, bounds=both_ends(bounds)))
+    items, codes = rated.items, rated.codes()
     found = tuple(
         estimate_quantile(
-            data.weak[:, 0], data.strong, data.rates[:, 0], quantile=q, level=level, estimand=estimand,
-            pool_size=pool_size, clusters=codes, bounds=bounds,
+            items.weak, items.strong, items.rates, quantile=q, level=how.level, estimand=estimand,
+            pool_size=how.pool_size, clusters=codes, bounds=how.bounds,
         )
         for q in asked
     )  # fmt: skip
-    return Quantiles(asked, found, drawn.notes + tuple(dict.fromkeys(note for e in found for note in e.notes)))
+    return Quantiles(asked, found, rated.notes + tuple(dict.fromkeys(note for e in found for note in e.notes)))
 
 
 def plan_quantile(

@@ -8,18 +8,20 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-from ratewise.core.checks import Floats, choice, share
+from ratewise.core.checks import Floats, choice
 from ratewise.core.m_estimation.fit import MFit, degrees_of_freedom, fit_m_estimator
 from ratewise.core.m_estimation.losses import LOSSES
 from ratewise.core.m_estimation.newton import NoFitError
+from ratewise.core.mean.how import How
 from ratewise.core.mean.ratings import Ratings, pool_of
 from ratewise.core.names import FAMILIES, Estimand, Family, RegressionMethod
 from ratewise.core.names import REGRESSION_METHODS as METHODS
 from ratewise.errors import InputError
 from ratewise.tables import TableLike, read_table
 from ratewise.targets.columns import INTERCEPT, Columns, design
-from ratewise.targets.drawn import DrawnTable, read_drawn, with_learned_weak
 from ratewise.targets.identify import running_rows, unlabelled_rows
+from ratewise.targets.learned_weak import with_learned_weak
+from ratewise.targets.rated import DrawColumns, Rate, RatedColumns, RatedTable, read_rated, refuse_missing
 
 _NO_ERROR = 1e-9  # of the coefficients, for columns of unit variance: rounding
 
@@ -104,7 +106,7 @@ def regress(
     on: Sequence[str],
     weak: str | None = None,
     family: Family = "linear",
-    rate: str | None = None,
+    rate: Rate = None,
     selected: str | None = None,
     intercept: bool = True,
     method: RegressionMethod = "auto",
@@ -116,10 +118,11 @@ def regress(
 ) -> Regression:
     """Linear, logistic or Poisson regression of the strong rating on columns of the table.
 
-    `rate` is the column with the probability each row was drawn with; without it the rated rows are taken as a random
-    draw. `method`: `difference` uses the weak rating as it is, `power-tuned` as much of it as pays (PPI++), `auto`
-    learns it first from the strong ratings, each by the others, with the columns `on` and `features`. Without `weak`
-    the strong ratings stand alone. Words become a column each, but for the most frequent one.
+    `rate` is the column with the probability each row was drawn with, or one number for all rows; without it the rated
+    rows are taken as a random draw. `method`: `difference` uses the weak rating as it is, `power-tuned` as much of it
+    as pays (PPI++), `auto` learns it first from the strong ratings, each by the others, with the columns `on` and
+    `features`. Without `weak` the strong ratings stand alone. Words become a column each, but for the most frequent
+    one.
 
     Rows that the strong ratings say nothing about (a word without a label, a word whose 0/1 ratings are all alike) are
     left out and named, with their columns.
@@ -128,23 +131,25 @@ def regress(
     """
     choice(family, FAMILIES, name="family")
     choice(method, METHODS, name="method")
-    share(level, name="level")
-    read = read_table(table)
-    drawn = read_drawn(read, weak=weak, strong=strong, rate=rate, selected=selected, clusters=clusters)
-    _check_outcomes(family, drawn.ratings.strong[drawn.ratings.labelled])
-    N = pool_of(estimand, pool_size, drawn.ratings.items)
-    found = _fit_what_can_be(drawn, _Model(family, method, tuple(on), intercept, tuple(features), weak is not None), N)
+    how = How(method, level=level, estimand=estimand, pool_size=pool_size)
+    columns = RatedColumns(strong, weak, DrawColumns(rate, selected, clusters))
+    rated = read_rated(read_table(table), columns, one_rate_alone=False)
+    refuse_missing(rated)
+    known = ~np.isnan(rated.items.strong)
+    _check_outcomes(family, rated.items.strong[known])
+    model = _Model(family, method, tuple(on), intercept, tuple(features), weak is not None)
+    found = _fit_what_can_be(rated, model, pool_of(estimand, rated.how(how).pool_size, known.size))
     fit = found.fit
     return Regression(
         family=family,
-        coefficients=_coefficients(found, level),
-        level=level,
+        coefficients=_coefficients(found, how.level),
+        level=how.level,
         items=fit.items,
         labels=fit.labels,
         method=found.method,
         estimand=estimand,
         degrees_of_freedom=float(found.degrees_of_freedom.min()),
-        notes=drawn.notes + _notes(found),
+        notes=rated.notes + _notes(found),
         covariance=fit.covariance,
     )
 
@@ -172,20 +177,21 @@ class _Found:
     agreed: bool  # the draw adds no variance that could be seen
 
 
-def _fit_what_can_be(drawn: DrawnTable, model: _Model, N: float) -> _Found:
+def _fit_what_can_be(drawn: RatedTable, model: _Model, N: float) -> _Found:
     """The fit, without rows that the strong ratings say nothing about: an answer for the rest, where there is one."""
-    items = drawn.ratings.items
+    data = drawn.items.ratings()
+    items = data.items
     lost: dict[str, str] = {}
     columns = design(drawn.table, model.on, rows=drawn.rows, intercept=model.intercept)
-    too_few = _too_few(drawn.ratings, columns)
+    too_few = _too_few(data, columns)
     while True:
-        gone = unlabelled_rows(columns.matrix, drawn.ratings.labelled)
+        gone = unlabelled_rows(columns.matrix, data.labelled)
         why = "no strong rating tells it"
-        if gone.all() or (not gone.any() and drawn.ratings.labels <= columns.matrix.shape[1]):
+        if gone.all() or (not gone.any() and data.labels <= columns.matrix.shape[1]):
             raise InputError(too_few)
         if not gone.any():
             try:
-                fit, how, df, nothing = _fit(drawn, columns, model, N * drawn.ratings.items / items)
+                fit, how, df, nothing = _fit(drawn, columns, model, N * data.items / items)
                 break
             except NoFitError as error:
                 gone = running_rows(columns.matrix, error.direction, columns.groups)
@@ -193,6 +199,7 @@ def _fit_what_can_be(drawn: DrawnTable, model: _Model, N: float) -> _Found:
                 if gone.all():
                     raise InputError(_runaway(model.family, columns, error)) from None
         drawn, before = drawn.part(~gone), columns
+        data = drawn.items.ratings()
         columns = design(drawn.table, model.on, rows=drawn.rows, intercept=model.intercept)
         lost |= {name: why for name in before.told if name not in columns.told}
     return _Found(
@@ -202,14 +209,15 @@ def _fit_what_can_be(drawn: DrawnTable, model: _Model, N: float) -> _Found:
         degrees_of_freedom=df,
         nothing=nothing,
         lost=lost,
-        rows_lost=items - drawn.ratings.items,
-        exact=items == N and bool(np.all(drawn.ratings.rates == 1)),
-        agreed=not fit.drawn.any() and bool(np.any(drawn.ratings.rates < 1)),
+        rows_lost=items - data.items,
+        exact=items == N and bool(np.all(data.rates == 1)),
+        agreed=not fit.drawn.any() and bool(np.any(data.rates < 1)),
     )
 
 
-def _fit(drawn: DrawnTable, columns: Columns, model: _Model, N: float) -> tuple[MFit, str, Floats, Floats]:
-    data, how, (X, back) = drawn.ratings, str(model.method), columns.standardised()
+def _fit(drawn: RatedTable, columns: Columns, model: _Model, N: float) -> tuple[MFit, str, Floats, Floats]:
+    data, codes = drawn.items.ratings(), drawn.codes()
+    how, (X, back) = str(model.method), columns.standardised()
     power: float | None = 1.0
     if not model.has_weak:
         how, power = "strong ratings alone", 0.0
@@ -220,10 +228,10 @@ def _fit(drawn: DrawnTable, columns: Columns, model: _Model, N: float) -> tuple[
         data, learned = with_learned_weak(drawn, features=model.features, known=known if known.shape[1] else None)
         how = f"auto (weak rating {learned})"
     try:
-        fit = fit_m_estimator(X, LOSSES[model.family], data, power=power, clusters=drawn.clusters, pool_size=N)
+        fit = fit_m_estimator(X, LOSSES[model.family], data, power=power, clusters=codes, pool_size=N)
     except NoFitError as error:
         raise NoFitError(str(error), back @ error.direction) from None
-    df = degrees_of_freedom(fit, X, contrasts=back, clusters=drawn.clusters, pool_size=N)
+    df = degrees_of_freedom(fit, X, contrasts=back, clusters=codes, pool_size=N)
     raw = np.linalg.inv(back)
     nothing = _NO_ERROR * np.abs(back).sum(axis=1) * np.abs(fit.coefficients).max()
     fit = replace(

@@ -11,23 +11,17 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-from ratewise.core.checks import choice, number, share
+from ratewise.core.checks import choice, number
 from ratewise.core.mean.estimate import Estimate
-from ratewise.core.mean.ratings import Mask
+from ratewise.core.mean.how import How, both_ends
+from ratewise.core.mean.ratings import Mask, Rated
 from ratewise.core.names import RECALIBRATIONS, Estimand, IntervalMethod, Method, Recalibration
 from ratewise.errors import InputError, TableError
 from ratewise.tables import Table, TableLike, read_columns, read_table
 from ratewise.tables.convert import Texts
-from ratewise.targets.mean.estimation import (
-    RatedRows,
-    asked_column,
-    both_ends,
-    estimate_mean,
-    read_ratings,
-    recalibrated,
-    refuse_unused_weights,
-    spend_of,
-)
+from ratewise.targets.mean.estimation import estimate_rated, recalibrated, refuse_unused_weights, without_second_line
+from ratewise.targets.prices import Prices
+from ratewise.targets.rated import DrawColumns, Rate, RatedColumns, RatedTable, read_rated
 from ratewise.targets.shrinkage import FEWEST_TO_SHRINK, Shrunk, shrunk_means
 from ratewise.targets.whole import in_proportion, whole
 
@@ -150,7 +144,7 @@ def estimate_slices(
     by: str,
     weak: str | None,
     strong: str,
-    rate: str = "rate",
+    rate: Rate = None,
     selected: str | None = None,
     clusters: str | None = None,
     bounds: tuple[float | None, float | None] = (None, None),
@@ -179,54 +173,78 @@ def estimate_slices(
     """
     choice(recalibrate, RECALIBRATIONS, name="recalibration")
     fewest = int(number(min_labels, name="min_labels", minimum=2))
-    share(level, name="level")
     if shrink and simultaneous:
         raise InputError("shrunk intervals hold on average over slices, not all at once: choose shrink or simultaneous")
     read = read_table(table)
     if by == strong:
         raise InputError(f"slices by {by!r}, the strong rating itself, have no mean to estimate; name another column")
-    selected = asked_column(read, selected)
+    how = How(method, interval, level, estimand, bounds=both_ends(bounds), floor=floor, seed=seed)
     _, all_groups = slice_names(read, by)
     refuse_unused_weights(read, rate, all_groups)
-    rows = read_ratings(read, weak=weak, strong=strong, rate=rate, selected=selected, clusters=clusters)
-    options = _Options(method, interval, level, estimand, both_ends(bounds), floor, seed)
-    alone = weak is None and estimand == "pool"  # then the pool is larger than the rows that have a rating
-    groups = all_groups[rows.used]
-    overall = _overall(rows, groups, all_groups, options, recalibrate, alone=alone)
-    known = rows
-    if recalibrate != "none":
-        g = recalibrated(rows.weak, rows.strong, rows.rates, kind=recalibrate, clusters=rows.clusters, seed=seed)
-        known = replace(rows, weak=g)
-        options = replace(options, method="difference" if method == "auto" else method)
-    masks = _masks(groups)
-    labels = {name: int(np.count_nonzero(~np.isnan(rows.strong[mask]))) for name, mask in masks.items()}
-    answered = sum(count >= fewest for count in labels.values())
-    each, how = _each_level(level, answered, rows, groups) if simultaneous else (level, ())
-    found = []
-    for name, mask in masks.items():
-        size = float(np.count_nonzero(all_groups[rows.looked] == name)) if alone else None
-        one = _slice(name, mask, labels[name], known, options, each, fewest, size)
-        found.append(one if recalibrate == "none" else _renamed(one, recalibrate))
-    notes = rows.notes() + how + _about_all(rows, overall)
+    rated = read_rated(read, RatedColumns(strong, weak, DrawColumns(rate, selected, clusters)), fewest=2)
+    sliced = _Sliced(rated, all_groups, how, recalibrate, fewest)
+    overall = sliced.overall()
+    found, more = sliced.slices(simultaneous)
+    notes = rated.notes + more + _about_all(rated.items, overall)
     if shrink:
-        found, more = _shrunk(found, level, options.bounds)
+        found, more = _shrunk(found, how.level, how.bounds)
         notes += more
-    spend = spend_of(overall, weak_cost, strong_cost, alone=weak is None)
-    overall = replace(overall, spend=spend, notes=rows.notes() + overall.notes)
-    return Slices(by, tuple(found), overall, level, simultaneous, shrink, notes)
+    spend = Prices(weak_cost, strong_cost).spend(overall.items, overall.labels, alone=weak is None)
+    overall = replace(overall, spend=spend, notes=rated.notes + overall.notes)
+    return Slices(by, tuple(found), overall, how.level, simultaneous, shrink, notes)
 
 
-def _overall(
-    rows: RatedRows, groups: Texts, all_groups: Texts, options: "_Options", recalibrate: Recalibration, *, alone: bool
-) -> Estimate:
-    """The mean of all rows: of those looked at, or by the slices' sizes where they were looked at unevenly."""
-    if not in_proportion(all_groups, rows.looked):
-        return whole(
-            rows, groups, all_groups, method=options.method, level=options.level, estimand=options.estimand,
-            bounds=options.bounds, recalibrate=recalibrate, seed=options.seed,
-        )  # fmt: skip
-    size = float(rows.looked.sum()) if alone else None
-    return options.estimate(rows, np.ones(rows.strong.size, dtype=np.bool_), options.level, size, recalibrate)
+@dataclass(frozen=True, slots=True, eq=False)
+class _Sliced:
+    """A rated table with the slice of every row, and how to estimate."""
+
+    rated: RatedTable
+    all_groups: Texts  # of all rows of the table
+    how: How
+    recalibrate: Recalibration
+    fewest: int  # strong ratings of a slice that has an estimate
+
+    @property
+    def groups(self) -> Texts:
+        """Slices of the items."""
+        return self.all_groups[self.rated.rows]
+
+    def overall(self) -> Estimate:
+        """The mean of all rows: of those looked at, or by the slices' sizes where they were looked at unevenly."""
+        items = self.rated.items
+        if not in_proportion(self.all_groups, self.rated.looked):
+            return whole(items, self.groups, self.all_groups, self.how, self.recalibrate)
+        return estimate_rated(items, self.rated.how(self.how), self.recalibrate)
+
+    def slices(self, simultaneous: bool) -> tuple[list[Slice], tuple[str, ...]]:
+        """Every slice, and what there is to say about their levels."""
+        items, how, masks = self.rated.items, self.how, _masks(self.groups)
+        if self.recalibrate != "none":  # learned from all slices together
+            items = replace(items, weak=recalibrated(items, kind=self.recalibrate, seed=how.seed))
+            how = without_second_line(how)
+        labels = {name: int(np.count_nonzero(~np.isnan(items.strong[mask]))) for name, mask in masks.items()}
+        answered = sum(count >= self.fewest for count in labels.values())
+        notes: tuple[str, ...] = ()
+        if simultaneous:
+            level, notes = _each_level(how.level, answered, items.clusters, self.groups)
+            how = replace(how, level=level)
+        found = [self._slice(name, items.part(mask), labels[name], how) for name, mask in masks.items()]
+        return found, notes
+
+    def _slice(self, name: str, items: Rated, labels: int, how: How) -> Slice:
+        count, fewest = items.strong.size, self.fewest
+        if labels < fewest:
+            many = "no strong rating" if labels == 0 else f"only {labels} strong rating{'s' if labels > 1 else ''}"
+            return Slice(name, count, labels, None, f"{many}; at least {fewest} are needed")
+        if self.rated.alone and how.estimand == "pool":  # then the pool is larger than the rows that have a rating
+            how = replace(how, pool_size=float(np.count_nonzero(self.all_groups[self.rated.looked] == name)))
+        try:
+            found = estimate_rated(items, how)
+        except InputError as error:  # this slice's own data; the others are answered all the same
+            return Slice(name, count, labels, None, str(error))
+        if self.recalibrate != "none":
+            found = replace(found, method=f"{found.method}, {self.recalibrate} recalibrated")
+        return Slice(name, count, labels, found, None if found.interval is not None else "; ".join(found.notes))
 
 
 def _masks(groups: Texts) -> dict[str, Mask]:
@@ -236,36 +254,13 @@ def _masks(groups: Texts) -> dict[str, Mask]:
     return {name: np.asarray(at == k) for name, k in numbers.items()}
 
 
-def _about_all(rows: RatedRows, overall: Estimate) -> tuple[str, ...]:
+def _about_all(items: Rated, overall: Estimate) -> tuple[str, ...]:
     """What concerns slices and whole alike."""
     notes = [note for note in overall.notes if note.startswith("the whole is ")]
-    missing = 0 if rows.selected is None else int(np.count_nonzero(rows.selected & np.isnan(rows.strong)))
+    missing = 0 if items.selected is None else int(np.count_nonzero(items.selected & np.isnan(items.strong)))
     if missing:
         notes.append(f"{missing:,} answers that were asked for are missing; they are counted at both ends of the scale")
     return tuple(notes)
-
-
-@dataclass(frozen=True, slots=True)
-class _Options:
-    method: Method
-    interval: IntervalMethod
-    level: float
-    estimand: Estimand
-    bounds: tuple[float, float] | None
-    floor: float | None
-    seed: int
-
-    def estimate(
-        self, rows: RatedRows, mask: Mask, level: float, pool_size: float | None, recalibrate: Recalibration = "none"
-    ) -> Estimate:
-        """Of some of the rows."""
-        return estimate_mean(
-            rows.weak[mask], rows.strong[mask], rows.rates[mask], method=self.method, interval=self.interval,
-            level=level, estimand=self.estimand, pool_size=pool_size, recalibrate=recalibrate,
-            selected=None if rows.selected is None else rows.selected[mask],
-            clusters=None if rows.clusters is None else rows.clusters[mask], bounds=self.bounds, floor=self.floor,
-            seed=self.seed,
-        )  # fmt: skip
 
 
 def slice_names(table: Table, by: str) -> tuple[list[str], Texts]:
@@ -297,41 +292,16 @@ def _sorted(groups: Texts) -> list[str]:
         return names
 
 
-def _each_level(level: float, count: int, rows: RatedRows, groups: Texts) -> tuple[float, tuple[str, ...]]:
+def _each_level(
+    level: float, count: int, clusters: Texts | None, groups: Texts
+) -> tuple[float, tuple[str, ...]]:  # fmt: skip
     """The level of each interval for all of them to hold: level^(1/k) where slices are independent."""
     if count < 2:
         return level, ()
-    shared = rows.clusters is not None and len(set(zip(rows.clusters, groups, strict=True))) > len(set(rows.clusters))
+    shared = clusters is not None and len(set(zip(clusters, groups, strict=True))) > len(set(clusters))
     each = 1 - (1 - level) / count if shared else level ** (1 / count)
     why = "Bonferroni, because some clusters are in several slices" if shared else "Šidák"
     return each, (f"all {count} intervals hold at once with {level:.0%}: each has {each:.2%} ({why})",)
-
-
-def _slice(
-    name: str,
-    mask: Mask,
-    labels: int,
-    rows: RatedRows,
-    options: _Options,
-    level: float,
-    fewest: int,
-    pool_size: float | None,
-) -> Slice:
-    items = int(np.count_nonzero(mask))
-    if labels < fewest:
-        many = "no strong rating" if labels == 0 else f"only {labels} strong rating{'s' if labels > 1 else ''}"
-        return Slice(name, items, labels, None, f"{many}; at least {fewest} are needed")
-    try:
-        found = options.estimate(rows, mask, level, pool_size)
-    except InputError as error:  # this slice's own data; the others are answered all the same
-        return Slice(name, items, labels, None, str(error))
-    return Slice(name, items, labels, found, None if found.interval is not None else "; ".join(found.notes))
-
-
-def _renamed(one: Slice, recalibrate: str) -> Slice:
-    if one.estimate is None:
-        return one
-    return replace(one, estimate=replace(one.estimate, method=f"{one.estimate.method}, {recalibrate} recalibrated"))
 
 
 def _shrunk(

@@ -3,33 +3,32 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import NDArray
 from scipy import special
 
-from ratewise.core.checks import Floats, share
+from ratewise.core.checks import Floats
 from ratewise.core.mean.clusters import Codes, cluster_codes, sum_variance
 from ratewise.core.mean.estimate import Estimate
-from ratewise.core.mean.ratings import Mask
-from ratewise.core.names import Estimand, IntervalMethod, Method, Recalibration
+from ratewise.core.mean.how import How
+from ratewise.core.mean.ratings import Mask, Rated
+from ratewise.core.names import Recalibration
 from ratewise.errors import InputError, TableError
-from ratewise.tables import Table, TableLike, read_table
-from ratewise.targets.mean.estimation import asked_column, estimate_mean
+from ratewise.tables import TableLike, read_table
+from ratewise.targets.mean.estimation import estimate_rated
+from ratewise.targets.rated import (
+    DrawColumns,
+    check_draw,
+    cluster_names,
+    plain_numbers,
+    read_draw,
+    refuse_row,
+    unlooked,
+    weak_ratings,
+)
 from ratewise.targets.unseen import unseen_variance, widened
-
-
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """How everything about these systems is estimated."""
-
-    method: Method
-    level: float
-    estimand: Estimand
-    pool_size: float | None
-    recalibrate: Recalibration
-    bounds: tuple[float, float] | None  # of one system's ratings
-    seed: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,8 +44,9 @@ class Systems:
     strong: Floats
     rates: Floats
     asked: Mask
-    clusters: ArrayLike | None
-    settings: Settings
+    clusters: NDArray[Any] | None
+    how: How  # `bounds` are those of one system's ratings
+    recalibrate: Recalibration
     notes: tuple[str, ...]
 
     @property
@@ -56,8 +56,7 @@ class Systems:
 
     def mean(self, i: int) -> Estimate:
         """The mean of one system, with the interval that suits its ratings."""
-        s = self.settings
-        return self._estimate(self.weak[:, i], self.strong[:, i], s.bounds, "auto", s.level)
+        return self._estimate(self.weak[:, i], self.strong[:, i], self.how)
 
     def difference(self, i: int, j: int, *, level: float | None = None) -> Estimate:
         """The mean of system i less that of system j, estimated from the items' own differences.
@@ -65,21 +64,22 @@ class Systems:
         The interval is Student's, which is symmetric around the estimate and so goes with one probability, with room
         for items unlike those seen. Where answers are missing, both ends of the scale have such an interval.
         """
-        s = self.settings
-        level = s.level if level is None else level
         g, h = self.weak[:, i] - self.weak[:, j], self.strong[:, i] - self.strong[:, j]
-        ends = None if s.bounds is None else (s.bounds[0] - s.bounds[1], s.bounds[1] - s.bounds[0])
-        found = self._estimate(g, h, ends, "t", level)
+        bounds = self.how.bounds
+        ends = None if bounds is None else (bounds[0] - bounds[1], bounds[1] - bounds[0])
+        level = self.how.level if level is None else level
+        how = replace(self.how, interval="t", bounds=ends, level=level)
+        found = self._estimate(g, h, how)
         missing = self.asked & np.isnan(h)
         if not missing.any():
             return widened(found, self._unseen_in(h), level=level)
         if ends is None or found.interval is None:
             return found
-        low, high = (self._filled(g, np.where(missing, end, h), ends, level) for end in ends)
+        low, high = (self._filled(g, np.where(missing, end, h), how) for end in ends)
         return replace(found, interval=(min(found.interval[0], low[0]), max(found.interval[1], high[1])))
 
-    def _filled(self, g: Floats, h: Floats, ends: tuple[float, float], level: float) -> tuple[float, float]:
-        found = widened(self._estimate(g, h, ends, "t", level), self._unseen_in(h), level=level)
+    def _filled(self, g: Floats, h: Floats, how: How) -> tuple[float, float]:
+        found = widened(self._estimate(g, h, how), self._unseen_in(h), level=how.level)
         return (-math.inf, math.inf) if found.interval is None else found.interval
 
     def unseen(self, i: int, j: int) -> float:
@@ -87,7 +87,7 @@ class Systems:
         return self._unseen_in(self.strong[:, i] - self.strong[:, j])
 
     def _unseen_in(self, h: Floats) -> float:
-        s, use, codes = self.settings, ~np.isnan(h), self.codes()
+        s, use, codes = self.how, ~np.isnan(h), self.codes()
         N = math.inf if s.estimand == "population" else h.size if s.pool_size is None else s.pool_size
         if codes is not None and codes.max() == 0:
             return 0.0  # one cluster has no interval
@@ -96,15 +96,8 @@ class Systems:
             reach=None if s.bounds is None else s.bounds[1] - s.bounds[0], codes=None if codes is None else codes[use],
         )  # fmt: skip
 
-    def _estimate(
-        self, g: Floats, h: Floats, bounds: tuple[float, float] | None, interval: IntervalMethod, level: float
-    ) -> Estimate:
-        s = self.settings
-        return estimate_mean(
-            g, h, self.rates, method=s.method, interval=interval, level=level, estimand=s.estimand,
-            pool_size=s.pool_size, recalibrate=s.recalibrate, selected=self.asked, bounds=bounds, seed=s.seed,
-            clusters=self.clusters,
-        )  # fmt: skip
+    def _estimate(self, g: Floats, h: Floats, how: How) -> Estimate:
+        return estimate_rated(Rated(g, h, self.rates, self.asked, self.clusters), how, self.recalibrate)
 
     def codes(self) -> Codes | None:
         """The items' clusters as numbers."""
@@ -118,11 +111,11 @@ class Systems:
         """
         delta = np.stack([e.contributions for e in found], axis=1)
         T = self.rates.size
-        if self.settings.estimand == "population":
+        if self.how.estimand == "population":
             return np.asarray(sum_variance(delta - delta.mean(axis=0), self.codes()) / T**2)
         drawn = (~np.isnan(strong).any(axis=1) & (self.rates < 1))[:, None]
         own = np.where(drawn, delta - strong, 0.0) / np.sqrt(np.where(drawn, 1 - self.rates[:, None], 1.0))
-        N = T if self.settings.pool_size is None else self.settings.pool_size
+        N = T if self.how.pool_size is None else self.how.pool_size
         return _rescaled(np.asarray(own.T @ own / T**2 + self._spread(found, strong) * (1 / T - 1 / N)), found)
 
     def _spread(self, found: Sequence[Estimate], strong: Floats) -> Floats:
@@ -168,45 +161,39 @@ def read_systems(
     *,
     weak: Mapping[str, str],
     strong: Mapping[str, str],
-    rate: str,
-    selected: str | None,
-    clusters: str | None,
-    settings: Settings,
+    draw: DrawColumns,
+    how: How,
+    recalibrate: Recalibration,
 ) -> Systems:
     """The columns of every system, by its name; rows without a rate were not looked at and do not count."""
-    _check_settings(settings)
-    read = read_table(table)
-    selected = asked_column(read, selected)
-    q = read.numbers(rate, missing="allow")
-    looked = ~np.isnan(q)
-    h = np.stack([read.numbers(column, missing="allow") for column in strong.values()], axis=1)
-    _check_rates(read.name, rate, q, h)
-    g = np.stack([_weak(read, weak[name], looked) for name in strong], axis=1)
+    _check_how(how, recalibrate)
+    read, names = read_table(table), tuple(strong)
+    h = np.stack([plain_numbers(read, column) for column in strong.values()], axis=1)
     rated = ~np.isnan(h)
-    asked = rated.any(axis=1) | (q == 1)
-    if selected is not None:
-        mask = np.nan_to_num(read.numbers(selected, missing="allow")) != 0
-        _refuse(read.name, rated.any(axis=1) & ~mask, f"has a strong rating but is not selected in column {selected!r}")
-        asked |= mask & looked
     if not rated.all(axis=1).any():
         raise TableError(f"no row of {read.name} has the strong rating of every system; a comparison needs two")
-    names = tuple(strong)
-    if settings.bounds is not None:
-        _refuse(
-            read.name, _outside(h, settings.bounds), "has a strong rating outside the bounds; give the scale's ends"
-        )
-    _check_missing(read.name, names, rated, asked, h, settings)
-    ends = (0.0, 1.0) if settings.bounds is None and _is_binary(h) else settings.bounds
-    left_out = int(np.count_nonzero(~looked))
+    some = np.asarray(rated.any(axis=1))
+    drawn = read_draw(read, some, draw)
+    check_draw(read.name, drawn, some)
+    looked, q = drawn.looked, drawn.rates
+    g = np.stack([weak_ratings(read, weak[name], drawn) for name in strong], axis=1)
+    asked = some | (q == 1)
+    if drawn.selected is not None:
+        asked |= drawn.selected & looked
+    if how.bounds is not None:
+        outside = np.asarray(((h < how.bounds[0]) | (h > how.bounds[1])).any(axis=1))
+        refuse_row(read.name, outside, "has a strong rating outside the bounds; give the scale's ends")
+    _check_missing(read.name, names, rated, asked, h, how)
     return Systems(
         names=names,
         weak=g[looked],
         strong=h[looked],
         rates=q[looked],
         asked=asked[looked],
-        clusters=None if clusters is None else _clusters(read, clusters, looked),
-        settings=replace(settings, bounds=ends),
-        notes=(f"{left_out:,} rows without a rate were not looked at and do not count",) if left_out else (),
+        clusters=None if draw.clusters is None else cluster_names(read, draw.clusters, looked).astype(np.str_),
+        how=replace(how, bounds=(0.0, 1.0)) if how.bounds is None and _is_binary(h) else how,
+        recalibrate=recalibrate,
+        notes=drawn.notes + unlooked(drawn),
     )
 
 
@@ -220,30 +207,19 @@ def check_names(names: Sequence[str]) -> None:
         raise InputError(f"two systems are called {min(twice)!r}; give every system a name of its own")
 
 
-def _check_settings(s: Settings) -> None:
-    share(s.level, name="level")
-    if s.recalibrate == "platt":
+def _check_how(how: How, recalibrate: Recalibration) -> None:
+    if recalibrate == "platt":
         raise InputError("platt is for 0/1 ratings, and a difference is none; use affine, isotonic or auto")
-    if s.pool_size is not None and s.estimand == "population":
-        raise InputError("pool_size matters only for the pool's own mean; add estimand pool, or leave it out")
-    if s.bounds is not None and not (math.isfinite(s.bounds[0]) and s.bounds[0] < s.bounds[1] < math.inf):
-        raise InputError(f"bounds ({s.bounds[0]:g}, {s.bounds[1]:g}) must be finite and in order")
+    how.refuse_idle_pool_size()
+    bounds = how.bounds
+    if bounds is not None and not (math.isfinite(bounds[0]) and bounds[0] < bounds[1] < math.inf):
+        raise InputError(f"bounds ({bounds[0]:g}, {bounds[1]:g}) must be finite and in order")
 
 
-def _check_rates(name: str, rate: str, q: Floats, h: Floats) -> None:
-    looked = ~np.isnan(q)
-    if not looked.any():
-        raise TableError(f"no row of {name} has a rate in column {rate!r}; draw first with `ratewise draw`")
-    rated = ~np.isnan(h).all(axis=1)
-    without = rated & ((q == 0) | ~looked)
-    _refuse(name, without, "has a strong rating but no rate above 0: give the rate it was drawn with")
-    _refuse(name, looked & ~((q > 0) & (q <= 1)), f"has a rate outside (0, 1] in column {rate!r}")
-
-
-def _check_missing(name: str, names: tuple[str, ...], rated: Mask, asked: Mask, h: Floats, settings: Settings) -> None:
+def _check_missing(name: str, names: tuple[str, ...], rated: Mask, asked: Mask, h: Floats, how: How) -> None:
     """Answers still missing need the ends of the scale, at which they are counted."""
     lacking = asked[:, None] & ~rated
-    if not lacking.any() or settings.bounds is not None or _is_binary(h):
+    if not lacking.any() or how.bounds is not None or _is_binary(h):
         return
     row = int(np.argmax(lacking.any(axis=1)))
     system = names[int(np.argmax(lacking[row]))]
@@ -253,27 +229,6 @@ def _check_missing(name: str, names: tuple[str, ...], rated: Mask, asked: Mask, 
     )
 
 
-def _outside(h: Floats, bounds: tuple[float, float]) -> Mask:
-    return np.asarray(((h < bounds[0]) | (h > bounds[1])).any(axis=1))
-
-
 def _is_binary(h: Floats) -> bool:
     known = h[~np.isnan(h)]
     return bool(np.all((known == 0) | (known == 1)))
-
-
-def _weak(table: Table, column: str, looked: Mask) -> Floats:
-    g = table.numbers(column, missing="allow")
-    _refuse(table.name, np.isnan(g) & looked, f"has a rate but no weak rating in column {column!r}; rate it first")
-    return g
-
-
-def _clusters(table: Table, column: str, looked: Mask) -> ArrayLike:
-    names = table.texts(column, missing="allow")
-    _refuse(table.name, (names == "") & looked, f"has no cluster in column {column!r}; give it one, its own if alone")
-    return names[looked].astype(np.str_)
-
-
-def _refuse(name: str, bad: Mask, what: str) -> None:
-    if bad.any():
-        raise TableError(f"row {int(np.argmax(bad)) + 1} of {name} {what}")

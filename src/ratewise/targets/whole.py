@@ -5,12 +5,12 @@ from dataclasses import replace
 import numpy as np
 
 from ratewise.core.mean.estimate import Estimate
-from ratewise.core.mean.ratings import Mask
-from ratewise.core.mean.stratified import estimate_stratified
-from ratewise.core.names import Estimand, Method, Recalibration
+from ratewise.core.mean.how import How
+from ratewise.core.mean.ratings import Mask, Rated
+from ratewise.core.mean.stratified import Shares, stratified
+from ratewise.core.names import Recalibration
 from ratewise.errors import InputError
 from ratewise.tables.convert import Texts
-from ratewise.targets.mean.estimation import RatedRows
 
 _BY_CHANCE = 5.0  # standard errors within which a slice's share of the rows looked at may be chance
 
@@ -26,34 +26,21 @@ def in_proportion(groups: Texts, looked: Mask) -> bool:
     return bool(np.max(np.abs(seen - expected) / np.sqrt(spread)) < _BY_CHANCE)
 
 
-def whole(
-    rows: RatedRows,
-    groups: Texts,
-    all_groups: Texts,
-    *,
-    method: Method,
-    level: float,
-    estimand: Estimand,
-    bounds: tuple[float, float] | None,
-    recalibrate: Recalibration,
-    seed: int,
-) -> Estimate:
+def whole(rated: Rated, groups: Texts, all_groups: Texts, how: How, recalibrate: Recalibration) -> Estimate:
     """The mean of all rows where slices were looked at in other proportions than they have: Σ W mean_s."""
-    if recalibrate != "none" or rows.clusters is not None:
+    if recalibrate != "none" or rated.clusters is not None:
         raise InputError(
             "slices were looked at in proportions of their own, so the whole is weighed by their sizes, which goes "
             "neither with recalibrate nor with clusters; leave them out"
         )
     names = np.unique(groups.astype(np.str_))
-    labelled = {str(name) for name in np.unique(groups[~np.isnan(rows.strong)].astype(np.str_))}
+    labelled = {str(name) for name in np.unique(groups[~np.isnan(rated.strong)].astype(np.str_))}
     told = [str(name) for name in names if str(name) in labelled]
     use = np.isin(groups.astype(np.str_), told)
     sizes = {name: float(np.count_nonzero(all_groups == name)) for name in told}
-    found = estimate_stratified(
-        rows.weak[use], rows.strong[use], rows.rates[use], groups[use].astype(np.str_), sizes=sizes,
-        method=method, level=level, estimand=estimand, bounds=bounds,
-        selected=None if rows.selected is None else rows.selected[use], seed=seed,
-    )  # fmt: skip
+    found = stratified(
+        rated.part(use), Shares(groups[use].astype(np.str_), sizes), replace(how, interval="auto", floor=None)
+    )
     notes = ["the whole is weighed by the slices' sizes, since they were looked at in other proportions"]
     left = sorted({str(name) for name in np.unique(all_groups.astype(np.str_))} - set(told))
     if left:

@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ratewise.core.checks import Floats, choice, number, share
+from ratewise.core.checks import Floats, number, share
 from ratewise.core.mean import anytime, contributions, intervals, score
 from ratewise.core.mean.clusters import Codes, cluster_codes, cluster_folds
-from ratewise.core.mean.ratings import Mask, Ratings, pool_of, ratings
-from ratewise.core.names import ESTIMANDS, INTERVALS, METHODS, Estimand, IntervalMethod, Method
+from ratewise.core.mean.how import How
+from ratewise.core.mean.ratings import Mask, Rated, Ratings, pool_of
+from ratewise.core.names import Estimand, IntervalMethod, Method
 from ratewise.errors import InputError, MissingAnswersError
 
 _FOLDS = 10
@@ -111,37 +112,34 @@ def estimate_mean(
     inverse-rate mean (`difference`) or the ratio mean (`regression`); one label gives no interval, nor does one
     cluster; every item its own cluster gives what no clusters give.
     """
-    choice(method, METHODS, name="method")
-    choice(interval, INTERVALS, name="interval")
-    choice(estimand, ESTIMANDS, name="estimand")
-    data = ratings(weak, strong, rates)
-    N = pool_of(estimand, pool_size, data.items)
-    options = _Options(
-        method, interval, share(level, name="level"), estimand, N, bounds, floor,
-        _grouping(clusters, data, N, interval), number(variance_factor, name="variance_factor", above=0),
-        int(number(resamples, name="resamples", minimum=100)), seed,
+    rated = Rated.of(weak, strong, rates, selected=selected, clusters=clusters)
+    how = How(
+        method, interval, level, estimand, pool_size, bounds, floor, variance_factor=variance_factor,
+        resamples=resamples, seed=seed,
     )  # fmt: skip
-    missing = _missing(data, selected)
+    return estimate_rated(rated, how)
+
+
+def estimate_rated(rated: Rated, how: How) -> Estimate:
+    """`estimate_mean` of a rated table and how to estimate, each as one record."""
+    data = rated.ratings()
+    N = pool_of(how.estimand, how.pool_size, data.items)
+    case = _Case(how, N, _grouping(rated.clusters, data, N, how.interval))
+    missing = _missing(data, rated.selected)
     if missing.any():
-        return _with_missing(data, missing, options)
+        return _with_missing(data, missing, case)
     if data.labels == 0:
         raise InputError("no item has a strong rating; at least one is needed for an estimate, two for an interval")
-    return _estimate(data, options)
+    return _estimate(data, case)
 
 
 @dataclass(frozen=True, slots=True)
-class _Options:
-    method: Method
-    interval: IntervalMethod
-    level: float
-    estimand: Estimand
+class _Case:
+    """How to estimate, and what that means for these items."""
+
+    how: How
     pool_size: float  # inf: the population
-    bounds: tuple[float, float] | None
-    floor: float | None
     grouping: "_Grouping | None"
-    variance_factor: float
-    resamples: int
-    seed: int
 
     @property
     def codes(self) -> Codes | None:
@@ -177,29 +175,29 @@ def _grouping(clusters: ArrayLike | None, data: Ratings, pool_size: float, inter
     return _Grouping(count, codes, f"{many}; the interval counts them, not items")
 
 
-def _estimate(data: Ratings, options: _Options) -> Estimate:
-    kind, notes = _interval_kind(data, options)
-    method, lines = _lines(data, options, kind)
+def _estimate(data: Ratings, case: _Case) -> Estimate:
+    kind, notes = _interval_kind(data, case)
+    method, lines = _lines(data, case, kind)
     f = lines.put(data.weak)
     delta = contributions.contributions(f, data)
-    s = intervals.spread(delta, f, data, pool_size=options.pool_size, codes=options.codes)
-    alone = options.grouping is not None and options.grouping.clusters == 1 and options.pool_size > data.items
-    ends, why = (None, None) if alone else _interval(s, f, delta, data, kind, options)
+    s = intervals.spread(delta, f, data, pool_size=case.pool_size, codes=case.codes)
+    alone = case.grouping is not None and case.grouping.clusters == 1 and case.pool_size > data.items
+    ends, why = (None, None) if alone else _interval(s, f, delta, data, kind, case)
     known = s.variance > 0 and data.labels > 1 and not alone
-    notes += _cluster_notes(s, options.grouping)
+    notes += _cluster_notes(s, case.grouping)
     return Estimate(
         value=s.value,
-        standard_error=math.sqrt(options.variance_factor * s.variance) if known else None,
+        standard_error=math.sqrt(case.how.variance_factor * s.variance) if known else None,
         interval=ends,
-        level=options.level,
+        level=case.how.level,
         items=data.items,
         labels=data.labels,
         method=method,
         interval_method=kind,
-        estimand=options.estimand,
+        estimand=case.how.estimand,
         degrees_of_freedom=s.degrees_of_freedom if kind == "t" else None,
         slope=float(lines.slope[:, 0].mean()),
-        clusters=None if options.grouping is None else options.grouping.clusters,
+        clusters=None if case.grouping is None else case.grouping.clusters,
         notes=tuple(notes) + ((why,) if why else ()),
         contributions=delta,
     )
@@ -214,15 +212,15 @@ def _cluster_notes(s: intervals.Spread, grouping: _Grouping | None) -> list[str]
     return [f"{grouping.note} (design effect {c.design_effect:.2f}, {s.degrees_of_freedom:.1f} degrees of freedom)"]
 
 
-def _lines(data: Ratings, options: _Options, kind: str) -> tuple[str, contributions.Lines]:
+def _lines(data: Ratings, case: _Case, kind: str) -> tuple[str, contributions.Lines]:
     """The line put in the weak rating's place; `auto` says which it took."""
-    if options.method == "difference" or kind == "anytime":
+    if case.how.method == "difference" or kind == "anytime":
         return "difference", contributions.identity(data)
-    if options.method == "power-tuned":
+    if case.how.method == "power-tuned":
         return "power-tuned", contributions.power_tuned(data)
-    if options.method == "regression":
+    if case.how.method == "regression":
         return "regression", contributions.regression(data)
-    rng, codes = np.random.default_rng(options.seed), options.codes
+    rng, codes = np.random.default_rng(case.how.seed), case.codes
     fold = rng.permutation(data.items) % _FOLDS if codes is None else cluster_folds(codes, _FOLDS, rng)
     lines = contributions.cross_fitted(data, fold, folds=_FOLDS)
     plain = bool(np.all(lines.intercept == 0) and np.all(lines.slope == 1))
@@ -232,19 +230,19 @@ def _lines(data: Ratings, options: _Options, kind: str) -> tuple[str, contributi
 # Intervals: which, and whether there can be one
 
 
-def _interval_kind(data: Ratings, options: _Options) -> tuple[str, list[str]]:
-    if options.interval == "anytime" and options.method not in ("auto", "difference"):
+def _interval_kind(data: Ratings, case: _Case) -> tuple[str, list[str]]:
+    if case.how.interval == "anytime" and case.how.method not in ("auto", "difference"):
         raise InputError("the anytime interval needs method 'difference': tuning on later labels would void it")
-    if options.interval != "auto":
-        return options.interval, []
+    if case.how.interval != "auto":
+        return case.how.interval, []
     if _is_binary(data):
         return "score", [f"interval: score, because ratings are 0 or 1 ({data.labels} labels)"]
-    if options.bounds is not None and sits_at_an_end(data.strong[data.labelled], options.bounds):
+    if case.how.bounds is not None and sits_at_an_end(data.strong[data.labelled], case.how.bounds):
         return "score", ["interval: score, because most ratings are at an end of the scale"]
     if data.labels < MANY_LABELS:
         return "t", [f"interval: t, because there are fewer than {MANY_LABELS} labels ({data.labels})"]
-    if options.codes is not None and options.codes.max() + 1 < MANY_LABELS:
-        count = int(options.codes.max()) + 1
+    if case.codes is not None and case.codes.max() + 1 < MANY_LABELS:
+        count = int(case.codes.max()) + 1
         return "t", [f"interval: t, because there are fewer than {MANY_LABELS} clusters ({count})"]
     return "normal", [f"interval: normal, because there are {data.labels} labels"]
 
@@ -268,21 +266,23 @@ def _is_binary(data: Ratings) -> bool:
 
 
 def _interval(
-    s: intervals.Spread, f: Floats, delta: Floats, data: Ratings, kind: str, options: _Options
+    s: intervals.Spread, f: Floats, delta: Floats, data: Ratings, kind: str, case: _Case
 ) -> tuple[tuple[float, float] | None, str | None]:
     if kind == "anytime":
         why = (
-            None if options.floor is not None else "anytime: no floor was given, so the least rate seen is taken for it"
+            None
+            if case.how.floor is not None
+            else "anytime: no floor was given, so the least rate seen is taken for it"
         )
-        return _anytime(delta, data, options), why
-    if options.estimand == "pool" and np.all(data.rates == 1) and options.pool_size == data.items:
+        return _anytime(delta, data, case), why
+    if case.how.estimand == "pool" and np.all(data.rates == 1) and case.pool_size == data.items:
         return (s.value, s.value), "every item of the pool has its strong rating: the value is exact"
     if kind == "score":
-        low, high = _bounds(data, options, "the score interval")
+        low, high = _bounds(data, case, "the score interval")
         beyond = s.value < low or s.value > high
         why = "the estimate lies beyond the scale, as unbiased ones may; its interval does not" if beyond else None
-        return _score(s, f, data, options), why
-    s = intervals.widened(s, options.variance_factor)
+        return _score(s, f, data, case), why
+    s = intervals.widened(s, case.how.variance_factor)
     if data.labels < 2:
         return None, "one strong rating gives no interval; get at least two"
     if s.variance <= 0:
@@ -291,39 +291,39 @@ def _interval(
             "all contributions are equal, so their spread is unknown; give bounds and interval 'score'",
         )
     if kind == "t":
-        return intervals.student(s, options.level), None
+        return intervals.student(s, case.how.level), None
     if kind == "bootstrap":
-        rng = np.random.default_rng(options.seed)
-        return intervals.bootstrap(s, options.level, resamples=options.resamples, rng=rng), None
-    return intervals.normal(s, options.level), None
+        rng = np.random.default_rng(case.how.seed)
+        return intervals.bootstrap(s, case.how.level, resamples=case.how.resamples, rng=rng), None
+    return intervals.normal(s, case.how.level), None
 
 
-def _score(s: intervals.Spread, f: Floats, data: Ratings, options: _Options) -> tuple[float, float]:
+def _score(s: intervals.Spread, f: Floats, data: Ratings, case: _Case) -> tuple[float, float]:
     return score.score_interval(
-        s, f, data, options.level, bounds=_bounds(data, options, "the score interval"), pool_size=options.pool_size,
-        factor=options.variance_factor,
+        s, f, data, case.how.level, bounds=_bounds(data, case, "the score interval"), pool_size=case.pool_size,
+        factor=case.how.variance_factor,
     )  # fmt: skip
 
 
-def _anytime(delta: Floats, data: Ratings, options: _Options) -> tuple[float, float]:
-    if options.estimand == "pool" or data.weak.shape[1] > 1:
+def _anytime(delta: Floats, data: Ratings, case: _Case) -> tuple[float, float]:
+    if case.how.estimand == "pool" or data.weak.shape[1] > 1:
         raise InputError("the anytime interval is for the population's mean with one weak rater")
-    low, high = _bounds(data, options, "the anytime interval")
+    low, high = _bounds(data, case, "the anytime interval")
     g = data.weak[:, 0]
     if g.min() < low or g.max() > high:
         raise InputError(f"the anytime interval needs weak ratings within the bounds [{low:g}, {high:g}]")
-    least = float(data.rates.min()) if options.floor is None else share(options.floor, name="floor", one=True)
+    least = float(data.rates.min()) if case.how.floor is None else share(case.how.floor, name="floor", one=True)
     if data.rates.min() < least:
         raise InputError(f"a rate of {data.rates.min():g} is below the floor {least:g} the anytime interval was told")
-    return anytime.confidence_sequence(delta, bounds=(low, high), floor=least, level=options.level)
+    return anytime.confidence_sequence(delta, bounds=(low, high), floor=least, level=case.how.level)
 
 
-def _bounds(data: Ratings, options: _Options, what: str) -> tuple[float, float]:
-    if options.bounds is None:
+def _bounds(data: Ratings, case: _Case, what: str) -> tuple[float, float]:
+    if case.how.bounds is None:
         if not _is_binary(data):
             raise InputError(f"{what} needs the ends of the rating scale; give bounds=(low, high)")
         return 0.0, 1.0
-    low, high = (number(x, name="bounds") for x in options.bounds)
+    low, high = (number(x, name="bounds") for x in case.how.bounds)
     h = data.strong[data.labelled]
     if low >= high or (h.size and (h.min() < low or h.max() > high)):
         raise InputError(f"bounds ({low:g}, {high:g}) must be in order and hold every strong rating")
@@ -346,14 +346,14 @@ def _missing(data: Ratings, selected: ArrayLike | None) -> Mask:
     return np.asarray(asked & ~data.labelled)
 
 
-def _with_missing(data: Ratings, missing: Mask, options: _Options) -> Estimate:
+def _with_missing(data: Ratings, missing: Mask, case: _Case) -> Estimate:
     """Both extremes of what the missing answers could have been: the interval holds either way."""
     try:
-        ends = _bounds(data, options, "an estimate with answers still missing")
+        ends = _bounds(data, case, "an estimate with answers still missing")
     except InputError as error:
         count = int(missing.sum())
         raise MissingAnswersError(f"{count} answers that were asked for are missing, and {error}") from None
-    found = [_estimate(_filled(data, missing, x), options) for x in ends]
+    found = [_estimate(_filled(data, missing, x), case) for x in ends]
     first, last = found
     both = None if first.interval is None or last.interval is None else (first.interval[0], last.interval[1])
     note = (
@@ -364,12 +364,12 @@ def _with_missing(data: Ratings, missing: Mask, options: _Options) -> Estimate:
         value=0.5 * (first.value + last.value),
         standard_error=None,
         interval=both,
-        level=options.level,
+        level=case.how.level,
         items=data.items,
         labels=data.labels,
         method=first.method,
         interval_method=first.interval_method,
-        estimand=options.estimand,
+        estimand=case.how.estimand,
         slope=None,
         clusters=first.clusters,
         notes=(note, *first.notes),

@@ -51,6 +51,54 @@ class Ratings:
         return np.diff(self.inverse_rates(), axis=1)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Rated:
+    """The rated table as arrays, one entry per item looked at: what was said, at which rate, who was asked.
+
+    `strong` is NaN where not rated; for a chain, `weak` and `rates` are items × steps. `selected` says who was asked,
+    `clusters` what each item comes from.
+    """
+
+    weak: Floats
+    strong: Floats
+    rates: Floats
+    selected: Mask | None = None
+    clusters: NDArray[Any] | None = None
+
+    @classmethod
+    def of(
+        cls,
+        weak: ArrayLike,
+        strong: ArrayLike,
+        rates: ArrayLike,
+        *,
+        selected: ArrayLike | None = None,
+        clusters: ArrayLike | None = None,
+    ) -> "Rated":
+        """From what the user gave."""
+        return cls(
+            as_floats(weak, name="weak"),
+            as_floats(strong, name="strong"),
+            as_floats(rates, name="rates"),
+            None if selected is None else np.asarray(selected),
+            None if clusters is None else np.asarray(clusters),
+        )
+
+    def part(self, keep: Mask) -> "Rated":
+        """Some of the items."""
+        return Rated(
+            self.weak[keep],
+            self.strong[keep],
+            self.rates[keep],
+            None if self.selected is None else self.selected[keep],
+            None if self.clusters is None else self.clusters[keep],
+        )
+
+    def ratings(self) -> Ratings:
+        """Checked and in one shape, as the estimators take them."""
+        return ratings(self.weak, self.strong, self.rates)
+
+
 def ratings(weak: ArrayLike, strong: ArrayLike, rates: ArrayLike) -> Ratings:
     """Check and shape what the user gave; one rate for all items may be given as a number."""
     h = as_floats(strong, name="strong")

@@ -21,11 +21,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from ratewise.core.checks import Floats, as_floats, choice, number, share
+from ratewise.core.checks import Floats, as_floats, number
 from ratewise.core.mean import contributions
-from ratewise.core.mean.estimate import Estimate, estimate_mean
-from ratewise.core.mean.ratings import Mask, Ratings, ratings
-from ratewise.core.names import ESTIMANDS, METHODS, Estimand, IntervalMethod, Method
+from ratewise.core.mean.estimate import Estimate, estimate_rated
+from ratewise.core.mean.how import How
+from ratewise.core.mean.ratings import Mask, Rated, Ratings
+from ratewise.core.names import Estimand, IntervalMethod, Method
 from ratewise.errors import InputError, MissingAnswersError
 
 _FOLDS = 10
@@ -60,19 +61,30 @@ def estimate_stratified(
     Limiting cases: one stratum is `estimate_mean`; items in proportion to the sizes give its value; a stratum whose
     spread is unknown (fewer than two strong ratings, or all alike) borrows that of the others, and a note says so.
     """
-    choice(method, METHODS, name="method")
-    choice(estimand, ESTIMANDS, name="estimand")
-    data = ratings(weak, strong, rates)
-    groups = _groups(strata, data.items, sizes, shares, estimand)
-    options = _Options(
-        _kind(data, interval, bounds), share(level, name="level"), estimand, bounds,
-        number(variance_factor, name="variance_factor", above=0),
-    )  # fmt: skip
+    rated = Rated.of(weak, strong, rates, selected=selected)
+    how = How(method, interval, level, estimand, bounds=bounds, variance_factor=variance_factor, seed=seed)
+    return stratified(rated, Shares(strata, sizes, shares), how)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Shares:
+    """Each item's stratum, and the strata's sizes or their exact shares of the target (one of the two)."""
+
+    strata: ArrayLike
+    sizes: Mapping[str, float] | None = None
+    shares: Mapping[str, float] | None = None
+
+
+def stratified(rated: Rated, shares: Shares, how: How) -> Estimate:
+    """`estimate_stratified` of records."""
+    data = rated.ratings()
+    groups = _groups(shares, data.items, how.estimand)
+    how = replace(how, interval=_kind(data, how.interval, how.bounds))
 
     def of(filled: Ratings) -> Estimate:
-        return _stratified(filled, *_fitted(filled, method, seed), groups, options)
+        return _stratified(filled, *_fitted(filled, how.method, how.seed), groups, how)
 
-    return _with_missing(data, selected, options, of)
+    return _with_missing(data, rated.selected, how, of)
 
 
 def estimate_weighted(
@@ -95,27 +107,23 @@ def estimate_weighted(
 
     Limiting cases: equal weights give `estimate_mean`'s value.
     """
-    choice(method, METHODS, name="method")
-    data = ratings(weak, strong, rates)
+    rated = Rated.of(weak, strong, rates, selected=selected)
+    return weighted(rated, weights, How(method, interval, level, bounds=bounds, seed=seed))
+
+
+def weighted(rated: Rated, weights: ArrayLike, how: How) -> Estimate:
+    """`estimate_weighted` of records."""
+    data = rated.ratings()
     w = as_floats(weights, name="weights")
     if w.shape != (data.items,) or not np.all(np.isfinite(w)) or w.min() <= 0:
         raise InputError(f"weights must be one finite number above 0 per item ({data.items}); got shape {w.shape}")
-    kind = _kind(data, "t" if interval == "auto" and data.labels < _MANY_LABELS else interval, None, plain=True)
-    options = _Options(kind, share(level, name="level"), "population", bounds, 1.0)
+    few = how.interval == "auto" and data.labels < _MANY_LABELS
+    how = replace(how, interval=_kind(data, "t" if few else how.interval, None, plain=True))
 
     def of(filled: Ratings) -> Estimate:
-        return _weighted(filled, *_fitted(filled, method, seed), w / w.mean(), options)
+        return _weighted(filled, *_fitted(filled, how.method, how.seed), w / w.mean(), how)
 
-    return _with_missing(data, selected, options, of)
-
-
-@dataclass(frozen=True, slots=True)
-class _Options:
-    kind: IntervalMethod
-    level: float
-    estimand: Estimand
-    bounds: tuple[float, float] | None
-    variance_factor: float
+    return _with_missing(data, rated.selected, how, of)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -128,21 +136,15 @@ class _Groups:
     N: Floats
 
 
-def _groups(
-    strata: ArrayLike,
-    items: int,
-    sizes: Mapping[str, float] | None,
-    shares: Mapping[str, float] | None,
-    estimand: str,
-) -> _Groups:
-    given = sizes if sizes is not None else shares
-    if given is None or (sizes is not None and shares is not None):
+def _groups(told: Shares, items: int, estimand: str) -> _Groups:
+    sizes, given = told.sizes, told.sizes if told.sizes is not None else told.shares
+    if given is None or (sizes is not None and told.shares is not None):
         raise InputError("give the strata's sizes or their shares (one of them)")
     if sizes is None and estimand == "pool":
         raise InputError("the pool's own mean needs the strata's sizes, not their shares")
     names = tuple(str(name) for name in given)
     values = np.array([number(x, name=f"the size or share of stratum {name!r}", above=0) for name, x in given.items()])
-    text = np.asarray(strata).astype(np.str_)
+    text = np.asarray(told.strata).astype(np.str_)
     if text.shape != (items,):
         raise InputError(f"strata must have one name per item ({items}); got shape {text.shape}")
     number_of = {name: s for s, name in enumerate(names)}
@@ -211,65 +213,65 @@ class _Parts:
     borrowed: Mask
 
 
-def _stratified(data: Ratings, method: str, f: Floats, groups: _Groups, options: _Options) -> Estimate:
+def _stratified(data: Ratings, method: str, f: Floats, groups: _Groups, how: How) -> Estimate:
     delta = contributions.contributions(f, data)
-    parts = _parts(data, f, delta, groups, options)
+    parts = _parts(data, f, delta, groups, how)
     W, value = groups.W, float(groups.W @ parts.value)
     counts = np.bincount(groups.code)
-    notes = [f"{counts.size} strata; interval: {options.kind}"]
+    notes = [f"{counts.size} strata; interval: {how.interval}"]
     if parts.borrowed.any():
         named = ", ".join(repr(groups.names[s]) for s in np.flatnonzero(parts.borrowed)[:5])
         notes.append(f"too few different strong ratings to know the spread in {named}: that of the others is taken")
-    between = _between(parts, groups, value, options)
+    between = _between(parts, groups, value, how)
     v = np.append(W**2 * parts.variance, between)
     df = np.append(parts.df, max(groups.N.sum() - 1, 1.0))
     total = float(v.sum())
     known = math.isfinite(total) and total > 0
     effective = total**2 / float((v**2 / df).sum()) if known else None
-    ends = _ends(value, parts, W, between, total, effective, options)
+    ends = _ends(value, parts, W, between, total, effective, how)
     if ends is None:
         notes.append("the spread of the strong ratings is unknown; get more of them")
     return Estimate(
-        value=value, standard_error=math.sqrt(total) if known else None, interval=ends, level=options.level,
-        items=data.items, labels=data.labels, method=f"stratified {method}", interval_method=options.kind,
-        estimand=options.estimand, degrees_of_freedom=effective if options.kind == "t" else None, notes=tuple(notes),
+        value=value, standard_error=math.sqrt(total) if known else None, interval=ends, level=how.level,
+        items=data.items, labels=data.labels, method=f"stratified {method}", interval_method=how.interval,
+        estimand=how.estimand, degrees_of_freedom=effective if how.interval == "t" else None, notes=tuple(notes),
         contributions=delta * (W * data.items / counts)[groups.code],
     )  # fmt: skip
 
 
-def _parts(data: Ratings, f: Floats, delta: Floats, groups: _Groups, options: _Options) -> _Parts:
+def _parts(data: Ratings, f: Floats, delta: Floats, groups: _Groups, how: How) -> _Parts:
     S = len(groups.names)
     value, variance, df, below, above = (np.full(S, np.nan) for _ in range(5))
     counts, exact = np.bincount(groups.code, minlength=S), np.zeros(S, dtype=np.bool_)
     for s in range(S):
         own = groups.code == s
         value[s] = delta[own].mean()
-        exact[s] = options.estimand == "pool" and counts[s] == groups.N[s] and bool(np.all(data.rates[own] == 1))
+        exact[s] = how.estimand == "pool" and counts[s] == groups.N[s] and bool(np.all(data.rates[own] == 1))
         labels = int(np.count_nonzero(data.labelled[own]))
         if exact[s] or labels < 2:
             continue
-        found = _of_stratum(data, f, own, groups.N[s], options)
+        found = _of_stratum(data, f, own, groups.N[s], how)
         variance[s] = np.nan if found.standard_error is None else found.standard_error**2
         df[s] = found.degrees_of_freedom or labels - 1
-        if found.interval is not None and options.kind == "score":
+        if found.interval is not None and how.interval == "score":
             below[s], above[s] = value[s] - found.interval[0], found.interval[1] - value[s]
     variance[exact] = below[exact] = above[exact] = 0.0
-    return _borrowed(_Parts(value, variance, df, below, above, np.isnan(variance)), counts, options)
+    return _borrowed(_Parts(value, variance, df, below, above, np.isnan(variance)), counts, how)
 
 
-def _of_stratum(data: Ratings, f: Floats, own: Mask, size: float, options: _Options) -> Estimate:
-    score = options.kind == "score"
-    return estimate_mean(
-        f[own], data.strong[own], data.rates[own], method="difference", interval="score" if score else "t",
-        level=options.level, estimand=options.estimand, pool_size=size if options.estimand == "pool" else None,
-        selected=data.labelled[own], bounds=(options.bounds or (0.0, 1.0)) if score else None,
-        variance_factor=options.variance_factor,
+def _of_stratum(data: Ratings, f: Floats, own: Mask, size: float, how: How) -> Estimate:
+    score = how.interval == "score"
+    rated = Rated(f[own], data.strong[own], data.rates[own], selected=data.labelled[own])
+    own_how = replace(
+        how, method="difference", interval="score" if score else "t", seed=0,
+        pool_size=size if how.estimand == "pool" else None, bounds=(how.bounds or (0.0, 1.0)) if score else None,
     )  # fmt: skip
+    return estimate_rated(rated, own_how)
 
 
-def _borrowed(parts: _Parts, counts: NDArray[np.intp], options: _Options) -> _Parts:
+def _borrowed(parts: _Parts, counts: NDArray[np.intp], how: How) -> _Parts:
     """Where a stratum's spread is unknown: the variance per item of the others, with one degree of freedom."""
-    z, own = _z(options.level), ~np.isnan(parts.below)
+    z, own = _z(how.level), ~np.isnan(parts.below)
     variance = np.where(parts.borrowed & own, ((parts.below + parts.above) / (2 * z)) ** 2, parts.variance)
     borrowed = np.isnan(variance)
     known = ~borrowed & (variance > 0)
@@ -287,27 +289,27 @@ def _borrowed(parts: _Parts, counts: NDArray[np.intp], options: _Options) -> _Pa
     )
 
 
-def _between(parts: _Parts, groups: _Groups, value: float, options: _Options) -> float:
+def _between(parts: _Parts, groups: _Groups, value: float, how: How) -> float:
     """What the strata's shares add where they are those of a random sample; less what chance adds to it."""
-    if options.estimand == "pool" or not np.isfinite(groups.N).all():
+    if how.estimand == "pool" or not np.isfinite(groups.N).all():
         return 0.0
     spread = float(groups.W @ ((parts.value - value) ** 2 - np.nan_to_num(parts.variance)))
     return max(spread, 0.0) / float(groups.N.sum())
 
 
 def _ends(
-    value: float, parts: _Parts, W: Floats, between: float, total: float, df: float | None, options: _Options
+    value: float, parts: _Parts, W: Floats, between: float, total: float, df: float | None, how: How
 ) -> tuple[float, float] | None:
-    if options.kind == "score":
-        more = _z(options.level) ** 2 * between
+    if how.interval == "score":
+        more = _z(how.level) ** 2 * between
         sides = [math.sqrt(float((W * side) @ (W * side)) + more) for side in (parts.below, parts.above)]
-        low, high = options.bounds or (0.0, 1.0)
+        low, high = how.bounds or (0.0, 1.0)
         return (max(value - sides[0], low), min(value + sides[1], high)) if all(map(math.isfinite, sides)) else None
-    if options.estimand == "pool" and total == 0:
+    if how.estimand == "pool" and total == 0:
         return value, value
     if df is None:
         return None
-    factor = float(special.stdtrit(df, 0.5 + options.level / 2)) if options.kind == "t" else _z(options.level)
+    factor = float(special.stdtrit(df, 0.5 + how.level / 2)) if how.interval == "t" else _z(how.level)
     return value - factor * math.sqrt(total), value + factor * math.sqrt(total)
 
 
@@ -318,22 +320,20 @@ def _z(level: float) -> float:
 # Weights
 
 
-def _weighted(data: Ratings, method: str, f: Floats, w: Floats, options: _Options) -> Estimate:
+def _weighted(data: Ratings, method: str, f: Floats, w: Floats, how: How) -> Estimate:
     """`estimate_mean` of the linearised ratings θ̂ + w (· − θ̂)/w̄: their mean is θ̂, and their spread is its own."""
     value = float(np.average(contributions.contributions(f, data), weights=w))
-    found = estimate_mean(
-        value + w[:, None] * (f - value), value + w * (data.strong - value), data.rates, method="difference",
-        interval=options.kind, level=options.level, selected=data.labelled,
-    )  # fmt: skip
+    linear = Rated(
+        value + w[:, None] * (f - value), value + w * (data.strong - value), data.rates, selected=data.labelled
+    )
+    found = estimate_rated(linear, How("difference", how.interval, how.level))
     return replace(found, method=f"weighted {method}", slope=None)
 
 
 # Answers that were asked for and did not come
 
 
-def _with_missing(
-    data: Ratings, selected: ArrayLike | None, options: _Options, of: Callable[[Ratings], Estimate]
-) -> Estimate:
+def _with_missing(data: Ratings, selected: ArrayLike | None, how: How, of: Callable[[Ratings], Estimate]) -> Estimate:
     """Both ends of what the missing answers could have been: the interval holds either way."""
     asked = data.labelled | (data.rates[:, -1] == 1)
     if selected is not None:
@@ -344,7 +344,7 @@ def _with_missing(
     missing = asked & ~data.labelled
     if not missing.any():
         return of(data)
-    ends = options.bounds if options.bounds is not None else (0.0, 1.0) if _binary(data) else None
+    ends = how.bounds if how.bounds is not None else (0.0, 1.0) if _binary(data) else None
     if ends is None:
         raise MissingAnswersError(
             f"{int(missing.sum())} answers that were asked for are missing, and counting them needs the ends of the "

@@ -7,76 +7,55 @@ from numpy.typing import NDArray
 
 from ratewise.core.checks import Floats, number
 from ratewise.core.mean.estimate import Estimate
-from ratewise.core.mean.ratings import Mask
-from ratewise.core.mean.stratified import estimate_stratified, estimate_weighted
-from ratewise.core.names import Estimand, IntervalMethod, Method
+from ratewise.core.mean.how import How
+from ratewise.core.mean.ratings import Mask, Rated
+from ratewise.core.mean.stratified import Shares, stratified, weighted
 from ratewise.errors import InputError, TableError
 from ratewise.tables import Table
+from ratewise.targets.prices import Prices
+from ratewise.targets.rated import Draw, RatedColumns, check_draw, check_labels, plain_numbers, read_draw
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ChosenRatings:
-    """All rows of a table: the strong ratings (NaN where none), the rates (NaN where not looked at), who was asked."""
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """How rows were chosen: the column of their strata, or one with what each counts."""
 
-    strong: Floats
-    rates: Floats
-    selected: Mask | None
+    strata: str | None
+    weight: str | None
 
-    @property
-    def looked(self) -> Mask:
-        """Rows that were looked at."""
-        return ~np.isnan(self.rates)
+    def __post_init__(self) -> None:
+        if self.strata is not None and self.weight is not None:
+            raise InputError("give strata or weight, not both: strata know their weights themselves")
 
 
-def estimate_chosen(
-    table: Table,
-    rated: ChosenRatings,
-    *,
-    weak: str | None,
-    strata: str | None,
-    weight: str | None,
-    method: Method,
-    interval: IntervalMethod,
-    level: float,
-    estimand: Estimand,
-    pool_size: float | None,
-    bounds: tuple[float, float] | None,
-    weak_cost: float | None,
-    strong_cost: float | None,
-    seed: int,
-) -> Estimate:
+def estimate_chosen(table: Table, columns: RatedColumns, chosen: Chosen, how: How, prices: Prices) -> Estimate:
     """From the rows that have a rate; all rows together say how large each stratum is.
 
-    With `pool_size` the pool is larger than the table, in the same shares. Rows of rate 1 need no weak rating.
+    With a pool size the pool is larger than the table, in the same shares. Rows of rate 1 need no weak rating.
     """
-    looked, g = rated.looked, _weak(table, weak, rated)
-    filled = np.where(np.isnan(g), np.where(np.isnan(rated.strong), 0.0, rated.strong), g)  # Δ = H whatever stands here
-    f, h, q = filled[looked], rated.strong[looked], rated.rates[looked]
-    asked = None if rated.selected is None else rated.selected[looked]
-    if strata is None:
-        assert weight is not None
-        if estimand == "pool":
+    h = columns.read(table, columns.strong)
+    draw = read_draw(table, ~np.isnan(h), columns.draw)
+    check_labels(table.name, columns.strong, int(np.count_nonzero(~np.isnan(h))), 2)
+    check_draw(table.name, draw, ~np.isnan(h))
+    looked, g = draw.looked, _weak(table, columns.weak, draw)
+    filled = np.where(np.isnan(g), np.where(np.isnan(h), 0.0, h), g)  # Δ = H whatever stands here
+    rated = Rated(filled, h, draw.rates, draw.selected).part(looked)
+    if chosen.strata is None:
+        assert chosen.weight is not None
+        if how.estimand == "pool":
             raise InputError("weights estimate the population's mean; give strata for the pool's own")
-        found = estimate_weighted(
-            f, h, q, _weights(table, weight, looked), method=method, interval=interval, level=level, selected=asked,
-            bounds=bounds, seed=seed,
-        )  # fmt: skip
-    elif weight is not None:
-        raise InputError("give strata or weight, not both: strata know their weights themselves")
+        found = weighted(rated, _weights(table, chosen.weight, looked), how)
     else:
-        names = table.texts(strata).astype(np.str_)
-        found = estimate_stratified(
-            f, h, q, names[looked], sizes=_sizes(table, names, pool_size), method=method, interval=interval,
-            level=level, estimand=estimand, selected=asked, bounds=bounds, seed=seed,
-        )  # fmt: skip
+        names = table.texts(chosen.strata).astype(np.str_)
+        found = stratified(rated, Shares(names[looked], _sizes(table, names, how.pool_size)), replace(how, floor=None))
     bought = int(np.count_nonzero(looked & ~np.isnan(g)))
-    return replace(found, spend=money_spent(bought, found.labels, weak_cost, strong_cost))
+    return replace(found, spend=prices.spend(bought, found.labels), notes=draw.notes + found.notes)
 
 
-def _weak(table: Table, column: str | None, rated: ChosenRatings) -> Floats:
+def _weak(table: Table, column: str | None, draw: Draw) -> Floats:
     """The weak ratings; rows that always get their strong rating may lack them."""
-    g = np.full(rated.strong.size, np.nan) if column is None else table.numbers(column, missing="allow")
-    needed = rated.looked & (rated.rates < 1) & np.isnan(g)
+    g = np.full(table.rows, np.nan) if column is None else plain_numbers(table, column)
+    needed = draw.looked & (draw.rates < 1) & np.isnan(g)
     if needed.any():
         row = int(np.argmax(needed)) + 1
         where = "name its column" if column is None else f"rate it first, in column {column!r}"
@@ -99,16 +78,3 @@ def _weights(table: Table, column: str, looked: Mask) -> Floats:
         row = int(np.argmax(bad)) + 1
         raise TableError(f"row {row} of {table.name} has a rate but no weight above 0 in column {column!r}")
     return np.asarray(w[looked])
-
-
-def money_spent(weak: int, strong: int, weak_cost: float | None, strong_cost: float | None) -> float | None:
-    """What so many ratings cost; `None` where no prices are given."""
-    if weak_cost is None and strong_cost is None:
-        return None
-    if weak_cost is None or strong_cost is None:
-        raise InputError("give both weak_cost and strong_cost to know the spend, or neither")
-    c_g, c_h = (
-        number(weak_cost, name="weak_cost", minimum=0),
-        number(strong_cost, name="strong_cost", minimum=0),
-    )
-    return weak * c_g + strong * c_h
