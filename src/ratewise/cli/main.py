@@ -57,6 +57,10 @@ def plan(
     strata: Annotated[str | None, typer.Option(help="Column of groups: how many items of each to look at.")] = None,
     pool: Annotated[str | None, typer.Option(help="Table that will be rated: its size and its strata.")] = None,
     estimand: Annotated[Estimand, typer.Option(help="Whose mean: the population's, or the pool's own.")] = "population",
+    drawn: Annotated[
+        str | None,
+        typer.Option(help="Count the labels of the table: 'at random', 'by hand', or a column of rates."),
+    ] = None,
     by: Annotated[
         str | None,
         typer.Option(help="Column with groups: a plan for each, by its own rows, to the target or within the budget."),
@@ -85,7 +89,8 @@ def plan(
         made = make_plan(
             table, weak=weak, strong=strong, weak_cost=weak_cost, strong_cost=strong_cost, budget=budget,
             target_se=target_se, uncertainty=uncertainty, pool_size=pool_size, floor=floor,
-            calibrate=calibrate, features=words(features), strata=strata, pool=pool, estimand=estimand, seed=seed,
+            calibrate=calibrate, features=words(features), strata=strata, pool=pool, estimand=estimand,
+            drawn=drawn, seed=seed,
         )  # fmt: skip
         if json:
             print_json(made.to_dict())

@@ -10,7 +10,8 @@ from ratewise.core.mean.ratings import Mask
 from ratewise.errors import TableError
 from ratewise.tables import Table, TableLike, read_table
 from ratewise.targets.mean.input_draw import choose_items
-from ratewise.targets.mean.transfer import Drift, Transfer
+from ratewise.targets.mean.old_labels import draw_beside
+from ratewise.targets.mean.transfer import Drift, OldLabels, Transfer
 
 _OVER = 1.01  # how far above the budget the expected spend may be before it is said
 
@@ -45,10 +46,12 @@ def draw_pool(
     """
     table = read_table(pool)
     drawn_before = [name for name in ("rate", "selected") if name in table.columns]
-    if drawn_before:
+    if drawn_before and transfer.old is None:
         raise TableError(
             f"{table.name} has a column {drawn_before[0]!r} already: it was drawn before; take the pool as it was then"
         )
+    if transfer.old is not None:
+        return _beside_old_labels(table, transfer, transfer.old, seed=seed)
     ids = table.ids(id_column)
     needed = transfer.policy == "active" or transfer.weak in table.columns
     weak, error = transfer.columns(table) if needed else (np.zeros(table.rows), np.zeros(table.rows))
@@ -80,6 +83,23 @@ def draw_pool(
         spend=spend,
         notes=(() if chosen is None else chosen.notes)
         + _notes(transfer, drift, expected, spend, int(np.count_nonzero(looked))),
+    )
+
+
+def _beside_old_labels(table: Table, transfer: Transfer, old: OldLabels, *, seed: int) -> Drawn:
+    """Only rows that have no label are asked for; their weak ratings are there already."""
+    weak, error = transfer.columns(table)
+    made = draw_beside(table, transfer, old, error, seed=seed)
+    columns = {**made.columns, "weak_calibrated": weak} if transfer.calibrates else made.columns
+    spend = float(transfer.strong_cost * np.count_nonzero(made.asked))
+    return Drawn(
+        table=table.with_columns(columns, replace=True),
+        rates=made.rates,
+        selected=made.selected,
+        drift=None,
+        expected_spend=transfer.budget or spend,
+        spend=spend,
+        notes=made.notes + _notes(transfer, None, 0.0, spend, table.rows),
     )
 
 

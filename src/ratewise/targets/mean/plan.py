@@ -4,7 +4,7 @@ import json
 import math
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 import numpy as np
@@ -13,10 +13,12 @@ from scipy import optimize
 from ratewise.core.checks import Floats, choice, share
 from ratewise.core.mean.rates import LARGEST_SCALE, active_rates
 from ratewise.core.names import RECALIBRATIONS, Estimand, PolicyName, Recalibration
+from ratewise.errors import InputError
 from ratewise.models.error_model import DEFAULT_FLOOR_SHARE
 from ratewise.tables import Table, TableLike, count_rows, read_columns, read_table
 from ratewise.targets.mean.input_plan import InputGoal, Rival, in_words, plan_inputs
 from ratewise.targets.mean.pilot import Pilot, learn_pilot, read_pilot
+from ratewise.targets.mean.plan_beside import Beside, plan_beside
 from ratewise.targets.mean.side_by_side import (
     NEAR_TIE_IN_PRICE,
     Goal,
@@ -94,6 +96,7 @@ def plan(
     strata: str | None = None,
     pool: TableLike | None = None,
     estimand: Estimand = "population",
+    drawn: str | None = None,
     seed: int = 0,
 ) -> Plan:
     """Base, random and active policies for a budget or a target standard error, from a labelled pilot.
@@ -105,6 +108,10 @@ def plan(
     learned as campaigns do, from `features` too. `strata` names a column of groups that are known beforehand: the plan
     then also says how many items of each to look at, and `draw` goes by that where it helps. Their shares are those of
     `pool`, the table that will be rated, else of this one.
+
+    With `drawn` the table is the pool itself and its labels count: they are free, `draw` does not ask for them again
+    and the estimate pools them with the new ones. It says how they were drawn: "at random", "by hand", or a column of
+    rates.
     """
     c_g, c_h = checked_costs(weak_cost, strong_cost, budget, target_se)
     choice(calibrate, RECALIBRATIONS, name="calibration")
@@ -118,6 +125,11 @@ def plan(
         rows = count_rows(pool) if rated is None else rated.rows
         pool_size = float(rows) if pool_size is None else pool_size
     goal = Goal(c_g, c_h, budget, target_se, pool_size, estimand)
+    if drawn is not None:
+        if strata is not None or pool is not None:
+            raise InputError("with drawn the table is the pool itself, without strata; leave pool and strata out")
+        beside = plan_beside(read, pilot, replace(goal, pool_size=None), strong=strong, drawn=drawn, floor=floor)
+        return _with_old_labels(read, pilot, goal, beside, weak, uncertainty, calibrate, features, seed)
     policies, active = _side_by_side(pilot, goal, floor)
     recommendation = recommend(policies, goal.lost_variance(pilot.variance))
     notes = _notes(pilot, goal, policies, calibrate, read.numbers(weak), read.numbers(strong, missing="allow"))
@@ -141,6 +153,34 @@ def plan(
         by_stratum=chosen,
         notes=notes,
         rates=active if recommendation == "active" else np.full(read.rows, policies[recommendation].mean_rate),
+    )  # fmt: skip
+
+
+def _with_old_labels(
+    table: Table, pilot: Pilot, goal: Goal, beside: Beside, weak: str, uncertainty: str | None,
+    calibrate: Recalibration, features: Sequence[str], seed: int,
+) -> Plan:  # fmt: skip
+    """A plan whose draw goes beside the labels that the table has."""
+    name, policies = beside.name, beside.policies
+    transfer = replace(
+        _transfer(pilot, policies, name, weak, uncertainty, goal, None), rate=cast(float, policies["random"].rate),
+        items=float(table.rows), pool_size=float(table.rows), old=beside.old,
+    )  # fmt: skip
+    return Plan(
+        recommendation=name,
+        reason=beside.reason,
+        inputs={
+            "table": table.name, "rows": table.rows, "labels": int(pilot.strong.size), "weak": weak,
+            "strong": beside.old.strong, "uncertainty": uncertainty, "weak_cost": goal.weak_cost,
+            "strong_cost": goal.strong_cost, "budget": goal.budget, "target_se": goal.target_se,
+            "pool_size": table.rows, "estimand": goal.estimand, "calibrate": calibrate, "seed": seed,
+            "variance": pilot.variance, "weak_error": pilot.weak_error, "error_source": pilot.error_source,
+            "features": list(features), "strata": None, "drawn": beside.old.drawn,
+        },
+        policies=policies,
+        transfer=transfer,
+        notes=beside.notes,
+        rates=beside.rates,
     )  # fmt: skip
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from ratewise.core.checks import Floats, choice, number
 from ratewise.core.mean.rates import active_rates
-from ratewise.core.names import POLICIES, PolicyName
+from ratewise.core.names import POLICIES, Estimand, PolicyName
 from ratewise.errors import InputError, TableError
 from ratewise.models.calibration import Calibration
 from ratewise.models.error_model import ErrorModel
@@ -101,6 +101,26 @@ class Models:
 
 
 @dataclass(frozen=True, slots=True)
+class OldLabels:
+    """Labels that the pool has already: their column, how they were drawn, and the rate of each with the new draw."""
+
+    strong: str
+    drawn: str  # "at random", "by hand", or a column of rates
+    estimand: Estimand
+    ids: tuple[str, ...]
+    rates: tuple[float, ...]  # by a rule made without the label
+
+    def to_dict(self) -> dict[str, Any]:
+        """Ready for JSON."""
+        return {name: getattr(self, name) for name in ("strong", "drawn", "estimand", "ids", "rates")}
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> "OldLabels":
+        """The inverse of `to_dict`."""
+        return cls(data["strong"], data["drawn"], data["estimand"], tuple(data["ids"]), tuple(data["rates"]))
+
+
+@dataclass(frozen=True, slots=True)
 class Transfer:
     """All a policy needs to give rates to a new pool; everything in it can be read in the file."""
 
@@ -122,6 +142,7 @@ class Transfer:
     reference: Reference
     models: Models | None = None  # f and u as auto learns them, in place of calibration and error_model
     inputs: InputPlan | None = None  # how many items of each stratum to look at, in place of the policy for all
+    old: OldLabels | None = None  # labels that the pool has already, which the draw does not ask for again
 
     @property
     def calibrates(self) -> bool:
@@ -169,6 +190,7 @@ class Transfer:
             },
             "models": None if self.models is None else self.models.to_dict(),
             "inputs": None if self.inputs is None else self.inputs.to_dict(),
+            **({} if self.old is None else {"old": self.old.to_dict()}),
         }
 
     @classmethod
@@ -187,6 +209,7 @@ class Transfer:
             reference=Reference(found["items"], tuple(found["weak"]), tuple(found["error"])),
             models=None if data.get("models") is None else Models.from_dict(data["models"]),
             inputs=None if data.get("inputs") is None else InputPlan.from_dict(data["inputs"]),
+            old=None if data.get("old") is None else OldLabels.from_dict(data["old"]),
         )
 
     def save(self, path: str | os.PathLike[str]) -> None:
