@@ -77,14 +77,15 @@ if TYPE_CHECKING:
     from ratewise.targets.compare_many import ManyComparisons as ManyComparisons
     from ratewise.targets.compare_many import Rival as Rival
     from ratewise.targets.compare_many import compare_many as compare_many
+    from ratewise.targets.compare_plan import ComparisonsPlan as ComparisonsPlan
     from ratewise.targets.compare_plan import add_difference as add_difference
     from ratewise.targets.compare_plan import plan_comparison as plan_comparison
     from ratewise.targets.compare_plan import plan_comparisons as plan_comparisons
+    from ratewise.targets.draw_pool import draw_pool as draw_pool
     from ratewise.targets.fieller import Ratio as Ratio
     from ratewise.targets.leaderboard import Leaderboard as Leaderboard
     from ratewise.targets.leaderboard import leaderboard as leaderboard
     from ratewise.targets.mean.drawing import Drawn as Drawn
-    from ratewise.targets.mean.drawing import draw_pool as draw_pool
     from ratewise.targets.mean.estimation import estimate_mean as estimate_mean
     from ratewise.targets.mean.estimation import estimate_table as estimate_table
     from ratewise.targets.mean.plan import Plan as Plan
@@ -154,7 +155,8 @@ _HOME = {
     "ratewise.lab.metrics": ("MethodResult",),
     "ratewise.lab.simulate": ("Simulation", "simulate"),
     "ratewise.models.calibration": ("Calibration", "cross_calibrated", "fit_calibration"),
-    "ratewise.targets.mean.drawing": ("Drawn", "draw_pool"),
+    "ratewise.targets.draw_pool": ("draw_pool",),
+    "ratewise.targets.mean.drawing": ("Drawn",),
     "ratewise.targets.mean.estimation": ("estimate_mean", "estimate_table"),
     "ratewise.targets.mean.plan": ("Plan", "plan"),
     "ratewise.targets.mean.strata": ("InputPlan", "StratumPlan"),
@@ -172,7 +174,7 @@ _HOME = {
     "ratewise.targets.ask_votes": ("Asked", "ask_votes"),
     "ratewise.targets.compare": ("Comparison", "compare"),
     "ratewise.targets.compare_many": ("ManyComparisons", "Rival", "compare_many"),
-    "ratewise.targets.compare_plan": ("add_difference", "plan_comparison", "plan_comparisons"),
+    "ratewise.targets.compare_plan": ("ComparisonsPlan", "add_difference", "plan_comparison", "plan_comparisons"),
     "ratewise.targets.fieller": ("Ratio",),
     "ratewise.targets.leaderboard": ("Leaderboard", "leaderboard"),
     "ratewise.targets.quantiles": ("Quantiles", "plan_quantile", "quantile_table"),

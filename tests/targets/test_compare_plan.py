@@ -7,7 +7,7 @@ from ratewise.core.mean.policy import optimal_policy
 from ratewise.errors import InputError, TableError
 from ratewise.targets.compare import compare
 from ratewise.targets.compare_plan import add_difference, plan_comparison, plan_comparisons
-from ratewise.targets.mean.drawing import draw_pool
+from ratewise.targets.draw_pool import draw_pool
 from ratewise.targets.mean.pilot import learn_pilot
 from ratewise.targets.mean.plan import plan
 

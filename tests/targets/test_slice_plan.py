@@ -264,7 +264,7 @@ def test_a_slice_plan_draws_each_slice_by_its_own_rates(tmp_path):
     fewer = draw_slices(pool, made, seed=7, within_budget=True)
     assert fewer.spend == pytest.approx(made.spend, rel=0.2)
     assert fewer.selected.sum() == pytest.approx(made.strong_labels, rel=0.2)
-    assert any("draw with --within-budget" in note for note in drawn.notes)
+    assert any("draw with within_budget" in note for note in drawn.notes)
     assert fewer.notes == ()
 
 

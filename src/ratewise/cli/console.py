@@ -2,17 +2,20 @@
 
 import json
 import math
-import re
 import sys
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
+from ratewise.core.messages import Message
 from ratewise.errors import RatewiseError, RatewiseWarning, SpecError
 
 STOPPED = 130  # exit code after Ctrl-C, as shells count
-_NAMES = re.compile(r"\b(pool_size|target_se|weak_cost|strong_cost|cost_ratio|burn_in|fixed_rate)\b")
+_TYPED = {  # what is typed here for an argument that has another name in Python, or several parts
+    "bounds=(low, high)": "--low and --high", "clusters": "--cluster", "votes": "--ask", "quantile": "--at",
+}  # fmt: skip
 
 
 def print_json(document: dict[str, Any]) -> None:
@@ -33,7 +36,7 @@ def print_rich(text: Any) -> None:
 def print_notes(notes: tuple[str, ...]) -> None:
     """Notes to standard error, where they do not disturb JSON."""
     for note in notes:
-        print(f"note: {note}", file=sys.stderr)
+        print(f"note: {as_typed(note)}", file=sys.stderr)
 
 
 @contextmanager
@@ -72,13 +75,23 @@ def _told(error: RatewiseError) -> str:
     """In one line; the mistakes of a file in a line each."""
     if isinstance(error, SpecError):
         return str(error)
-    return as_typed(" ".join(str(error).split()))
+    return " ".join(as_typed(error.args[0] if error.args else str(error)).split())
 
 
-def as_typed(message: str) -> str:
-    """The library's names as options of the command line."""
-    message = message.replace("bounds=(low, high)", "--low and --high").replace("estimand pool", "--estimand pool")
-    return _NAMES.sub(lambda found: "--" + found.group().replace("_", "-"), message)
+def as_typed(message: Any) -> str:
+    """A message with its arguments as options of the command line."""
+    return message.typed(option) if isinstance(message, Message) else str(message)
+
+
+def option(argument: str) -> str:
+    """The option that is typed for an argument of the library."""
+    name, _, value = argument.partition(" ")
+    return _TYPED.get(argument) or f"--{name.replace('_', '-')}{' ' if value else ''}{value}"
+
+
+def typed_notes(record: Any) -> Any:
+    """A result whose notes name options of the command line."""
+    return replace(record, notes=tuple(map(as_typed, record.notes)))
 
 
 def _say(caught: list[warnings.WarningMessage]) -> None:
@@ -87,6 +100,8 @@ def _say(caught: list[warnings.WarningMessage]) -> None:
 
 
 def _plain(value: Any) -> Any:
+    if isinstance(value, Message):
+        return as_typed(value)
     if isinstance(value, dict):
         return {key: _plain(x) for key, x in value.items()}
     if isinstance(value, list | tuple):

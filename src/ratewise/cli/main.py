@@ -8,7 +8,7 @@ import typer
 
 from ratewise.cli.campaign import export, init, report, run, status, verify
 from ratewise.cli.compare import compare
-from ratewise.cli.console import STOPPED, one_line_errors, print_json, print_notes, print_rich
+from ratewise.cli.console import STOPPED, one_line_errors, print_json, print_notes, print_rich, typed_notes
 from ratewise.cli.lab import reproduce, simulate
 from ratewise.cli.leaderboard import leaderboard
 from ratewise.cli.means import not_with_by, only_with_by, print_slice_plan, print_slices
@@ -97,7 +97,7 @@ def plan(
         else:
             from ratewise.report.text import plan_text
 
-            print_rich(plan_text(made))
+            print_rich(plan_text(typed_notes(made)))
 
 
 @app.command()
@@ -126,17 +126,12 @@ def draw(
     with one_line_errors():
         from ratewise.errors import InputError
         from ratewise.tables import write_table
-        from ratewise.targets.mean.drawing import draw_pool
-        from ratewise.targets.mean.transfer import load_transfer
-        from ratewise.targets.slice_draw import draw_slices, is_slice_plan
+        from ratewise.targets.draw_pool import draw_pool
 
         output = where_to_draw(output, sheet)
         if json and output == "-":
             raise InputError("--json and -o - both want standard output; write the table to a file")
-        if is_slice_plan(plan):
-            drawn = draw_slices(table, plan, seed=seed, id_column=id, within_budget=within_budget)
-        else:
-            drawn = draw_pool(table, load_transfer(plan), seed=seed, id_column=id, within_budget=within_budget)
+        drawn = draw_pool(table, plan, seed=seed, id_column=id, within_budget=within_budget)
         write_table(drawn.table, output)
         asked = None
         if sheet is not None:
@@ -156,7 +151,7 @@ def draw(
         else:
             from ratewise.report.text import drawn_text
 
-            print_rich(drawn_text(drawn, output))
+            print_rich(drawn_text(typed_notes(drawn), output))
             if sheet is not None:
                 print(f"{asked:,} questions written to {sheet}. Once it is filled in: ratewise merge {output} {sheet}")
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from ratewise.cli.console import print_json, print_rich
+from ratewise.cli.console import print_json, print_rich, typed_notes
 from ratewise.core.names import Estimand, IntervalMethod, Method, Objective, Recalibration
 
 
@@ -107,4 +107,4 @@ def print_slice_plan(
     else:
         from ratewise.report.slices import slice_plan_text
 
-        print_rich(slice_plan_text(made))
+        print_rich(slice_plan_text(typed_notes(made)))

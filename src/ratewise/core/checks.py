@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ratewise.core.messages import Message, argument
 from ratewise.errors import InputError
 
 Floats = NDArray[np.float64]
@@ -39,13 +40,13 @@ def number(value: Any, *, name: str, above: float = -math.inf, minimum: float = 
     try:
         x = float(value)
     except (TypeError, ValueError):
-        raise InputError(f"{name} must be a number; got {_short(value)}") from None
+        raise _wrong(name, f"must be a number; got {_short(value)}") from None
     if not math.isfinite(x):
-        raise InputError(f"{name} must be finite; got {x}")
+        raise _wrong(name, f"must be finite; got {x}")
     if x <= above:
-        raise InputError(f"{name} must be above {above:g}; got {x:g}")
+        raise _wrong(name, f"must be above {above:g}; got {x:g}")
     if x < minimum:
-        raise InputError(f"{name} must be at least {minimum:g}; got {x:g}")
+        raise _wrong(name, f"must be at least {minimum:g}; got {x:g}")
     return x
 
 
@@ -54,7 +55,7 @@ def share(value: Any, *, name: str, zero: bool = False, one: bool = False) -> fl
     x = number(value, name=name)
     if not (0 < x < 1 or (zero and x == 0) or (one and x == 1)):
         low, high = "[" if zero else "(", "]" if one else ")"
-        raise InputError(f"{name} must be in {low}0, 1{high}; got {x:g}")
+        raise _wrong(name, f"must be in {low}0, 1{high}; got {x:g}")
     return x
 
 
@@ -63,6 +64,11 @@ def choice(value: str, legal: tuple[str, ...], *, name: str) -> str:
     if value not in legal:
         raise InputError(f"unknown {name} {value!r}; choose one of {', '.join(legal)}")
     return value
+
+
+def _wrong(name: str, what: str) -> InputError:
+    """An error about one argument, or about something that is described in words."""
+    return InputError(Message(f"{argument(name) if name.isidentifier() else name} {what}"))
 
 
 def _short(value: Any) -> str:

@@ -65,7 +65,7 @@ def find_dataset(name: Name, *, data: str | None, tables: str | None) -> Dataset
     folder = tables or os.environ.get("RATEWISE_DATA") or os.path.join(os.pardir, "shared", "data")
     if not Path(folder).is_dir():
         raise TableError(
-            f"there is no data for {name} (give --data FOLDER with a folder {name!r} in it): {WHERE[name]}"
+            f"there is no data for {name} (name a folder of data with a folder {name!r} in it): {WHERE[name]}"
         )
     return stand_in(name, folder)
 

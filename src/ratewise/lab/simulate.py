@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ratewise.core.checks import choice, number, share
+from ratewise.core.messages import Message, argument
 from ratewise.core.names import MODES, SIMULATED_METHODS, Mode, SimulatedMethod
 from ratewise.errors import InputError, RatewiseWarning, TableError
 from ratewise.lab.methods import Lab
@@ -285,7 +286,8 @@ def _setting(
     choice(mode, MODES, name="mode")
     n_b = int(number(burn_in, name="burn_in", minimum=0))
     if n_b != burn_in or 0 < n_b < _FEWEST_BURN_IN:
-        raise InputError(f"burn_in must be 0 or a whole number from {_FEWEST_BURN_IN} on; got {burn_in}")
+        what = f"must be 0 or a whole number from {_FEWEST_BURN_IN} on; got {burn_in}"
+        raise InputError(Message(f"{argument('burn_in')} {what}"))
     N = population.items
     if n_b > N or (mode == "pool" and n_b == N):
         raise InputError(f"a burn-in of {n_b:,} leaves nothing of a table of {N:,} items; make it smaller")

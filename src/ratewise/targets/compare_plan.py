@@ -1,28 +1,30 @@
 """Plans for comparisons: rates that follow the uncertainty of the difference, not of either rating."""
 
+import os
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
-from ratewise.core.checks import Floats, number, share
+from ratewise.core.checks import Floats, number
 from ratewise.core.mean.formulas import error_times_budget
-from ratewise.core.mean.policy import Policy, optimal_policy
+from ratewise.core.mean.policy import Policy
 from ratewise.core.mean.rates import active_rates
-from ratewise.core.names import Estimand, Recalibration
+from ratewise.core.names import Estimand, PolicyName, Recalibration
 from ratewise.errors import InputError, TableError
-from ratewise.models.error_model import DEFAULT_FLOOR_SHARE
 from ratewise.tables import Table, TableLike, read_table
-from ratewise.targets.mean.pilot import Pilot, learn_pilot
-from ratewise.targets.mean.plan import Plan, plan
-
-WEAK_DIFFERENCE, STRONG_DIFFERENCE = "weak_difference", "strong_difference"
+from ratewise.targets.mean.derived import STRONG_DIFFERENCE, WEAK_DIFFERENCE, Derived
+from ratewise.targets.mean.pilot import Pilot, PilotColumns, learn_pilot, read_pilot
+from ratewise.targets.mean.plan import Plan, plan_mean
+from ratewise.targets.mean.side_by_side import Goal, save_plan
+from ratewise.targets.planned_rows import PlannedRows
 
 
 def add_difference(table: TableLike, *, weak: tuple[str, str], strong: tuple[str, str] | None = None) -> Table:
     """The table with the columns `weak_difference` and (where `strong` is given) `strong_difference` at its end.
 
-    Plans of comparisons are made of these columns, and `draw_pool` finds the first in a pool it was added to.
+    Plans of comparisons are made of these columns, and `draw_pool` adds the first to a pool by itself.
     """
     read = read_table(table)
     columns = {WEAK_DIFFERENCE: read.numbers(weak[0]) - read.numbers(weak[1])}
@@ -51,19 +53,59 @@ def plan_comparison(
     """`plan` for the difference of two systems: the rows with both strong ratings are the pilot.
 
     Costs are those of rating one system's answer once; an item is rated for both, so it costs twice that, weak and
-    strong. `target_se` is the difference's. To draw, add the pool's differences first, with `add_difference`.
+    strong. `target_se` is the difference's.
     """
-    read = add_difference(table, weak=weak, strong=strong)
     c_g, c_h = number(weak_cost, name="weak_cost", minimum=0), number(strong_cost, name="strong_cost", above=0)
-    made = plan(
-        read, weak=WEAK_DIFFERENCE, strong=STRONG_DIFFERENCE, weak_cost=2 * c_g, strong_cost=2 * c_h, budget=budget,
-        target_se=target_se, uncertainty=uncertainty, pool_size=pool_size, floor=floor, calibrate=calibrate,
-        features=features, estimand=estimand, seed=seed,
-    )  # fmt: skip
+    goal = Goal.of(2 * c_g, 2 * c_h, budget, target_se, pool_size, estimand, floor)
+    read = add_difference(table, weak=weak, strong=strong)
+    columns = PilotColumns(WEAK_DIFFERENCE, STRONG_DIFFERENCE, uncertainty, calibrate, tuple(features), seed)
+    made = plan_mean(read, read_pilot(read, columns), columns, goal, derived=Derived("difference", weak))
     note = f"an item is rated for both systems: its weak ratings cost {2 * c_g:g}, its strong ones {2 * c_h:g}"
     halves = _halves(read, strong)
     lost = (f"{halves:,} rows with one of the two strong ratings are no part of the pilot",) if halves else ()
     return replace(made, notes=(note, *lost, *made.notes))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ComparisonsPlan:
+    """Rates for the table's rows that serve all differences to a baseline at once."""
+
+    recommendation: PolicyName
+    policy: Policy  # the policy behind the rates
+    inputs: dict[str, Any]
+    rows: PlannedRows = field(repr=False)  # the table's rows, for `draw_pool`
+    notes: tuple[str, ...] = ()
+
+    @property
+    def rates(self) -> Floats:
+        """π of every row of the table."""
+        return self.policy.rates
+
+    @property
+    def expected_se(self) -> float | None:
+        """Root mean square of the differences' standard errors."""
+        return self.policy.expected_se
+
+    def to_dict(self) -> dict[str, Any]:
+        """Ready for JSON, without the rates."""
+        return {
+            "recommendation": self.recommendation,
+            "inputs": self.inputs,
+            "policy": self.policy.to_dict(),
+            "notes": list(self.notes),
+        }
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the plan as JSON."""
+        save_plan(self, path)
+
+    def summary(self) -> str:
+        """One line for people."""
+        how = "at one rate for all" if self.recommendation == "random" else "most often where differences are unsure"
+        return f"Buy the systems' strong ratings {how}: {self.policy.summary()}"
+
+    def __str__(self) -> str:
+        return self.summary()
 
 
 def plan_comparisons(
@@ -80,7 +122,7 @@ def plan_comparisons(
     floor: float | None = None,
     estimand: Estimand = "population",
     seed: int = 0,
-) -> Policy:
+) -> ComparisonsPlan:
     """Rates for the table's rows that serve all differences to the baseline at once.
 
     The vector target of METHODS section 2: u is the mean over the systems of the differences' conditional squared
@@ -89,33 +131,58 @@ def plan_comparisons(
     follow u only where the pilot's own residuals, by models that have not seen them, say that it beats one rate for
     all.
     """
-    read = read_table(table)
-    pilots = _pilots(read, baseline, weak, strong, seed)
-    V = float(np.mean([pilot.variance for pilot in pilots]))
-    squared = np.mean([pilot.residual**2 for pilot in pilots], axis=0)
     c_g, c_h = (
         len(strong) * number(weak_cost, name="weak_cost", minimum=0),
         len(strong) * number(strong_cost, name="strong_cost", above=0),
     )
-
-    def solve(u: Floats, least: float) -> Policy:
-        return optimal_policy(
-            u, variance=V, weak_cost=c_g, strong_cost=c_h, budget=budget, target_se=target_se, pool_size=pool_size,
-            estimand=estimand, floor=least,
-        )  # fmt: skip
-
-    def price(rates: Floats) -> float:
-        return error_times_budget(rates, error=squared, variance=V, weak_cost=c_g, strong_cost=c_h)
-
-    error = np.mean([pilot.error for pilot in pilots], axis=0)
-    held_out = np.mean([pilot.held_out_error for pilot in pilots], axis=0)
-    uniform = solve(np.full(read.rows, float(squared.mean())), 0.0)
-    least = (
-        DEFAULT_FLOOR_SHARE * solve(error, 0.0).mean_rate if floor is None else share(floor, name="floor", zero=True)
+    goal = Goal(c_g, c_h, budget, target_se, pool_size, estimand, floor)
+    read = read_table(table)
+    world = _World.of(_pilots(read, baseline, weak, strong, seed))
+    uniform = goal.solve(np.full(read.rows, world.weak_error), world.variance)
+    active = goal.solve(world.error, world.variance, goal.least_rate(world.error, world.variance))
+    seen = active_rates(world.held_out_error, scale=active.scale, floor=active.floor)
+    better = world.price(seen, goal) < world.price(np.full(seen.size, float(uniform.rates[0])), goal)
+    name: PolicyName = "active" if better else "random"
+    best = active if better else uniform
+    told = {"table": read.name, "rows": read.rows, "labels": int(seen.size), "baseline": baseline}
+    return ComparisonsPlan(
+        recommendation=name,
+        policy=best,
+        inputs=told
+        | {"weak": dict(weak), "strong": dict(strong)}
+        | goal.to_dict()
+        | {"seed": seed, "variance": world.variance, "weak_error": world.weak_error},
+        rows=PlannedRows.of(read, tuple(weak.values()), name, best.rates, best.items, goal),
+        notes=(f"an item is rated for all {len(strong)} systems: it costs {c_g:g} and {c_h:g}",),
     )
-    active = solve(error, least)
-    rates = active_rates(held_out, scale=active.scale, floor=active.floor)
-    return active if price(rates) < price(np.full(rates.size, float(uniform.rates[0]))) else uniform
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _World:
+    """The differences' errors as those of one mean: each number is a mean over the differences."""
+
+    variance: float
+    error: Floats
+    held_out_error: Floats
+    squared: Floats  # residuals of the labelled rows
+
+    @classmethod
+    def of(cls, pilots: Sequence[Pilot]) -> "_World":
+        return cls(
+            float(np.mean([pilot.variance for pilot in pilots])),
+            np.mean([pilot.error for pilot in pilots], axis=0),
+            np.mean([pilot.held_out_error for pilot in pilots], axis=0),
+            np.mean([pilot.residual**2 for pilot in pilots], axis=0),
+        )
+
+    @property
+    def weak_error(self) -> float:
+        return float(self.squared.mean())
+
+    def price(self, rates: Floats, goal: Goal) -> float:
+        return error_times_budget(
+            rates, error=self.squared, variance=self.variance, weak_cost=goal.weak_cost, strong_cost=goal.strong_cost
+        )
 
 
 def _pilots(table: Table, baseline: str, weak: Mapping[str, str], strong: Mapping[str, str], seed: int) -> list[Pilot]:

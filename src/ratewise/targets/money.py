@@ -14,6 +14,7 @@ from scipy import optimize
 
 from ratewise.core.checks import Floats
 from ratewise.core.mean.solver import Entries, Problem
+from ratewise.core.messages import Message, argument
 from ratewise.errors import InputError, PolicyError
 
 _TOLERANCE = 1e-12
@@ -47,7 +48,11 @@ class Curve:
         problem = Problem(Entries.of(root, strong_cost / root.size), variance, weak_cost, 0.0)
         best = problem.best_scale()
         if best == 0 and math.isinf(pool_size):
-            raise PolicyError("with weak_cost 0 and an unlimited pool there is no best policy; give pool sizes")
+            raise PolicyError(
+                Message(
+                    f"with {argument('weak_cost')} 0 and an unlimited pool there is no best policy; give pool sizes"
+                )
+            )
         return cls(problem, strong_cost, pool_size, best, variance / pool_size if own_mean else 0.0)
 
     @property

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from ratewise.core.checks import number
+from ratewise.core.messages import Message, argument
 from ratewise.errors import InputError
 
 
@@ -19,7 +20,8 @@ class Prices:
         if weak_cost is None and self.strong is None:
             return None
         if weak_cost is None or self.strong is None:
-            raise InputError("give both weak_cost and strong_cost to know the spend, or neither")
+            both = f"{argument('weak_cost')} and {argument('strong_cost')}"
+            raise InputError(Message(f"give both {both} to know the spend, or neither"))
         c_g = number(weak_cost, name="weak_cost", minimum=0)
         c_h = number(self.strong, name="strong_cost", minimum=0)
         return weak * c_g + strong * c_h

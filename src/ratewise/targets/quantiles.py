@@ -5,19 +5,23 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ratewise.core.checks import Floats, number, share
 from ratewise.core.m_estimation.quantiles import estimate_quantile
 from ratewise.core.mean.estimate import Estimate
 from ratewise.core.mean.how import How, both_ends
+from ratewise.core.mean.ratings import Mask
 from ratewise.core.names import Estimand
 from ratewise.errors import InputError, TableError
-from ratewise.models.error_model import fit_error
+from ratewise.models.error_model import ErrorModel, fit_error
 from ratewise.tables import TableLike, read_table
-from ratewise.targets.mean.plan import Plan, plan
+from ratewise.targets.mean.derived import STRONG_BELOW, UNCERTAINTY, WEAK_BELOW, Derived
+from ratewise.targets.mean.pilot import PilotColumns, read_pilot
+from ratewise.targets.mean.plan import Plan, plan_mean
+from ratewise.targets.mean.side_by_side import Goal
 from ratewise.targets.rated import DrawColumns, Rate, RatedColumns, read_rated, refuse_missing
 
-WEAK_BELOW, STRONG_BELOW, UNCERTAINTY = "weak_at_or_below", "strong_at_or_below", "expected_disagreement"
 _FOLDS = 10
 
 
@@ -118,10 +122,10 @@ def plan_quantile(
     """`plan` for a quantile θ: that of the mean of 1{H ≤ θ}, at the pilot's own θ, where the density cancels.
 
     V is q(1−q) and u(x) the probability that the two ratings lie on different sides of θ, learned from the pilot as a
-    function of the weak rating. `target_se` is that of the share at or below θ, not of θ. `rates` are for the table's
-    rows; draw with `ratewise.draw`.
+    function of the weak rating. `target_se` is that of the share at or below θ, not of θ.
     """
     q = share(quantile, name="quantile")
+    goal = Goal.of(weak_cost, strong_cost, budget, target_se, pool_size, estimand, floor)
     read = read_table(table)
     g, h = read.numbers(weak), read.numbers(strong, missing="allow")
     rated = ~np.isnan(h)
@@ -134,24 +138,39 @@ def plan_quantile(
             f"all strong ratings of the pilot are at or below their {q:g} quantile ({theta:g}); plan for a smaller one"
         )
     claimed = (g <= theta).astype(np.float64)
-    u = _disagreement(g, below - claimed, rated, number(seed, name="seed", minimum=0))
-    columns = {WEAK_BELOW: claimed, STRONG_BELOW: below, UNCERTAINTY: u}
-    made = plan(
-        read.with_columns(columns), weak=WEAK_BELOW, strong=STRONG_BELOW, uncertainty=UNCERTAINTY, weak_cost=weak_cost,
-        strong_cost=strong_cost, budget=budget, target_se=target_se, pool_size=pool_size, floor=floor,
-        estimand=estimand, seed=seed,
-    )  # fmt: skip
+    disagreement = _Disagreement.of(g, below - claimed, rated)
+    u = disagreement.held_out(number(seed, name="seed", minimum=0))
+    read = read.with_columns({WEAK_BELOW: claimed, STRONG_BELOW: below, UNCERTAINTY: u})
+    columns = PilotColumns(WEAK_BELOW, STRONG_BELOW, UNCERTAINTY, seed=seed)
+    derived = Derived("at or below", (weak,), theta, disagreement.model)
+    # a quantile takes weak ratings as they are, so calibrating them is not hinted at
+    made = plan_mean(read, read_pilot(read, columns), columns, goal, derived=derived, hints=False)
     note = f"planned for the share of strong ratings at or below {theta:g}, the pilot's {q:g} quantile"
-    hints = tuple(x for x in made.notes if "--calibrate" not in x)  # a quantile takes weak ratings as they are
-    return replace(made, notes=(note, *hints), inputs=made.inputs | {"quantile": q, "at": theta, "weak": weak})
+    told = {"quantile": q, "at": theta, "weak": weak, "strong": strong, "uncertainty": None}
+    return replace(made, notes=(note, *made.notes), inputs=made.inputs | told)
 
 
-def _disagreement(g: Floats, residual: Floats, rated: Any, seed: float) -> Floats:
-    """P(the ratings lie on different sides | weak rating), of labelled rows from the others."""
-    out = fit_error(g[rated], residual[rated]).predict(g)
-    rows = np.flatnonzero(rated)
-    fold = np.random.default_rng(int(seed)).permutation(rows.size) % _FOLDS
-    for k in range(min(_FOLDS, rows.size)):
-        here, there = rows[fold == k], rows[fold != k]
-        out[here] = fit_error(g[there], residual[there]).predict(g[here])
-    return out if out.max() > 0 else np.full(out.size, 1.0 / (rows.size + 2))
+@dataclass(frozen=True, slots=True, eq=False)
+class _Disagreement:
+    """P(the ratings lie on different sides | weak rating)."""
+
+    weak: Floats
+    residual: Floats
+    rows: NDArray[np.intp]  # that have a strong rating
+    model: ErrorModel
+
+    @classmethod
+    def of(cls, g: Floats, residual: Floats, rated: Mask) -> "_Disagreement":
+        model = fit_error(g[rated], residual[rated])
+        if not model.predict(g).max() > 0:  # none was seen: one in as many as there are, and two more
+            model = ErrorModel("fitted", knots=(0.0,), values=(1.0 / (int(rated.sum()) + 2),))
+        return cls(g, residual, np.flatnonzero(rated), model)
+
+    def held_out(self, seed: float) -> Floats:
+        """Of all rows, of labelled ones from the others."""
+        out = fit_error(self.weak[self.rows], self.residual[self.rows]).predict(self.weak)
+        fold = np.random.default_rng(int(seed)).permutation(self.rows.size) % _FOLDS
+        for k in range(min(_FOLDS, self.rows.size)):
+            here, there = self.rows[fold == k], self.rows[fold != k]
+            out[here] = fit_error(self.weak[there], self.residual[there]).predict(self.weak[here])
+        return out if out.max() > 0 else np.full(out.size, 1.0 / (self.rows.size + 2))

@@ -1,30 +1,29 @@
 """`plan_regression`: how to spend on coefficients, every policy side by side, and one recommendation (METHODS 7)."""
 
 import math
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from ratewise.core.checks import Floats, choice, share
-from ratewise.core.mean.rates import LARGEST_SCALE, active_rates
-from ratewise.core.names import FAMILIES, RECALIBRATIONS, Estimand, Family, PolicyName, Recalibration
-from ratewise.models.error_model import DEFAULT_FLOOR_SHARE
+from ratewise.core.checks import Floats, choice
+from ratewise.core.names import FAMILIES, Estimand, Family, PolicyName, Recalibration
 from ratewise.tables import TableLike, read_table
 from ratewise.targets.columns import Columns, design
-from ratewise.targets.mean.pilot import Pilot, read_pilot
+from ratewise.targets.mean.pilot import Pilot, PilotColumns, read_pilot
 from ratewise.targets.mean.side_by_side import (
     NEAR_TIE_IN_PRICE,
     Goal,
     PlannedPolicy,
-    checked_costs,
-    planned,
-    planned_base,
+    SideBySide,
     policies_html,
     price,
-    recommend,
+    save_plan,
+    side_by_side,
 )
+from ratewise.targets.planned_rows import PlannedRows
 from ratewise.targets.regression_pilot import RegressionPilot, coefficient_weights
 
 
@@ -41,6 +40,7 @@ class RegressionPlan:
     policies: dict[str, PlannedPolicy]
     weights: dict[str, float]  # of each coefficient
     expected_ses: dict[str, float]  # of each coefficient, with the recommended policy
+    rows: PlannedRows = field(repr=False)  # the table's rows, for `draw_pool`
     notes: tuple[str, ...] = ()
     rates: Floats = field(repr=False, default_factory=lambda: np.empty(0))
 
@@ -55,6 +55,10 @@ class RegressionPlan:
             "expected_ses": self.expected_ses,
             "notes": list(self.notes),
         }
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the plan as JSON."""
+        save_plan(self, path)
 
     def summary(self) -> str:
         """The recommendation in words."""
@@ -96,66 +100,40 @@ def plan_regression(
     of the active policy (default: a tenth of its mean rate). `calibrate` and `features` as for `plan`.
     """
     choice(family, FAMILIES, name="family")
-    choice(calibrate, RECALIBRATIONS, name="calibration")
-    c_g, c_h = checked_costs(weak_cost, strong_cost, budget, target_se)
+    goal = Goal.of(weak_cost, strong_cost, budget, target_se, pool_size, estimand, floor)
+    asked = PilotColumns(weak, strong, None, calibrate, tuple(features), seed)
     read = read_table(table)
-    pilot = read_pilot(
-        read, weak=weak, strong=strong, uncertainty=None, calibrate=None if calibrate == "none" else calibrate,
-        features=features, seed=seed,
-    )  # fmt: skip
+    pilot = read_pilot(read, asked)
     columns = design(read, on, rows=np.ones(read.rows, dtype=np.bool_), intercept=intercept)
     w = coefficient_weights(columns, weights)
     world = RegressionPilot.of(pilot, columns, family, w)
-    goal = Goal(c_g, c_h, budget, target_se, pool_size, estimand)
-    policies, active = _side_by_side(world, goal, floor)
-    name = recommend(policies, goal.lost_variance(world.variance))
-    rates = active if name == "active" else np.full(read.rows, policies[name].mean_rate)
+    sides = side_by_side(world, goal)
+    best = sides.policies[sides.recommendation]
     N = pool_size if estimand == "pool" and pool_size is not None else math.inf
-    ses = world.standard_errors(rates[pilot.labelled], policies[name].items, pool_size=N)
+    ses = world.standard_errors(sides.rates[pilot.labelled], best.items, pool_size=N)
+    told = {name: value for name, value in asked.to_dict().items() if name != "uncertainty"}
     return RegressionPlan(
-        recommendation=name,
-        reason=_reason(name, policies, goal, world),
-        inputs={
-            "table": read.name, "rows": read.rows, "labels": int(pilot.strong.size), "weak": weak, "strong": strong,
-            "on": list(on), "family": family, "weak_cost": c_g, "strong_cost": c_h, "budget": budget,
-            "target_se": target_se, "pool_size": pool_size, "estimand": estimand, "calibrate": calibrate,
-            "features": list(features), "seed": seed, "variance": world.variance, "weak_error": world.weak_error,
-        },
-        policies=policies,
+        recommendation=sides.recommendation,
+        reason=_reason(sides, goal, world),
+        inputs={"table": read.name, "rows": read.rows, "labels": int(pilot.strong.size)}
+        | told
+        | {"on": list(on), "family": family}
+        | goal.to_dict()
+        | {"variance": world.variance, "weak_error": world.weak_error},
+        policies=sides.policies,
         weights=dict(zip(columns.names, w.tolist(), strict=True)),
         expected_ses=dict(zip(columns.names, ses.tolist(), strict=True)),
-        notes=_notes(pilot, policies, columns),
-        rates=rates,
-    )  # fmt: skip
-
-
-def _side_by_side(world: RegressionPilot, goal: Goal, floor: float | None) -> tuple[dict[str, PlannedPolicy], Floats]:
-    """The three policies, and the active one's rates for all rows."""
-    V = world.variance
-    uniform = goal.solve(np.array([world.weak_error]), V)
-    p = uniform.mean_rate
-    if floor is None:
-        least = DEFAULT_FLOOR_SHARE * goal.solve(world.error, V).mean_rate
-    else:
-        least = share(floor, name="floor", zero=True, one=True)
-    active = goal.solve(world.error, V, least)
-    scale = min(active.scale, LARGEST_SCALE)
-    rates = active_rates(world.error, scale=scale, floor=active.floor)
-    seen = active_rates(world.held_out_error, scale=scale, floor=active.floor)
-    policies = {
-        "base": planned_base(V, goal),
-        "random": planned(p, world.item_variance(np.full(seen.size, p)), goal, V, uniform.items, rate=p),
-        "active": planned(
-            float(rates.mean()), world.item_variance(seen), goal, V, active.items, scale=scale, floor=active.floor
-        ),
-    }
-    return policies, rates
+        notes=_notes(pilot, sides.policies, columns),
+        rates=sides.rates,
+        rows=PlannedRows.of(read, (weak,), sides.recommendation, sides.rates, best.items, goal),
+    )
 
 
 # In words
 
 
-def _reason(name: PolicyName, policies: dict[str, PlannedPolicy], goal: Goal, world: RegressionPilot) -> str:
+def _reason(sides: SideBySide, goal: Goal, world: RegressionPilot) -> str:
+    name, policies = sides.recommendation, sides.policies
     base, best, lost = policies["base"], policies[name], goal.lost_variance(world.variance)
     if name == "base":
         rival = min((policies["random"], policies["active"]), key=lambda policy: price(policy, lost))

@@ -12,10 +12,11 @@ from ratewise.core.checks import Floats
 from ratewise.core.mean.clusters import Codes
 from ratewise.core.mean.draw import draw
 from ratewise.core.mean.ratings import Mask
+from ratewise.core.messages import Message, argument
 from ratewise.errors import TableError
-from ratewise.tables import Table, TableLike, read_table
+from ratewise.tables import Table, TableLike
 from ratewise.tables.convert import Texts
-from ratewise.targets.mean.drawing import Drawn, first_items
+from ratewise.targets.mean.drawing import Drawn, first_items, undrawn
 from ratewise.targets.mean.transfer import Transfer
 from ratewise.targets.slice_plan import SlicePlan
 from ratewise.targets.slices import slice_names
@@ -42,13 +43,7 @@ def draw_slices(
     no plan get no rate, and a note says so.
     """
     by, transfers = _plans(plan)
-    table = read_table(pool)
-    drawn_before = [name for name in ("rate", "selected", "weight", "weak_calibrated") if name in table.columns]
-    if drawn_before:
-        raise TableError(
-            f"{table.name} has a column {drawn_before[0]!r} already: it was drawn before; take the pool as it was then"
-        )
-    ids = table.ids(id_column)
+    table, ids = undrawn(pool, id_column, ("rate", "selected", "weight", "weak_calibrated"))
     names, groups = slice_names(table, by)
     parts = {}
     notes = []
@@ -116,8 +111,10 @@ def _drawn(table: Table, parts: list[_Part], ids: Texts, seed: int, notes: list[
     expected, planned = sum(part.expected for part in parts), sum(part.planned for part in parts)
     if expected > _OVER * planned:
         notes.append(
-            f"rating all items is expected to cost {expected:,.2f}, more than the {planned:,.2f} planned: draw with "
-            "--within-budget, or plan with --pool and this pool"
+            Message(
+                f"rating all items is expected to cost {expected:,.2f}, more than the {planned:,.2f} planned: draw "
+                f"with {argument('within_budget')}, or plan with the sizes that slices have in this pool"
+            )
         )
     added: dict[str, Floats | Mask] = {"rate": rates, "selected": selected, "weight": _weights(parts, looked)}
     if all(part.weak is not None for part in parts):
@@ -141,7 +138,7 @@ def _plans(plan: SlicePlan | str | os.PathLike[str]) -> tuple[str, dict[str, Tra
         return plan.by, {one.name: None if one.plan is None else one.plan.transfer for one in plan.slices}
     document = _document(plan)
     if document is None:
-        raise TableError(f"{os.fspath(plan)} is no slice plan; make one with `ratewise plan … --by COLUMN --json`")
+        raise TableError(f"{os.fspath(plan)} is no slice plan; save one that was made by a column")
     try:
         made = {one["name"]: one["plan"] and Transfer.from_dict(one["plan"]["transfer"]) for one in document["slices"]}
     except (KeyError, TypeError) as error:

@@ -5,7 +5,6 @@ share it so that one more unit of money would help each the same (`sum`), or so 
 (`worst`).
 """
 
-import json
 import math
 import os
 from collections.abc import Mapping, Sequence
@@ -18,9 +17,9 @@ from ratewise.core.checks import choice, number
 from ratewise.core.names import OBJECTIVES, Estimand, Objective, Recalibration
 from ratewise.errors import InputError, PolicyError
 from ratewise.tables import Table, TableLike, read_table
-from ratewise.targets.mean.pilot import read_pilot
-from ratewise.targets.mean.plan import Plan, plan
-from ratewise.targets.mean.side_by_side import PlannedPolicy
+from ratewise.targets.mean.pilot import PilotColumns, read_pilot
+from ratewise.targets.mean.plan import Plan, plan_mean
+from ratewise.targets.mean.side_by_side import Goal, PlannedPolicy, save_plan
 from ratewise.targets.money import Curve, shared_budgets
 from ratewise.targets.slices import slice_names
 
@@ -114,9 +113,7 @@ class SlicePlan:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the plan as JSON."""
-        from ratewise.tables.files import write_text
-
-        write_text(path, json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+        save_plan(self, path)
 
     def summary(self) -> str:
         """One line for people."""
@@ -170,20 +167,19 @@ def plan_slices(
     names, groups = slice_names(read, by)
     counts = {name: int(np.count_nonzero(groups == name)) for name in names}
     sizes = _pool_sizes(counts, pool_sizes, pool_size)
-    one = _One(weak, strong, weak_cost, strong_cost, uncertainty, floor, calibrate, tuple(features), estimand, seed)
-    tables = {name: _rows(read, one, np.asarray(groups == name)) for name in names}
+    columns = PilotColumns(weak, strong, uncertainty, calibrate, tuple(features), seed)
+    one = _One(columns, weak_cost, strong_cost, floor, estimand)
+    tables = {name: _rows(read, columns, np.asarray(groups == name)) for name in names}
     if budget is not None:
         made, notes = _shared(tables, sizes, one, number(budget, name="budget", above=0), objective, weights)
     else:
         targets = _targets(names, target_se)
         made = [_to_target(name, tables[name], sizes[name], one, targets[name]) for name in names]
         notes = ()
-    inputs = {
-        "table": read.name, "rows": read.rows, "weak": weak, "strong": strong, "weak_cost": weak_cost,
-        "strong_cost": strong_cost, "target_se": dict(target_se) if isinstance(target_se, Mapping) else target_se,
-        "budget": budget, "objective": None if budget is None else objective, "estimand": estimand,
-        "calibrate": calibrate, "uncertainty": uncertainty, "features": list(features), "seed": seed,
-    }  # fmt: skip
+    inputs: dict[str, Any] = {"table": read.name, "rows": read.rows} | columns.to_dict()
+    inputs |= {"weak_cost": weak_cost, "strong_cost": strong_cost, "budget": budget, "estimand": estimand}
+    inputs["target_se"] = dict(target_se) if isinstance(target_se, Mapping) else target_se
+    inputs["objective"] = None if budget is None else objective
     shares = {name: count / read.rows for name, count in counts.items()}
     return SlicePlan(by, tuple(made), inputs, notes + _small_pilots(made), shares)
 
@@ -192,41 +188,29 @@ def plan_slices(
 class _One:
     """What all slices' plans have in common."""
 
-    weak: str
-    strong: str
+    columns: PilotColumns
     weak_cost: float
     strong_cost: float
-    uncertainty: str | None
     floor: float | None
-    calibrate: Recalibration
-    features: tuple[str, ...]
     estimand: Estimand
-    seed: int
 
     def plan(
         self, rows: Table, size: float | None, *, budget: float | None = None, target: float | None = None
     ) -> Plan:
         """Of one slice."""
-        return plan(
-            rows, weak=self.weak, strong=self.strong, weak_cost=self.weak_cost, strong_cost=self.strong_cost,
-            budget=budget, target_se=target, uncertainty=self.uncertainty, pool_size=size, floor=self.floor,
-            calibrate=self.calibrate, features=self.features, estimand=self.estimand, seed=self.seed,
-        )  # fmt: skip
+        goal = Goal.of(self.weak_cost, self.strong_cost, budget, target, size, self.estimand, self.floor)
+        return plan_mean(rows, read_pilot(rows, self.columns), self.columns, goal)
 
     def curve(self, rows: Table, size: float | None) -> Curve:
         """What money buys in one slice."""
-        kind = None if self.calibrate == "none" else self.calibrate
-        pilot = read_pilot(
-            rows, weak=self.weak, strong=self.strong, uncertainty=self.uncertainty, calibrate=kind,
-            features=self.features, seed=self.seed,
-        )  # fmt: skip
+        pilot = read_pilot(rows, self.columns)
         return Curve.of(
             pilot.error, variance=pilot.variance, weak_cost=self.weak_cost, strong_cost=self.strong_cost,
             pool_size=math.inf if size is None else size, own_mean=self.estimand == "pool",
         )  # fmt: skip
 
 
-def _rows(table: Table, one: _One, mask: "np.ndarray[Any, np.dtype[np.bool_]]") -> Table:
+def _rows(table: Table, one: PilotColumns, mask: "np.ndarray[Any, np.dtype[np.bool_]]") -> Table:
     """One slice's rows, with the columns that a plan needs."""
     columns: dict[str, Any] = {
         one.weak: table.numbers(one.weak),

@@ -14,6 +14,7 @@ from ratewise.core.mean.clusters import Codes, cluster_codes, sum_variance
 from ratewise.core.mean.estimate import Estimate
 from ratewise.core.mean.how import How
 from ratewise.core.mean.ratings import Mask, Rated
+from ratewise.core.messages import Message, argument
 from ratewise.core.names import Recalibration
 from ratewise.errors import InputError, TableError
 from ratewise.tables import TableLike, read_table
@@ -224,8 +225,11 @@ def _check_missing(name: str, names: tuple[str, ...], rated: Mask, asked: Mask, 
     row = int(np.argmax(lacking.any(axis=1)))
     system = names[int(np.argmax(lacking[row]))]
     raise TableError(
-        f"row {row + 1} of {name} was asked for and lacks the strong rating of {system!r} "
-        f"({int(lacking.any(axis=1).sum())} such rows); get it, or give bounds=(low, high) to count it at both ends"
+        Message(
+            f"row {row + 1} of {name} was asked for and lacks the strong rating of {system!r} "
+            f"({int(lacking.any(axis=1).sum())} such rows); get it, or give {argument('bounds=(low, high)')} to count "
+            "it at both ends"
+        )
     )
 
 

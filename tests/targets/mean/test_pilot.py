@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ratewise import InputError, TableError, fit_calibration, read_table
-from ratewise.targets.mean.pilot import read_pilot
+from ratewise.targets.mean.pilot import PilotColumns, read_pilot
 
 
 @pytest.fixture(scope="module")
@@ -16,8 +16,7 @@ def columns():
 
 
 def read(columns, **options):
-    asked = {"weak": "g", "strong": "h", "uncertainty": None, "calibrate": None, "seed": 0, **options}
-    return read_pilot(read_table(columns), **asked)
+    return read_pilot(read_table(columns), PilotColumns(**{"weak": "g", "strong": "h", **options}))
 
 
 def test_what_the_labelled_rows_say(columns):

@@ -296,12 +296,12 @@ def test_scores_on_another_scale_are_hinted_at_and_mended():
     table = {"g": 100 - 100 * (1 - world.weak) ** 2, "h": world.strong}  # per cent, and too kind
     raw = rw.plan(table, **PRICES, budget=300)
     assert raw.recommendation == "base"
-    (hint,) = [note for note in raw.notes if "--calibrate" in note]
+    (hint,) = [note for note in raw.notes if "calibrate affine" in note]
     for kind in ("platt", "affine", "isotonic"):
         mended = rw.plan(table, **PRICES, budget=300, calibrate=kind)
         assert mended.recommendation == "active"
         assert mended.policies["random"].error_ratio < 0.9 * raw.policies["random"].error_ratio
-        assert not any("--calibrate" in note for note in mended.notes)
+        assert not any("calibrate affine" in note for note in mended.notes)
     affine = rw.plan(table, **PRICES, budget=300, calibrate="affine")
     assert f"{affine.policies['random'].error_ratio:.0%}" in hint
 

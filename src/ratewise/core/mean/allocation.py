@@ -210,7 +210,7 @@ def reached(world: Strata, wanted: float) -> Numbers:
     if wanted < least * (1 - 1e-12):
         raise PolicyError(
             f"the target cannot be reached: with every item rated the standard error is {math.sqrt(least):.4g}; "
-            "ask for that much, or for the pool's own mean (estimand pool)"
+            "ask for that much, or for the pool's own mean"
         )
     found = _candidates(world, lambda n: wanted - world.variance(n))
     within = [n for n in found if world.variance(n) <= wanted * (1 + 1e-9)]

@@ -12,6 +12,7 @@ from ratewise.core.mean import anytime, contributions, intervals, score
 from ratewise.core.mean.clusters import Codes, cluster_codes, cluster_folds
 from ratewise.core.mean.how import How
 from ratewise.core.mean.ratings import Mask, Rated, Ratings, pool_of
+from ratewise.core.messages import Message, argument
 from ratewise.core.names import Estimand, IntervalMethod, Method
 from ratewise.errors import InputError, MissingAnswersError
 
@@ -321,7 +322,9 @@ def _anytime(delta: Floats, data: Ratings, case: _Case) -> tuple[float, float]:
 def _bounds(data: Ratings, case: _Case, what: str) -> tuple[float, float]:
     if case.how.bounds is None:
         if not _is_binary(data):
-            raise InputError(f"{what} needs the ends of the rating scale; give bounds=(low, high)")
+            raise InputError(
+                Message(f"{what} needs the ends of the rating scale; give {argument('bounds=(low, high)')}")
+            )
         return 0.0, 1.0
     low, high = (number(x, name="bounds") for x in case.how.bounds)
     h = data.strong[data.labelled]
@@ -351,8 +354,9 @@ def _with_missing(data: Ratings, missing: Mask, case: _Case) -> Estimate:
     try:
         ends = _bounds(data, case, "an estimate with answers still missing")
     except InputError as error:
-        count = int(missing.sum())
-        raise MissingAnswersError(f"{count} answers that were asked for are missing, and {error}") from None
+        many = f"{int(missing.sum())} answers that were asked for are missing, and "
+        said = error.args[0]
+        raise MissingAnswersError(said.within(many) if isinstance(said, Message) else many + str(error)) from None
     found = [_estimate(_filled(data, missing, x), case) for x in ends]
     first, last = found
     both = None if first.interval is None or last.interval is None else (first.interval[0], last.interval[1])

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from ratewise.core.checks import choice, number, share
+from ratewise.core.messages import Message, argument
 from ratewise.core.names import ESTIMANDS, INTERVALS, METHODS, Estimand, IntervalMethod, Method
 from ratewise.errors import InputError
 
@@ -37,7 +38,12 @@ class How:
     def refuse_idle_pool_size(self) -> None:
         """The size of a pool says nothing about the population's mean: whoever gives it means the pool's."""
         if self.pool_size is not None and self.estimand == "population":
-            raise InputError("pool_size matters only for the pool's own mean; add estimand pool, or leave it out")
+            raise InputError(
+                Message(
+                    f"{argument('pool_size')} matters only for the pool's own mean; add {argument('estimand pool')}, "
+                    "or leave it out"
+                )
+            )
 
 
 def both_ends(bounds: tuple[float | None, float | None] | None) -> tuple[float, float] | None:

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from ratewise.core.checks import Floats, choice, finite, number, share
 from ratewise.core.mean.chain import gains, pooled_gain_per_cost
 from ratewise.core.mean.solver import Entries, Problem
+from ratewise.core.messages import Message, argument
 from ratewise.core.names import ESTIMANDS, Estimand
 from ratewise.errors import InputError, PolicyError
 
@@ -128,9 +129,9 @@ class _Goal:
     @classmethod
     def of(cls, budget: float | None, target_se: float | None, pool_size: float | None, estimand: Estimand) -> "_Goal":
         if budget is not None and target_se is not None:
-            raise InputError("give budget or target_se, not both")
+            raise InputError(Message(f"give {argument('budget')} or {argument('target_se')}, not both"))
         if estimand == "pool" and pool_size is None:
-            raise InputError("estimand 'pool' needs pool_size, the number of items in the pool")
+            raise InputError(Message(f"estimand 'pool' needs {argument('pool_size')}, the number of items in the pool"))
         N = math.inf if pool_size is None else number(pool_size, name="pool_size", minimum=1)
         B = None if budget is None else number(budget, name="budget", above=0)
         se = None if target_se is None else number(target_se, name="target_se", above=0)
@@ -188,8 +189,10 @@ def _solve_pool(problem: Problem, goal: _Goal, t: float) -> _Solution:
     if variance < V * (1 - 1e-12):
         least = math.sqrt(V / N)
         raise PolicyError(
-            f"target_se {goal.target_se:g} cannot be reached: strong ratings on all {N:g} items of the pool "
-            f"give {least:.4g}; use a larger pool or target, or estimand 'pool'"
+            Message(
+                f"{argument('target_se')} {goal.target_se:g} cannot be reached: strong ratings on all {N:g} items of "
+                f"the pool give {least:.4g}; use a larger pool or target, or estimand 'pool'"
+            )
         )
     most = problem.item_variance(t) if t > 0 else math.inf
     if variance >= most:
@@ -240,8 +243,10 @@ def _cost_and_variance(problem: Problem, t: float) -> tuple[float, float]:
 def _needs_a_pool(t: float, problem: Problem, also: str) -> None:
     if t == 0:
         raise PolicyError(
-            f"with weak_cost 0 {also} there is no best policy (looking at more items always pays); "
-            "give pool_size and budget, a floor, or what a weak rating really costs"
+            Message(
+                f"with {argument('weak_cost')} 0 {also} there is no best policy (looking at more items always pays); "
+                f"give {argument('pool_size')} and a budget, a floor, or what a weak rating really costs"
+            )
         )
 
 

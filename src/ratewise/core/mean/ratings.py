@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ratewise.core.checks import Floats, as_floats, choice, number
+from ratewise.core.messages import Message, argument
 from ratewise.core.names import ESTIMANDS, Estimand
 from ratewise.errors import InputError
 
@@ -119,7 +120,9 @@ def pool_of(estimand: Estimand, pool_size: float | None, items: int) -> float:
         return math.inf
     N = float(items) if pool_size is None else number(pool_size, name="pool_size", minimum=1)
     if items > N:
-        raise InputError(f"pool_size is {N:g} but {items} items were looked at; it cannot be smaller")
+        raise InputError(
+            Message(f"{argument('pool_size')} is {N:g} but {items} items were looked at; it cannot be smaller")
+        )
     return N
 
 

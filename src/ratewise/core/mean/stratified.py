@@ -26,6 +26,7 @@ from ratewise.core.mean import contributions
 from ratewise.core.mean.estimate import Estimate, estimate_rated
 from ratewise.core.mean.how import How
 from ratewise.core.mean.ratings import Mask, Rated, Ratings
+from ratewise.core.messages import Message, argument
 from ratewise.core.names import Estimand, IntervalMethod, Method
 from ratewise.errors import InputError, MissingAnswersError
 
@@ -170,7 +171,9 @@ def _kind(
     if interval == "score" and data.weak.shape[1] > 1:
         raise InputError("strata have no score interval for a chain of raters; choose t or normal")
     if interval == "score" and bounds is None and not _binary(data):
-        raise InputError("the score interval needs the ends of the rating scale; give bounds=(low, high)")
+        raise InputError(
+            Message(f"the score interval needs the ends of the rating scale; give {argument('bounds=(low, high)')}")
+        )
     if interval != "auto":
         return interval
     if not plain and data.weak.shape[1] == 1 and _binary(data):
@@ -347,8 +350,10 @@ def _with_missing(data: Ratings, selected: ArrayLike | None, how: How, of: Calla
     ends = how.bounds if how.bounds is not None else (0.0, 1.0) if _binary(data) else None
     if ends is None:
         raise MissingAnswersError(
-            f"{int(missing.sum())} answers that were asked for are missing, and counting them needs the ends of the "
-            "rating scale; give bounds=(low, high)"
+            Message(
+                f"{int(missing.sum())} answers that were asked for are missing, and counting them needs the ends of "
+                f"the rating scale; give {argument('bounds=(low, high)')}"
+            )
         )
     first, last = (of(_filled(data, missing, x)) for x in ends)
     both = None if first.interval is None or last.interval is None else (first.interval[0], last.interval[1])

@@ -10,6 +10,7 @@ from ratewise.core.mean.estimate import Estimate
 from ratewise.core.mean.how import How
 from ratewise.core.mean.ratings import Mask, Rated
 from ratewise.core.mean.stratified import Shares, stratified, weighted
+from ratewise.core.messages import Message, argument
 from ratewise.errors import InputError, TableError
 from ratewise.tables import Table
 from ratewise.targets.prices import Prices
@@ -67,7 +68,11 @@ def _sizes(table: Table, names: NDArray[np.str_], pool_size: float | None) -> di
     found, counts = np.unique(names, return_counts=True)
     factor = 1.0 if pool_size is None else number(pool_size, name="pool_size", minimum=1) / table.rows
     if factor < 1:
-        raise InputError(f"pool_size is {pool_size:g} but the table has {table.rows} rows; it cannot be smaller")
+        raise InputError(
+            Message(
+                f"{argument('pool_size')} is {pool_size:g} but the table has {table.rows} rows; it cannot be smaller"
+            )
+        )
     return {str(name): float(n) * factor for name, n in zip(found, counts, strict=True)}
 
 

@@ -7,8 +7,10 @@ import numpy as np
 from ratewise.core.checks import Floats
 from ratewise.core.mean.draw import draw, uniform
 from ratewise.core.mean.ratings import Mask
+from ratewise.core.messages import Message, argument
 from ratewise.errors import TableError
 from ratewise.tables import Table, TableLike, read_table
+from ratewise.tables.convert import Texts
 from ratewise.targets.mean.input_draw import choose_items
 from ratewise.targets.mean.old_labels import draw_beside
 from ratewise.targets.mean.transfer import Drift, OldLabels, Transfer
@@ -30,13 +32,21 @@ class Drawn:
     notes: tuple[str, ...]
 
 
-def draw_pool(
-    pool: TableLike,
-    transfer: Transfer,
-    *,
-    seed: int,
-    id_column: str | None = None,
-    within_budget: bool = False,
+def undrawn(
+    pool: TableLike, id_column: str | None, written: tuple[str, ...] = ("rate", "selected")
+) -> tuple[Table, Texts]:
+    """A pool that was not drawn before, and its items' ids; `written` are the columns that a draw writes."""
+    table = read_table(pool)
+    before = [name for name in written if name in table.columns]
+    if before:
+        raise TableError(
+            f"{table.name} has a column {before[0]!r} already: it was drawn before; take the pool as it was then"
+        )
+    return table, table.ids(id_column)
+
+
+def draw_transfer(
+    pool: TableLike, transfer: Transfer, *, seed: int, id_column: str | None = None, within_budget: bool = False
 ) -> Drawn:
     """Give every item its rate and draw, by hash of the seed and the item's id.
 
@@ -44,15 +54,10 @@ def draw_pool(
     rest get no rate; without it all are, and a note says so where that is expected to cost more than the budget. A plan
     by strata says itself how many of each are looked at; `weight` is what each of those counts, 1 on average.
     """
-    table = read_table(pool)
-    drawn_before = [name for name in ("rate", "selected") if name in table.columns]
-    if drawn_before and transfer.old is None:
-        raise TableError(
-            f"{table.name} has a column {drawn_before[0]!r} already: it was drawn before; take the pool as it was then"
-        )
     if transfer.old is not None:
-        return _beside_old_labels(table, transfer, transfer.old, seed=seed)
-    ids = table.ids(id_column)
+        return _beside_old_labels(read_table(pool), transfer, transfer.old, seed=seed)
+    given, ids = undrawn(pool, id_column)
+    table = transfer.prepared(given)
     needed = transfer.policy == "active" or transfer.weak in table.columns
     weak, error = transfer.columns(table) if needed else (np.zeros(table.rows), np.zeros(table.rows))
     rates = transfer.rates(error)
@@ -75,7 +80,7 @@ def draw_pool(
     expected = float(weak_spend + transfer.strong_cost * np.nansum(rates))
     spend = float(weak_spend + transfer.strong_cost * np.count_nonzero(selected))
     return Drawn(
-        table=table.with_columns(added),
+        table=given.with_columns(added),
         rates=rates,
         selected=selected,
         drift=drift,
@@ -88,7 +93,7 @@ def draw_pool(
 
 def _beside_old_labels(table: Table, transfer: Transfer, old: OldLabels, *, seed: int) -> Drawn:
     """Only rows that have no label are asked for; their weak ratings are there already."""
-    weak, error = transfer.columns(table)
+    weak, error = transfer.columns(transfer.prepared(table))
     made = draw_beside(table, transfer, old, error, seed=seed)
     columns = {**made.columns, "weak_calibrated": weak} if transfer.calibrates else made.columns
     spend = float(transfer.strong_cost * np.count_nonzero(made.asked))
@@ -99,11 +104,11 @@ def _beside_old_labels(table: Table, transfer: Transfer, old: OldLabels, *, seed
         drift=None,
         expected_spend=transfer.budget or spend,
         spend=spend,
-        notes=made.notes + _notes(transfer, None, 0.0, spend, table.rows),
+        notes=made.notes + by_chance(transfer.budget, spend),
     )
 
 
-def first_items(ids: np.ndarray[tuple[int], np.dtype[np.object_]], count: int, seed: int) -> Mask:
+def first_items(ids: Texts, count: int, seed: int) -> Mask:
     """As many items as said, by a hash of the seed and the item that has nothing to do with the draw."""
     order = np.argpartition(uniform(ids, seed=f"{seed}:look"), min(count, ids.size) - 1)[:count]
     looked = np.zeros(ids.size, dtype=np.bool_)
@@ -112,17 +117,32 @@ def first_items(ids: np.ndarray[tuple[int], np.dtype[np.object_]], count: int, s
 
 
 def _notes(transfer: Transfer, drift: Drift | None, expected: float, spend: float, rows: int) -> tuple[str, ...]:
-    notes = [drift.summary()] if drift is not None and drift.drifted else []
-    budget = transfer.budget
-    if transfer.inputs is None and budget is not None and expected > _OVER * budget and rows > transfer.items + 1:
-        again = "" if transfer.pool_size == rows else f"plan again with --pool-size {rows}, or "
-        notes.append(
+    notes = (drift.summary(),) if drift is not None and drift.drifted else ()
+    if transfer.inputs is not None:  # by strata: as many of each as planned, so only chance can cost more
+        return notes + by_chance(transfer.budget, spend)
+    return notes + over_budget(transfer.budget, expected, spend, rows, transfer.items, transfer.pool_size)
+
+
+def over_budget(
+    budget: float | None, expected: float, spend: float, rows: int, items: float, pool_size: float | None
+) -> tuple[str, ...]:  # fmt: skip
+    """What to do where all rows cost more than the plan foresees, or chance does."""
+    if budget is None or expected <= _OVER * budget or rows <= items + 1:
+        return by_chance(budget, spend)
+    again = "" if pool_size == rows else f"plan again with {argument('pool_size')} {rows}, or "
+    return (
+        Message(
             f"rating all {rows:,} items is expected to cost {expected:,.2f}, more than the budget of {budget:,.2f}: "
-            f"{again}draw with --within-budget"
-        )
-    elif budget is not None and spend > budget:
-        notes.append(
-            f"by chance this draw costs {spend:,.2f}, more than the budget of {budget:,.2f}; where that may not be, "
-            "plan with a somewhat smaller one"
-        )
-    return tuple(notes)
+            f"{again}draw with {argument('within_budget')}"
+        ),
+    )
+
+
+def by_chance(budget: float | None, spend: float) -> tuple[str, ...]:
+    """A draw may come out dearer than expected."""
+    if budget is None or spend <= budget:
+        return ()
+    return (
+        f"by chance this draw costs {spend:,.2f}, more than the budget of {budget:,.2f}; where that may not be, "
+        "plan with a somewhat smaller one",
+    )

@@ -12,6 +12,7 @@ from ratewise.core.mean.clusters import Codes, cluster_codes
 from ratewise.core.mean.estimate import Estimate
 from ratewise.core.mean.how import How, both_ends
 from ratewise.core.mean.ratings import Rated
+from ratewise.core.messages import Message, argument
 from ratewise.core.names import RECALIBRATIONS, Calibrator, Estimand, IntervalMethod, Method, Recalibration
 from ratewise.errors import InputError, TableError
 from ratewise.models.calibration import cross_calibrated
@@ -190,6 +191,9 @@ def refuse_unused_weights(table: Table, rate: Rate, groups: Texts | None = None)
     parts = [looked] if groups is None else [looked & (groups == name) for name in np.unique(groups[looked])]
     if any(np.ptp(w[part]) > 1e-9 * np.abs(w[part]).max() for part in parts):
         raise InputError(
-            f"{table.name} has a column 'weight' beside rate and selected: if a draw by strata or slices wrote it, "
-            "name it (weight='weight') or the strata's column (strata='COLUMN'); if it is your own, rename it"
+            Message(
+                f"{table.name} has a column 'weight' beside rate and selected: if a draw by strata or slices wrote it, "
+                f"name it ({argument('weight')}) or the column of the strata ({argument('strata')}); if it is your "
+                "own, rename it"
+            )
         )

@@ -7,10 +7,10 @@ import numpy as np
 
 from ratewise.core.checks import Floats
 from ratewise.core.mean.inputs import InputChoice, choose_inputs
-from ratewise.core.names import Estimand
 from ratewise.errors import InputError
 from ratewise.models.error_model import DEFAULT_FLOOR_SHARE
 from ratewise.targets.mean.pilot import Pilot
+from ratewise.targets.mean.side_by_side import Goal
 from ratewise.targets.mean.strata import InputPlan, Strata, StratumPlan, shrunk
 
 _WORTH_CHOOSING = 0.95  # of the error without: strata are chosen by figures from a pilot, which are rough
@@ -18,17 +18,6 @@ _FEWEST_ITEMS = 2.0  # of a stratum, and
 _FEWEST_LABELS = 2.0  # of its strong ratings, so that its spread can be estimated
 _MOST_STEPS = 12  # towards a target
 _LEAST_SHARE = 0.1  # of the items that a stratum would have in proportion: a defensive mixture, as for rates
-
-
-@dataclass(frozen=True, slots=True)
-class InputGoal:
-    """Money and target, as the plan has them."""
-
-    weak_cost: float
-    strong_cost: float
-    budget: float | None
-    target_se: float | None
-    estimand: Estimand
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +42,7 @@ class _World:
     level: Floats  # what u(x) is multiplied by in each stratum, to have the mean that its labels show
     within: list[Floats] | None  # u(x) of each stratum's rows, at that level
 
-    def chosen(self, goal: InputGoal, floor: Floats | float, least: Floats | float) -> InputChoice:
+    def chosen(self, goal: Goal, floor: Floats | float, least: Floats | float) -> InputChoice:
         return choose_inputs(
             self.variance, self.weak_error if self.within is None else self.within, probabilities=self.P,
             sizes=self.N, weak_cost=goal.weak_cost, strong_cost=goal.strong_cost, budget=goal.budget,
@@ -66,18 +55,15 @@ def plan_inputs(
     strata: Strata,
     sizes: Floats,
     pilot: Pilot,
-    goal: InputGoal,
+    goal: Goal,
     rival: Rival,
-    *,
-    pool_size: float | None,
-    floor: float | None,
 ) -> InputPlan:
     """The best numbers and rates for the strata that `sizes` counts, which are those of the target.
 
-    `strata` are those of the pilot's rows. With `pool_size` the pool has so many items, in the same shares.
+    `strata` are those of the pilot's rows. With a pool size the pool has so many items, in the same shares.
     """
-    world = _world(strata, sizes, pilot, pool_size, follows=rival.policy == "active")
-    solved = _solved(world, pilot, strata, goal, floor)
+    world = _world(strata, sizes, pilot, goal.pool_size, follows=rival.policy == "active")
+    solved = _solved(world, pilot, strata, goal)
     found, floors, scales, se = solved.choice, solved.floors, solved.scales, solved.expected_se
     assert found.items is not None
     assert found.spend is not None
@@ -110,11 +96,11 @@ class _Solved:
     expected_se: float
 
 
-def _solved(world: _World, pilot: Pilot, strata: Strata, goal: InputGoal, floor: float | None) -> _Solved:
+def _solved(world: _World, pilot: Pilot, strata: Strata, goal: Goal) -> _Solved:
     """The choice with the error that the labels promise; towards a target, again until it is that."""
     aim = goal
     for _ in range(_MOST_STEPS):
-        found, floors = _defended(world, aim, floor)
+        found, floors = _defended(world, aim)
         scales = found.scales * np.sqrt(world.level)
         se = math.sqrt(max(_variance(found, world, _added(found, world, pilot, strata, scales, floors), goal), 0.0))
         if goal.target_se is None or aim.target_se is None or se <= goal.target_se * (1 + 1e-6) or found.used_up.all():
@@ -151,8 +137,9 @@ def _world(strata: Strata, sizes: Floats, pilot: Pilot, pool_size: float | None,
     )
 
 
-def _defended(world: _World, goal: InputGoal, floor: float | None) -> tuple[InputChoice, Floats]:
+def _defended(world: _World, goal: Goal) -> tuple[InputChoice, Floats]:
     """The best choice with a floor on rates, and so many items of each stratum that no misjudged one hurts much."""
+    floor = goal.floor
     free = world.chosen(goal, 0.0 if floor is None else floor, 0.0)
     assert free.items is not None
     mean_rate = float(free.items @ free.rates / free.items.sum())
@@ -179,7 +166,7 @@ def _added(found: InputChoice, world: _World, pilot: Pilot, strata: Strata, scal
     return np.asarray(np.where(found.buys_weak, added, 0.0))
 
 
-def _variance(found: InputChoice, world: _World, added: Floats, goal: InputGoal) -> float:
+def _variance(found: InputChoice, world: _World, added: Floats, goal: Goal) -> float:
     """Of the estimate: Σ P² (V + added)/T, less what the pool's own mean does not have.
 
     For the population a pool's shares are those of a sample, so differences between strata add to it.

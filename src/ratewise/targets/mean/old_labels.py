@@ -165,7 +165,7 @@ def unseen_root(pilot: Pilot) -> Floats:
     if pilot.error_source != "fitted" or squared.size < _FEWEST:
         return np.sqrt(pilot.held_out_error)
     rest = (squared.sum() - squared) / (squared.size - 1)
-    return np.sqrt(pilot.held_out_error * squared.mean() / np.maximum(rest, 1e-300))
+    return np.asarray(np.sqrt(pilot.held_out_error * squared.mean() / np.maximum(rest, 1e-300)))
 
 
 def base_variance(pilot: Pilot, before: Before, new: float, estimand: Estimand) -> float:

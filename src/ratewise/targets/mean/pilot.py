@@ -1,14 +1,13 @@
 """A pilot: the labelled part of a table, and what it says about the weak rater."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 
-from ratewise.core.checks import Floats, as_floats
+from ratewise.core.checks import Floats, as_floats, choice
 from ratewise.core.mean.ratings import Mask
-from ratewise.core.names import Calibrator
+from ratewise.core.names import RECALIBRATIONS, Calibrator, Recalibration
 from ratewise.errors import InputError, TableError
 from ratewise.models.calibration import Calibration, cross_calibrated, fit_calibration
 from ratewise.models.error_model import (
@@ -61,19 +60,35 @@ class Pilot:
         """M = E[(H−G)²]."""
         return float(np.mean(self.residual**2))
 
+    def item_variance(self, rates: Floats) -> float:
+        """Var(Δ) with the labelled squared residuals in u's place, by rates those labels did not shape."""
+        return self.variance + float(np.mean(self.residual**2 * (1.0 / rates - 1.0)))
 
-def read_pilot(
-    table: Table,
-    *,
-    weak: str,
-    strong: str,
-    uncertainty: str | None,
-    calibrate: Calibrator | Literal["auto"] | None,
-    features: Sequence[str] = (),
-    seed: int,
-) -> Pilot:
+
+@dataclass(frozen=True, slots=True)
+class PilotColumns:
+    """Which columns a pilot is learned from, and how."""
+
+    weak: str
+    strong: str
+    uncertainty: str | None = None
+    calibrate: Recalibration = "none"
+    features: tuple[str, ...] = ()
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        choice(self.calibrate, RECALIBRATIONS, name="calibration")
+
+    def to_dict(self) -> dict[str, Any]:
+        """What a plan says it was told."""
+        return asdict(self) | {"features": list(self.features)}
+
+
+def read_pilot(table: Table, columns: PilotColumns) -> Pilot:
     """Learn from the rows of `table` that have a strong rating; the others are the pool."""
-    g = table.numbers(weak)
+    strong, uncertainty, features = columns.strong, columns.uncertainty, columns.features
+    calibrate = None if columns.calibrate == "none" else columns.calibrate
+    g = table.numbers(columns.weak)
     h = table.numbers(strong, missing="allow")
     own = None if uncertainty is None else table.numbers(uncertainty)
     labelled = ~np.isnan(h)
@@ -87,7 +102,7 @@ def read_pilot(
         return _auto_pilot(Covariates(g, feature_matrix(table, coded), own), h, coded)
     if features:
         raise InputError("features are for calibrate 'auto'; add it, or leave the features out")
-    return learn_pilot(g, h, own, calibrate=calibrate, seed=seed)
+    return learn_pilot(g, h, own, calibrate=calibrate, seed=columns.seed)
 
 
 def _auto_pilot(x: Covariates, h: Floats, coded: tuple[Coding, ...]) -> Pilot:

@@ -1,34 +1,30 @@
 """`plan`: how to spend a budget, every policy side by side, and one recommendation."""
 
-import json
-import math
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 import numpy as np
-from scipy import optimize
 
-from ratewise.core.checks import Floats, choice, share
-from ratewise.core.mean.rates import LARGEST_SCALE, active_rates
-from ratewise.core.names import RECALIBRATIONS, Estimand, PolicyName, Recalibration
+from ratewise.core.checks import Floats
+from ratewise.core.messages import Message, argument
+from ratewise.core.names import Estimand, PolicyName, Recalibration
 from ratewise.errors import InputError
-from ratewise.models.error_model import DEFAULT_FLOOR_SHARE
 from ratewise.tables import Table, TableLike, count_rows, read_columns, read_table
-from ratewise.targets.mean.input_plan import InputGoal, Rival, in_words, plan_inputs
-from ratewise.targets.mean.pilot import Pilot, learn_pilot, read_pilot
+from ratewise.targets.mean.derived import Derived
+from ratewise.targets.mean.input_plan import Rival, in_words, plan_inputs
+from ratewise.targets.mean.pilot import Pilot, PilotColumns, learn_pilot, read_pilot
 from ratewise.targets.mean.plan_beside import Beside, plan_beside
 from ratewise.targets.mean.side_by_side import (
     NEAR_TIE_IN_PRICE,
     Goal,
     PlannedPolicy,
-    checked_costs,
-    planned,
-    planned_base,
+    SideBySide,
     policies_html,
     price,
-    recommend,
+    save_plan,
+    side_by_side,
 )
 from ratewise.targets.mean.strata import InputPlan, read_strata
 from ratewise.targets.mean.transfer import Reference, Transfer
@@ -64,9 +60,7 @@ class Plan:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the plan as JSON."""
-        from ratewise.tables.files import write_text
-
-        write_text(path, json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+        save_plan(self, path)
 
     def summary(self) -> str:
         """The recommendation in words."""
@@ -113,158 +107,91 @@ def plan(
     and the estimate pools them with the new ones. It says how they were drawn: "at random", "by hand", or a column of
     rates.
     """
-    c_g, c_h = checked_costs(weak_cost, strong_cost, budget, target_se)
-    choice(calibrate, RECALIBRATIONS, name="calibration")
-    kind = None if calibrate == "none" else calibrate
+    goal = Goal.of(weak_cost, strong_cost, budget, target_se, pool_size, estimand, floor)
+    columns = PilotColumns(weak, strong, uncertainty, calibrate, tuple(features), seed)
     read = read_table(table)
-    pilot = read_pilot(
-        read, weak=weak, strong=strong, uncertainty=uncertainty, calibrate=kind, features=features, seed=seed
-    )
+    pilot = read_pilot(read, columns)
     rated = None if pool is None or strata is None else read_columns(pool, strata)
     if pool is not None:
-        rows = count_rows(pool) if rated is None else rated.rows
-        pool_size = float(rows) if pool_size is None else pool_size
-    goal = Goal(c_g, c_h, budget, target_se, pool_size, estimand)
+        rows = float(count_rows(pool) if rated is None else rated.rows)
+        goal = goal if goal.pool_size is not None else replace(goal, pool_size=rows)
     if drawn is not None:
         if strata is not None or pool is not None:
             raise InputError("with drawn the table is the pool itself, without strata; leave pool and strata out")
-        beside = plan_beside(read, pilot, replace(goal, pool_size=None), strong=strong, drawn=drawn, floor=floor)
-        return _with_old_labels(read, pilot, goal, beside, weak, uncertainty, calibrate, features, seed)
-    policies, active = _side_by_side(pilot, goal, floor)
-    recommendation = recommend(policies, goal.lost_variance(pilot.variance))
-    notes = _notes(pilot, goal, policies, calibrate, read.numbers(weak), read.numbers(strong, missing="allow"))
-    reason, chosen = _reason(recommendation, policies, goal, pilot), None
-    if strata is not None:
-        rival = Rival(recommendation, policies[recommendation].expected_se, policies[recommendation].spend)
-        chosen = _by_stratum(strata, read, rated, pilot, goal, rival, floor)
-        reason += " " + in_words(chosen, rival, target=target_se is not None)
+        goal = replace(goal, pool_size=float(read.rows))
+        beside = plan_beside(read, pilot, goal, strong=strong, drawn=drawn)
+        return _with_old_labels(plan_mean(read, pilot, columns, goal, hints=False), beside)
+    made = plan_mean(read, pilot, columns, goal)
+    return made if strata is None else _with_strata(made, strata, read, rated, pilot, goal)
+
+
+def plan_mean(
+    table: Table,
+    pilot: Pilot,
+    columns: PilotColumns,
+    goal: Goal,
+    *,
+    derived: Derived | None = None,
+    hints: bool = True,
+) -> Plan:
+    """The plan of a mean, from what was learned; `derived` says how a pool gets columns that only this table has."""
+    sides = side_by_side(pilot, goal)
     return Plan(
-        recommendation=recommendation,
-        reason=reason,
-        inputs={
-            "table": read.name, "rows": read.rows, "labels": int(pilot.strong.size), "weak": weak, "strong": strong,
-            "uncertainty": uncertainty, "weak_cost": c_g, "strong_cost": c_h, "budget": budget, "target_se": target_se,
-            "pool_size": pool_size, "estimand": estimand, "calibrate": calibrate, "seed": seed,
-            "variance": pilot.variance, "weak_error": pilot.weak_error, "error_source": pilot.error_source,
-            "features": list(features), "strata": strata,
-        },
-        policies=policies,
-        transfer=_transfer(pilot, policies, recommendation, weak, uncertainty, goal, chosen),
-        by_stratum=chosen,
-        notes=notes,
-        rates=active if recommendation == "active" else np.full(read.rows, policies[recommendation].mean_rate),
-    )  # fmt: skip
+        recommendation=sides.recommendation,
+        reason=_reason(sides, goal, pilot),
+        inputs={"table": table.name, "rows": table.rows, "labels": int(pilot.strong.size)}
+        | columns.to_dict()
+        | goal.to_dict()
+        | {"variance": pilot.variance, "weak_error": pilot.weak_error, "error_source": pilot.error_source}
+        | {"strata": None},
+        policies=sides.policies,
+        transfer=_transfer(pilot, sides, columns, goal, derived),
+        notes=_notes(pilot, sides.policies) + (_calibration_hint(table, pilot, columns, goal) if hints else ()),
+        rates=sides.rates,
+    )
 
 
-def _with_old_labels(
-    table: Table, pilot: Pilot, goal: Goal, beside: Beside, weak: str, uncertainty: str | None,
-    calibrate: Recalibration, features: Sequence[str], seed: int,
-) -> Plan:  # fmt: skip
-    """A plan whose draw goes beside the labels that the table has."""
-    name, policies = beside.name, beside.policies
+def _with_old_labels(made: Plan, beside: Beside) -> Plan:
+    """The plan with a draw beside the labels that the table has."""
+    policies = beside.policies
+    active = policies["active"]
     transfer = replace(
-        _transfer(pilot, policies, name, weak, uncertainty, goal, None), rate=cast(float, policies["random"].rate),
-        items=float(table.rows), pool_size=float(table.rows), old=beside.old,
+        made.transfer, policy=beside.name, rate=cast(float, policies["random"].rate), scale=cast(float, active.scale),
+        floor=cast(float, active.floor), items=active.items, old=beside.old,
     )  # fmt: skip
-    return Plan(
-        recommendation=name,
+    return replace(
+        made,
+        recommendation=beside.name,
         reason=beside.reason,
-        inputs={
-            "table": table.name, "rows": table.rows, "labels": int(pilot.strong.size), "weak": weak,
-            "strong": beside.old.strong, "uncertainty": uncertainty, "weak_cost": goal.weak_cost,
-            "strong_cost": goal.strong_cost, "budget": goal.budget, "target_se": goal.target_se,
-            "pool_size": table.rows, "estimand": goal.estimand, "calibrate": calibrate, "seed": seed,
-            "variance": pilot.variance, "weak_error": pilot.weak_error, "error_source": pilot.error_source,
-            "features": list(features), "strata": None, "drawn": beside.old.drawn,
-        },
+        inputs=made.inputs | {"drawn": beside.old.drawn},
         policies=policies,
         transfer=transfer,
         notes=beside.notes,
         rates=beside.rates,
-    )  # fmt: skip
+    )
 
 
-def _by_stratum(
-    column: str, table: Table, pool: Table | None, pilot: Pilot, goal: Goal, rival: Rival, floor: float | None
-) -> InputPlan:
-    """The strata of the pool (of the table, where none is given), judged by the pilot's labels."""
+def _with_strata(made: Plan, column: str, table: Table, pool: Table | None, pilot: Pilot, goal: Goal) -> Plan:
+    """The plan with the strata of the pool (of the table, where none is given), judged by the pilot's labels."""
     target = read_strata(table if pool is None else pool, column)
     own = target if pool is None else read_strata(table, column, target.names)
-    money = InputGoal(goal.weak_cost, goal.strong_cost, goal.budget, goal.target_se, goal.estimand)
-    return plan_inputs(
-        column, own, target.counts, pilot, money, rival, pool_size=goal.pool_size, floor=floor
-    )  # fmt: skip
-
-
-def _side_by_side(pilot: Pilot, goal: Goal, floor: float | None) -> tuple[dict[str, PlannedPolicy], Floats]:
-    """The three policies, and the active one's rates for all rows."""
-    V, M = pilot.variance, pilot.weak_error
-    uniform = goal.solve(np.array([M]), V)
-    p = float(uniform.rates[0])
-    active = _active(pilot, goal, _floor(floor, pilot, goal))
-    rates = active.of(pilot.error)
-    policies = {
-        "base": planned_base(V, goal),
-        "random": planned(p, _variance(np.full(pilot.residual.size, p), pilot), goal, V, uniform.items, rate=p),
-        "active": planned(
-            float(rates.mean()), _variance(active.of(pilot.held_out_error), pilot), goal, V, active.items,
-            scale=active.scale, floor=active.floor,
-        ),
-    }  # fmt: skip
-    return policies, rates
-
-
-@dataclass(frozen=True, slots=True)
-class _Active:
-    """Rates clip(scale·sqrt(u), floor, 1), and how many items to look at."""
-
-    scale: float
-    floor: float
-    items: float | None
-
-    def of(self, error: Floats) -> Floats:
-        return active_rates(error, scale=self.scale, floor=self.floor)
-
-
-def _active(pilot: Pilot, goal: Goal, floor: float) -> _Active:
-    """The optimal policy for the model of u; where a pool ends before a target is reached, as much more as it takes."""
-    policy = goal.solve(pilot.error, pilot.variance, floor)
-    found = _Active(min(policy.scale, LARGEST_SCALE), policy.floor, policy.items)
-    if goal.target_se is None or goal.pool_size is None:
-        return found
-    wanted = goal.pool_size * (goal.target_se**2 + goal.lost_variance(pilot.variance))
-
-    def excess(log_scale: float) -> float:
-        rates = active_rates(pilot.held_out_error, scale=math.exp(log_scale), floor=policy.floor)
-        return _variance(rates, pilot) - wanted
-
-    low, high = math.log(max(found.scale, 1e-12)), math.log(LARGEST_SCALE)
-    if excess(low) <= 0:  # reached before the pool ends, unless the solver already thought it would not be
-        low = math.log(1e-12) if policy.pool_limited and found.scale < LARGEST_SCALE else low
-        if not policy.pool_limited or excess(low) <= 0:
-            return found
-    if excess(high) > 0:  # some items with u = 0 are wrong all the same: rate everything
-        return _Active(LARGEST_SCALE, 1.0, goal.pool_size)
-    scale = math.exp(float(optimize.brentq(excess, low, high, xtol=1e-13)))
-    return _Active(scale, policy.floor, goal.pool_size)
-
-
-def _floor(floor: float | None, pilot: Pilot, goal: Goal) -> float:
-    """The asked-for floor, or a share of the mean rate without one."""
-    if floor is not None:
-        return share(floor, name="floor", zero=True, one=True)
-    return DEFAULT_FLOOR_SHARE * goal.solve(pilot.error, pilot.variance).mean_rate
-
-
-def _variance(rates: Floats, pilot: Pilot) -> float:
-    """Var(Δ) with the labelled squared residuals in u's place, by rates those labels did not shape."""
-    return pilot.variance + float(np.mean(pilot.residual**2 * (1.0 / rates - 1.0)))
+    best = made.policies[made.recommendation]
+    rival = Rival(made.recommendation, best.expected_se, best.spend)
+    chosen = plan_inputs(column, own, target.counts, pilot, goal, rival)
+    return replace(
+        made,
+        reason=f"{made.reason} {in_words(chosen, rival, target=goal.target_se is not None)}",
+        inputs=made.inputs | {"strata": column},
+        transfer=replace(made.transfer, inputs=chosen if chosen.worth_it else None),
+        by_stratum=chosen,
+    )
 
 
 # In words
 
 
-def _reason(name: str, policies: dict[str, PlannedPolicy], goal: Goal, pilot: Pilot) -> str:
+def _reason(sides: SideBySide, goal: Goal, pilot: Pilot) -> str:
+    name, policies = sides.recommendation, sides.policies
     base, best = policies["base"], policies[name]
     lost = goal.lost_variance(pilot.variance)
     if name == "base":
@@ -290,9 +217,7 @@ def _reason(name: str, policies: dict[str, PlannedPolicy], goal: Goal, pilot: Pi
     )
 
 
-def _notes(
-    pilot: Pilot, goal: Goal, policies: dict[str, PlannedPolicy], calibrate: str, g: Floats, h: Floats
-) -> tuple[str, ...]:
+def _notes(pilot: Pilot, policies: dict[str, PlannedPolicy]) -> tuple[str, ...]:
     notes = []
     if pilot.strong.size < 50:
         notes.append(f"the pilot has only {pilot.strong.size} labels: take these figures as rough")
@@ -300,54 +225,48 @@ def _notes(
         notes.append(
             "acting on this uncertainty is worse than one rate for all: it does not tell where the weak rater errs"
         )
-    if calibrate == "none":
-        hint = _calibration_hint(pilot, goal, g, h)
-        notes += [hint] if hint else []
     return tuple(notes)
 
 
-def _calibration_hint(pilot: Pilot, goal: Goal, g: Floats, h: Floats) -> str | None:
-    """What an affine calibration would do to the best uniform policy; None if little."""
-    if pilot.strong.size < 20:
-        return None
+def _calibration_hint(table: Table, pilot: Pilot, columns: PilotColumns, goal: Goal) -> tuple[str, ...]:
+    """What an affine calibration would do to the best uniform policy; nothing if little."""
+    if columns.calibrate != "none" or pilot.strong.size < 20:
+        return ()
+    g, h = table.numbers(columns.weak), table.numbers(columns.strong, missing="allow")
     calibrated = learn_pilot(g, h, None, calibrate="affine", seed=0)
     before = min(1.0, goal.solve(np.array([pilot.weak_error]), pilot.variance).error_ratio)
     after = min(1.0, goal.solve(np.array([calibrated.weak_error]), pilot.variance).error_ratio)
     if after > _WORTH_A_HINT * before:
-        return None
+        return ()
     return (
-        f"the weak ratings are off the strong ones' scale: with --calibrate affine a single rate would leave "
-        f"{after:.0%} of the error of strong ratings alone instead of {before:.0%}"
+        Message(
+            f"the weak ratings are off the strong ones' scale: with {argument('calibrate affine')} a single rate would "
+            f"leave {after:.0%} of the error of strong ratings alone instead of {before:.0%}"
+        ),
     )
 
 
 def _transfer(
-    pilot: Pilot,
-    policies: dict[str, PlannedPolicy],
-    name: PolicyName,
-    weak: str,
-    uncertainty: str | None,
-    goal: Goal,
-    chosen: InputPlan | None,
-) -> Transfer:
-    active = policies["active"]
+    pilot: Pilot, sides: SideBySide, columns: PilotColumns, goal: Goal, derived: Derived | None
+) -> Transfer:  # fmt: skip
+    active = sides.policies["active"]
     return Transfer(
-        policy=name,
-        rate=policies["random"].mean_rate,
+        policy=sides.recommendation,
+        rate=sides.policies["random"].mean_rate,
         scale=cast(float, active.scale),
         floor=cast(float, active.floor),
-        weak=weak,
-        uncertainty=uncertainty,
+        weak=columns.weak,
+        uncertainty=columns.uncertainty,
         variance=pilot.variance,
         weak_error=pilot.weak_error,
         weak_cost=goal.weak_cost,
         strong_cost=goal.strong_cost,
         budget=goal.budget,
-        items=policies[name].items,
+        items=sides.policies[sides.recommendation].items,
         pool_size=goal.pool_size,
         calibration=pilot.calibration,
         error_model=pilot.error_model,
         reference=Reference.of(pilot.weak, pilot.error),
         models=pilot.models,
-        inputs=chosen if chosen is not None and chosen.worth_it else None,
+        derived=derived,
     )

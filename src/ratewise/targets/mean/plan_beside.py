@@ -39,14 +39,14 @@ class Beside:
     notes: tuple[str, ...]
 
 
-def plan_beside(table: Table, pilot: Pilot, goal: Goal, *, strong: str, drawn: str, floor: float | None) -> Beside:
+def plan_beside(table: Table, pilot: Pilot, goal: Goal, *, strong: str, drawn: str) -> Beside:
     """All labels count, old and new, and only new ones cost; the weak ratings of the table are there already."""
     before = read_before(table, strong, drawn, goal.estimand)
     if not before.askable.any():
         raise InputError(f"every row of {table.name} has a label already; there is nothing left to buy")
     labels = None if goal.budget is None else min(goal.budget / goal.strong_cost, float(before.askable.sum()))
     wanted = None if goal.target_se is None else goal.target_se**2
-    least = DEFAULT_FLOOR_SHARE if floor is None else share(floor, name="floor", zero=True, one=True)
+    least = DEFAULT_FLOOR_SHARE if goal.floor is None else share(goal.floor, name="floor", zero=True, one=True)
     of = Variance(pilot, before, goal.estimand)
     even = np.ones(table.rows), np.ones(pilot.strong.size)
     sharp = np.sqrt(pilot.error), unseen_root(pilot)

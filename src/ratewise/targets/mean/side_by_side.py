@@ -1,19 +1,48 @@
 """Policies side by side: what each costs and gives for the same goal, and which one to take."""
 
 import html
+import json
 import math
+import os
 import warnings
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import cast
+from typing import Any, Protocol, cast
 
-from ratewise.core.checks import Floats, number
+import numpy as np
+from scipy import optimize
+
+from ratewise.core.checks import Floats, number, share
 from ratewise.core.mean.policy import Policy, optimal_policy
+from ratewise.core.mean.rates import LARGEST_SCALE, active_rates
 from ratewise.core.names import Estimand, PolicyName
 from ratewise.errors import InputError, RatewiseWarning
+from ratewise.models.error_model import DEFAULT_FLOOR_SHARE
+from ratewise.tables.files import write_text
 
 NEAR_TIE_IN_PRICE = 0.01
 """The simpler policy is preferred unless squared error times spend is smaller by more than this share."""
+
+
+class AnyPlan(Protocol):
+    """What every `plan_*` gives: it prints, goes into a file, and `draw_pool` draws by it."""
+
+    @property
+    def inputs(self) -> dict[str, Any]:
+        """What the plan was told."""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What there is to say besides."""
+
+    def summary(self) -> str:
+        """The plan in words; `str(plan)` is the same."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Ready for JSON."""
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the plan as JSON."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +76,32 @@ class Goal:
     target_se: float | None
     pool_size: float | None
     estimand: Estimand
+    floor: float | None = None  # least rate of the active policy; none: a share of its mean rate
+
+    @classmethod
+    def of(
+        cls,
+        weak_cost: float,
+        strong_cost: float,
+        budget: float | None,
+        target_se: float | None,
+        pool_size: float | None,
+        estimand: Estimand,
+        floor: float | None,
+    ) -> "Goal":
+        """Legal prices, and one goal; prices that look swapped are warned of, at the caller's caller."""
+        c_g, c_h = checked_costs(weak_cost, strong_cost, budget, target_se, stacklevel=4)
+        return cls(c_g, c_h, budget, target_se, pool_size, estimand, floor)
+
+    def least_rate(self, error: Floats, variance: float) -> float:
+        """The floor that was asked for, or a share of the mean rate without one."""
+        if self.floor is not None:
+            return share(self.floor, name="floor", zero=True, one=True)
+        return DEFAULT_FLOOR_SHARE * self.solve(error, variance).mean_rate
+
+    def to_dict(self) -> dict[str, Any]:
+        """What a plan says it was told; the floor is said with the policy that has it."""
+        return {name: value for name, value in asdict(self).items() if name != "floor"}
 
     def solve(self, error: Floats, variance: float, floor: float = 0.0) -> Policy:
         """The optimal clipped policy."""
@@ -58,6 +113,92 @@ class Goal:
     def lost_variance(self, V: float) -> float:
         """The pool's mean, not the population's: V/N less."""
         return V / self.pool_size if self.estimand == "pool" and self.pool_size else 0.0
+
+
+class World(Protocol):
+    """What a labelled pilot says of a question: its errors as those of one mean."""
+
+    @property
+    def variance(self) -> float:
+        """V, of strong ratings alone."""
+
+    @property
+    def weak_error(self) -> float:
+        """M, on average over the labelled rows."""
+
+    @property
+    def error(self) -> Floats:
+        """u(x) of all rows."""
+
+    @property
+    def held_out_error(self) -> Floats:
+        """u(x) of the labelled rows, from models that have not seen them."""
+
+    def item_variance(self, rates: Floats) -> float:
+        """Var(Δ) with these rates of the labelled rows."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SideBySide:
+    """The three policies, the one to take, and its rates for all rows of the pilot's table."""
+
+    policies: dict[str, PlannedPolicy]
+    recommendation: PolicyName
+    rates: Floats
+
+
+def side_by_side(world: World, goal: Goal) -> SideBySide:
+    """Strong ratings alone, one rate for all, and rates that follow u(x), each by the pilot's own residuals."""
+    V = world.variance
+    uniform = goal.solve(np.array([world.weak_error]), V)
+    p = float(uniform.rates[0])
+    active = _active(world, goal)
+    rates, seen = active.of(world.error), active.of(world.held_out_error)
+    policies = {
+        "base": planned_base(V, goal),
+        "random": planned(p, world.item_variance(np.full(seen.size, p)), goal, V, uniform.items, rate=p),
+        "active": planned(
+            float(rates.mean()), world.item_variance(seen), goal, V, active.items, scale=active.scale,
+            floor=active.floor,
+        ),
+    }  # fmt: skip
+    name = recommend(policies, goal.lost_variance(V))
+    return SideBySide(policies, name, rates if name == "active" else np.full(rates.size, policies[name].mean_rate))
+
+
+@dataclass(frozen=True, slots=True)
+class _Active:
+    """Rates clip(scale·sqrt(u), floor, 1), and how many items to look at."""
+
+    scale: float
+    floor: float
+    items: float | None
+
+    def of(self, error: Floats) -> Floats:
+        return active_rates(error, scale=self.scale, floor=self.floor)
+
+
+def _active(world: World, goal: Goal) -> _Active:
+    """The optimal policy for the model of u; where a pool ends before a target is reached, as much more as it takes."""
+    policy = goal.solve(world.error, world.variance, goal.least_rate(world.error, world.variance))
+    found = _Active(min(policy.scale, LARGEST_SCALE), policy.floor, policy.items)
+    if goal.target_se is None or goal.pool_size is None:
+        return found
+    wanted = goal.pool_size * (goal.target_se**2 + goal.lost_variance(world.variance))
+
+    def excess(log_scale: float) -> float:
+        rates = active_rates(world.held_out_error, scale=math.exp(log_scale), floor=policy.floor)
+        return world.item_variance(rates) - wanted
+
+    low, high = math.log(max(found.scale, 1e-12)), math.log(LARGEST_SCALE)
+    if excess(low) <= 0:  # reached before the pool ends, unless the solver already thought it would not be
+        low = math.log(1e-12) if policy.pool_limited and found.scale < LARGEST_SCALE else low
+        if not policy.pool_limited or excess(low) <= 0:
+            return found
+    if excess(high) > 0:  # some items with u = 0 are wrong all the same: rate everything
+        return _Active(LARGEST_SCALE, 1.0, goal.pool_size)
+    scale = math.exp(float(optimize.brentq(excess, low, high, xtol=1e-13)))
+    return _Active(scale, policy.floor, goal.pool_size)
 
 
 def planned(
@@ -130,6 +271,11 @@ def policies_html(policies: Mapping[str, PlannedPolicy], reason: str, *, error: 
         for name, p in policies.items()
     )
     return f"<table>{head}{rows}</table><p>{html.escape(reason)}</p>"
+
+
+def save_plan(plan: AnyPlan, path: str | os.PathLike[str]) -> None:
+    """Write a plan as JSON."""
+    write_text(path, json.dumps(plan.to_dict(), indent=2, ensure_ascii=False, allow_nan=False) + "\n")
 
 
 def checked_costs(

@@ -18,6 +18,7 @@ from ratewise.models.features import Coding, feature_matrix
 from ratewise.models.learned_error import LearnedError
 from ratewise.models.rating_model import Covariates, RatingModel
 from ratewise.tables import Table
+from ratewise.targets.mean.derived import Derived
 from ratewise.targets.mean.strata import InputPlan
 
 VERSION = 1
@@ -142,12 +143,17 @@ class Transfer:
     reference: Reference
     models: Models | None = None  # f and u as auto learns them, in place of calibration and error_model
     inputs: InputPlan | None = None  # how many items of each stratum to look at, in place of the policy for all
+    derived: Derived | None = None  # how a pool gets the weak rating, where that is no column of its own
     old: OldLabels | None = None  # labels that the pool has already, which the draw does not ask for again
 
     @property
     def calibrates(self) -> bool:
         """Whether the weak rating is mapped to the strong one first."""
         return self.calibration is not None or self.models is not None
+
+    def prepared(self, pool: Table) -> Table:
+        """The pool with every column that the policy reads, where it can be made from those the pool has."""
+        return pool if self.derived is None else self.derived.added_to(pool)
 
     def columns(self, table: Table) -> tuple[Floats, Floats]:
         """The pool's weak ratings (calibrated if the policy is) and u(x)."""
@@ -190,6 +196,7 @@ class Transfer:
             },
             "models": None if self.models is None else self.models.to_dict(),
             "inputs": None if self.inputs is None else self.inputs.to_dict(),
+            "derived": None if self.derived is None else self.derived.to_dict(),
             **({} if self.old is None else {"old": self.old.to_dict()}),
         }
 
@@ -209,6 +216,7 @@ class Transfer:
             reference=Reference(found["items"], tuple(found["weak"]), tuple(found["error"])),
             models=None if data.get("models") is None else Models.from_dict(data["models"]),
             inputs=None if data.get("inputs") is None else InputPlan.from_dict(data["inputs"]),
+            derived=None if data.get("derived") is None else Derived.from_dict(data["derived"]),
             old=None if data.get("old") is None else OldLabels.from_dict(data["old"]),
         )
 
@@ -238,7 +246,7 @@ def load_transfer(path: str | os.PathLike[str]) -> Transfer:
     except InputError as error:
         raise TableError(f"{shown} cannot be used: {error}") from None
     except FileNotFoundError:
-        raise TableError(f"{shown} does not exist; make it with `ratewise plan … --json > {shown}`") from None
+        raise TableError(f"{shown} does not exist; make a plan and save it there") from None
     except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
         raise TableError(f"{shown} cannot be read as a plan: {str(error).splitlines()[0]}") from None
     except (AttributeError, KeyError, TypeError) as error:
