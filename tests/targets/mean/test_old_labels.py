@@ -95,7 +95,7 @@ def test_an_old_label_s_rate_does_not_hang_on_the_label():
         scaled.append((drawn.rates[where], drawn.rates[near]))
     (own, around), (own_moved, around_moved) = scaled
     assert around_moved > 1.1 * around  # the others see the large residual
-    assert own_moved == pytest.approx(own, rel=0.05)  # it does not see itself
+    assert 0.85 * own < own_moved <= own  # it does not see itself
 
 
 @pytest.mark.parametrize("estimand", ["pool", "population"])
