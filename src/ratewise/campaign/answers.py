@@ -25,7 +25,7 @@ from ratewise.rounds.auto import LearnedRating, estimate_seen, learned_rating
 from ratewise.rounds.chain_rounds import carried
 from ratewise.rounds.seen import FEWEST_TO_LEARN, learn
 from ratewise.targets.mean.estimation import estimate_mean
-from ratewise.targets.mean.pooled import widened
+from ratewise.targets.mean.pooled import widened, with_known
 
 _AT_STOP = 0.8  # share of α that a campaign with a target keeps for the round that it stops at
 _MORE = 1.05  # a little more than a precision is expected to take saves a round
@@ -44,6 +44,8 @@ class Wanted:
     bounds: tuple[float, float]
     target_se: float | None = None
     inputs: Inputs | None = None  # where items are chosen by strata
+    known: int = 0  # items besides those of the pool, whose ratings are known
+    known_mean: float = 0.0
 
 
 def level_of_look(wanted: Wanted, look: int) -> float:
@@ -64,6 +66,12 @@ def estimate_history(history: History, wanted: Wanted, *, level: float | None = 
 
 
 def _estimate(history: History, wanted: Wanted, given: float) -> Estimate | None:
+    found = _drawn(history, wanted, given)
+    return None if found is None else with_known(found, wanted.known, wanted.known_mean, float(wanted.pool))
+
+
+def _drawn(history: History, wanted: Wanted, given: float) -> Estimate | None:
+    """Of the items that can be drawn."""
     if history.labels == 0:
         return None
     pool = float(wanted.pool) if wanted.estimand == "pool" else None
@@ -186,14 +194,16 @@ def _unseen(history: History, wanted: Wanted) -> float:
     if history.alone or looked.selected[:, -1].all():
         off, rates = h - h.mean(), np.ones(h.size)
     elif history.seen is not None and h.size >= FEWEST_TO_LEARN:
-        off, rates = learn(history.seen).residual, history.seen.rates()[use]
+        use = history.seen.labelled  # old labels among them
+        h, off, rates = history.seen.strong[use], learn(history.seen).residual, history.seen.rates()[use]
     else:
         said = carried(np.column_stack([looked.x.weak, looked.values[:, :-1]]))[use, -1]
         off, rates = h - said, looked.rates[use, -1]
     strata = None if looked.strata is None else looked.strata[use]
     furthest = max(float(np.abs(off).max()), largest_rating_off(wanted.inputs, h, strata))
     each = (1.0 - rates) / rates**2 + sampled
-    return _UNSEEN * furthest**2 * float(each.mean()) / history.items**2
+    share = wanted.pool / (wanted.pool + wanted.known)
+    return share**2 * _UNSEEN * furthest**2 * float(each.mean()) / history.items**2
 
 
 def _is_narrow(found: Estimate, wanted: Wanted) -> bool:

@@ -19,6 +19,7 @@ from ratewise.campaign.load import file_digest, load_items, stored_form
 from ratewise.campaign.snapshot import Snapshot, reader_of
 from ratewise.campaign.spec.changes import changes
 from ratewise.campaign.spec.spec import RaterSpec, Spec, read_spec
+from ratewise.campaign.start import Start
 from ratewise.campaign.status import Status, Watch
 from ratewise.campaign.story import Chapter
 from ratewise.campaign.verification import Verification
@@ -86,6 +87,8 @@ class Campaign:
         if not store.exists():
             loaded = load_items(self.spec)
             store.begin(loaded.meta, loaded.rows)
+            if "start" in loaded.meta:
+                store.note(Start.from_json(loaded.meta["start"]).summary())
             return
         self._check(store)
         store.upgrade()

@@ -78,6 +78,8 @@ def _as_estimated(spec: Spec, pooled: Pooled, looked: int) -> dict[str, Any]:
         rates=tuple(f"rate{name}" for name in names[-steps:]), strong=f"rating_{spec.strong.name}",
         selected=f"selected{ending}",
     )  # fmt: skip
+    if spec.start is not None:  # old labels count beside those that were asked for
+        out[terms.strong] = _filled(pooled.strong, looked)
     if pooled.clusters is not None:
         out["cluster_number"] = _filled(pooled.clusters.astype(np.float64), looked)
         terms = replace(terms, clusters="cluster_number")

@@ -81,6 +81,8 @@ class Looked:
     strata: NDArray[np.intp] | None = None  # where items are chosen by strata: the number of each one's
     clusters: NDArray[np.intp] | None = None  # where items belong together: the number of each one's cluster
     rated: Floats | None = None  # where plans have a scale of their own: values as raters gave them
+    old: Floats | None = None  # labels that were there before, NaN where none; used beside those of rounds
+    given: Floats | None = None  # the rates that these were drawn with
 
     @property
     def missing(self) -> Mask:
@@ -90,7 +92,7 @@ class Looked:
     def joined(self, more: "Looked") -> "Looked":
         """These and then those."""
         pairs = ((getattr(self, n), getattr(more, n)) for n in ("uniform", "rates", "selected", "values"))
-        numbers = (_then(getattr(self, n), getattr(more, n)) for n in ("strata", "clusters", "rated"))
+        numbers = (_then(getattr(self, n), getattr(more, n)) for n in ("strata", "clusters", "rated", "old", "given"))
         return Looked(self.x.joined(more.x), *(np.concatenate(pair) for pair in pairs), *numbers)
 
 
@@ -159,9 +161,12 @@ class History:
 
     def _pooled(self, seen: Seen, plan: RoundPlan, factor: float | None, more: Looked) -> Seen:
         assert not isinstance(plan.rule, ChainRule)
+        strong = more.values[:, -1]
+        if more.old is not None:
+            strong = np.where(np.isnan(strong), more.old, strong)
         return pooled(
-            seen, self.filled(more.x), more.values[:, -1], rule=plan.rule, weak=plan.weak, own_rates=plan.own_rates,
-            factor=factor, rates=more.rates[:, 0],
+            seen, self.filled(more.x), strong, rule=plan.rule, weak=plan.weak, own_rates=plan.own_rates,
+            factor=factor, rates=more.rates[:, 0], given=more.given,
         )  # fmt: skip
 
     def _mass_of_strata(self, seen: Seen, more: Looked) -> Floats:

@@ -14,6 +14,7 @@ import numpy as np
 from ratewise.campaign.inputs import inputs_of
 from ratewise.campaign.spec.fields import LARGEST_AMOUNT
 from ratewise.campaign.spec.spec import RaterSpec, Spec
+from ratewise.campaign.start import COLUMNS, load_start
 from ratewise.core.mean.clusters import cluster_codes
 from ratewise.core.mean.draw import uniform
 from ratewise.errors import TableError
@@ -42,6 +43,7 @@ def load_items(spec: Spec) -> Loaded:
     numbers, coded = _numbers(spec, table)
     prices = _prices(spec, table)
     turn = uniform(ids, seed=f"{spec.seed}:order")
+    begun = load_start(spec, table)
     if spec.inputs is None:
         order, extra = np.argsort(turn, kind="stable"), {}
     else:
@@ -53,6 +55,9 @@ def load_items(spec: Spec) -> Loaded:
         _column(table, spec.items.clusters, "items.clusters")
         codes = cluster_codes(table.texts(spec.items.clusters), table.rows)
         numbers = np.column_stack([numbers, codes])
+    if begun is not None:
+        order, extra = begun.order(turn), {"start": begun.start.to_json()}
+        numbers = np.column_stack([numbers, begun.columns()])
     meta = {
         "spec": stored_form(spec),
         "items": str(table.rows),
@@ -69,7 +74,7 @@ def load_items(spec: Spec) -> Loaded:
 def _feature_columns(spec: Spec, columns: int) -> int | None:
     """Columns to learn from, without the user's own uncertainty and the numbers of stratum and cluster."""
     kept = (spec.items.uncertainty, spec.items.clusters, spec.inputs)
-    features = columns - sum(one is not None for one in kept)
+    features = columns - sum(one is not None for one in kept) - COLUMNS * (spec.start is not None)
     return features or None
 
 

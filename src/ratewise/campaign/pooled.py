@@ -28,7 +28,7 @@ def pooled_of(history: History, wanted: Wanted, look: Look, *, campaign: str) ->
     terms = Terms(
         campaign=campaign, method="difference", estimand=wanted.estimand, pool_size=pool, low=wanted.bounds[0],
         high=wanted.bounds[1], variance_factor=1.0, level=wanted.level, level_at=level, unseen=unseen,
-        anytime=look.anytime,
+        anytime=look.anytime, known=wanted.known, known_mean=wanted.known_mean,
     )  # fmt: skip
     looked = history.looked
     if wanted.inputs is not None:

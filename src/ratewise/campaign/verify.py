@@ -15,7 +15,7 @@ import numpy as np
 from ratewise.campaign import planner as d
 from ratewise.campaign.history import History, Looked, RoundPlan
 from ratewise.campaign.inputs import Inputs
-from ratewise.campaign.items import LoggedItems, empty_history
+from ratewise.campaign.items import LoggedItems, empty_history, later_raters
 from ratewise.campaign.planner.holds import drawn_together, holdings, new_batch, new_draws
 from ratewise.campaign.reader import Reader, Round
 from ratewise.campaign.receipts import END, check_money, check_questions
@@ -55,7 +55,7 @@ def verify_log(spec: Spec, store: Store, items: LoggedItems, reader: Reader) -> 
 
 def _items(spec: Spec, store: Store, items: LoggedItems, found: Verification) -> bool:
     """Random numbers are those of seed and id, and the order too; whether all items are there."""
-    last, whole = -1.0, True
+    last, whole = -2.0, True
     turns: list[Floats] = []
     for first, end in audit.pieces(items.facts.items):
         rows = audit.item_keys(store, first, end)
@@ -73,6 +73,8 @@ def _items(spec: Spec, store: Store, items: LoggedItems, found: Verification) ->
             )
         order = uniform(ids, seed=f"{spec.seed}:order")
         turns.append(order)
+        if items.facts.start is not None:
+            order = order + 2.0 * items.facts.start.group(_old_labels(spec, store, items, first, end, found))
         if items.facts.inputs is None and np.any(np.diff(np.concatenate([[last], order])) < 0):
             found.differ(f"items {first} to {end - 1} are not in the order of the seed")
         last = float(order[-1])
@@ -81,6 +83,26 @@ def _items(spec: Spec, store: Store, items: LoggedItems, found: Verification) ->
     if audit.item_keys(store, items.facts.items, END):
         found.differ(f"there are more than {items.facts.items} items")
     return whole
+
+
+def _old_labels(
+    spec: Spec, store: Store, items: LoggedItems, first: int, end: int, found: Verification
+) -> Floats:  # fmt: skip
+    """The labels that were there already are those of the items' rows, and no other was taken for one of them."""
+    old = items.known(first, end)
+    assert old is not None
+    assert spec.start is not None
+    for row, stored in zip(audit.item_contents(store, first, end), old.tolist(), strict=True):
+        said = json.loads(row.content)[spec.start.labels]
+        blank = said is None or not str(said).strip()
+        right = math.nan if blank else spec.number(len(spec.raters) - 1, said)
+        if not (stored == right or (math.isnan(stored) and math.isnan(right))):
+            found.differ(f"item {row.id}: its label from before is stored as {stored!r}, and its row says {right!r}")
+    for r in audit.rating_rows(store, first, end):
+        known = old[r.position - first] if r.step == later_raters(spec) else math.nan
+        if not math.isnan(known) and r.value != known:
+            found.differ(f"item {r.position}: rated {r.value!r}, though its label from before is {known!r}")
+    return old
 
 
 def _strata(store: Store, items: LoggedItems, inputs: Inputs, turns: Floats, found: Verification) -> None:

@@ -115,6 +115,11 @@ class MemoryQueue(PlanningQueue):
         ]
         if new.factor is not None:
             self._rounds[new.round - 1] = replace(self._rounds[new.round - 1], factor=new.factor)
+        if new.known is not None:
+            rows = np.flatnonzero(new.selected[:, -1] & ~np.isnan(new.known))
+            last = new.rates.shape[1]
+            asked = [(Claim(int(new.first + i), last, 1, str(new.first + i), "{}", None), new.known[i]) for i in rows]
+            self.settle([Outcome(claim, 0, float(value), "was there already") for claim, value in asked], None)
 
     def _hold(self, kind: str, first: int, amount: int) -> None:
         self.ledger.append((kind, first, None, None, abs(amount)))

@@ -82,6 +82,7 @@ class NewDraws:
     release: int  # held so far, given back
     costs: tuple[tuple[int, int], ...]  # (first item, cost) of each batch that is drawn now
     factor: float | None
+    known: Floats | None = None  # strong ratings that are known already, NaN where none: settled at once, for nothing
 
 
 @dataclass(frozen=True, slots=True, eq=False)

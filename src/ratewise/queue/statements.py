@@ -10,9 +10,10 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from ratewise.errors import StoreError
 from ratewise.queue import schema as t
-from ratewise.queue.records import ANSWERED, MISSING, OPEN, Claim, Floats, Outcome, now
+from ratewise.queue.records import ANSWERED, MISSING, OPEN, Claim, Floats, NewDraws, Outcome, now
 from ratewise.queue.settlement import Entry, settlement
 
+KNOWN = "was there already"
 _AT_ONCE = 10_000  # values in one IN (…)
 
 open_ones = t.ratings.c.state == OPEN
@@ -193,6 +194,18 @@ def settle(
     write_ledger(connection, found.entries)
     move(connection, found.reserved, found.spent, None)
     return found.again
+
+
+def settle_known(connection: sa.Connection, new: NewDraws) -> None:
+    """Strong ratings that were there before they were asked for."""
+    assert new.known is not None
+    last = new.rates.shape[1]
+    rows = np.flatnonzero(new.selected[:, -1] & ~np.isnan(new.known))
+    if rows.size:
+        here = within(t.ratings, (new.first + rows).tolist())
+        asked = claims(connection, sa.and_(t.ratings.c.step == last, here))
+        values = [float(new.known[claim.position - new.first]) for claim in asked]
+        settle(connection, [Outcome(c, 0, value, KNOWN) for c, value in zip(asked, values, strict=True)], None)
 
 
 def numbers(items: Sequence[Any], n: int) -> Floats:

@@ -156,6 +156,8 @@ class Store(Log):
             if new.factor is not None:
                 connection.execute(t.rounds.update().where(t.rounds.c.number == new.round).values(factor=new.factor))
             sql.move(connection, int(amounts.sum()) - new.release, 0, None)
+            if new.known is not None:
+                sql.settle_known(connection, new)
 
     # Questions and answers
 

@@ -180,6 +180,8 @@ def _telling(spec: Spec) -> set[str]:
     named = {column for rater in spec.raters if not isinstance(rater.settings, SheetSettings)
              for column in KINDS[rater.kind].columns(rater.settings)}  # fmt: skip
     named |= {rater.price_column for rater in spec.raters if rater.price_column is not None}
+    if spec.start is not None:
+        named |= {spec.start.labels, spec.start.drawn}
     return named | ({spec.items.uncertainty} if spec.items.uncertainty is not None else set())
 
 

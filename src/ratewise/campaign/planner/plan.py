@@ -41,7 +41,7 @@ def money_left(state: State) -> Purse:
         return Purse(left)
     each = terms.prices[-1] if terms.alone else sum(terms.prices)
     needed = money_to_precision(
-        history, terms.wanted, float(state.spent), start=_START_FOR_TARGET * each, least=10 * each
+        history, terms.wanted, float(state.spent + state.free), start=_START_FOR_TARGET * each, least=10 * each
     )
     everything = (terms.pool - history.items) * each - 1  # all but: rounds that double end earlier if they may
     needed = math.ceil(max(min(needed, everything), 0 if state.worst is None else int(state.worst[:1].sum())))
@@ -54,7 +54,9 @@ def next_plan(state: State, purse: Purse | None = None) -> RoundPlan | None:
     if history.items >= terms.pool:
         return None
     purse = money_left(state) if purse is None else purse
-    if terms.alone or history.alone or (terms.prices[-1] == 0 and not history.rounds):
+    if terms.first > history.items:
+        plan: RoundPlan | None = _old_labels(state, purse)
+    elif terms.alone or history.alone or (terms.prices[-1] == 0 and not history.rounds):
         plan = _strong_alone(state, purse)  # for nothing, too
     elif purse.aims and history.labels < FEWEST_TO_LEARN:
         plan = _start(state, purse.left, _START_FOR_TARGET)
@@ -66,6 +68,12 @@ def next_plan(state: State, purse: Purse | None = None) -> RoundPlan | None:
         return None
     spend = min(max(plan.spend, next_item(state, plan)), plan.left)  # where prices differ, one item must fit
     return replace(plan, spend=spend, aims=purse.aims)
+
+
+def _old_labels(state: State, purse: Purse) -> RoundPlan:
+    """Everyone rates the items whose strong ratings were there already."""
+    history, weak = state.history, not state.terms.alone
+    return RoundPlan("base", weak, state.terms.first - history.items, purse.left, purse.left, history.rounds)
 
 
 def _auto(state: State, purse: Purse) -> RoundPlan | None:
@@ -125,11 +133,11 @@ def _chain(state: State, purse: Purse) -> RoundPlan | None:
         return _start(state, left, labels)
     found = plan_chain(
         history.looked.x.weak, history.looked.values, history.looked.rates, weak_cost=terms.weak_cost,
-        costs=terms.costs, worth=(left + state.spent) * UNIT, pool_size=float(terms.pool),
+        costs=terms.costs, worth=(left + state.spent + state.free) * UNIT, pool_size=float(terms.pool),
     )  # fmt: skip
     if not found.worth_it and history.rounds == 1:
         return _strong_alone(state, purse)
-    spend = int(doubling(left, state.spent, least=int(10 * both)))
+    spend = int(doubling(left, state.spent + state.free, least=int(10 * both)))
     return RoundPlan(
         "chain", True, None, spend, left, history.rounds, found.rule, expected_se=math.sqrt(found.expected_variance)
     )

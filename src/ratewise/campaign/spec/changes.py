@@ -8,7 +8,7 @@ from typing import Any
 
 from ratewise.campaign.spec.fields import keys_of, plain
 from ratewise.campaign.spec.mistakes import quoted
-from ratewise.campaign.spec.spec import InputsSpec, RaterSpec, Spec
+from ratewise.campaign.spec.spec import InputsSpec, RaterSpec, Spec, StartSpec
 from ratewise.raters.kinds import KINDS
 
 _SAME = "it must still be the same rater"
@@ -72,6 +72,7 @@ def _tables(old: Spec, new: Spec) -> Iterator[_Change]:
     for key in ("table", "id", "features", "uncertainty", "clusters"):
         yield _between(key, old.items, new.items, within="items.", reason=_DRAWN)
     yield _Change("inputs", old.inputs, new.inputs, reason="items were put into their order by it")
+    yield _Change("start", old.start, new.start, reason="items were put into their order by it")
     yield _between("kind", old.scale, new.scale, within="rating.", reason="ratings so far are of the old kind")
     if old.scale.kind == new.scale.kind:
         for key in ("low", "high"):
@@ -117,8 +118,8 @@ def _between(key: str, old: object, new: object, *, within: str = "", reason: st
 def _shown(value: object) -> str:
     if value is None:
         return "none"
-    if isinstance(value, InputsSpec):
-        return "[" + ", ".join(f"{name} = {_shown(getattr(value, name))}" for name in InputsSpec.__slots__) + "]"
+    if isinstance(value, InputsSpec | StartSpec):
+        return "[" + ", ".join(f"{name} = {_shown(getattr(value, name))}" for name in value.__slots__) + "]"
     if isinstance(value, tuple):
         return "[" + ", ".join(map(_shown, value)) + "]"
     if isinstance(value, Decimal):
