@@ -46,6 +46,11 @@ def status_text(status: Status, *, running: bool | None = None) -> RenderableTyp
         grid.add_row("estimate", Text(f"{e.value:.4f}", style="bold"))
         grid.add_row(f"{e.level:.0%} interval", Text(_interval(e), style="bold"))
         grid.add_row("", Text("of complete rounds; it holds however often you look", style="dim"))
+    if e is not None and status.final is not None:
+        grid.add_row("final", Text(_interval(status.final)))
+        grid.add_row(
+            "", Text("the interval of a look-free end; it holds if nobody stops on what they see", style="dim")
+        )
     if status.expected_se is not None and status.ended is None:
         grid.add_row("at the end", f"standard error of about {status.expected_se:.4f}")
     return grid
@@ -91,7 +96,7 @@ def ending_text(status: Status, estimate: Estimate | None, reason: str) -> Rende
     if estimate is not None and status.ended is not None and not estimate.interval_method.startswith("anytime"):
         low_high = _interval(estimate)
         lines.append(
-            Text(f"\nresult: {estimate.value:.4f}, {estimate.level:.0%} interval {low_high}", style="bold green")
+            Text(f"\nfinal: {estimate.value:.4f}, {estimate.level:.0%} interval {low_high}", style="bold green")
         )
     if reason == Paused.STOPPED:
         lines.append(Text("stopped; everything is kept: `ratewise run` goes on", style="yellow"))
@@ -116,6 +121,7 @@ def snapshot_page(now: Snapshot, *, truth: float | None = None) -> str:
     status, estimate, story, found = now.status, now.estimate, now.story, now.diagnosis
     parts = [f"<h1>{html.escape(status.name)}</h1>"]
     parts.append("<p>No round is complete yet.</p>" if estimate is None else answer(estimate, truth))
+    parts.append(_both(status))
     parts.append(f"<p>{html.escape(_in_words(status))}</p>")
     if story:
         parts += [
@@ -130,6 +136,16 @@ def snapshot_page(now: Snapshot, *, truth: float | None = None) -> str:
     told = [f"{at}: {text}" for at, text in now.notes]
     parts += notes_html((*(() if estimate is None else estimate.notes), *told))
     return page(status.name, parts)
+
+
+def _both(status: Status) -> str:
+    """The two intervals there are, by the names that they have everywhere."""
+    if status.estimate is None or status.final is None:
+        return ""
+    return (
+        f"<p>estimate: {_interval(status.estimate)}, which holds however often one looks; final: "
+        f"{_interval(status.final)}, the interval of a look-free end.</p>"
+    )
 
 
 def _in_words(status: Status) -> str:
