@@ -41,6 +41,9 @@ def carry_out(queue: PlanningQueue, items: Items, state: p.State, action: p.Acti
         drawn = p.draw_batch(state.history, now, items.looked(action.first, action.end), worst)
         known = items.known(action.first, action.end)
         queue.draw(replace(new_draws(now, action.first, drawn, worst), known=known))
+    elif now is not None and isinstance(action, p.DrawAgain):
+        worst = items.worst(0, state.history.items)
+        return queue.draw_again(p.second_draw(state.history, now, worst), state.terms.budget)
     elif isinstance(action, p.GiveUp):
         return queue.give_up(action.reason) > 0
     elif now is not None and isinstance(action, p.Close):

@@ -16,6 +16,7 @@ from ratewise.campaign.clients.people import People
 from ratewise.campaign.engine import Engine, Paused
 from ratewise.campaign.export import export_answers, export_items, export_ledger
 from ratewise.campaign.load import file_digest, load_items, stored_form
+from ratewise.campaign.raised import expected_of, reported
 from ratewise.campaign.snapshot import Snapshot, reader_of
 from ratewise.campaign.spec.changes import changes
 from ratewise.campaign.spec.spec import RaterSpec, Spec, read_spec
@@ -94,8 +95,12 @@ class Campaign:
         store.upgrade()
         old = self._stored(store)
         if (old.goal, old.level) != (self.spec.goal, self.spec.level):
+            before = reported(old, store)
             store.set_meta("goal changed", "after looking")
             store.set_meta("ended", None)
+            found = expected_of(self.spec, store, before) if old.goal.budget != self.spec.goal.budget else None
+            if found is not None:
+                found.warn()
         for sentence in changes(old, self.spec).taken:
             store.note(f"changed: {sentence}")
         store.set_meta("spec", stored_form(self.spec))

@@ -50,7 +50,7 @@ def terms_of(spec: Spec, facts: Facts) -> p.Terms:
     budget = None if spec.goal.budget is None else to_units(spec.goal.budget)
     alone, gives_up = spec.method == "base" or len(spec.raters) == 1, spec.goal.unanswered == "give up"
     first = 0 if start is None else start.first
-    return p.Terms(facts.prices, budget, wanted, alone, spec.goal.deadline, gives_up, first)
+    return p.Terms(facts.prices, budget, wanted, alone, spec.goal.deadline, gives_up, first=first)
 
 
 def later_raters(spec: Spec) -> int:
@@ -118,8 +118,9 @@ def looked_of(
         rows.values[:, 0], numbers[:, first:end] if end > first else None, numbers[:, 0] if uncertainty else None
     )
     code = numbers[:, end].astype(np.intp) if strata or clusters else None
+    values = np.where(rows.selected, rows.values[:, 1:], np.nan)  # without what a second look has brought
     return Looked(
-        x, rows.uniform, rows.rates, rows.selected, rows.values[:, 1:], strata=code if strata else None,
+        x, rows.uniform, rows.rates, rows.selected, values, strata=code if strata else None,
         clusters=code if clusters else None, old=old if start is not None and start.pooled else None,
         given=given if start is not None and start.pooled else None,
     )  # fmt: skip

@@ -1,7 +1,7 @@
 """A campaign at one moment: everything is read from one look at its log, and what is computed from it once."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from ratewise.campaign import planner as p
@@ -24,6 +24,9 @@ def reader_of(spec: Spec, store: Store, *, keeps: bool = False) -> Reader:
     """Nothing is read yet but the facts; with `keeps`, what was known after each round can be told."""
     facts = Facts.of(store)
     terms = terms_of(spec, facts)
+    if store.meta("goal changed") is not None:  # more money after the end, which must buy something
+        plain = spec.estimand == "pool" and spec.inputs is None and not terms.alone and terms.later_raters == 1
+        terms = replace(terms, again=plain)
     return Reader(store, LoggedItems(spec, store, facts), terms, empty_history(spec, facts, terms), keeps)
 
 

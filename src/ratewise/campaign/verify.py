@@ -153,22 +153,23 @@ def _rounds(
         with telling(where, found):
             if row.first != history.items or row.number != history.rounds + 1:
                 found.differ(f"{where} starts with item {row.first}; {history.items} were looked at before it")
-            spent = audit.settled_before(store, row.first)
+            spent = audit.settled_before(store, row.first, history.again)
             worst, failed = items.worst(row.first, row.first + 1), store.failed_before(row.first)
             state = d.State(reader.terms, history, spent, None, worst=worst, failed=failed)
             _plan(state, row.plan, where, found, goal_may_differ=free)
         now = reader.opened(row)
         with telling(where, found):
-            _batches(store, items, now, found, closed=row.items is not None)
-            _draws(items, history, now, found)
+            if row.plan.again:
+                _second_look(store, items, history, now, found)
+            else:
+                _batches(store, items, now, found, closed=row.items is not None)
+                _draws(items, history, now, found)
         if row.items is None:
             continue
         if now.end - now.first != row.items:
             found.differ(f"{where} has {row.items} items; its batches have {now.end - now.first}")
         with telling(where, found):
-            history = known.get(row.number) or history.joined(
-                row.plan, row.factor, items.looked(row.first, row.first + row.items)
-            )
+            history = known.get(row.number) or reader.taken_in(history, row)
 
 
 def _plan(state: d.State, stored: RoundPlan, where: str, found: Verification, *, goal_may_differ: bool) -> None:
@@ -269,6 +270,27 @@ def _draws(items: LoggedItems, past: History, now: d.OpenRound, found: Verificat
             )
         if not _same(now.factor, again.factor):
             found.differ(f"{where}: the factor of its rates is {now.factor!r}, not {again.factor!r}")
+
+
+def _second_look(store: Store, items: LoggedItems, past: History, now: d.OpenRound, found: Verification) -> None:
+    """Items that were passed over, drawn again by the stored rule and the hash of their random numbers."""
+    where, stored = f"round {now.number}", store.again(now.plan.again)
+    if not stored.positions.size:
+        return
+    again = d.second_draw(past, now, items.worst(0, past.items))
+    found.draws += stored.positions.size
+    if not np.array_equal(stored.positions, again.rows.positions):
+        found.differ(f"{where}: the items drawn again are not those that were passed over")
+        return
+    for i in np.flatnonzero(~np.isclose(stored.rates, again.rows.rates, rtol=_CLOSE, atol=0)).tolist():
+        position = stored.positions[i]
+        found.differ(f"{where}, item {position}: rate {stored.rates[i]!r} is not {again.rows.rates[i]!r}")
+    for i in np.flatnonzero(stored.selected != again.rows.selected).tolist():
+        said = "drawn" if stored.selected[i] else "not drawn"
+        position = stored.positions[i]
+        found.differ(f"{where}, item {position}: stored as {said} again, which its random number and rate do not give")
+    if not _same(now.factor, again.factor):
+        found.differ(f"{where}: the factor of its rates is {now.factor!r}, not {again.factor!r}")
 
 
 def _compare_draws(looked: Looked, again: d.Drawn, first: int, where: str, found: Verification) -> None:

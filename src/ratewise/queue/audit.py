@@ -27,8 +27,15 @@ def rating_rows(store: Store, first: int, end: int) -> Sequence[Any]:
 
 
 def draw_rows(store: Store, first: int, end: int) -> Sequence[Any]:
-    """Rates and draws."""
-    return _between(store, t.draws, tuple(t.draws.c), first, end, t.draws.c.position, t.draws.c.step)
+    """Rates and draws of items that were looked at for the first time."""
+    rows = _between(store, t.draws, tuple(t.draws.c), first, end, t.draws.c.position, t.draws.c.step)
+    return [row for row in rows if row.step > 0]
+
+
+def again_rows(store: Store, first: int, end: int) -> Sequence[Any]:
+    """Rates and draws of items that were passed over and drawn again; the step is minus the number of the look."""
+    rows = _between(store, t.draws, tuple(t.draws.c), first, end, t.draws.c.position, t.draws.c.step)
+    return [row for row in rows if row.step < 0]
 
 
 def answer_rows(store: Store, first: int, end: int) -> Sequence[Any]:
@@ -42,12 +49,17 @@ def ledger_rows(store: Store, first: int, end: int) -> Sequence[Any]:
     return _between(store, t.ledger, tuple(t.ledger.c), first, end, t.ledger.c.id)
 
 
-def settled_before(store: Store, position: int) -> int:
-    """What all items before this one have cost."""
+def settled_before(store: Store, position: int, looks: int | None = None) -> int:
+    """What all items before this one have cost; with `looks`, up to so many second looks at them."""
     paid = sa.select(sa.func.coalesce(sa.func.sum(t.ledger.c.amount), 0))
     with store.reading() as connection:
         found = connection.scalar(paid.where(t.ledger.c.kind == "settle", t.ledger.c.position < position))
-    return int(found or 0)
+        later = sa.and_(
+            t.draws.c.position == t.ledger.c.position, t.draws.c.step < -(looks or 0), t.draws.c.selected,
+            t.ledger.c.kind == "settle", t.ledger.c.step > 0,
+        )  # fmt: skip
+        after = 0 if looks is None else connection.scalar(paid.select_from(t.ledger.join(t.draws, later)))
+    return int(found or 0) - int(after or 0)
 
 
 def ledger_sums(store: Store) -> dict[str, int]:

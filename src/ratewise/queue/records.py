@@ -86,6 +86,26 @@ class NewDraws:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class AgainRows:
+    """Items that were drawn again: where they stand, their rates, and who was asked."""
+
+    positions: NDArray[np.intp]
+    rates: Floats
+    selected: Mask
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NewAgain:
+    """Items that are drawn again in a round, and what asking those drawn costs at most."""
+
+    round: int
+    look: int  # which second look it is
+    rows: AgainRows
+    prices: Units  # of the rows
+    factor: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class ItemRows:
     """Items in their order, with all that the queue knows of them."""
 

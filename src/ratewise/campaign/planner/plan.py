@@ -7,6 +7,7 @@ from ratewise.campaign.answers import money_to_precision
 from ratewise.campaign.history import RoundPlan, finite_or_none
 from ratewise.campaign.planner.costs import item_costs
 from ratewise.campaign.planner.state import UNIT, State
+from ratewise.rounds.again import plan_again
 from ratewise.rounds.auto import doubling, start_labels
 from ratewise.rounds.chain_rounds import plan_chain
 from ratewise.rounds.options import Money
@@ -44,6 +45,8 @@ def money_left(state: State) -> Purse:
         history, terms.wanted, float(state.spent + state.free), start=_START_FOR_TARGET * each, least=10 * each
     )
     everything = (terms.pool - history.items) * each - 1  # all but: rounds that double end earlier if they may
+    if history.items >= terms.pool and terms.again and history.seen is not None:
+        everything = int(history.passed_over.sum()) * terms.prices[-1]
     needed = math.ceil(max(min(needed, everything), 0 if state.worst is None else int(state.worst[:1].sum())))
     return Purse(needed, aims=True) if left is None or needed < left else Purse(left)
 
@@ -52,7 +55,7 @@ def next_plan(state: State, purse: Purse | None = None) -> RoundPlan | None:
     """The next round's policy, from closed rounds alone; `None` where money or items are used up."""
     terms, history = state.terms, state.history
     if history.items >= terms.pool:
-        return None
+        return _again(state, purse) if again_possible(state) else None
     purse = money_left(state) if purse is None else purse
     if terms.first > history.items:
         plan: RoundPlan | None = _old_labels(state, purse)
@@ -68,6 +71,29 @@ def next_plan(state: State, purse: Purse | None = None) -> RoundPlan | None:
         return None
     spend = min(max(plan.spend, next_item(state, plan)), plan.left)  # where prices differ, one item must fit
     return replace(plan, spend=spend, aims=purse.aims)
+
+
+def again_possible(state: State) -> bool:
+    """Whether items that were passed over may be drawn again, and money is there for one of them."""
+    terms, history = state.terms, state.history
+    if not terms.again or history.seen is None or history.labels < FEWEST_TO_LEARN or not history.passed_over.any():
+        return False
+    left = math.inf if terms.budget is None else terms.budget - state.spent
+    return left >= terms.prices[-1] > 0
+
+
+def _again(state: State, purse: Purse | None) -> RoundPlan:
+    """A second look at items that were passed over, with all the money that is left."""
+    terms, history = state.terms, state.history
+    assert history.seen is not None
+    purse = money_left(state) if purse is None else purse
+    planned = plan_again(history.seen, Money(terms.weak_cost, terms.costs[0], purse.left * UNIT, 0.0))
+    look = 1 + history.again
+    expected = finite_or_none(math.sqrt(max(planned.expected_variance, 0.0)))
+    return RoundPlan(
+        planned.policy, history.seen.by_features is False, 0, purse.left, purse.left, history.rounds, planned.rule,
+        planned.own_rates, expected, purse.aims, again=look,
+    )  # fmt: skip
 
 
 def _old_labels(state: State, purse: Purse) -> RoundPlan:

@@ -21,6 +21,7 @@ class Terms:
     alone: bool  # strong ratings alone, from the start
     deadline: datetime | None = None  # nothing is asked from this moment on
     gives_up: bool = False  # whether questions without an answer by then are given up
+    again: bool = False  # whether items that were passed over may be drawn again, once all were looked at
     first: int = 0  # items that the first round consists of: their strong ratings were there already
 
     @property
