@@ -119,3 +119,44 @@ def test_plan_draw_and_estimate_with_old_labels_are_unbiased_and_their_intervals
     assert misses.mean() <= most(MISSES, TABLES)
     if how != "by hand":
         assert not unbiased(broken)
+
+
+# More money after the end
+
+LOOKS = 600
+
+
+@cache
+def looked_again():
+    """Errors and misses of pools whose passed-over items were drawn again; and of one who forgets the second chance."""
+    errors, misses, broken, widths = [], [], [], []
+    for seed in range(LOOKS):
+        judge, truth, *_ = world("at random", seed, 250)
+        judge = 0.75 * judge  # a strict one: who weighs labels wrongly is off
+        pool = Pool.of(judge, truth, prices=(Decimal("0.01"), Decimal(1)), seed=seed)
+        game = Rehearsal(pool, pool.terms(budget=Decimal(50)))
+        game.play()
+        first = estimate_history(game.history, game.terms.wanted)
+        game.raise_budget(Decimal(90))
+        game.play()
+        assert game.spent <= 90 * 10**9
+        history = game.history
+        found = estimate_history(history, game.terms.wanted)
+        goal = truth.mean()
+        errors.append(found.value - goal)
+        misses.append(not found.interval[0] - 1e-12 <= goal <= found.interval[1] + 1e-12)
+        widths.append((found.interval[1] - found.interval[0]) / (first.interval[1] - first.interval[0]))
+        if history.again:
+            use = history.seen.labelled
+            pi = np.clip(history.seen.mass / history.items, 1e-6, 1.0)
+            broken.append(np.mean(judge) + np.sum((truth - judge)[use] / pi[use]) / history.items - goal)
+    return np.array(errors), np.array(misses), np.array(widths), np.array(broken)
+
+
+def test_a_second_look_is_unbiased_and_its_interval_holds_and_is_narrower():
+    errors, misses, widths, broken = looked_again()
+    assert unbiased(errors)
+    assert misses.mean() <= most(MISSES, LOOKS)
+    assert np.mean(widths) < 0.9
+    assert broken.size > LOOKS / 2  # most pools are looked at whole
+    assert not unbiased(broken)

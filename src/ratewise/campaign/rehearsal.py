@@ -9,7 +9,7 @@ Whatever a campaign decides it decides here: the same planner, the same queue's 
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 
 import numpy as np
@@ -148,6 +148,11 @@ class Rehearsal:
             found = found.copy()
             found[~np.isnan(old), -1] = 0
         return found
+
+    def raise_budget(self, budget: Decimal) -> None:
+        """More money after the end: items that were passed over may be drawn again."""
+        self.terms = replace(self.terms, budget=to_units(budget), again=self.terms.wanted.estimand == "pool")
+        self.reader.terms = self.terms
 
     def state(self) -> p.State:
         """What the log says now."""
