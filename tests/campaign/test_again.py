@@ -98,3 +98,34 @@ def test_nothing_changes_where_no_money_is_added(ended, tmp_path):
     before = ended.estimate()
     campaign.run()
     assert campaign.estimate().interval == before.interval
+
+
+@pytest.mark.filterwarnings("ignore::ratewise.errors.RatewiseWarning")
+def test_people_answer_second_looks_and_what_was_given_up_can_be_asked_again(tmp_path):
+    truth = dict(zip(ITEMS["id"], ITEMS["human"], strict=True))
+
+    def people(budget):
+        path = write(tmp_path, ITEMS, goal=f'budget = "{budget}"')
+        text = path.read_text().replace('kind = "column"\ncolumn = "human"', 'kind = "people"')
+        path.write_text(text)
+        return Campaign.open(path)
+
+    def answer_all(campaign, most=10**6):
+        with campaign.people() as desk:
+            while most > 0 and (question := desk.next("ann")) is not None:
+                desk.answer("ann", question.key, truth[question.item["id"]])
+                most -= 1
+
+    campaign = people(60)
+    while campaign.run(wait=False) == "waiting for answers":
+        answer_all(campaign)
+    campaign = people(90)
+    assert campaign.run(wait=False) == "waiting for answers"
+    assert campaign.verify().differences == []  # while a second look is open
+    with campaign.people() as desk:
+        question = desk.next("ann")
+        claim = desk.desk.question(*map(int, question.key.split(":")[:2]))
+        desk.answer("ann", question.key, None)
+        assert desk.desk.question(claim.position, claim.step) is None
+        assert desk.desk.store.reopen([(claim, 10**9)], None) == 1
+        assert desk.desk.question(claim.position, claim.step) is not None

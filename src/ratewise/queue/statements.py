@@ -43,10 +43,15 @@ def given_up(claim: Claim) -> sa.Update:
     """A question without an answer in the open round; a weak one only where its item is not drawn yet."""
     position, step = claim.position, claim.step
     first = sa.select(t.rounds.c.first).where(t.rounds.c["items"].is_(None)).scalar_subquery()
+    last = sa.select(sa.func.min(t.draws.c.step)).scalar_subquery()  # of second looks, the latest
+    again = sa.exists().where(
+        t.draws.c.position == position, t.draws.c.step == last, t.draws.c.step < 0, t.draws.c.selected
+    )
     drawn = sa.select(t.batches.c.drawn).where(t.batches.c.first <= position, t.batches.c.end > position)
     return t.ratings.update().where(
         t.ratings.c.position == position, t.ratings.c.step == step, t.ratings.c.state == MISSING,
-        t.ratings.c.position >= first, sa.true() if step else ~drawn.scalar_subquery(),
+        first.is_not(None), sa.or_(t.ratings.c.position >= first, again),
+        sa.true() if step else ~drawn.scalar_subquery(),
     )  # fmt: skip
 
 
