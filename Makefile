@@ -9,7 +9,7 @@ JOBS ?= auto
 
 help:
 	@echo "make demo    a campaign on a small made-up pool, killed and resumed (about a minute the first time)"
-	@echo "make test    all tests"
+	@echo "make test    all tests, and the ten slowest of them"
 	@echo "make soak    the long tests of survival: hundreds of kills, both databases"
 	@echo "make check   format, lint, types, layers"
 	@echo "make study   every coverage table of the docs: whole pages in docs/, tables of other pages in build/study/ (hours)"
@@ -34,7 +34,7 @@ demo: $(VENV)/.run
 	$(BIN)/ratewise demo
 
 test: $(VENV)/.dev
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) --dist worksteal
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) --dist worksteal --durations=10
 
 soak: $(VENV)/.dev
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m soak -n $(JOBS) --dist worksteal

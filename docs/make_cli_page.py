@@ -11,7 +11,8 @@ Made from `ratewise COMMAND --help` by `make docs`.
 
 Every command takes `--json`: a single JSON document on standard output and nothing else. Exit codes: 0 done, 2 the
 input or the usage is wrong (one line on standard error), 3 something outside failed (a rater, a database) and what was
-done is kept, 4 `verify` found a difference, 130 stopped by Ctrl-C.
+done is kept, 4 `verify` found a difference, 130 stopped by Ctrl-C. `check` answers with 0 yes, 1 no and 5 cannot tell
+yet.
 """
 
 

@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from sqlalchemy.exc import OperationalError
 
 from . import postgres as helper
 from .postgres import MISSING, PROGRAMS, NoPostgresError, Server, find_programs, reachable_programs
+from .waiting import eventually
 
 HOLD_A_LOCK = """
 import sys, time, sqlalchemy
@@ -49,13 +49,6 @@ def write(url, *statements):
         for statement in statements:
             connection.execute(sqlalchemy.text(statement))
         connection.commit()
-
-
-def eventually(condition, *, seconds=10):
-    deadline = time.monotonic() + seconds
-    while not (done := condition()) and time.monotonic() < deadline:
-        time.sleep(0.02)
-    return done
 
 
 @contextmanager

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from ratewise.core.mean.wrong_policy import WrongPolicy as WrongPolicy
     from ratewise.core.mean.wrong_policy import cost_of_wrong_policy as cost_of_wrong_policy
     from ratewise.errors import InputError as InputError
+    from ratewise.errors import MissingAnswersError as MissingAnswersError
     from ratewise.errors import OutsideError as OutsideError
     from ratewise.errors import PolicyError as PolicyError
     from ratewise.errors import RaterDownError as RaterDownError
@@ -72,6 +73,8 @@ if TYPE_CHECKING:
     from ratewise.tables import write_table as write_table
     from ratewise.targets.ask_votes import Asked as Asked
     from ratewise.targets.ask_votes import ask_votes as ask_votes
+    from ratewise.targets.check import Check as Check
+    from ratewise.targets.check import check as check
     from ratewise.targets.compare import Comparison as Comparison
     from ratewise.targets.compare import compare as compare
     from ratewise.targets.compare_many import ManyComparisons as ManyComparisons
@@ -85,6 +88,7 @@ if TYPE_CHECKING:
     from ratewise.targets.fieller import Ratio as Ratio
     from ratewise.targets.leaderboard import Leaderboard as Leaderboard
     from ratewise.targets.leaderboard import leaderboard as leaderboard
+    from ratewise.targets.long_table import compare_long as compare_long
     from ratewise.targets.mean.drawing import Drawn as Drawn
     from ratewise.targets.mean.estimation import estimate_mean as estimate_mean
     from ratewise.targets.mean.estimation import estimate_table as estimate_table
@@ -113,6 +117,8 @@ if TYPE_CHECKING:
     from ratewise.targets.slices import Slice as Slice
     from ratewise.targets.slices import Slices as Slices
     from ratewise.targets.slices import estimate_slices as estimate_slices
+    from ratewise.targets.two_tables import TableColumns as TableColumns
+    from ratewise.targets.two_tables import compare_tables as compare_tables
 
 __version__ = "0.1.0"
 
@@ -143,6 +149,7 @@ _HOME = {
     "ratewise.core.mean.wrong_policy": ("PolicyPrice", "WrongPolicy", "cost_of_wrong_policy"),
     "ratewise.errors": (
         "InputError",
+        "MissingAnswersError",
         "OutsideError",
         "PolicyError",
         "RaterDownError",
@@ -172,11 +179,13 @@ _HOME = {
     "ratewise.report.slices": ("plot_slices",),
     "ratewise.tables": ("Table", "read_table", "write_table"),
     "ratewise.targets.ask_votes": ("Asked", "ask_votes"),
+    "ratewise.targets.check": ("Check", "check"),
     "ratewise.targets.compare": ("Comparison", "compare"),
     "ratewise.targets.compare_many": ("ManyComparisons", "Rival", "compare_many"),
     "ratewise.targets.compare_plan": ("ComparisonsPlan", "add_difference", "plan_comparison", "plan_comparisons"),
     "ratewise.targets.fieller": ("Ratio",),
     "ratewise.targets.leaderboard": ("Leaderboard", "leaderboard"),
+    "ratewise.targets.long_table": ("compare_long",),
     "ratewise.targets.quantiles": ("Quantiles", "plan_quantile", "quantile_table"),
     "ratewise.targets.regression": ("Coefficient", "Regression", "regress"),
     "ratewise.targets.regression_plan": ("RegressionPlan", "plan_regression"),
@@ -184,6 +193,7 @@ _HOME = {
     "ratewise.targets.slice_draw": ("draw_slices",),
     "ratewise.targets.slice_plan": ("PlannedSlice", "SlicePlan", "plan_slices"),
     "ratewise.targets.slices": ("Slice", "Slices", "estimate_slices"),
+    "ratewise.targets.two_tables": ("TableColumns", "compare_tables"),
 }
 _MODULE = {name: module for module, names in _HOME.items() for name in names}
 

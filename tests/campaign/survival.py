@@ -18,7 +18,7 @@ from ratewise.queue.money import to_units
 from ratewise.queue.records import OPEN
 from ratewise.queue.store import Store
 
-ITEMS = 2000
+ITEMS = 1000
 PROVIDER = '''\
 """Raters outside of the campaign: they note every call before they answer it."""
 
@@ -103,13 +103,13 @@ backoff = 0.001
 concurrency = 8
 """
 VARIANTS = {  # how a campaign may go: to the end of the pool, or of the money, or to a precision
-    "pool": '[goal]\nbudget = "260"\n' + JUDGE.format(price="0.01") + HUMAN,
-    "money": '[goal]\nbudget = "310"\n' + JUDGE.format(price="0.15") + HUMAN,
-    "failures": '[goal]\nbudget = "300"\n' + JUDGE.format(price="0.02") + MOODY,
-    "chain": '[goal]\nbudget = "450"\n' + JUDGE.format(price="0.01") + EXPERT + HUMAN,
-    "alone": '[goal]\nbudget = "400"\n' + HUMAN,
-    "lost": '[goal]\nbudget = "200"\n' + JUDGE.format(price="0.01") + HUMAN + 'lost_calls = "count as paid"\n',
-    "features": '[goal]\nbudget = "260"\n' + JUDGE.format(price="0.1") + HUMAN,  # who are told more by a column
+    "pool": '[goal]\nbudget = "130"\n' + JUDGE.format(price="0.01") + HUMAN,
+    "money": '[goal]\nbudget = "155"\n' + JUDGE.format(price="0.15") + HUMAN,
+    "failures": '[goal]\nbudget = "150"\n' + JUDGE.format(price="0.02") + MOODY,
+    "chain": '[goal]\nbudget = "225"\n' + JUDGE.format(price="0.01") + EXPERT + HUMAN,
+    "alone": '[goal]\nbudget = "200"\n' + HUMAN,
+    "lost": '[goal]\nbudget = "100"\n' + JUDGE.format(price="0.01") + HUMAN + 'lost_calls = "count as paid"\n',
+    "features": '[goal]\nbudget = "130"\n' + JUDGE.format(price="0.1") + HUMAN,  # who are told more by a column
     "precision": "[goal]\ntarget_se = 0.05\n" + JUDGE.format(price="0.02") + HUMAN,
 }
 

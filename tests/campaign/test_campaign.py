@@ -66,7 +66,7 @@ def simulated(columns, *, seed, budget, cost_ratio, features=None):
     ("items", "budget", "cost", "mean", "seed"),
     [
         (1500, 60, "0.05", 0.7, 7),  # the budget ends before the pool
-        (2500, 90, "0.03", 0.8, 8),
+        (900, 45, "0.03", 0.8, 8),
         (500, 140, "0.02", 0.7, 9),  # the pool ends before the budget: exact rounds
         (400, 150.5, "0.01", 0.6, 10),
         (300, 60, "0.4", 0.7, 11),  # strong ratings alone
@@ -109,7 +109,7 @@ def hinted(items, seed):
     return columns | {"hint": np.round(np.array(columns["human"]) + 0.4 * noise, 3).tolist()}
 
 
-@pytest.mark.parametrize(("items", "budget", "seed"), [(3000, 160, 3), (600, 90.5, 4), (5000, 400, 5)])
+@pytest.mark.parametrize(("items", "budget", "seed"), [(1500, 90, 3), (600, 90.5, 4), (2000, 180, 5)])
 def test_features_that_say_as_much_as_the_weak_rater_save_its_price(tmp_path, items, budget, seed):
     """It rates the start and no more. The whole pool is looked at, and the laboratory does the same."""
     columns = hinted(items, seed)
@@ -439,7 +439,7 @@ def test_answers_that_are_all_missing_give_no_estimate(tmp_path):
 
 
 def test_going_on_with_a_larger_budget_keeps_what_was_done_and_widens_the_interval(tmp_path):
-    columns = judged(4000, spread=0.75)
+    columns = judged(2500, spread=0.75)
     path = write(tmp_path, columns)
     first = Campaign.open(path)
     first.run()

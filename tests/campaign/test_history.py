@@ -126,3 +126,12 @@ def test_an_infinite_factor_asks_everyone_and_gives_every_label_a_rate_of_one():
     assert np.all(np.isfinite(joined.seen.mass))
     before = played.history.seen.mass
     np.testing.assert_allclose(joined.seen.mass[: before.size], before + 10)
+
+
+def test_a_changed_copy_does_not_keep_what_was_computed_from_the_other():
+    played = game(budget=60, items=500)
+    played.play()
+    history = played.history
+    assert history.fits.once("number", lambda: 1) == 1
+    assert history.fits.once("number", lambda: 2) == 1
+    assert replace(history, middle=0.4).fits.once("number", lambda: 2) == 2

@@ -233,8 +233,8 @@ def test_ratings_go_to_the_plans_scale_and_back():
     assert inputs.weights == pytest.approx([0.75 / 0.4, 0.25 / 0.6])
     assert inputs.middle == pytest.approx(0.75 * 0.2 + 0.25 * 3.0)
     code, g, h = np.array([0, 1, 1]), np.array([1.0, 2.0, np.nan]), np.array([[0.5], [4.0], [np.nan]])
-    x = Covariates(g, np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 1.0], [0.0, 1.0, 1.0]]), np.full(3, 0.1))
-    looked = inputs.scaled(Looked(x, np.zeros(3), np.ones((3, 1)), np.ones((3, 1), dtype=bool), h))
+    x = Covariates(g, np.array([[1.0, 0.0], [0.0, 1.0], [0.0, 1.0]]), np.full(3, 0.1))
+    looked = inputs.scaled(Looked(x, np.zeros(3), np.ones((3, 1)), np.ones((3, 1), dtype=bool), h, strata=code))
     assert looked.strata.tolist() == [0, 1, 1]
     assert looked.x.features.shape == (3, 2)
     assert looked.x.uncertainty == pytest.approx(0.1 * inputs.weights[code] ** 2)

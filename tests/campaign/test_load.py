@@ -2,11 +2,13 @@
 
 import json
 import time
+import tracemalloc
 from decimal import Decimal
 
 import numpy as np
 import pytest
 
+from ratewise.campaign import load
 from ratewise.campaign.load import load_items
 from ratewise.campaign.spec.spec import read_spec
 from ratewise.core.mean.draw import uniform
@@ -106,6 +108,46 @@ def test_a_hundred_thousand_items_in_seconds(tmp_path):
     rows = sum(1 for _ in found.rows)
     assert rows == 100_000
     assert time.process_time() - started < 12
+
+
+@pytest.mark.parametrize("inputs", ["", '[inputs]\nstrata = "topic"'])
+def test_batches_give_what_one_piece_gives(tmp_path, monkeypatch, inputs):
+    """And each batch is in the campaign's order."""
+    columns = judged(1000) | {"topic": ["abc"[i % 3] for i in range(1000)]}
+    columns["gap"] = ["" if i < 700 else i for i in range(1000)]
+    meta, whole = loaded(tmp_path, columns, items=inputs)
+    assert [row[0] for row in whole] == list(range(1000))
+    monkeypatch.setattr(load, "_ROWS", 300)
+    again, rows = loaded(tmp_path, columns, items=inputs)
+    assert again == meta
+    assert sorted(rows) == whole
+    for first in range(0, 1000, 300):
+        positions = [row[0] for row in rows[first : first + 300]]
+        assert positions == sorted(positions)
+
+
+def test_items_without_ids_are_numbered_through_all_batches(tmp_path, monkeypatch):
+    columns = {name: values for name, values in judged(500).items() if name != "id"}
+    monkeypatch.setattr(load, "_ROWS", 120)
+    _, rows = loaded(tmp_path, columns)
+    assert sorted((row[1] for row in rows), key=int) == [str(i) for i in range(500)]
+    for _, name, *_, content in rows:
+        assert float(json.loads(content)["judge"]) == columns["judge"][int(name)]
+
+
+def test_one_long_id_among_many_rows(tmp_path):
+    """20,000 rows, one of whose ids has 200 kB: memory is that of the texts, not of 20,000 such ids."""
+    columns = judged(20_000)
+    columns["id"][777] = "x" * 200_000
+    path = write(tmp_path, columns)
+    tracemalloc.start()
+    try:
+        rows = list(load_items(read_spec(path)).rows)
+        most = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert sorted(row[1] for row in rows) == sorted(columns["id"])
+    assert most < 100e6
 
 
 def test_the_address_of_the_store_stays_out_of_it(tmp_path):

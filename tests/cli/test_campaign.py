@@ -3,17 +3,19 @@
 import csv
 import json
 import os
+import shutil
 import signal
 import sqlite3
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import ratewise
+
+from ..waiting import until
 
 SOURCE = str(Path(ratewise.__file__).parents[1])
 
@@ -57,6 +59,26 @@ def toml(items):
     return "campaign.toml"
 
 
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory):
+    """A folder for the campaign that `played` has run."""
+    return tmp_path_factory.mktemp("played")
+
+
+@pytest.fixture
+def played(run, toml, kept):
+    """The campaign at its end, in this folder, and what `run --json` said; run once and copied."""
+    said = kept / "said.json"
+    if said.exists():
+        shutil.copytree(kept, ".", dirs_exist_ok=True)
+    else:
+        done = run("run", toml, "--json")
+        assert (done.code, done.err) == (0, "")
+        shutil.copytree(".", kept, dirs_exist_ok=True)
+        said.write_text(done.out, encoding="utf-8")
+    return json.loads(said.read_text(encoding="utf-8"))
+
+
 def rows(name):
     with open(name, encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
@@ -96,14 +118,12 @@ def test_words_say_what_json_says(run, toml):
     assert f"{document['looked']:,} of 900 looked at" in again.out
 
 
-def test_a_second_run_buys_nothing(run, toml):
-    first = run("run", toml, "--json").document
-    second = run("run", toml, "--json").document
-    assert second == first
+def test_a_second_run_buys_nothing(run, toml, played):
+    assert run("run", toml, "--json").document == played
 
 
-def test_budget_up_goes_on(run, toml):
-    first = run("run", toml, "--json").document
+def test_budget_up_goes_on(run, toml, played):
+    first = played
     Path(toml).write_text(TOML.format(budget=70), encoding="utf-8")
     second = run("run", toml, "--json").document
     assert float(first["spent"]) <= 40 < float(second["spent"]) <= 70
@@ -114,19 +134,18 @@ def test_budget_up_goes_on(run, toml):
     ("old", "new", "word"),
     [("seed = 3", "seed = 4", "seed"), ('"binary"', '"pairwise"', "rating"), ("0.01", "0.02", "price")],
 )
-def test_what_would_spoil_the_statistics_is_refused(run, toml, old, new, word):
-    before = run("run", toml, "--json").document
+def test_what_would_spoil_the_statistics_is_refused(run, toml, played, old, new, word):
     text = Path(toml).read_text(encoding="utf-8")
     Path(toml).write_text(text.replace(old, new), encoding="utf-8")
     done = run("run", toml)
     assert done.code == 2
     assert word in done.err
     Path(toml).write_text(text, encoding="utf-8")
-    assert run("status", toml, "--json").document["spent"] == before["spent"]
+    assert run("status", toml, "--json").document["spent"] == played["spent"]
 
 
-def test_export_is_what_estimate_reads(run, toml):
-    status = run("run", toml, "--json").document
+def test_export_is_what_estimate_reads(run, toml, played):
+    status = played
     for name in ("rated.csv", "rated.jsonl", "rated.parquet"):
         done = run("export", toml, "-o", name, "--json")
         assert done.document["rows"] == status["looked"]
@@ -143,8 +162,8 @@ def test_export_is_what_estimate_reads(run, toml):
             assert mine["rating_human"] == (str(float(row["truth"])) if mine["selected"] == "true" else "")
 
 
-def test_the_ledger_adds_up(run, toml):
-    status = run("run", toml, "--json").document
+def test_the_ledger_adds_up(run, toml, played):
+    status = played
     run("export", toml, "-o", "ledger.csv", "--ledger")
     ledger = rows("ledger.csv")
     settled = [row for row in ledger if row["kind"] == "settle"]
@@ -152,8 +171,8 @@ def test_the_ledger_adds_up(run, toml):
     assert sum(row["rater"] == "human" for row in settled) == status["labels"]
 
 
+@pytest.mark.usefixtures("played")
 def test_verify_passes_and_finds_a_difference(run, toml):
-    run("run", toml)
     done = run("verify", toml)
     assert (done.code, done.err) == (0, "")
     assert "nothing differs" in done.out
@@ -166,8 +185,8 @@ def test_verify_passes_and_finds_a_difference(run, toml):
     assert any("rate" in text for text in done.document["differences"])
 
 
-def test_report_is_one_page_that_loads_nothing(run, toml):
-    status = run("run", toml, "--json").document
+def test_report_is_one_page_that_loads_nothing(run, toml, played):
+    status = played
     done = run("report", toml, "-o", "r.html", "--json")
     assert done.document["estimate"] == status["result"]
     page = Path("r.html").read_text(encoding="utf-8")
@@ -180,9 +199,9 @@ def test_report_is_one_page_that_loads_nothing(run, toml):
     assert "<script" not in page
 
 
+@pytest.mark.usefixtures("played")
 def test_a_name_full_of_markup_stays_text(run, toml):
     """Notes and names come from outside."""
-    run("run", toml)
     with sqlite3.connect("campaign.sqlite") as connection:
         connection.execute("INSERT INTO events (at, text) VALUES ('now', '<script>alert(1)</script>')")
     connection.close()
@@ -219,6 +238,14 @@ def test_missing_column_is_named(run, toml):
     assert "did you mean 'truth'" in line
 
 
+def labels(campaign):
+    """How many there are; none before it has begun."""
+    try:
+        return campaign.status().labels
+    except ratewise.InputError:
+        return 0
+
+
 def test_ctrl_c_keeps_everything_and_exits_130(items):
     """A slow rater in a real process; one Ctrl-C lets the calls under way end."""
     Path("slow.py").write_text(
@@ -232,13 +259,7 @@ def test_ctrl_c_keeps_everything_and_exits_130(items):
     environment = {**os.environ, "PYTHONPATH": SOURCE}
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment) as process:
         campaign = ratewise.Campaign.open("c.toml")
-        for _ in range(600):
-            time.sleep(0.05)
-            try:
-                if campaign.status().labels >= 5:
-                    break
-            except ValueError:
-                continue
+        until(lambda: labels(campaign) >= 5)
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=60)
     assert process.returncode == 130, err

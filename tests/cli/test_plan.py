@@ -132,3 +132,13 @@ def test_a_terminal_that_knows_few_letters_gets_the_table_too(process, write, pi
     done = process("plan", write("pilot.csv", pilot), *PRICES, "--budget", 90, encoding="cp1252")
     assert (done.code, done.err) == (0, "")
     assert "active: " in done.out
+
+
+def test_within_is_the_half_width_at_the_level(run, write, pilot):
+    options = ("plan", write("pilot.csv", pilot), *PRICES, "--within", 0.04, "--level", 0.9)
+    found = run(*options, "--json").document
+    assert found["inputs"]["within"] == 0.04
+    shown = run(*options)
+    assert (shown.code, "90% interval" in shown.out, "± 0.0400" in shown.out) == (0, True, True)
+    both = run(*options, "--target-se", 0.01)
+    assert (both.code, both.err) == (2, "ratewise: --within and --target-se both say how precise; give one of them\n")

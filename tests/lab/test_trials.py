@@ -10,7 +10,8 @@ from scipy import stats
 
 from ratewise.lab.trials import Block, Population, Scale, Setting
 
-FALSE_ALARM = 1e-4
+from ..bounds import FALSE_ALARM
+
 ITEMS, BURN_IN = 337, 23
 
 

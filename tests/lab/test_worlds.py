@@ -7,7 +7,8 @@ from scipy import stats
 from ratewise import InputError
 from ratewise.lab.worlds import bernoulli, calibrated, gaussian
 
-FALSE_ALARM = 1e-4
+from ..bounds import FALSE_ALARM
+
 N = 40_000
 
 

@@ -9,7 +9,8 @@ from sklearn.isotonic import IsotonicRegression
 
 from ratewise import Calibration, InputError, cross_calibrated, fit_calibration
 
-FALSE_ALARM = 1e-4
+from ..bounds import FALSE_ALARM
+
 KINDS = ["platt", "affine", "isotonic"]
 
 

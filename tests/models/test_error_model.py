@@ -9,7 +9,8 @@ from scipy import stats
 from ratewise import ErrorModel, InputError, error_from_column, error_from_probability, fit_error
 from ratewise.models.error_model import is_probability_of_binary
 
-FALSE_ALARM = 1e-4
+from ..bounds import FALSE_ALARM
+
 BINS = 20
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from contextlib import suppress
 from decimal import Decimal
 
 import pytest
@@ -9,6 +10,8 @@ import pytest
 from ratewise.errors import InputError
 from ratewise.raters.calling import Caller
 from ratewise.raters.protocol import Answer, Failure, RaterError
+
+from ..waiting import until_async
 
 
 class Fake:
@@ -132,18 +135,20 @@ def test_the_slot_is_free_again_after_a_timeout_or_an_error(ask):
 def test_a_call_that_cannot_be_cancelled_holds_nobody(ask, monkeypatch):
     monkeypatch.setattr("ratewise.raters.calling._GRACE", 0.05)
 
+    let_go, ended = asyncio.Event(), asyncio.Event()
+
     class Stubborn(Fake):
         async def rate(self, questions):
-            for _ in range(3):
-                try:
-                    await asyncio.sleep(0.2)
-                except asyncio.CancelledError:
-                    continue
+            while not let_go.is_set():
+                with suppress(asyncio.CancelledError):
+                    await let_go.wait()
+            ended.set()
             raise ValueError("nobody looks at this")
 
     async def go():
         replies = await Caller(Stubborn(), timeout=0.05).ask(ask("a"))
-        await asyncio.sleep(0.6)
+        let_go.set()
+        await ended.wait()
         return replies
 
     assert asyncio.run(go()) == [Failure("no answer within 0.05 s")]
@@ -155,7 +160,7 @@ def test_cancelling_the_caller_cancels_the_call_and_is_passed_on(ask, options):
 
     async def go():
         task = asyncio.create_task(Caller(rater, **options).ask(ask("a")))
-        await asyncio.sleep(0.02)
+        await until_async(lambda: rater.now)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task

@@ -3,7 +3,6 @@
 import asyncio
 import os
 import sys
-import time
 from decimal import Decimal
 from pathlib import Path
 
@@ -14,6 +13,8 @@ from ratewise.errors import InputError
 from ratewise.raters.calling import Caller
 from ratewise.raters.command import CommandRater
 from ratewise.raters.protocol import Answer, Failure
+
+from ..waiting import eventually, until, until_async
 
 ECHO = """
 def say(**row): print(json.dumps(row), flush=True)
@@ -51,19 +52,12 @@ def is_gone(pid: int) -> bool:
 
 def pid_in(path: Path) -> int:
     """The number a program writes into a file as soon as it is up."""
-    deadline = time.monotonic() + 10
-    while time.monotonic() < deadline:
-        if path.exists() and path.read_text().endswith("\n"):
-            return int(path.read_text())
-        time.sleep(0.01)
-    raise AssertionError(f"{path} was not written")
+    until(lambda: path.exists() and path.read_text().endswith("\n"), why=lambda: f"{path} was not written")
+    return int(path.read_text())
 
 
 def wait_until_gone(pid: int) -> bool:
-    deadline = time.monotonic() + 5
-    while not is_gone(pid) and time.monotonic() < deadline:
-        time.sleep(0.01)
-    return is_gone(pid)
+    return bool(eventually(lambda: is_gone(pid), seconds=5))
 
 
 def test_answers_in_order_with_price_and_note(batches, ask):
@@ -156,8 +150,7 @@ def test_a_program_that_ends_between_batches_is_replaced(program, tmp_path, ask)
 
     async def go():
         first = await rater.rate(ask("a"))
-        while not is_gone(first[0].value):
-            await asyncio.sleep(0.01)
+        await until_async(lambda: is_gone(first[0].value))
         await asyncio.sleep(0.1)  # for the loop to notice
         second = await rater.rate(ask("b"))
         await rater.close()
@@ -297,9 +290,9 @@ def test_close_kills_a_program_that_does_not_finish(program, tmp_path, ask, monk
 
 def test_close_while_a_batch_is_under_way_fails_it(program, tmp_path, ask):
     async def go():
-        rater = CommandRater(program("sys.stdin.read()"), folder=str(tmp_path))
+        rater = CommandRater(program("open('up', 'w').close(); sys.stdin.read()"), folder=str(tmp_path))
         task = asyncio.create_task(rater.rate(ask("a")))
-        await asyncio.sleep(0.2)
+        await until_async((tmp_path / "up").exists)
         await rater.close()
         return await task
 

@@ -6,7 +6,6 @@ import os
 import subprocess
 import sys
 import threading
-import time
 from decimal import Decimal
 from pathlib import Path
 
@@ -17,6 +16,8 @@ from ratewise.errors import InputError
 from ratewise.raters.calling import Caller
 from ratewise.raters.protocol import Answer, Failure
 from ratewise.raters.python import PythonRater
+
+from ..waiting import no_longer
 
 
 @pytest.fixture
@@ -126,11 +127,14 @@ def test_a_function_that_hangs_is_a_timeout(module, tmp_path, ask, define):
 
 
 def test_after_a_timeout_the_rest_of_the_batch_is_not_asked(module, tmp_path, ask):
-    name = module("import time\nasked = []\ndef f(item):\n    asked.append(item['text'])\n    time.sleep(0.15)\n")
+    name = module(
+        "import threading\nasked, over = [], threading.Event()\n"
+        "def f(item):\n    asked.append(item['text'])\n    over.wait(30)\n"
+    )
     caller = Caller(PythonRater(f"{name}:f", folder=str(tmp_path)), timeout=0.05)
     asyncio.run(caller.ask(ask("a", "b", "c")))
-    time.sleep(0.25)
-    assert sys.modules[name].asked == ["text of a"]
+    sys.modules[name].over.set()
+    assert not no_longer(lambda: sys.modules[name].asked == ["text of a"], seconds=0.1)
 
 
 def test_a_function_that_hangs_for_ever_does_not_keep_the_process(tmp_path):

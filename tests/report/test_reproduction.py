@@ -8,9 +8,11 @@ import pytest
 
 from ratewise import InputError, TableError
 from ratewise.lab.datasets import Dataset
-from ratewise.lab.reproduction import EXPERIMENTS, Experiment, population_of, real_claims, run_experiment
+from ratewise.lab.reproduction import Experiment, real_claims, run_experiment
 from ratewise.report import reproduction
 from ratewise.report.reproduction import reproduce_all, reproduction_text
+
+from ..worlds import sharp_judge
 
 
 @pytest.fixture
@@ -108,35 +110,10 @@ def test_ctrl_c_keeps_what_was_made(tmp_path, monkeypatch):
 # The experiments themselves
 
 
-def world(n, seed, *, sharp):
-    """A calibrated judge; the sharper, the more its certainty varies."""
-    rng = np.random.default_rng(seed)
-    g = rng.beta(sharp, sharp, n)
-    return g, (rng.random(n) < g).astype(float)
-
-
-def test_the_easy_hard_split_keeps_the_ends_of_u():
-    g, h = world(1000, 4, sharp=0.5)
-    whole = Dataset("arena", "", g, h, transfer=world(500, 5, sharp=0.5))
-    (split,) = EXPERIMENTS["arena-easy-hard"]
-    population, other = population_of(split, whole)
-    u = population.weak * (1 - population.weak)
-    low, high = np.quantile(g * (1 - g), [0.25, 0.75])
-    assert population.items == 500
-    assert np.all((u <= low) | (u >= high))
-    assert other.items == 500
-
-
-def test_transfer_needs_something_to_transfer_from():
-    (experiment,) = EXPERIMENTS["arena-transfer"]
-    with pytest.raises(TableError, match="no other comparisons"):
-        population_of(experiment, Dataset("arena", "", *world(300, 6, sharp=1)))
-
-
 def test_verdicts_depend_on_what_was_found():
     budgets = (100.0, 200.0)
-    spread = Dataset("imagenet", "", *world(3000, 7, sharp=0.3))
-    flat = Dataset("imagenet", "", np.full(3000, 0.5), world(3000, 8, sharp=1)[1])
+    spread = Dataset("imagenet", "", *sharp_judge(3000, 7, sharp=0.3))
+    flat = Dataset("imagenet", "", np.full(3000, 0.5), sharp_judge(3000, 8, sharp=1)[1])
     experiment = Experiment("imagenet", "t", budgets)
     good, useless = (run_experiment(experiment, d, trials=300, seed=1, workers=1) for d in (spread, flat))
     assert real_claims({"imagenet": [good]})[0].holds

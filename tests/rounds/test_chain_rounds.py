@@ -8,15 +8,7 @@ import pytest
 from ratewise.core.mean.policy import optimal_policy
 from ratewise.rounds.chain_rounds import ChainRule, carried, plan_chain
 
-
-def world(items, *, errors=(2.0, 0.5), seed=1, rate=1.0):
-    """What the first rater said, what the others did, and the rates that they were asked at."""
-    rng = np.random.default_rng([seed, 61])
-    h = rng.normal(20, 3, items)
-    said = [h + e * np.abs(h - 18) / 3 * rng.normal(size=items) for e in errors]
-    rates = np.full((items, len(errors)), rate)
-    asked = rng.random(items)[:, None] < rates
-    return said[0], np.where(asked, np.column_stack([*said[1:], h]), np.nan), rates
+from ..worlds import chain_of_raters
 
 
 def plan(weak, values, rates, **keys):
@@ -28,7 +20,7 @@ def plan(weak, values, rates, **keys):
 @pytest.mark.parametrize("keys", [{}, {"worth": 2000.0, "pool_size": 300.0}, {"pool_size": float("inf")}])
 def test_rates_are_the_optimal_policy_s_on_the_items_it_was_planned_on(errors, keys):
     """By the other route: u of each rater from the rule's own models, solved with the same floor."""
-    weak, values, rates = world(200, errors=errors)
+    weak, values, rates = chain_of_raters(200, errors=errors)
     found = plan(weak, values, rates, **keys)
     rule = found.rule
     u = np.stack([model.predict(weak) for model in rule.errors], axis=1)
@@ -45,7 +37,7 @@ def test_rates_are_the_optimal_policy_s_on_the_items_it_was_planned_on(errors, k
 
 
 def test_rates_never_rise_along_the_chain_and_stay_above_the_floor():
-    weak, values, rates = world(150)
+    weak, values, rates = chain_of_raters(150)
     rule = plan(weak, values, rates).rule
     q = rule.rates(np.linspace(-100, 100, 400))
     assert np.all(np.diff(q, axis=1) <= 0)
@@ -54,7 +46,7 @@ def test_rates_never_rise_along_the_chain_and_stay_above_the_floor():
 
 
 def test_a_rule_goes_through_json_and_gives_the_same_rates():
-    weak, values, rates = world(150)
+    weak, values, rates = chain_of_raters(150)
     rule = plan(weak, values, rates).rule
     again = ChainRule.from_dict(json.loads(json.dumps(rule.to_dict(), allow_nan=False)))
     np.testing.assert_array_equal(again.rates(weak), rule.rates(weak))
@@ -89,7 +81,7 @@ def test_raters_that_gave_up_say_what_the_one_before_said():
 
 
 def test_a_middle_rater_that_never_came_is_as_good_as_the_first():
-    weak, values, rates = world(100)
+    weak, values, rates = chain_of_raters(100)
     values[:, 0] = np.nan
     found = plan(weak, values, rates)
     np.testing.assert_allclose(found.rule.errors[0].values, found.rule.errors[1].values)
@@ -109,7 +101,7 @@ def test_few_labels_that_are_all_alike_are_no_proof(labels):
 
 @pytest.mark.parametrize("costs", [(0.0, 1.0), (0.2, 0.0), (0.0, 0.0)])
 def test_steps_for_nothing(costs):
-    weak, values, rates = world(100)
+    weak, values, rates = chain_of_raters(100)
     rule = plan(weak, values, rates, costs=costs, pool_size=200.0).rule
     q = rule.rates(weak)
     assert np.all((q > 0) & (q <= 1))
@@ -118,6 +110,6 @@ def test_steps_for_nothing(costs):
 
 
 def test_a_good_middle_rater_is_asked_more_often_than_the_strong_one():
-    weak, values, rates = world(400, errors=(3.0, 0.3))
+    weak, values, rates = chain_of_raters(400, errors=(3.0, 0.3))
     q = plan(weak, values, rates).rule.rates(weak)
     assert q[:, 0].mean() > 2 * q[:, 1].mean()

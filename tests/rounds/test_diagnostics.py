@@ -11,34 +11,34 @@ from ratewise.rounds.options import Money
 from ratewise.rounds.seen import Phase, Seen, mass
 
 
-def campaign(world, *, shift=0.0, start=200, budget=300.0, cost=0.05, seed=1):
+def campaign(judged, *, shift=0.0, start=200, budget=300.0, cost=0.05, seed=1):
     """A burn-in and one round; strong ratings after the burn-in moved by `shift`."""
     rng = np.random.default_rng(seed)
-    x = Covariates(world.weak[:start])
-    seen = Seen.of(x, world.strong[:start], (Phase(start),))
+    x = Covariates(judged.weak[:start])
+    seen = Seen.of(x, judged.strong[:start], (Phase(start),))
     planned = plan_round(seen, Money(cost, 1.0, budget), base_allowed=False)
     items = 900
-    more = Covariates(world.weak[start : start + items])
+    more = Covariates(judged.weak[start : start + items])
     before = mass(seen.phases, more)
     asked = rng.random(items) < planned.rule.rates(more, before)
-    strong = np.where(asked, world.strong[start : start + items] + shift, np.nan)
+    strong = np.where(asked, judged.strong[start : start + items] + shift, np.nan)
     return seen.joined(more, strong, before, Phase(items, planned.rule), planned.own_rates)
 
 
 @pytest.fixture(scope="module")
-def world():
+def judged():
     return calibrated(2000, mean=0.7, spread=0.6, rng=np.random.default_rng(11))
 
 
-def test_a_good_judge_is_worth_labels_and_rates_help(world):
-    seen = campaign(world)
+def test_a_good_judge_is_worth_labels_and_rates_help(judged):
+    seen = campaign(judged)
     found = estimate_seen(seen)
     told = diagnose(seen, found)
     n = int(np.count_nonzero(seen.labelled))
     assert told.labels == n
-    assert told.effective_labels == pytest.approx(np.nanvar(world.strong) / found.standard_error**2, rel=0.15)
+    assert told.effective_labels == pytest.approx(np.nanvar(judged.strong) / found.standard_error**2, rel=0.15)
     assert told.effective_labels > 1.2 * n
-    assert 0.3 < told.unexplained < 0.5  # the world leaves 1 − 0.6
+    assert 0.3 < told.unexplained < 0.5  # the judge leaves 1 − 0.6
     assert told.against_one_rate < 0.97
     assert told.drift > 1e-3
     words = told.words()
@@ -46,14 +46,14 @@ def test_a_good_judge_is_worth_labels_and_rates_help(world):
     assert not any("rounds" in line for line in words)
 
 
-def test_a_strong_rater_that_moves_is_seen(world):
-    seen = campaign(world, shift=0.4)
+def test_a_strong_rater_that_moves_is_seen(judged):
+    seen = campaign(judged, shift=0.4)
     told = diagnose(seen, estimate_seen(seen))
     assert told.drift < 1e-3
     assert any("differ between rounds" in line for line in told.words())
 
 
-def test_drift_alarms_rarely(world):
+def test_drift_alarms_rarely(judged):
     """120 campaigns without drift: more than three alarms at 1e-3 come by chance less than once in 1e5."""
     alarms = 0
     for seed in range(120):
@@ -64,8 +64,8 @@ def test_drift_alarms_rarely(world):
     assert alarms <= 3
 
 
-def test_strong_ratings_alone(world):
-    seen = Seen.of(Covariates(world.weak[:50]), world.strong[:50], (Phase(50),))
+def test_strong_ratings_alone(judged):
+    seen = Seen.of(Covariates(judged.weak[:50]), judged.strong[:50], (Phase(50),))
     told = diagnose(seen, estimate_seen(seen))
     assert told.effective_labels is None
     assert told.words() == ("50 strong ratings and no weak ones: the weak rater was not worth buying",)

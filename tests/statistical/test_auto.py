@@ -15,13 +15,9 @@ from ratewise.lab.methods import base
 from ratewise.lab.trials import Block, Population, Setting
 from ratewise.lab.worlds import bernoulli, calibrated, gaussian
 
-FALSE_ALARM = 1e-4
+from ..bounds import FALSE_ALARM, fewest
+
 Z = stats.norm.isf(FALSE_ALARM)  # 3.7, one-sided
-
-
-def fewest(target, trials):
-    """Share of successes below which a coverage of `target` is implausible."""
-    return stats.binom.ppf(FALSE_ALARM, trials, target) / trials
 
 
 def played(population, *, budget, trials, burn_in=100, cost_ratio=0.05, mode="stream", seed=1, theta=None):

@@ -17,13 +17,9 @@ from ratewise.campaign.rehearsal import Pool, Rehearsal
 from ratewise.core.mean.policy import optimal_policy
 from ratewise.lab.worlds import calibrated
 
-FALSE_ALARM = 1e-4
+from ..bounds import FALSE_ALARM, most
+
 Z = stats.norm.isf(FALSE_ALARM / 2)
-
-
-def most(share, trials):
-    """Share of misses above which a chance of `share` is implausible."""
-    return stats.binom.isf(FALSE_ALARM, trials, share) / trials
 
 
 def judge(seed, items, mean, spread=0.5):

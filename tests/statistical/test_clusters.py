@@ -5,19 +5,14 @@ Bounds are binomial: a cell whose true coverage is at the stated target fails by
 
 import numpy as np
 import pytest
-from scipy import stats
 
 from ratewise.core.mean.estimate import estimate_mean
 from ratewise.targets.mean.estimation import estimate_mean as recalibrating_mean
 
-FALSE_ALARM = 1e-4
+from ..bounds import fewest
+
 TRIALS = 1000
 CORRELATION = 0.2
-
-
-def fewest(target, trials):
-    """Share of hits below which a coverage of `target` is implausible."""
-    return stats.binom.ppf(FALSE_ALARM, trials, target) / trials
 
 
 def clusters_of(rng, count, unequal):

@@ -9,13 +9,9 @@ from ratewise.targets.compare import compare_systems
 from ratewise.targets.compare_many import against_baseline
 from ratewise.targets.systems import Systems
 
-FALSE_ALARM = 1e-4
+from ..bounds import FALSE_ALARM, fewest, most
+
 TRIALS = 1500
-
-
-def fewest(target, trials):
-    """Share of successes below which a coverage of `target` is implausible."""
-    return stats.binom.ppf(FALSE_ALARM, trials, target) / trials
 
 
 def systems(weak, strong, rates, xi, *, bounds=None, level=0.95):
@@ -148,9 +144,8 @@ def test_the_unpaired_variance_is_caught():
         unpaired = np.hypot(found.first.standard_error, found.second.standard_error)
         honest += d.low <= truth <= d.high
         broken += abs(d.value - truth) <= q * unpaired
-    most = stats.binom.isf(FALSE_ALARM, 1000, 0.965) / 1000  # a little conservative is legal
-    assert fewest(0.94, 1000) <= honest / 1000 <= most
-    assert broken / 1000 > most
+    assert fewest(0.94, 1000) <= honest / 1000 <= most(0.965, 1000)  # a little conservative is legal
+    assert broken / 1000 > most(0.965, 1000)
 
 
 def test_the_probability_is_calibrated_where_nothing_differs():
@@ -191,7 +186,7 @@ def test_intervals_hold_together(world, means, items, bounds):
         single += max(z) <= 1.96
         bonferroni += found.each_level < 1 - 0.05 / 5
     assert together / trials >= fewest(0.94, trials)
-    assert together / trials <= stats.binom.isf(FALSE_ALARM, trials, 0.97) / trials
+    assert together / trials <= most(0.97, trials)
     assert single / trials < fewest(0.94, trials)  # deliberately broken: no correction for many
     assert bonferroni == trials  # narrower than Bonferroni's, always
 

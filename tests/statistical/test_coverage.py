@@ -5,14 +5,14 @@ Bounds are binomial: a cell whose true coverage is at the stated target fails by
 
 import numpy as np
 import pytest
-from scipy import stats
 
 from ratewise.core.mean.anytime import confidence_sequence
 from ratewise.core.mean.intervals import normal, spread
 from ratewise.core.mean.ratings import ratings
 from ratewise.lab.coverage import Cell, run_cell
 
-FALSE_ALARM = 1e-4
+from ..bounds import fewest
+
 TRIALS = 1500
 
 CELLS = [
@@ -30,11 +30,6 @@ CELLS = [
     Cell("gaussian", 0.7, "fair", 20, active=False),
     Cell("gaussian", 0.7, "useless", 60, active=True),
 ]
-
-
-def fewest(target, trials):
-    """Successes below which a coverage of `target` is implausible."""
-    return stats.binom.ppf(FALSE_ALARM, trials, target) / trials
 
 
 @pytest.mark.parametrize("cell", CELLS, ids=Cell.name)

@@ -7,7 +7,6 @@ from decimal import Decimal
 
 import numpy as np
 import pytest
-from scipy import stats
 
 from ratewise.campaign.answers import estimate_history
 from ratewise.campaign.rehearsal import Pool, Rehearsal
@@ -15,7 +14,8 @@ from ratewise.core.mean.estimate import estimate_mean
 from ratewise.lab import everyday
 from ratewise.lab.everyday import Cell
 
-FALSE_ALARM = 1e-4
+from ..bounds import fewest
+
 ONE_SHOT = [
     Cell(0.98, 20, "calibrated", "stream"),
     Cell(0.995, 60, "overconfident", "pool"),
@@ -39,21 +39,17 @@ ROUNDS = [
 ]
 
 
-def fewest(trials, target=0.93):
-    return stats.binom.ppf(FALSE_ALARM, trials, target) / trials
-
-
 @pytest.mark.parametrize("cell", ONE_SHOT, ids=Cell.name)
 def test_single_draws_cover_and_are_no_wider_than_asking_people_alone(cell):
     found = everyday.one_shot(cell, trials=500, seed=7)
-    assert found.coverage >= fewest(found.trials)
+    assert found.coverage >= fewest(0.93, found.trials)
     assert found.relative_width <= WIDEST[cell.judge]
 
 
 @pytest.mark.parametrize("cell", ROUNDS, ids=Cell.name)
 def test_rounds_cover_and_are_no_wider_than_asking_people_alone(cell):
     found = everyday.rounds(cell, trials=300, seed=8, worlds=30)
-    assert found.coverage >= fewest(found.trials)
+    assert found.coverage >= fewest(0.93, found.trials)
     assert found.relative_width <= 1.1
     assert abs(found.bias) < 0.15 + 3.9 / np.sqrt(found.trials)
 
@@ -67,7 +63,7 @@ def test_the_bound_notices_intervals_that_rest_on_mistakes_seen():
         rates = everyday.one_shot_rates(g, 20)
         found = estimate_mean(g, np.where(rng.random(100) < rates, h, np.nan), rates, interval="t")
         held += found.interval is not None and found.interval[0] <= 0.98 <= found.interval[1]
-    assert held / 300 < fewest(300)
+    assert held / 300 < fewest(0.93, 300)
 
 
 def test_campaigns_of_good_systems_hold_the_truth():
@@ -82,7 +78,7 @@ def test_campaigns_of_good_systems_hold_the_truth():
         game.play()
         low, high = estimate_history(game.history, game.terms.wanted).interval
         held += low - 1e-12 <= h.mean() <= high + 1e-12
-    assert held / 300 >= fewest(300)
+    assert held / 300 >= fewest(0.93, 300)
 
 
 @pytest.mark.parametrize(("share", "labels"), [(0.98, 60), (0.9, 30)])
@@ -97,5 +93,5 @@ def test_likert_ratings_at_the_end_of_their_scale_cover(share, labels):
         held += low <= truth <= high
         plain = estimate_mean(np.zeros(labels), h, 1.0, interval="t").interval
         by_t += plain is not None and plain[0] <= truth <= plain[1]
-    assert held / 400 >= fewest(400)
-    assert by_t / 400 < fewest(400)  # the check would notice
+    assert held / 400 >= fewest(0.93, 400)
+    assert by_t / 400 < fewest(0.93, 400)  # the check would notice

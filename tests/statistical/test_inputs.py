@@ -16,7 +16,8 @@ from ratewise.campaign.answers import estimate_history
 from ratewise.campaign.inputs import Inputs
 from ratewise.campaign.rehearsal import Pool, Rehearsal
 
-FALSE_ALARM = 1e-4
+from ..bounds import FALSE_ALARM, most
+
 Z = stats.norm.isf(FALSE_ALARM / 2)
 CAMPAIGNS = 600
 USING_UP = 300
@@ -82,7 +83,7 @@ def test_chosen_campaigns_are_unbiased():
 def test_intervals_of_chosen_campaigns_cover():
     """Misses of a plain interval at the end: at most 8 %, as for campaigns that do not choose."""
     _, misses = campaigns("chosen")
-    assert misses.mean() <= stats.binom.isf(FALSE_ALARM, CAMPAIGNS, 0.08) / CAMPAIGNS
+    assert misses.mean() <= most(0.08, CAMPAIGNS)
 
 
 def test_choosing_pays_where_strata_differ():

@@ -12,6 +12,8 @@ from scipy import special, stats
 
 import ratewise as rw
 
+from ..bounds import fewest
+
 TRIALS = 160
 MODELS = 6
 TRUE = np.array([0.9, 0.5, 0.2, -0.1, -0.5, -1.0])
@@ -47,10 +49,6 @@ def trials():
     return truth, out
 
 
-def least(p=0.95, n=TRIALS):
-    return stats.binom.ppf(1e-4, n, p) / n
-
-
 def test_ratings_are_unbiased_where_votes_were_chosen_unevenly():
     truth, found = trials()
     away = np.array([by_name(board, "rating") - truth for board in found])
@@ -64,21 +62,21 @@ def test_each_interval_covers():
     hits = np.array([
         np.abs(by_name(b, "rating") - truth) <= 1.96 * by_name(b, "standard_error") for b in found
     ])  # fmt: skip
-    assert hits.mean(axis=0).min() >= least(0.945)
+    assert hits.mean(axis=0).min() >= fewest(0.945, TRIALS)
     assert hits.mean() <= 0.975
 
 
 def test_all_intervals_cover_at_once():
     truth, found = trials()
     hits = np.mean([np.all((by_name(b, "low") <= truth) & (truth <= by_name(b, "high"))) for b in found])
-    assert hits >= least(0.945)
+    assert hits >= fewest(0.945, TRIALS)
 
 
 def test_ranks_hold_at_once():
     truth, found = trials()
     rank = stats.rankdata(-truth)
     hits = np.mean([np.all((by_name(b, "rank_low") <= rank) & (rank <= by_name(b, "rank_high"))) for b in found])
-    assert hits >= least(0.95)
+    assert hits >= fewest(0.95, TRIALS)
     width = np.mean([by_name(b, "rank_high") - by_name(b, "rank_low") for b in found])
     assert width < MODELS - 1.5  # they say something
 
@@ -89,7 +87,7 @@ def test_intervals_for_one_model_alone_do_not_hold_at_once():
     hits = np.mean([
         np.all(np.abs(by_name(b, "rating") - truth) <= 1.96 * by_name(b, "standard_error")) for b in found
     ])  # fmt: skip
-    assert hits < least(0.945)
+    assert hits < fewest(0.945, TRIALS)
 
 
 def test_chosen_votes_beat_as_many_at_one_rate():
@@ -117,7 +115,7 @@ def test_intervals_cover_the_population():
         board = rw.leaderboard(voted, strong="human", weak="judge", rate="rate")
         expected = population()
         hits.append(np.abs(by_name(board, "rating") - expected) <= 1.96 * by_name(board, "standard_error"))
-    assert np.mean(hits, axis=0).min() >= least(0.94)
+    assert np.mean(hits, axis=0).min() >= fewest(0.94, TRIALS)
 
 
 @functools.cache

@@ -16,8 +16,8 @@ from ratewise.core.m_estimation.quantiles import estimate_quantile
 from ratewise.core.mean.ratings import Ratings, ratings
 from ratewise.targets.learned_weak import _learned
 
-FALSE_ALARM = 1e-4
-BETA = np.array([0.3, 0.8, -0.5, 0.4])
+from ..bounds import fewest, most
+from ..worlds import JUDGED_BETA, judged_regression
 
 
 @dataclass(frozen=True)
@@ -52,36 +52,6 @@ CELLS = [
 ]
 
 
-def fewest(target, trials):
-    """Successes below which a coverage of `target` is implausible."""
-    return stats.binom.ppf(FALSE_ALARM, trials, target)
-
-
-def world(rng, cell):
-    """A weak rater that errs most where z is large, rates that follow z, and one item in ten of a kind."""
-    T = cell.items
-    x, z, k = rng.standard_normal(T), rng.random(T), (rng.random(T) < 0.1) * 1.0
-    codes = None
-    shift = np.zeros(T)
-    if cell.clusters:
-        codes = rng.integers(0, cell.clusters, T)
-        x = rng.standard_normal(cell.clusters)[codes] + 0.3 * x
-        shift = rng.standard_normal(cell.clusters)[codes] if cell.family == "linear" else shift
-    X = np.column_stack([np.ones(T), x, z, k])
-    eta = X @ BETA
-    if cell.family == "linear":
-        h = eta + (0.5 + z) * rng.standard_normal(T) + shift
-        g = h + (0.1 + 0.5 * z) * rng.standard_normal(T) + 0.2
-    elif cell.family == "logistic":
-        h = (rng.random(T) < special.expit(eta)) * 1.0
-        g = np.where(rng.random(T) < 0.02 + 0.2 * z, 1 - h, h)
-    else:
-        h = rng.poisson(np.exp(eta)) * 1.0
-        g = np.maximum(h + rng.poisson(z) - rng.poisson(0.3, T), 0)
-    pi = np.clip((0.3 + 1.4 * z) * cell.labels / T, 0, 1)
-    return X, h, ratings(g, np.where(rng.random(T) < pi, h, np.nan), pi), codes
-
-
 def learned(X, data):
     from ratewise.models.rating_model import Covariates
 
@@ -90,13 +60,13 @@ def learned(X, data):
 
 
 def fitted(cell, rng):
-    X, h, data, codes = world(rng, cell)
+    X, h, data, codes = judged_regression(rng, cell)
     loss = LOSSES[cell.family]
     N = cell.items if cell.pool else np.inf
     data = learned(X, data) if cell.method == "auto" else data
     power = {"power-tuned": None, "strong alone": 0.0}.get(cell.method, 1.0)
     fit = fit_m_estimator(X, loss, data, power=power, clusters=codes, pool_size=N)
-    truth = BETA
+    truth = JUDGED_BETA
     if cell.pool:
         truth = fit_m_estimator(X, loss, ratings(h, h, 1.0)).coefficients
     t = special.stdtrit(degrees_of_freedom(fit, X, clusters=codes, pool_size=N), 0.975)
@@ -122,7 +92,7 @@ def test_intervals_cover_and_estimates_are_centred(cell):
     held, errors = run(cell, 21)
     trials = held.shape[0]
     assert trials >= 0.98 * cell.trials
-    assert np.all(held.sum(axis=0) >= fewest(0.94 if cell.labels >= 200 else 0.93, trials)), held.mean(axis=0)
+    assert np.all(held.mean(axis=0) >= fewest(0.94 if cell.labels >= 200 else 0.93, trials)), held.mean(axis=0)
     bias = errors.mean(axis=0) / errors.std(axis=0)
     assert np.all(np.abs(bias) < 0.2 + 3.9 / np.sqrt(trials)), bias  # a nonlinear fit is biased by order 1/n
 
@@ -135,9 +105,9 @@ def test_linear_fits_are_unbiased_but_for_noise():
     assert np.all(np.abs(off) < 4)
     broken = []
     for trial in range(cell.trials):
-        X, _, data, _ = world(np.random.default_rng([22, trial]), cell)
+        X, _, data, _ = judged_regression(np.random.default_rng([22, trial]), cell)
         clipped = replace(data, rates=np.clip(data.rates, 0.05, 1))
-        broken.append(fit_m_estimator(X, LOSSES["linear"], clipped).coefficients - BETA)
+        broken.append(fit_m_estimator(X, LOSSES["linear"], clipped).coefficients - JUDGED_BETA)
     broken = np.array(broken)
     assert np.abs(broken.mean(axis=0) / (broken.std(axis=0) / np.sqrt(cell.trials))).max() > 4
 
@@ -152,14 +122,14 @@ def test_the_check_catches_what_is_broken():
 
     cell = Cell("linear", 60, trials=300)
     held, _ = run(cell, 23, without_the_draw)
-    assert held.sum(axis=0).min() < fewest(0.93, 300)
+    assert held.mean(axis=0).min() < fewest(0.93, 300)
     held = 0
     for trial in range(300):
-        X, _, data, _ = world(np.random.default_rng([24, trial]), cell)
+        X, _, data, _ = judged_regression(np.random.default_rng([24, trial]), cell)
         unweighted = replace(data, rates=np.full_like(data.rates, data.labels / data.items))
         fit = fit_m_estimator(X, LOSSES["linear"], unweighted)
-        held += np.abs(fit.coefficients - BETA) <= 2 * fit.standard_errors
-    assert held.min() < fewest(0.93, 300)
+        held += np.abs(fit.coefficients - JUDGED_BETA) <= 2 * fit.standard_errors
+    assert held.min() / 300 < fewest(0.93, 300)
 
 
 # Quantiles
@@ -184,7 +154,7 @@ def test_quantiles_cover(q, labels, estimand):
         found = estimate_quantile(g, np.where(xi, h, np.nan), pi, quantile=q, estimand=estimand)
         held += found.low <= truth <= found.high
         errors.append(found.value - truth)
-    assert held >= fewest(0.95, trials)
+    assert held / trials >= fewest(0.95, trials)
     assert abs(np.mean(errors)) / np.std(errors) < 0.15 + 3.9 / np.sqrt(trials)
 
 
@@ -198,7 +168,7 @@ def test_quantiles_of_few_different_ratings_cover(q):
         g, h, pi, xi = scores(np.random.default_rng([26, trial]), 1000, 100, digits=0)
         found = estimate_quantile(g, np.where(xi, h, np.nan), pi, quantile=q)
         held += found.low <= truth <= found.high
-    assert held >= fewest(0.95, trials)
+    assert held / trials >= fewest(0.95, trials)
 
 
 @pytest.mark.parametrize(("q", "ratings"), [(0.02, 50), (0.02, 200), (0.98, 200)])
@@ -216,10 +186,9 @@ def test_quantiles_near_an_end_err_on_neither_side(q, ratings):
         missed["low"] += count * (q > found.high)
         missed["high"] += count * (q < found.low)
         missed["normal"] += count * (abs(k / ratings - q) > 1.96 * np.sqrt(q * (1 - q) / ratings))
-    most = stats.binom.isf(1e-4, trials, 0.025)
-    assert missed["low"] <= most
-    assert missed["high"] <= most
-    assert missed["normal"] > stats.binom.isf(1e-4, trials, 0.05)
+    assert missed["low"] / trials <= most(0.025, trials)
+    assert missed["high"] / trials <= most(0.025, trials)
+    assert missed["normal"] / trials > most(0.05, trials)
 
 
 def test_quantiles_of_weak_ratings_alone_do_not_cover():
@@ -228,4 +197,4 @@ def test_quantiles_of_weak_ratings_alone_do_not_cover():
         g, _, pi, _ = scores(np.random.default_rng([27, trial]), 1000, 250)
         found = estimate_quantile(g, g, np.ones_like(pi), quantile=0.9)
         held += found.low <= stats.gamma.ppf(0.9, 2) <= found.high
-    assert held < fewest(0.95, trials)
+    assert held / trials < fewest(0.95, trials)

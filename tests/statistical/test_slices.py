@@ -10,29 +10,18 @@ from scipy import stats
 
 from ratewise.targets.slices import estimate_slices
 
-FALSE_ALARM = 1e-4
+from ..bounds import FALSE_ALARM, fewest
+from ..worlds import SLICE_SIZES, slices_that_differ
+
 WORLDS = 80
-SIZES = np.array([40, 60, 60, 100, 100, 150, 200, 290])
-
-
-def world(seed, between):
-    """Eight slices whose log-odds differ; a fifth of the weak ratings are wrong; three in ten are asked."""
-    rng = np.random.default_rng([37, seed])
-    truth = 1 / (1 + np.exp(-(1.2 + between * rng.standard_normal(SIZES.size))))
-    group = np.repeat(np.arange(SIZES.size), SIZES)
-    h = (rng.random(group.size) < truth[group]).astype(float)
-    g = 0.1 + 0.8 * np.where(rng.random(group.size) < 0.2, 1 - h, h)
-    asked = rng.random(group.size) < 0.3
-    table = {"g": g, "h": np.where(asked, h, np.nan), "rate": np.full(group.size, 0.3), "slice": group.astype(str)}
-    return table, truth
 
 
 def outcomes(between, **options):
     """Worlds × slices: whether the interval holds the truth, and the squared error, shrunk and not."""
-    held = np.zeros((WORLDS, SIZES.size), dtype=bool)
-    error, before = np.zeros((WORLDS, SIZES.size)), np.zeros((WORLDS, SIZES.size))
+    held = np.zeros((WORLDS, SLICE_SIZES.size), dtype=bool)
+    error, before = np.zeros((WORLDS, SLICE_SIZES.size)), np.zeros((WORLDS, SLICE_SIZES.size))
     for seed in range(WORLDS):
-        table, truth = world(seed, between)
+        table, truth = slices_that_differ(seed, between)
         found = estimate_slices(table, by="slice", weak="g", strong="h", method="difference", **options)
         for s, one in enumerate(found.slices):
             held[seed, s] = one.interval is not None and one.interval[0] <= truth[s] <= one.interval[1]
@@ -44,14 +33,14 @@ def outcomes(between, **options):
 @pytest.mark.parametrize("level", [0.8, 0.95])
 def test_all_hold_at_once(level):
     held, _, _ = outcomes(0.5, simultaneous=True, level=level)
-    assert np.count_nonzero(held.all(axis=1)) >= stats.binom.ppf(FALSE_ALARM, WORLDS, level - 0.01)
+    assert held.all(axis=1).mean() >= fewest(level - 0.01, WORLDS)
 
 
 def test_single_intervals_hold_one_by_one_and_not_at_once():
     """The check of the check, at a level where eight single intervals are far from holding together."""
     single, _, _ = outcomes(0.5, level=0.8)
-    assert single.mean() >= stats.binom.ppf(FALSE_ALARM, single.size, 0.79) / single.size
-    assert np.count_nonzero(single.all(axis=1)) < stats.binom.ppf(FALSE_ALARM, WORLDS, 0.79)
+    assert single.mean() >= fewest(0.79, single.size)
+    assert single.all(axis=1).mean() < fewest(0.79, WORLDS)
 
 
 @pytest.mark.parametrize("between", [0.0, 0.4, 1.2])

@@ -12,20 +12,9 @@ from ratewise.targets.compare import compare, probability, signed
 from ratewise.targets.fieller import lift, ratio
 from ratewise.targets.systems import error_probability
 
+from ..worlds import two_systems
+
 PAIR = {"weak": ("g_a", "g_b"), "strong": ("h_a", "h_b"), "names": ("A", "B")}
-
-
-def world(seed=3, items=240, scale=3.0, shift=5.0):
-    """Real ratings off zero, unequal rates, two judges with errors of their own."""
-    rng = np.random.default_rng(seed)
-    hard = rng.random(items)
-    h = shift + scale * np.stack([hard + 0.3 * rng.standard_normal(items), hard + 0.2 * rng.standard_normal(items)])
-    h[0] += 0.4
-    g = h + rng.normal(0.1, 0.2 + hard, (2, items))
-    pi = np.clip(0.1 + 0.8 * hard, 0.1, 1.0)
-    xi = rng.random(items) < pi
-    h = np.where(xi, h, np.nan)
-    return {"g_a": g[0], "g_b": g[1], "h_a": h[0], "h_b": h[1], "rate": pi}
 
 
 def binary(seed=5, items=300, rate=0.4):
@@ -44,7 +33,7 @@ def by_hand(data):
 
 
 def test_the_difference_by_hand():
-    data = world()
+    data = two_systems()
     found = compare(data, **PAIR, method="difference", level=0.9)
     value, se, _ = by_hand(data)
     d = found.difference
@@ -68,7 +57,7 @@ def test_rates_of_one_are_the_paired_t_test():
 
 
 def test_the_pool_s_difference_by_hand():
-    data = world()
+    data = two_systems()
     found = compare(data, **PAIR, method="difference", estimand="pool")
     r = (data["h_a"] - data["h_b"]) - (data["g_a"] - data["g_b"])
     pi = data["rate"]
@@ -78,7 +67,7 @@ def test_the_pool_s_difference_by_hand():
 
 
 def test_the_second_against_the_first_is_the_mirror_image():
-    data = world()
+    data = two_systems()
     one = compare(data, **PAIR, method="difference")
     other = compare(data, weak=("g_b", "g_a"), strong=("h_b", "h_a"), names=("B", "A"), method="difference")
     assert other.difference.value == pytest.approx(-one.difference.value)
@@ -88,7 +77,7 @@ def test_the_second_against_the_first_is_the_mirror_image():
 
 
 def test_pairing_is_what_two_separate_samples_would_need():
-    data = world()
+    data = two_systems()
     found = compare(data, **PAIR)
     e = [x.standard_error for x in (found.first, found.second, found.difference)]
     assert found.pairing == pytest.approx((e[0] ** 2 + e[1] ** 2) / e[2] ** 2)
@@ -98,7 +87,7 @@ def test_pairing_is_what_two_separate_samples_would_need():
 @pytest.mark.parametrize("estimand", ["population", "pool"])
 def test_the_covariance_agrees_with_every_standard_error(estimand):
     """Var(A), Var(B) and Var(A − B) by three separate estimates give the covariance too: two routes."""
-    data = world()
+    data = two_systems()
     found = compare(data, **PAIR, method="difference", estimand=estimand)
     q = stats.t.ppf(0.975, found.difference.degrees_of_freedom)
     v = [x.standard_error**2 for x in (found.first, found.second, found.difference)]
@@ -110,7 +99,7 @@ def test_the_covariance_agrees_with_every_standard_error(estimand):
 
 
 def test_a_pool_larger_than_the_table():
-    data = world()
+    data = two_systems()
     widths = []
     for N in (240, 400, 4000):
         found = compare(data, **PAIR, method="difference", estimand="pool", pool_size=N)
@@ -119,7 +108,7 @@ def test_a_pool_larger_than_the_table():
 
 
 def test_clusters_widen_the_interval_of_items_that_are_alike():
-    data = world(items=80)
+    data = two_systems(items=80)
     three = {name: np.repeat(x, 3) for name, x in data.items()} | {"talk": np.repeat([f"t{i}" for i in range(80)], 3)}
     found = compare(three, **PAIR, method="difference", clusters="talk")
     alone = compare(data, **PAIR, method="difference")
@@ -132,7 +121,7 @@ def test_clusters_widen_the_interval_of_items_that_are_alike():
 
 
 def test_one_cluster_gives_no_interval():
-    data = world() | {"talk": ["x"] * 240}
+    data = two_systems() | {"talk": ["x"] * 240}
     found = compare(data, **PAIR, clusters="talk")
     assert found.difference.interval is None
     assert found.probability_better is None
@@ -241,7 +230,7 @@ def test_selected_rows_without_an_answer_are_counted():
 
 
 def test_missing_answers_need_the_ends_of_the_scale():
-    data = world()
+    data = two_systems()
     row = int(np.flatnonzero(~np.isnan(data["h_a"]))[0])
     data["h_b"][row] = np.nan
     with pytest.raises(TableError, match=rf"row {row + 1} of table .*'B' \(1 such rows\).*bounds"):
@@ -267,7 +256,7 @@ def test_systems_that_never_differ():
     assert found.difference.low < 0 < found.difference.high  # 0/1: the ends of the scale are known
     assert found.probability_better is None
     assert "cannot be told apart" in found.sentence
-    real = world()
+    real = two_systems()
     real |= {"g_a": real["g_b"], "h_a": real["h_b"]}
     none = compare(real, **PAIR)
     assert (none.difference.value, none.difference.interval, none.probability_better) == (0, None, None)
@@ -322,12 +311,12 @@ def test_one_item_and_one_label():
 )
 def test_what_cannot_be_used_is_one_clear_error(change, message):
     with pytest.raises(InputError, match=message) as caught:
-        compare(world() | change, **PAIR)
+        compare(two_systems() | change, **PAIR)
     assert "\n" not in str(caught.value)
 
 
 def test_rows_without_a_rate_were_not_looked_at():
-    data = world()
+    data = two_systems()
     longer = {name: np.concatenate([x, [np.nan, np.nan]]) for name, x in data.items()}
     assert compare(longer, **PAIR).difference.value == compare(data, **PAIR).difference.value
     assert "2 rows without a rate" in compare(longer, **PAIR).notes[0]
@@ -351,12 +340,12 @@ def test_rows_without_a_rate_were_not_looked_at():
 )
 def test_options_that_make_no_sense(options, message):
     with pytest.raises(InputError, match=message):
-        compare(world(), **(PAIR | options))
+        compare(two_systems(), **(PAIR | options))
 
 
 @pytest.mark.parametrize("kind", ["affine", "isotonic", "auto"])
 def test_recalibration_goes_through(kind):
-    data = world()
+    data = two_systems()
     data["g_a"] = 3 * data["g_a"] - 20
     plain, better = compare(data, **PAIR, method="difference"), compare(data, **PAIR, recalibrate=kind)
     assert better.difference.standard_error < plain.difference.standard_error
@@ -367,7 +356,7 @@ def test_recalibration_goes_through(kind):
 
 
 def test_the_sentence_says_who_is_better():
-    data = world(items=2000)
+    data = two_systems(items=2000)
     found = compare(data, **PAIR)
     assert found.sentence.startswith(f"A is better than B by {signed(found.difference.value)} (95 % interval ")
     assert found.sentence.endswith("the probability that A is better is above 99.9 %.")
@@ -401,14 +390,14 @@ def test_probabilities_and_numbers_in_words():
 
 def test_the_probability_agrees_with_the_interval():
     for seed in range(20):
-        found = compare(world(seed=seed, items=40), **PAIR, level=0.9)
+        found = compare(two_systems(seed=seed, items=40), **PAIR, level=0.9)
         assert (found.difference.low > 0) == (found.probability_better > 0.95)
         assert (found.difference.high < 0) == (found.probability_better < 0.05)
         assert found.probability_better == error_probability(found.difference)
 
 
 def test_names_are_escaped_in_html():
-    found = compare(world(), **(PAIR | {"names": ("<script>alert(1)</script>", 'B & "C"')}))
+    found = compare(two_systems(), **(PAIR | {"names": ("<script>alert(1)</script>", 'B & "C"')}))
     page = found._repr_html_()
     assert "<script>" not in page
     assert "&lt;script&gt;" in page
@@ -417,11 +406,11 @@ def test_names_are_escaped_in_html():
 
 
 def test_the_dictionary_is_json():
-    found = compare(world(), **PAIR).to_dict()
+    found = compare(two_systems(), **PAIR).to_dict()
     text = json.dumps(found, allow_nan=False)
     assert json.loads(text)["names"] == ["A", "B"]
     assert set(found) == {
-        "names", "difference", "first", "second", "probability_better", "ratio", "relative_lift", "pairing",
+        "names", "difference", "first", "second", "probability_better", "ratio", "relative_lift", "pairing", "paired",
         "sentence", "notes",
     }  # fmt: skip
     assert {"value", "low", "high", "level", "reason"} == set(found["ratio"])

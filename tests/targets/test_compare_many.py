@@ -13,27 +13,15 @@ from ratewise.report.comparison import many_text, plot_comparison
 from ratewise.targets.compare import compare
 from ratewise.targets.compare_many import compare_many
 
-NAMES = ("old", "new", "mini", "twin")
-COLUMNS = {"weak": {n: f"g_{n}" for n in NAMES}, "strong": {n: f"h_{n}" for n in NAMES}, "baseline": "old"}
+from ..worlds import SYSTEMS, many_systems
 
-
-def world(seed=3, items=600, names=NAMES, level=(0.0, 0.5, -0.6, 0.02)):
-    rng = np.random.default_rng(seed)
-    hard = rng.normal(2, 1, items)
-    pi = rng.choice([0.2, 0.5, 0.9], items)
-    xi = rng.random(items) < pi
-    out = {"rate": pi}
-    for name, mean in zip(names, level, strict=True):
-        h = hard + mean + rng.normal(0, 0.6, items)
-        out[f"g_{name}"] = h + rng.normal(0, 0.5, items)
-        out[f"h_{name}"] = np.where(xi, h, np.nan)
-    return out
+COLUMNS = {"weak": {n: f"g_{n}" for n in SYSTEMS}, "strong": {n: f"h_{n}" for n in SYSTEMS}, "baseline": "old"}
 
 
 def test_each_difference_is_compare_s():
-    data = world()
+    data = many_systems()
     found = compare_many(data, **COLUMNS)
-    for name in NAMES[1:]:
+    for name in SYSTEMS[1:]:
         alone = compare(data, weak=(f"g_{name}", "g_old"), strong=(f"h_{name}", "h_old"))
         row = found.of(name)
         assert row.difference.value == alone.difference.value
@@ -46,7 +34,7 @@ def test_each_difference_is_compare_s():
 
 
 def test_one_rival_is_a_plain_comparison():
-    data = world()
+    data = many_systems()
     two = {"weak": {"old": "g_old", "new": "g_new"}, "strong": {"old": "h_old", "new": "h_new"}}
     found = compare_many(data, baseline="old", **two)
     alone = compare(data, weak=("g_new", "g_old"), strong=("h_new", "h_old"))
@@ -56,10 +44,10 @@ def test_one_rival_is_a_plain_comparison():
 
 def test_the_joint_level_by_brute_force():
     """Correlation of the contributions, the maximum of a multivariate normal by SciPy: another route."""
-    data = world()
+    data = many_systems()
     found = compare_many(data, **COLUMNS, method="difference")
-    D_g = np.stack([data[f"g_{n}"] - data["g_old"] for n in NAMES[1:]], axis=1)
-    D_h = np.stack([data[f"h_{n}"] - data["h_old"] for n in NAMES[1:]], axis=1)
+    D_g = np.stack([data[f"g_{n}"] - data["g_old"] for n in SYSTEMS[1:]], axis=1)
+    D_h = np.stack([data[f"h_{n}"] - data["h_old"] for n in SYSTEMS[1:]], axis=1)
     delta = D_g + np.where(np.isnan(D_h), 0.0, (D_h - D_g) / data["rate"][:, None])
     R = np.corrcoef(delta.T)
     c = stats.norm.ppf(0.5 + found.each_level / 2)
@@ -69,7 +57,7 @@ def test_the_joint_level_by_brute_force():
 
 def test_adjusted_p_values_agree_with_the_intervals():
     for seed in range(25):
-        found = compare_many(world(seed, items=150, level=(0, 0.2, -0.15, 0.1)), **COLUMNS, level=0.9)
+        found = compare_many(many_systems(seed, items=150, level=(0, 0.2, -0.15, 0.1)), **COLUMNS, level=0.9)
         for row in found.rivals:
             assert row.p_value <= row.adjusted_p_value <= min(1.0, 3 * row.p_value)
             if abs(row.adjusted_p_value - 0.1) > 0.005:  # the draws know both to about this
@@ -77,7 +65,7 @@ def test_adjusted_p_values_agree_with_the_intervals():
 
 
 def test_rows_are_sorted_and_the_sentence_says_who_is_what():
-    found = compare_many(world(), **COLUMNS)
+    found = compare_many(many_systems(), **COLUMNS)
     assert [r.name for r in found.rivals] == ["new", "twin", "mini"]
     assert {r.name: r.verdict for r in found.rivals} == {"new": "better", "twin": "undecided", "mini": "worse"}
     assert found.sentence == (
@@ -89,7 +77,7 @@ def test_rows_are_sorted_and_the_sentence_says_who_is_what():
 
 
 def test_a_system_equal_to_the_baseline_does_not_disturb_the_others():
-    data = world() | {"g_twin": world()["g_old"], "h_twin": world()["h_old"]}
+    data = many_systems() | {"g_twin": many_systems()["g_old"], "h_twin": many_systems()["h_old"]}
     found = compare_many(data, **COLUMNS)
     twin = found.of("twin")
     assert (twin.difference.value, twin.difference.interval, twin.adjusted_p_value) == (0, None, None)
@@ -100,8 +88,8 @@ def test_a_system_equal_to_the_baseline_does_not_disturb_the_others():
 
 
 def test_all_equal_to_the_baseline():
-    data = world()
-    for name in NAMES[1:]:
+    data = many_systems()
+    for name in SYSTEMS[1:]:
         data |= {f"g_{name}": data["g_old"], f"h_{name}": data["h_old"]}
     found = compare_many(data, **COLUMNS)
     assert {r.verdict for r in found.rivals} == {"undecided"}
@@ -109,7 +97,7 @@ def test_all_equal_to_the_baseline():
 
 
 def test_missing_answers_are_counted_by_bonferroni():
-    data = world()
+    data = many_systems()
     row = int(np.flatnonzero(~np.isnan(data["h_new"]))[0])
     data["h_new"][row] = np.nan
     with pytest.raises(InputError, match="'new'"):
@@ -122,7 +110,7 @@ def test_missing_answers_are_counted_by_bonferroni():
 
 
 def test_clusters_go_into_every_difference_and_their_covariance():
-    data = world(items=120)
+    data = many_systems(items=120)
     three = {name: np.repeat(x, 3) for name, x in data.items()} | {"talk": np.repeat(np.arange(120), 3)}
     found = compare_many(three, **COLUMNS, clusters="talk", method="difference")
     alone = compare_many(data, **COLUMNS, method="difference")
@@ -133,7 +121,7 @@ def test_clusters_go_into_every_difference_and_their_covariance():
 
 @pytest.mark.parametrize("estimand", ["population", "pool"])
 def test_both_estimands(estimand):
-    found = compare_many(world(), **COLUMNS, estimand=estimand)
+    found = compare_many(many_systems(), **COLUMNS, estimand=estimand)
     assert found.of("new").verdict == "better"
     assert 0.95 < found.each_level < 1 - 0.05 / 3
 
@@ -149,12 +137,12 @@ def test_both_estimands(estimand):
 )
 def test_what_makes_no_sense(options, message):
     with pytest.raises(InputError, match=message):
-        compare_many(world(), **(COLUMNS | options))
+        compare_many(many_systems(), **(COLUMNS | options))
 
 
 def test_hostile_names_everywhere():
     names = ("<b>$x^</b>", "[red]new[/red]", "a&b", "$\\frac")
-    data = world(names=NAMES)
+    data = many_systems(names=SYSTEMS)
     columns = {
         "weak": dict(zip(names, COLUMNS["weak"].values(), strict=True)),
         "strong": dict(zip(names, COLUMNS["strong"].values(), strict=True)),

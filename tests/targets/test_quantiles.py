@@ -9,17 +9,11 @@ from ratewise.core.m_estimation.quantiles import estimate_quantile
 from ratewise.errors import InputError, TableError
 from ratewise.targets.quantiles import plan_quantile, quantile_table
 
-
-def world(seed=1, T=2000):
-    rng = np.random.default_rng(seed)
-    h = rng.gamma(2.0, 2.0, T)
-    g = h + 0.5 * rng.standard_normal(T)
-    pi = rng.choice([0.1, 0.4], T)
-    return {"g": g, "h": np.where(rng.random(T) < pi, h, np.nan), "rate": pi, "truth": h, "who": np.arange(T) // 5}
+from ..worlds import gamma_scores
 
 
 def test_a_table_is_its_columns():
-    data = world()
+    data = gamma_scores()
     found = quantile_table(data, weak="g", strong="h", rate="rate", at=[0.5, 0.9], level=0.9)
     for q in (0.5, 0.9):
         same = estimate_quantile(data["g"], data["h"], data["rate"], quantile=q, level=0.9)
@@ -32,23 +26,23 @@ def test_a_table_is_its_columns():
 
 
 def test_strong_ratings_alone():
-    data = {name: column for name, column in world().items() if name != "rate"}
+    data = {name: column for name, column in gamma_scores().items() if name != "rate"}
     rated = data["h"][~np.isnan(data["h"])]
     found = quantile_table(data, strong="h", at=[0.9])
     assert found[0.9].value == np.quantile(rated, 0.9, method="inverted_cdf")
     pool = quantile_table(dict(data, rate=np.full(2000, 0.25)), strong="h", rate="rate", at=[0.9], estimand="pool")
     assert pool[0.9].high - pool[0.9].low < found[0.9].high - found[0.9].low
     with pytest.raises(InputError, match="one rate for all"):
-        quantile_table(world(), strong="h", rate="rate")
+        quantile_table(gamma_scores(), strong="h", rate="rate")
 
 
 def test_everything_rated_is_the_sample_quantile():
-    found = quantile_table(world(), weak="g", strong="truth", at=[0.25])
-    assert found[0.25].value == np.quantile(world()["truth"], 0.25, method="inverted_cdf")
+    found = quantile_table(gamma_scores(), weak="g", strong="truth", at=[0.25])
+    assert found[0.25].value == np.quantile(gamma_scores()["truth"], 0.25, method="inverted_cdf")
 
 
 def test_the_record_prints_and_is_json():
-    found = quantile_table(world(), weak="g", strong="h", rate="rate", at=[0.5, 0.9])
+    found = quantile_table(gamma_scores(), weak="g", strong="h", rate="rate", at=[0.5, 0.9])
     assert "0.9 quantile" in str(found)
     back = json.loads(json.dumps(found.to_dict(), allow_nan=False))
     assert [row["quantile"] for row in back["quantiles"]] == [0.5, 0.9]
@@ -66,7 +60,7 @@ def test_the_record_prints_and_is_json():
 )
 def test_bad_input_is_one_clear_line(options, message):
     with pytest.raises(InputError, match=message):
-        quantile_table(world(), **({"weak": "g", "strong": "h", "rate": "rate"} | options))
+        quantile_table(gamma_scores(), **({"weak": "g", "strong": "h", "rate": "rate"} | options))
 
 
 # Plans
@@ -76,7 +70,7 @@ COSTS = {"weak_cost": 0.02, "strong_cost": 1.0}
 
 
 def test_the_plan_is_that_of_the_indicator():
-    data = world()
+    data = gamma_scores()
     made = plan_quantile(data, weak="g", strong="h", quantile=0.9, **COSTS, budget=300)
     assert made.inputs["variance"] == pytest.approx(0.09, abs=0.002)
     rated = ~np.isnan(data["h"])
@@ -91,13 +85,13 @@ def test_the_plan_is_that_of_the_indicator():
 
 
 def test_a_useless_weak_rater_is_not_bought():
-    data = world()
+    data = gamma_scores()
     data["g"] = np.random.default_rng(0).permutation(data["g"])
     assert plan_quantile(data, weak="g", strong="h", **COSTS, budget=300).recommendation == "base"
 
 
 def test_a_weak_rater_that_is_always_right_still_has_a_plan():
-    data = world()
+    data = gamma_scores()
     made = plan_quantile(data, weak="truth", strong="h", **COSTS, budget=300, pool_size=2000)
     assert made.policies["active"].expected_se > 0
     assert np.all((made.rates > 0) & (made.rates <= 1))

@@ -5,33 +5,15 @@ import json
 import numpy as np
 import pytest
 import statsmodels.api as sm
-from scipy import special, stats
+from scipy import stats
 
 import ratewise as rw
 from ratewise.errors import InputError, TableError
 from ratewise.targets.regression import regress
 
+from ..worlds import regression_table
+
 NAMES = {"weak": "judge", "strong": "human", "rate": "rate"}
-
-
-def world(seed=1, T=800, family="logistic", rate=0.35, words=("chat", "code", "maths")):
-    rng = np.random.default_rng(seed)
-    x = 3 + 2 * rng.standard_normal(T)
-    share = np.linspace(3, 1, len(words))
-    topic = np.array(words, dtype=object)[rng.choice(len(words), T, p=share / share.sum())]
-    eta = 0.3 * (x - 3) + 0.6 * (topic == words[-1]) + 0.2
-    if family == "logistic":
-        h = (rng.random(T) < special.expit(eta)) * 1.0
-        g = np.where(rng.random(T) < 0.12, 1 - h, h)
-    elif family == "poisson":
-        h = rng.poisson(np.exp(eta)) * 1.0
-        g = np.maximum(h + rng.integers(-1, 2, T), 0.0)
-    else:
-        h = eta + rng.standard_normal(T)
-        g = h + 0.5 * rng.standard_normal(T)
-    pi = np.clip(rate * (0.5 + rng.random(T)), 0, 1)
-    strong = np.where(rng.random(T) < pi, h, np.nan)
-    return {"x": x, "topic": topic, "judge": g, "human": strong, "rate": pi, "truth": h}
 
 
 def columns(data, rows=slice(None)):
@@ -45,7 +27,7 @@ def columns(data, rows=slice(None)):
 @pytest.mark.parametrize("family", ["linear", "logistic", "poisson"])
 @pytest.mark.parametrize("method", ["auto", "difference", "power-tuned"])
 def test_every_row_rated_is_the_plain_fit(family, method):
-    data = world(family=family)
+    data = regression_table(family=family)
     found = regress(data, weak="judge", strong="truth", on=["x", "topic"], family=family, method=method)
     X, h = columns(data), data["truth"]
     kind = {"linear": sm.families.Gaussian, "logistic": sm.families.Binomial, "poisson": sm.families.Poisson}[family]
@@ -60,7 +42,7 @@ def test_every_row_rated_is_the_plain_fit(family, method):
 
 
 def test_strong_ratings_alone_are_the_rated_rows():
-    data = {name: column for name, column in world(family="linear").items() if name != "rate"}
+    data = {name: column for name, column in regression_table(family="linear").items() if name != "rate"}
     found = regress(data, strong="human", on=["x", "topic"])
     rated = ~np.isnan(data["human"])
     fit = sm.OLS(data["human"][rated], columns(data, rated)).fit(cov_type="HC1", use_t=True)
@@ -70,7 +52,7 @@ def test_strong_ratings_alone_are_the_rated_rows():
 
 
 def test_clusters_are_those_of_statsmodels():
-    data = world(family="linear") | {"who": np.arange(800) // 9}
+    data = regression_table(family="linear") | {"who": np.arange(800) // 9}
     found = regress(data, strong="truth", on=["x", "topic"], clusters="who")
     fit = sm.OLS(data["truth"], columns(data)).fit(cov_type="cluster", cov_kwds={"groups": data["who"]})
     np.testing.assert_allclose([c.standard_error for c in found.coefficients], fit.bse, rtol=1e-8)
@@ -80,7 +62,7 @@ def test_clusters_are_those_of_statsmodels():
 @pytest.mark.parametrize("method", ["auto", "difference", "power-tuned"])
 def test_drawn_tables_are_near_the_fit_to_all(family, method):
     """Within five standard errors of the pool's own coefficients."""
-    data = world(family=family, T=2000)
+    data = regression_table(family=family, T=2000)
     found = regress(data, **NAMES, on=["x", "topic"], family=family, method=method, estimand="pool")
     whole = regress(data, strong="truth", on=["x", "topic"], family=family)
     for c in found.coefficients:
@@ -89,7 +71,7 @@ def test_drawn_tables_are_near_the_fit_to_all(family, method):
 
 
 def test_auto_learns_and_is_narrower_where_the_weak_rating_is_off():
-    data = world(family="linear", T=2000)
+    data = regression_table(family="linear", T=2000)
     data["judge"] = 7 - 3 * data["judge"]
     widths = {}
     for method in ("difference", "auto"):
@@ -104,7 +86,7 @@ def test_learning_does_not_see_its_own_label():
     from ratewise.targets.learned_weak import with_learned_weak
     from ratewise.targets.rated import DrawColumns, RatedColumns, read_rated
 
-    data = world(family="linear") | {"who": np.arange(800) // 4}
+    data = regression_table(family="linear") | {"who": np.arange(800) // 4}
     i = int(np.flatnonzero(~np.isnan(data["human"]))[3])
     moved = dict(data, human=np.where(np.arange(800) == i, data["human"] + 50, data["human"]))
     for clusters in (None, "who"):
@@ -118,7 +100,7 @@ def test_learning_does_not_see_its_own_label():
 
 
 def test_rows_without_a_rate_do_not_count_and_order_does_not():
-    data = world()
+    data = regression_table()
     some = {name: values.copy() for name, values in data.items()}
     some["rate"][:100] = np.nan
     some["human"][:100] = np.nan
@@ -131,7 +113,7 @@ def test_rows_without_a_rate_do_not_count_and_order_does_not():
 
 
 def test_no_rate_column_is_one_rate_for_all():
-    data = {name: column for name, column in world().items() if name != "rate"}
+    data = {name: column for name, column in regression_table().items() if name != "rate"}
     share = float(np.mean(~np.isnan(data["human"])))
     found = regress(data, weak="judge", strong="human", on=["x"], family="logistic", method="difference")
     same = regress(dict(data, rate=np.full(800, share)), **NAMES, on=["x"], family="logistic", method="difference")
@@ -140,7 +122,7 @@ def test_no_rate_column_is_one_rate_for_all():
 
 
 def test_the_whole_pool_rated_is_exact():
-    found = regress(world(), strong="truth", on=["x"], family="logistic", estimand="pool")
+    found = regress(regression_table(), strong="truth", on=["x"], family="logistic", estimand="pool")
     assert found["x"].low == found["x"].value == found["x"].high
     assert any("exact" in note for note in found.notes)
 
@@ -149,7 +131,7 @@ def test_the_whole_pool_rated_is_exact():
 
 
 def test_collinear_and_constant_columns_are_left_out_and_named():
-    data = world() | {"twice": np.ones(800), "same": np.full(800, 4.0)}
+    data = regression_table() | {"twice": np.ones(800), "same": np.full(800, 4.0)}
     data["twice"] = 2 * data["x"] + 1
     found = regress(data, **NAMES, on=["x", "twice", "same", "topic"], family="logistic")
     plain = regress(data, **NAMES, on=["x", "topic"], family="logistic")
@@ -161,7 +143,9 @@ def test_collinear_and_constant_columns_are_left_out_and_named():
 
 
 def test_a_word_column_with_one_level_says_nothing():
-    found = regress(world() | {"lang": np.full(800, "en", dtype=object)}, **NAMES, on=["x", "lang"], family="logistic")
+    found = regress(
+        regression_table() | {"lang": np.full(800, "en", dtype=object)}, **NAMES, on=["x", "lang"], family="logistic"
+    )
     assert [c.name for c in found.coefficients] == ["(intercept)", "x"]
     assert any("lang is against 'en'" in note for note in found.notes)
 
@@ -170,7 +154,7 @@ def test_a_word_column_with_one_level_says_nothing():
 @pytest.mark.parametrize("word", ["maths", "chat"])
 def test_a_word_whose_ratings_are_all_alike_is_left_out(method, word):
     """Also where it is the one that the others are compared with."""
-    data = world(7)
+    data = regression_table(7)
     alike = data["topic"] == word
     data["human"] = np.where(alike & ~np.isnan(data["human"]), 1.0, data["human"])
     data["judge"] = np.where(alike, 1.0, data["judge"])
@@ -186,7 +170,7 @@ def test_a_word_whose_ratings_are_all_alike_is_left_out(method, word):
 
 @pytest.mark.parametrize("family", ["linear", "logistic", "poisson"])
 def test_an_empty_slice_has_no_coefficient_and_the_rest_have(family):
-    data = world(family=family, words=("chat", "code", "rare", "maths"))
+    data = regression_table(family=family, words=("chat", "code", "rare", "maths"))
     data["human"] = np.where(data["topic"] == "rare", np.nan, data["human"])
     found = regress(data, **NAMES, on=["x", "topic"], family=family)
     assert found["topic=rare"].value is None
@@ -196,7 +180,7 @@ def test_an_empty_slice_has_no_coefficient_and_the_rest_have(family):
 
 
 def test_a_0_or_1_column_without_labels_on_one_side_is_left_out():
-    data = world() | {"new": (np.arange(800) % 5 == 0) * 1.0}
+    data = regression_table() | {"new": (np.arange(800) % 5 == 0) * 1.0}
     data["human"] = np.where(data["new"] == 1, np.nan, data["human"])
     found = regress(data, **NAMES, on=["x", "new"], family="logistic")
     assert found["new"].value is None
@@ -233,19 +217,19 @@ def test_a_0_or_1_column_without_labels_on_one_side_is_left_out():
 def test_bad_input_is_one_clear_line(change, options, message):
     how = {"on": ["x", "topic"], "family": "logistic"} | options
     with pytest.raises(InputError, match=message) as caught:
-        regress(world() | change, **NAMES, **how)
+        regress(regression_table() | change, **NAMES, **how)
     assert "\n" not in str(caught.value)
 
 
 def test_separable_data_are_named():
-    data = world()
+    data = regression_table()
     data["truth"] = (data["x"] > 3.1) * 1.0
     with pytest.raises(InputError, match=r"runs away along 'x'.*separable"):
         regress(data, strong="truth", on=["x", "topic"], family="logistic")
 
 
 def test_fewer_labels_than_columns():
-    data = world() | {f"z{k}": np.random.default_rng(k).random(800) for k in range(6)}
+    data = regression_table() | {f"z{k}": np.random.default_rng(k).random(800) for k in range(6)}
     few = np.flatnonzero(~np.isnan(data["human"]))[:5]
     data["human"] = np.where(np.isin(np.arange(800), few), data["human"], np.nan)
     with pytest.raises(InputError, match="5 strong ratings cannot tell 7 coefficients"):
@@ -266,7 +250,7 @@ def test_ratings_that_do_not_vary_have_no_error():
 
 
 def test_asked_for_and_missing():
-    data = world()
+    data = regression_table()
     asked = (~np.isnan(data["human"])) * 1.0
     asked[int(np.flatnonzero(asked == 0)[0])] = 1.0
     with pytest.raises(TableError, match="1 answers that were asked for are missing"):
@@ -277,7 +261,7 @@ def test_asked_for_and_missing():
 
 
 def test_the_record_prints_and_is_json():
-    data = world() | {"same": np.ones(800)}
+    data = regression_table() | {"same": np.ones(800)}
     found = regress(data, **NAMES, on=["x", "same"], family="logistic", level=0.9)
     text = str(found)
     assert "logistic regression, 90% intervals" in text

@@ -10,22 +10,15 @@ from ratewise.errors import InputError
 from ratewise.targets.mean.plan import plan
 from ratewise.targets.regression_plan import plan_regression
 
+from ..worlds import piloted_regression
+
 COLUMNS = {"weak": "g", "strong": "h"}
 COSTS = {"weak_cost": 0.02, "strong_cost": 1.0}
 
 
-def world(seed=1, T=3000, noise=1.0, pilot=0.2):
-    """A weak rater that errs where z is large, and a column x off zero."""
-    rng = np.random.default_rng(seed)
-    x, z = 1 + 3 * rng.standard_normal(T), rng.random(T)
-    h = 1 + 0.5 * x - z + rng.standard_normal(T)
-    g = h + noise * (0.1 + (z > 0.7)) * rng.standard_normal(T)
-    return {"x": x, "z": z, "g": g, "h": np.where(rng.random(T) < pilot, h, np.nan)}
-
-
 def test_the_figures_by_hand():
     """One column and no calibration: θ by weighted least squares on the pilot's terms, everything else written out."""
-    data = world()
+    data = piloted_regression()
     made = plan_regression(data, **COLUMNS, **COSTS, on=["x"], budget=300.0, weights={"x": 2.5})
     X = np.column_stack([np.ones(3000), data["x"]])
     W = np.linalg.inv(X.T @ X / 3000)
@@ -47,7 +40,7 @@ def test_the_figures_by_hand():
 
 
 def test_the_mean_alone_is_the_plan_for_the_mean():
-    data = world()
+    data = piloted_regression()
     ours = plan_regression(data, **COLUMNS, **COSTS, on=[], budget=300.0)
     mean = plan(data, **COLUMNS, **COSTS, budget=300.0)
     assert ours.weights == {"(intercept)": 1.0}
@@ -60,7 +53,7 @@ def test_the_mean_alone_is_the_plan_for_the_mean():
 
 @pytest.mark.parametrize("family", ["linear", "logistic", "poisson"])
 def test_units_do_not_matter(family):
-    data = world()
+    data = piloted_regression()
     if family != "linear":
         data["h"] = np.where(np.isnan(data["h"]), np.nan, (data["h"] > 1) * 1.0)
         data["g"] = (data["g"] > 1) * 1.0
@@ -75,7 +68,7 @@ def test_units_do_not_matter(family):
 
 def test_rates_follow_what_moves_the_coefficients():
     """For the slope alone, items in the middle of x count little and are asked for rarely."""
-    data = world(noise=2.0)
+    data = piloted_regression(noise=2.0)
     made = plan_regression(data, **COLUMNS, **COSTS, on=["x"], budget=300.0, weights={"x": 1.0}, floor=0.001)
     assert made.recommendation == "active"
     far = np.abs(data["x"] - np.mean(data["x"]))
@@ -85,7 +78,7 @@ def test_rates_follow_what_moves_the_coefficients():
 
 
 def test_base_is_recommended_where_the_weak_rater_is_useless():
-    data = world()
+    data = piloted_regression()
     data["g"] = np.random.default_rng(0).permutation(data["g"])
     made = plan_regression(data, **COLUMNS, **COSTS, on=["x", "z"], budget=300.0)
     assert made.recommendation == "base"
@@ -95,7 +88,7 @@ def test_base_is_recommended_where_the_weak_rater_is_useless():
 
 
 def test_a_target_costs_what_the_budget_for_it_reaches():
-    data = world()
+    data = piloted_regression()
     by_target = plan_regression(data, **COLUMNS, **COSTS, on=["x", "z"], target_se=0.05)
     best = by_target.policies[by_target.recommendation]
     assert best.expected_se == pytest.approx(0.05)
@@ -104,7 +97,7 @@ def test_a_target_costs_what_the_budget_for_it_reaches():
 
 
 def test_the_pool_s_own_coefficients_are_cheaper():
-    data = world()
+    data = piloted_regression()
     goal = {"on": ["x", "z"], "budget": 300.0, "pool_size": 1000}
     own = plan_regression(data, **COLUMNS, **COSTS, **goal, estimand="pool")
     all_of_them = plan_regression(data, **COLUMNS, **COSTS, **goal)
@@ -114,7 +107,7 @@ def test_the_pool_s_own_coefficients_are_cheaper():
 
 
 def test_calibration_pays_where_the_weak_rating_is_on_another_scale():
-    data = world()
+    data = piloted_regression()
     data["g"] = 9 - 4 * data["g"]
     plain = plan_regression(data, **COLUMNS, **COSTS, on=["x"], budget=300.0)
     learned = plan_regression(data, **COLUMNS, **COSTS, on=["x"], budget=300.0, calibrate="auto", features=["z"])
@@ -123,7 +116,9 @@ def test_calibration_pays_where_the_weak_rating_is_on_another_scale():
 
 
 def test_the_record_prints_and_is_json():
-    made = plan_regression(world() | {"one": np.ones(3000)}, **COLUMNS, **COSTS, on=["x", "one"], budget=300.0)
+    made = plan_regression(
+        piloted_regression() | {"one": np.ones(3000)}, **COLUMNS, **COSTS, on=["x", "one"], budget=300.0
+    )
     back = json.loads(json.dumps(made.to_dict(), allow_nan=False))
     assert set(back["policies"]) == {"base", "random", "active"}
     assert str(made) == made.reason
@@ -147,11 +142,11 @@ def test_the_record_prints_and_is_json():
 def test_bad_input_is_one_clear_line(options, message):
     given = {"on": ["x"], "budget": 300.0} | COSTS | options
     with pytest.raises(InputError, match=message):
-        plan_regression(world(), **COLUMNS, **given)
+        plan_regression(piloted_regression(), **COLUMNS, **given)
 
 
 def test_pilots_that_cannot_be_used():
-    data = world()
+    data = piloted_regression()
     few = np.flatnonzero(~np.isnan(data["h"]))[:2]
     with pytest.raises(InputError, match="larger pilot"):
         plan_regression(
@@ -169,10 +164,10 @@ def test_rates_beat_one_rate_in_earnest():
     from ratewise.core.m_estimation.losses import LINEAR
     from ratewise.core.mean.ratings import ratings
 
-    data = world(2, T=4000, pilot=0.3)
+    data = piloted_regression(2, T=4000, pilot=0.3)
     made = plan_regression(data, **COLUMNS, **COSTS, on=["x"], budget=300.0, weights={"x": 1.0}, pool_size=2000)
     assert made.recommendation == "active"
-    fresh = world(3, T=2000, pilot=1.0)
+    fresh = piloted_regression(3, T=2000, pilot=1.0)
     X = np.column_stack([np.ones(2000), fresh["x"]])
     # The plan's rule on other items: rates by their u (that of the pilot's bins) and influence.
     again = plan_regression(

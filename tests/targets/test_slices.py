@@ -12,6 +12,8 @@ from ratewise.targets.mean.estimation import estimate_mean, estimate_table
 from ratewise.targets.shrinkage import shrunk_means
 from ratewise.targets.slices import MISSING, estimate_slices, slice_sizes
 
+from ..bounds import FALSE_ALARM
+
 SIZES = {"code": 90, "law": 41, "math": 150, "travel": 230}
 
 
@@ -232,9 +234,6 @@ def test_shrunk_slices_keep_what_they_were():
     assert any(note.startswith("shrunk towards") for note in found.notes)
     three = drawn(12, sizes={"a": 50, "b": 60, "c": 70})
     assert any(note.startswith("not shrunk") for note in estimate_slices(three, **COLUMNS, shrink=True).notes)
-
-
-FALSE_ALARM = 1e-4
 
 
 @pytest.mark.parametrize("between", [0.0, 0.5, 2.0])

@@ -127,7 +127,7 @@ class History:
     middle: float = 0.0  # of the scale: stands for weak ratings while none is known
     stratum_mass: Floats | None = None  # Σ_j T_js π_j of every item, T_js counting its own stratum's only
     again: int = 0  # second looks
-    fits: Fits = field(default_factory=Fits, repr=False)
+    fits: Fits = field(init=False, default_factory=Fits, repr=False)  # a changed copy begins anew
 
     @classmethod
     def empty(cls, later_raters: int, *, columns: int | None, uncertainty: bool, middle: float) -> "History":

@@ -44,9 +44,7 @@ def terms_of(spec: Spec, facts: Facts) -> p.Terms:
     bounds = spec.scale.low, spec.scale.high
     start = facts.start
     known, mean = (0, 0.0) if start is None else (start.known, start.mean)
-    wanted = Wanted(
-        spec.level, spec.estimand, facts.items - known, bounds, spec.goal.target_se, facts.inputs, known, mean
-    )
+    wanted = Wanted(spec.level, spec.estimand, facts.items - known, bounds, spec.target_se, facts.inputs, known, mean)
     budget = None if spec.goal.budget is None else to_units(spec.goal.budget)
     alone, gives_up = spec.method == "base" or len(spec.raters) == 1, spec.goal.unanswered == "give up"
     first = 0 if start is None else start.first

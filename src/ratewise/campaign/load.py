@@ -3,18 +3,20 @@
 import hashlib
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ratewise.campaign.inputs import inputs_of
 from ratewise.campaign.spec.fields import LARGEST_AMOUNT
 from ratewise.campaign.spec.spec import RaterSpec, Spec
 from ratewise.campaign.start import COLUMNS, load_start
+from ratewise.core.checks import Floats
 from ratewise.core.mean.clusters import cluster_codes
 from ratewise.core.mean.draw import uniform
 from ratewise.errors import TableError
@@ -22,41 +24,43 @@ from ratewise.models.features import codings, feature_matrix
 from ratewise.queue.money import to_units
 from ratewise.queue.records import Units
 from ratewise.raters.kinds import KINDS
-from ratewise.tables import Table, read_table
+from ratewise.tables import Relation, Table, open_relation
+
+_ROWS = 1 << 15  # read and written at a time
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Loaded:
-    """Items ready for the store: facts about them, and rows in the order they will be looked at."""
+    """Items ready for the store: facts about them, and rows that say where in the campaign's order they stand."""
 
     meta: dict[str, str]
     rows: Iterator[tuple[Any, ...]]
 
 
 def load_items(spec: Spec) -> Loaded:
-    """Read and check the whole table; what raters need of it must be there before any money is spent."""
-    table = read_table(spec.table_path)
-    ids = table.ids(spec.items.id)
-    for rater in spec.raters:
-        for column in KINDS[rater.kind].columns(rater.settings):
-            _column(table, column, f"rater {rater.name!r}")
+    """Check the whole table; what raters need of it must be there before any money is spent.
+
+    Only the columns that decide something are held in memory, as numbers. Rows are read in batches, when they are
+    written.
+    """
+    relation = open_relation(spec.table_path)
+    keys = _keys(spec, relation)
+    table = relation.table(*_deciding(spec, relation))
     numbers, coded = _numbers(spec, table)
     prices = _prices(spec, table)
-    turn = uniform(ids, seed=f"{spec.seed}:order")
     begun = load_start(spec, table)
     if spec.inputs is None:
-        order, extra = np.argsort(turn, kind="stable"), {}
+        order, extra = np.argsort(keys.turn, kind="stable"), {}
     else:
         middle = 0.5 * (spec.scale.low + spec.scale.high)
         chosen, code = inputs_of(spec.inputs, table, folder=spec.folder, middle=middle)
-        order, extra = chosen.order(code, turn), {"strata": chosen.to_json()}
+        order, extra = chosen.order(code, keys.turn), {"strata": chosen.to_json()}
         numbers = np.column_stack([numbers, chosen.columns(code), code])
     if spec.items.clusters is not None:
-        _column(table, spec.items.clusters, "items.clusters")
         codes = cluster_codes(table.texts(spec.items.clusters), table.rows)
         numbers = np.column_stack([numbers, codes])
     if begun is not None:
-        order, extra = begun.order(turn), {"start": begun.start.to_json()}
+        order, extra = begun.order(keys.turn), {"start": begun.start.to_json()}
         numbers = np.column_stack([numbers, begun.columns()])
     meta = {
         "spec": stored_form(spec),
@@ -68,7 +72,59 @@ def load_items(spec: Spec) -> Loaded:
         **extra,
     }
     differ = any(rater.price_column is not None for rater in spec.raters)
-    return Loaded(meta, _rows(spec, table, ids, order, numbers, prices if differ else None))
+    return Loaded(meta, _rows(relation, keys, order, numbers, prices if differ else None))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Keys:
+    """The column of ids, if there is one, and each item's turn in the campaign's order and number for its draws."""
+
+    column: str | None
+    turn: Floats
+    uniform: Floats
+
+    def texts(self, rows: Table, first: int) -> Sequence[str]:
+        """The ids of a batch that begins with this row."""
+        if self.column is None:
+            return [str(i) for i in range(first, first + rows.rows)]
+        found: list[str] = rows.texts(self.column).tolist()
+        return found
+
+
+def _keys(spec: Spec, relation: Relation) -> _Keys:
+    """Ids are compared by the table's engine and hashed in batches: no list of all of them is made."""
+    column = spec.items.id if spec.items.id is not None else "id" if "id" in relation.columns else None
+    if column is not None:
+        relation.check_ids(column)
+    n, first = relation.count(), 0
+    keys = _Keys(column, np.empty(n), np.empty(n))
+    for rows in relation.scan(column or relation.columns[0], rows=_ROWS):
+        ids, here = keys.texts(rows, first), slice(first, first + rows.rows)
+        keys.turn[here], keys.uniform[here] = uniform(ids, seed=f"{spec.seed}:order"), uniform(ids, seed=spec.seed)
+        first += rows.rows
+    return keys
+
+
+def _deciding(spec: Spec, relation: Relation) -> list[str]:
+    """Columns that decide what is bought and what it costs, all of which are there; at least one, to count rows by."""
+    prices = {rater.price_column: f"rater {rater.name!r}" for rater in spec.raters if rater.price_column is not None}
+    for rater in spec.raters:
+        for column in KINDS[rater.kind].columns(rater.settings):
+            _check_column(relation, column, f"rater {rater.name!r}")
+    own = {spec.items.clusters: "items.clusters"} if spec.items.clusters is not None else {}
+    for column, who in (prices | own).items():
+        _check_column(relation, column, who)
+    others = (spec.items.uncertainty, *spec.items.features, None if spec.inputs is None else spec.inputs.strata)
+    named = [column for column in (*others, *prices, *own, *_of_start(spec, relation)) if column is not None]
+    return list(dict.fromkeys(named)) or [relation.columns[0]]
+
+
+def _of_start(spec: Spec, relation: Relation) -> list[str]:
+    """Columns of the labels that are there already, and of their rates."""
+    if spec.start is None:
+        return []
+    _check_column(relation, spec.start.labels, "start.labels")
+    return [name for name in (spec.start.labels, spec.start.drawn) if name in relation.columns]
 
 
 def _feature_columns(spec: Spec, columns: int) -> int | None:
@@ -89,10 +145,10 @@ def file_digest(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _column(table: Table, name: str, who: str) -> None:
-    if name not in table.columns:
+def _check_column(relation: Relation, name: str, who: str) -> None:
+    if name not in relation.columns:
         try:
-            table.texts(name)
+            relation.table(name)
         except TableError as error:
             raise TableError(f"{who} needs a column that is not there: {error}") from None
 
@@ -122,7 +178,6 @@ def _price(rater: RaterSpec, table: Table) -> Units:
     if rater.price_column is None:
         assert rater.price is not None
         return np.full(table.rows, to_units(rater.price), dtype=np.int64)
-    _column(table, rater.price_column, f"rater {rater.name!r}")
     out = np.empty(table.rows, dtype=np.int64)
     for i, text in enumerate(table.texts(rater.price_column)):
         try:
@@ -139,18 +194,29 @@ def _price(rater: RaterSpec, table: Table) -> Units:
 
 
 def _rows(
-    spec: Spec, table: Table, ids: Any, order: Any, numbers: Any, prices: Units | None
+    relation: Relation, keys: _Keys, order: NDArray[np.intp], numbers: Floats, prices: Units | None
 ) -> Iterator[tuple[Any, ...]]:
-    """(position, id, uniform, numbers, prices, content) for each item."""
-    r = uniform(ids, seed=spec.seed)
-    columns = {name: _cells(values) for name, values in table.to_native().items()}
-    names = list(columns)
+    """(position, id, uniform, numbers, prices, content) for each item: batch by batch, in order within each."""
+    position = np.empty(order.size, dtype=np.intp)
+    position[order] = np.arange(order.size)
     blobs = np.ascontiguousarray(numbers, dtype="<f8")
-    contents = zip(*columns.values(), strict=True)
-    written = [json.dumps(dict(zip(names, row, strict=True)), ensure_ascii=False, default=str) for row in contents]
-    for position, i in enumerate(order.tolist()):
-        own = None if prices is None else json.dumps(prices[i].tolist())
-        yield position, ids[i], float(r[i]), blobs[i].tobytes() if numbers.shape[1] else None, own, written[i]
+    first = 0
+    for rows in relation.scan(rows=_ROWS):
+        ids, contents = keys.texts(rows, first), _contents(rows)
+        for i in np.argsort(position[first : first + rows.rows]).tolist():
+            row = first + i
+            own = None if prices is None else json.dumps(prices[row].tolist())
+            blob = blobs[row].tobytes() if numbers.shape[1] else None
+            yield int(position[row]), ids[i], float(keys.uniform[row]), blob, own, contents[i]
+        first += rows.rows
+
+
+def _contents(rows: Table) -> list[str]:
+    """Each row as JSON."""
+    columns = {name: _cells(values) for name, values in rows.arrays().items()}
+    names = list(columns)
+    listed = zip(*columns.values(), strict=True)
+    return [json.dumps(dict(zip(names, row, strict=True)), ensure_ascii=False, default=str) for row in listed]
 
 
 def _cells(values: Any) -> list[Any]:

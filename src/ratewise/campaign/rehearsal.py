@@ -161,19 +161,20 @@ class Rehearsal:
     def play(self, *, each_round: "Callable[[Rehearsal], None] | None" = None, most: int = 100) -> str:
         """Until it is done: the reason. `each_round` is told after every round."""
         while True:
-            action = p.decide(self.state())
+            state = self.state()
+            action = p.decide(state)
             self.actions.append(action)
             if isinstance(action, p.Done):
                 return action.reason
             assert not isinstance(action, p.Wait), "nobody is waited for: every answer is there at once"
-            self.do(action)
+            self.do(action, state)
             if isinstance(action, p.Close) and each_round is not None:
                 each_round(self)
             assert self.history.rounds < most
 
-    def do(self, action: p.Action) -> None:
-        """Carry out what the planner says, and answer what it asks."""
-        assert carry_out(self.queue, self, self.state(), action)
+    def do(self, action: p.Action, state: p.State | None = None) -> None:
+        """Carry out what the planner says of this state, or the present one, and answer what it asks."""
+        assert carry_out(self.queue, self, self.state() if state is None else state, action)
         if isinstance(action, p.Open):
             self.plans.append(action.plan)
         self.queue.answer_all(self.pool.answers(self.terms.later_raters))

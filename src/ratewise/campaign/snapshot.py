@@ -71,7 +71,7 @@ class Snapshot:
     def _look(self) -> Look:
         """A campaign with a target stops on what it sees, and one whose goal was changed after looking did."""
         changed = self.store.meta("goal changed") is not None
-        if self.spec.goal.target_se is None and not changed:
+        if self.spec.target_se is None and not changed:
             return Look(anytime=False)
         return Look(anytime=True, ended=not changed and self.store.meta("ended") is not None)
 

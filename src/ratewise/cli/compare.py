@@ -1,19 +1,33 @@
-"""`ratewise compare`: systems against each other, on the same items."""
+"""`ratewise compare`: systems against each other, on the same items or on others."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ratewise.cli.console import one_line_errors, print_json, print_rich
-from ratewise.cli.options import Json, Rate, Seed, TableArgument
+from ratewise.cli.options import Json, Positive, Rate, Scale, Seed, TableArgument, said
 from ratewise.core.names import Estimand, Method, Recalibration
+
+if TYPE_CHECKING:
+    from ratewise.targets.compare import Comparison
+    from ratewise.targets.compare_many import ManyComparisons
 
 
 def compare(
     table: TableArgument,
     system: Annotated[
-        list[str], typer.Option(help="NAME:WEAK:STRONG, a system and its two columns; once for each system.")
-    ],
+        list[str] | None,
+        typer.Option(
+            help="NAME:WEAK:STRONG, a system and its two columns; once for each system. Or once the COLUMN that says "
+            "whose row it is, in a table with a row for each item and system."
+        ),
+    ] = None,
+    with_table: Annotated[
+        str | None, typer.Option("--with", help="Rated table of the other system, on other items or on the same.")
+    ] = None,
+    weak: Annotated[str | None, typer.Option(help="With --with or --system COLUMN: the weak rating's column.")] = None,
+    strong: Annotated[str | None, typer.Option(help="With --with or --system COLUMN: the strong one's.")] = None,
+    id: Annotated[str | None, typer.Option(help="With either: the column that tells items; `id` if absent.")] = None,
     baseline: Annotated[
         str | None, typer.Option(help="System the others are compared with; of two, the second if absent.")
     ] = None,
@@ -29,44 +43,37 @@ def compare(
     recalibrate: Annotated[Recalibration, typer.Option(help="Map weak to strong differences first.")] = "none",
     low: Annotated[float | None, typer.Option(help="Lowest possible rating; found by itself for 0/1 ratings.")] = None,
     high: Annotated[float | None, typer.Option(help="Highest possible rating.")] = None,
+    positive: Positive = None,
+    scale: Scale = None,
     picture: Annotated[str | None, typer.Option(help="File for a picture, .svg or .png.")] = None,
     seed: Seed = 0,
     json: Json = False,
 ) -> None:
-    """Systems against each other on the same items: the difference, how sure it is, and a sentence.
+    """Systems against each other: the difference, how sure it is, and a sentence; on the same items or on others.
 
     Example: ratewise compare rated.csv --system new:judge_new:human_new --system old:judge_old:human_old
     """
     with one_line_errors():
-        from ratewise.errors import InputError
         from ratewise.report.pictures import check_ending
         from ratewise.tables.files import check_folder
 
         check_folder(picture)
         check_ending(picture)
-        if (low is None) != (high is None):
-            raise InputError("give both ends of the rating scale (--low and --high), or neither")
-        names, weak, strong = _systems(system)
-        last = _baseline(names, baseline)
-        from ratewise.targets.compare import Comparison
-        from ratewise.targets.compare import compare as compare_two
-        from ratewise.targets.compare_many import ManyComparisons, compare_many
-
-        found: Comparison | ManyComparisons
-        ends = None if low is None or high is None else (low, high)
-        if len(names) == 2:
-            pair = (next(name for name in names if name != last), last)
-            found = compare_two(
-                table, weak=(weak[pair[0]], weak[pair[1]]), strong=(strong[pair[0]], strong[pair[1]]), names=pair,
-                rate=rate, selected=selected, method=method, level=level, estimand=estimand, pool_size=pool_size,
-                clusters=cluster, recalibrate=recalibrate, bounds=ends, seed=seed,
-            )  # fmt: skip
+        counted, order = said(positive, scale)
+        options: dict[str, Any] = {
+            "rate": rate, "selected": selected, "clusters": cluster, "method": method, "level": level,
+            "estimand": estimand, "recalibrate": recalibrate, "bounds": _ends(low, high), "positive": counted,
+            "scale": order, "seed": seed,
+        }  # fmt: skip
+        systems = [] if system is None else system
+        if with_table is not None or (len(systems) == 1 and ":" not in systems[0]):
+            apart = {"weak": weak, "strong": _needed(strong), "id": id, **options}
+            _refuse(pool_size is not None, "--pool-size is for systems in columns of one table; leave it out")
+            found = _apart(table, with_table, systems, baseline, apart)
         else:
-            found = compare_many(
-                table, baseline=last, weak=weak, strong=strong, rate=rate, selected=selected, method=method,
-                level=level, estimand=estimand, pool_size=pool_size, clusters=cluster, recalibrate=recalibrate,
-                bounds=ends, seed=seed,
-            )  # fmt: skip
+            unused = weak is not None or strong is not None or id is not None
+            _refuse(unused, "--weak, --strong and --id go with --with, or with --system COLUMN once")
+            found = _columns(table, systems, baseline, {"pool_size": pool_size, **options})
         if picture is not None:
             from ratewise.report.comparison import plot_comparison
             from ratewise.report.pictures import save
@@ -78,6 +85,54 @@ def compare(
             from ratewise.report.comparison import shown
 
             print_rich(shown(found))
+
+
+def _columns(
+    table: str, systems: list[str], baseline: str | None, options: dict[str, Any]
+) -> "Comparison | ManyComparisons":
+    """Systems side by side, in columns of their own."""
+    from ratewise.targets.compare import compare as compare_two
+    from ratewise.targets.compare_many import compare_many
+
+    names, weak, strong = _systems(systems)
+    last = _baseline(names, baseline)
+    if len(names) > 2:
+        return compare_many(table, baseline=last, weak=weak, strong=strong, **options)
+    pair = (next(name for name in names if name != last), last)
+    g, h = (weak[pair[0]], weak[pair[1]]), (strong[pair[0]], strong[pair[1]])
+    return compare_two(table, names=pair, weak=g, strong=h, **options)
+
+
+def _apart(
+    table: str, with_table: str | None, systems: list[str], baseline: str | None, options: dict[str, Any]
+) -> "Comparison | ManyComparisons":
+    """Two tables, or a table with a row for each item and system."""
+    from ratewise.targets.long_table import compare_long
+    from ratewise.targets.two_tables import compare_tables
+
+    if with_table is None:
+        return compare_long(table, system=systems[0], baseline=baseline, **options)
+    _refuse(
+        bool(systems) or baseline is not None, "--system and --baseline are for one table; leave them out of --with"
+    )
+    return compare_tables(table, with_table, **options)
+
+
+def _ends(low: float | None, high: float | None) -> tuple[float, float] | None:
+    _refuse((low is None) != (high is None), "give both ends of the rating scale (--low and --high), or neither")
+    return None if low is None or high is None else (low, high)
+
+
+def _needed(strong: str | None) -> str:
+    _refuse(strong is None, "name the column of the strong rating: --strong human")
+    return str(strong)
+
+
+def _refuse(wrong: bool, message: str) -> None:
+    from ratewise.errors import InputError
+
+    if wrong:
+        raise InputError(message)
 
 
 def _systems(given: list[str]) -> tuple[list[str], dict[str, str], dict[str, str]]:

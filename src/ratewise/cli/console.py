@@ -96,7 +96,8 @@ def typed_notes(record: Any) -> Any:
 
 def _say(caught: list[warnings.WarningMessage]) -> None:
     for warning in caught:
-        print(f"ratewise: warning: {warning.message}", file=sys.stderr)
+        said = warning.message.args[0] if isinstance(warning.message, RatewiseWarning) else warning.message
+        print(f"ratewise: warning: {as_typed(said)}", file=sys.stderr)
 
 
 def _plain(value: Any) -> Any:

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from ratewise.cli.console import STOPPED, one_line_errors, print_json, print_rich, progress_bar
-from ratewise.cli.options import Json, Seed, TableArgument, Weak, Workers, words
+from ratewise.cli.options import Json, Positive, Scale, Seed, TableArgument, Weak, Workers, said, words
 from ratewise.core.names import FIGURES, SIMULATED_METHODS, Mode
 
 
@@ -34,6 +34,8 @@ def simulate(
     level: Annotated[float, typer.Option(help="Confidence level of the intervals that are checked.")] = 0.95,
     csv: Annotated[str | None, typer.Option(help="File for one row per method and budget.")] = None,
     picture: Annotated[str | None, typer.Option(help="File for the three panels, .svg or .png.")] = None,
+    positive: Positive = None,
+    scale: Scale = None,
     seed: Seed = 0,
     workers: Workers = None,
     json: Json = False,
@@ -52,13 +54,15 @@ def simulate(
         check_ending(picture)
         from ratewise.lab.simulate import simulate as run_simulation
 
+        counted, order = said(positive, scale)
         with progress_bar("trials", quiet=json) as progress:
             found = run_simulation(
                 table, weak=weak, strong=strong, cost_ratio=cost_ratio, budgets=_numbers(budgets), burn_in=burn_in,
                 methods=DEFAULT_METHODS if methods is None else words(methods),  # type: ignore[arg-type]
                 mode=mode, trials=trials, features=words(features), uncertainty=uncertainty,
                 transfer_from=transfer_from,
-                fixed_rate=fixed_rate, level=level, seed=seed, workers=workers, progress=progress,
+                fixed_rate=fixed_rate, level=level, positive=counted, scale=order, seed=seed, workers=workers,
+                progress=progress,
             )  # fmt: skip
         if csv is not None:
             found.save_csv(csv)

@@ -7,12 +7,13 @@ from typing import Annotated
 import typer
 
 from ratewise.cli.campaign import export, init, report, run, status, verify
+from ratewise.cli.check import check
 from ratewise.cli.compare import compare
 from ratewise.cli.console import STOPPED, one_line_errors, print_json, print_notes, print_rich, typed_notes
 from ratewise.cli.lab import reproduce, simulate
 from ratewise.cli.leaderboard import leaderboard
 from ratewise.cli.means import not_with_by, only_with_by, print_slice_plan, print_slices
-from ratewise.cli.options import Json, Rate, Strong, TableArgument, Weak, needed, words
+from ratewise.cli.options import Json, People, Positive, Rate, Scale, TableArgument, Weak, needed, said, words
 from ratewise.cli.regress import quantile, regress
 from ratewise.cli.sheets import merge, where_to_draw, write_sheet
 from ratewise.core.names import Estimand, IntervalMethod, Method, Objective, Recalibration
@@ -42,11 +43,15 @@ def _root(
 def plan(
     table: TableArgument,
     weak: Weak,
-    strong: Strong,
+    strong: People,
     weak_cost: Annotated[float, typer.Option(help="Price of one weak rating; 0 if they are bought already.")],
     strong_cost: Annotated[float, typer.Option(help="Price of one strong rating.")],
     budget: Annotated[float | None, typer.Option(help="Money to spend.")] = None,
+    within: Annotated[
+        float | None, typer.Option(help="How far the interval may reach to either side, instead of a budget: 0.02.")
+    ] = None,
     target_se: Annotated[float | None, typer.Option(help="Standard error to reach, instead of a budget.")] = None,
+    level: Annotated[float, typer.Option(help="Confidence level of --within and of the intervals shown.")] = 0.95,
     uncertainty: Annotated[
         str | None, typer.Option(help="Column with the weak rater's expected squared error.")
     ] = None,
@@ -68,6 +73,8 @@ def plan(
     objective: Annotated[
         Objective, typer.Option(help="With --by and a budget: least sum of squared errors, or of the worst slice's.")
     ] = "sum",
+    positive: Positive = None,
+    scale: Scale = None,
     seed: Annotated[int, typer.Option(help="For the folds that keep the plan honest.")] = 0,
     json: Json = False,
 ) -> None:
@@ -76,28 +83,31 @@ def plan(
     Example: ratewise plan pilot.csv --weak judge --strong human --weak-cost 0.01 --strong-cost 1 --budget 500
     """
     with one_line_errors():
+        counted, order = said(positive, scale)
         if by is not None:
             not_with_by(strata=strata)
             print_slice_plan(
                 table, by=by, weak=weak, strong=strong, weak_cost=weak_cost, strong_cost=strong_cost, budget=budget,
-                target_se=target_se, objective=objective, uncertainty=uncertainty, pool_size=pool_size, pool=pool,
+                target_se=target_se, within=within, level=level, objective=objective,
+                uncertainty=uncertainty, pool_size=pool_size, pool=pool,
                 floor=floor, calibrate=calibrate, features=words(features), estimand=estimand, seed=seed, as_json=json,
+                positive=counted, scale=order,
             )  # fmt: skip
             return
         from ratewise.targets.mean.plan import plan as make_plan
 
         made = make_plan(
             table, weak=weak, strong=strong, weak_cost=weak_cost, strong_cost=strong_cost, budget=budget,
-            target_se=target_se, uncertainty=uncertainty, pool_size=pool_size, floor=floor,
-            calibrate=calibrate, features=words(features), strata=strata, pool=pool, estimand=estimand,
-            drawn=drawn, seed=seed,
+            target_se=target_se, within=within, level=level, uncertainty=uncertainty, pool_size=pool_size, floor=floor,
+            calibrate=calibrate, features=words(features), strata=strata, pool=pool, estimand=estimand, drawn=drawn,
+            seed=seed, positive=counted, scale=order,
         )  # fmt: skip
         if json:
             print_json(made.to_dict())
         else:
             from ratewise.report.text import plan_text
 
-            print_rich(plan_text(typed_notes(made)))
+            print_rich(plan_text(typed_notes(made), level=level))
 
 
 @app.command()
@@ -127,12 +137,19 @@ def draw(
         from ratewise.errors import InputError
         from ratewise.tables import write_table
         from ratewise.targets.draw_pool import draw_pool
+        from ratewise.targets.mean.draw_file import draw_file
+        from ratewise.targets.mean.transfer import load_transfer
+        from ratewise.targets.slice_draw import is_slice_plan
 
         output = where_to_draw(output, sheet)
         if json and output == "-":
             raise InputError("--json and -o - both want standard output; write the table to a file")
-        drawn = draw_pool(table, plan, seed=seed, id_column=id, within_budget=within_budget)
-        write_table(drawn.table, output)
+        transfer = None if table == "-" or sheet is not None or is_slice_plan(plan) else load_transfer(plan)
+        if transfer is None or transfer.old is not None:
+            drawn = draw_pool(table, plan, seed=seed, id_column=id, within_budget=within_budget)
+            write_table(drawn.table, output)
+        else:
+            drawn = draw_file(table, transfer, output, seed=seed, id_column=id, within_budget=within_budget)
         asked = None
         if sheet is not None:
             asked = write_sheet(drawn, sheet, plan=plan, strong=strong, hide=hide, id_column=id, seed=seed)
@@ -160,7 +177,11 @@ def draw(
 def estimate(
     table: TableArgument,
     strong: Annotated[
-        str | None, typer.Option(help="Column with the strong rating; a campaign's export names it itself.")
+        str | None,
+        typer.Option(
+            help="Column with the strong rating, empty where there is none; several people's columns with commas "
+            "between. A campaign's export names it itself."
+        ),
     ] = None,
     weak: Annotated[str | None, typer.Option(help="Column with the weak rating; none: strong ratings alone.")] = None,
     rate: Rate = None,
@@ -200,6 +221,8 @@ def estimate(
         bool, typer.Option("--simultaneous", help="With --by: intervals that all hold at once.")
     ] = False,
     picture: Annotated[str | None, typer.Option(help="With --by: file for a picture, .svg or .png.")] = None,
+    positive: Positive = None,
+    scale: Scale = None,
     seed: Annotated[int, typer.Option(help="For folds and bootstrap.")] = 0,
     json: Json = False,
 ) -> None:
@@ -208,13 +231,15 @@ def estimate(
     Example: ratewise estimate rated.csv --weak judge --strong human --rate rate
     """
     with one_line_errors():
+        counted, order = said(positive, scale)
         if by is not None:
             not_with_by(strata=strata, weight=weight, pool_size=pool_size)
             print_slices(
                 table, by=by, weak=weak, strong=needed(strong, "--strong human"), rate=rate, selected=selected,
                 clusters=cluster, bounds=(low, high), weak_cost=weak_cost, strong_cost=strong_cost, shrink=shrink,
                 simultaneous=simultaneous, method=method, interval=interval, level=level, estimand=estimand,
-                recalibrate=recalibrate, floor=floor, seed=seed, picture=picture, as_json=json,
+                recalibrate=recalibrate, floor=floor, seed=seed, picture=picture, as_json=json, positive=counted,
+                scale=order,
             )  # fmt: skip
             return
         only_with_by(shrink=shrink, simultaneous=simultaneous, picture=picture)
@@ -224,7 +249,7 @@ def estimate(
             table, weak=weak, strong=strong, rate=rate, selected=selected, clusters=cluster, strata=strata,
             weight=weight, method=method, interval=interval, level=level, estimand=estimand, pool_size=pool_size,
             recalibrate=recalibrate, bounds=(low, high), floor=floor, weak_cost=weak_cost, strong_cost=strong_cost,
-            seed=seed,
+            positive=counted, scale=order, seed=seed,
         )  # fmt: skip
         if json:
             print_json(found.to_dict())
@@ -236,6 +261,7 @@ def estimate(
 
 for command in (
     merge,
+    check,
     compare,
     leaderboard,
     regress,

@@ -43,6 +43,8 @@ def print_slices(
     estimand: Estimand,
     recalibrate: Recalibration,
     floor: float | None,
+    positive: Sequence[str] | None,
+    scale: Sequence[str] | dict[str, float] | None,
     seed: int,
     picture: str | None,
     as_json: bool,
@@ -58,6 +60,7 @@ def print_slices(
         table, by=by, weak=weak, strong=strong, rate=rate, selected=selected, clusters=clusters, bounds=bounds,
         weak_cost=weak_cost, strong_cost=strong_cost, shrink=shrink, simultaneous=simultaneous, method=method,
         interval=interval, level=level, estimand=estimand, recalibrate=recalibrate, floor=floor, seed=seed,
+        positive=positive, scale=scale,
     )  # fmt: skip
     if picture is not None:
         from ratewise.report.slices import plot_slices
@@ -81,6 +84,8 @@ def print_slice_plan(
     strong_cost: float,
     budget: float | None,
     target_se: float | None,
+    within: float | None,
+    level: float,
     objective: Objective,
     uncertainty: str | None,
     pool_size: float | None,
@@ -89,6 +94,8 @@ def print_slice_plan(
     calibrate: Recalibration,
     features: Sequence[str],
     estimand: Estimand,
+    positive: Sequence[str] | None,
+    scale: Sequence[str] | dict[str, float] | None,
     seed: int,
     as_json: bool,
 ) -> None:
@@ -99,8 +106,9 @@ def print_slice_plan(
     pool_sizes = None if pool is None else slice_sizes(pool, by)
     made = plan_slices(
         table, by=by, weak=weak, strong=strong, weak_cost=weak_cost, strong_cost=strong_cost, budget=budget,
-        target_se=target_se, objective=objective, uncertainty=uncertainty, pool_size=pool_size,
-        pool_sizes=pool_sizes, floor=floor, calibrate=calibrate, features=features, estimand=estimand, seed=seed,
+        target_se=target_se, within=within, level=level, objective=objective, uncertainty=uncertainty,
+        pool_size=pool_size, pool_sizes=pool_sizes, floor=floor, calibrate=calibrate, features=features,
+        estimand=estimand, positive=positive, scale=scale, seed=seed,
     )  # fmt: skip
     if as_json:
         print_json(made.to_dict())

@@ -1,5 +1,6 @@
 """Options that several commands share."""
 
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
@@ -8,6 +9,19 @@ Json = Annotated[bool, typer.Option("--json", help="One JSON document on standar
 TableArgument = Annotated[str, typer.Argument(help="CSV, JSONL or Parquet file by its ending; - for standard input.")]
 Weak = Annotated[str, typer.Option(help="Column with the weak rating.")]
 Strong = Annotated[str, typer.Option(help="Column with the strong rating; empty where there is none.")]
+People = Annotated[
+    str,
+    typer.Option(
+        help="Column with the strong rating, empty where there is none; several people's columns with commas between."
+    ),
+]
+Positive = Annotated[
+    str | None, typer.Option(help="Words that count as 1, with commas between, all others as 0: correct.")
+]
+Scale = Annotated[
+    str | None,
+    typer.Option(help="Words from the worst to the best, as 0 to 1: bad,ok,good; or with numbers: bad=0,ok=1,good=3."),
+]
 Rate = Annotated[
     str | None,
     typer.Option(
@@ -17,6 +31,13 @@ Rate = Annotated[
 ]
 Seed = Annotated[int, typer.Option(help="Makes everything random replayable.")]
 Workers = Annotated[int | None, typer.Option(help="Processes to use; as many as there are cores if absent.")]
+
+
+def said(positive: str | None, scale: str | None) -> tuple[list[str] | None, Sequence[str] | dict[str, float] | None]:
+    """What words mean, as the library takes it."""
+    from ratewise.tables.words import scale_in
+
+    return None if positive is None else words(positive), None if scale is None else scale_in(scale)
 
 
 def words(text: str) -> list[str]:

@@ -19,6 +19,8 @@ from ratewise.lab.trials import Outcome, Population, Scale, Setting
 from ratewise.lab.workers import in_order
 from ratewise.models.features import Coding, codings, feature_matrix
 from ratewise.tables import Table, TableLike, read_table
+from ratewise.tables.words import Positive, in_numbers, meaning_of
+from ratewise.tables.words import Scale as WordScale
 
 Progress = Callable[[int, int], None]  # trials done, trials in all
 
@@ -132,6 +134,8 @@ def simulate(
     transfer_from: TableLike | None = None,
     fixed_rate: float = 0.1,
     level: float = 0.95,
+    positive: Positive = None,
+    scale: WordScale = None,
     seed: int = 0,
     workers: int | None = None,
     progress: Progress | None = None,
@@ -143,16 +147,18 @@ def simulate(
     without a table to transfer from, the methods know the whole table's parameters. `mode` is "stream" (with
     replacement) or "pool" (without; the table is the pool and its mean the target). `fixed_rate` is n/N of ppi++ and
     active-fixed. `auto` starts from the burn-in, from the transfer table, or with neither from labels it pays for; it
-    may learn from `features` and from an `uncertainty` column. Results depend on the seed, not on `workers`. Ctrl-C
-    gives the trials done so far, marked partial.
+    may learn from `features` and from an `uncertainty` column. Ratings may be words, see `estimate_table`.
+    Results depend on the seed, not on `workers`. Ctrl-C gives the trials done so far, marked partial.
     """
     n_b = (0 if transfer_from is not None else DEFAULT_BURN_IN) if burn_in is None else burn_in
-    read = read_table(table)
+    said = meaning_of(positive, scale)
+    read, _ = in_numbers(read_table(table), strong=(strong,), weak=(weak,), meaning=said)
     coded = codings(read, features)
     population = _population(read, weak, strong, coded, uncertainty)
     other = None
     if transfer_from is not None:
-        other = _population(read_table(transfer_from), weak, strong, coded, uncertainty)
+        taught, _ = in_numbers(read_table(transfer_from), strong=(strong,), weak=(weak,), meaning=said)
+        other = _population(taught, weak, strong, coded, uncertainty)
     population, other = on_one_scale(population, other)
     setting = _setting(population, cost_ratio, budgets, n_b, mode, fixed_rate, level, seed)
     asked = _methods(methods)

@@ -17,8 +17,10 @@ from ratewise.errors import InputError, StoreError
 from ratewise.queue.postgresql import PostgreSQL
 from ratewise.queue.sqlite import SQLite
 
-_DAMAGED = ("not a database", "malformed", "could not decode")
-_PASSING = ("disk is full", "disk i/o error", "is locked")
+# SQLite's codes without their details; PostgreSQL's states. Text that cannot be decoded has no code of SQLite's.
+_DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, "XX001", "XX002"}
+_FORBIDDEN = {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, "25006", "42501"}
+_PASSING = {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
 
 
 class Database(Protocol):
@@ -83,14 +85,15 @@ def damaged(shown: str, reason: str) -> StoreError:
 
 
 def _translated(error: Exception, shown: str) -> StoreError:
-    cause = str(getattr(error, "orig", None) or error).strip()
-    reason = cause.splitlines()[0] if cause else type(error).__name__
-    low = cause.lower()
-    if any(word in low for word in _DAMAGED):
+    cause = getattr(error, "orig", None) or error
+    message = str(cause).strip()
+    reason = message.splitlines()[0] if message else type(error).__name__
+    code = _code(cause)
+    if code in _DAMAGED or (code is None and isinstance(cause, sqlite3.OperationalError)):
         return damaged(shown, reason)
-    if "readonly" in low or "read-only" in low or "permission denied" in low:
+    if code in _FORBIDDEN:
         return StoreError(f"{shown} cannot be written ({reason}); make it writable and run again: nothing was lost")
-    if "unable to open" in low:
+    if code == sqlite3.SQLITE_CANTOPEN:
         return StoreError(
             f"{shown} cannot be opened ({reason}); make sure that its folder is there and writable, and run again: "
             "nothing was lost",
@@ -100,8 +103,16 @@ def _translated(error: Exception, shown: str) -> StoreError:
         error.connection_invalidated or isinstance(error, exc.OperationalError)
     )
     passing = (
-        any(word in low for word in _PASSING)
-        or (gone and "sqlite" not in type(getattr(error, "orig", error)).__module__)
+        code in _PASSING
+        or (gone and not isinstance(cause, sqlite3.Error))
         or isinstance(error, exc.IntegrityError)  # what another process, or a commit thought lost, has done already
     )
     return StoreError(f"{shown} failed ({reason}); what was saved is kept, run again to go on", may_pass=passing)
+
+
+def _code(cause: object) -> int | str | None:
+    """What the database itself calls the error."""
+    if isinstance(cause, sqlite3.Error):
+        code: int | None = getattr(cause, "sqlite_errorcode", None)
+        return None if code is None else code & 0xFF
+    return getattr(cause, "sqlstate", None)

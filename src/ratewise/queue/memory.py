@@ -47,6 +47,7 @@ class MemoryQueue(PlanningQueue):
         self._rounds: list[RoundRow] = []
         self._batches: dict[int, list[Batch]] = {}
         self._reserved = self._spent = 0
+        self._open = np.zeros(shape[1], dtype=np.int64)  # questions without an answer, by step
 
     # Facts and sums
 
@@ -147,6 +148,7 @@ class MemoryQueue(PlanningQueue):
 
     def _ask(self, positions: Units, steps: Units, prices: Units) -> None:
         self.states[positions, steps] = OPEN
+        self._open += np.bincount(steps, minlength=self._open.size)
         self._held[positions, steps] = prices
         self._reserved += int(prices.sum())
         asked = zip(positions.tolist(), steps.tolist(), prices.tolist(), strict=True)
@@ -156,8 +158,8 @@ class MemoryQueue(PlanningQueue):
 
     def open_questions(self) -> tuple[int, int]:
         """(weak, strong): how many have no answer yet."""
-        waiting = np.count_nonzero(self.states == OPEN, axis=0)
-        return int(waiting[0]), int(waiting[1:].sum())
+        weak, *strong = self._open.tolist()
+        return weak, sum(strong)
 
     def item_rows(self, first: int, end: int, later_raters: int) -> ItemRows:
         """Items from `first` to before `end`, with all that is known of them."""
@@ -214,13 +216,17 @@ class MemoryQueue(PlanningQueue):
         }
 
     def _write(self, position: int, step: int, value: float | None) -> None:
+        self._open[step] -= 1
         self.states[position, step] = MISSING if value is None else ANSWERED
         self.values[position, step] = np.nan if value is None else value
         self.workers[position, step] = 0
 
     def answer_all(self, ratings: Floats) -> None:
         """Everyone answers what is open, each at the price reserved; `ratings` is items × steps, NaN for no answer."""
+        if not self._open.any():
+            return
         p, s = np.nonzero(self.states == OPEN)
+        self._open[:] = 0
         said, paid = ratings[p, s], self._held[p, s]
         self.states[p, s] = np.where(np.isnan(said), MISSING, ANSWERED)
         self.values[p, s], self.workers[p, s], self._held[p, s] = said, 0, 0

@@ -2,16 +2,27 @@
 
 import os
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, MutableMapping, Sequence
 from contextlib import contextmanager, suppress
+from functools import cache
 from typing import Any
 
 import sqlalchemy as sa
+from sqlalchemy.util import LRUCache
 
 from ratewise.errors import StoreError
 
 _BUSY_MILLISECONDS = 30_000
 _PROBE_SECONDS = 0.25  # one who looks whether the lock is free has it for a moment
+_STATEMENTS = 500  # that are kept in the form the database takes
+
+
+@cache
+def _dialect() -> tuple[sa.Dialect, MutableMapping[Any, Any]]:
+    """One for all files: a process compiles a statement once, and not anew for every look at a campaign."""
+    engine = sa.create_engine("sqlite://")
+    with engine.connect():  # what a dialect learns from its first connection is the same for every file
+        return engine.dialect, LRUCache(_STATEMENTS)
 
 
 class SQLite:
@@ -22,6 +33,8 @@ class SQLite:
     def __init__(self, path: str) -> None:
         self.path, self.shown = path, os.path.basename(path)
         self.engine = sa.create_engine(sa.URL.create("sqlite", database=path))
+        self.engine.dialect, compiled = _dialect()
+        self.engine.update_execution_options(compiled_cache=compiled)
         self._lock: sqlite3.Connection | None = None  # of the process that plans
         self._alive: sqlite3.Connection | None = None  # of one that only claims and answers
         self._worker = 0

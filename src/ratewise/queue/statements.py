@@ -9,6 +9,7 @@ import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 
 from ratewise.errors import StoreError
+from ratewise.queue import reading
 from ratewise.queue import schema as t
 from ratewise.queue.records import ANSWERED, MISSING, OPEN, Claim, Floats, NewDraws, Outcome, now
 from ratewise.queue.settlement import Entry, settlement
@@ -118,7 +119,7 @@ def write_ledger(connection: sa.Connection, rows: Sequence[Entry]) -> None:
 
 def totals(connection: sa.Connection) -> tuple[int, int]:
     """(reserved, spent)."""
-    row = connection.execute(sa.select(t.totals.c.reserved, t.totals.c.spent)).one()
+    row = connection.execute(reading.TOTALS).one()
     return int(row.reserved), int(row.spent)
 
 

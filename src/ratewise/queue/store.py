@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import sqlalchemy as sa
 
+from ratewise.queue import reading
 from ratewise.queue import schema as t
 from ratewise.queue import statements as sql
 from ratewise.queue.connection import told
@@ -106,9 +107,8 @@ class Store(Log):
 
     def rounds(self, after: int = 0) -> list[RoundRow]:
         """Rounds with a number above `after`, in order."""
-        chosen = sa.select(t.rounds).where(t.rounds.c.number > after).order_by(t.rounds.c.number)
         with self.reading() as connection:
-            rows = connection.execute(chosen).all()
+            rows = connection.execute(reading.ROUNDS, {"after": after}).all()
         return [RoundRow(r.number, r.first, r.plan, r.factor, r.items) for r in rows]
 
     def open_round(self, number: int, first: int, plan: str) -> None:
@@ -125,15 +125,14 @@ class Store(Log):
 
     def batches(self, number: int) -> tuple[Batch, ...]:
         """What a round has taken up."""
-        chosen = sa.select(t.batches).where(t.batches.c.round == number).order_by(t.batches.c.first)
         with self.reading() as connection:
-            return tuple(Batch(b.first, b.end, b.drawn, b.cost) for b in connection.execute(chosen))
+            rows = connection.execute(reading.BATCHES, {"number": number})
+            return tuple(Batch(b.first, b.end, b.drawn, b.cost) for b in rows)
 
     def open_questions(self) -> tuple[int, int]:
         """(weak, strong): how many have no answer yet."""
-        counted = sa.select(t.ratings.c.step, sa.func.count()).where(sql.open_ones).group_by(t.ratings.c.step)
         with self.reading() as connection:
-            found = {int(step): int(n) for step, n in connection.execute(counted)}
+            found = {int(step): int(n) for step, n in connection.execute(reading.OPEN_BY_STEP)}
         return found.get(0, 0), sum(n for step, n in found.items() if step > 0)
 
     def take_up(self, batch: NewBatch, budget: int | None) -> bool:
@@ -210,17 +209,10 @@ class Store(Log):
 
         What people have in hand at this time, in seconds since 1970, is left to them.
         """
-        same = sa.and_(t.leases.c.position == t.ratings.c.position, t.leases.c.step == step, t.leases.c.until > at)
-        chosen = (
-            sa.select(t.ratings.c.position)
-            .where(sql.open_ones, t.ratings.c.step == step, t.ratings.c.worker.is_(None), ~sa.exists().where(same))
-            .order_by(t.ratings.c.position)
-            .limit(limit)
-            .with_for_update(skip_locked=True)
-        )
+        which = {"step": step, "at": at, "limit": limit}
         with self.writing() as connection:
-            positions = connection.scalars(chosen.where(t.ratings.c.attempts == 0)).all()
-            positions = positions or connection.scalars(chosen).all()
+            positions = connection.scalars(reading.FRESH, which).all()
+            positions = positions or connection.scalars(reading.FREE, which).all()
             if not positions:
                 return []
             connection.execute(
@@ -274,19 +266,10 @@ class Store(Log):
         """Items from `first` to before `end`, with all that is known of them."""
         n = end - first
         with self.reading() as connection:
-            items = connection.execute(
-                sa.select(t.items.c.uniform, t.items.c.numbers)
-                .where(t.items.c.position >= first, t.items.c.position < end)
-                .order_by(t.items.c.position)
-            ).all()
-            answers = connection.execute(
-                sa.select(t.ratings.c.position, t.ratings.c.step, t.ratings.c.value)
-                .where(t.ratings.c.position >= first, t.ratings.c.position < end, t.ratings.c.value.is_not(None))
-            ).all()  # fmt: skip
-            drawn = connection.execute(
-                sa.select(t.draws.c.position, t.draws.c.step, t.draws.c.rate, t.draws.c.selected)
-                .where(t.draws.c.position >= first, t.draws.c.position < end, t.draws.c.step > 0)
-            ).all()  # fmt: skip
+            here = {"first": first, "end": end}
+            items = connection.execute(reading.ITEMS, here).all()
+            answers = connection.execute(reading.ANSWERS, here).all()
+            drawn = connection.execute(reading.DRAWS, here).all()
         values = np.full((n, later_raters + 1), np.nan)
         for position, step, value in answers:
             values[position - first, step] = value
@@ -298,13 +281,8 @@ class Store(Log):
 
     def item_prices(self, first: int, end: int) -> list[str | None]:
         """Of each item, as JSON; None where prices do not differ."""
-        chosen = (
-            sa.select(t.items.c.prices)
-            .where(t.items.c.position >= first, t.items.c.position < end)
-            .order_by(t.items.c.position)
-        )
         with self.reading() as connection:
-            return list(connection.scalars(chosen))
+            return list(connection.scalars(reading.PRICES, {"first": first, "end": end}))
 
     def counts(self) -> dict[str, int]:
         """For people: how many questions of each step are in which state, and failed calls."""

@@ -11,6 +11,7 @@ import numpy as np
 
 from ratewise.errors import InputError
 from ratewise.raters.text import short
+from ratewise.tables.words import Meaning
 
 Kind = Literal["binary", "likert", "score", "pairwise"]
 
@@ -29,11 +30,22 @@ _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORE
 
 @dataclass(frozen=True, slots=True)
 class RatingScale:
-    """The kind of rating and its ends; binary and pairwise ratings always run from 0 to 1."""
+    """The kind of rating and its ends; binary and pairwise ratings always run from 0 to 1.
+
+    A binary scale may have words of its own for 1, and every other word is 0 then; a score may be given in words.
+    """
 
     kind: Kind
     low: float = 0.0
     high: float = 1.0
+    positive: tuple[str, ...] = ()
+    words: tuple[tuple[str, float], ...] = ()
+
+    @classmethod
+    def of(cls, kind: Kind, low: float = 0.0, high: float = 1.0, *, said: Meaning) -> "RatingScale":
+        """With the words that were said; a scale of words has the ends of their numbers."""
+        low, high = said.bounds if said.scale and said.bounds is not None else (low, high)
+        return cls(kind, low, high, said.positive, said.scale)
 
     def __post_init__(self) -> None:
         if self.kind not in _WORDS:
@@ -68,15 +80,26 @@ class RatingScale:
         text = _text(raw)
         if text is None:
             return _number(raw)
-        word = _WORDS[self.kind].get(text)
-        return _number_in(text) if word is None else word
+        text = " ".join(text.split())
+        word = self._word(text)
+        number = _number_in(text) if word is None else word
+        return 0.0 if number is None and self.positive and text else number
+
+    def _word(self, text: str) -> float | None:
+        if self.positive:
+            return 1.0 if text in self.positive else None
+        return dict(self.words).get(text) if self.words else _WORDS[self.kind].get(text)
 
     def _holds(self, number: float) -> bool:
+        if self.words:
+            return number in {value for _, value in self.words}
         if self.kind in _LEGAL:
             return number in _LEGAL[self.kind]
         return self.low <= number <= self.high and (self.kind == "score" or number.is_integer())
 
     def _expected(self) -> str:
+        if self.words:
+            return f"one of {', '.join(word for word, _ in self.words)}"
         if self.kind == "binary":
             return "0 or 1, true or false, yes or no, correct or incorrect, pass or fail"
         if self.kind == "pairwise":

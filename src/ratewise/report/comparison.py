@@ -34,14 +34,20 @@ def comparison_text(found: Comparison) -> RenderableType:
     table.add_row(Text("difference"), *_cells(found.difference), style="bold")
     table.add_row(Text("ratio"), *_ratio_cells(found.ratio, percents=False))
     table.add_row(Text("relative lift"), *_ratio_cells(found.relative_lift, percents=True))
-    lines: list[RenderableType] = [table, Text(), Text(found.sentence)]
+    lines: list[RenderableType] = [table, Text(), Text(found.sentence), Text(_rests_on(found), style="dim")]
+    reasons = (found.ratio.reason,) if found.ratio.reason else ()
+    return Group(*lines, *notes_text(reasons + found.notes))
+
+
+def _rests_on(found: Comparison) -> str:
+    if not found.paired:
+        sides = (f"{e.labels:,} strong ratings of {e.items:,} items" for e in (found.first, found.second))
+        return f"Rests on {' and '.join(sides)}."
     d = found.difference
     rests = f"Rests on {d.labels:,} items with both strong ratings, of {d.items:,}"
     if found.pairing is not None:
         rests += f"; two separate samples would need {found.pairing:.1f} times as many"
-    lines.append(Text(rests + ".", style="dim"))
-    reasons = (found.ratio.reason,) if found.ratio.reason else ()
-    return Group(*lines, *notes_text(reasons + found.notes))
+    return rests + "."
 
 
 def many_text(found: ManyComparisons) -> RenderableType:

@@ -7,7 +7,7 @@ from ratewise.tables.counting import count_rows
 from ratewise.tables.read import TableLike, read_table
 from ratewise.tables.relation import Relation, open_relation, read_columns
 from ratewise.tables.table import Table
-from ratewise.tables.write import write_table
+from ratewise.tables.write import write_batches, write_table
 
 __all__ = [
     "Relation",
@@ -17,5 +17,6 @@ __all__ = [
     "open_relation",
     "read_columns",
     "read_table",
+    "write_batches",
     "write_table",
 ]

@@ -6,7 +6,7 @@ import secrets
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 
 import duckdb
@@ -14,7 +14,7 @@ import duckdb
 from ratewise.errors import TableError
 from ratewise.tables.cells import View, opened
 from ratewise.tables.convert import text_sql
-from ratewise.tables.engine import one_line, quoted_name, quoted_text, reason
+from ratewise.tables.engine import connect, one_line, quoted_name, quoted_text, reason
 from ratewise.tables.formats import WRITING, Format, Kind, format_of
 from ratewise.tables.table import Table
 
@@ -33,20 +33,25 @@ def write_table(table: Table, path: str | os.PathLike[str]) -> None:
     Numbers are written so that they are read back exactly; what is missing is an empty cell or null. A file
     is put in place when it is complete, and what was there before stays until then.
     """
+    write_batches([table], path)
+
+
+def write_batches(tables: Iterable[Table], path: str | os.PathLike[str]) -> None:
+    """One table that comes in batches of rows, all with the same columns, as `write_table` writes one that is whole."""
     place = os.fsdecode(path)
     if place == "-":
-        _write_standard_output(table)
+        _write_standard_output(tables)
         return
     form = format_of(place, WRITING)
     with replacing(place) as temporary:
-        _copy(table, temporary, form)
+        _copy_all(tables, temporary, form)
 
 
-def _write_standard_output(table: Table) -> None:
+def _write_standard_output(tables: Iterable[Table]) -> None:
     with tempfile.TemporaryDirectory(prefix="ratewise-") as folder:
         temporary = os.path.join(folder, "table")
         try:
-            _copy(table, temporary, Format("CSV"))
+            _copy_all(tables, temporary, Format("CSV"))
             with open(temporary, "rb") as file:
                 shutil.copyfileobj(file, sys.stdout.buffer, 1 << 20)
             sys.stdout.buffer.flush()
@@ -75,14 +80,45 @@ def replacing(place: str) -> Iterator[str]:
             os.unlink(temporary)
 
 
-def _copy(table: Table, path: str, form: Format) -> None:
+def _copy_all(tables: Iterable[Table], path: str, form: Format) -> None:
+    """Batches of text follow each other, as compressed ones may; those of Parquet are put together at the end."""
+    batches = iter(tables)
+    _copy(next(batches), path, form)
+    with tempfile.TemporaryDirectory(prefix="ratewise-") as folder:
+        parts = []
+        for number, table in enumerate(batches, start=1):
+            part = os.path.join(folder, f"part-{number}")
+            _copy(table, part, form, header=False)
+            if form.kind == "Parquet":
+                parts.append(part)
+            else:
+                _move_to_end(part, path)
+        if parts:
+            first = shutil.copyfile(path, os.path.join(folder, "part-0"))
+            _join_parquet([first, *parts], path)
+
+
+def _move_to_end(part: str, path: str) -> None:
+    with open(path, "ab") as whole, open(part, "rb") as more:
+        shutil.copyfileobj(more, whole, 1 << 20)
+    os.unlink(part)
+
+
+def _join_parquet(parts: list[str], path: str) -> None:
+    reading = f"read_parquet([{', '.join(map(quoted_text, parts))}], hive_partitioning = false)"
+    with connect() as connection:
+        connection.execute(f"COPY (FROM {reading}) TO {quoted_text(path)} ({_OPTIONS['Parquet']}, USE_TMP_FILE false)")
+
+
+def _copy(table: Table, path: str, form: Format, *, header: bool = True) -> None:
     _refuse_names(table, form.kind)
     names = table.columns
     options = [_OPTIONS[form.kind], "USE_TMP_FILE false"]
     if form.kind != "Parquet":
         options.append(f"COMPRESSION {'gzip' if form.gzipped else 'none'}")
     if form.kind == "CSV":  # SQL could not spell all names: they go in front as text
-        options.append(f"PREFIX {quoted_text(_header(names))}, SUFFIX '\n'")
+        if header:
+            options.append(f"PREFIX {quoted_text(_header(names))}, SUFFIX '\n'")
         names = tuple(f"c{number}" for number in range(len(names)))
     with opened(table._connection, table._cells) as view:
         fields = _fields(view, form.kind)

@@ -13,6 +13,7 @@ from ratewise.core.mean.how import How
 from ratewise.core.names import Estimand, Method, Recalibration
 from ratewise.errors import InputError
 from ratewise.tables import TableLike
+from ratewise.tables.words import Positive, Scale, meaning_of
 from ratewise.targets.fieller import Ratio, lift, ratio
 from ratewise.targets.rated import DrawColumns, Rate
 from ratewise.targets.systems import Systems, check_names, error_probability, error_quantile, read_systems
@@ -43,6 +44,7 @@ class Comparison:
     pairing: float | None
     sentence: str
     notes: tuple[str, ...] = ()
+    paired: bool = True  # False: two samples, each with items of its own
 
     def to_dict(self) -> dict[str, Any]:
         """The numbers, ready for JSON."""
@@ -55,6 +57,7 @@ class Comparison:
             "ratio": self.ratio.to_dict(),
             "relative_lift": self.relative_lift.to_dict(),
             "pairing": self.pairing,
+            "paired": self.paired,
             "sentence": self.sentence,
             "notes": list(self.notes),
         }
@@ -91,6 +94,8 @@ def compare(
     clusters: str | None = None,
     recalibrate: Recalibration = "none",
     bounds: tuple[float, float] | None = None,
+    positive: Positive = None,
+    scale: Scale = None,
     seed: int = 0,
 ) -> Comparison:
     """The first system against the second: how much higher its mean strong rating is, and how sure that is.
@@ -100,6 +105,7 @@ def compare(
     and is counted at both ends of the scale (`bounds`, found by itself for 0/1 ratings), as are those that the column
     `selected` says were asked for. `clusters` names a column of items that belong together. `names` are what the
     sentence calls the systems (the strong columns' names if absent). Where lower ratings are better, swap the two.
+    Ratings may be words, see `estimate_table` for `positive` and `scale`.
 
     Limiting cases: rates of 1 give the paired t test, for 0/1 ratings with half an item more in favour of either
     system (Agresti and Min 2005); systems that never differ have no interval, unless the scale's ends are known; a
@@ -113,6 +119,7 @@ def compare(
     systems = read_systems(
         table, weak=next(columns), strong=next(columns), draw=DrawColumns(rate, selected, clusters),
         how=How(method, "auto", level, estimand, pool_size, bounds, seed=seed), recalibrate=recalibrate,
+        meaning=meaning_of(positive, scale),
     )  # fmt: skip
     return compare_systems(systems, 0, 1)
 

@@ -15,6 +15,7 @@ from ratewise.core.mean.how import How
 from ratewise.core.names import Estimand, Method, Recalibration
 from ratewise.errors import InputError
 from ratewise.tables import TableLike
+from ratewise.tables.words import Positive, Scale, meaning_of
 from ratewise.targets.compare import between, percent, signed
 from ratewise.targets.rated import DrawColumns, Rate
 from ratewise.targets.systems import Systems, check_names, error_probability, read_systems
@@ -106,6 +107,8 @@ def compare_many(
     clusters: str | None = None,
     recalibrate: Recalibration = "none",
     bounds: tuple[float, float] | None = None,
+    positive: Positive = None,
+    scale: Scale = None,
     seed: int = 0,
 ) -> ManyComparisons:
     """All systems against one of them, on the same items, with one probability that any interval is wrong.
@@ -123,6 +126,7 @@ def compare_many(
         table, weak={name: weak[name] for name in order}, strong={name: strong[name] for name in order},
         draw=DrawColumns(rate, selected, clusters),
         how=How(method, "auto", level, estimand, pool_size, bounds, seed=seed), recalibrate=recalibrate,
+        meaning=meaning_of(positive, scale),
     )  # fmt: skip
     return against_baseline(systems)
 

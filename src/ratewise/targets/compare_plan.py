@@ -17,6 +17,7 @@ from ratewise.tables import Table, TableLike, read_table
 from ratewise.targets.mean.derived import STRONG_DIFFERENCE, WEAK_DIFFERENCE, Derived
 from ratewise.targets.mean.pilot import Pilot, PilotColumns, learn_pilot, read_pilot
 from ratewise.targets.mean.plan import Plan, plan_mean
+from ratewise.targets.mean.precision import target_of
 from ratewise.targets.mean.side_by_side import Goal, save_plan
 from ratewise.targets.planned_rows import PlannedRows
 
@@ -42,6 +43,8 @@ def plan_comparison(
     strong_cost: float,
     budget: float | None = None,
     target_se: float | None = None,
+    within: float | None = None,
+    level: float = 0.95,
     uncertainty: str | None = None,
     pool_size: float | None = None,
     floor: float | None = None,
@@ -53,10 +56,10 @@ def plan_comparison(
     """`plan` for the difference of two systems: the rows with both strong ratings are the pilot.
 
     Costs are those of rating one system's answer once; an item is rated for both, so it costs twice that, weak and
-    strong. `target_se` is the difference's.
+    strong. `target_se` and `within` are the difference's.
     """
     c_g, c_h = number(weak_cost, name="weak_cost", minimum=0), number(strong_cost, name="strong_cost", above=0)
-    goal = Goal.of(2 * c_g, 2 * c_h, budget, target_se, pool_size, estimand, floor)
+    goal = Goal.of(2 * c_g, 2 * c_h, budget, target_of(target_se, within, level), pool_size, estimand, floor)
     read = add_difference(table, weak=weak, strong=strong)
     columns = PilotColumns(WEAK_DIFFERENCE, STRONG_DIFFERENCE, uncertainty, calibrate, tuple(features), seed)
     made = plan_mean(read, read_pilot(read, columns), columns, goal, derived=Derived("difference", weak))

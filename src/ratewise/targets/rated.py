@@ -16,6 +16,7 @@ from ratewise.core.mean.ratings import Mask, Rated
 from ratewise.errors import InputError, TableError
 from ratewise.tables import Table
 from ratewise.tables.convert import Texts
+from ratewise.targets.draw_checks import check_count, warn_of_choice
 
 RATE = "rate"  # as a draw names the column
 SELECTED = "selected"
@@ -114,6 +115,8 @@ def read_rated(table: Table, columns: RatedColumns, *, fewest: int = 1, one_rate
     else:
         rows = looked
     g = np.zeros(h.size) if columns.weak is None else weak_ratings(table, columns.weak, draw, columns.read)
+    if draw.assumed and columns.weak is not None:
+        warn_of_choice(table.name, labelled, {columns.weak: g})
     items = Rated(
         g[rows], h[rows], q[rows], None if draw.selected is None else draw.selected[rows],
         None if columns.draw.clusters is None else cluster_names(table, columns.draw.clusters, rows),
@@ -219,6 +222,8 @@ def check_draw(name: str, draw: Draw, labelled: Mask) -> None:
         refuse_row(
             name, labelled & ~draw.selected, "has a strong rating but is not selected; check the selected column"
         )
+    if not draw.assumed:
+        check_count(name, q, labelled if draw.selected is None else draw.selected, draw.source)
 
 
 def refuse_missing(rated: RatedTable) -> None:

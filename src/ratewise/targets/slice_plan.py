@@ -8,7 +8,7 @@ share it so that one more unit of money would help each the same (`sum`), or so 
 import math
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -17,10 +17,13 @@ from ratewise.core.checks import choice, number
 from ratewise.core.names import OBJECTIVES, Estimand, Objective, Recalibration
 from ratewise.errors import InputError, PolicyError
 from ratewise.tables import Table, TableLike, read_table
+from ratewise.tables.words import Meaning, Positive, Scale, meaning_of
 from ratewise.targets.mean.pilot import PilotColumns, read_pilot
 from ratewise.targets.mean.plan import Plan, plan_mean
+from ratewise.targets.mean.precision import ONE_GOAL, target_of
 from ratewise.targets.mean.side_by_side import Goal, PlannedPolicy, save_plan
 from ratewise.targets.money import Curve, shared_budgets
+from ratewise.targets.people import Strong, made_ready
 from ratewise.targets.slices import slice_names
 
 _ROUNDS = 4  # of sharing the money, each by what the plans of the last one expect
@@ -133,10 +136,12 @@ def plan_slices(
     *,
     by: str,
     weak: str,
-    strong: str,
+    strong: Strong,
     weak_cost: float,
     strong_cost: float,
     target_se: float | Mapping[str, float] | None = None,
+    within: float | Mapping[str, float] | None = None,
+    level: float = 0.95,
     budget: float | None = None,
     objective: Objective = "sum",
     weights: Mapping[str, float] | None = None,
@@ -147,28 +152,33 @@ def plan_slices(
     calibrate: Recalibration = "none",
     features: Sequence[str] = (),
     estimand: Estimand = "population",
+    positive: Positive = None,
+    scale: Scale = None,
     seed: int = 0,
 ) -> SlicePlan:
     """The cheapest way to a standard error in every slice, or the best use of one budget for all of them.
 
-    `target_se` is one for all slices or one for each by name. With `budget` instead, `objective` says what to make
-    small: the sum of the slices' squared standard errors (times `weights`, 1 if absent) or the worst slice's standard
-    error. `pool_sizes` are the numbers of items there are, by name, or "table" where the table is the pool;
-    `pool_size` is that of all slices together, shared like the table's rows. Without either, slices have no end. The
-    rest is as in `plan`, which makes every slice's plan from its own rows.
+    `target_se` (or `within`, the half-width of an interval at `level`) is one for all slices or one for each by name.
+    With `budget` instead, `objective` says what to make small: the sum of the slices' squared standard errors (times
+    `weights`, 1 if absent) or the worst slice's standard error. `pool_sizes` are the numbers of items there
+    are, by name, or "table" where the table is the pool; `pool_size` is that of all slices together, shared like the
+    table's rows. Without either, slices have no end. The rest is as in `plan`, which makes every slice's plan
+    from its own rows.
 
     A slice whose target is out of reach gets the best plan there is and says so; one without a usable pilot says why;
     the others are planned all the same.
     """
     choice(objective, OBJECTIVES, name="objective")
+    target_se = target_of(target_se, within, level)
     if (budget is None) == (target_se is None):
-        raise InputError("give a budget or a target standard error (one of them)")
-    read = read_table(table)
+        raise InputError(ONE_GOAL)
+    ready = made_ready(table, strong=strong, weak=(weak,), positive=positive, scale=scale)
+    read = ready.table
     names, groups = slice_names(read, by)
     counts = {name: int(np.count_nonzero(groups == name)) for name in names}
     sizes = _pool_sizes(counts, pool_sizes, pool_size)
-    columns = PilotColumns(weak, strong, uncertainty, calibrate, tuple(features), seed)
-    one = _One(columns, weak_cost, strong_cost, floor, estimand)
+    columns = PilotColumns(weak, ready.strong, uncertainty, calibrate, tuple(features), seed)
+    one = _One(columns, weak_cost, strong_cost, floor, estimand, meaning_of(positive, scale))
     tables = {name: _rows(read, columns, np.asarray(groups == name)) for name in names}
     if budget is not None:
         made, notes = _shared(tables, sizes, one, number(budget, name="budget", above=0), objective, weights)
@@ -179,9 +189,10 @@ def plan_slices(
     inputs: dict[str, Any] = {"table": read.name, "rows": read.rows} | columns.to_dict()
     inputs |= {"weak_cost": weak_cost, "strong_cost": strong_cost, "budget": budget, "estimand": estimand}
     inputs["target_se"] = dict(target_se) if isinstance(target_se, Mapping) else target_se
+    inputs |= {"within": dict(within) if isinstance(within, Mapping) else within, "level": level}
     inputs["objective"] = None if budget is None else objective
     shares = {name: count / read.rows for name, count in counts.items()}
-    return SlicePlan(by, tuple(made), inputs, notes + _small_pilots(made), shares)
+    return SlicePlan(by, tuple(made), inputs, ready.notes + notes + _small_pilots(made), shares)
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,13 +204,15 @@ class _One:
     strong_cost: float
     floor: float | None
     estimand: Estimand
+    words: Meaning
 
     def plan(
         self, rows: Table, size: float | None, *, budget: float | None = None, target: float | None = None
     ) -> Plan:
         """Of one slice."""
         goal = Goal.of(self.weak_cost, self.strong_cost, budget, target, size, self.estimand, self.floor)
-        return plan_mean(rows, read_pilot(rows, self.columns), self.columns, goal)
+        made = plan_mean(rows, read_pilot(rows, self.columns), self.columns, goal)
+        return replace(made, transfer=replace(made.transfer, words=self.words))
 
     def curve(self, rows: Table, size: float | None) -> Curve:
         """What money buys in one slice."""

@@ -17,9 +17,11 @@ from ratewise.core.mean.how import How, both_ends
 from ratewise.core.mean.ratings import Mask, Rated
 from ratewise.core.names import RECALIBRATIONS, Estimand, IntervalMethod, Method, Recalibration
 from ratewise.errors import InputError, TableError
-from ratewise.tables import Table, TableLike, read_columns, read_table
+from ratewise.tables import Table, TableLike, read_columns
 from ratewise.tables.convert import Texts
+from ratewise.tables.words import Positive, Scale
 from ratewise.targets.mean.estimation import estimate_rated, recalibrated, refuse_unused_weights, without_second_line
+from ratewise.targets.people import Strong, made_ready
 from ratewise.targets.prices import Prices
 from ratewise.targets.rated import DrawColumns, Rate, RatedColumns, RatedTable, read_rated
 from ratewise.targets.shrinkage import FEWEST_TO_SHRINK, Shrunk, shrunk_means
@@ -143,11 +145,13 @@ def estimate_slices(
     *,
     by: str,
     weak: str | None,
-    strong: str,
+    strong: Strong,
     rate: Rate = None,
     selected: str | None = None,
     clusters: str | None = None,
     bounds: tuple[float | None, float | None] = (None, None),
+    positive: Positive = None,
+    scale: Scale = None,
     weak_cost: float | None = None,
     strong_cost: float | None = None,
     shrink: bool = False,
@@ -175,22 +179,24 @@ def estimate_slices(
     fewest = int(number(min_labels, name="min_labels", minimum=2))
     if shrink and simultaneous:
         raise InputError("shrunk intervals hold on average over slices, not all at once: choose shrink or simultaneous")
-    read = read_table(table)
+    ready = made_ready(table, strong=strong, weak=() if weak is None else (weak,), positive=positive, scale=scale)
+    ready.refuse_pool(estimand)
+    read = ready.table
     if by == strong:
         raise InputError(f"slices by {by!r}, the strong rating itself, have no mean to estimate; name another column")
-    how = How(method, interval, level, estimand, bounds=both_ends(bounds), floor=floor, seed=seed)
+    how = How(method, interval, level, estimand, bounds=ready.bounds(both_ends(bounds)), floor=floor, seed=seed)
     _, all_groups = slice_names(read, by)
     refuse_unused_weights(read, rate, all_groups)
-    rated = read_rated(read, RatedColumns(strong, weak, DrawColumns(rate, selected, clusters)), fewest=2)
+    rated = read_rated(read, RatedColumns(ready.strong, weak, DrawColumns(rate, selected, clusters)), fewest=2)
     sliced = _Sliced(rated, all_groups, how, recalibrate, fewest)
     overall = sliced.overall()
     found, more = sliced.slices(simultaneous)
-    notes = rated.notes + more + _about_all(rated.items, overall)
+    notes = ready.notes + rated.notes + more + _about_all(rated.items, overall)
     if shrink:
         found, more = _shrunk(found, how.level, how.bounds)
         notes += more
     spend = Prices(weak_cost, strong_cost).spend(overall.items, overall.labels, alone=weak is None)
-    overall = replace(overall, spend=spend, notes=rated.notes + overall.notes)
+    overall = replace(overall, spend=spend, notes=ready.notes + rated.notes + overall.notes)
     return Slices(by, tuple(found), overall, how.level, simultaneous, shrink, notes)
 
 

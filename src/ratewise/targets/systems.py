@@ -18,6 +18,8 @@ from ratewise.core.messages import Message, argument
 from ratewise.core.names import Recalibration
 from ratewise.errors import InputError, TableError
 from ratewise.tables import TableLike, read_table
+from ratewise.tables.words import Meaning, in_numbers
+from ratewise.targets.draw_checks import warn_of_choice
 from ratewise.targets.mean.estimation import estimate_rated
 from ratewise.targets.rated import (
     DrawColumns,
@@ -165,10 +167,13 @@ def read_systems(
     draw: DrawColumns,
     how: How,
     recalibrate: Recalibration,
+    meaning: Meaning = Meaning(),  # noqa: B008 - frozen
 ) -> Systems:
     """The columns of every system, by its name; rows without a rate were not looked at and do not count."""
     _check_how(how, recalibrate)
-    read, names = read_table(table), tuple(strong)
+    read, told = in_numbers(read_table(table), strong=strong.values(), weak=weak.values(), meaning=meaning)
+    names = tuple(strong)
+    how = how if how.bounds is not None else replace(how, bounds=meaning.bounds)
     h = np.stack([plain_numbers(read, column) for column in strong.values()], axis=1)
     rated = ~np.isnan(h)
     if not rated.all(axis=1).any():
@@ -178,6 +183,8 @@ def read_systems(
     check_draw(read.name, drawn, some)
     looked, q = drawn.looked, drawn.rates
     g = np.stack([weak_ratings(read, weak[name], drawn) for name in strong], axis=1)
+    if drawn.assumed:
+        warn_of_choice(read.name, some, {weak[name]: g[:, k] for k, name in enumerate(strong)})
     asked = some | (q == 1)
     if drawn.selected is not None:
         asked |= drawn.selected & looked
@@ -194,7 +201,7 @@ def read_systems(
         clusters=None if draw.clusters is None else cluster_names(read, draw.clusters, looked).astype(np.str_),
         how=replace(how, bounds=(0.0, 1.0)) if how.bounds is None and _is_binary(h) else how,
         recalibrate=recalibrate,
-        notes=drawn.notes + unlooked(drawn),
+        notes=told + drawn.notes + unlooked(drawn),
     )
 
 

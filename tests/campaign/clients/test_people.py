@@ -4,7 +4,6 @@ import json
 import subprocess
 import sys
 import threading
-import time
 
 import pytest
 
@@ -14,6 +13,7 @@ from ratewise.queue import audit
 from ratewise.queue.records import MISSING
 from ratewise.queue.store import Store
 
+from ...waiting import no_longer, until
 from ..making import judged, tamper
 
 TOML = """\
@@ -108,11 +108,8 @@ def test_open_questions_that_nobody_answers_for_a_while_are_not_damage(tmp_path,
     run = threading.Thread(target=lambda: found.append(campaign.run()))
     run.start()
     until(lambda: begun(tmp_path / "c.toml") and campaign.status().pending > 0)
-    time.sleep(0.5)
-    assert run.is_alive()
-    while run.is_alive():
-        answer_all(campaign, "ann")  # while the run waits, in the same store
-        time.sleep(0.01)
+    assert not no_longer(run.is_alive, seconds=0.3)
+    until(lambda: not run.is_alive(), each=lambda: answer_all(campaign, "ann"))  # in the store that the run waits on
     run.join()
     assert found[0] in ENDS
     assert campaign.verify().passed
@@ -124,13 +121,6 @@ def begun(path):
     except InputError:
         return False
     return True
-
-
-def until(condition, seconds=60):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "it did not happen"
-        time.sleep(0.02)
 
 
 def test_votes_settle_at_their_median_and_every_answer_is_kept(tmp_path):

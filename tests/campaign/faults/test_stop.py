@@ -12,6 +12,7 @@ from ratewise.campaign.engine import Engine
 from ratewise.errors import RaterDownError
 from ratewise.queue import statements as sql
 
+from ...waiting import no_longer
 from .world import ITEMS, ended, raters, same, start, until
 
 # Signals
@@ -57,8 +58,7 @@ def test_stopping_at_once(world, calm, lost_calls):
     until(process, lambda: len(world.noted("asked")) == 4)
     began = time.monotonic()
     process.send_signal(signal.SIGINT)
-    time.sleep(0.3)
-    assert process.poll() is None
+    assert not no_longer(lambda: process.poll() is None, seconds=0.2)
     process.send_signal(signal.SIGINT)
     assert ended(process, 0) == "stopped"
     assert time.monotonic() - began < 5
@@ -82,7 +82,7 @@ def test_stopping_while_retries_wait(world):
         """)  # fmt: skip
     process = start(world)
     until(process, lambda: len(world.noted("asked")) >= 4)
-    time.sleep(0.3)
+    until(process, lambda: len(world.ledger()) >= 4)  # the failures are written down, so retries wait
     process.send_signal(signal.SIGTERM)
     began = time.monotonic()
     assert ended(process, 0) == "stopped"

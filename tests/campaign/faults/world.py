@@ -9,7 +9,6 @@ import os
 import subprocess
 import sys
 import textwrap
-import time
 import types
 import uuid
 from contextlib import contextmanager
@@ -25,6 +24,8 @@ from ratewise.errors import StoreError
 from ratewise.queue import audit
 from ratewise.queue.money import to_units
 from ratewise.queue.store import Store
+
+from ... import waiting
 
 TOML = """\
 seed = {seed}
@@ -244,11 +245,9 @@ def ended(process, code):
 
 
 def until(process, condition):
-    deadline = time.monotonic() + 90
-    while not condition():
-        assert process.poll() is None, process.communicate()[0]
-        assert time.monotonic() < deadline, "it did not happen"
-        time.sleep(0.01)
+    """Until it happens, or the process ends before that."""
+    waiting.until(lambda: condition() or process.poll() is not None, seconds=90)
+    assert process.poll() is None, process.communicate()[0]
 
 
 def kept(world, count):

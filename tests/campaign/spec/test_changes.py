@@ -105,7 +105,13 @@ def test_nothing_has_changed_and_the_store_may_move():
 def test_every_key_has_been_tried():
     tried = {key.replace("raters.", "").split(".")[-1] for key, *_ in TAKEN + REFUSED}
     legal = {name for record in (Spec, ItemsSpec, Goal) for name in keys_of(record)} | set(rater_keys())
-    assert legal - tried == {"store"}
+    assert legal - tried == {"store", "within"}
+
+
+def test_a_half_width_takes_the_place_of_a_standard_error():
+    goal = {"budget": "200", "within": 0.02, "deadline": "2030-01-01T00:00:00+00:00"}
+    found = changes(spec(), spec("goal", goal))
+    assert found == Changes(("goal.target_se from 0.01 to none", "goal.within from none to 0.02"))
 
 
 def test_another_kind_of_rater_is_one_refusal():

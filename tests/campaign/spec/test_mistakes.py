@@ -105,10 +105,10 @@ MISTAKES = [
         "rating.high is missing; a likert scale needs both bounds, so write high = 5",
     ),
     # [goal]
-    (in_goal(""), 'goal needs budget or target_se, or both; write budget = "200" or target_se = 0.01'),
+    (in_goal(""), 'goal needs budget or within, or both; write budget = "200" or within = 0.02'),
     (
         in_goal("deadline = 2030-01-01T00:00:00Z"),
-        'goal needs budget or target_se, or both; write budget = "200" or target_se = 0.01',
+        'goal needs budget or within, or both; write budget = "200" or within = 0.02',
     ),
     # [[raters]]
     (
@@ -402,7 +402,7 @@ EMPTY = [
     "c.toml: seed is missing; write seed = 7",
     'c.toml: items is missing; write a table [items] with table = "items.csv"',
     'c.toml: rating is missing; write a table [rating] with kind = "binary"',
-    'c.toml: goal is missing; write a table [goal] with budget = "200" or target_se = 0.01',
+    'c.toml: goal is missing; write a table [goal] with budget = "200" or within = 0.02',
     "c.toml: raters is missing; write a table [[raters]] for each rater, from the cheapest to the one that is right",
 ]
 
@@ -418,7 +418,7 @@ def test_what_should_be_a_table_and_is_not(tmp_path):
     assert refused(tmp_path, text)[:5] == [
         'c.toml:2: items must be a table; got 3; write a table [items] with table = "items.csv"',
         'c.toml:3: rating must be a table; got the text "binary"; write a table [rating] with kind = "binary"',
-        'c.toml:4: goal must be a table; got a list; write a table [goal] with budget = "200" or target_se = 0.01',
+        'c.toml:4: goal must be a table; got a list; write a table [goal] with budget = "200" or within = 0.02',
         f"c.toml:5: raters[1] must be a table; got 1; {raters}",
         f"c.toml:5: raters[2] must be a table; got a list; {raters}",
     ]

@@ -17,16 +17,7 @@ from ratewise.core.m_estimation.bradley_terry import (
 )
 from ratewise.core.mean.ratings import ratings
 
-
-def world(seed=1, models=5, votes=900, ties=0.2):
-    rng = np.random.default_rng(seed)
-    r = rng.normal(size=models)
-    a = rng.choice(models, votes, p=np.arange(1, models + 1) / np.arange(1, models + 1).sum())
-    b = (a + rng.integers(1, models, votes)) % models
-    p = special.expit(r[a] - r[b])
-    h = np.where(rng.random(votes) < ties, 0.5, (rng.random(votes) < p) * 1.0)
-    g = np.clip(0.25 + 0.5 * h + 0.2 * rng.normal(size=votes), 0, 1)
-    return rng, Pairs(a, b, models), h, g
+from ...worlds import votes_of_models
 
 
 def dense(pairs):
@@ -37,12 +28,12 @@ def dense(pairs):
 
 
 def test_rows_say_who_met_whom():
-    _, pairs, _, _ = world()
+    _, pairs, _, _ = votes_of_models()
     np.testing.assert_array_equal(pairs.design().toarray(), dense(pairs)[:, :-1])
 
 
 def test_all_strong_votes_agree_with_statsmodels():
-    _, pairs, h, g = world()
+    _, pairs, h, g = votes_of_models()
     found = fit_bradley_terry(pairs, ratings(g, h, np.ones(h.size)), power=1.0, clusters=None, pool_size=np.inf)
     X = dense(pairs)[:, :-1]
     other = sm.GLM(h, X, family=sm.families.Binomial()).fit(tol=1e-14, maxiter=200, cov_type="HC0")
@@ -54,7 +45,7 @@ def test_all_strong_votes_agree_with_statsmodels():
 
 
 def test_the_reference_model_does_not_matter():
-    _, pairs, h, g = world()
+    _, pairs, h, g = votes_of_models()
     turned = Pairs((pairs.a + 2) % 5, (pairs.b + 2) % 5, 5)
     data = ratings(g, h, np.ones(h.size))
     one, two = (fit_bradley_terry(p, data, power=1.0, clusters=None, pool_size=np.inf) for p in (pairs, turned))
@@ -63,7 +54,7 @@ def test_the_reference_model_does_not_matter():
 
 
 def test_some_strong_votes_minimise_the_rectified_loss():
-    rng, pairs, h, g = world(2)
+    rng, pairs, h, g = votes_of_models(2)
     pi = rng.uniform(0.1, 0.9, h.size)
     strong = np.where(rng.random(h.size) < pi, h, np.nan)
     found = fit_bradley_terry(pairs, ratings(g, strong, pi), power=1.0, clusters=None, pool_size=np.inf)

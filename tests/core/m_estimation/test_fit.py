@@ -6,7 +6,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 import statsmodels.api as sm
-from scipy import optimize, sparse, special
+from scipy import optimize, sparse
 
 from ratewise.core.m_estimation.fit import degrees_of_freedom, fit_m_estimator, influence
 from ratewise.core.m_estimation.losses import LOSSES
@@ -17,32 +17,14 @@ from ratewise.core.mean.estimate import estimate_mean
 from ratewise.core.mean.ratings import ratings
 from ratewise.errors import InputError
 
+from ...worlds import BETA, lopsided_regression, outcomes
+
 FAMILIES = ["linear", "logistic", "poisson"]
-BETA = np.array([0.4, 0.7, -0.5])
 SM_FAMILY = {"logistic": sm.families.Binomial, "poisson": sm.families.Poisson}
 
 
-def outcomes(rng, family, eta):
-    if family == "linear":
-        return eta + rng.standard_normal(eta.size) * (0.5 + np.abs(eta))
-    if family == "logistic":
-        return (rng.random(eta.size) < special.expit(eta)).astype(float)
-    return rng.poisson(np.exp(eta)).astype(float)
-
-
-def world(seed, family, *, T=900, rate=0.3, active=True):
-    """Lopsided: columns off zero and of unequal size, a biased weak rater, unequal rates."""
-    rng = np.random.default_rng(seed)
-    X = np.column_stack([np.ones(T), 2 + rng.standard_normal(T), 3 * rng.random(T)])
-    h = outcomes(rng, family, X @ BETA - 1)
-    g = np.clip(0.8 * h + 0.1, 0, 1) if family == "logistic" else np.maximum(h + rng.normal(0.2, 0.5, T), -5)
-    g = np.where(rng.random(T) < 0.15, rng.permutation(g), g)
-    pi = np.clip(rate * (0.3 + 0.7 * X[:, 2]), 0.02, 1) if active else np.full(T, rate)
-    return X, g, h, pi, rng.random(T) < pi
-
-
 def drawn(seed, family, **how):
-    X, g, h, pi, xi = world(seed, family, **how)
+    X, g, h, pi, xi = lopsided_regression(seed, family, **how)
     return X, ratings(g, np.where(xi, h, np.nan), pi)
 
 
@@ -65,7 +47,7 @@ def reference(family, X, h, groups=None):
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("power", [1.0, 0.0, 0.4, None])
 def test_all_rated_is_the_plain_fit_with_its_sandwich(family, power):
-    X, g, h, _, _ = world(1, family)
+    X, g, h, _, _ = lopsided_regression(1, family)
     params, covariance = reference(family, X, h)
     fit = fit_m_estimator(X, LOSSES[family], ratings(g, h, 1.0), power=power)
     np.testing.assert_allclose(fit.coefficients, params, rtol=1e-8, atol=1e-10)
@@ -75,7 +57,7 @@ def test_all_rated_is_the_plain_fit_with_its_sandwich(family, power):
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_clusters_give_the_cluster_robust_covariance(family):
-    X, g, h, _, _ = world(2, family)
+    X, g, h, _, _ = lopsided_regression(2, family)
     groups = np.random.default_rng(0).integers(0, 37, h.size)
     params, covariance = reference(family, X, h, groups)
     codes = cluster_codes(groups, h.size)
@@ -86,7 +68,7 @@ def test_clusters_give_the_cluster_robust_covariance(family):
 
 
 def test_the_pool_s_own_coefficients_are_exact_once_all_are_rated():
-    X, g, h, _, _ = world(3, "logistic")
+    X, g, h, _, _ = lopsided_regression(3, "logistic")
     assert fit_m_estimator(X, LOSSES["logistic"], ratings(g, h, 1.0), pool_size=900).standard_errors.max() == 0
 
 
@@ -137,7 +119,7 @@ def rectified_loss(family, X, g, h, q, xi):
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("chain", [False, True])
 def test_the_estimate_minimises_the_rectified_loss(family, chain):
-    X, g, h, pi, _ = world(6, family)
+    X, g, h, pi, _ = lopsided_regression(6, family)
     rng = np.random.default_rng(7)
     if chain:
         large = np.where(rng.random(h.size) < 0.5, h, g)

@@ -5,25 +5,11 @@ import pytest
 from scipy import optimize, special
 
 from ratewise.core.m_estimation.fit import influence
-from ratewise.core.m_estimation.losses import LOSSES
 from ratewise.core.m_estimation.m_policy import m_policy
 from ratewise.core.mean.policy import optimal_policy
 from ratewise.errors import InputError
 
-
-def world(seed, family, d):
-    """A few x with unequal probabilities; H's moments and the weak rater's error at each of them."""
-    rng = np.random.default_rng(seed)
-    m = 7
-    X = np.column_stack([np.ones(m), *(rng.normal(1, 2, m) for _ in range(d - 1))])
-    p = rng.dirichlet(np.ones(m))
-    eta = X @ rng.normal(0, 0.4, d)
-    loss = LOSSES[family]
-    spread = {"linear": 0.2 + rng.random(m), "logistic": special.expit(eta) * special.expit(-eta)}
-    own = spread.get(family, np.exp(eta))
-    error = own * rng.beta(0.7, 2.0, m) * 1.3
-    W = (X * (p * loss.curvature(eta))[:, None]).T @ X
-    return X, p, own, error, W
+from ...worlds import few_points
 
 
 def trace(rates, X, p, own, error, W, A):
@@ -38,7 +24,7 @@ def trace(rates, X, p, own, error, W, A):
 @pytest.mark.parametrize("seed", range(3))
 def test_no_rates_are_better(family, weighting, seed):
     d = 2 + seed % 2
-    X, p, own, error, W = world(seed, family, d)
+    X, p, own, error, W = few_points(seed, family, d)
     A = {"unit": np.eye(d), "contrast": np.eye(d)[1:2] - np.eye(d)[:1], "trace": np.diag(np.arange(1.0, d + 1))}[
         weighting
     ]
@@ -65,7 +51,7 @@ def test_no_rates_are_better(family, weighting, seed):
 
 
 def test_rates_are_clipped_at_one():
-    X, p, own, _, W = world(1, "linear", 2)
+    X, p, own, _, W = few_points(1, "linear", 2)
     policy = m_policy(X, 0.9 * own, curvature=W, second_moment=own, weights=p, weak_cost=0.3, strong_cost=1.0)
     assert policy.rates.max() == 1.0
     assert policy.rates.min() > 0

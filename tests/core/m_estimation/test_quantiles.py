@@ -8,25 +8,16 @@ from ratewise.core.m_estimation.quantiles import distribution, estimate_quantile
 from ratewise.core.mean.ratings import ratings
 from ratewise.errors import InputError
 
+from ...worlds import lopsided_scores
+
 LEVELS = [0.05, 0.3, 0.5, 0.9]
-
-
-def world(seed, T=400, digits=None):
-    rng = np.random.default_rng(seed)
-    h = rng.gamma(2.0, 3.0, T) - 1
-    hard = rng.random(T)
-    g = h + 2 * hard * rng.standard_normal(T) + 0.3
-    if digits is not None:
-        g, h = g.round(digits), h.round(digits)
-    pi = np.clip(0.1 + 0.9 * hard, 0, 1)
-    return g, h, pi, rng.random(T) < pi
 
 
 @pytest.mark.parametrize("q", [*LEVELS, 0.001, 0.999, 0.25])
 @pytest.mark.parametrize("T", [1, 2, 7, 20, 100, 401])
 @pytest.mark.parametrize("digits", [None, 0])
 def test_all_rated_is_the_sample_quantile(q, T, digits):
-    g, h, _, _ = world(T, T, digits)
+    g, h, _, _ = lopsided_scores(T, T, digits)
     found = estimate_quantile(g, h, 1.0, quantile=q)
     assert found.value == np.quantile(h, q, method="inverted_cdf")
 
@@ -35,7 +26,7 @@ def test_all_rated_is_the_sample_quantile(q, T, digits):
 @pytest.mark.parametrize("digits", [None, 0])
 @pytest.mark.parametrize("seed", range(3))
 def test_the_estimate_minimises_the_rectified_pinball_loss(q, digits, seed):
-    g, h, pi, xi = world(seed, 300, digits)
+    g, h, pi, xi = lopsided_scores(seed, 300, digits)
 
     def pinball(y, theta):
         return np.where(y > theta, q * (y - theta), (1 - q) * (theta - y))
@@ -54,7 +45,7 @@ def test_the_estimate_minimises_the_rectified_pinball_loss(q, digits, seed):
 @pytest.mark.parametrize("q", LEVELS)
 def test_all_rated_intervals_are_order_statistics(q):
     """Of the ranks at which a binomial test does not reject: the exact one for few, the mid-p one for many."""
-    g, h, _, _ = world(3, 401)
+    g, h, _, _ = lopsided_scores(3, 401)
     found = estimate_quantile(g, h, 1.0, quantile=q, level=0.9)
     k, y = np.arange(402), np.sort(h)
     binom = stats.binom(401, q)
@@ -72,7 +63,7 @@ def test_one_rate_is_near_ppi_py(q):
     differ by little of the interval."""
     from ppi_py import ppi_quantile_pointestimate
 
-    g, h, _, _ = world(5, 3000)
+    g, h, _, _ = lopsided_scores(5, 3000)
     n = 600
     theirs = ppi_quantile_pointestimate(h[:n], g[:n], g[n:], q, exact_grid=True)
     found = estimate_quantile(g, np.where(np.arange(3000) < n, h, np.nan), n / 3000, quantile=q)
@@ -85,7 +76,7 @@ def test_one_rate_is_ppi_py_s_distribution():
 
     from ratewise.core.m_estimation.newton import Terms
 
-    g, h, _, _ = world(6, 1000)
+    g, h, _, _ = lopsided_scores(6, 1000)
     n = 200
     data = ratings(g, np.where(np.arange(1000) < n, h, np.nan), n / 1000)
     terms = Terms.of(data, power=1000 / 800)
@@ -96,7 +87,7 @@ def test_one_rate_is_ppi_py_s_distribution():
 
 @pytest.mark.parametrize("pool", [np.inf, 300.0, 800.0])
 def test_the_variance_of_the_distribution_by_hand(pool):
-    g, h, pi, xi = world(7, 300, 0)
+    g, h, pi, xi = lopsided_scores(7, 300, 0)
     data = ratings(g, np.where(xi, h, np.nan), pi)
     curve = distribution(data, 0.4, codes=None, pool_size=pool)
     odds = np.where(xi, (1 / pi - 1) / pi, 0)
@@ -145,7 +136,7 @@ def test_no_disagreement_seen_is_not_none():
 
 
 def test_order_matters_and_monotone_maps_do_not():
-    g, h, pi, xi = world(11)
+    g, h, pi, xi = lopsided_scores(11)
     strong = np.where(xi, h, np.nan)
     plain = estimate_quantile(g, strong, pi, quantile=0.7)
     order = np.random.default_rng(0).permutation(g.size)

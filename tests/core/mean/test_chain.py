@@ -11,7 +11,8 @@ from ratewise.core.mean.chain import gains, pooled_gain_per_cost
 from ratewise.core.mean.draw import uniform
 from ratewise.core.mean.policy import optimal_policy
 
-FALSE_ALARM = 1e-4
+from ...bounds import FALSE_ALARM
+
 Z = float(stats.norm.isf(FALSE_ALARM / 2))
 
 

@@ -13,7 +13,8 @@ from scipy import stats
 from ratewise.core.mean.draw import draw, uniform
 from ratewise.errors import InputError
 
-FALSE_ALARM = 1e-4  # of each statistical check; seeds are fixed
+from ...bounds import FALSE_ALARM
+
 quick = settings(derandomize=True, max_examples=150, deadline=None, database=None)
 
 

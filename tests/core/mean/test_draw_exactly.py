@@ -10,7 +10,8 @@ from scipy import stats
 
 from ratewise.core.mean.draw import draw_evenly, draw_exactly, scaled_to
 
-FALSE_ALARM = 1e-4  # of each statistical check, over all its items; seeds are fixed
+from ...bounds import FALSE_ALARM
+
 quick = settings(derandomize=True, max_examples=150, deadline=None, database=None)
 
 

@@ -22,7 +22,8 @@ from ratewise.core.mean.formulas import (
 from ratewise.core.mean.policy import optimal_policy
 from ratewise.errors import InputError
 
-FALSE_ALARM = 1e-4  # of each statistical check; seeds are fixed, so a pass stays a pass
+from ...bounds import FALSE_ALARM
+
 Z = float(stats.norm.isf(FALSE_ALARM / 2))
 
 # J of any policy, by simulating the estimator itself

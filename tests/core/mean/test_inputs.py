@@ -12,6 +12,8 @@ from ratewise.core.mean.inputs import choose_inputs
 from ratewise.core.mean.policy import optimal_policy
 from ratewise.errors import InputError, PolicyError
 
+from ...worlds import unlike_strata
+
 TOLERANCE = 1e-6  # relative
 RESTARTS = 12
 
@@ -58,15 +60,6 @@ def brute(P, a, u, c_g, c_h, *, budget, N=None, floor=1e-9, least=1e-6, alone=Tr
     return best
 
 
-def world(seed, S=3, ratio=None):
-    """Strata that differ in everything; the weak rater is useless in some (a < u)."""
-    rng = np.random.default_rng([seed, 5])
-    a = rng.gamma(1.0, 2.0, S) + 0.05
-    u = a * rng.uniform(0.02, 1.3, S)
-    c_g = rng.uniform(0.01, 0.4) if ratio is None else ratio
-    return rng.dirichlet(np.full(S, 2.0)), a, u, c_g, rng.uniform(0.5, 2.0)
-
-
 def checked(choice, P, a, u, c_g, c_h):
     """The record's own numbers, written out again."""
     T, pi, weak = choice.items, choice.rates, choice.buys_weak
@@ -79,7 +72,7 @@ def checked(choice, P, a, u, c_g, c_h):
 
 @pytest.mark.parametrize("seed", range(6))
 def test_the_joint_choice_is_as_good_as_brute_force(seed):
-    P, a, u, c_g, c_h = world(seed)
+    P, a, u, c_g, c_h = unlike_strata(seed)
     found = choose_inputs(a, u, probabilities=P, weak_cost=c_g, strong_cost=c_h, budget=100.0)
     assert found.spend == pytest.approx(100.0)
     ours = checked(found, P, a, u, c_g, c_h)
@@ -90,7 +83,7 @@ def test_the_joint_choice_is_as_good_as_brute_force(seed):
 
 @pytest.mark.parametrize("seed", range(6))
 def test_finite_strata_floor_and_least_are_as_good_as_brute_force(seed):
-    P, a, u, c_g, c_h = world(seed)
+    P, a, u, c_g, c_h = unlike_strata(seed)
     rng = np.random.default_rng(seed)
     N = rng.integers(8, 120, 3).astype(float)
     budget = float(rng.uniform(0.3, 0.9)) * c_h * N.sum()
@@ -110,7 +103,7 @@ def test_finite_strata_floor_and_least_are_as_good_as_brute_force(seed):
 @pytest.mark.parametrize("seed", range(3))
 def test_prop_7_with_prices_is_as_good_as_brute_force(seed):
     """Rates given: Q ∝ P sqrt(ν/k)."""
-    P, a, u, c_g, c_h = world(seed)
+    P, a, u, c_g, c_h = unlike_strata(seed)
     pi = np.random.default_rng(seed).uniform(0.1, 1.0, 3)
     found = choose_inputs(a, u, probabilities=P, weak_cost=c_g, strong_cost=c_h, rates=pi, budget=100.0)
     nu, k = a + (1 / pi - 1) * u, c_g + c_h * pi
@@ -135,7 +128,7 @@ def test_prop_7_as_printed():
 
 @pytest.mark.parametrize("seed", range(4))
 def test_a_target_is_the_inverse_of_a_budget(seed):
-    P, a, u, c_g, c_h = world(seed)
+    P, a, u, c_g, c_h = unlike_strata(seed)
     N = np.array([40.0, 90.0, 500.0])
     for keys in ({}, {"sizes": N, "least": 3.0}, {"sizes": N, "estimand": "pool"}):
         words = {"probabilities": P, "weak_cost": c_g, "strong_cost": c_h, **keys}

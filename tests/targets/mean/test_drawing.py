@@ -10,23 +10,23 @@ import ratewise as rw
 from ratewise import TableError
 from ratewise.lab.worlds import calibrated
 
-FALSE_ALARM = 1e-4
+from ...bounds import FALSE_ALARM
 
 
 @pytest.fixture(scope="module")
-def world():
+def judged():
     return calibrated(9000, mean=0.82, spread=0.6, rng=np.random.default_rng(601))
 
 
 @pytest.fixture(scope="module")
-def plan(world):
-    pilot = {"g": world.weak[:500], "h": world.strong[:500]}
+def plan(judged):
+    pilot = {"g": judged.weak[:500], "h": judged.strong[:500]}
     return rw.plan(pilot, weak="g", strong="h", weak_cost=0.02, strong_cost=1.1, budget=260)
 
 
 @pytest.fixture(scope="module")
-def pool(world):
-    return {"id": np.array([f"x{i}" for i in range(8500)], dtype=object), "g": world.weak[500:]}
+def pool(judged):
+    return {"id": np.array([f"x{i}" for i in range(8500)], dtype=object), "g": judged.weak[500:]}
 
 
 def r(seed, item):
@@ -43,8 +43,8 @@ def test_columns_are_added_and_the_rest_is_kept(plan, pool):
     np.testing.assert_array_equal(drawn.selected, expected)
 
 
-def test_the_calibrated_rating_is_added(plan, pool, world):
-    pilot = {"g": 10 * world.weak[:500], "h": world.strong[:500]}
+def test_the_calibrated_rating_is_added(plan, pool, judged):
+    pilot = {"g": 10 * judged.weak[:500], "h": judged.strong[:500]}
     made = rw.plan(pilot, weak="g", strong="h", weak_cost=0.02, strong_cost=1.1, budget=260, calibrate="isotonic")
     drawn = rw.draw_pool({"g": 10 * pool["g"]}, made.transfer, seed=4)
     assert drawn.table.columns == ("g", "rate", "selected", "weak_calibrated")
@@ -78,17 +78,17 @@ def test_spend(plan, pool):
     assert "260" in note
 
 
-def test_a_plan_for_the_pool_is_expected_to_cost_its_budget(world, pool):
+def test_a_plan_for_the_pool_is_expected_to_cost_its_budget(judged, pool):
     """The rates were set on a pilot; on the pool itself they cost as much, up to the pilot's noise (some 4 %)."""
-    pilot = {"g": world.weak[:500], "h": world.strong[:500]}
+    pilot = {"g": judged.weak[:500], "h": judged.strong[:500]}
     made = rw.plan(pilot, weak="g", strong="h", weak_cost=0.02, strong_cost=1.1, budget=2000, pool_size=8500)
     assert made.recommendation == "active"
     drawn = rw.draw_pool(pool, made.transfer, seed=11)
     assert drawn.expected_spend == pytest.approx(2000, rel=0.12)
 
 
-def test_base_buys_no_weak_ratings(world, pool):
-    pilot = {"g": np.random.default_rng(3).random(500), "h": world.strong[:500]}
+def test_base_buys_no_weak_ratings(judged, pool):
+    pilot = {"g": np.random.default_rng(3).random(500), "h": judged.strong[:500]}
     made = rw.plan(pilot, weak="g", strong="h", weak_cost=0.02, strong_cost=1.1, budget=260)
     drawn = rw.draw_pool(pool, made.transfer, seed=11)
     assert made.recommendation == "base"

@@ -12,7 +12,8 @@ from ratewise import InputError, TableError
 from ratewise.lab.worlds import bernoulli, calibrated
 from ratewise.targets.mean.transfer import Reference
 
-FALSE_ALARM = 1e-4
+from ...bounds import FALSE_ALARM
+
 POOLS = 200
 
 

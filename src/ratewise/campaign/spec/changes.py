@@ -75,9 +75,9 @@ def _tables(old: Spec, new: Spec) -> Iterator[_Change]:
     yield _Change("start", old.start, new.start, reason="items were put into their order by it")
     yield _between("kind", old.scale, new.scale, within="rating.", reason="ratings so far are of the old kind")
     if old.scale.kind == new.scale.kind:
-        for key in ("low", "high"):
+        for key in ("low", "high", "positive", "words"):
             yield _between(key, old.scale, new.scale, within="rating.", reason="ratings so far are on the old scale")
-    for key in ("budget", "target_se", "deadline", "unanswered"):
+    for key in ("budget", "target_se", "within", "deadline", "unanswered"):
         yield _between(key, old.goal, new.goal, within="goal.")
 
 

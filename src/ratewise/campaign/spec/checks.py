@@ -6,7 +6,9 @@ from typing import Any
 
 from ratewise.campaign.spec.fields import Section, keys_of, plain
 from ratewise.campaign.spec.mistakes import Mistakes, quoted
+from ratewise.errors import InputError
 from ratewise.raters.kinds import KINDS
+from ratewise.tables.words import meaning_of
 
 _BOUNDED = ("likert", "score")
 _STORES = ("postgresql", "postgresql+psycopg", "postgres")
@@ -24,11 +26,27 @@ def check_store(top: Section, mistakes: Mistakes) -> None:
 def check_rating(rating: Section, mistakes: Mistakes) -> None:
     """Bounds for likert and score, none for the others."""
     kind = rating.good.get("kind")
-    if kind in _BOUNDED:
+    if kind:
+        _check_words(rating, kind, mistakes)
+    if "scale" in rating.raw:
+        for name in sorted({"low", "high"} & set(rating.raw)):
+            mistakes.add((*rating.place, name), "is said by the scale of words already; remove it")
+    elif kind in _BOUNDED:
         _check_bounds(rating, kind, mistakes)
     elif kind:
         for name in sorted({"low", "high"} & set(rating.raw), reverse=True):
             mistakes.add((*rating.place, name), f"is not for a {kind} scale; remove it (likert and score have bounds)")
+
+
+def _check_words(rating: Section, kind: str, mistakes: Mistakes) -> None:
+    """A positive word for binary ratings, a scale of words for scores."""
+    for name, whose in (("positive", "binary"), ("scale", "score")):
+        if name in rating.raw and kind != whose:
+            mistakes.add((*rating.place, name), f"is for kind = {quoted(whose)}; remove it, or change the kind")
+    try:
+        meaning_of(rating.good.get("positive"), rating.good.get("scale"))
+    except InputError as error:
+        mistakes.add((*rating.place, "positive" if "positive" in rating.good else "scale"), f"cannot be used: {error}")
 
 
 def _check_bounds(rating: Section, kind: str, mistakes: Mistakes) -> None:
@@ -66,8 +84,10 @@ def check_start(
 
 def check_goal(goal: Section, mistakes: Mistakes) -> None:
     """Something to stop at."""
-    if goal.place and not {"budget", "target_se"} & set(goal.raw):
-        mistakes.add(goal.place, 'needs budget or target_se, or both; write budget = "200" or target_se = 0.01')
+    if goal.place and not {"budget", "target_se", "within"} & set(goal.raw):
+        mistakes.add(goal.place, 'needs budget or within, or both; write budget = "200" or within = 0.02')
+    if {"target_se", "within"} <= set(goal.raw):
+        mistakes.add((*goal.place, "within"), "and target_se are both given; keep the one that says how precise")
 
 
 def check_raters(raters: Sequence[Section], mistakes: Mistakes) -> None:

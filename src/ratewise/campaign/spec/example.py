@@ -49,10 +49,12 @@ id = "id"                         # optional column that tells items apart; defa
 kind = "binary"                   # binary (yes or no) | likert (whole numbers) | score (any number) | pairwise (a or b)
 # low = 1                         # the ends of the scale: likert and score need them, the others may not have them
 # high = 5
+# positive = "correct"            # of binary: the word that is 1, all others are 0; of score: scale = ["bad", "good"]
 
-[goal]                            # when to stop: budget or target_se or both
+[goal]                            # when to stop: budget or within or both
 budget = "200"                    # money in any unit, exact; never overspent
-# target_se = 0.01                # stop when the standard error is this small
+# within = 0.02                   # stop when the interval reaches this far to either side
+# target_se = 0.01                # instead of within: stop when the standard error is this small
 # deadline = 2030-12-01T18:00:00Z # ask nothing after this moment; without the Z it is local time
 # unanswered = "keep open"        # questions without an answer at the deadline; "give up": they count as missing
 

@@ -34,6 +34,7 @@ from ratewise.campaign.spec.fields import (
     Price,
     Section,
     Shares,
+    Words,
     keys_of,
     one_of,
     plain,
@@ -45,6 +46,8 @@ from ratewise.raters.keys import TEXT, Column, Says
 from ratewise.raters.kinds import KINDS
 from ratewise.raters.scale import Kind as ScaleKind
 from ratewise.raters.scale import RatingScale
+from ratewise.tables.words import meaning_of
+from ratewise.targets.mean.precision import target_of
 
 CampaignMethod = Literal["auto", "base"]
 LostCalls = Literal["ask again", "count as paid"]
@@ -70,10 +73,11 @@ class ItemsSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Goal:
-    """[goal]: when to stop; at least one of `budget` and `target_se` is there, the deadline is in UTC."""
+    """[goal]: when to stop; at least one of `budget`, `target_se` and `within` is there, the deadline is in UTC."""
 
     budget: Budget = None
     target_se: Annotated[float | None, Field(gt=0), Says("a number above 0")] = None
+    within: Annotated[float | None, Field(gt=0), Says("a number above 0")] = None  # half-width of the interval
     deadline: Moment = None
     unanswered: Annotated[Unanswered | None, one_of(get_args(Unanswered))] = None  # "keep open"
 
@@ -141,6 +145,10 @@ class _Rating:
     kind: Annotated[ScaleKind, one_of(get_args(ScaleKind), 'kind = "binary", "likert", "score" or "pairwise"')]
     low: Annotated[float, _BOUND, _BOUND_WORDS] = 0.0
     high: Annotated[float, _BOUND, _BOUND_WORDS] = 1.0
+    positive: Annotated[str | Words | None, Says("a word that counts as 1, or a list of them")] = None
+    scale: Annotated[
+        Words | dict[str, float] | None, Says("a list of words from the worst to the best, or { bad = 0, good = 1 }")
+    ] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,6 +180,11 @@ class Spec:
         return self.folder / self.items.table
 
     @property
+    def target_se(self) -> float | None:
+        """The standard error to reach, however the precision was stated."""
+        return target_of(self.goal.target_se, self.goal.within, self.level)
+
+    @property
     def strong(self) -> RaterSpec:
         """The rater that is right."""
         return self.raters[-1]
@@ -190,7 +203,7 @@ class Spec:
         document = asdict(self)
         del document["path"]
         document["raters"] = tuple(_flat(rater) for rater in document["raters"])
-        document["rating"] = asdict(self.scale) if self.scale.kind in {"likert", "score"} else {"kind": self.scale.kind}
+        document["rating"] = _rating_keys(self.scale)
         del document["scale"]
         return {name: _for_json(value) for name, value in document.items()}
 
@@ -221,7 +234,7 @@ _TABLES = {
 _EXAMPLES = {
     "items": 'a table [items] with table = "items.csv"',
     "rating": 'a table [rating] with kind = "binary"',
-    "goal": 'a table [goal] with budget = "200" or target_se = 0.01',
+    "goal": 'a table [goal] with budget = "200" or within = 0.02',
     "raters": "a table [[raters]] for each rater, from the cheapest to the one that is right",
     "inputs": 'a table [inputs] with strata = "topic"',
     "start": 'a table [start] with labels = "human"',
@@ -268,9 +281,24 @@ def _spec(document: Mapping[str, Any], path: Path, mistakes: Mistakes) -> Spec:
         **{"name": name, "store": f"{name}.sqlite", **top.good},
         items=ItemsSpec(**items.good), inputs=None if inputs is None else InputsSpec(**inputs.good),
         start=None if begun is None else StartSpec(**begun.good),
-        scale=RatingScale(**rating.good), goal=Goal(**goal.good),
+        scale=_rating_scale(rating.good), goal=Goal(**goal.good),
         raters=tuple(_rater(rater.good) for rater in raters), path=path.absolute(),
     )  # fmt: skip
+
+
+def _rating_scale(good: Mapping[str, Any]) -> RatingScale:
+    ends = {name: good[name] for name in ("low", "high") if name in good}
+    return RatingScale.of(good["kind"], **ends, said=meaning_of(good.get("positive"), good.get("scale")))
+
+
+def _rating_keys(scale: RatingScale) -> dict[str, Any]:
+    """As it stands in the TOML."""
+    keys: dict[str, Any] = {"kind": scale.kind}
+    if scale.words:
+        return keys | {"scale": dict(scale.words)}
+    if scale.kind in {"likert", "score"}:
+        keys |= {"low": scale.low, "high": scale.high}
+    return keys | ({"positive": scale.positive} if scale.positive else {})
 
 
 def _table(document: Mapping[str, Any], name: str, mistakes: Mistakes, homes: Mapping[str, str]) -> Section:

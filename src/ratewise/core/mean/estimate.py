@@ -12,6 +12,7 @@ from ratewise.core.mean import anytime, contributions, intervals, score
 from ratewise.core.mean.clusters import Codes, cluster_codes, cluster_folds
 from ratewise.core.mean.how import How
 from ratewise.core.mean.ratings import Mask, Rated, Ratings, pool_of
+from ratewise.core.mean.votes import Agreement
 from ratewise.core.messages import Message, argument
 from ratewise.core.names import Estimand, IntervalMethod, Method
 from ratewise.errors import InputError, MissingAnswersError
@@ -38,6 +39,7 @@ class Estimate:
     slope: float | None = None  # of the line put in the weak rating's place, averaged over folds
     spend: float | None = None
     clusters: int | None = None  # how many, where items were said to come in clusters
+    agreement: Agreement | None = None  # of several people's votes on an item
     notes: tuple[str, ...] = ()
     contributions: Floats = field(repr=False, default_factory=lambda: np.empty(0))
 
@@ -58,6 +60,7 @@ class Estimate:
         out |= {"interval": self.interval_method, "estimand": self.estimand}
         out |= {"degrees_of_freedom": self.degrees_of_freedom, "slope": self.slope}
         out |= {"clusters": self.clusters, "notes": list(self.notes)}
+        out |= {} if self.agreement is None else {"agreement": self.agreement.to_dict()}
         return out
 
     def summary(self) -> str:

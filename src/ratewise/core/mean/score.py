@@ -57,7 +57,8 @@ def score_interval(
     test = _Test.of(
         _scaled(s, low, width, stream=math.isinf(pool_size)), (f - low) / width, unit, level, pool_size, factor
     )
-    below, above = test.end(-1), test.end(1)
+    first = test.look(test.worlds.shifts())
+    below, above = test.end(-1, first), test.end(1, first)
     if math.isfinite(pool_size):  # ratings that are known bound the pool's mean for sure
         known = float(unit.strong[unit.labelled].sum())
         below = max(below, known / pool_size)
@@ -208,6 +209,16 @@ def _recalibrated(z: Floats, h: Floats) -> _Recalibration:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class _Look:
+    """Worlds by their shifts, with what both ends of the interval ask of them."""
+
+    shifts: Floats
+    mean: Floats
+    variance: Floats  # of the estimate
+    off: Floats  # share of the variance that comes from predictions that are off
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class _Test:
     """Is a world with mean θ₀ consistent with the labels?"""
 
@@ -238,40 +249,43 @@ class _Test:
         wider = factor * _few_labels(seen, level, _uneven(residual, weight)) * _cluster_effect(seen)
         return cls(worlds, seen, model, off, shrunk, of_more, max(ratio, shrunk), wider, (1 - level) / 2)
 
-    def end(self, side: int) -> float:
+    def end(self, side: int, first: _Look) -> float:
         """Of the interval: the first world on that side of the estimate that the test rejects."""
-        shifts = self.worlds.shifts()
-        found = self._bracket(shifts, side)
+        found = self._bracket(first, side)
         if found is None:
             return 0.0 if side < 0 else 1.0
         for _ in range(_PASSES):
-            closer = self._bracket(np.linspace(min(found), max(found), _FINE), side)
+            closer = self._bracket(self.look(np.linspace(min(found), max(found), _FINE)), side)
             if closer is None:  # it rejects at the very edge of the bracket
                 break
             found = closer
         mean, _ = self.worlds.chances(np.array([found[0]]))
         return float(mean[0])
 
-    def _bracket(self, shifts: Floats, side: int) -> tuple[float, float] | None:
-        """The nearest rejected world beyond the estimate, and its neighbour towards it; `None` if none is."""
+    def look(self, shifts: Floats) -> _Look:
+        """Of the worlds with these shifts."""
         mean, f0 = self.worlds.chances(shifts)
-        beyond = mean < self.seen.value if side < 0 else mean > self.seen.value
-        rejected = np.flatnonzero(beyond & (self._chance_of_seen(mean, f0, side) < self.tail))
+        model = self.worlds.variance(mean, f0, self.off)
+        off = np.clip(self.off / self.worlds.items / np.maximum(model, _LEAST**2), 0.0, 1.0)
+        return _Look(shifts, mean, self._variance(mean, model), off)
+
+    def _bracket(self, at: _Look, side: int) -> tuple[float, float] | None:
+        """The nearest rejected world beyond the estimate, and its neighbour towards it; `None` if none is."""
+        beyond = at.mean < self.seen.value if side < 0 else at.mean > self.seen.value
+        rejected = np.flatnonzero(beyond & (self._chance_of_seen(at, side) < self.tail))
         if not rejected.size:
             return None
         i = int(rejected[-1] if side < 0 else rejected[0])
-        j = min(max(i - side, 0), shifts.size - 1)
-        return float(shifts[i]), float(shifts[j])
+        j = min(max(i - side, 0), at.shifts.size - 1)
+        return float(at.shifts[i]), float(at.shifts[j])
 
-    def _chance_of_seen(self, mean: Floats, f0: Floats, side: int) -> Floats:
+    def _chance_of_seen(self, at: _Look, side: int) -> Floats:
         """P(an estimate at least as far from θ₀ as the one seen), in worlds with these means.
 
         The part of the variance that comes from predictions that are off is a sum over all labels, as good as normal:
         what it explains of the distance is taken off first (squares add up), and the binomial explains the rest.
         """
-        model = self.worlds.variance(mean, f0, self.off)
-        variance = self._variance(mean, model)
-        off = np.clip(self.off / self.worlds.items / np.maximum(model, _LEAST**2), 0.0, 1.0)
+        mean, variance, off = at.mean, at.variance, at.off
         z = float(special.ndtri(1 - self.tail))
         away = np.sqrt(np.maximum((self.seen.value - mean) ** 2 - z**2 * off * variance, 0.0))
         value = mean - side * away

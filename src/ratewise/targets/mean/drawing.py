@@ -1,15 +1,17 @@
 """A plan applied to a pool: every item's rate, and who gets the strong rating."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ratewise.core.checks import Floats
 from ratewise.core.mean.draw import draw, uniform
 from ratewise.core.mean.ratings import Mask
 from ratewise.core.messages import Message, argument
 from ratewise.errors import TableError
-from ratewise.tables import Table, TableLike, read_table
+from ratewise.tables import Relation, Table, TableLike, read_table
 from ratewise.tables.convert import Texts
 from ratewise.targets.mean.input_draw import choose_items
 from ratewise.targets.mean.old_labels import draw_beside
@@ -37,12 +39,17 @@ def undrawn(
 ) -> tuple[Table, Texts]:
     """A pool that was not drawn before, and its items' ids; `written` are the columns that a draw writes."""
     table = read_table(pool)
-    before = [name for name in written if name in table.columns]
+    refuse_drawn(table, written)
+    return table, table.ids(id_column)
+
+
+def refuse_drawn(pool: Table | Relation, written: tuple[str, ...] = ("rate", "selected")) -> None:
+    """Refuse a pool that has a column which a draw writes."""
+    before = [name for name in written if name in pool.columns]
     if before:
         raise TableError(
-            f"{table.name} has a column {before[0]!r} already: it was drawn before; take the pool as it was then"
+            f"{pool.name} has a column {before[0]!r} already: it was drawn before; take the pool as it was then"
         )
-    return table, table.ids(id_column)
 
 
 def draw_transfer(
@@ -57,7 +64,20 @@ def draw_transfer(
     if transfer.old is not None:
         return _beside_old_labels(read_table(pool), transfer, transfer.old, seed=seed)
     given, ids = undrawn(pool, id_column)
-    table = transfer.prepared(given)
+    made = decide_draw(transfer.prepared(given), ids, transfer, seed=seed, within_budget=within_budget)
+    return Drawn(table=given.with_columns(made.added), **made.told)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MadeDraw:
+    """Columns to add to a pool, and what is to be told of them."""
+
+    added: dict[str, Floats | Mask]
+    told: dict[str, Any]
+
+
+def decide_draw(table: Table, ids: NDArray[Any], transfer: Transfer, *, seed: int, within_budget: bool) -> MadeDraw:
+    """Rates and draws of a pool that has every column which the policy reads."""
     needed = transfer.policy == "active" or transfer.weak in table.columns
     weak, error = transfer.columns(table) if needed else (np.zeros(table.rows), np.zeros(table.rows))
     rates = transfer.rates(error)
@@ -79,16 +99,12 @@ def draw_transfer(
     weak_spend = transfer.weak_cost * np.count_nonzero(buys_weak)
     expected = float(weak_spend + transfer.strong_cost * np.nansum(rates))
     spend = float(weak_spend + transfer.strong_cost * np.count_nonzero(selected))
-    return Drawn(
-        table=given.with_columns(added),
-        rates=rates,
-        selected=selected,
-        drift=drift,
-        expected_spend=expected,
-        spend=spend,
-        notes=(() if chosen is None else chosen.notes)
-        + _notes(transfer, drift, expected, spend, int(np.count_nonzero(looked))),
-    )
+    notes = () if chosen is None else chosen.notes
+    notes += _notes(transfer, drift, expected, spend, int(np.count_nonzero(looked)))
+    told = {
+        "rates": rates, "selected": selected, "drift": drift, "expected_spend": expected, "spend": spend, "notes": notes
+    }  # fmt: skip
+    return MadeDraw(added, told)
 
 
 def _beside_old_labels(table: Table, transfer: Transfer, old: OldLabels, *, seed: int) -> Drawn:
@@ -108,7 +124,7 @@ def _beside_old_labels(table: Table, transfer: Transfer, old: OldLabels, *, seed
     )
 
 
-def first_items(ids: Texts, count: int, seed: int) -> Mask:
+def first_items(ids: NDArray[Any], count: int, seed: int) -> Mask:
     """As many items as said, by a hash of the seed and the item that has nothing to do with the draw."""
     order = np.argpartition(uniform(ids, seed=f"{seed}:look"), min(count, ids.size) - 1)[:count]
     looked = np.zeros(ids.size, dtype=np.bool_)

@@ -19,8 +19,10 @@ from ratewise.models.calibration import cross_calibrated
 from ratewise.models.rating_model import Covariates, cluster_fitted_rating, fitted_rating
 from ratewise.tables import Table, TableLike, read_table
 from ratewise.tables.convert import Texts
+from ratewise.tables.words import Positive, Scale
 from ratewise.targets.mean.chosen import Chosen, estimate_chosen
 from ratewise.targets.mean.pooled import Terms, estimate_pooled, read_pooled, read_terms
+from ratewise.targets.people import Strong, made_ready, with_votes
 from ratewise.targets.prices import Prices
 from ratewise.targets.rated import DrawColumns, Rate, RatedColumns, plain_numbers, read_rated
 
@@ -108,13 +110,15 @@ def estimate_table(
     table: TableLike,
     *,
     weak: str | None = None,
-    strong: str | None = None,
+    strong: Strong | None = None,
     rate: Rate = None,
     selected: str | None = None,
     clusters: str | None = None,
     strata: str | None = None,
     weight: str | None = None,
     bounds: tuple[float | None, float | None] = (None, None),
+    positive: Positive = None,
+    scale: Scale = None,
     weak_cost: float | None = None,
     strong_cost: float | None = None,
     method: Method = "auto",
@@ -134,38 +138,47 @@ def estimate_table(
     says what each row comes from, where several come from one conversation, document or person. `strata` is the column
     by which the rows that were looked at were chosen, `weight` one with what each counts (P/Q).
 
+    Ratings may be words: `positive` says which count as 1, `scale` lists them from the worst to the best. `strong` may
+    be several people's columns: their mean is the rating, and what their disagreement does is said in the notes.
+
     The export of a campaign says itself how its columns are combined: unless other columns or methods are asked for,
     its estimate is what the campaign reports.
     """
-    read = read_table(table)
-    terms = read_terms(read)
+    table = read_table(table)
+    terms = read_terms(table)
     prices = Prices(weak_cost, strong_cost)
     if terms is not None and _as_reported(
         terms, weak, strong, rate, selected, clusters, strata, weight, method, interval, recalibrate, bounds,
-        pool_size, floor,
+        pool_size, floor, positive, scale,
     ):  # fmt: skip
-        return _exported(read, terms, level, prices)
+        return _exported(table, terms, level, prices)
     if strong is None:
         raise InputError("name the column with the strong rating: strong, or --strong on the command line")
-    columns = RatedColumns(strong, weak, DrawColumns(rate, selected, clusters))
-    how = How(method, interval, level, estimand, pool_size, both_ends(bounds), floor, seed=seed)
+    ready = made_ready(table, strong=strong, weak=() if weak is None else (weak,), positive=positive, scale=scale)
+    read = ready.table
+    columns = RatedColumns(ready.strong, weak, DrawColumns(rate, selected, clusters))
+    ends = ready.bounds(both_ends(bounds))
+    how = How(method, interval, level, estimand, pool_size, ends, floor, seed=seed)
     if strata is not None or weight is not None:
         if clusters is not None or recalibrate != "none":
             raise InputError("clusters and recalibrate are not for strata or weight; leave them out")
-        return estimate_chosen(read, columns, Chosen(strata, weight), how, prices)
+        ready.refuse_pool(estimand)
+        chosen = estimate_chosen(read, columns, Chosen(strata, weight), how, prices)
+        return replace(chosen, notes=ready.notes + chosen.notes)
     refuse_unused_weights(read, rate)
     rated = read_rated(read, columns, fewest=2)
     how.refuse_idle_pool_size()
-    found = estimate_rated(rated.items, rated.how(how), recalibrate)
-    spend = prices.spend(found.items, found.labels, alone=weak is None)
-    return replace(found, spend=spend, notes=rated.notes + found.notes)
+    found = with_votes(estimate_rated(rated.items, rated.how(how), recalibrate), ready, rated)
+    bought = found.labels if found.agreement is None else found.agreement.votes
+    spend = prices.spend(found.items, bought, alone=weak is None)
+    return replace(found, spend=spend, notes=ready.notes + rated.notes + found.notes)
 
 
-def _as_reported(terms: Terms, weak: str | None, strong: str | None, rate: Rate, *others: object) -> bool:
+def _as_reported(terms: Terms, weak: str | None, strong: Strong | None, rate: Rate, *others: object) -> bool:
     """Whether an export is to be read as the campaign reports it: nothing was asked for that says otherwise."""
     own = weak is None or weak in terms.weak or (weak.startswith("rating_") and weak != terms.strong)
-    defaults = (None, None, None, None, "auto", "auto", "none", (None, None), None, None)
-    return own and strong in {None, terms.strong} and rate in {None, "rate", *terms.rates} and others == defaults
+    defaults = (None, None, None, None, "auto", "auto", "none", (None, None), None, None, None, None)
+    return own and strong in (None, terms.strong) and rate in {None, "rate", *terms.rates} and others == defaults
 
 
 def _exported(table: Table, terms: Terms, level: float, prices: Prices) -> Estimate:

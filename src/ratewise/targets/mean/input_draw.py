@@ -27,7 +27,7 @@ class ChosenItems:
 
 
 def choose_items(
-    pool: Table, plan: InputPlan, error: Floats, ids: NDArray[np.object_], *, seed: int
+    pool: Table, plan: InputPlan, error: Floats, ids: NDArray[Any], *, seed: int
 ) -> ChosenItems:  # fmt: skip
     """As many items of each stratum as planned (all, where there are fewer), chosen by a hash of seed and id."""
     names = tuple(stratum.name for stratum in plan.strata)

@@ -11,11 +11,13 @@ from ratewise.core.checks import Floats
 from ratewise.core.messages import Message, argument
 from ratewise.core.names import Estimand, PolicyName, Recalibration
 from ratewise.errors import InputError
-from ratewise.tables import Table, TableLike, count_rows, read_columns, read_table
+from ratewise.tables import Table, TableLike, count_rows, read_columns
+from ratewise.tables.words import Positive, Scale, meaning_of
 from ratewise.targets.mean.derived import Derived
 from ratewise.targets.mean.input_plan import Rival, in_words, plan_inputs
 from ratewise.targets.mean.pilot import Pilot, PilotColumns, learn_pilot, read_pilot
 from ratewise.targets.mean.plan_beside import Beside, plan_beside
+from ratewise.targets.mean.precision import target_of
 from ratewise.targets.mean.side_by_side import (
     NEAR_TIE_IN_PRICE,
     Goal,
@@ -28,6 +30,7 @@ from ratewise.targets.mean.side_by_side import (
 )
 from ratewise.targets.mean.strata import InputPlan, read_strata
 from ratewise.targets.mean.transfer import Reference, Transfer
+from ratewise.targets.people import Ready, Strong, made_ready
 
 _WORTH_A_HINT = 0.9  # calibration is hinted at when it would cut the error to this share
 
@@ -77,11 +80,13 @@ def plan(
     table: TableLike,
     *,
     weak: str,
-    strong: str,
+    strong: Strong,
     weak_cost: float,
     strong_cost: float,
     budget: float | None = None,
     target_se: float | None = None,
+    within: float | None = None,
+    level: float = 0.95,
     uncertainty: str | None = None,
     pool_size: float | None = None,
     floor: float | None = None,
@@ -91,25 +96,31 @@ def plan(
     pool: TableLike | None = None,
     estimand: Estimand = "population",
     drawn: str | None = None,
+    positive: Positive = None,
+    scale: Scale = None,
     seed: int = 0,
 ) -> Plan:
-    """Base, random and active policies for a budget or a target standard error, from a labelled pilot.
+    """Base, random and active policies for a budget or a precision to reach, from a labelled pilot.
 
+    The precision is `target_se`, a standard error, or `within`, how far the interval at `level` reaches to either side.
     The rows with a strong rating are the pilot and are taken as a random sample of the pool; V, E[(H−G)²] and each
     policy's error come from them. `uncertainty` names a column with u(x); without it u is g(1−g) for a probability of a
     0/1 rating, else fitted to the squared residuals. `floor` is the least rate of the active policy (default: a tenth
     of its mean rate). `calibrate` maps the weak rating to the strong one first; with "auto" both the rating and u are
     learned as campaigns do, from `features` too. `strata` names a column of groups that are known beforehand: the plan
     then also says how many items of each to look at, and `draw` goes by that where it helps. Their shares are those of
-    `pool`, the table that will be rated, else of this one.
+    `pool`, the table that will be rated, else of this one. Words as ratings and several people's columns are as in
+    `estimate_table`.
 
     With `drawn` the table is the pool itself and its labels count: they are free, `draw` does not ask for them again
     and the estimate pools them with the new ones. It says how they were drawn: "at random", "by hand", or a column of
     rates.
     """
-    goal = Goal.of(weak_cost, strong_cost, budget, target_se, pool_size, estimand, floor)
-    columns = PilotColumns(weak, strong, uncertainty, calibrate, tuple(features), seed)
-    read = read_table(table)
+    target = target_of(target_se, within, level)
+    goal = Goal.of(weak_cost, strong_cost, budget, target, pool_size, estimand, floor)
+    ready = made_ready(table, strong=strong, weak=(weak,), positive=positive, scale=scale)
+    read = ready.table
+    columns = PilotColumns(weak, ready.strong, uncertainty, calibrate, tuple(features), seed)
     pilot = read_pilot(read, columns)
     rated = None if pool is None or strata is None else read_columns(pool, strata)
     if pool is not None:
@@ -119,10 +130,23 @@ def plan(
         if strata is not None or pool is not None:
             raise InputError("with drawn the table is the pool itself, without strata; leave pool and strata out")
         goal = replace(goal, pool_size=float(read.rows))
-        beside = plan_beside(read, pilot, goal, strong=strong, drawn=drawn)
+        beside = plan_beside(read, pilot, goal, strong=ready.strong, drawn=drawn)
         return _with_old_labels(plan_mean(read, pilot, columns, goal, hints=False), beside)
     made = plan_mean(read, pilot, columns, goal)
+    made = replace(
+        made,
+        inputs=made.inputs | {"within": within, "level": level},
+        transfer=replace(made.transfer, words=meaning_of(positive, scale)),
+        notes=ready.notes + _of_people(ready) + made.notes,
+    )
     return made if strata is None else _with_strata(made, strata, read, rated, pilot, goal)
+
+
+def _of_people(ready: Ready) -> tuple[str, ...]:
+    if ready.votes is None:
+        return ()
+    price = f"{argument('strong_cost')} is the price of all of them"
+    return (Message(f"a strong rating is the mean of up to {len(ready.votes.people)} people's votes: {price}"),)
 
 
 def plan_mean(

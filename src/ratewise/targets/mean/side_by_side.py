@@ -19,6 +19,7 @@ from ratewise.core.names import Estimand, PolicyName
 from ratewise.errors import InputError, RatewiseWarning
 from ratewise.models.error_model import DEFAULT_FLOOR_SHARE
 from ratewise.tables.files import write_text
+from ratewise.targets.mean.precision import ONE_GOAL
 
 NEAR_TIE_IN_PRICE = 0.01
 """The simpler policy is preferred unless squared error times spend is smaller by more than this share."""
@@ -285,7 +286,7 @@ def checked_costs(
     c_g = number(weak, name="weak_cost", minimum=0)
     c_h = number(strong, name="strong_cost", above=0)
     if (budget is None) == (target_se is None):
-        raise InputError("give a budget or a target standard error (one of them)")
+        raise InputError(ONE_GOAL)
     if budget is not None and number(budget, name="budget", above=0) < c_h:
         raise InputError(f"budget {budget:g} is too small for one strong rating ({c_h:g}); raise it to {c_h:g} or more")
     if c_g > c_h:

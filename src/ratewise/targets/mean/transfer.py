@@ -3,7 +3,7 @@
 import json
 import math
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
@@ -18,6 +18,7 @@ from ratewise.models.features import Coding, feature_matrix
 from ratewise.models.learned_error import LearnedError
 from ratewise.models.rating_model import Covariates, RatingModel
 from ratewise.tables import Table
+from ratewise.tables.words import Meaning, in_numbers
 from ratewise.targets.mean.derived import Derived
 from ratewise.targets.mean.strata import InputPlan
 
@@ -143,6 +144,7 @@ class Transfer:
     reference: Reference
     models: Models | None = None  # f and u as auto learns them, in place of calibration and error_model
     inputs: InputPlan | None = None  # how many items of each stratum to look at, in place of the policy for all
+    words: Meaning = field(default_factory=Meaning)  # what words as weak ratings stand for
     derived: Derived | None = None  # how a pool gets the weak rating, where that is no column of its own
     old: OldLabels | None = None  # labels that the pool has already, which the draw does not ask for again
 
@@ -157,7 +159,7 @@ class Transfer:
 
     def columns(self, table: Table) -> tuple[Floats, Floats]:
         """The pool's weak ratings (calibrated if the policy is) and u(x)."""
-        g = table.numbers(self.weak)
+        g = in_numbers(table, strong=(), weak=(self.weak,), meaning=self.words)[0].numbers(self.weak)
         if self.models is not None:
             own = None if self.uncertainty is None else table.numbers(self.uncertainty)
             x = Covariates(g, feature_matrix(table, self.models.features), own)
@@ -196,6 +198,7 @@ class Transfer:
             },
             "models": None if self.models is None else self.models.to_dict(),
             "inputs": None if self.inputs is None else self.inputs.to_dict(),
+            "words": self.words.to_dict(),
             "derived": None if self.derived is None else self.derived.to_dict(),
             **({} if self.old is None else {"old": self.old.to_dict()}),
         }
@@ -216,6 +219,7 @@ class Transfer:
             reference=Reference(found["items"], tuple(found["weak"]), tuple(found["error"])),
             models=None if data.get("models") is None else Models.from_dict(data["models"]),
             inputs=None if data.get("inputs") is None else InputPlan.from_dict(data["inputs"]),
+            words=Meaning.from_dict(data.get("words") or {}),
             derived=None if data.get("derived") is None else Derived.from_dict(data["derived"]),
             old=None if data.get("old") is None else OldLabels.from_dict(data["old"]),
         )

@@ -13,12 +13,12 @@ from ratewise.errors import StoreError
 from ratewise.queue import schema
 from ratewise.queue.store import Store
 
-from .making import judged, log_of, ran, tamper
+from ..campaign.making import judged, log_of, ran, tamper
 
 
 def copied(tmp_path, name):
     """A campaign that an older version has written, in a folder of its own."""
-    shutil.copytree(Path(__file__).parent / name, tmp_path / name)
+    shutil.copytree(Path(__file__).parents[1] / "campaign" / name, tmp_path / name)
     for part in tmp_path.rglob("*"):
         part.chmod(0o755 if part.is_dir() else 0o644)
     return tmp_path / name

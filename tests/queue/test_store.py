@@ -8,7 +8,7 @@ import pytest
 from ratewise.campaign.campaign import Campaign
 from ratewise.rounds.auto import below_one
 
-from .making import judged, log_of, looked_at, ran, scored, write
+from ..campaign.making import judged, log_of, looked_at, ran, scored, write
 
 CASES = {
     "auto": (judged(300, spread=0.75), {"goal": 'budget = "50"'}),

@@ -17,6 +17,8 @@ import pytest
 import ratewise
 from ratewise.lab import simulate as module
 
+from ..waiting import until
+
 COLUMNS = ("--weak", "judge", "--strong", "human")
 SMALL = (*COLUMNS, "--cost-ratio", 0.05, "--budgets", "20,60", "--burn-in", 30, "--trials", 20, "--workers", 1)
 PROMISED = {  # the interface's words
@@ -230,10 +232,7 @@ def interrupted(process):
     """Ctrl-C as a terminal sends it, to the whole group; what was written, within three seconds."""
     os.killpg(process.pid, signal.SIGINT)
     out, err = process.communicate(timeout=3)
-    deadline = time.monotonic() + 3
-    while group_lives(process.pid):
-        assert time.monotonic() < deadline, "workers outlive the command"
-        time.sleep(0.05)
+    until(lambda: not group_lives(process.pid), seconds=3, why=lambda: "workers outlive the command")
     return out.decode(), "" if err is None else err.decode()
 
 

@@ -1,0 +1,82 @@
+"""`ratewise check`: a gate for releases, with exit codes."""
+
+from typing import Annotated
+
+import typer
+
+from ratewise.cli.console import one_line_errors, print_json, print_notes
+from ratewise.cli.options import Json, People, Positive, Rate, Scale, Seed, TableArgument, said
+from ratewise.core.names import Estimand, IntervalMethod, Method, Recalibration
+
+EXIT_CODES = {"yes": 0, "no": 1, "cannot tell": 5}
+
+
+def check(
+    table: TableArgument,
+    strong: People,
+    weak: Annotated[str | None, typer.Option(help="Column with the weak rating; none: strong ratings alone.")] = None,
+    at_least: Annotated[float | None, typer.Option(help="Bar that the mean has to reach.")] = None,
+    no_worse_than: Annotated[
+        str | None, typer.Option(help="Rated table of the last release, on the same items or on others; with --margin.")
+    ] = None,
+    margin: Annotated[
+        float | None, typer.Option(help="How much lower than the last table's mean is still no worse.")
+    ] = None,
+    last_weak: Annotated[str | None, typer.Option(help="Last table's --weak, if it is called differently.")] = None,
+    last_strong: Annotated[str | None, typer.Option(help="Last table's --strong, if it is called differently.")] = None,
+    last_rate: Annotated[str | None, typer.Option(help="Last table's --rate, if it is called differently.")] = None,
+    rate: Rate = None,
+    selected: Annotated[
+        str | None, typer.Option(help="Column that says who was asked, to count missing answers.")
+    ] = None,
+    cluster: Annotated[str | None, typer.Option(help="Column that says which items belong together.")] = None,
+    id: Annotated[
+        str | None, typer.Option(help="Column that tells items of the two tables; `id` if both have it.")
+    ] = None,
+    method: Annotated[Method, typer.Option(help="How the ratings are combined.")] = "auto",
+    interval: Annotated[IntervalMethod, typer.Option(help="Kind of interval; auto says which it took.")] = "auto",
+    level: Annotated[float, typer.Option(help="Confidence level of the two-sided interval.")] = 0.95,
+    estimand: Annotated[Estimand, typer.Option(help="Whose mean: the population's, or the pool's own.")] = "population",
+    pool_size: Annotated[float | None, typer.Option(help="Size of the pool, if larger than the table.")] = None,
+    recalibrate: Annotated[
+        Recalibration, typer.Option(help="Map weak to strong ratings first, cross-fitted.")
+    ] = "none",
+    low: Annotated[float | None, typer.Option(help="Lowest possible rating; found by itself for 0/1 ratings.")] = None,
+    high: Annotated[float | None, typer.Option(help="Highest possible rating.")] = None,
+    summary: Annotated[str | None, typer.Option(help="File for a Markdown summary, for a pull request.")] = None,
+    positive: Positive = None,
+    scale: Scale = None,
+    seed: Seed = 0,
+    json: Json = False,
+) -> None:
+    """Is the mean at least so much, or no worse than the last release's? Exit code 0 yes, 1 no, 5 cannot tell yet.
+
+    Example: ratewise check rated.csv --weak judge --strong human --at-least 0.8 --summary check.md
+    """
+    with one_line_errors():
+        from ratewise.errors import InputError
+        from ratewise.tables.files import check_folder, write_text
+        from ratewise.targets.check import check as ask
+        from ratewise.targets.two_tables import TableColumns
+
+        check_folder(summary)
+        if (low is None) != (high is None):
+            raise InputError("give both ends of the rating scale (--low and --high), or neither")
+        differs = last_weak is not None or last_strong is not None or last_rate is not None
+        last = TableColumns(last_strong or strong, last_weak or weak, last_rate or rate, selected, cluster, id)
+        words, order = said(positive, scale)
+        found = ask(
+            table, weak=weak, strong=strong, at_least=at_least, no_worse_than=no_worse_than, margin=margin,
+            last=last if differs else None, rate=rate, selected=selected, clusters=cluster, id=id, method=method,
+            interval=interval, level=level, estimand=estimand, pool_size=pool_size, recalibrate=recalibrate,
+            bounds=None if low is None or high is None else (low, high), positive=words, scale=order,
+            seed=seed,
+        )  # fmt: skip
+        if summary is not None:
+            write_text(summary, found.to_markdown())
+        if json:
+            print_json(found.to_dict())
+        else:
+            print(found.sentence)
+            print_notes(found.notes)
+    raise typer.Exit(EXIT_CODES[found.verdict])

@@ -1,0 +1,36 @@
+"""Queries that a running campaign makes again and again: built once, as that takes longer than running them."""
+
+import sqlalchemy as sa
+
+from ratewise.queue import schema as t
+from ratewise.queue.records import OPEN
+
+_b = sa.bindparam
+_open = t.ratings.c.state == OPEN
+_here = {  # from item `first` to before `end`
+    table: sa.and_(table.c.position >= _b("first"), table.c.position < _b("end"))
+    for table in (t.items, t.ratings, t.draws)
+}
+
+TOTALS = sa.select(t.totals.c.reserved, t.totals.c.spent)
+ROUNDS = sa.select(t.rounds).where(t.rounds.c.number > _b("after")).order_by(t.rounds.c.number)
+BATCHES = sa.select(t.batches).where(t.batches.c.round == _b("number")).order_by(t.batches.c.first)
+OPEN_BY_STEP = sa.select(t.ratings.c.step, sa.func.count()).where(_open).group_by(t.ratings.c.step)
+ITEMS = sa.select(t.items.c.uniform, t.items.c.numbers).where(_here[t.items]).order_by(t.items.c.position)
+PRICES = sa.select(t.items.c.prices).where(_here[t.items]).order_by(t.items.c.position)
+ANSWERS = sa.select(t.ratings.c.position, t.ratings.c.step, t.ratings.c.value).where(
+    _here[t.ratings], t.ratings.c.value.is_not(None)
+)
+DRAWS = sa.select(t.draws.c.position, t.draws.c.step, t.draws.c.rate, t.draws.c.selected).where(
+    _here[t.draws], t.draws.c.step > 0
+)
+
+_lent = sa.and_(t.leases.c.position == t.ratings.c.position, t.leases.c.step == _b("step"), t.leases.c.until > _b("at"))
+FREE = (  # of rater `step` at time `at`, no more than `limit`
+    sa.select(t.ratings.c.position)
+    .where(_open, t.ratings.c.step == _b("step"), t.ratings.c.worker.is_(None), ~sa.exists().where(_lent))
+    .order_by(t.ratings.c.position)
+    .limit(_b("limit"))
+    .with_for_update(skip_locked=True)
+)
+FRESH = FREE.where(t.ratings.c.attempts == 0)  # and never failed

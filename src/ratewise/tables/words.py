@@ -1,0 +1,228 @@
+"""Ratings in words: columns of words become numbers here, once, before anything else reads the table."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from ratewise.core.checks import Floats
+from ratewise.core.messages import Message, argument
+from ratewise.errors import InputError, TableError
+from ratewise.tables.convert import Texts
+from ratewise.tables.held import Array
+from ratewise.tables.table import Table
+
+Positive: TypeAlias = str | Sequence[str] | None
+Scale: TypeAlias = Sequence[str] | Mapping[str, float] | None
+
+KNOWN_PAIRS = (("yes", "no"), ("true", "false"), ("pass", "fail"), ("correct", "incorrect"))  # 1 and 0
+_MOST_OTHERS = 20  # different words beside the positive ones; more are text, not ratings
+_MOST_LISTED = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Meaning:
+    """What the words stand for: on a scale each its number, with positive words 1 and all others 0.
+
+    Words are compared without their case and the blanks around them. Neither: only well-known pairs are understood.
+    """
+
+    positive: tuple[str, ...] = ()
+    scale: tuple[tuple[str, float], ...] = ()
+
+    @property
+    def bounds(self) -> tuple[float, float] | None:
+        """The ends of a scale that was stated."""
+        if self.scale:
+            return min(x for _, x in self.scale), max(x for _, x in self.scale)
+        return (0.0, 1.0) if self.positive else None
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON; nothing where only well-known words are understood."""
+        return {"positive": list(self.positive), "scale": dict(self.scale)} if self.positive or self.scale else {}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> "Meaning":
+        """The inverse of `to_dict`."""
+        return cls(tuple(data.get("positive", ())), tuple(data.get("scale", {}).items()))
+
+
+def meaning_of(positive: Positive = None, scale: Scale = None) -> Meaning:
+    """What was said about the words, checked.
+
+    `scale` are words from the worst to the best, which count from 0 to 1 at equal distances, or words with a number
+    each; words that are numbers themselves stand for those.
+    """
+    if positive is not None and scale is not None:
+        raise InputError(
+            Message(f"{argument('positive')} and {argument('scale')} both say what words mean; give one of them")
+        )
+    if positive is not None:
+        words = tuple(_plain(word) for word in ([positive] if isinstance(positive, str) else positive))
+        if not words or not all(words):
+            raise InputError(Message(f"{argument('positive')} needs a word, such as correct"))
+        return Meaning(positive=words)
+    return Meaning(scale=() if scale is None else _scale(scale))
+
+
+def _scale(scale: Sequence[str] | Mapping[str, float]) -> tuple[tuple[str, float], ...]:
+    if isinstance(scale, str):
+        raise InputError(f"a scale is a list of words from the worst to the best; got the text {scale!r}")
+    words = [_plain(str(word)) for word in scale]
+    twice = [word for word in words if words.count(word) > 1]
+    if len(words) < 2 or not all(words) or twice:
+        problem = f"{twice[0]!r} is there twice" if twice else f"got {len(words)}"
+        raise InputError(f"a scale needs two different words or more, from the worst to the best; {problem}")
+    if isinstance(scale, Mapping):
+        values = [float(x) for x in scale.values()]
+    else:
+        own = [_number(word) for word in words]
+        values = [x for x in own if x is not None]
+        if len(values) < len(words):
+            values = np.linspace(0.0, 1.0, len(words)).tolist()
+    if not np.all(np.isfinite(values)) or np.ptp(values) == 0:
+        raise InputError("the numbers of a scale must be finite and not all the same")
+    return tuple(zip(words, values, strict=True))
+
+
+def scale_in(text: str) -> Sequence[str] | dict[str, float]:
+    """A scale as it is typed: bad,ok,good or bad=0,ok=1,good=3."""
+    parts = [part.strip() for part in text.split(",") if part.strip()]
+    if not any("=" in part for part in parts):
+        return parts
+    found = {}
+    for part in parts:
+        word, _, number = part.rpartition("=")
+        value = _number(number.strip())
+        if not word.strip() or value is None:
+            raise InputError(f"every word of a scale needs a number, such as bad=0,ok=1,good=3; got {part!r}")
+        found[word.strip()] = value
+    return found
+
+
+def in_numbers(
+    table: Table, *, strong: Iterable[str], weak: Iterable[str] = (), meaning: Meaning | None = None
+) -> tuple[Table, tuple[str, ...]]:
+    """The table with its ratings as numbers, and notes that say what words were taken for.
+
+    Strong ratings must be on the scale that was stated. Weak ones may be numbers of their own, such as probabilities.
+    """
+    meaning = Meaning() if meaning is None else meaning
+    columns: dict[str, Floats] = {}
+    notes: list[str] = []
+    for names, is_strong in ((strong, True), (weak, False)):
+        for name in names:
+            if name not in columns:
+                found = _column(table, name, meaning, strong=is_strong)
+                if found is not None:
+                    columns[name] = found[0]
+                    notes += [found[1]] if found[1] else []
+    return (table.with_columns(columns, replace=True), _once(notes)) if columns else (table, ())
+
+
+def _column(table: Table, name: str, meaning: Meaning, *, strong: bool) -> tuple[Floats, str] | None:
+    """Numbers for the words of a column, and a note; `None` where the column stays as it is."""
+    numbers = _numbers(table, name)
+    if numbers is not None and not (strong and (meaning.positive or meaning.scale)):
+        return None
+    texts = table.texts(name, missing="allow")
+    words, index = np.unique(np.array([_plain(text) for text in texts], dtype=np.str_), return_inverse=True)
+    if meaning.scale:
+        values = _on_scale(table, name, words, index, meaning)
+        return values, ""
+    if meaning.positive:
+        return _positive(table, name, words, index, meaning)
+    return _known(table, name, words, index, texts)
+
+
+def _numbers(table: Table, name: str) -> Floats | None:
+    try:
+        return table.numbers(name, missing="allow")
+    except TableError:
+        if name not in table.columns:
+            raise
+        return None
+
+
+def _on_scale(table: Table, name: str, words: Array, index: Array, meaning: Meaning) -> Floats:
+    value_of = dict(meaning.scale)
+    values = np.array([np.nan if word == "" else value_of.get(_same(word, value_of), np.inf) for word in words])
+    _refuse(table, name, words, index, np.isinf(values), f"the scale is {_listed(list(value_of))}")
+    return np.asarray(values[index], dtype=np.float64)
+
+
+def _positive(table: Table, name: str, words: Array, index: Array, meaning: Meaning) -> tuple[Floats, str]:
+    value_of = dict.fromkeys(meaning.positive, 1.0)
+    values = np.array([np.nan if word == "" else value_of.get(_same(word, value_of), 0.0) for word in words])
+    others = [str(word) for word, value in zip(words, values, strict=True) if value == 0.0]
+    place = f"column {name!r} of {table.name}"
+    if not np.any(values == 1.0):
+        raise TableError(
+            Message(
+                f"{place} never says {' or '.join(map(repr, meaning.positive))}; it says {_listed(others)}: "
+                f"name the word that counts as 1 with {argument('positive')}"
+            )
+        )
+    if len(others) > _MOST_OTHERS:
+        raise TableError(f"{place} has {len(others)} different words beside {meaning.positive[0]!r}; is it a rating?")
+    note = f"{_listed(list(meaning.positive))} counts as 1 and {_listed(others)} as 0" if others else ""
+    return np.asarray(values[index], dtype=np.float64), note
+
+
+def _known(table: Table, name: str, words: Array, index: Array, texts: Texts) -> tuple[Floats, str]:
+    there = {str(word) for word in words if word}
+    for yes, no in KNOWN_PAIRS:
+        if there <= {yes, no, "1", "0"} and there & {yes, no}:
+            values = np.array([np.nan if word == "" else float(word in {yes, "1"}) for word in words])
+            return np.asarray(values[index], dtype=np.float64), f"{yes} counts as 1 and {no} as 0"
+    strange = np.array([bool(word) and _number(str(word)) is None for word in words])
+    row = int(np.argmax(strange[index]))
+    raise TableError(
+        Message(
+            f"column {name!r} of {table.name} has words where ratings belong: {str(texts[row])[:60]!r} in row "
+            f"{row + 1}; "
+            f"say which word counts as 1 ({argument('positive')}), or list all from the worst to the best "
+            f"({argument('scale')}); it says {_listed(sorted(there))}"
+        )
+    )
+
+
+def _refuse(table: Table, name: str, words: Array, index: Array, bad: Array, expected: str) -> None:
+    if not bad.any():
+        return
+    rows = bad[index]
+    row = int(np.argmax(rows))
+    raise TableError(
+        f"row {row + 1} of {table.name} has {str(words[index[row]])[:60]!r} in column {name!r}, which is not on the "
+        f"scale ({int(np.count_nonzero(rows)):,} such rows); {expected}"
+    )
+
+
+def _same(word: str, known: Mapping[str, float]) -> str:
+    """4.0 is 4 where the scale says 4."""
+    if word in known:
+        return word
+    number = _number(word)
+    return next((other for other in known if number is not None and _number(other) == number), word)
+
+
+def _plain(word: str) -> str:
+    return " ".join(str(word).split()).lower()
+
+
+def _number(word: str) -> float | None:
+    try:
+        x = float(word)
+    except ValueError:
+        return None
+    return x if np.isfinite(x) else None
+
+
+def _listed(words: Sequence[str]) -> str:
+    shown = ", ".join(repr(word[:40]) for word in words[:_MOST_LISTED])
+    return f"{shown} and {len(words) - _MOST_LISTED} more" if len(words) > _MOST_LISTED else shown
+
+
+def _once(notes: Sequence[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(f"words as ratings: {note}" for note in notes))

@@ -1,0 +1,91 @@
+"""Do the labels look as if they were drawn as the table says? Their number against the rates, and who was labelled."""
+
+import math
+import warnings
+from collections.abc import Mapping
+
+import numpy as np
+
+from ratewise.core.checks import Floats
+from ratewise.core.mean.ratings import Mask
+from ratewise.core.messages import Message, argument
+from ratewise.errors import RatewiseWarning, TableError
+
+_REFUSED = 6.0  # standard deviations between the labels and the sum of rates: by chance once in 10⁹ tables
+_WARNED = 4.0  # once in 16,000
+_FALSE_ALARM = 1e-4  # of the warning that labelled rows differ, at most
+
+
+def check_count(name: str, rates: Floats, drawn: Mask, source: str) -> None:
+    """The rows drawn are as many as the rates say; rows of rate 1 say nothing.
+
+    Whether a row is drawn is independent of the others, so the number has the mean Σπ and the variance Σπ(1−π).
+    """
+    use = (rates > 0) & (rates < 1)
+    expected = float(rates[use].sum())
+    sd = math.sqrt(float((rates[use] * (1 - rates[use])).sum()))
+    count = int(np.count_nonzero(drawn & use))
+    off = max(abs(count - expected) - 1.0, 0.0)  # one row more or less: whole numbers, and few of them
+    if off <= _WARNED * sd:
+        return
+    said = (
+        f"{count:,} rows of {name} are labelled, but the rates in {source} add up to {expected:,.1f}, "
+        f"{off / sd:.0f} standard deviations off"
+    )
+    todo = (
+        f"name the column that says who was asked ({argument('selected')}) if answers are missing, or give the rate "
+        f"that the labels were really drawn with ({argument('rate')})"
+    )
+    if off > _REFUSED * sd:
+        raise TableError(Message(f"{said}: these are not the rates of this draw; {todo}"))
+    warnings.warn(Message(f"{said}; if it is not by chance, {todo}"), RatewiseWarning, stacklevel=4)
+
+
+def warn_of_choice(name: str, labelled: Mask, columns: Mapping[str, Floats]) -> None:
+    """Where labels are taken as drawn at random: warn if labelled rows clearly have other weak ratings or features.
+
+    At most once in 10,000 tables by chance, whatever the columns hold, by a bound that holds for any number of labels.
+    """
+    if not labelled.any() or labelled.all():
+        return
+    limit = _FALSE_ALARM / (2 * max(len(columns), 1))
+    for column, values in columns.items():
+        rank = _ranks(values)
+        for score, how in ((rank, "are"), (np.abs(rank - 0.5), "spread")):
+            if chance_of(score, labelled) < limit:
+                up = score[labelled].mean() > score.mean()
+                word = ("higher" if up else "lower") if how == "are" else ("further out" if up else "less far out")
+                warnings.warn(
+                    Message(
+                        f"rows of {name} with a strong rating have clearly {word} values in column {column!r} than the "
+                        "others: they were not drawn at random; give the rates that they were drawn with "
+                        f"({argument('rate')}), or read the estimate as that of rows like these"
+                    ),
+                    RatewiseWarning,
+                    stacklevel=4,
+                )
+                return
+
+
+def chance_of(score: Floats, labelled: Mask) -> float:
+    """Bound on the chance that the mean score of rows drawn at random is as far from that of all rows (Bennett).
+
+    It holds for draws without replacement, too (Hoeffding 1963, theorem 4).
+    """
+    n = int(np.count_nonzero(labelled))
+    if n > labelled.size // 2:  # the rows left out are the smaller sample
+        labelled, n = ~labelled, labelled.size - n
+    d = score - score.mean()
+    variance, off = float(np.mean(d * d)), float(d[labelled].mean())
+    most = float(d.max() if off > 0 else -d.min())
+    if variance <= 0 or most <= 0:
+        return 1.0
+    x = abs(off) * most / variance
+    return min(1.0, 2 * math.exp(-n * variance / most**2 * ((1 + x) * math.log1p(x) - x)))
+
+
+def _ranks(values: Floats) -> Floats:
+    """From 0 to 1, ties in their middle."""
+    _, index, counts = np.unique(values, return_inverse=True, return_counts=True)
+    middle = np.cumsum(counts) - 0.5 * counts
+    return np.asarray(middle[index] / values.size)

@@ -1,0 +1,153 @@
+"""Ratings as people give them, made ready for every reader: words become numbers, several columns their mean."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy import special
+
+from ratewise.core.mean.estimate import Estimate
+from ratewise.core.mean.ratings import Mask
+from ratewise.core.mean.votes import Agreement, Votes, agreement, vote_noise
+from ratewise.core.messages import Message, argument
+from ratewise.errors import InputError, TableError
+from ratewise.tables import Table, TableLike, read_table
+from ratewise.tables.words import Meaning, Positive, Scale, in_numbers, meaning_of
+from ratewise.targets.rated import RatedTable
+
+Strong = str | Sequence[str]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ready:
+    """A table whose ratings are numbers; `strong` names the column of the strong ones, or of the mean of all votes."""
+
+    table: Table
+    strong: str
+    notes: tuple[str, ...] = ()
+    votes: Votes | None = None
+    scale: tuple[float, float] | None = None  # its ends, where they were stated or all votes are 0 or 1
+
+    def bounds(self, given: tuple[float, float] | None) -> tuple[float, float] | None:
+        """The ends of the rating scale: as given, else as the words say."""
+        return self.scale if given is None else given
+
+    def refuse_pool(self, estimand: str) -> None:
+        """Where votes are noisy the pool's own mean needs more room, which only a single mean makes."""
+        if self.votes is not None and estimand == "pool":
+            raise InputError(
+                Message(
+                    f"several people's columns go with {argument('estimand population')} here; for a pool use estimate"
+                )
+            )
+
+
+def made_ready(
+    table: TableLike,
+    *,
+    strong: Strong,
+    weak: Sequence[str] = (),
+    positive: Positive = None,
+    scale: Scale = None,
+) -> Ready:
+    """Read the table and put its ratings into numbers; several columns of strong ratings become their mean."""
+    read, meaning = read_table(table), meaning_of(positive, scale)
+    names = strong_columns(read, strong)
+    read, notes = in_numbers(read, strong=names, weak=weak, meaning=meaning)
+    if len(names) == 1:
+        return Ready(read, names[0], notes, scale=meaning.bounds)
+    votes = Votes(np.stack([read.numbers(name, missing="allow") for name in names], axis=1), tuple(names))
+    column = f"mean of {', '.join(names)}"
+    return Ready(read.with_columns({column: votes.means}), column, notes, votes, _ends(votes, meaning))
+
+
+def strong_columns(table: Table, strong: Strong) -> list[str]:
+    """One column or several: a list, or their names with commas between."""
+    if isinstance(strong, str):
+        if strong in table.columns or "," not in strong:
+            return [strong]
+        strong = [name.strip() for name in strong.split(",") if name.strip()]
+    names = list(strong)
+    if not names or len(set(names)) < len(names):
+        raise TableError(f"strong names no column, or one of them twice: {', '.join(names) or 'none'}")
+    return names
+
+
+def _ends(votes: Votes, meaning: Meaning) -> tuple[float, float] | None:
+    known = votes.values[~np.isnan(votes.values)]
+    binary = bool(known.size and np.all((known == 0) | (known == 1)))
+    return meaning.bounds or ((0.0, 1.0) if binary else None)
+
+
+# What votes do to an estimate
+
+
+def with_votes(found: Estimate, ready: Ready, rated: RatedTable) -> Estimate:
+    """The estimate with its people's agreement; of a pool's own mean, with the room that their disagreement takes.
+
+    The population's variance has it already: contributions vary by votes as by items (docs/statistics.md, votes).
+    """
+    if ready.votes is None:
+        return found
+    votes, rates = ready.votes.rows(rated.rows), rated.items.rates
+    if found.estimand == "pool":
+        found = _widened(found, votes, rates, ready.scale)
+    asked: Mask = votes.counts > 0
+    room = found.estimand == "population" or not bool(asked.all())
+    told = agreement(votes, rates, standard_error=found.standard_error, room=room)
+    return replace(found, agreement=told, notes=(*found.notes, *_in_words(told)))
+
+
+def _widened(found: Estimate, votes: Votes, rates: np.ndarray, scale: tuple[float, float] | None) -> Estimate:
+    """What the draw's variance misses is added; both sides of the interval grow by the same factor."""
+    noise = vote_noise(votes, rates)
+    if noise is None:
+        note = "no item has two votes, so the noise of votes is unknown: the interval holds for these votes only"
+        return replace(found, notes=(*found.notes, note))
+    if noise.beyond <= 0 or found.interval is None:
+        return found
+    se = found.standard_error or 0.0
+    wider = math.hypot(se, math.sqrt(noise.beyond))
+    low, high = found.interval
+    if se > 0:
+        factor = wider / se
+        low, high = found.value - factor * (found.value - low), found.value + factor * (high - found.value)
+    else:  # every item of the pool is rated, by votes that are noisy
+        half = float(special.ndtri(0.5 + found.level / 2)) * wider
+        low, high = found.value - half, found.value + half
+    if scale is not None:
+        low, high = max(low, scale[0]), min(high, scale[1])
+    return replace(found, standard_error=wider, interval=(low, high), notes=_but_exact(found.notes))
+
+
+def _but_exact(notes: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(note for note in notes if "the value is exact" not in note)
+
+
+def _in_words(a: Agreement) -> tuple[str, ...]:
+    each = f"{a.votes / max(a.items, 1):.1f}".removesuffix(".0")
+    said = f"{a.people} people gave {a.votes:,} votes on {a.items:,} items ({each} each)"
+    if a.percent is not None:
+        alpha = "" if a.alpha is None else f", Krippendorff's alpha {a.alpha:.2f}"
+        said += f"; {a.percent:.0%} of pairs agree{alpha}"
+    out = [said]
+    if a.standard_error is not None and a.with_another_vote is not None:
+        out.append(_another_vote(a, each))
+    for name, gap in a.differs:
+        out.append(
+            f"{name} rates {abs(gap):.2g} {'higher' if gap > 0 else 'lower'} than the others on the same items: the "
+            "interval is for people like these, more items do not average it out"
+        )
+    return tuple(out)
+
+
+def _another_vote(a: Agreement, each: str) -> str:
+    said = (
+        f"another vote on each of the {a.items:,} items ({a.items:,} votes) would bring the standard error from "
+        f"{a.standard_error:.4f} to {a.with_another_vote:.4f}"
+    )
+    if a.with_other_items is None:
+        return f"{said}; there are no other items to rate"
+    more = max(round(a.items / (a.votes / a.items)), 1)
+    return f"{said}; as many votes on {more:,} other items, {each} each, to {a.with_other_items:.4f}"

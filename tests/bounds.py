@@ -1,0 +1,15 @@
+"""How far chance alone may carry a statistical test: binomial bounds at one stated false-alarm rate."""
+
+from scipy import stats
+
+FALSE_ALARM = 1e-4  # of each statistical check; seeds are fixed, so a pass stays a pass
+
+
+def fewest(target: float, trials: int) -> float:
+    """Share of successes below which a chance of `target` is implausible."""
+    return float(stats.binom.ppf(FALSE_ALARM, trials, target)) / trials
+
+
+def most(share: float, trials: int) -> float:
+    """Share of misses above which a chance of `share` is implausible."""
+    return float(stats.binom.isf(FALSE_ALARM, trials, share)) / trials

@@ -1,0 +1,45 @@
+"""What every command prints through: JSON that is JSON, one line for an error, names as they are typed."""
+
+import json
+import warnings
+
+import pytest
+
+from ratewise.cli.console import STOPPED, as_typed, one_line_errors, print_json, print_notes, progress_bar
+from ratewise.errors import InputError, RatewiseWarning, SpecError, StoreError
+
+
+def test_json_has_no_number_that_json_has_not(capsys):
+    print_json({"a": float("nan"), "b": [1.5, float("inf")], "ü": "é"})
+    out = capsys.readouterr().out
+    assert json.loads(out) == {"a": None, "b": [1.5, None], "ü": "é"}
+    assert "é" in out
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "said"),
+    [
+        (InputError("pool_size must be above 0;\n got 0"), 2, "ratewise: --pool-size must be above 0; got 0\n"),
+        (StoreError("it failed"), 3, "ratewise: it failed\n"),
+        (SpecError("a", "b"), 2, "ratewise: 2 mistakes:\na\nb\n"),
+        (KeyboardInterrupt(), STOPPED, "ratewise: stopped\n"),
+    ],
+)
+def test_an_error_is_one_line_and_an_exit_code(capsys, error, code, said):
+    with pytest.raises(SystemExit) as left, one_line_errors():
+        raise error
+    assert left.value.code == code
+    assert capsys.readouterr() == ("", said)
+
+
+def test_warnings_and_notes_are_lines_too(capsys):
+    with one_line_errors():
+        warnings.warn("few labels", RatewiseWarning, stacklevel=1)
+    print_notes(("seen",))
+    assert capsys.readouterr().err == "ratewise: warning: few labels\nnote: seen\n"
+
+
+def test_names_are_options_and_no_bar_where_nobody_looks():
+    assert as_typed("give weak_cost and bounds=(low, high)") == "give --weak-cost and --low and --high"
+    with progress_bar("trials", quiet=True) as told:
+        assert told is None

@@ -1,0 +1,54 @@
+"""What is reported of a method: base in theory, and bootstrap intervals that hold the true error."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from ratewise.lab.methods import Lab
+from ratewise.lab.metrics import Base, resamples, results
+from ratewise.lab.trials import Setting
+
+from ..bounds import FALSE_ALARM
+from .tables import TABLE, population_of
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    V=st.floats(1e-4, 1e4), burn_in=st.integers(0, 500), pool=st.one_of(st.just(math.inf), st.integers(2, 10**6)),
+    share=st.floats(0.001, 1),
+)  # fmt: skip
+def test_error_and_budget_of_base_are_inverse(V, burn_in, pool, share):
+    assume(burn_in < pool)
+    base = Base(V, burn_in, float(pool))
+    budget = share * (1e5 if math.isinf(pool) else pool - burn_in)
+    assert base.budget(base.mse(budget)) == pytest.approx(budget, rel=1e-6, abs=1e-6 * (burn_in + budget))
+
+
+def test_base_in_a_pool_that_is_rated_whole():
+    base = Base(0.2, 10, 50.0)
+    assert base.mse(40) == base.mse(90) == 0
+    assert base.budget(0.0) == pytest.approx(40)
+
+
+def test_bootstrap_intervals_hold_the_true_error():
+    """Of 200 small simulations of base, whose true error is V/n, about 95 %; a binomial bound, false alarm 1e-4."""
+    times, budget, truth = 200, 25.0, TABLE["h"].var() / 25
+    low, high = np.empty(times), np.empty(times)
+    population = population_of(TABLE)
+    for seed in range(times):
+        setting = Setting(0.05, (budget,), 0, "stream", 0.95, 0.1, seed)
+        outcome = Lab.of(population, setting, ["base"], None).run(range(100))["base"]
+        (r,) = results(
+            "base", outcome, (budget,), theta=population.mean, scale=1.0, base=Base(population.variance, 0, math.inf),
+            shares=resamples(100, seed),
+        )  # fmt: skip
+        assert r.mse_low < r.mse < r.mse_high
+        low[seed], high[seed] = r.mse_low, r.mse_high
+    least, most = stats.binom.ppf([FALSE_ALARM / 2, 1 - FALSE_ALARM / 2], times, 0.95)
+    assert least <= np.count_nonzero((low <= truth) & (truth <= high)) <= most
+    middle, half = (low + high) / 2, (high - low) / 4
+    assert np.count_nonzero(np.abs(truth - middle) <= half) < least  # intervals of half the width would be seen

@@ -1,0 +1,46 @@
+"""Where a store is, and its errors in one line that says what to do."""
+
+import sqlite3
+
+import pytest
+from sqlalchemy import exc
+
+from ratewise.errors import InputError, StoreError
+from ratewise.queue.connection import connect, damaged, told
+from ratewise.queue.postgresql import PostgreSQL
+from ratewise.queue.sqlite import SQLite
+
+
+def test_the_form_of_the_store_decides(tmp_path):
+    assert isinstance(connect("c.sqlite", str(tmp_path), "c"), SQLite)
+    made = connect("postgres://me:secret@there/base", str(tmp_path), "My campaign")
+    assert isinstance(made, PostgreSQL)
+    assert "secret" not in made.shown
+    with pytest.raises(InputError, match="mysql:// is not known"):
+        connect("mysql://there/base", str(tmp_path), "c")
+
+
+@pytest.mark.parametrize(
+    ("reason", "words", "may_pass"),
+    [
+        ("file is not a database", "is damaged", False),
+        ("attempt to write a readonly database", "cannot be written", False),
+        ("unable to open database file", "cannot be opened", True),
+        ("database or disk is full", "run again to go on", True),
+        ("no such table: x", "failed", False),
+    ],
+)
+def test_errors_are_translated(reason, words, may_pass):
+    with pytest.raises(StoreError, match=words) as caught, told("c.sqlite"):
+        raise sqlite3.OperationalError(reason)
+    assert caught.value.may_pass is may_pass
+    assert str(caught.value).startswith("c.sqlite")
+    assert "\n" not in str(caught.value)
+
+
+def test_errors_of_sqlalchemy_too_and_others_pass_through():
+    with pytest.raises(StoreError, match="locked"), told("c.sqlite"):
+        raise exc.OperationalError("SELECT", {}, sqlite3.OperationalError("database is locked"))
+    with pytest.raises(KeyError), told("c.sqlite"):
+        raise KeyError
+    assert "restore it from a backup" in str(damaged("c.sqlite", "torn"))

@@ -1,0 +1,32 @@
+"""A schema for each campaign, and locks that die with their process."""
+
+from ratewise.queue.postgresql import PostgreSQL
+
+
+def test_two_names_are_two_schemas(database):
+    one, other = PostgreSQL(database, "My campaign!"), PostgreSQL(database, "other")
+    assert (one.schema, other.schema) == ("ratewise_my_campaign_", "ratewise_other")
+    assert not one.exists()
+    with one.creating():
+        pass
+    assert one.exists()
+    assert not other.exists()
+    for each in (one, other):
+        each.leave()
+
+
+def test_one_leads_and_the_next_takes_its_place(database):
+    one, other = (PostgreSQL(database, "c") for _ in range(2))
+    with one.creating():
+        pass
+    for number, each in enumerate((one, other), 1):
+        each.join()
+        each.hold(number)
+    assert one.lead()
+    assert not other.lead()
+    assert other.dead([1, 9]) == [9]
+    one.leave()
+    assert other.lead()
+    assert other.dead([1]) == [1]
+    other.leave()
+    assert other.damage() == []

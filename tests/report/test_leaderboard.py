@@ -1,0 +1,34 @@
+"""Leaderboards as text and picture."""
+
+import io
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from ratewise.report.leaderboard import leaderboard_text, plot_leaderboard
+from ratewise.targets.leaderboard import leaderboard
+
+
+@pytest.fixture(scope="module")
+def board():
+    rng = np.random.default_rng(3)
+    strength = np.array([0.0, 0.8, 1.6])
+    a, b = rng.integers(0, 3, 900), rng.integers(1, 3, 900)
+    b = (a + b) % 3
+    won = rng.random(900) < 1 / (1 + np.exp(strength[b] - strength[a]))
+    names = np.array(["weak [bold]", "middle", "strong"], dtype=object)
+    return leaderboard({"model_a": names[a], "model_b": names[b], "vote": won.astype(float)}, strong="vote")
+
+
+def test_text_has_every_model_best_first_and_markup_stays_text(board):
+    console = Console(file=io.StringIO(), width=120, highlight=False)
+    console.print(leaderboard_text(board))
+    text = console.file.getvalue()
+    assert text.index("strong") < text.index("middle") < text.index("weak [bold]")
+
+
+def test_picture_has_a_row_for_each(board):
+    figure = plot_leaderboard(board)
+    labels = {label.get_text() for label in figure.axes[0].get_yticklabels()}
+    assert {"strong", "middle"} <= {name.split("  ")[0].strip() for name in labels} or len(labels) >= 3

@@ -1,0 +1,110 @@
+"""`check`: the verdict is the interval's, with the labels that would tell."""
+
+import numpy as np
+import pytest
+
+import ratewise as rw
+
+COLUMNS = {"weak": "judge", "strong": "human"}
+
+
+def table(seed, mean, items, *, rate=0.3, first=0):
+    rng = np.random.default_rng(seed)
+    human = (rng.random(items) < mean).astype(float)
+    return {
+        "id": [f"q{first + i}" for i in range(items)],
+        "judge": np.where(rng.random(items) < 0.1, 1 - human, human),
+        "human": np.where(rng.random(items) < rate, human, np.nan),
+        "rate": np.full(items, rate),
+    }
+
+
+@pytest.fixture(scope="module")
+def rated():
+    return table(1, 0.85, 1200)
+
+
+def test_the_interval_decides(rated):
+    found = rw.estimate_table(rated, **COLUMNS)
+    for bar, verdict in (
+        (found.low, "yes"),
+        (found.low + 1e-6, "cannot tell"),
+        (found.high, "cannot tell"),
+        (found.high + 1e-6, "no"),
+    ):
+        checked = rw.check(rated, **COLUMNS, at_least=bar)
+        assert (checked.verdict, checked.estimate.to_dict()) == (verdict, found.to_dict())
+        assert (checked.labels_needed is not None) == (verdict == "cannot tell")
+
+
+def test_the_level_is_that_of_the_interval(rated):
+    found = rw.estimate_table(rated, **COLUMNS, level=0.8)
+    between = 0.5 * (found.low + rw.estimate_table(rated, **COLUMNS).low)
+    assert rw.check(rated, **COLUMNS, at_least=between).verdict == "cannot tell"
+    assert rw.check(rated, **COLUMNS, at_least=between, level=0.8).verdict == "yes"
+
+
+def test_more_labels_are_needed_closer_to_the_bar(rated):
+    found = rw.estimate_table(rated, **COLUMNS)
+    bars = found.value - (found.value - found.low) * np.array([0.9, 0.6, 0.3])
+    needed = [rw.check(rated, **COLUMNS, at_least=bar).labels_needed for bar in bars]
+    assert found.labels < needed[0] < needed[1] < needed[2]
+    at = rw.check(rated, **COLUMNS, at_least=found.value)
+    assert at.labels_needed is None
+    assert "hardly any number of labels would tell" in at.sentence
+
+
+def test_no_worse_than_the_last_table(rated):
+    last = table(2, 0.84, 1000, first=9000)
+    d = rw.compare_tables(rated, last, **COLUMNS).difference
+    for margin, verdict in ((-d.low + 1e-9, "yes"), (-d.low - 1e-6, "cannot tell")):
+        found = rw.check(rated, **COLUMNS, no_worse_than=last, margin=margin)
+        assert (found.verdict, found.bar) == (verdict, -margin)
+    worse = table(3, 0.5, 1000, first=9000)
+    assert rw.check(worse, **COLUMNS, no_worse_than=last, margin=0.02).verdict == "no"
+
+
+def test_the_last_tables_own_error_stays(rated):
+    """Few labels there: more labels here cannot tell alone, so those of both tables are counted."""
+    last = table(2, 0.84, 60, first=9000)
+    found = rw.check(rated, **COLUMNS, no_worse_than=last, margin=0.1)
+    assert found.verdict == "cannot tell"
+    assert "strong ratings of both tables in all" in found.sentence
+    assert found.labels_needed > found.estimate.labels
+
+
+def test_a_summary_for_a_pull_request(rated):
+    text = rw.check(rated, **COLUMNS, at_least=0.5).to_markdown()
+    assert text.startswith("### ✅ yes: is the mean at least 0.5?\n\nYes: the mean is at least 0.5; the estimate is ")
+    assert "| mean | 0.8" in text
+    last = {**table(2, 0.84, 300, first=9000)}
+    text = rw.check(rated, **COLUMNS, no_worse_than=last, margin=0.3).to_markdown()
+    assert all(f"\n| {name} | " in text for name in ("this", "last", "difference"))
+
+
+def test_json_and_words(rated):
+    found = rw.check(rated, **COLUMNS, at_least=0.99)
+    document = found.to_dict()
+    assert (document["verdict"], document["labels_needed"], document["bar"]) == ("no", None, 0.99)
+    assert str(found) == found.sentence
+    assert found.sentence.startswith("No: the mean is below 0.99; the estimate is")
+    assert "❌ no" in found._repr_html_()
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({}, "ask one thing: at_least"),
+        ({"at_least": 0.8, "no_worse_than": {}}, "ask one thing"),
+        ({"no_worse_than": {}}, "needs a margin"),
+        ({"at_least": 0.8, "margin": 0.1}, "go with no_worse_than; leave them out"),
+        ({"no_worse_than": {}, "margin": -0.1}, "margin must be at least 0"),
+        ({"no_worse_than": {}, "margin": 0.1, "interval": "t"}, "are for at_least"),
+        ({"at_least": float("nan")}, "at_least must be finite"),
+    ],
+)
+def test_refusals(rated, options, words):
+    if "no_worse_than" in options:
+        options = {**options, "no_worse_than": rated}
+    with pytest.raises(rw.InputError, match=words):
+        rw.check(rated, **COLUMNS, **options)

@@ -1,0 +1,93 @@
+"""The house in order: every module has its tests where its name says, and helpers have one home."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+TESTS = Path(__file__).parent
+SOURCE = TESTS.parent / "src" / "ratewise"
+FEWEST_LINES = 25  # below that a module says too little to have tests of its own
+
+ELSEWHERE = {  # module: the test file that tests it, where that is not its mirror
+    # a protocol: whoever keeps it is tested
+    "queue/protocol.py": "queue/test_memory.py",
+    # options that every command has
+    "cli/options.py": "cli/test_main.py",
+    # parts of the planner, which only make sense together
+    "campaign/planner/actions.py": "campaign/planner/test_decide.py",
+    "campaign/planner/draw.py": "campaign/planner/test_decide.py",
+    "campaign/planner/plan.py": "campaign/planner/test_decide.py",
+    "campaign/planner/state.py": "campaign/planner/test_decide.py",
+    "campaign/acting.py": "campaign/planner/test_decide.py",
+    "campaign/reader.py": "campaign/planner/test_decide.py",
+    "campaign/rehearsal.py": "campaign/planner/test_decide.py",
+    # parts of a running campaign, tested on whole ones
+    "campaign/engine.py": "campaign/test_campaign.py",
+    "campaign/items.py": "campaign/test_campaign.py",
+    "campaign/status.py": "campaign/test_campaign.py",
+    "campaign/export.py": "cli/test_campaign.py",
+    "campaign/receipts.py": "campaign/test_verify.py",
+    "campaign/clients/callers.py": "campaign/faults/test_raters.py",
+    "campaign/clients/calls.py": "campaign/faults/test_raters.py",
+    "campaign/spec/checks.py": "campaign/spec/test_mistakes.py",
+    "campaign/spec/fields.py": "campaign/spec/test_mistakes.py",
+    # parts that several targets share, tested through each of them
+    "targets/learned_weak.py": "targets/test_regression.py",
+    "targets/planned_rows.py": "targets/test_draw_pool.py",
+    "targets/systems.py": "targets/test_compare.py",
+    "targets/regression_pilot.py": "targets/test_regression_plan.py",
+    "targets/slice_draw.py": "targets/test_slice_plan.py",
+    "targets/mean/chosen.py": "targets/mean/test_input_plan.py",
+    "targets/mean/input_draw.py": "targets/mean/test_input_plan.py",
+}
+
+
+def modules():
+    """Modules of substance, as paths below the package."""
+    for path in sorted(SOURCE.rglob("*.py")):
+        if path.name != "__init__.py" and len(path.read_text(encoding="utf-8").splitlines()) > FEWEST_LINES:
+            yield path.relative_to(SOURCE).as_posix()
+
+
+def mirror(module):
+    path = Path(module)
+    return (path.parent / f"test_{path.name}").as_posix()
+
+
+@pytest.mark.parametrize("module", list(modules()))
+def test_every_module_has_tests_where_its_name_says(module):
+    where = ELSEWHERE.get(module, mirror(module))
+    assert (TESTS / where).exists(), f"write tests/{where}, which tests src/ratewise/{module}"
+
+
+def test_exceptions_are_needed():
+    """An exception whose module is gone, or has its mirror by now, goes too."""
+    there = set(modules())
+    assert [name for name in ELSEWHERE if name not in there] == []
+    assert [name for name in ELSEWHERE if (TESTS / mirror(name)).exists()] == []
+
+
+def functions():
+    for path in sorted(TESTS.rglob("*.py")):
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                yield path.relative_to(TESTS).as_posix(), node
+
+
+@pytest.mark.parametrize(
+    ("name", "home"), [("fewest", "bounds.py"), ("eventually", "waiting.py"), ("until_async", "waiting.py")]
+)
+def test_a_helper_has_one_home(name, home):
+    assert [path for path, node in functions() if node.name == name] == [home]
+
+
+def test_made_up_worlds_have_names():
+    """`world` alone says nothing; a fixture of that name is a campaign's folder to be disturbed."""
+    assert [path for path, node in functions() if node.name == "world"] == ["campaign/faults/conftest.py"]
+
+
+def test_no_test_imports_a_benchmark():
+    """What a benchmark and a test share belongs to the package or to the tests."""
+    others = [path for path in TESTS.rglob("*.py") if path != Path(__file__)]
+    assert [path for path in others if '"benchmarks"' in path.read_text(encoding="utf-8")] == []
