@@ -20,7 +20,7 @@ FALSE_ALARM = 1e-4
 Z = stats.norm.isf(FALSE_ALARM / 2)
 BIAS = 0.1  # allowed, in standard deviations of the estimate
 MISSES = 0.06  # allowed of 95 % intervals
-GAMES, TABLES = 1000, 500
+GAMES, TABLES = 700, 400
 WAYS = ("at random", "rates", "by hand")
 
 
@@ -123,7 +123,7 @@ def test_plan_draw_and_estimate_with_old_labels_are_unbiased_and_their_intervals
 
 # More money after the end
 
-LOOKS = 600
+LOOKS = 500
 
 
 @cache

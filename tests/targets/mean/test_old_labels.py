@@ -155,7 +155,7 @@ def test_a_sheet_asks_only_for_what_has_no_label():
 
 
 def test_estimate_takes_the_rates_of_two_draws():
-    table = {**pool(), "then": np.full(N, 0.3)}
+    table = {**pool(by=lambda judge: 1 - 0.8 * 0.7 * np.ones(N)), "was": np.full(N, 0.2), "then": np.full(N, 0.3)}
     label = ~np.isnan(table["human"])
     both = rw.estimate_table(table, weak="judge", strong="human", rate="was,then")
     one = rw.estimate_table({**table, "rate": 1 - 0.8 * 0.7 * np.ones(N)}, weak="judge", strong="human", rate="rate")
