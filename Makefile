@@ -76,6 +76,7 @@ tables: $(VENV)/.dev
 
 docs: $(VENV)/.dev
 	$(BIN)/python docs/make_cli_page.py
+	$(BIN)/python docs/make_reference_page.py
 	$(BIN)/mkdocs build --strict
 
 clean:

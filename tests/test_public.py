@@ -1,7 +1,9 @@
 """The public names, and that importing them costs nothing until they are used."""
 
 import ast
+import dataclasses
 import importlib
+import importlib.util
 import inspect
 import os
 import re
@@ -131,3 +133,48 @@ def test_the_tree_of_errors():
         assert issubclass(error, ValueError)
         assert error.exit_code == 2
     assert issubclass(ratewise.RatewiseWarning, UserWarning)
+
+
+def test_names_are_grouped_as_people_look_for_them():
+    groups = ratewise._GROUPS
+    asked = [
+        "plan",
+        "draw",
+        "estimate",
+        "compare",
+        "leaderboard",
+        "campaign",
+        "simulate",
+        "raters",
+        "errors",
+        "pictures",
+    ]
+    assert [group for group in groups if group in asked] == [*asked[:8], "pictures", "errors"]
+    listed = [name for homes in groups.values() for names in homes.values() for name in names]
+    assert sorted(listed) == NAMES  # each name once
+    for group in ("plan", "estimate", "compare", "leaderboard", "simulate"):
+        assert any(name.startswith(group) for names in groups[group].values() for name in names)
+
+
+def test_the_estimand_is_the_populations_unless_the_pool_is_held():
+    """docs/decisions/0010: rows that are handed over may be a sample; a campaign holds its pool."""
+    from ratewise.campaign.spec.spec import Spec
+
+    defaults = {}
+    for name in NAMES:
+        if inspect.isfunction(getattr(ratewise, name)):
+            parameters = inspect.signature(getattr(ratewise, name)).parameters
+            if "estimand" in parameters:
+                defaults[name] = parameters["estimand"].default
+    assert set(defaults.values()) == {"population"}
+    assert {"estimate_mean", "plan", "compare", "leaderboard", "regress", "estimate_slices"} <= set(defaults)
+    (campaigns,) = [field.default for field in dataclasses.fields(Spec) if field.name == "estimand"]
+    assert campaigns == "pool"
+
+
+def test_the_reference_page_is_up_to_date():
+    path = PACKAGE.parents[1] / "docs" / "make_reference_page.py"
+    spec = importlib.util.spec_from_file_location("make_reference_page", path)
+    maker = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(maker)
+    assert maker.PAGE.read_text(encoding="utf-8") == maker.page(), "run `make docs`"

@@ -1,6 +1,7 @@
 """Unbiased evaluation of AI systems from few expensive ratings and many cheap ones.
 
-The public names, loaded when they are first used, so that `import ratewise` and `ratewise --help` are quick.
+The public names in groups (plan, draw, estimate, compare, …), loaded when they are first used, so that
+`import ratewise` and `ratewise --help` are quick.
 """
 
 from importlib import import_module
@@ -8,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ratewise.campaign.campaign import Campaign as Campaign
+    from ratewise.campaign.ending import Ending as Ending
     from ratewise.core.m_estimation.fit import MFit as MFit
     from ratewise.core.m_estimation.m_estimate import m_estimate as m_estimate
     from ratewise.core.m_estimation.m_policy import m_policy as m_policy
@@ -122,80 +124,210 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-_HOME = {
-    "ratewise.campaign.campaign": ("Campaign",),
-    "ratewise.core.mean.draw": ("draw", "uniform"),
-    "ratewise.core.mean.estimate": ("Estimate",),
-    "ratewise.core.mean.formulas": (
-        "UniformRate",
-        "bernoulli_bound",
-        "error_ratio",
-        "error_times_budget",
-        "expected_error",
-        "misjudged_variance_bound",
-        "misjudged_variance_bound_additive",
-        "optimal_uniform_rate",
-        "optimal_uniform_rate_whole_items",
-        "spend_for",
-    ),
-    "ratewise.core.mean.inputs": ("InputChoice", "choose_inputs"),
-    "ratewise.core.m_estimation.m_estimate": ("m_estimate",),
-    "ratewise.core.m_estimation.fit": ("MFit",),
-    "ratewise.core.m_estimation.m_policy": ("m_policy",),
-    "ratewise.core.m_estimation.newton": ("Loss",),
-    "ratewise.core.mean.policy": ("Policy", "optimal_policy"),
-    "ratewise.core.m_estimation.quantiles": ("estimate_quantile",),
-    "ratewise.core.mean.stratified": ("estimate_stratified", "estimate_weighted"),
-    "ratewise.core.mean.wrong_policy": ("PolicyPrice", "WrongPolicy", "cost_of_wrong_policy"),
-    "ratewise.errors": (
-        "InputError",
-        "MissingAnswersError",
-        "OutsideError",
-        "PolicyError",
-        "RaterDownError",
-        "RatewiseError",
-        "RatewiseWarning",
-        "SpecError",
-        "StoreError",
-        "TableError",
-    ),
-    "ratewise.lab.metrics": ("MethodResult",),
-    "ratewise.lab.simulate": ("Simulation", "simulate"),
-    "ratewise.models.calibration": ("Calibration", "cross_calibrated", "fit_calibration"),
-    "ratewise.targets.draw_pool": ("draw_pool",),
-    "ratewise.targets.mean.drawing": ("Drawn",),
-    "ratewise.targets.mean.estimation": ("estimate_mean", "estimate_table"),
-    "ratewise.targets.mean.plan": ("Plan", "plan"),
-    "ratewise.targets.mean.strata": ("InputPlan", "StratumPlan"),
-    "ratewise.targets.mean.transfer": ("Drift", "Transfer", "load_transfer"),
-    "ratewise.models.error_model": ("ErrorModel", "error_from_column", "error_from_probability", "fit_error"),
-    "ratewise.raters.protocol": ("Answer", "Failure", "Question", "Rater", "RaterError"),
-    "ratewise.report.campaign": ("campaign_page",),
-    "ratewise.report.comparison": ("plot_comparison",),
-    "ratewise.report.leaderboard": ("plot_leaderboard",),
-    "ratewise.report.pictures": ("plot_estimates", "plot_plan"),
-    "ratewise.report.regression": ("plot_regression",),
-    "ratewise.report.simulation": ("plot_simulation",),
-    "ratewise.report.slices": ("plot_slices",),
-    "ratewise.tables": ("Table", "read_table", "write_table"),
-    "ratewise.targets.ask_votes": ("Asked", "ask_votes"),
-    "ratewise.targets.check": ("Check", "check"),
-    "ratewise.targets.compare": ("Comparison", "compare"),
-    "ratewise.targets.compare_many": ("ManyComparisons", "Rival", "compare_many"),
-    "ratewise.targets.compare_plan": ("ComparisonsPlan", "add_difference", "plan_comparison", "plan_comparisons"),
-    "ratewise.targets.fieller": ("Ratio",),
-    "ratewise.targets.leaderboard": ("Leaderboard", "leaderboard"),
-    "ratewise.targets.long_table": ("compare_long",),
-    "ratewise.targets.quantiles": ("Quantiles", "plan_quantile", "quantile_table"),
-    "ratewise.targets.regression": ("Coefficient", "Regression", "regress"),
-    "ratewise.targets.regression_plan": ("RegressionPlan", "plan_regression"),
-    "ratewise.targets.sheets": ("Merged", "blind_sheet", "merge_sheet"),
-    "ratewise.targets.slice_draw": ("draw_slices",),
-    "ratewise.targets.slice_plan": ("PlannedSlice", "SlicePlan", "plan_slices"),
-    "ratewise.targets.slices": ("Slice", "Slices", "estimate_slices"),
-    "ratewise.targets.two_tables": ("TableColumns", "compare_tables"),
+_GROUPS: dict[str, dict[str, tuple[str, ...]]] = {  # as people look for them; each name with the module it lives in
+    "plan": {
+        "ratewise.targets.mean.plan": (
+            "plan",
+            "Plan",
+        ),
+        "ratewise.targets.compare_plan": (
+            "plan_comparison",
+            "plan_comparisons",
+            "ComparisonsPlan",
+        ),
+        "ratewise.targets.quantiles": ("plan_quantile",),
+        "ratewise.targets.regression_plan": (
+            "plan_regression",
+            "RegressionPlan",
+        ),
+        "ratewise.targets.slice_plan": (
+            "plan_slices",
+            "SlicePlan",
+            "PlannedSlice",
+        ),
+        "ratewise.targets.mean.strata": (
+            "InputPlan",
+            "StratumPlan",
+        ),
+        "ratewise.core.mean.policy": (
+            "optimal_policy",
+            "Policy",
+        ),
+        "ratewise.core.m_estimation.m_policy": ("m_policy",),
+        "ratewise.core.mean.inputs": (
+            "choose_inputs",
+            "InputChoice",
+        ),
+        "ratewise.core.mean.formulas": (
+            "optimal_uniform_rate",
+            "optimal_uniform_rate_whole_items",
+            "UniformRate",
+        ),
+        "ratewise.core.mean.wrong_policy": (
+            "cost_of_wrong_policy",
+            "WrongPolicy",
+            "PolicyPrice",
+        ),
+        "ratewise.targets.mean.transfer": (
+            "load_transfer",
+            "Transfer",
+        ),
+    },
+    "draw": {
+        "ratewise.targets.draw_pool": ("draw_pool",),
+        "ratewise.targets.slice_draw": ("draw_slices",),
+        "ratewise.targets.sheets": (
+            "blind_sheet",
+            "merge_sheet",
+            "Merged",
+        ),
+        "ratewise.targets.mean.drawing": ("Drawn",),
+        "ratewise.targets.mean.transfer": ("Drift",),
+        "ratewise.core.mean.draw": (
+            "draw",
+            "uniform",
+        ),
+        "ratewise.targets.compare_plan": ("add_difference",),
+    },
+    "estimate": {
+        "ratewise.targets.mean.estimation": (
+            "estimate_mean",
+            "estimate_table",
+        ),
+        "ratewise.core.mean.estimate": ("Estimate",),
+        "ratewise.targets.slices": (
+            "estimate_slices",
+            "Slices",
+            "Slice",
+        ),
+        "ratewise.core.mean.stratified": (
+            "estimate_stratified",
+            "estimate_weighted",
+        ),
+        "ratewise.core.m_estimation.quantiles": ("estimate_quantile",),
+        "ratewise.targets.quantiles": (
+            "quantile_table",
+            "Quantiles",
+        ),
+        "ratewise.targets.regression": (
+            "regress",
+            "Regression",
+            "Coefficient",
+        ),
+        "ratewise.core.m_estimation.m_estimate": ("m_estimate",),
+        "ratewise.core.m_estimation.fit": ("MFit",),
+        "ratewise.core.m_estimation.newton": ("Loss",),
+    },
+    "compare": {
+        "ratewise.targets.compare": (
+            "compare",
+            "Comparison",
+        ),
+        "ratewise.targets.compare_many": (
+            "compare_many",
+            "ManyComparisons",
+            "Rival",
+        ),
+        "ratewise.targets.long_table": ("compare_long",),
+        "ratewise.targets.two_tables": (
+            "compare_tables",
+            "TableColumns",
+        ),
+        "ratewise.targets.check": (
+            "check",
+            "Check",
+        ),
+        "ratewise.targets.fieller": ("Ratio",),
+    },
+    "leaderboard": {
+        "ratewise.targets.leaderboard": (
+            "leaderboard",
+            "Leaderboard",
+        ),
+        "ratewise.targets.ask_votes": (
+            "ask_votes",
+            "Asked",
+        ),
+    },
+    "campaign": {
+        "ratewise.campaign.campaign": ("Campaign",),
+        "ratewise.campaign.ending": ("Ending",),
+        "ratewise.report.campaign": ("campaign_page",),
+    },
+    "simulate": {
+        "ratewise.lab.simulate": (
+            "simulate",
+            "Simulation",
+        ),
+        "ratewise.lab.metrics": ("MethodResult",),
+    },
+    "raters": {
+        "ratewise.raters.protocol": (
+            "Rater",
+            "Question",
+            "Answer",
+            "Failure",
+            "RaterError",
+        ),
+    },
+    "models": {
+        "ratewise.models.calibration": (
+            "fit_calibration",
+            "cross_calibrated",
+            "Calibration",
+        ),
+        "ratewise.models.error_model": (
+            "fit_error",
+            "error_from_column",
+            "error_from_probability",
+            "ErrorModel",
+        ),
+    },
+    "formulas": {
+        "ratewise.core.mean.formulas": (
+            "error_times_budget",
+            "error_ratio",
+            "expected_error",
+            "spend_for",
+            "bernoulli_bound",
+            "misjudged_variance_bound",
+            "misjudged_variance_bound_additive",
+        ),
+    },
+    "tables": {
+        "ratewise.tables": (
+            "read_table",
+            "write_table",
+            "Table",
+        ),
+    },
+    "pictures": {
+        "ratewise.report.pictures": (
+            "plot_plan",
+            "plot_estimates",
+        ),
+        "ratewise.report.slices": ("plot_slices",),
+        "ratewise.report.comparison": ("plot_comparison",),
+        "ratewise.report.regression": ("plot_regression",),
+        "ratewise.report.leaderboard": ("plot_leaderboard",),
+        "ratewise.report.simulation": ("plot_simulation",),
+    },
+    "errors": {
+        "ratewise.errors": (
+            "RatewiseError",
+            "InputError",
+            "TableError",
+            "PolicyError",
+            "MissingAnswersError",
+            "SpecError",
+            "OutsideError",
+            "StoreError",
+            "RaterDownError",
+            "RatewiseWarning",
+        ),
+    },
 }
-_MODULE = {name: module for module, names in _HOME.items() for name in names}
+_MODULE = {name: module for homes in _GROUPS.values() for module, names in homes.items() for name in names}
 
 __all__ = sorted(_MODULE)  # noqa: PLE0605
 

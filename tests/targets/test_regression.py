@@ -172,6 +172,7 @@ def test_a_word_whose_ratings_are_all_alike_is_left_out(method, word):
 def test_an_empty_slice_has_no_coefficient_and_the_rest_have(family):
     data = regression_table(family=family, words=("chat", "code", "rare", "maths"))
     data["human"] = np.where(data["topic"] == "rare", np.nan, data["human"])
+    data["rate"] = np.where(data["topic"] == "rare", 0.001, data["rate"])
     found = regress(data, **NAMES, on=["x", "topic"], family=family)
     assert found["topic=rare"].value is None
     assert found["topic=rare"].reason == "no strong rating tells it"
@@ -182,6 +183,7 @@ def test_an_empty_slice_has_no_coefficient_and_the_rest_have(family):
 def test_a_0_or_1_column_without_labels_on_one_side_is_left_out():
     data = regression_table() | {"new": (np.arange(800) % 5 == 0) * 1.0}
     data["human"] = np.where(data["new"] == 1, np.nan, data["human"])
+    data["rate"] = np.where(data["new"] == 1, 0.001, data["rate"])
     found = regress(data, **NAMES, on=["x", "new"], family="logistic")
     assert found["new"].value is None
     assert found["x"].low is not None
@@ -208,9 +210,9 @@ def test_a_0_or_1_column_without_labels_on_one_side_is_left_out():
         ({}, {"family": "probit"}, "unknown family"),
         ({}, {"method": "magic"}, "unknown method"),
         ({}, {"level": 95}, "level must be in"),
-        ({"human": np.full(800, 3.0)}, {}, "logistic regression needs strong ratings from 0 to 1"),
-        ({"human": np.full(800, -1.0)}, {"family": "poisson"}, "counts"),
-        ({"human": np.ones(800)}, {}, "all 800 strong ratings are 1"),
+        ({"human": np.full(800, 3.0), "rate": np.ones(800)}, {}, "needs strong ratings from 0 to 1"),
+        ({"human": np.full(800, -1.0), "rate": np.ones(800)}, {"family": "poisson"}, "counts"),
+        ({"human": np.ones(800), "rate": np.ones(800)}, {}, "all 800 strong ratings are 1"),
         ({}, {"estimand": "pool", "pool_size": 10}, "cannot be smaller"),
     ],
 )
@@ -232,6 +234,7 @@ def test_fewer_labels_than_columns():
     data = regression_table() | {f"z{k}": np.random.default_rng(k).random(800) for k in range(6)}
     few = np.flatnonzero(~np.isnan(data["human"]))[:5]
     data["human"] = np.where(np.isin(np.arange(800), few), data["human"], np.nan)
+    data["rate"] = np.full(800, 5 / 800)
     with pytest.raises(InputError, match="5 strong ratings cannot tell 7 coefficients"):
         regress(data, **NAMES, on=[f"z{k}" for k in range(6)])
 

@@ -94,6 +94,7 @@ def test_slices_without_labels_say_so_and_the_rest_is_answered():
     law, code = (np.flatnonzero((table["topic"] == name) & table["asked"]) for name in ("law", "code"))
     table["human"][law] = np.nan
     table["human"][code[1:]] = np.nan
+    table["rate"] = np.where(np.isin(table["topic"], ("law", "code")), 0.01, table["rate"])
     found = estimate_slices(table, **COLUMNS)
     assert (found["law"].value, found["law"].interval, found["law"].labels) == (None, None, 0)
     assert found["law"].reason == "no strong rating; at least 2 are needed"

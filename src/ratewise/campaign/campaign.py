@@ -13,6 +13,7 @@ from typing import Any
 
 from ratewise.campaign.clients.patience import PATIENCE
 from ratewise.campaign.clients.people import People
+from ratewise.campaign.ending import Ending
 from ratewise.campaign.engine import Engine, Paused
 from ratewise.campaign.export import export_answers, export_items, export_ledger
 from ratewise.campaign.load import file_digest, load_items, stored_form
@@ -27,7 +28,7 @@ from ratewise.campaign.verification import Verification
 from ratewise.core.mean.estimate import Estimate
 from ratewise.errors import InputError, SpecError, StoreError
 from ratewise.queue.desk import Desk
-from ratewise.queue.money import shown, to_units
+from ratewise.queue.money import shown, to_money, to_units
 from ratewise.queue.store import Store
 from ratewise.queue.unsaved import Unsaved
 from ratewise.raters.calling import Caller
@@ -59,7 +60,7 @@ class Campaign:
         with self._store() as store:
             self._begin(store)
 
-    def run(self, *, progress: Progress | None = None, patience: float = PATIENCE, wait: bool = True) -> str:
+    def run(self, *, progress: Progress | None = None, patience: float = PATIENCE, wait: bool = True) -> Ending:
         """Start or go on until the goal is reached; returns why it ended. Ctrl-C finishes the calls under way.
 
         Answers that others give, such as people, are waited for; or with `wait=False` the run ends where nothing else
@@ -73,7 +74,7 @@ class Campaign:
             )
             if progress is not None:
                 engine.tell = Watch(self.spec, store, progress)
-            return _run(engine)
+            return Ending(_run(engine), to_money(store.totals()[1]), self.look)
 
     @contextmanager
     def people(self) -> Iterator[People]:

@@ -54,17 +54,14 @@ def run(
 
         opened = Campaign.open(campaign)
         with live(quiet=json) as progress:
-            reason = opened.run(progress=progress, wait=wait)
-        with opened.look() as now:
-            status, estimate = now.status, now.estimate
+            ended = opened.run(progress=progress, wait=wait)
         if json:
-            found = None if estimate is None else estimate.to_dict()
-            print_json({**status.to_dict(), "reason": reason, "result": found})
+            print_json(ended.to_dict())
         else:
             from ratewise.report.campaign import ending_text
 
-            print_rich(ending_text(status, estimate, reason))
-    if reason == Paused.STOPPED:
+            print_rich(ending_text(ended.status, ended.estimate, ended.reason))
+    if ended.reason == Paused.STOPPED:
         raise typer.Exit(STOPPED)
 
 

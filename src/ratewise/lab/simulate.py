@@ -19,6 +19,7 @@ from ratewise.lab.trials import Outcome, Population, Scale, Setting
 from ratewise.lab.workers import in_order
 from ratewise.models.features import Coding, codings, feature_matrix
 from ratewise.tables import Table, TableLike, read_table
+from ratewise.tables.frames_out import FrameKind, frame_of_rows
 from ratewise.tables.words import Positive, in_numbers, meaning_of
 from ratewise.tables.words import Scale as WordScale
 
@@ -79,6 +80,10 @@ class Simulation:
             "theta": self.theta, "variance": self.variance, "items": self.items, "settings": self.settings,
             "results": [r.to_dict() for r in self.results], "savings": self.savings(), "partial": self.partial,
         }  # fmt: skip
+
+    def to_frame(self, kind: FrameKind | None = None) -> Any:
+        """A row for each method and budget, as a pandas, Polars or PyArrow frame."""
+        return frame_of_rows([r.to_dict() for r in self.results], kind)
 
     def save_csv(self, path: str | os.PathLike[str]) -> None:
         """One row per method and budget."""

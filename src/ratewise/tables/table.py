@@ -18,6 +18,7 @@ from ratewise.tables import convert
 from ratewise.tables.cells import Cells, View, opened, unmasked
 from ratewise.tables.convert import Missing, Texts
 from ratewise.tables.engine import reason
+from ratewise.tables.frames_out import FrameKind, frame_of_columns
 from ratewise.tables.held import Array, held
 
 _MOST_LISTED = 40
@@ -93,6 +94,12 @@ class Table:
         added = {name: column for name, column in self._cells.items() if isinstance(column, np.ndarray)}
         series = [_series(name, values, self._frame) for name, values in added.items()]
         return self._frame.with_columns(*series).to_native()
+
+    def to_frame(self, kind: FrameKind | None = None) -> Any:
+        """A pandas, Polars or PyArrow frame; by default of the kind that came in, else the first that is installed."""
+        if kind is None and self._frame is not None:
+            return self.to_native()
+        return frame_of_columns(self.arrays(), kind)
 
     def arrays(self) -> dict[str, Array]:
         """Every column as an array of the kind it came with; what is missing is as `to_native` says."""

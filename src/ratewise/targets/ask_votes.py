@@ -6,6 +6,7 @@ the centred ratings. Models that are rarely compared get more of the votes.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy import special
@@ -22,6 +23,7 @@ from ratewise.models.rating_model import Covariates
 from ratewise.rounds.options import sharpest_error
 from ratewise.rounds.seen import Phase, Seen, learn
 from ratewise.tables import Table, TableLike, read_table
+from ratewise.tables.frames_out import FrameKind
 from ratewise.targets.votes import read_models, read_votes, vote_features, weak_predictor
 
 _FEWEST_TO_LEARN = 100  # strong votes before rates follow where the weak votes were seen to err
@@ -39,6 +41,10 @@ class Asked:
     new: Mask  # asked in this round
     saving: float  # expected squared error over that of as many comparisons at one rate for all
     notes: tuple[str, ...] = ()
+
+    def to_frame(self, kind: FrameKind | None = None) -> Any:
+        """The table as a pandas, Polars or PyArrow frame; by default of the kind that came in."""
+        return self.table.to_frame(kind)
 
     def summary(self) -> str:
         """One line for people."""

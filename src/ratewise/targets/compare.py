@@ -13,6 +13,7 @@ from ratewise.core.mean.how import How
 from ratewise.core.names import Estimand, Method, Recalibration
 from ratewise.errors import InputError
 from ratewise.tables import TableLike
+from ratewise.tables.frames_out import FrameKind, frame_of_rows
 from ratewise.tables.words import Positive, Scale, meaning_of
 from ratewise.targets.fieller import Ratio, lift, ratio
 from ratewise.targets.rated import DrawColumns, Rate
@@ -61,6 +62,11 @@ class Comparison:
             "sentence": self.sentence,
             "notes": list(self.notes),
         }
+
+    def to_frame(self, kind: FrameKind | None = None) -> Any:
+        """A row for either system and one for the difference, as a pandas, Polars or PyArrow frame."""
+        named = zip((*self.names, "difference"), (self.first, self.second, self.difference), strict=True)
+        return frame_of_rows([{"name": name} | e.to_dict() for name, e in named], kind)
 
     def summary(self) -> str:
         """The result in plain words."""

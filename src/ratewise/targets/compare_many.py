@@ -15,6 +15,7 @@ from ratewise.core.mean.how import How
 from ratewise.core.names import Estimand, Method, Recalibration
 from ratewise.errors import InputError
 from ratewise.tables import TableLike
+from ratewise.tables.frames_out import FrameKind, frame_of_rows
 from ratewise.tables.words import Positive, Scale, meaning_of
 from ratewise.targets.compare import between, percent, signed
 from ratewise.targets.rated import DrawColumns, Rate
@@ -40,6 +41,15 @@ class Rival:
         return {
             "name": self.name, "mean": self.mean.to_dict(), "difference": self.difference.to_dict(),
             "probability_better": self.probability_better, "p_value": self.p_value,
+            "adjusted_p_value": self.adjusted_p_value, "verdict": self.verdict,
+        }  # fmt: skip
+
+    def row(self) -> dict[str, Any]:
+        """The numbers side by side, for a table."""
+        d = self.difference
+        return {
+            "name": self.name, "mean": self.mean.value, "difference": d.value, "standard_error": d.standard_error,
+            "low": d.low, "high": d.high, "probability_better": self.probability_better, "p_value": self.p_value,
             "adjusted_p_value": self.adjusted_p_value, "verdict": self.verdict,
         }  # fmt: skip
 
@@ -73,6 +83,10 @@ class ManyComparisons:
             "rivals": [rival.to_dict() for rival in self.rivals], "level": self.level, "each_level": self.each_level,
             "sentence": self.sentence, "notes": list(self.notes),
         }  # fmt: skip
+
+    def to_frame(self, kind: FrameKind | None = None) -> Any:
+        """A row for each system against the baseline, as a pandas, Polars or PyArrow frame."""
+        return frame_of_rows([rival.row() for rival in self.rivals], kind)
 
     def summary(self) -> str:
         """The result in plain words."""

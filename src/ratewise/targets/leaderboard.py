@@ -30,6 +30,7 @@ from ratewise.core.names import REGRESSION_METHODS, Estimand, RegressionMethod
 from ratewise.errors import InputError
 from ratewise.models.rating_model import Covariates, cluster_fitted_rating, fitted_rating
 from ratewise.tables import TableLike, read_table
+from ratewise.tables.frames_out import FrameKind, frame_of_rows
 from ratewise.targets.rated import DrawColumns, Rate, RatedColumns, RatedTable, read_rated, refuse_missing
 from ratewise.targets.votes import read_models, read_votes, vote_features
 
@@ -109,6 +110,10 @@ class Leaderboard:
             "models": [model.name for model in self.rated], "rows_beat_columns": self.win_probabilities().tolist(),
         }  # fmt: skip
         return out | {"notes": list(self.notes)}
+
+    def to_frame(self, kind: FrameKind | None = None) -> Any:
+        """A row for each model, best first, as a pandas, Polars or PyArrow frame."""
+        return frame_of_rows([model.to_dict() for model in self.models], kind)
 
     def summary(self) -> str:
         """A line for each model."""

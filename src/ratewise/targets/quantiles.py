@@ -16,6 +16,7 @@ from ratewise.core.names import Estimand
 from ratewise.errors import InputError, TableError
 from ratewise.models.error_model import ErrorModel, fit_error
 from ratewise.tables import TableLike, read_table
+from ratewise.tables.frames_out import FrameKind, frame_of_rows
 from ratewise.targets.mean.derived import STRONG_BELOW, UNCERTAINTY, WEAK_BELOW, Derived
 from ratewise.targets.mean.pilot import PilotColumns, read_pilot
 from ratewise.targets.mean.plan import Plan, plan_mean
@@ -43,6 +44,11 @@ class Quantiles:
         """Ready for JSON."""
         found = [{"quantile": q} | e.to_dict() for q, e in zip(self.quantiles, self.estimates, strict=True)]
         return {"quantiles": found, "notes": list(self.notes)}
+
+    def to_frame(self, kind: FrameKind | None = None) -> Any:
+        """A row for each quantile, as a pandas, Polars or PyArrow frame."""
+        found = zip(self.quantiles, self.estimates, strict=True)
+        return frame_of_rows([{"quantile": q} | e.to_dict() for q, e in found], kind)
 
     def summary(self) -> str:
         """A line for each."""

@@ -18,6 +18,7 @@ from ratewise.core.names import FAMILIES, Estimand, Family, RegressionMethod
 from ratewise.core.names import REGRESSION_METHODS as METHODS
 from ratewise.errors import InputError
 from ratewise.tables import TableLike, read_table
+from ratewise.tables.frames_out import FrameKind, frame_of_rows
 from ratewise.targets.columns import INTERCEPT, Columns, design
 from ratewise.targets.identify import running_rows, unlabelled_rows
 from ratewise.targets.learned_weak import with_learned_weak
@@ -76,6 +77,10 @@ class Regression:
         names = ("family", "level", "items", "labels", "method", "estimand", "degrees_of_freedom")
         out: dict[str, Any] = {name: getattr(self, name) for name in names}
         return out | {"coefficients": [c.to_dict() for c in self.coefficients], "notes": list(self.notes)}
+
+    def to_frame(self, kind: FrameKind | None = None) -> Any:
+        """A row for each coefficient, as a pandas, Polars or PyArrow frame."""
+        return frame_of_rows([c.to_dict() for c in self.coefficients], kind)
 
     def summary(self) -> str:
         """A line for each coefficient."""

@@ -11,6 +11,7 @@ import numpy as np
 from ratewise.core.checks import Floats, choice
 from ratewise.core.names import FAMILIES, Estimand, Family, PolicyName, Recalibration
 from ratewise.tables import TableLike, read_table
+from ratewise.tables.frames_out import FrameKind, frame_of_rows
 from ratewise.targets.columns import Columns, design
 from ratewise.targets.mean.pilot import Pilot, PilotColumns, read_pilot
 from ratewise.targets.mean.side_by_side import (
@@ -55,6 +56,10 @@ class RegressionPlan:
             "expected_ses": self.expected_ses,
             "notes": list(self.notes),
         }
+
+    def to_frame(self, kind: FrameKind | None = None) -> Any:
+        """A row for each policy, as a pandas, Polars or PyArrow frame."""
+        return frame_of_rows([{"policy": name} | asked.to_dict() for name, asked in self.policies.items()], kind)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the plan as JSON."""
@@ -107,7 +112,7 @@ def plan_regression(
     columns = design(read, on, rows=np.ones(read.rows, dtype=np.bool_), intercept=intercept)
     w = coefficient_weights(columns, weights)
     world = RegressionPilot.of(pilot, columns, family, w)
-    sides = side_by_side(world, goal)
+    sides = side_by_side(world, goal, reach=False)
     best = sides.policies[sides.recommendation]
     N = pool_size if estimand == "pool" and pool_size is not None else math.inf
     ses = world.standard_errors(sides.rates[pilot.labelled], best.items, pool_size=N)

@@ -17,6 +17,7 @@ from ratewise.core.checks import choice, number
 from ratewise.core.names import OBJECTIVES, Estimand, Objective, Recalibration
 from ratewise.errors import InputError, PolicyError
 from ratewise.tables import Table, TableLike, read_table
+from ratewise.tables.frames_out import FrameKind, frame_of_rows
 from ratewise.tables.words import Meaning, Positive, Scale, meaning_of
 from ratewise.targets.mean.pilot import PilotColumns, read_pilot
 from ratewise.targets.mean.plan import Plan, plan_mean
@@ -113,6 +114,11 @@ class SlicePlan:
             "by": self.by, "inputs": self.inputs, "slices": [one.to_dict() for one in self.slices], "overall": overall,
             "notes": list(self.notes),
         }  # fmt: skip
+
+    def to_frame(self, kind: FrameKind | None = None) -> Any:
+        """A row for each slice, as a pandas, Polars or PyArrow frame."""
+        rows = [{name: x for name, x in one.to_dict().items() if name != "plan"} for one in self.slices]
+        return frame_of_rows(rows, kind)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the plan as JSON."""

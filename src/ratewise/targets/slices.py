@@ -19,6 +19,7 @@ from ratewise.core.names import RECALIBRATIONS, Estimand, IntervalMethod, Method
 from ratewise.errors import InputError, TableError
 from ratewise.tables import Table, TableLike, read_columns
 from ratewise.tables.convert import Texts
+from ratewise.tables.frames_out import FrameKind, frame_of_rows
 from ratewise.tables.words import Positive, Scale
 from ratewise.targets.mean.estimation import estimate_rated, recalibrated, refuse_unused_weights, without_second_line
 from ratewise.targets.people import Strong, made_ready
@@ -63,6 +64,13 @@ class Slice:
             return self.shrunk.interval
         return None if self.estimate is None else self.estimate.interval
 
+    @property
+    def interval_kind(self) -> str | None:
+        """Which kind of interval it is; shrunk, if slices were."""
+        if self.shrunk is not None:
+            return "shrunk"
+        return None if self.estimate is None else self.estimate.interval_kind
+
     def to_dict(self) -> dict[str, Any]:
         """Ready for JSON; the unshrunk numbers stand beside shrunk ones."""
         low, high = self.interval or (None, None)
@@ -70,13 +78,12 @@ class Slice:
             "name": self.name, "value": self.value, "standard_error": self.standard_error, "low": low, "high": high,
             "items": self.items, "labels": self.labels, "reason": self.reason,
             "method": None if self.estimate is None else self.estimate.method,
-            "interval": None if self.estimate is None else self.estimate.interval_method,
+            "interval": self.interval_kind, "interval_kind": self.interval_kind,
             "clusters": None if self.estimate is None else self.estimate.clusters,
             "notes": [] if self.estimate is None else list(self.estimate.notes),
         }  # fmt: skip
         if self.shrunk is not None and self.estimate is not None:
             own = self.estimate
-            out["interval"] = "shrunk"
             out["weight"] = self.shrunk.weight
             out["unshrunk"] = {
                 "value": own.value, "standard_error": own.standard_error, "low": own.low, "high": own.high,
@@ -111,6 +118,10 @@ class Slices:
             "notes": list(self.notes),
         }  # fmt: skip
 
+    def to_frame(self, kind: FrameKind | None = None) -> Any:
+        """A row for each slice, as a pandas, Polars or PyArrow frame."""
+        return frame_of_rows([{"by": self.by} | _row(one) for one in self.slices], kind)
+
     def summary(self) -> str:
         """A line for each slice and one for the whole, for people."""
         lines = [f"{one.name}: {_line(one)}" for one in self.slices]
@@ -130,6 +141,10 @@ class Slices:
             for name, value, ends, labels in rows
         )
         return f"<table>{head}{body}</table>"
+
+
+def _row(one: Slice) -> dict[str, Any]:
+    return {name: value for name, value in one.to_dict().items() if name != "unshrunk"}
 
 
 def _line(one: Slice) -> str:

@@ -73,7 +73,7 @@ def play(campaign, most=20):
     """Fill in every sheet until the campaign is at its end: the reasons of all runs."""
     reasons = []
     for _ in range(most):
-        reasons.append(campaign.run())
+        reasons.append(str(campaign.run()))
         if not reasons[-1].startswith("waiting"):
             return reasons
         for path in campaign.spec.folder.glob("questions-*.csv"):
@@ -82,7 +82,7 @@ def play(campaign, most=20):
 
 
 def test_a_run_writes_the_questions_blind_and_stops(campaign, tmp_path):
-    reason = campaign.run()
+    reason = str(campaign.run())
     sheet = rows_of(tmp_path / "questions-1.csv")
     assert reason == f"waiting for {len(sheet)} answers in questions-1.csv"
     assert list(sheet[0]) == ["id", "text", "human"]
@@ -213,13 +213,13 @@ def test_a_run_that_is_killed_at_any_step_loses_nothing_and_pays_nothing_twice(t
 
 def test_files_of_others_are_not_written_over(campaign, tmp_path):
     (tmp_path / "questions-1.csv").write_text("mine\n")
-    assert campaign.run().endswith(" in questions-2.csv")
+    assert str(campaign.run()).endswith(" in questions-2.csv")
     assert (tmp_path / "questions-1.csv").read_text() == "mine\n"
 
 
 def test_the_toml_says_what_the_sheet_shows_and_how_it_is_called(tmp_path):
     campaign = written(tmp_path, more='show = ["text", "judge"]\nsheets = "to-label"')
-    assert campaign.run().endswith(" in to-label-1.csv")
+    assert str(campaign.run()).endswith(" in to-label-1.csv")
     assert list(rows_of(tmp_path / "to-label-1.csv")[0]) == ["id", "text", "judge", "human"]
 
 

@@ -53,11 +53,20 @@ class Estimate:
         """Upper end of the interval."""
         return None if self.interval is None else self.interval[1]
 
+    @property
+    def interval_kind(self) -> str:
+        """Which kind of interval it is: score, t, normal, bootstrap or anytime. JSON has it under the same name."""
+        return self.interval_method
+
     def to_dict(self) -> dict[str, Any]:
-        """The numbers, ready for JSON; the contributions stay out."""
+        """The numbers, ready for JSON; the contributions stay out.
+
+        The ends are `low` and `high`, and `interval_kind` is the kind of interval, here as on the record. `interval`
+        is the kind as well in JSON, and the two ends on the record.
+        """
         names = ("value", "standard_error", "low", "high", "level", "items", "labels", "spend", "method")
         out: dict[str, Any] = {name: getattr(self, name) for name in names}
-        out |= {"interval": self.interval_method, "estimand": self.estimand}
+        out |= {"interval": self.interval_method, "interval_kind": self.interval_kind, "estimand": self.estimand}
         out |= {"degrees_of_freedom": self.degrees_of_freedom, "slope": self.slope}
         out |= {"clusters": self.clusters, "notes": list(self.notes)}
         out |= {} if self.agreement is None else {"agreement": self.agreement.to_dict()}

@@ -13,6 +13,7 @@ from ratewise.core.messages import Message, argument
 from ratewise.errors import TableError
 from ratewise.tables import Relation, Table, TableLike, read_table
 from ratewise.tables.convert import Texts
+from ratewise.tables.frames_out import FrameKind
 from ratewise.targets.mean.input_draw import choose_items
 from ratewise.targets.mean.old_labels import draw_beside
 from ratewise.targets.mean.transfer import Drift, OldLabels, Transfer
@@ -32,6 +33,10 @@ class Drawn:
     expected_spend: float  # before anyone is asked: weak ratings of the items looked at, and strong ones at their rates
     spend: float  # the same for the items that were in fact selected
     notes: tuple[str, ...]
+
+    def to_frame(self, kind: FrameKind | None = None) -> Any:
+        """The drawn pool as a pandas, Polars or PyArrow frame; by default of the kind that came in."""
+        return self.table.to_frame(kind)
 
 
 def undrawn(

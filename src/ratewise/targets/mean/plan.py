@@ -12,6 +12,7 @@ from ratewise.core.messages import Message, argument
 from ratewise.core.names import Estimand, PolicyName, Recalibration
 from ratewise.errors import InputError
 from ratewise.tables import Table, TableLike, count_rows, read_columns
+from ratewise.tables.frames_out import FrameKind, frame_of_rows
 from ratewise.tables.words import Positive, Scale, meaning_of
 from ratewise.targets.mean.derived import Derived
 from ratewise.targets.mean.input_plan import Rival, in_words, plan_inputs
@@ -60,6 +61,10 @@ class Plan:
             "transfer": self.transfer.to_dict(),
             **chosen,
         }
+
+    def to_frame(self, kind: FrameKind | None = None) -> Any:
+        """A row for each policy, as a pandas, Polars or PyArrow frame."""
+        return frame_of_rows([{"policy": name} | asked.to_dict() for name, asked in self.policies.items()], kind)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the plan as JSON."""

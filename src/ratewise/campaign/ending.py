@@ -1,0 +1,60 @@
+"""What a run of a campaign gives back: why it ended, what was spent, and what is known."""
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from decimal import Decimal
+from functools import cached_property
+from typing import Any
+
+from ratewise.campaign.snapshot import Snapshot
+from ratewise.campaign.status import Status
+from ratewise.core.mean.estimate import Estimate
+
+
+@dataclass(frozen=True, eq=False)
+class Ending:
+    """The end of a run. It equals its reason, so that it can be compared with a text.
+
+    `status` and `estimate` are looked up when they are first asked for, and then kept.
+    """
+
+    reason: str  # why nothing more was bought: the budget is spent, every item has been looked at, …
+    spent: Decimal  # in all, over all runs
+    _look: Callable[[], AbstractContextManager[Snapshot]] = field(repr=False)
+
+    @cached_property
+    def status(self) -> Status:
+        """Money, labels and rounds."""
+        return self._known[0]
+
+    @cached_property
+    def estimate(self) -> Estimate | None:
+        """The result; `None` before the first round is complete."""
+        return self._known[1]
+
+    @cached_property
+    def _known(self) -> tuple[Status, Estimate | None]:
+        with self._look() as now:
+            return now.status, now.estimate
+
+    def to_dict(self) -> dict[str, Any]:
+        """Ready for JSON: the status, the reason and the result."""
+        found = None if self.estimate is None else self.estimate.to_dict()
+        return {**self.status.to_dict(), "reason": str(self.reason), "result": found}
+
+    def summary(self) -> str:
+        """One line for people."""
+        known = "no round is complete yet" if self.estimate is None else self.estimate.summary()
+        return f"{self.reason}; {self.spent:f} spent; {known}"
+
+    def __str__(self) -> str:
+        return str(self.reason)
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Ending):
+            return (self.reason, self.spent) == (other.reason, other.spent)
+        return self.reason == other if isinstance(other, str) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.reason)
