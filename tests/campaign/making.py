@@ -6,10 +6,11 @@ import sqlite3
 from contextlib import closing
 
 import numpy as np
+import sqlalchemy as sa
 
 from ratewise.campaign.campaign import Campaign
 from ratewise.lab.worlds import calibrated
-from ratewise.queue import audit
+from ratewise.queue import adopt, audit, chain
 
 _RATER = '[[raters]]\nname = "{name}"\nkind = "column"\ncolumn = "{name}"\n{price}\n'
 
@@ -82,7 +83,25 @@ def looked_at(campaign):
 
 
 def tamper(campaign, *statements):
-    """Change the SQLite file behind the campaign's back; each statement must change something."""
+    """Change the SQLite file behind the campaign's back, guards down; each statement must change something."""
     with closing(sqlite3.connect(campaign.spec.folder / campaign.spec.store)) as connection, connection:
+        drop_guards(connection)
         for statement in statements:
             assert connection.execute(statement).rowcount > 0, statement
+
+
+def drop_guards(connection):
+    """As one does who may write the file: triggers and CHECKs are no obstacle."""
+    connection.execute("PRAGMA ignore_check_constraints = ON")
+    for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
+        connection.execute(f"DROP TRIGGER {name}")
+
+
+def forge(campaign):
+    """As one does who knows how the record is made: a whole new one, of the tables as they are now."""
+    engine = sa.create_engine(f"sqlite:///{campaign.spec.folder / campaign.spec.store}")
+    with engine.begin() as connection:
+        drop_guards(connection.connection.driver_connection)
+        connection.exec_driver_sql("DELETE FROM chain")
+        chain.append(connection, list(adopt.everything(connection)))
+    engine.dispose()

@@ -10,7 +10,7 @@ import pytest
 
 from ratewise.campaign.campaign import Campaign
 
-from .making import judged, log_of, ran, scored, tamper
+from .making import forge, judged, log_of, ran, scored, tamper
 
 LABELLED = "SELECT position FROM ratings WHERE step = 1 AND state = 1"
 NOT_DRAWN = "SELECT position FROM draws WHERE step = 1 AND selected = 0"
@@ -261,11 +261,14 @@ def test_a_target_is_replayed_with_what_it_was_expected_to_take(tmp_path):
 
 
 def test_numbers_are_compared_up_to_the_rounding_of_another_machine(campaign):
-    """Rates that differ in the twelfth digit are the same; in the sixth they are not."""
+    """Rates that differ in the twelfth digit are the same when they are replayed; in the sixth they are not."""
     at = f"({NOT_DRAWN} ORDER BY position LIMIT 1)"
     tamper(campaign, f"UPDATE draws SET rate = rate * (1 + 1e-12) WHERE position = {at}")
+    assert not campaign.verify().passed  # the record has every bit
+    forge(campaign)
     assert campaign.verify().passed
     tamper(campaign, f"UPDATE draws SET rate = rate * (1 + 1e-6) WHERE position = {at}")
+    forge(campaign)
     assert not campaign.verify().passed
 
 

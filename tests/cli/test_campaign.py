@@ -177,6 +177,7 @@ def test_verify_passes_and_finds_a_difference(run, toml):
     assert (done.code, done.err) == (0, "")
     assert "nothing differs" in done.out
     with sqlite3.connect("campaign.sqlite") as connection:
+        connection.execute("DROP TRIGGER guard_draws_update")
         connection.execute("UPDATE draws SET rate = rate / 2 WHERE position = (SELECT max(position) FROM draws)")
     connection.close()
     done = run("verify", toml, "--json")

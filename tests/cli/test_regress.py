@@ -77,8 +77,8 @@ def test_strong_ratings_alone_and_clusters(call, table):
         (["regress", "--on", "x", "--picture", "a.gif"], ".svg or .png"),
         (["regress", "--on", "x", "--level", "2"], "level"),
         (["regress", "--on", "x", "--estimand", "pool", "--pool-size", "3"], "--pool-size is 3"),
-        (["quantile", "--at", "2"], "quantile must be in"),
-        (["quantile", "--at", "half"], "quantile must be a number"),
+        (["quantile", "--at", "2"], "--at must be in"),
+        (["quantile", "--at", "half"], "--at must be a number"),
         (["quantile", "--at", ","], "at least one quantile"),
     ],
 )

@@ -39,6 +39,7 @@ def test_a_still_look_does_not_see_what_others_write(store, tmp_path):
 def test_a_transaction_that_fails_leaves_nothing(store):
     def fail():
         with store.writing() as connection:
+            connection.exec_driver_sql("DROP TRIGGER guard_items_delete")
             connection.exec_driver_sql("DELETE FROM items")
             connection.exec_driver_sql("SELECT * FROM nowhere")
 

@@ -129,6 +129,55 @@ def test_it_goes_on_to_the_end(second):
     assert status.pending == 0
 
 
+def test_a_campaign_of_the_third_version_goes_on_with_its_people(tmp_path):
+    folder = copied(tmp_path, "version3")
+    assert version(folder) == 3
+    campaign = Campaign.open(folder / "version3.toml")
+    found = campaign.verify()
+    assert found.differences == []
+    assert (found.items, found.rounds, found.ratings, found.payments) == (240, 3, 308, 285)
+    with campaign.people() as desk:
+        for who in ("ann", "bob"):
+            asked = desk.next(who)
+            desk.answer(who, asked.key, asked.item["truth"])
+    assert campaign.verify().differences == []
+
+
+@pytest.mark.parametrize(("name", "rounds"), [("version1", 3), ("version2", 2), ("version3", 3)])
+def test_rounds_from_before_the_record_are_said_to_be_so(tmp_path, name, rounds):
+    folder = copied(tmp_path, name)
+    campaign = Campaign.open(folder / f"{name}.toml")
+    found = campaign.verify()
+    assert found.differences == []
+    assert (found.unrecorded >= rounds, found.entries) == (True, 1)
+    assert f"rounds 1 to {found.unrecorded} were begun before there was a record" in found.summary()
+    head = campaign.head()
+    tamper(campaign, "UPDATE ledger SET amount = amount + 1 WHERE id = (SELECT max(id) FROM ledger)")
+    assert any(line.startswith("ledger, row") for line in campaign.verify(head=head).differences)
+
+
+REFUSED = (
+    "UPDATE ledger SET amount = 0",
+    "DELETE FROM draws",
+    "UPDATE totals SET spent = -1",
+    "INSERT INTO ledger VALUES (9999, 'settle', 0, 1, 1, -1, '')",
+)
+
+
+@pytest.mark.parametrize("statement", REFUSED)
+def test_an_older_store_gets_the_guards_too(folder, statement):
+    campaign = Campaign.open(folder / "version1.toml")
+    campaign.status()
+    with closing(sqlite3.connect(folder / "version1.sqlite")) as connection, pytest.raises(sqlite3.IntegrityError):
+        connection.execute(statement)
+
+
+def test_an_older_store_with_money_below_0_is_opened_and_told(folder):
+    with closing(sqlite3.connect(folder / "version1.sqlite")) as connection, connection:
+        connection.execute("UPDATE ledger SET amount = -5 WHERE id = (SELECT max(id) FROM ledger)")
+    assert not Campaign.open(folder / "version1.toml").verify().passed
+
+
 @pytest.mark.parametrize("act", ["open", "run", "status", "verify"])
 def test_a_campaign_of_a_newer_version_is_refused_and_left_alone(tmp_path, act):
     campaign = ran(tmp_path, judged(50), goal='budget = "20"')

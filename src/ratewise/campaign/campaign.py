@@ -7,7 +7,7 @@ import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,18 +15,22 @@ from ratewise.campaign.clients.patience import PATIENCE
 from ratewise.campaign.clients.people import People
 from ratewise.campaign.ending import Ending
 from ratewise.campaign.engine import Engine, Paused
-from ratewise.campaign.export import export_answers, export_items, export_ledger
 from ratewise.campaign.load import file_digest, load_items, stored_form
 from ratewise.campaign.raised import expected_of, reported
+from ratewise.campaign.raters_seen import note_raters
+from ratewise.campaign.recorded import check_chain
+from ratewise.campaign.seed import check_secret, digest_of, reveal, seed_of
 from ratewise.campaign.snapshot import Snapshot, reader_of
 from ratewise.campaign.spec.changes import changes
-from ratewise.campaign.spec.spec import RaterSpec, Spec, read_spec
+from ratewise.campaign.spec.spec import RaterSpec, SecretSeed, Spec, read_spec
 from ratewise.campaign.start import Start
 from ratewise.campaign.status import Status, Watch
 from ratewise.campaign.story import Chapter
+from ratewise.campaign.taking_out import export_folder, export_record, export_table
 from ratewise.campaign.verification import Verification
 from ratewise.core.mean.estimate import Estimate
 from ratewise.errors import InputError, SpecError, StoreError
+from ratewise.queue.copies import back_up, readable
 from ratewise.queue.desk import Desk
 from ratewise.queue.money import shown, to_money, to_units
 from ratewise.queue.store import Store
@@ -35,7 +39,7 @@ from ratewise.raters.calling import Caller
 from ratewise.raters.kind import Place
 from ratewise.raters.kinds import KINDS
 from ratewise.rounds.diagnostics import Diagnosis
-from ratewise.tables import Table, write_table
+from ratewise.tables import Table
 
 Progress = Callable[[Status], None]
 
@@ -47,10 +51,15 @@ class Campaign:
     spec: Spec
 
     @classmethod
+    def at(cls, path: str | os.PathLike[str]) -> "Campaign":
+        """For those who only look: the TOML is read, and what it says otherwise than the store is told by the look."""
+        return cls(read_spec(Path(path)))
+
+    @classmethod
     def open(cls, path: str | os.PathLike[str]) -> "Campaign":
         """Read and check the TOML; a campaign that has begun is checked against it."""
-        campaign = cls(read_spec(Path(path)))
-        with campaign._store() as store:
+        campaign = cls.at(path)
+        with campaign._store(looking=True) as store:
             if store.exists():
                 campaign._check(store)
         return campaign
@@ -59,6 +68,13 @@ class Campaign:
         """Check and load the items without asking anyone; `run` does it, too, where it was not done."""
         with self._store() as store:
             self._begin(store)
+
+    def begin_secretly(self) -> str | None:
+        """Where the seed is secret, begin, so that its SHA-256 can be told before anything is asked; that digest."""
+        if not isinstance(self.spec.seed, SecretSeed):
+            return None
+        self.begin()
+        return digest_of(seed_of(self.spec))
 
     def run(self, *, progress: Progress | None = None, patience: float = PATIENCE, wait: bool = True) -> Ending:
         """Start or go on until the goal is reached; returns why it ended. Ctrl-C finishes the calls under way.
@@ -74,7 +90,9 @@ class Campaign:
             )
             if progress is not None:
                 engine.tell = Watch(self.spec, store, progress)
-            return Ending(_run(engine), to_money(store.totals()[1]), self.look)
+            reason = _run(engine)
+            reveal(self.spec, store)
+            return Ending(reason, to_money(store.totals()[1]), self.look)
 
     @contextmanager
     def people(self) -> Iterator[People]:
@@ -91,9 +109,11 @@ class Campaign:
             store.begin(loaded.meta, loaded.rows)
             if "start" in loaded.meta:
                 store.note(Start.from_json(loaded.meta["start"]).summary())
+            note_raters(self.spec, store)
             return
         self._check(store)
         store.upgrade()
+        check_secret(self.spec, store)
         old = self._stored(store)
         if (old.goal, old.level) != (self.spec.goal, self.spec.level):
             before = reported(old, store)
@@ -105,6 +125,7 @@ class Campaign:
         for sentence in changes(old, self.spec).taken:
             store.note(f"changed: {sentence}")
         store.set_meta("spec", stored_form(self.spec))
+        note_raters(self.spec, store)
 
     def _check(self, store: Store) -> None:
         """Refuse what would invalidate the statistics, with the reason."""
@@ -115,17 +136,23 @@ class Campaign:
                 f"{self.spec.path.name} was changed in a way that a campaign under way cannot take: "
                 f"{'; '.join(found.refused)}. Undo that, or begin another campaign under another name"
             )
-        with suppress(OSError):
-            if file_digest(self.spec.table_path) != store.meta("digest"):
-                raise InputError(
-                    f"{self.spec.items.table} has changed since the campaign began; items that may be drawn already "
-                    "cannot change. Put the old file back, or begin another campaign under another name"
-                )
+        if self._other_table(store):
+            raise InputError(
+                f"{self.spec.items.table} has changed since the campaign began; items that may be drawn already "
+                "cannot change. Put the old file back, or begin another campaign under another name"
+            )
         bound, budget = sum(store.totals()), self.spec.goal.budget
         if budget is not None and budget != old.goal.budget and bound > to_units(budget):
             raise InputError(
                 f"goal.budget of {budget} is below the {shown(bound)} that are spent or promised already; raise it"
             )
+
+    def _other_table(self, store: Store) -> tuple[str, ...]:
+        """Words where the table is not the one that was loaded; nothing where it is, or is no longer there."""
+        with suppress(OSError):
+            if file_digest(self.spec.table_path) != store.meta("digest"):
+                return (f"{self.spec.items.table} is not the table that was loaded",)
+        return ()
 
     def _stored(self, store: Store) -> Spec:
         try:
@@ -137,13 +164,16 @@ class Campaign:
             ) from None
 
     @contextmanager
-    def _store(self) -> Iterator[Store]:
-        store = Store.at(self.spec.store, str(self.spec.folder), self.spec.name)
-        try:
+    def _store(self, *, looking: bool = False) -> Iterator[Store]:
+        """Open it; one who only looks reads a copy where it may not be written, as in an archive."""
+        with ExitStack() as held:
+            where = self.spec.store
+            if looking and "://" not in where:
+                where = held.enter_context(readable(os.path.join(self.spec.folder, where)))
+            store = Store.at(where, str(self.spec.folder), self.spec.name)
+            held.callback(store.close)
             with store.sound():
                 yield store
-        finally:
-            store.close()
 
     def _beside(self, ending: str) -> Path:
         return self.spec.folder / (self.spec.path.stem + ending)
@@ -159,15 +189,18 @@ class Campaign:
     @contextmanager
     def watch(self) -> Iterator[Callable[[], Snapshot]]:
         """For looking again and again: each call is a look at its moment, and reads only what is new since the last."""
-        with self._store() as store, ExitStack() as moment:
+        with self._store(looking=True) as store, ExitStack() as moment:
             self._check_begun(store)
             store.upgrade()
-            reader = reader_of(self.spec, store, keeps=True)
+            kept = replace(self._stored(store), store=self.spec.store)
+            found = changes(kept, self.spec)
+            edited = (*found.taken, *found.refused, *self._other_table(store))
+            reader = reader_of(kept, store, keeps=True)
 
             def look() -> Snapshot:
                 moment.close()
                 moment.enter_context(store.still())
-                return Snapshot(self.spec, store, reader)
+                return Snapshot(kept, store, reader, edited)
 
             yield look
 
@@ -192,10 +225,28 @@ class Campaign:
         with self.look() as now:
             return now.diagnosis
 
-    def verify(self) -> Verification:
-        """Replay everything from the seed and the log."""
+    def verify(self, *, head: str | None = None) -> Verification:
+        """Replay everything from the seed and the log, and compare it with the record and with a head from it."""
+        try:
+            with self.look() as now:
+                return now.verify(head)
+        except StoreError as error:
+            return self._verify_record(head, error)
+
+    def _verify_record(self, head: str | None, error: StoreError) -> Verification:
+        """Of a store that cannot be replayed, what the record tells; the error where that is nothing."""
+        found = Verification()
+        with self._store(looking=True) as store:
+            check_chain(store, head, found)
+        if found.passed:
+            raise error
+        found.differ(f"the rest cannot be replayed: {error}")
+        return found
+
+    def head(self) -> str:
+        """What stands for everything that was written so far; kept elsewhere, it anchors the store."""
         with self.look() as now:
-            return now.verification
+            return now.head
 
     def story(self) -> list[Chapter]:
         """Round by round: what was bought, and what was known after it."""
@@ -214,18 +265,30 @@ class Campaign:
 
     def export(self, path: str | os.PathLike[str], *, ledger: bool = False, answers: bool = False) -> Table:
         """Write what was looked at, or the ledger, or who said what; the ending of `path` names the format."""
-        if ledger and answers:
-            raise InputError("the ledger and the answers are two tables; export one of them at a time")
         with self.look() as now:
-            if ledger:
-                table = export_ledger(self.spec, now.store, now.facts.items)
-            elif answers:
-                table = export_answers(self.spec, now.store, now.facts.items)
-            else:
-                end = now.state.history.items if now.state.open is None else now.state.open.end
-                table = export_items(self.spec, now.store, end, now.pooled)
-        write_table(table, path)
-        return table
+            return export_table(now, path, ledger=ledger, answers=answers)
+
+    def export_record(self, path: str | os.PathLike[str]) -> str:
+        """Write the whole record, which `ratewise verify` checks anywhere; returns its head."""
+        with self.look() as now:
+            return export_record(now, path)
+
+    def export_folder(self, folder: str | os.PathLike[str]) -> tuple[tuple[str, ...], str]:
+        """Write all tables and the record, of one moment; returns the files' names and the head."""
+        with self.look() as now:
+            return export_folder(now, folder)
+
+    def backup(self, path: str | os.PathLike[str]) -> str:
+        """Copy the store into one SQLite file, while others write; returns the head of the copy's record."""
+        with self._store(looking=True) as store:
+            self._check_begun(store)
+            store.upgrade()
+            back_up(store, os.fspath(path))
+        copy = Store.at(os.path.abspath(path), "", self.spec.name)
+        try:
+            return copy.head()
+        finally:
+            copy.close()
 
 
 def _caller(rater: RaterSpec, spec: Spec) -> Caller | None:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ratewise.campaign.inputs import inputs_of
+from ratewise.campaign.seed import facts_of_seed, seed_of
 from ratewise.campaign.spec.fields import LARGEST_AMOUNT
 from ratewise.campaign.spec.spec import RaterSpec, Spec
 from ratewise.campaign.start import COLUMNS, load_start
@@ -70,6 +71,7 @@ def load_items(spec: Spec) -> Loaded:
         "columns": json.dumps(_feature_columns(spec, numbers.shape[1])),
         "prices": json.dumps([float(p) for p in prices.mean(axis=0)]),
         **extra,
+        **facts_of_seed(spec),
     }
     differ = any(rater.price_column is not None for rater in spec.raters)
     return Loaded(meta, _rows(relation, keys, order, numbers, prices if differ else None))
@@ -96,11 +98,11 @@ def _keys(spec: Spec, relation: Relation) -> _Keys:
     column = spec.items.id if spec.items.id is not None else "id" if "id" in relation.columns else None
     if column is not None:
         relation.check_ids(column)
-    n, first = relation.count(), 0
+    seed, n, first = seed_of(spec), relation.count(), 0
     keys = _Keys(column, np.empty(n), np.empty(n))
     for rows in relation.scan(column or relation.columns[0], rows=_ROWS):
         ids, here = keys.texts(rows, first), slice(first, first + rows.rows)
-        keys.turn[here], keys.uniform[here] = uniform(ids, seed=f"{spec.seed}:order"), uniform(ids, seed=spec.seed)
+        keys.turn[here], keys.uniform[here] = uniform(ids, seed=f"{seed}:order"), uniform(ids, seed=seed)
         first += rows.rows
     return keys
 

@@ -8,7 +8,9 @@ from ratewise.campaign import planner as p
 from ratewise.campaign.answers import anytime_estimate, estimate_history
 from ratewise.campaign.items import Facts, LoggedItems, empty_history, terms_of
 from ratewise.campaign.pooled import Look, pooled_of
+from ratewise.campaign.raters_seen import CHANGED
 from ratewise.campaign.reader import Reader
+from ratewise.campaign.seed import seed_words
 from ratewise.campaign.spec.spec import Spec
 from ratewise.campaign.status import Status, status_of
 from ratewise.campaign.story import Chapter, tell_story
@@ -34,9 +36,10 @@ def reader_of(spec: Spec, store: Store, *, keeps: bool = False) -> Reader:
 class Snapshot:
     """What status, report, verify and estimate say of one moment; valid while its store is held still."""
 
-    spec: Spec
+    spec: Spec  # as the store has it
     store: Store
     reader: Reader
+    edited: tuple[str, ...] = ()  # what the TOML says otherwise: no run has taken it yet
 
     @property
     def items(self) -> LoggedItems:
@@ -107,6 +110,32 @@ class Snapshot:
         return self.store.running()
 
     @cached_property
+    def told(self) -> list[str]:
+        """Beside the numbers: a TOML that says otherwise than the store, and raters that changed on the way."""
+        file = self.spec.path.name
+        edited = [
+            f"{file} says otherwise, and no run has taken it: {what}; what is told here goes by the store"
+            for what in self.edited
+        ]
+        return edited + [f"{at}: {text}" for at, text in self.notes if text.startswith(CHANGED)]
+
+    @cached_property
+    def seed(self) -> str | None:
+        """Of a secret seed, what may be told; None where it stands in the TOML."""
+        return seed_words(self.store)
+
+    @cached_property
+    def head(self) -> str:
+        """What stands for everything that was written up to this moment."""
+        return self.store.head()
+
+    @cached_property
     def verification(self) -> Verification:
         """Everything replayed from the seed and the log."""
-        return verify_log(self.spec, self.store, self.items, self.reader)
+        return self.verify()
+
+    def verify(self, head: str | None = None) -> Verification:
+        """The same, with a head that somebody kept: the store must still hold all that it stands for."""
+        found = verify_log(self.spec, self.store, self.items, self.reader, head=head)
+        found.told += self.told
+        return found

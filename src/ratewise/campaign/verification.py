@@ -22,6 +22,11 @@ class Verification:
     ratings: int = 0
     payments: int = 0
     earlier_plans: int = 0  # rounds planned by an earlier version: checked by the rules they stored
+    head: str = ""  # of the record as it is
+    entries: int = 0  # of the record
+    anchored: int | None = None  # the entry whose head was given: everything up to it is what it was then
+    unrecorded: int = 0  # rounds that are older than the record
+    told: list[str] = field(default_factory=list)  # what is worth knowing and no difference
     differences: list[str] = field(default_factory=list)
 
     @property
@@ -38,10 +43,13 @@ class Verification:
         return {"passed": self.passed, **{name: getattr(self, name) for name in self.__slots__}}
 
     def __str__(self) -> str:
-        return self.summary()
+        return "\n".join(self._verdict())
 
     def summary(self) -> str:
-        """One line, and one more for each difference."""
+        """One line, one more for each difference, and what is to be said about the record."""
+        return "\n".join([*self._verdict(), *self._about_the_record()])
+
+    def _verdict(self) -> list[str]:
         counted = (
             f"{self.items:,} items, {self.rounds} rounds, {self.draws:,} draws, {self.ratings:,} ratings and "
             f"{self.payments:,} payments checked"
@@ -49,12 +57,24 @@ class Verification:
         if self.earlier_plans:
             counted += f" ({self.earlier_plans} rounds were planned by another version: by the rules they stored)"
         if self.passed:
-            return f"{counted}: nothing differs"
+            return [f"{counted}: nothing differs"]
         told = self.differences[:_MOST_TOLD]
         more = len(self.differences) - len(told)
-        return "\n".join(
-            [f"{counted}: {len(self.differences)} differences", *told, *([f"and {more} more"] if more else [])]
-        )
+        return [f"{counted}: {len(self.differences)} differences", *told, *([f"and {more} more"] if more else [])]
+
+    def _about_the_record(self) -> list[str]:
+        """What the head that was given is good for, the head as it is, and what else is worth knowing."""
+        lines = list(self.told)
+        if self.unrecorded:
+            lines.append(
+                f"rounds 1 to {self.unrecorded} were begun before there was a record: a change from before that moment "
+                "is found only where replaying finds it"
+            )
+        if self.anchored is not None:
+            later = self.entries - self.anchored
+            after = f"; {later} entries were written after it" if later else ""
+            lines.append(f"the head is that of entry {self.anchored} of the record{after}")
+        return [*lines, *([f"head of the record: {self.head}"] if self.head else [])]
 
 
 @contextmanager

@@ -19,7 +19,10 @@ from ratewise.campaign.items import LoggedItems, empty_history, later_raters
 from ratewise.campaign.planner.holds import drawn_together, holdings, new_batch, new_draws
 from ratewise.campaign.reader import Reader, Round
 from ratewise.campaign.receipts import END, check_money, check_questions
-from ratewise.campaign.spec.spec import Spec
+from ratewise.campaign.recorded import check_chain
+from ratewise.campaign.rereading import check_answers
+from ratewise.campaign.seed import DIGEST, REVEALED, digest_of, known_seed
+from ratewise.campaign.spec.spec import SecretSeed, Spec
 from ratewise.campaign.verification import Verification, telling
 from ratewise.core.checks import Floats
 from ratewise.core.mean.draw import uniform
@@ -31,7 +34,9 @@ from ratewise.rounds.auto import PLANNER
 _CLOSE = 1e-7  # relative: another machine's linear algebra may round differently
 
 
-def verify_log(spec: Spec, store: Store, items: LoggedItems, reader: Reader) -> Verification:
+def verify_log(
+    spec: Spec, store: Store, items: LoggedItems, reader: Reader, *, head: str | None = None
+) -> Verification:
     """Check everything; the reader gives terms and rounds. Whatever is in the log, it is told and never raised."""
     found = Verification()
     rounds: list[Round] = []
@@ -39,6 +44,7 @@ def verify_log(spec: Spec, store: Store, items: LoggedItems, reader: Reader) -> 
     with telling("the file", found):
         for problem in store.damage():
             found.differ(f"the database says of itself: {problem}")
+    check_chain(store, head, found)
     with telling("the items", found):
         whole = _items(spec, store, items, found)
     with telling("the prices", found):
@@ -48,6 +54,8 @@ def verify_log(spec: Spec, store: Store, items: LoggedItems, reader: Reader) -> 
     if whole:
         _rounds(spec, store, items, reader, rounds, found)
     check_questions(spec, store, items, rounds, found)
+    with telling("the answers", found):
+        check_answers(spec, store, items, found)
     with telling("the ledger", found):
         check_money(store, reader.terms.budget, found)
     return found
@@ -55,7 +63,7 @@ def verify_log(spec: Spec, store: Store, items: LoggedItems, reader: Reader) -> 
 
 def _items(spec: Spec, store: Store, items: LoggedItems, found: Verification) -> bool:
     """Random numbers are those of seed and id, and the order too; whether all items are there."""
-    last, whole = -2.0, True
+    seed, last, whole = _seed(spec, store, found), -2.0, True
     turns: list[Floats] = []
     for first, end in audit.pieces(items.facts.items):
         rows = audit.item_keys(store, first, end)
@@ -63,22 +71,22 @@ def _items(spec: Spec, store: Store, items: LoggedItems, found: Verification) ->
             found.differ(f"items {first} to {end - 1}: {end - first - len(rows)} are missing")
             whole = False
         found.items += len(rows)
-        if not rows:
+        if not rows or seed is None:
             continue
         ids = np.array([row.id for row in rows], dtype=object)
-        right = uniform(ids, seed=spec.seed)
+        right = uniform(ids, seed=seed)
         for i in np.flatnonzero(right != np.array([row.uniform for row in rows], dtype=np.float64)).tolist():
             found.differ(
                 f"item {ids[i]}: random number {rows[i].uniform!r} is not that of seed and id ({float(right[i])!r})"
             )
-        order = uniform(ids, seed=f"{spec.seed}:order")
+        order = uniform(ids, seed=f"{seed}:order")
         turns.append(order)
         if items.facts.start is not None:
             order = order + 2.0 * items.facts.start.group(_old_labels(spec, store, items, first, end, found))
         if items.facts.inputs is None and np.any(np.diff(np.concatenate([[last], order])) < 0):
             found.differ(f"items {first} to {end - 1} are not in the order of the seed")
         last = float(order[-1])
-    if whole and items.facts.inputs is not None:
+    if whole and turns and items.facts.inputs is not None:
         _strata(store, items, items.facts.inputs, np.concatenate(turns), found)
     if audit.item_keys(store, items.facts.items, END):
         found.differ(f"there are more than {items.facts.items} items")
@@ -103,6 +111,16 @@ def _old_labels(
         if not math.isnan(known) and r.value != known:
             found.differ(f"item {r.position}: rated {r.value!r}, though its label from before is {known!r}")
     return old
+
+
+def _seed(spec: Spec, store: Store, found: Verification) -> int | str | None:
+    """None for a secret that is not known here: what hangs on it is not checked, which is told."""
+    seed, revealed = known_seed(spec, store), store.meta(REVEALED)
+    if revealed is not None and digest_of(revealed) != store.meta(DIGEST):
+        found.differ("the seed that was revealed is not the one whose SHA-256 was stored at the start")
+    elif seed is None and isinstance(spec.seed, SecretSeed):
+        found.told.append(f"random numbers were not checked: the seed is secret; set ${spec.seed.env} to check them")
+    return seed
 
 
 def _strata(store: Store, items: LoggedItems, inputs: Inputs, turns: Floats, found: Verification) -> None:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 Toml = Annotated[str, typer.Argument(help="The campaign's TOML; `ratewise init` writes one.", metavar="CAMPAIGN.toml")]
 _DIFFERS = 4  # exit code
+_HEAD = "head of the record: {}"
 
 
 def init(
@@ -51,16 +52,20 @@ def run(
     with one_line_errors():
         from ratewise.campaign.campaign import Campaign
         from ratewise.campaign.engine import Paused
+        from ratewise.report.campaign import beside_the_numbers, ending_text
 
         opened = Campaign.open(campaign)
+        digest = opened.begin_secretly()
+        if digest is not None:
+            print(f"ratewise: the seed is secret until the end; its SHA-256 is {digest}", file=sys.stderr, flush=True)
         with live(quiet=json) as progress:
             ended = opened.run(progress=progress, wait=wait)
+        with opened.look() as now:
+            beside = beside_the_numbers(now)
         if json:
-            print_json(ended.to_dict())
+            print_json({**ended.to_dict(), **beside})
         else:
-            from ratewise.report.campaign import ending_text
-
-            print_rich(ending_text(ended.status, ended.estimate, ended.reason))
+            print_rich(ending_text(ended.status, ended.estimate, ended.reason, beside=beside))
     if ended.reason == Paused.STOPPED:
         raise typer.Exit(STOPPED)
 
@@ -78,23 +83,23 @@ def status(
     """
     with one_line_errors():
         from ratewise.campaign.campaign import Campaign
-        from ratewise.report.campaign import status_text
+        from ratewise.report.campaign import beside_the_numbers, look_text
 
-        with Campaign.open(campaign).watch() as look:
+        with Campaign.at(campaign).watch() as look:
             now = look()
             if json:
-                print_json({**now.status.to_dict(), "running": now.is_running})
+                print_json({**now.status.to_dict(), **beside_the_numbers(now), "running": now.is_running})
                 return
             if not (now.is_running and sys.stdout.isatty() if watch is None else watch):
-                print_rich(status_text(now.status, running=now.is_running))
+                print_rich(look_text(now))
                 return
             from rich.live import Live
 
-            with Live(status_text(now.status, running=now.is_running), refresh_per_second=4) as live:
+            with Live(look_text(now), refresh_per_second=4) as live:
                 while now.is_running or watch:
                     time.sleep(1.0)
                     now = look()
-                    live.update(status_text(now.status, running=now.is_running))
+                    live.update(look_text(now))
 
 
 def report(
@@ -108,16 +113,16 @@ def report(
     """
     with one_line_errors():
         from ratewise.campaign.campaign import Campaign
-        from ratewise.report.campaign import snapshot_page
+        from ratewise.report.campaign import beside_the_numbers, snapshot_page
         from ratewise.tables.files import write_text
 
-        with Campaign.open(campaign).look() as now:
+        with Campaign.at(campaign).look() as now:
             write_text(output, snapshot_page(now))
-            found = now.estimate
+            found, beside = now.estimate, beside_the_numbers(now)
         if json:
-            print_json({"output": output, "estimate": None if found is None else found.to_dict()})
+            print_json({"output": output, "estimate": None if found is None else found.to_dict(), **beside})
         else:
-            print(f"Written to {output}.")
+            print("\n".join([f"Written to {output}.", *beside["told"], _HEAD.format(beside["head"])]))
 
 
 def export(
@@ -125,34 +130,48 @@ def export(
     output: Annotated[str, typer.Option("--output", "-o", help="CSV, JSONL or Parquet file; - for CSV here.")],
     ledger: Annotated[bool, typer.Option("--ledger", help="Every movement of money instead of the items.")] = False,
     answers: Annotated[bool, typer.Option("--answers", help="What each person said instead of the items.")] = False,
+    record: Annotated[bool, typer.Option("--record", help="The whole record, to be checked anywhere.")] = False,
     json: Json = False,
 ) -> None:
     """Take the data out: items with their ratings, rates and draws, as `ratewise estimate` reads them.
+
+    Where -o names a folder, all tables and the record go into it.
 
     Example: ratewise export campaign.toml -o rated.parquet
     """
     with one_line_errors():
         from ratewise.campaign.campaign import Campaign
+        from ratewise.campaign.taking_out import take_out
         from ratewise.errors import InputError
 
         if json and output == "-":
             raise InputError("--json and -o - both want standard output; write the table to a file")
-        table = Campaign.open(campaign).export(output, ledger=ledger, answers=answers)
+        with Campaign.at(campaign).look() as now:
+            done = take_out(now, output, ledger=ledger, answers=answers, record=record)
         if json:
-            print_json({"output": output, "rows": table.rows, "columns": list(table.columns)})
+            print_json({"output": output, **done.shown, "head": done.head})
         elif output != "-":
-            print(f"{table.rows:,} rows written to {output}.")
+            print(f"{done.said}\n{_HEAD.format(done.head)}")
 
 
-def verify(campaign: Toml, json: Json = False) -> None:
-    """Replay the campaign from its seed and log; exit code 4 if anything differs.
+def verify(
+    campaign: Annotated[
+        str,
+        typer.Argument(help="The campaign's TOML; or an exported record or folder, or a store.", metavar="CAMPAIGN"),
+    ],
+    head: Annotated[
+        str | None, typer.Option(help="Head of the record from a status, report or export that was kept.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Replay the campaign from its seed and log, and compare it with its record; exit code 4 if anything differs.
 
-    Example: ratewise verify campaign.toml
+    Example: ratewise verify campaign.toml --head 148-5f6296ad1e8ad58b8190ad8c1f2b7be4f3a6e5d1
     """
     with one_line_errors():
-        from ratewise.campaign.campaign import Campaign
+        from ratewise.campaign.offline import verify_path
 
-        found = Campaign.open(campaign).verify()
+        found = verify_path(campaign, head=head)
         if json:
             print_json(found.to_dict())
         else:

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from ratewise.cli.archive import backup, rescue
 from ratewise.cli.campaign import export, init, report, run, status, verify
 from ratewise.cli.check import check
 from ratewise.cli.compare import compare
@@ -274,6 +275,8 @@ for command in (
     report,
     export,
     verify,
+    backup,
+    rescue,
 ):
     app.command()(command)
 

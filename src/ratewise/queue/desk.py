@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 import sqlalchemy as sa
 
+from ratewise.queue import chain
 from ratewise.queue import schema as t
 from ratewise.queue import statements as sql
 from ratewise.queue.records import Claim, Outcome, now
@@ -83,9 +84,11 @@ class Desk:
             if not sql.still_open(connection, [claim]):
                 return "was settled before"
             mine = sa.and_(_of(t.answers, claim), t.answers.c.annotator == person)
-            connection.execute(t.answers.delete().where(mine))
+            if connection.execute(t.answers.delete().where(mine)).rowcount:
+                keys, row = ["position", "step", "annotator"], [claim.position, claim.step, person]
+                chain.removed(connection, t.answers, keys, [row])
             said = {"annotator": person, "value": value, "note": note or None, "at": now()}
-            connection.execute(t.answers.insert().values(position=claim.position, step=claim.step, **said))
+            chain.insert(connection, t.answers, [{"position": claim.position, "step": claim.step, **said}])
             connection.execute(t.leases.delete().where(_of(t.leases, claim), t.leases.c.holder == person))
             verdict = rule(self._votes(connection, claim))
             if verdict is None:

@@ -8,6 +8,7 @@ from typing import Any, Self
 import sqlalchemy as sa
 
 from ratewise.errors import InputError, RatewiseError
+from ratewise.queue import chain
 from ratewise.queue import schema as t
 from ratewise.queue import statements as sql
 from ratewise.queue.connection import Database, connect, damaged, told
@@ -32,9 +33,11 @@ class Log:
 
     @contextmanager
     def writing(self) -> Iterator[sa.Connection]:
-        """One transaction that writes."""
+        """One transaction that writes; what it changes is one entry of the record."""
         with told(self.database.shown), self._write.begin() as connection:
+            chain.start(connection)
             yield connection
+            chain.seal(connection)
 
     @contextmanager
     def reading(self) -> Iterator[sa.Connection]:
@@ -81,8 +84,11 @@ class Log:
         with told(self.database.shown), self.database.creating() as connection:
             t.migrate(connection)
             if connection.scalar(sql.meta("spec")) is None:
-                self.database.load(connection, t.items, rows)
-                connection.execute(t.meta.insert(), [{"key": key, "value": value} for key, value in meta.items()])
+                chain.start(connection)
+                self.database.load(connection, t.items, rows)  # in any order
+                chain.add(connection, ["items", chain.ITEMS_EACH, chain.item_digests(connection)])
+                chain.insert(connection, t.meta, [{"key": key, "value": value} for key, value in meta.items()])
+                chain.seal(connection)
 
     def upgrade(self) -> None:
         """Bring a campaign of an older version to this one."""
@@ -106,13 +112,18 @@ class Log:
     def note(self, text: str) -> None:
         """Something that users should know of."""
         with self.writing() as connection:
-            connection.execute(t.events.insert().values(at=now(), text=text[:_LONGEST_NOTE]))
+            chain.insert(connection, t.events, [{"at": now(), "text": text[:_LONGEST_NOTE]}])
 
     def notes(self) -> list[tuple[str, str]]:
         """(when, what), in order."""
         with self.reading() as connection:
             rows = connection.execute(sa.select(t.events.c.at, t.events.c.text).order_by(t.events.c.id)).all()
         return [(at, text) for at, text in rows]
+
+    def head(self) -> str:
+        """What stands for everything that was written so far."""
+        with self.reading() as connection:
+            return chain.last(connection).head
 
     @contextmanager
     def sound(self) -> Iterator[None]:

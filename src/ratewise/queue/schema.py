@@ -12,6 +12,7 @@ workers   processes that take part
 events    what users should know of
 leases    questions in the hands of people, each until a moment
 answers   what each annotator said to a question, below the rating that is settled
+chain     the record of everything above but items' rows, workers and leases; see chain.py
 """
 
 from collections.abc import Callable
@@ -20,6 +21,7 @@ import sqlalchemy as sa
 from sqlalchemy import (
     BigInteger,
     Boolean,
+    CheckConstraint,
     Column,
     Float,
     Index,
@@ -104,6 +106,7 @@ ledger = Table(
     Column("amount", BigInteger, nullable=False),
     Column("at", Text, nullable=False),
     Index("ledger_position", "position", "step"),
+    CheckConstraint("amount >= 0", name="ledger_not_negative"),
 )
 
 totals = Table(
@@ -112,6 +115,7 @@ totals = Table(
     Column("only", Integer, primary_key=True, autoincrement=False),
     Column("reserved", BigInteger, nullable=False),
     Column("spent", BigInteger, nullable=False),
+    CheckConstraint("reserved >= 0 AND spent >= 0", name="totals_not_negative"),
 )
 
 workers = Table(
@@ -155,6 +159,14 @@ answers = Table(
     Index("answers_question", "position", "step", "annotator", unique=True),
 )
 
+chain = Table(
+    "chain",
+    metadata,
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    Column("body", Text, nullable=False),  # what a transaction has changed, as JSON
+    Column("digest", Text, nullable=False),  # of this entry and the digest before it
+)
+
 
 def _first_version(connection: sa.Connection) -> None:
     metadata.create_all(connection, tables=[meta, items, rounds, batches, draws, ratings, ledger, totals, workers])
@@ -169,8 +181,22 @@ def _with_people(connection: sa.Connection) -> None:
     metadata.create_all(connection, tables=[leases, answers])
 
 
+def _with_record(connection: sa.Connection) -> None:
+    from ratewise.queue.adopt import adopt  # which reads the tables that are made here
+    from ratewise.queue.guards import raise_guards
+
+    metadata.create_all(connection, tables=[chain])
+    adopt(connection, version_of(connection))
+    raise_guards(connection)
+
+
 # Number n leads from version n to n + 1. One that was released is never changed.
-MIGRATIONS: tuple[Callable[[sa.Connection], None], ...] = (_first_version, _with_events, _with_people)
+MIGRATIONS: tuple[Callable[[sa.Connection], None], ...] = (
+    _first_version,
+    _with_events,
+    _with_people,
+    _with_record,
+)
 VERSION = len(MIGRATIONS)
 
 

@@ -9,13 +9,14 @@ import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 
 from ratewise.errors import StoreError
-from ratewise.queue import reading
+from ratewise.queue import chain, reading
 from ratewise.queue import schema as t
 from ratewise.queue.records import ANSWERED, MISSING, OPEN, Claim, Floats, NewDraws, Outcome, now
 from ratewise.queue.settlement import Entry, settlement
 
 KNOWN = "was there already"
 _AT_ONCE = 10_000  # values in one IN (…)
+_QUESTION = ("position", "step")
 
 open_ones = t.ratings.c.state == OPEN
 
@@ -27,6 +28,11 @@ def meta(key: str) -> sa.Select[Any]:
 
 def set_meta(connection: sa.Connection, key: str, value: str | None) -> None:
     """Change a fact; `None` forgets it. Processes that start together may do so at the same moment."""
+    if connection.scalar(meta(key)) == value:
+        return
+    if key not in chain.PASSING:
+        chain.removed(connection, t.meta, ["key"], [[key]])
+        chain.add(connection, ["+", "meta", ["key", "value"], [] if value is None else [[key, value]]])
     if value is None:
         connection.execute(t.meta.delete().where(t.meta.c.key == key))
         return
@@ -99,10 +105,8 @@ def ask(connection: sa.Connection, questions: Iterable[tuple[int, int, int]]) ->
     """(position, step, price): open a question and reserve its price."""
     asked = list(questions)
     if asked:
-        connection.execute(
-            t.ratings.insert(),
-            [{"position": p, "step": s, "state": OPEN, "attempts": 0} for p, s, _ in asked],
-        )
+        rows = [{"position": p, "step": s, "state": OPEN, "attempts": 0} for p, s, _ in asked]
+        chain.insert(connection, t.ratings, rows)
         write_ledger(connection, [("reserve", p, s, 1, amount) for p, s, amount in asked])
 
 
@@ -114,13 +118,13 @@ def write_ledger(connection: sa.Connection, rows: Sequence[Entry]) -> None:
         for kind, p, s, a, amount in rows
     ]
     if written:
-        connection.execute(t.ledger.insert(), written)
+        chain.insert(connection, t.ledger, written)
 
 
 def totals(connection: sa.Connection) -> tuple[int, int]:
-    """(reserved, spent)."""
-    row = connection.execute(reading.TOTALS).one()
-    return int(row.reserved), int(row.spent)
+    """(reserved, spent); where their row was taken out, nothing: `verify` tells that it is missing."""
+    row = connection.execute(reading.TOTALS).first()
+    return (0, 0) if row is None else (int(row.reserved), int(row.spent))
 
 
 def move(connection: sa.Connection, reserve: int, spend: int, budget: int | None) -> bool:
@@ -128,12 +132,17 @@ def move(connection: sa.Connection, reserve: int, spend: int, budget: int | None
     change = t.totals.update().values(reserved=t.totals.c.reserved + reserve, spent=t.totals.c.spent + spend)
     if budget is not None:
         change = change.where(t.totals.c.reserved + t.totals.c.spent + reserve + spend <= budget)
-    return connection.execute(change).rowcount == 1
+    if connection.execute(change).rowcount != 1:
+        return False
+    chain.has_turn(connection)
+    chain.add(connection, ["moved", reserve, spend])
+    return True
 
 
 def bound(connection: sa.Connection) -> int:
     """What is spent or reserved; others wait until this transaction ends."""
     row = connection.execute(sa.select(t.totals.c.reserved, t.totals.c.spent).with_for_update()).one()
+    chain.has_turn(connection)
     return int(row.reserved) + int(row.spent)
 
 
@@ -170,7 +179,7 @@ def write_answers(connection: sa.Connection, done: Sequence[dict[str, Any]]) -> 
     """Answers, or that there is none."""
     if not done:
         return
-    bind = sa.bindparam
+    bind, at = sa.bindparam, now()
     change = (
         t.ratings.update()
         .where(t.ratings.c.position == bind("p"), t.ratings.c.step == bind("s"))
@@ -180,10 +189,12 @@ def write_answers(connection: sa.Connection, done: Sequence[dict[str, Any]]) -> 
             note=bind("note"),
             attempts=bind("attempts"),
             worker=None,
-            at=now(),
+            at=at,
         )
     )
     connection.execute(change, done)
+    rows = [[x["state"], x["value"], x["note"], x["attempts"], at, x["p"], x["s"]] for x in done]
+    chain.changed(connection, t.ratings, _QUESTION, ["state", "value", "note", "attempts", "at"], rows)
 
 
 def settle(
@@ -197,6 +208,9 @@ def settle(
     write_answers(connection, [answer(o) for o in found.done])
     for o in found.again:
         connection.execute(one(o.claim).values(attempts=o.claim.attempt, note=o.note, **hands))
+    if found.again:
+        failed = [[o.claim.attempt, o.note, o.claim.position, o.claim.step] for o in found.again]
+        chain.changed(connection, t.ratings, _QUESTION, ["attempts", "note"], failed)
     write_ledger(connection, found.entries)
     move(connection, found.reserved, found.spent, None)
     return found.again

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import sqlalchemy as sa
 
-from ratewise.queue import reading
+from ratewise.queue import chain, reading
 from ratewise.queue import schema as t
 from ratewise.queue import statements as sql
 from ratewise.queue.connection import told
@@ -114,14 +114,15 @@ class Store(Log):
     def open_round(self, number: int, first: int, plan: str) -> None:
         """Freeze a round's policy."""
         with self.writing() as connection:
-            connection.execute(t.rounds.insert().values(number=number, first=first, plan=plan, opened_at=now()))
+            row = {"number": number, "first": first, "plan": plan, "opened_at": now()}
+            chain.insert(connection, t.rounds, [row])
 
     def close_round(self, number: int, items: int) -> None:
         """All its answers are in."""
         with self.writing() as connection:
-            connection.execute(
-                t.rounds.update().where(t.rounds.c.number == number).values(items=items, closed_at=now())
-            )
+            at = now()
+            connection.execute(t.rounds.update().where(t.rounds.c.number == number).values(items=items, closed_at=at))
+            chain.changed(connection, t.rounds, ["number"], ["items", "closed_at"], [[items, at, number]])
 
     def batches(self, number: int) -> tuple[Batch, ...]:
         """What a round has taken up."""
@@ -141,9 +142,8 @@ class Store(Log):
         with self.writing() as connection:
             if not sql.move(connection, (0 if weak is None else int(weak.sum())) + hold, 0, budget):
                 return False
-            connection.execute(
-                t.batches.insert().values(first=first, end=end, round=batch.round, drawn=False, cost=batch.cost)
-            )
+            row = {"first": first, "end": end, "round": batch.round, "drawn": False, "cost": batch.cost}
+            chain.insert(connection, t.batches, [row])
             sql.write_ledger(connection, [("hold" if hold >= 0 else "unhold", first, None, None, abs(hold))])
             if weak is not None:
                 sql.ask(connection, zip(range(first, end), [0] * (end - first), weak.tolist(), strict=True))
@@ -159,13 +159,16 @@ class Store(Log):
         index, step = np.nonzero(new.selected)
         amounts = new.prices[index, step]
         with self.writing() as connection:
-            connection.execute(t.draws.insert(), rows)
+            chain.insert(connection, t.draws, rows)
             sql.ask(connection, zip((new.first + index).tolist(), (step + 1).tolist(), amounts.tolist(), strict=True))
             sql.write_ledger(connection, [("unhold", new.first, None, None, new.release)])
             for first, cost in new.costs:
                 connection.execute(t.batches.update().where(t.batches.c.first == first).values(drawn=True, cost=cost))
+            drawn = [[True, cost, first] for first, cost in new.costs]
+            chain.changed(connection, t.batches, ["first"], ["drawn", "cost"], drawn)
             if new.factor is not None:
                 connection.execute(t.rounds.update().where(t.rounds.c.number == new.round).values(factor=new.factor))
+                chain.changed(connection, t.rounds, ["number"], ["factor"], [[new.factor, new.round]])
             sql.move(connection, int(amounts.sum()) - new.release, 0, None)
             if new.known is not None:
                 sql.settle_known(connection, new)
@@ -186,10 +189,11 @@ class Store(Log):
             if not sql.move(connection, int(amounts.sum()), 0, budget):
                 return False
             last = connection.scalar(sa.select(sa.func.max(t.draws.c.step)))
-            connection.execute(t.draws.insert(), written)
+            chain.insert(connection, t.draws, written)
             asked = rows.positions[chosen].tolist()
             sql.ask(connection, zip(asked, [int(last or 1)] * len(asked), amounts.tolist(), strict=True))
             connection.execute(t.rounds.update().where(t.rounds.c.number == new.round).values(factor=new.factor))
+            chain.changed(connection, t.rounds, ["number"], ["factor"], [[new.factor, new.round]])
         return True
 
     def again(self, look: int) -> AgainRows:
@@ -248,6 +252,7 @@ class Store(Log):
             for c, price in claims:
                 fits = budget is None or sql.bound(connection) + price <= budget
                 if fits and connection.execute(sql.given_up(c).values(state=OPEN, worker=None)).rowcount:
+                    chain.changed(connection, t.ratings, ["position", "step"], ["state"], [[OPEN, c.position, c.step]])
                     sql.write_ledger(connection, [("reserve", c.position, c.step, c.attempt + 1, price)])
                     sql.move(connection, price, 0, None)
                     count += 1

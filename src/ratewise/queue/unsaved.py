@@ -70,6 +70,11 @@ class Unsaved:
         return count
 
 
+def kept_outcomes(path: Path) -> list[Outcome]:
+    """What a file of unsaved answers holds, for those who only read it."""
+    return _outcomes(path)
+
+
 def _literal(text: str) -> str:
     return "".join(f"[{c}]" if c in "*?[" else c for c in text)
 

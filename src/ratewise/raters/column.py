@@ -1,11 +1,11 @@
 """A rating that is already there: a column of the table."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 from ratewise.raters.keys import A_COLUMN, TEXT, Says
-from ratewise.raters.kind import RaterKind
+from ratewise.raters.kind import RaterKind, Reread
 from ratewise.raters.protocol import Answer, Question
 
 
@@ -45,6 +45,13 @@ def _is_empty(cell: object) -> bool:
         return False
 
 
+def _reread(settings: ColumnSettings, _: str) -> Reread:
+    def said(_: str, item: Mapping[str, Any]) -> tuple[object, ...] | None:
+        return (_answer(item.get(settings.column)).value,)
+
+    return said
+
+
 KIND = RaterKind(
     settings=ColumnSettings,
     make=lambda settings, _: ColumnRater(settings.column),
@@ -53,4 +60,5 @@ KIND = RaterKind(
     columns=lambda settings: (settings.column,),
     fixed={"column": "the ratings so far came from the old one"},
     flat_price=True,
+    reread=_reread,
 )

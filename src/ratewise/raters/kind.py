@@ -19,6 +19,14 @@ def _none(_: Any) -> tuple[str, ...]:
     return ()
 
 
+def _no_more(_: Any, __: str) -> tuple[str, ...]:
+    return ()
+
+
+Reread = Callable[[str, Mapping[str, Any]], "tuple[object, ...] | None"]
+"""All that a rater can have said of an item, by its id and row, with None for no rating; None for an unknown item."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class RaterKind:
     """One kind of rater. The fields of `settings` that say what they must be are the keys that only this kind has."""
@@ -31,3 +39,5 @@ class RaterKind:
     fixed: Mapping[str, str] = field(default_factory=dict)  # keys that may not change once a campaign has begun: why
     leads_to: tuple[str, ...] = ()  # keys that say where the rater is found: it must stay the same one
     flat_price: bool = False  # whether an answer always costs the list price
+    sources: Callable[[Any, str], tuple[str, ...]] = _no_more  # files behind the settings, seen from the TOML's folder
+    reread: Callable[[Any, str], Reread] | None = None  # where answers can be looked up again, in files of the folder

@@ -16,6 +16,7 @@ from typing import Annotated, Any, TypeVar
 from pydantic import AfterValidator
 
 from ratewise.errors import InputError
+from ratewise.raters.identity import module_file
 from ratewise.raters.keys import Says, hint
 from ratewise.raters.kind import RaterKind
 from ratewise.raters.protocol import Answer, Failure, Question, failure_from
@@ -178,4 +179,5 @@ KIND = RaterKind(
     make=lambda settings, place: PythonRater(settings.function, folder=place.folder),
     example=(('function = "my_raters:judge"', "a function in my_raters.py that takes an item and returns its rating"),),
     leads_to=("function",),
+    sources=lambda settings, folder: module_file(settings.function, folder),
 )

@@ -4,14 +4,14 @@ import asyncio
 import math
 import os
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from ratewise.errors import InputError
 from ratewise.raters.keys import TEXT, Says
-from ratewise.raters.kind import RaterKind
+from ratewise.raters.kind import RaterKind, Reread
 from ratewise.raters.lines import read_object, read_reply
 from ratewise.raters.protocol import Answer, Failure, Question
 from ratewise.raters.text import short
@@ -84,9 +84,20 @@ def _take(line: bytes) -> tuple[str, _Take]:
     return str(item), _Take(read_reply(row), float(seconds))
 
 
+def _reread(settings: RecordedSettings, folder: str) -> Reread:
+    takes = _read(os.path.join(folder, settings.file))
+
+    def said(item: str, _: Mapping[str, Any]) -> tuple[object, ...] | None:
+        found = takes.get(item)
+        return None if found is None else tuple(getattr(take.reply, "value", None) for take in found)
+
+    return said
+
+
 KIND = RaterKind(
     settings=RecordedSettings,
     make=lambda settings, place: RecordedRater(os.path.join(place.folder, settings.file)),
     example=(('file = "answers.jsonl"', "answers that were recorded before"),),
     leads_to=("file",),
+    reread=_reread,
 )

@@ -1,9 +1,9 @@
 """A campaign for people: its status in a terminal, its report as one HTML page, its story as a picture."""
 
 import html
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Group, RenderableType
 from rich.table import Table
@@ -29,7 +29,19 @@ _POLICIES = {
 _BAR = 24
 
 
-def status_text(status: Status, *, running: bool | None = None) -> RenderableType:
+def beside_the_numbers(now: Snapshot) -> dict[str, Any]:
+    """What status, report and a run tell beside the numbers: the record's head, and what is worth knowing."""
+    return {"head": now.head, "told": list(now.told), "seed": now.seed}
+
+
+def look_text(now: Snapshot) -> RenderableType:
+    """A look at a campaign, for a terminal."""
+    return status_text(now.status, running=now.is_running, beside=beside_the_numbers(now))
+
+
+def status_text(
+    status: Status, *, running: bool | None = None, beside: Mapping[str, Any] | None = None
+) -> RenderableType:
     """A few lines: money as a bar, questions, and the estimate that may be looked at as often as one likes."""
     grid = Table.grid(padding=(0, 2))
     state = status.ended or ("running" if running else "stopped; go on with `ratewise run`")
@@ -53,7 +65,12 @@ def status_text(status: Status, *, running: bool | None = None) -> RenderableTyp
         )
     if status.expected_se is not None and status.ended is None:
         grid.add_row("at the end", f"standard error of about {status.expected_se:.4f}")
-    return grid
+    if beside is None:
+        return grid
+    if beside["seed"] is not None:
+        grid.add_row("seed", Text(beside["seed"]))
+    grid.add_row("record", Text(beside["head"]))
+    return Group(grid, *(Text(line, style="yellow") for line in beside["told"]))
 
 
 def _money(status: Status) -> Text:
@@ -90,9 +107,11 @@ def _interval(e: Estimate) -> str:
     return "none" if e.interval is None else f"{e.interval[0]:.4f} to {e.interval[1]:.4f}"
 
 
-def ending_text(status: Status, estimate: Estimate | None, reason: str) -> RenderableType:
+def ending_text(
+    status: Status, estimate: Estimate | None, reason: str, *, beside: Mapping[str, Any] | None = None
+) -> RenderableType:
     """What a run came to."""
-    lines: list[RenderableType] = [status_text(status)]
+    lines: list[RenderableType] = [status_text(status, beside=beside)]
     if estimate is not None and status.ended is not None and not estimate.interval_method.startswith("anytime"):
         low_high = _interval(estimate)
         lines.append(
@@ -134,7 +153,9 @@ def snapshot_page(now: Snapshot, *, truth: float | None = None) -> str:
         parts.append("<h2>What the labels say</h2>")
         parts.append("<ul>" + "".join(f"<li>{html.escape(word)}</li>" for word in found.words()) + "</ul>")
     told = [f"{at}: {text}" for at, text in now.notes]
-    parts += notes_html((*(() if estimate is None else estimate.notes), *told))
+    edited = [line for line in now.told if line not in told]
+    parts += notes_html((*(() if estimate is None else estimate.notes), *edited, *told))
+    parts += _record(now)
     return page(status.name, parts)
 
 
@@ -146,6 +167,14 @@ def _both(status: Status) -> str:
         f"<p>estimate: {_interval(status.estimate)}, which holds however often one looks; final: "
         f"{_interval(status.final)}, the interval of a look-free end.</p>"
     )
+
+
+def _record(now: Snapshot) -> list[str]:
+    """What to keep of this page: with the head, anyone finds out whether the store was changed later."""
+    seed = "" if now.seed is None else f"<p>Seed: <code>{html.escape(now.seed)}</code></p>"
+    command = html.escape(f"ratewise verify {now.spec.path.name} --head {now.head}")
+    return ["<h2>Record</h2>", seed, f"<p>Head of the record: <code>{now.head}</code>. To check that the store still "
+            f"holds what this page was made from: <code>{command}</code></p>"]  # fmt: skip
 
 
 def _in_words(status: Status) -> str:

@@ -17,6 +17,7 @@ import numpy as np
 from ratewise.campaign.clients.callers import steps_of
 from ratewise.campaign.planner.outcomes import rater_of
 from ratewise.campaign.planner.prices import list_price
+from ratewise.campaign.seed import seed_of
 from ratewise.campaign.spec.spec import RaterSpec, Spec
 from ratewise.core.mean.draw import uniform
 from ratewise.errors import InputError, RatewiseWarning
@@ -130,7 +131,7 @@ class Sheets:
 
     def _table(self, rater: RaterSpec, claims: Sequence[Claim]) -> Table:
         ids = np.array([claim.id for claim in claims], dtype=object)
-        order = np.argsort(uniform(ids, seed=f"{self.spec.seed}:sheet"), kind="stable")
+        order = np.argsort(uniform(ids, seed=f"{seed_of(self.spec)}:sheet"), kind="stable")
         rows: list[dict[str, Any]] = [json.loads(claims[i].content) for i in order.tolist()]
         hidden = {rater.name, "id", *_telling(self.spec)}
         assert isinstance(rater.settings, SheetSettings)

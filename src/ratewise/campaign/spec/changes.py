@@ -8,7 +8,7 @@ from typing import Any
 
 from ratewise.campaign.spec.fields import keys_of, plain
 from ratewise.campaign.spec.mistakes import quoted
-from ratewise.campaign.spec.spec import InputsSpec, RaterSpec, Spec, StartSpec
+from ratewise.campaign.spec.spec import InputsSpec, RaterSpec, SecretSeed, Spec, StartSpec
 from ratewise.raters.kinds import KINDS
 
 _SAME = "it must still be the same rater"
@@ -120,6 +120,8 @@ def _shown(value: object) -> str:
         return "none"
     if isinstance(value, InputsSpec | StartSpec):
         return "[" + ", ".join(f"{name} = {_shown(getattr(value, name))}" for name in value.__slots__) + "]"
+    if isinstance(value, SecretSeed):
+        return f"${value.env}"
     if isinstance(value, tuple):
         return "[" + ", ".join(map(_shown, value)) + "]"
     if isinstance(value, Decimal):

@@ -10,7 +10,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field
 
 from ratewise.campaign.spec.checks import (
     check_budget,
@@ -42,7 +42,7 @@ from ratewise.campaign.spec.fields import (
 )
 from ratewise.campaign.spec.mistakes import Mistakes, quoted, shown
 from ratewise.core.names import ESTIMANDS, Estimand
-from ratewise.raters.keys import TEXT, Column, Says
+from ratewise.raters.keys import TEXT, Column, Says, hint
 from ratewise.raters.kinds import KINDS
 from ratewise.raters.scale import Kind as ScaleKind
 from ratewise.raters.scale import RatingScale
@@ -151,12 +151,31 @@ class _Rating:
     ] = None
 
 
+@dataclass(frozen=True, slots=True)
+class SecretSeed:
+    """A seed that is in an environment variable, so that it stands in no file."""
+
+    env: str
+
+
+def _seed(value: object) -> object:
+    if not isinstance(value, dict):
+        return value
+    name = value.get("env")
+    if set(value) != {"env"} or not isinstance(name, str) or not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
+        raise hint('for one in the environment write seed = { env = "NAME" }')
+    return SecretSeed(name)
+
+
+_Number = Annotated[int, Field(ge=0, le=LARGEST_SEED)]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spec:
     """A campaign as it was asked for: immutable, every default filled in, every amount exact."""
 
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,40}$"), Says("text of 1 to 40 letters, digits, - and _")]
-    seed: Annotated[int, Field(ge=0, le=LARGEST_SEED), Says("a whole number from 0 to 2^63 − 1", "seed = 7")]
+    seed: Annotated[_Number | SecretSeed, BeforeValidator(_seed), Says("a whole number from 0 to 2^63 − 1", "seed = 7")]
     method: Annotated[CampaignMethod, one_of(get_args(CampaignMethod))] = "auto"
     estimand: Annotated[Estimand, one_of(ESTIMANDS)] = "pool"
     level: Annotated[float, Field(gt=0, lt=1), Says("a number between 0 and 1")] = 0.95

@@ -1,0 +1,46 @@
+"""Raters that changed on the way: what each is made of is stored by every run, and the next one compares."""
+
+import json
+import warnings
+
+from ratewise.campaign.spec.spec import RaterSpec, Spec
+from ratewise.errors import RatewiseWarning
+from ratewise.queue.log import Log
+from ratewise.raters.identity import SETTINGS, identity
+from ratewise.raters.kinds import KINDS
+
+CHANGED = "changed on the way: "  # how such a note begins
+_FACT = "raters"
+
+
+def note_raters(spec: Spec, store: Log) -> None:
+    """Store what the raters are made of; what differs from the last run becomes a note and a warning."""
+    now = {r.name: identity(KINDS[r.kind], r.settings, str(spec.folder)) for r in spec.raters}
+    stored = store.meta(_FACT)
+    old: dict[str, dict[str, str]] = {} if stored is None else json.loads(stored)
+    for name, parts in now.items():
+        for what in _changed(old.get(name, parts), parts):
+            store.note(f"{CHANGED}rater {name!r}: {what}")
+            warnings.warn(
+                f"rater {name!r} is not what it was at the last run: {what}; ratings from before and after are mixed",
+                RatewiseWarning,
+                stacklevel=2,
+            )
+    store.set_meta(_FACT, json.dumps(now, sort_keys=True))
+
+
+def as_stored(spec: Spec, rater: RaterSpec, store: Log) -> bool:
+    """Whether a rater is made of the same files as at the last run, and was from the first one on."""
+    stored = store.meta(_FACT)
+    old = None if stored is None else json.loads(stored).get(rater.name)
+    begun = f"{CHANGED}rater {rater.name!r}: "
+    if any(text.startswith(begun) for _, text in store.notes()):
+        return False
+    return old is None or not _changed(old, identity(KINDS[rater.kind], rater.settings, str(spec.folder)))
+
+
+def _changed(old: dict[str, str], new: dict[str, str]) -> list[str]:
+    """Settings are told by their own note; here it is the files."""
+    names = sorted((old.keys() | new.keys()) - {SETTINGS})
+    words = {(True, True): "has changed", (True, False): "is gone", (False, True): "is new"}
+    return [f"{name} {words[name in old, name in new]}" for name in names if old.get(name) != new.get(name)]

@@ -1,0 +1,17 @@
+"""`verify`, the part about the record: its chain, its head, and the tables beside it."""
+
+from ratewise.campaign.verification import Verification, telling
+from ratewise.queue.log import Log
+from ratewise.queue.recheck import check_record, read_head
+
+
+def check_chain(store: Log, head: str | None, found: Verification) -> None:
+    """What the record says differs from what the tables hold, or from the head that somebody kept."""
+    if head is not None:
+        read_head(head)  # one that is none is the caller's mistake, not the store's
+    with telling("the record", found):
+        checked = check_record(store, head)
+        found.head, found.entries, found.anchored = checked.head, checked.entries, checked.anchored
+        found.unrecorded = checked.before
+        for problem in checked.problems:
+            found.differ(problem)

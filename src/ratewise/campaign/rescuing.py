@@ -1,0 +1,82 @@
+"""`rescue`: a new store of what a damaged one still holds, of the table, and of answers that were not saved."""
+
+import json
+import os
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from ratewise.campaign.load import file_digest, load_items
+from ratewise.campaign.spec.spec import Spec, read_spec
+from ratewise.errors import InputError, RatewiseError
+from ratewise.queue.money import to_money
+from ratewise.queue.records import Outcome
+from ratewise.queue.rescue import Rescued, rescue_store
+from ratewise.queue.store import Store
+from ratewise.queue.unsaved import kept_outcomes
+from ratewise.tables.files import write_text
+
+
+def rescue(source: str, output: str) -> Rescued:
+    """By what `source` is: a TOML with all that is beside it, a store, or a file of unsaved answers."""
+    if os.path.exists(output):
+        raise InputError(f"{output} is there already; name another file, so that nothing is lost")
+    if not os.path.isfile(source):
+        raise InputError(f"{source} is not there; name the campaign's TOML, its store, or its file of unsaved answers")
+    if source.endswith(".jsonl"):
+        return _answers_alone([Path(source)], output)
+    if not source.endswith(".toml"):
+        return rescue_store(source, output)
+    spec = read_spec(source)
+    if "://" in spec.store:
+        raise InputError(
+            "a PostgreSQL server keeps its own files; copy what can be read with: ratewise backup "
+            f"{spec.path.name} -o copy.sqlite"
+        )
+    unsaved = sorted(spec.folder.glob(f"{spec.path.stem}.unsaved*.jsonl"))
+    store = spec.folder / spec.store
+    if not store.exists():
+        return _answers_alone(unsaved, output)
+    found = rescue_store(str(store), output, fill=lambda digest: _items(spec, digest))
+    found.answers = _settle(spec, unsaved, output)
+    return found
+
+
+def _items(spec: Spec, digest: str | None) -> list[tuple[Any, ...]]:
+    """Rows from the table, where it is the one that the campaign began with."""
+    with suppress(RatewiseError, OSError):
+        if file_digest(spec.table_path) == digest:
+            return [tuple(row) for row in load_items(spec).rows]
+    return []
+
+
+def _settle(spec: Spec, files: Sequence[Path], output: str) -> int:
+    """Answers that were paid for and not saved, into the new store; the files stay."""
+    outcomes = [outcome for file in files for outcome in kept_outcomes(file)]
+    if not outcomes:
+        return 0
+    store = Store.at(os.path.abspath(output), "", spec.name)
+    try:
+        open_before = sum(store.open_questions())
+        store.settle(outcomes, None, for_anyone=True)
+        return open_before - sum(store.open_questions())
+    finally:
+        store.close()
+
+
+def _answers_alone(files: Sequence[Path], output: str) -> Rescued:
+    """Without a store: the answers in the form of a recording, which a rater of kind "recorded" plays."""
+    outcomes = [outcome for file in files for outcome in kept_outcomes(file)]
+    if not outcomes:
+        raise InputError("there is neither a store nor a file of unsaved answers with anything in it")
+    if not output.endswith(".jsonl"):
+        raise InputError(f"without a store only answers can be saved; name a file such as {Path(output).stem}.jsonl")
+    lines = [json.dumps(_line(o), ensure_ascii=False) for o in outcomes if o.value is not None]
+    write_text(output, "".join(f"{line}\n" for line in lines))
+    return Rescued(answers=len(lines), missing=["the store: items, rounds, draws and money"], whole=True)
+
+
+def _line(o: Outcome) -> dict[str, Any]:
+    price = f"{to_money(o.paid):f}"
+    return {"id": o.claim.id, "rating": o.value, "price": price, "step": o.claim.step, "note": o.note or ""}

@@ -1,0 +1,51 @@
+"""`backup` and `rescue`: copies of a campaign's store, from a whole one and from a damaged one."""
+
+from typing import Annotated
+
+import typer
+
+from ratewise.cli.campaign import Toml
+from ratewise.cli.console import one_line_errors, print_json
+from ratewise.cli.options import Json
+
+
+def backup(
+    campaign: Toml,
+    output: Annotated[str, typer.Option("--output", "-o", help="SQLite file to write; it must not be there.")],
+    json: Json = False,
+) -> None:
+    """Copy a campaign's store into one SQLite file, also while it runs.
+
+    Example: ratewise backup campaign.toml -o copy.sqlite
+    """
+    with one_line_errors():
+        from ratewise.campaign.campaign import Campaign
+
+        head = Campaign.open(campaign).backup(output)
+        if json:
+            print_json({"output": output, "head": head})
+        else:
+            print(f'Written to {output}. To go on with it, write store = "{output}".\nhead of the record: {head}')
+
+
+def rescue(
+    source: Annotated[
+        str, typer.Argument(help="The campaign's TOML, its SQLite file, or unsaved answers.", metavar="CAMPAIGN")
+    ],
+    output: Annotated[
+        str, typer.Option("--output", "-o", help="New store; for unsaved answers alone, a JSONL file of them.")
+    ],
+    json: Json = False,
+) -> None:
+    """Save what can be saved of a damaged store and of answers that were not saved; say what is missing.
+
+    Example: ratewise rescue campaign.toml -o rescued.sqlite
+    """
+    with one_line_errors():
+        from ratewise.campaign.rescuing import rescue as save
+
+        found = save(source, output)
+        if json:
+            print_json({"output": output, **found.to_dict()})
+        else:
+            print(f"Written to {output}.\n{found.summary()}")
