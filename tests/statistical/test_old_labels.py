@@ -159,5 +159,5 @@ def test_a_second_look_is_unbiased_and_its_interval_holds_and_is_narrower():
     assert unbiased(errors)
     assert misses.mean() <= most(MISSES, LOOKS)
     assert np.mean(widths) < 0.9
-    assert broken.size > LOOKS / 2  # most pools are looked at whole
+    assert broken.size > 100  # pools that were looked at whole, so that there was a second look; others went on
     assert not unbiased(broken)
