@@ -43,6 +43,16 @@ ELSEWHERE = {  # module: the test file that tests it, where that is not its mirr
     "queue/leading.py": "campaign/faults/test_frozen.py",
     "queue/neighbours.py": "campaign/test_keys.py",
     "targets/mean/plan_file.py": "cli/test_fuzz.py",
+    # the record: checks, archives and rescues of whole campaigns
+    "campaign/offline.py": "campaign/test_archive.py",
+    "campaign/raters_seen.py": "campaign/test_settings.py",
+    "campaign/rereading.py": "campaign/test_record.py",
+    "campaign/rescuing.py": "campaign/test_archive.py",
+    "cli/archive.py": "cli/test_record.py",
+    "queue/archive.py": "campaign/test_archive.py",
+    "queue/copies.py": "campaign/test_archive.py",
+    "queue/recheck.py": "queue/test_chain.py",
+    "queue/rescue.py": "campaign/test_archive.py",
     # what a report and `init --from` say, tested on whole ones
     "campaign/findings.py": "report/test_campaign_page.py",
     "report/sections.py": "report/test_campaign_page.py",

@@ -228,23 +228,29 @@ def test_what_is_missing_is_told(campaign, tmp_path):
     assert "a new one begins" in found.summary()
 
 
-def unsaved(campaign):
-    """Two answers that could not be written."""
-    file = Unsaved(campaign.spec.folder / "c.unsaved.jsonl")
-    claims = [Claim(p, 1, 1, f"q{p}", "", None) for p in (0, 1)]
+def unsaved(campaign, name=None):
+    """Answers to the first two items' questions that could not be written, and those items' ids."""
+    file = Unsaved(campaign.spec.folder / "c.unsaved.jsonl", name or campaign.status().campaign)
+    ids = [item[1] for item in log_of(campaign)["items"][:2]]
+    claims = [Claim(p, 1, 1, ids[p], "", None) for p in (0, 1)]
     assert file.keep([Outcome(claim, 1_000_000_000, 1.0, "late") for claim in claims])
-    return file.path
+    return file.path, ids
 
 
-def test_unsaved_answers_go_into_the_new_store(tmp_path):
+@pytest.fixture
+def waiting(tmp_path):
+    """A campaign that waits for people."""
     path = write(tmp_path, judged(60), goal='budget = "20"')
     path.write_text(path.read_text().replace('kind = "column"\ncolumn = "human"', 'kind = "people"'))
     campaign = Campaign.open(path)
     campaign.run(wait=False)
-    before = campaign.status()
-    assert before.pending > 2
-    unsaved(campaign)
-    found = rescue(str(path), str(tmp_path / "out.sqlite"))
+    assert campaign.status().pending > 2
+    return campaign
+
+
+def test_unsaved_answers_go_into_the_new_store(waiting, tmp_path):
+    unsaved(waiting)
+    found = rescue(str(waiting.spec.path), str(tmp_path / "out.sqlite"))
     assert found.answers == 2
     assert found.missing == []
     assert verify_path(str(tmp_path / "out.sqlite")).differences == []
@@ -252,8 +258,29 @@ def test_unsaved_answers_go_into_the_new_store(tmp_path):
         assert connection.execute("SELECT count(*) FROM ratings WHERE note = 'late'").fetchone() == (2,)
 
 
+def test_unsaved_answers_of_another_campaign_stay_out(waiting, tmp_path):
+    unsaved(waiting, "0123456789abcdef")
+    found = rescue(str(waiting.spec.path), str(tmp_path / "out.sqlite"))
+    assert (found.answers, found.missing) == (0, [])
+
+
+@pytest.mark.parametrize("edits", [(), ("DELETE FROM chain",)], ids=["whole record", "no record"])
+def test_a_rescued_store_keeps_its_id_and_its_cap(campaign, tmp_path, edits):
+    """Its questions keep their keys, and nobody spends more than before."""
+    if edits:
+        tamper(campaign, *edits)
+    output = tmp_path / "out.sqlite"
+    rescue(str(campaign.spec.folder / "c.sqlite"), str(output))
+    with closing(sqlite3.connect(output)) as connection:
+        assert connection.execute("SELECT value FROM meta WHERE key = 'campaign'").fetchone() == (
+            campaign.status().campaign,
+        )
+        assert connection.execute("SELECT cap FROM totals").fetchall() == [(60_000_000_000,)]
+    assert verify_path(str(output)).differences == []
+
+
 def test_unsaved_answers_without_a_store_become_a_recording(campaign, tmp_path):
-    file = unsaved(campaign)
+    file, ids = unsaved(campaign)
     for path in campaign.spec.folder.glob("c.sqlite*"):
         path.unlink()
     with pytest.raises(InputError, match=r"only answers can be saved; name a file such as out\.jsonl"):
@@ -263,7 +290,7 @@ def test_unsaved_answers_without_a_store_become_a_recording(campaign, tmp_path):
         assert found.answers == 2
         assert "missing: the store" in found.summary()
         rows = [json.loads(line) for line in (tmp_path / name).read_text().splitlines()]
-        assert [(row["id"], row["rating"], row["price"]) for row in rows] == [("q0", 1.0, "1"), ("q1", 1.0, "1")]
+        assert [(row["id"], row["rating"], row["price"]) for row in rows] == [(name, 1.0, "1") for name in ids]
 
 
 def test_what_is_there_is_never_written_over(campaign, tmp_path):

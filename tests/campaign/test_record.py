@@ -8,6 +8,7 @@ import json
 import shutil
 import sqlite3
 from contextlib import closing
+from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
@@ -162,7 +163,10 @@ MONEY = {
     "what is spent, negative": "UPDATE totals SET spent = -1",
     "what is reserved": "UPDATE totals SET reserved = reserved + 1",
     "the sums deleted": "DELETE FROM totals",
-    "second sums": "INSERT INTO totals VALUES (2, 0, 0)",
+    "second sums": "INSERT INTO totals VALUES (2, 0, 0, NULL)",
+    "the cap raised": "UPDATE totals SET cap = cap * 10",
+    "the cap by a billionth": "UPDATE totals SET cap = cap + 1",
+    "the cap taken away": "UPDATE totals SET cap = NULL",
     "the last reservation": "UPDATE ledger SET amount = 1 WHERE id = "
     "(SELECT max(id) FROM ledger WHERE kind = 'reserve')",
 }
@@ -224,6 +228,9 @@ SETTINGS = {
     "the digest of the table": "UPDATE meta SET value = '0' WHERE key = 'digest'",
     "mean prices": "UPDATE meta SET value = '[50000000.0, 1000000001.0]' WHERE key = 'prices'",
     "what raters are made of": "UPDATE meta SET value = '{}' WHERE key = 'raters'",
+    "the campaign's id": "UPDATE meta SET value = '0123456789abcdef' WHERE key = 'campaign'",
+    "the campaign's id deleted": "DELETE FROM meta WHERE key = 'campaign'",
+    "old keys added": "INSERT INTO meta VALUES ('old keys', '[[0, 1, 1]]')",
     "a fact added": "INSERT INTO meta VALUES ('audited', 'yes')",
     "a note": "UPDATE events SET text = 'all was well' WHERE id = 1",
     "when a note was made": "UPDATE events SET at = '' WHERE id = 1",
@@ -258,6 +265,22 @@ def test_an_edit_is_found(mixed, tmp_path, name):
     assert not found.passed, name
     assert found.summary().count("\n") >= 1
     assert all("\n" not in line for line in found.differences)
+
+
+@pytest.mark.parametrize("edit", [
+    "UPDATE meta SET value = '[]' WHERE key = 'old keys'", "DELETE FROM meta WHERE key = 'old keys'",
+    "UPDATE meta SET value = '0123456789abcdef' WHERE key = 'campaign'",
+])  # fmt: skip
+def test_an_edit_of_an_older_campaigns_keys_is_found(tmp_path, edit):
+    """A store of the third version, which got its id and its list of old keys when it was brought to this one."""
+    shutil.copytree(Path(__file__).parent / "version3", tmp_path / "c")
+    campaign = Campaign.open(tmp_path / "c" / "version3.toml")
+    assert campaign.verify().differences == []
+    with campaign.people():
+        pass  # the first who may write brings the store to this version
+    assert campaign.verify().differences == []
+    tamper(campaign, edit)
+    assert any(line.startswith("meta, key '") for line in campaign.verify().differences)
 
 
 @pytest.mark.parametrize(("name", "table"), [("mixed", "ledger"), ("people", "answers")])
@@ -409,6 +432,7 @@ def test_the_database_refuses_what_is_never_done(tmp_path, kind, request):
     "UPDATE ledger SET amount = amount + 1 WHERE id = (SELECT max(id) FROM ledger)",
     "DELETE FROM draws WHERE position = (SELECT max(position) FROM draws)",
     "UPDATE meta SET value = 'x' WHERE key = 'ended'",
+    "UPDATE totals SET cap = cap + 1",
     "UPDATE items SET content = content || ' ' WHERE position = 5",
     "DELETE FROM chain WHERE number = (SELECT max(number) FROM chain)",
 ])  # fmt: skip

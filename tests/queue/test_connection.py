@@ -20,27 +20,37 @@ def test_the_form_of_the_store_decides(tmp_path):
         connect("mysql://there/base", str(tmp_path), "c")
 
 
+def coded(reason, code):
+    """As SQLite raises it: with its code, details included, where the error is SQLite's own."""
+    error = sqlite3.OperationalError(reason)
+    if code is not None:
+        error.sqlite_errorcode = code
+    return error
+
+
 @pytest.mark.parametrize(
-    ("reason", "words", "may_pass"),
+    ("reason", "code", "words", "may_pass"),
     [
-        ("file is not a database", "is damaged", False),
-        ("attempt to write a readonly database", "cannot be written", False),
-        ("unable to open database file", "cannot be opened", True),
-        ("database or disk is full", "run again to go on", True),
-        ("no such table: x", "failed", False),
+        ("file is not a database", sqlite3.SQLITE_NOTADB, "is damaged", False),
+        ("attempt to write a readonly database", sqlite3.SQLITE_READONLY_DBMOVED, "cannot be written", False),
+        ("unable to open database file", sqlite3.SQLITE_CANTOPEN_ISDIR, "cannot be opened", True),
+        ("database or disk is full", sqlite3.SQLITE_FULL, "run again to go on", True),
+        ("no such table: x", sqlite3.SQLITE_ERROR, "failed", False),
+        ("Could not decode to UTF-8 column 'note'", None, "is damaged", False),
     ],
 )
-def test_errors_are_translated(reason, words, may_pass):
+def test_errors_are_translated(reason, code, words, may_pass):
     with pytest.raises(StoreError, match=words) as caught, told("c.sqlite"):
-        raise sqlite3.OperationalError(reason)
+        raise coded(reason, code)
     assert caught.value.may_pass is may_pass
     assert str(caught.value).startswith("c.sqlite")
     assert "\n" not in str(caught.value)
 
 
 def test_errors_of_sqlalchemy_too_and_others_pass_through():
-    with pytest.raises(StoreError, match="locked"), told("c.sqlite"):
-        raise exc.OperationalError("SELECT", {}, sqlite3.OperationalError("database is locked"))
+    with pytest.raises(StoreError, match=r"failed .*locked") as caught, told("c.sqlite"):
+        raise exc.OperationalError("SELECT", {}, coded("database is locked", sqlite3.SQLITE_BUSY))
+    assert caught.value.may_pass
     with pytest.raises(KeyError), told("c.sqlite"):
         raise KeyError
     assert "restore it from a backup" in str(damaged("c.sqlite", "torn"))

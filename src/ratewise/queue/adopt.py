@@ -39,5 +39,7 @@ def everything(connection: sa.Connection) -> Iterator[chain.Change]:
         names = [column.name for column in columns]
         for part in connection.execute(chosen).partitions(_AT_ONCE):
             yield ["+", table.name, names, [list(row) for row in part]]
-    reserved, spent = connection.execute(sa.select(t.totals.c.reserved, t.totals.c.spent)).one()
+    reserved, spent, cap = connection.execute(sa.select(t.totals.c.reserved, t.totals.c.spent, t.totals.c.cap)).one()
     yield ["moved", reserved, spent]
+    if cap is not None:
+        yield ["=", t.totals.name, ["only"], ["cap"], [[cap, 1]]]

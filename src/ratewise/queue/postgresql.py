@@ -150,7 +150,10 @@ class PostgreSQL:
             return set(connection.scalars(chosen, {"class": self._class % 2**32}))
 
     def leave(self) -> None:
-        """Give all locks back."""
+        """Give all locks back, at once: the server may be slow to notice that a connection was closed."""
+        if self._own is not None:
+            with suppress(exc.SQLAlchemyError):
+                self._own.execute(sa.select(sa.func.pg_advisory_unlock_all()))
         self._forget()
         self._worker = None
         self.engine.dispose()

@@ -187,14 +187,16 @@ def cap(connection: sa.Connection) -> int | None:
 
 
 def set_cap(connection: sa.Connection, budget: int | None, *, was: int | None) -> bool:
-    """Change the cap; False where it is new and below what is bound already."""
+    """Change the cap; False where it is new and below what is bound already. One that stays is not recorded again."""
+    old: int | None = connection.scalar(sa.select(t.totals.c.cap).with_for_update())
+    chain.has_turn(connection)
     change = t.totals.update().values(cap=budget)
     if budget is not None and budget != was:
         change = change.where(t.totals.c.reserved + t.totals.c.spent <= budget)
     if connection.execute(change).rowcount != 1:
         return False
-    chain.has_turn(connection)
-    chain.changed(connection, t.totals, ["only"], ["cap"], [[budget, 1]])
+    if budget != old:
+        chain.changed(connection, t.totals, ["only"], ["cap"], [[budget, 1]])
     return True
 
 
