@@ -63,7 +63,7 @@ class Engine:
     _recovered_at: float = field(init=False, default=0.0)
 
     async def run(self) -> str:
-        """Until done; returns the reason. Raises `RaterDownError` or `StoreError` with everything done so far kept."""
+        """A damaged log described in one line."""
         patiently = Patience(self.unsaved, self.patience)
         self.client = await patiently(lambda: CallerClient(self.spec, self.store, self.callers, patiently))
         try:
@@ -105,7 +105,7 @@ class Engine:
                 await self._rest(patiently)
 
     async def _ask(self) -> None:
-        """Nothing is asked after the deadline, not even again."""
+        """Ask what is due; after the deadline nothing is asked, not even a retry."""
         now = self.clock()
         if p.is_late(self.reader.terms, now):
             self.client.calls.forget_retries()
@@ -121,7 +121,7 @@ class Engine:
     # Waiting for others
 
     def _for_others(self) -> bool:
-        """Whether others have the rest in hand: people, other processes, or whoever plans."""
+        """Whether the rest is with others: people, other processes, or whoever plans."""
         elsewhere = [step for step in steps_of(self.spec) if step not in self.client.steps]
         if self.store.open_elsewhere(self.client.worker, elsewhere):
             self._alone = 0
@@ -158,7 +158,7 @@ class Engine:
                 return None
 
     def _plan_is_due(self) -> bool:
-        """Where the planner waits for so many answers, it is not asked again at every one; others may answer, too."""
+        """Whether to ask the planner again: not at every answer while it waits for several. Others may answer, too."""
         soon = time.monotonic() - self._planned_at < _PLAN_EVERY
         return not (self.client.calls.running and soon and self.client.settled < self._next_plan)
 

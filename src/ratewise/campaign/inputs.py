@@ -83,14 +83,14 @@ class Inputs:
         return np.lexsort((uniforms, turn))
 
     def columns(self, code: Codes) -> Floats:
-        """To learn from: a column for each stratum, unless they are many."""
+        """Columns for the models: one for each stratum, unless there are many."""
         several = len(self.names) if len(self.names) <= _MOST_COLUMNS else 0
         return np.asarray(code[:, None] == np.arange(several), dtype=np.float64)
 
     # Two scales
 
     def scaled(self, looked: Looked) -> Looked:
-        """On the scale of plans."""
+        """The items on the scale that plans use."""
         assert looked.strata is not None
         code = looked.strata
         w, m, c = self.weights[code], np.array(self.centres)[code], self.middle
@@ -168,7 +168,7 @@ def _plan(path: Path, column: str) -> InputPlan:
 def estimate_strata(
     history: History, inputs: Inputs, *, level: float, estimand: Estimand, bounds: tuple[float, float]
 ) -> Estimate | None:
-    """From all closed rounds, stratum by stratum; `None` while some stratum has nothing."""
+    """The stratified estimate from all closed rounds; `None` while some stratum has no label."""
     looked = history.looked
     assert looked.strata is not None
     code = looked.strata
@@ -185,7 +185,7 @@ def estimate_strata(
 
 
 def _whole(values: Floats) -> Floats:
-    """Whole numbers as they were before they were scaled, without its rounding."""
+    """Round values that were whole numbers before they were scaled."""
     near = np.round(values)
     return np.asarray(np.where(np.abs(values - near) < 1e-9, near, values))
 

@@ -1,4 +1,4 @@
-"""The items of a campaign as the planner takes them: what was found out about them, their prices and ratings."""
+"""The items of a campaign as the planner takes them: facts about them, their prices and ratings."""
 
 import json
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ class Facts:
 
     @classmethod
     def of(cls, store: Store) -> "Facts":
-        """From the store."""
+        """The facts as the store has them."""
         items, columns, prices, strata = (store.meta(key) for key in ("items", "columns", "prices", "strata"))
         chosen = None if strata is None else Inputs.from_json(strata)
         return cls(int(items or 0), json.loads(columns or "null"), tuple(json.loads(prices or "[]")), chosen)
@@ -49,7 +49,7 @@ def later_raters(spec: Spec) -> int:
 
 
 def empty_history(spec: Spec, facts: Facts, terms: p.Terms) -> History:
-    """Before the first round."""
+    """The history before the first round."""
     middle = 0.5 * (spec.scale.low + spec.scale.high) if facts.inputs is None else facts.inputs.middle
     uncertainty = spec.items.uncertainty is not None
     return History.empty(terms.later_raters, columns=facts.columns, uncertainty=uncertainty, middle=middle)
@@ -82,7 +82,7 @@ class LoggedItems:
 
 
 def looked_of(rows: ItemRows, *, uncertainty: bool, strata: bool = False, clusters: bool = False) -> Looked:
-    """An item's numbers are, as they were loaded: its own uncertainty, its features, its stratum or cluster, if any."""
+    """An item's numbers as they were loaded: its own uncertainty, its features, its stratum or cluster, if any."""
     numbers = rows.numbers
     first, end = int(uncertainty), numbers.shape[1] - int(strata or clusters)
     x = Covariates(

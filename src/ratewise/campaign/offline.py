@@ -21,7 +21,7 @@ _SQLITE = b"SQLite format 3\0"
 
 
 def verify_path(path: str, *, head: str | None = None) -> Verification:
-    """By what the path is: a folder of exports, a record, a store, or else a campaign's TOML."""
+    """Verify whatever lies at the path: a folder of exports, a record, a store, or else a campaign's TOML."""
     if os.path.isdir(path):
         return _folder(path, head)
     kind = _begins(path)
@@ -52,7 +52,7 @@ def _folder(path: str, head: str | None) -> Verification:
 
 
 def _compare(now: Snapshot, file: str, which: dict[str, bool], found: Verification) -> None:
-    """The table, exported again from the record."""
+    """Compare a table with the one exported again from the record."""
     name = os.path.basename(file)
     with tempfile.TemporaryDirectory(prefix="ratewise-") as folder:
         again = os.path.join(folder, name)
@@ -72,7 +72,7 @@ def _compare(now: Snapshot, file: str, which: dict[str, bool], found: Verificati
 
 @contextmanager
 def _opened(path: str, *, is_store: bool) -> Iterator[Campaign]:
-    """A copy, with the settings that it holds itself."""
+    """A copy of the store, opened with the settings it holds itself."""
     with ExitStack() as held:
         folder = held.enter_context(tempfile.TemporaryDirectory(prefix="ratewise-"))
         if is_store:

@@ -197,7 +197,7 @@ def estimate(
     shrink: Annotated[
         bool,
         typer.Option(
-            "--shrink", help="With --by: draw groups towards the mean of all, as far as they may differ by chance."
+            "--shrink", help="With --by: shrink groups toward the overall mean, as far as they may differ by chance."
         ),
     ] = False,
     simultaneous: Annotated[

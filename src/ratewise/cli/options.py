@@ -44,5 +44,5 @@ def said(positive: str | None, scale: str | None) -> tuple[list[str] | None, Seq
 
 
 def words(text: str) -> list[str]:
-    """Words with commas between."""
+    """Words separated by commas."""
     return [word.strip() for word in text.split(",") if word.strip()]

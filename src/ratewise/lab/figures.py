@@ -150,7 +150,7 @@ def _spreads(mean: float) -> Sequence[float]:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """Something the paper says, whether it holds here, and by what figures."""
+    """A statement of the paper, whether it holds here, and the figures that decide it."""
 
     text: str
     holds: bool

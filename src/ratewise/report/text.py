@@ -47,7 +47,7 @@ def strata_table(chosen: InputPlan) -> Table:
 
 
 def _cells(p: PlannedPolicy, base: PlannedPolicy, level: float, by_cost: bool) -> tuple[str, ...]:
-    """The last one is what the sentence below speaks of: the cost at a precision, the squared error for a budget."""
+    """One policy's cells. The last is what the sentence below is about: cost at a precision, else squared error."""
     return (
         f"{p.items:,.0f}",
         f"{p.strong_labels:,.0f}",

@@ -47,7 +47,7 @@ class ChainRule:
 
 
 def carried(said: Floats) -> Floats:
-    """Items × raters, where one that gave up says what the one before said."""
+    """Items × raters, with each rating that did not come replaced by that of the rater before."""
     out = said.copy()
     for k in range(1, out.shape[1]):
         gap = np.isnan(out[:, k])

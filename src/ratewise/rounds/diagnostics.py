@@ -28,7 +28,7 @@ class Diagnosis:
     drift: float | None  # p-value: do residuals differ between rounds?
     largest_weight: float | None  # 1/π̄ of a label, over its mean
     largest_pull: float | None  # how far one label moves the estimate, over the interval's width
-    by_features: bool = False  # weak ratings were not bought: the features say as much for nothing
+    by_features: bool = False  # weak ratings were not bought: the features say as much at no cost
 
     def to_dict(self) -> dict[str, Any]:
         """Ready for JSON."""
@@ -41,7 +41,7 @@ class Diagnosis:
         helped = "the features" if self.by_features else "the weak rater"
         said = [f"{self.labels:,} strong ratings, worth {self.effective_labels:,.0f} without {helped}"]
         if self.by_features:
-            said.append("weak ratings were not worth buying: the features of all items say as much for nothing")
+            said.append("weak ratings were not worth buying: the features of all items say as much at no cost")
         said.append(f"the learned rating leaves {self.unexplained:.0%} of the strong ratings' variance unexplained")
         if self.against_one_rate is not None:
             said.append(_rates_in_words(self.against_one_rate))
@@ -69,7 +69,7 @@ def _rates_in_words(ratio: float) -> str:
 
 
 def diagnose(seen: Seen, estimate: Estimate, *, pool_size: float = math.inf) -> Diagnosis:
-    """From the labels alone, each predicted without itself; `pool_size` where the pool's own mean is asked for."""
+    """Diagnostics from the labels alone, each predicted without itself; `pool_size` for the pool's own mean."""
     n = int(np.count_nonzero(seen.labelled))
     if seen.labelled.all() or n < 2 or estimate.standard_error is None:
         return Diagnosis(n, None, None, None, None, None, None)
@@ -119,7 +119,7 @@ def _drift(seen: Seen, known: Learned, rates: Floats) -> float | None:
 
 
 def _phase_rates(seen: Seen, k: int) -> Floats:
-    """What the labelled items would have been drawn with in phase k."""
+    """Rates that the labelled items would have had in phase k."""
     x = seen.x.rows(seen.labelled)
     total = np.zeros(x.items)
     rates = np.ones(x.items)

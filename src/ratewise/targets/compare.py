@@ -165,7 +165,7 @@ def _ratio(systems: Systems, means: tuple[Estimate, Estimate], strong: Floats, u
 
 
 def _ratio_alone(first: Estimate, second: Estimate) -> Ratio:
-    """Of means without an error: exact where the whole pool has its strong ratings, else without an interval."""
+    """Ratio of means without a standard error: exact where the whole pool is labelled, else without an interval."""
     if second.value == 0:
         return Ratio(None, None, first.level, "the second mean is 0, so there is no ratio to it")
     value = first.value / second.value
@@ -216,7 +216,7 @@ def sentence(names: tuple[str, str], difference: Estimate, sure: float | None) -
 
 
 def _needed(difference: Estimate) -> str:
-    """How many more ratings would say more; for the population, where more items can be looked at."""
+    """A sentence on how many more ratings would decide; empty unless the population is asked about."""
     if difference.estimand != "population" or difference.interval is None or difference.standard_error is None:
         return ""
     n = difference.labels
@@ -229,7 +229,7 @@ def _needed(difference: Estimate) -> str:
 
 
 def _round(x: float) -> int:
-    """Two digits, up, at least one: more would pretend to be exact."""
+    """The number rounded up to two digits, at least one: more would pretend to be exact."""
     if x <= 1:
         return 1
     unit = 10 ** max(math.floor(math.log10(x)) - 1, 0)

@@ -42,7 +42,7 @@ def check_count(name: str, rates: Floats, drawn: Mask, source: str) -> None:
 
 
 def warn_of_choice(name: str, labelled: Mask, columns: Mapping[str, Floats]) -> None:
-    """Where labels are taken as drawn at random: warn if labelled rows clearly have other weak ratings or features.
+    """Warn if labels taken as a random draw clearly have other weak ratings or features than the rest.
 
     At most once in 10,000 tables by chance, whatever the columns hold, by a bound that holds for any number of labels.
     """
@@ -85,7 +85,7 @@ def chance_of(score: Floats, labelled: Mask) -> float:
 
 
 def _ranks(values: Floats) -> Floats:
-    """From 0 to 1, ties in their middle."""
+    """Ranks from 0 to 1; ties get their mean rank."""
     _, index, counts = np.unique(values, return_inverse=True, return_counts=True)
     middle = np.cumsum(counts) - 0.5 * counts
     return np.asarray(middle[index] / values.size)

@@ -78,7 +78,7 @@ class RatedTable:
     alone: bool  # the strong ratings stand alone: `items` are the rows that were asked for, each at rate 1
 
     def part(self, keep: Mask) -> "RatedTable":
-        """Some of the items."""
+        """The ratings of these items."""
         rows = self.rows.copy()
         rows[self.rows] = keep
         return replace(self, rows=rows, items=self.items.part(keep))
@@ -88,7 +88,7 @@ class RatedTable:
         return None if self.items.clusters is None else cluster_codes(self.items.clusters, self.items.strong.size)
 
     def how(self, how: How) -> How:
-        """With the pool's size, where strong ratings stand alone and the pool's own value is wanted."""
+        """The options with the pool's size, where strong ratings stand alone and the pool's own value is wanted."""
         if not self.alone or how.pool_size is not None or how.estimand == "population":
             return how
         return replace(how, pool_size=float(self.looked.sum()))
@@ -124,7 +124,7 @@ def read_rated(table: Table, columns: RatedColumns, *, fewest: int = 1, one_rate
 
 
 def unlooked(draw: Draw) -> tuple[str, ...]:
-    """What the rows without a rate mean, if there are any."""
+    """A note on what the rows without a rate mean, if there are any."""
     left = int(np.count_nonzero(~draw.looked))
     return (f"{left:,} rows without a rate were not looked at and do not count",) if left else ()
 
@@ -164,7 +164,7 @@ def _as_number(table: Table, rate: str | float) -> float | None:
 
 
 def _assumed(labelled: Mask, asked: Mask | None, *, alone: bool) -> Draw:
-    """The labels as a random draw from all rows."""
+    """The draw of labels taken as a random sample of all rows."""
     if labelled.all():
         return Draw(np.ones(labelled.size), asked, (), True, "all rows")
     drawn = labelled if asked is None else labelled | asked
@@ -191,7 +191,7 @@ def asked_column(table: Table, selected: str | None) -> str | None:
 
 
 def check_labels(name: str, strong: str, labels: int, fewest: int) -> None:
-    """Enough rows have a strong rating."""
+    """Check that enough rows have a strong rating."""
     if labels == 0 and fewest == 1:
         raise TableError(f"no row of {name} has a strong rating in column {strong!r}")
     if labels < fewest:
@@ -217,7 +217,7 @@ def check_draw(name: str, draw: Draw, labelled: Mask) -> None:
 
 
 def refuse_missing(rated: RatedTable) -> None:
-    """Some questions cannot count answers that were asked for and did not come."""
+    """Refuse missing answers where a question cannot count answers that were asked for and did not come."""
     items = rated.items
     asked = items.rates == 1 if items.selected is None else (items.rates == 1) | items.selected
     missing = np.zeros(rated.rows.size, dtype=np.bool_)
@@ -247,7 +247,7 @@ def weak_ratings(table: Table, column: str, draw: Draw, read: Callable[[Table, s
 
 
 def cluster_names(table: Table, column: str, rows: Mask) -> Texts:
-    """What each of these rows comes from."""
+    """The cluster name of each of these rows."""
     names = table.texts(column, missing="allow")
     lost = np.asarray(names == "") & rows
     refuse_row(table.name, lost, f"has no cluster in column {column!r}; give it one, its own if alone")

@@ -1,4 +1,4 @@
-"""Who is asked among the items of a batch."""
+"""Draws the items of a batch that the raters are asked about."""
 
 from dataclasses import dataclass
 
@@ -27,7 +27,7 @@ class Drawn:
 
 
 def draw_batch(history: History, now: OpenRound, looked: Looked, worst: Units) -> Drawn:
-    """By the round's rule and the items' own random numbers; `worst` prices of all raters, items × raters."""
+    """Draw items by the round's rule and their random numbers; `worst` has the highest prices, items × raters."""
     n, later = looked.rates.shape
     rule = now.plan.rule
     if rule is None:

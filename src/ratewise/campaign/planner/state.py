@@ -34,12 +34,12 @@ class Terms:
 
     @property
     def weak_cost(self) -> float:
-        """0 where there is no weak rater."""
+        """Cost of a weak rating; 0 where there is no weak rater."""
         return 0.0 if self.alone else self.prices[0] * UNIT
 
     @property
     def costs(self) -> tuple[float, ...]:
-        """Of each rater after the first."""
+        """Cost of each rater after the first."""
         return tuple(p * UNIT for p in (self.prices[-1:] if self.alone else self.prices[1:]))
 
 
@@ -60,7 +60,7 @@ class OpenRound:
 
     @property
     def left(self) -> int:
-        """The round's money that is not bound yet."""
+        """The round's money that is not committed yet."""
         return self.plan.spend - sum(batch.cost for batch in self.batches)
 
 

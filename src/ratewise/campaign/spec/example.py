@@ -109,7 +109,7 @@ def write_example(folder_or_file: str, *, table: bool) -> tuple[str, ...]:
 
 
 def place_of(folder_or_file: str) -> str:
-    """The file that is meant: itself, or campaign.toml in the folder."""
+    """The file that a path stands for: itself, or campaign.toml in the folder."""
     named = folder_or_file.endswith(".toml") and not os.path.isdir(folder_or_file)
     return folder_or_file if named else os.path.join(folder_or_file, "campaign.toml")
 
@@ -121,7 +121,7 @@ def check_new(path: str) -> None:
 
 
 def make_folder(folder: str) -> None:
-    """The folder, if it is not there."""
+    """Make the folder if it is not there."""
     try:
         os.makedirs(folder or ".", exist_ok=True)
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name

@@ -158,7 +158,7 @@ class _Case:
 
     @property
     def codes(self) -> Codes | None:
-        """Of clusters that matter."""
+        """Cluster codes; `None` where clusters change nothing."""
         return None if self.grouping is None else self.grouping.codes
 
 
@@ -364,7 +364,7 @@ def _missing(data: Ratings, selected: ArrayLike | None) -> Mask:
 
 
 def _with_missing(data: Ratings, missing: Mask, case: _Case) -> Estimate:
-    """Both extremes of what the missing answers could have been: the interval holds either way."""
+    """The interval over both extremes of the missing answers: it holds whatever they would have been."""
     try:
         ends = _bounds(data, case, "an estimate with answers still missing")
     except InputError as error:

@@ -194,7 +194,7 @@ def _cells(error: ArrayLike | Sequence[ArrayLike], n: int, *, alike: bool) -> Ce
 
 
 def _choice(strata: Strata, n: Numbers, estimand: str, *, planned: bool = True) -> InputChoice:
-    """In words."""
+    """The choice in words."""
     total, cost, variance = float(n.T.sum()), strata.cost(n), strata.variance(n)
     return InputChoice(
         probabilities=strata.P, sampling=n.T / total, rates=n.rate, scales=n.scale, buys_weak=n.weak,

@@ -1,4 +1,4 @@
-"""Columns that a plan was made from and that a pool does not hold: how they come from those it does."""
+"""Columns that a plan was made from and a pool lacks: how to compute them from those it has."""
 
 from dataclasses import asdict, dataclass
 from typing import Any, Literal

@@ -76,7 +76,7 @@ def estimate_rated(rated: Rated, how: How, recalibrate: Recalibration = "none") 
 
 
 def without_second_line(how: How) -> How:
-    """For weak ratings that are recalibrated: a line on top would see its own fold's labels."""
+    """The options for recalibrated weak ratings: a second line would see its own fold's labels."""
     return replace(how, method="difference") if how.method == "auto" else how
 
 
@@ -98,7 +98,7 @@ def recalibrated(rated: Rated, *, kind: Calibrator | Literal["auto"], seed: int 
 
 
 def _codes(clusters: ArrayLike, items: int) -> Codes | None:
-    """None where every item is its own cluster: then items are left out one by one."""
+    """Cluster codes; `None` where every item is its own cluster, so that items are left out one by one."""
     codes = cluster_codes(clusters, items)
     return None if codes.max() + 1 == items else codes
 
@@ -160,7 +160,7 @@ def estimate_table(
 
 
 def refuse_unused_weights(table: Table, rate: Rate, groups: Texts | None = None) -> None:
-    """A draw by strata or slices wrote `weight`: a mean that does not use it is of the rows looked at, not of all.
+    """Refuse a table with `weight` (drawn by strata or slices) unless it is used: the mean would not be of all rows.
 
     Within `groups` weights that do not differ need no use.
     """

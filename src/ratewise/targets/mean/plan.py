@@ -232,7 +232,7 @@ def _notes(pilot: Pilot, policies: dict[str, PlannedPolicy]) -> tuple[str, ...]:
 
 
 def _calibration_hint(table: Table, pilot: Pilot, columns: PilotColumns, goal: Goal) -> tuple[str, ...]:
-    """What an affine calibration would do to the best uniform policy; nothing if little."""
+    """A note on what an affine calibration would do to the best uniform policy; empty if little."""
     if columns.calibrate != "none" or pilot.strong.size < 20:
         return ()
     g, h = table.numbers(columns.weak), table.numbers(columns.strong, missing="allow")

@@ -212,7 +212,7 @@ class Transfer:
 
 
 def _check(data: dict[str, Any]) -> None:
-    """A file that was edited by hand must still make sense."""
+    """Check that a file that may have been edited by hand still makes sense."""
     choice(data["policy"], POLICIES, name="policy")
     for name in ("scale", "rate", "floor", "weak_cost", "strong_cost", "items"):
         number(data[name], name=name, minimum=0)
