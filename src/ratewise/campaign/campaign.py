@@ -81,7 +81,7 @@ class Campaign:
             self._begin(store, new=new)
 
     def begin_secretly(self, *, new: bool = False) -> str | None:
-        """Begin a campaign with a secret seed; returns the seed's SHA-256, to be told before any question is asked."""
+        """Begin if the seed is secret; returns its SHA-256, to be told before any question is asked, else `None`."""
         if not isinstance(self.spec.seed, SecretSeed):
             return None
         self.begin(new=new)
@@ -289,7 +289,7 @@ class Campaign:
         return found
 
     def head(self) -> str:
-        """Digest of everything written so far; keep it elsewhere, and `verify` finds whether the store was changed later."""
+        """Digest of everything written so far; keep it elsewhere, and `verify` finds later changes to the store."""
         with self.look() as now:
             return now.head
 

@@ -34,7 +34,7 @@ class Snapshot:
     spec: Spec  # as the store has it
     store: Store
     reader: Reader
-    edited: tuple[str, ...] = ()  # what the TOML says otherwise: no run has taken it yet
+    edited: tuple[str, ...] = ()  # where the TOML differs: no run has used it yet
 
     @property
     def items(self) -> LoggedItems:
@@ -97,7 +97,7 @@ class Snapshot:
         """Notes beside the numbers: where the TOML differs from the store, and which raters changed on the way."""
         file = self.spec.path.name
         edited = [
-            f"{file} says otherwise, and no run has taken it: {what}; what is told here goes by the store"
+            f"{file} has changed, and no run has used it yet: {what}; the figures here follow the store"
             for what in self.edited
         ]
         return edited + [f"{at}: {text}" for at, text in self.notes if text.startswith(CHANGED)]

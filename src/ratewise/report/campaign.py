@@ -175,7 +175,7 @@ def _found(now: Snapshot, columns: Sequence[str] | None) -> list[str]:
         parts.append(sections.difference_table(apart, spec.weak.name, spec.strong.name))
     if more := findings.outlook(now):
         parts += ["<h2>What more money would bring</h2>", sections.outlook_table(more, spec.scale, spec.level)]
-        parts.append("<p>To be expected if it is spent as so far; no item is rated twice.</p>")
+        parts.append("<p>Expected if it is spent in the same way; no item is rated twice.</p>")
     return parts
 
 

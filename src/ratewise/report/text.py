@@ -83,7 +83,7 @@ def estimate_text(estimate: Estimate) -> RenderableType:
     grid.add_row("rests on", f"{estimate.labels:,} strong ratings on {estimate.items:,} items")
     if estimate.spend is not None:
         grid.add_row("spent", f"{estimate.spend:,.2f}")
-    grid.add_row("mean of the", estimate.estimand)
+    grid.add_row("estimand", f"mean of the {estimate.estimand}")
     grid.add_row("method", estimate.method)
     return Group(grid, *notes_text(estimate.notes))
 

@@ -39,7 +39,7 @@ class Diagnosis:
         if self.effective_labels is None or self.unexplained is None:
             return (f"{self.labels:,} strong ratings and no weak ones: the weak rater was not worth buying",)
         helped = "the features" if self.by_features else "the weak rater"
-        said = [f"{self.labels:,} strong ratings, worth {self.effective_labels:,.0f} without {helped}"]
+        said = [f"{self.labels:,} strong ratings, as precise as {self.effective_labels:,.0f} without {helped}"]
         if self.by_features:
             said.append("weak ratings were not worth buying: the features of all items say as much at no cost")
         said.append(f"the learned rating leaves {self.unexplained:.0%} of the strong ratings' variance unexplained")
@@ -60,12 +60,10 @@ class Diagnosis:
 
 def _rates_in_words(ratio: float) -> str:
     if ratio < 0.99:
-        return (
-            f"asking where the learned rating is likely wrong took {1 - ratio:.0%} off the variance of one rate for all"
-        )
+        return f"choosing items where the learned rating is likely wrong cut the variance by {1 - ratio:.0%} against one rate for all"
     if ratio > 1.01:
-        return f"one rate for all would have had {1 - 1 / ratio:.0%} less variance: errors were not where u had them"
-    return "rates by uncertainty did as well as one rate for all"
+        return f"one rate for all would have had {1 - 1 / ratio:.0%} less variance: errors were not where expected"
+    return "choosing items by uncertainty did as well as one rate for all"
 
 
 def diagnose(seen: Seen, estimate: Estimate, *, pool_size: float = math.inf) -> Diagnosis:

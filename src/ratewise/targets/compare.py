@@ -187,8 +187,8 @@ def _why_no_sum(difference: Estimate, first: Estimate, second: Estimate) -> tupl
     if difference.standard_error is None or gap < 0.05 * difference.standard_error:
         return ()
     return (
-        f"the difference is estimated for itself, so it is not exactly {first.value:.4f} − {second.value:.4f}: its own "
-        "weak ratings are tuned to it",
+        "the difference is estimated directly, with weak ratings tuned to it, so it is not exactly "
+        f"{first.value:.4f} − {second.value:.4f}",
     )
 
 

@@ -33,7 +33,7 @@ def check_count(name: str, rates: Floats, drawn: Mask, source: str) -> None:
         f"{off / sd:.0f} standard deviations off"
     )
     todo = (
-        f"name the column that says who was asked ({argument('selected')}) if answers are missing, or give the rate "
+        f"name the column that says which items were asked for ({argument('selected')}) if answers are missing, or give the rate "
         f"that the labels were really drawn with ({argument('rate')})"
     )
     if off > _REFUSED * sd:

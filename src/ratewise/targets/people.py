@@ -137,7 +137,7 @@ def _in_words(a: Agreement) -> tuple[str, ...]:
     for name, gap in a.differs:
         out.append(
             f"{name} rates {abs(gap):.2g} {'higher' if gap > 0 else 'lower'} than the others on the same items: the "
-            "interval is for people like these, more items do not average it out"
+            "interval holds for people like these, and more items do not average it out"
         )
     return tuple(out)
 

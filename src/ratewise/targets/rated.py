@@ -177,7 +177,7 @@ def _assumed(labelled: Mask, asked: Mask | None, *, alone: bool) -> Draw:
 
 
 def asked_column(table: Table, selected: str | None) -> str | None:
-    """The column that says who was asked: the one named, else `selected` as a draw writes it, if the table has that."""
+    """Column that says which items were asked for: the one named, else `selected` if the table has it."""
     if selected is not None or SELECTED not in table.columns:
         return selected
     try:

@@ -311,5 +311,5 @@ def _notes(found: _Found) -> tuple[str, ...]:
     if found.exact:
         notes.append("every item of the pool has its strong rating: the coefficients are exact")
     elif found.agreed:
-        notes.append("no strong rating differs from its weak one; what others would differ by cannot be seen")
+        notes.append("no strong rating differs from its weak one, so how much others would differ is unknown")
     return tuple(notes)

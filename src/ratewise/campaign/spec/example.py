@@ -30,7 +30,7 @@ seed = 7                          # names the draws: the same seed draws the sam
 
 [items]                           # what is rated: one row each
 table = "items.csv"               # CSV, JSONL or Parquet
-id = "id"                         # optional column that tells items apart; default: a number for each row
+id = "id"                         # optional column of unique item ids; default: a number for each row
 # features = ["length", "topic"]  # columns that may help to predict ratings and mistakes of the weak rater
 # uncertainty = "judge_doubt"     # column that is large where the weak rater may be wrong
 # clusters = "conversation"       # column of items that belong together; the interval then counts clusters

@@ -116,7 +116,7 @@ def estimate_mean(
     """Mean strong rating of the population the items come from, or of the pool they are.
 
     `strong` is NaN where not rated and `rates` holds the probability each item was drawn with; for a chain, `weak` and
-    `rates` are items × steps. `selected` says who was asked: an answer asked for but missing is reported with worst-
+    `rates` are items × steps. `selected` says which items were asked for: an answer asked for but missing is reported with worst-
     case bounds, never dropped. `clusters` names, for every item, the conversation, document or person it comes from:
     the interval then counts those, and folds keep them together. `bounds` are the ends of the rating scale (found by
     itself for 0/1 ratings); `floor` is the least rate any item could have had, which `anytime` needs.

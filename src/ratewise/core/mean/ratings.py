@@ -57,7 +57,7 @@ class Ratings:
 class Rated:
     """The rated table as arrays, one entry per item looked at: what was said, at which rate, who was asked.
 
-    `strong` is NaN where not rated; for a chain, `weak` and `rates` are items × steps. `selected` says who was asked,
+    `strong` is NaN where not rated; for a chain, `weak` and `rates` are items × steps. `selected` says which items were asked for,
     `clusters` what each item comes from.
     """
 
