@@ -60,7 +60,8 @@ class Diagnosis:
 
 def _rates_in_words(ratio: float) -> str:
     if ratio < 0.99:
-        return f"choosing items where the learned rating is likely wrong cut the variance by {1 - ratio:.0%} against one rate for all"
+        cut = f"cut the variance by {1 - ratio:.0%} against one rate for all"
+        return f"choosing items where the learned rating is likely wrong {cut}"
     if ratio > 1.01:
         return f"one rate for all would have had {1 - 1 / ratio:.0%} less variance: errors were not where expected"
     return "choosing items by uncertainty did as well as one rate for all"

@@ -33,8 +33,8 @@ def check_count(name: str, rates: Floats, drawn: Mask, source: str) -> None:
         f"{off / sd:.0f} standard deviations off"
     )
     todo = (
-        f"name the column that says which items were asked for ({argument('selected')}) if answers are missing, or give the rate "
-        f"that the labels were really drawn with ({argument('rate')})"
+        f"name the column that says which items were asked for ({argument('selected')}) if answers are missing, or "
+        f"give the rate that the labels were really drawn with ({argument('rate')})"
     )
     if off > _REFUSED * sd:
         raise TableError(Message(f"{said}: these are not the rates of this draw; {todo}"))

@@ -116,10 +116,10 @@ def estimate_mean(
     """Mean strong rating of the population the items come from, or of the pool they are.
 
     `strong` is NaN where not rated and `rates` holds the probability each item was drawn with; for a chain, `weak` and
-    `rates` are items × steps. `selected` says which items were asked for: an answer asked for but missing is reported with worst-
-    case bounds, never dropped. `clusters` names, for every item, the conversation, document or person it comes from:
-    the interval then counts those, and folds keep them together. `bounds` are the ends of the rating scale (found by
-    itself for 0/1 ratings); `floor` is the least rate any item could have had, which `anytime` needs.
+    `rates` are items × steps. `selected` says which items were asked for: an answer asked for but missing is reported
+    with worst-case bounds, never dropped. `clusters` names, for every item, the conversation, document or person it
+    comes from: the interval then counts those, and folds keep them together. `bounds` are the ends of the rating scale
+    (not needed for 0/1 ratings); `floor` is the least rate any item could have had, which `anytime` needs.
     `variance_factor` widens the interval for what the variance cannot see, such as rates that were learned from the
     labels. `seed` makes folds and bootstrap.
 

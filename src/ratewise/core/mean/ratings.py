@@ -55,10 +55,10 @@ class Ratings:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rated:
-    """The rated table as arrays, one entry per item looked at: what was said, at which rate, who was asked.
+    """The rated table as arrays, one entry per item looked at: rating, rate, and whether it was asked for.
 
-    `strong` is NaN where not rated; for a chain, `weak` and `rates` are items × steps. `selected` says which items were asked for,
-    `clusters` what each item comes from.
+    `strong` is NaN where not rated; for a chain, `weak` and `rates` are items × steps. `selected` says which items were
+    asked for, `clusters` what each item comes from.
     """
 
     weak: Floats

@@ -46,9 +46,9 @@ def estimate_mean(
 ) -> Estimate:
     """Mean strong rating of the population the items come from, or of the pool they are.
 
-    `strong` is NaN where not rated and `rates` holds the probability each item was drawn with; for a chain, `weak`
-    and `rates` are items × steps. `recalibrate` first maps the weak rating to the strong one, each fold by the
-    labels of the others (`auto`: as campaigns do, each label by all the others). `selected` says which items were asked for: an
+    `strong` is NaN where not rated and `rates` holds the probability each item was drawn with; for a chain, `weak` and
+    `rates` are items × steps. `recalibrate` first maps the weak rating to the strong one, each fold by the labels of
+    the others (`auto`: as campaigns do, each label by all the others). `selected` says which items were asked for: an
     answer asked for but missing is reported with worst-case bounds, never dropped. `clusters` names, for every item,
     the conversation, document or person it comes from: the interval then counts those, and no cluster is calibrated by
     its own labels. `bounds` are the ends of the rating scale (found by itself for 0/1 ratings); `floor` is the least

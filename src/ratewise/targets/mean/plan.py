@@ -226,7 +226,8 @@ def _notes(pilot: Pilot, policies: dict[str, PlannedPolicy]) -> tuple[str, ...]:
         notes.append(f"the pilot has only {pilot.strong.size} labels: take these figures as rough")
     if policies["active"].error_ratio > policies["random"].error_ratio * (1 + NEAR_TIE_IN_PRICE):
         notes.append(
-            "choosing items by this uncertainty does worse here than one rate for all: it does not show where the weak rater errs"
+            "choosing items by this uncertainty does worse here than one rate for all: it does not show where the weak "
+            "rater errs"
         )
     return tuple(notes)
 
