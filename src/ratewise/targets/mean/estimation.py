@@ -51,7 +51,7 @@ def estimate_mean(
     the others (`auto`: as campaigns do, each label by all the others). `selected` says which items were asked for: an
     answer asked for but missing is reported with worst-case bounds, never dropped. `clusters` names, for every item,
     the conversation, document or person it comes from: the interval then counts those, and no cluster is calibrated by
-    its own labels. `bounds` are the ends of the rating scale (found by itself for 0/1 ratings); `floor` is the least
+    its own labels. `bounds` are the ends of the rating scale (not needed for 0/1 ratings); `floor` is the least
     rate any item could have had, which `anytime` needs. `seed` makes folds and bootstrap.
 
     Limiting cases: rates of 1 give the plain mean of the strong ratings; one label gives a value and no interval, and
