@@ -109,6 +109,9 @@ if TYPE_CHECKING:
     from ratewise.targets.regression import regress as regress
     from ratewise.targets.regression_plan import RegressionPlan as RegressionPlan
     from ratewise.targets.regression_plan import plan_regression as plan_regression
+    from ratewise.targets.sheets import Merged as Merged
+    from ratewise.targets.sheets import blind_sheet as blind_sheet
+    from ratewise.targets.sheets import merge_sheet as merge_sheet
     from ratewise.targets.slice_draw import draw_slices as draw_slices
     from ratewise.targets.slice_plan import PlannedSlice as PlannedSlice
     from ratewise.targets.slice_plan import SlicePlan as SlicePlan
@@ -173,6 +176,11 @@ _GROUPS: dict[str, dict[str, tuple[str, ...]]] = {  # as people look for them; e
     "draw": {
         "ratewise.targets.draw_pool": ("draw_pool",),
         "ratewise.targets.slice_draw": ("draw_slices",),
+        "ratewise.targets.sheets": (
+            "blind_sheet",
+            "merge_sheet",
+            "Merged",
+        ),
         "ratewise.targets.mean.drawing": ("Drawn",),
         "ratewise.targets.mean.transfer": ("Drift",),
         "ratewise.core.mean.draw": (

@@ -9,7 +9,7 @@ import pytest
 from ratewise.campaign.campaign import Campaign
 from ratewise.core.mean.draw import uniform
 from ratewise.core.mean.estimate import estimate_mean
-from ratewise.errors import InputError, TableError
+from ratewise.errors import InputError, RatewiseWarning, TableError
 from ratewise.lab import automatic
 from ratewise.lab.trials import Block, Population, Setting
 from ratewise.queue import audit
@@ -446,7 +446,8 @@ def test_going_on_with_a_larger_budget_keeps_what_was_done_and_widens_the_interv
     before = log_of(first)
     path.write_text(path.read_text().replace('budget = "60"', 'budget = "130"'))
     second = Campaign.open(path)
-    assert second.run() == "the budget is spent"
+    with pytest.warns(RatewiseWarning, match="wider than the interval there is"):
+        assert second.run() == "the budget is spent"
     after = log_of(second)
     for table in ("items", "draws", "ratings", "ledger"):
         assert after[table][: len(before[table])] == before[table]

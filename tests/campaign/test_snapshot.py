@@ -32,6 +32,7 @@ def test_a_report_is_one_look(tmp_path, monkeypatch):
     assert len(looks) == 1
 
 
+@pytest.mark.filterwarnings("ignore:with this goal")
 def test_what_a_look_says_is_of_one_moment_whatever_is_bought_meanwhile(tmp_path):
     """A second campaign goes on with more money between two sentences of the first look."""
     path = write(tmp_path, judged(300, spread=0.75), goal='budget = "40"')
@@ -58,6 +59,7 @@ def test_watching_reads_only_what_is_new(tmp_path, monkeypatch):
         assert fits == []
 
 
+@pytest.mark.filterwarnings("ignore:with this goal")
 def test_watching_sees_what_is_bought_meanwhile(tmp_path):
     path = write(tmp_path, judged(300, spread=0.75), goal='budget = "40"')
     Campaign.open(path).run()

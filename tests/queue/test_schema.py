@@ -64,6 +64,7 @@ def test_a_campaign_of_the_first_version_opens_verifies_and_tells_the_same(folde
     assert campaign.estimate().interval is not None
 
 
+@pytest.mark.filterwarnings("ignore:with this goal")
 def test_it_goes_on_with_a_larger_budget(folder):
     path = folder / "version1.toml"
     before = log_of(Campaign.open(path))

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from ratewise.campaign.campaign import Campaign
+from ratewise.rounds.auto import below_one
 
 from ..campaign.making import judged, log_of, looked_at, ran, scored, write
 
@@ -61,7 +62,9 @@ def test_what_is_exported_is_what_was_drawn(tmp_path):
     campaign.export(tmp_path / "out.jsonl")
     rows = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
     history, _ = looked_at(campaign)
-    np.testing.assert_array_equal([row["rate"] for row in rows], history.looked.rates[:, 0])
+    np.testing.assert_array_equal([row["rate_in_round"] for row in rows], history.looked.rates[:, 0])
+    asked = history.looked.selected[:, 0]
+    np.testing.assert_array_equal([row["rate"] for row in rows], below_one(history.seen.rates(), asked))
     np.testing.assert_array_equal([row["selected"] for row in rows], history.looked.selected[:, 0])
     rated = [np.nan if row["rating_human"] is None else row["rating_human"] for row in rows]
     np.testing.assert_array_equal(rated, history.looked.values[:, 0])

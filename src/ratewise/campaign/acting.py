@@ -1,10 +1,12 @@
 """Actions of the planner, written into the queue. What they cost is the planner's business, not decided here."""
 
+from dataclasses import replace
 from typing import Protocol
 
 from ratewise.campaign import planner as p
 from ratewise.campaign.history import Looked
 from ratewise.campaign.planner.holds import new_batch, new_draws
+from ratewise.core.checks import Floats
 from ratewise.queue.protocol import PlanningQueue
 from ratewise.queue.records import Units
 
@@ -14,6 +16,10 @@ class Items(Protocol):
 
     def looked(self, first: int, end: int) -> Looked:
         """Items with all that is known of them."""
+        ...
+
+    def known(self, first: int, end: int) -> Floats | None:
+        """Strong ratings that were there before the campaign, NaN where none; None where it began without any."""
         ...
 
     def worst(self, first: int, end: int) -> Units:
@@ -33,7 +39,11 @@ def carry_out(queue: PlanningQueue, items: Items, state: p.State, action: p.Acti
     elif now is not None and isinstance(action, p.Draw):
         worst = items.worst(action.first, action.end)
         drawn = p.draw_batch(state.history, now, items.looked(action.first, action.end), worst)
-        queue.draw(new_draws(now, action.first, drawn, worst))
+        known = items.known(action.first, action.end)
+        queue.draw(replace(new_draws(now, action.first, drawn, worst), known=known))
+    elif now is not None and isinstance(action, p.DrawAgain):
+        worst = items.worst(0, state.history.items)
+        return queue.draw_again(p.second_draw(state.history, now, worst), state.terms.budget)
     elif isinstance(action, p.GiveUp):
         return queue.give_up(action.reason) > 0
     elif now is not None and isinstance(action, p.Close):

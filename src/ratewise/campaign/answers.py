@@ -10,7 +10,6 @@ is as good as any other (Chow and Robbins 1965, as the target gets small). Share
 be at 99.9 %, and the same target would cost two and a half times as much.
 """
 
-import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -26,6 +25,7 @@ from ratewise.rounds.auto import LearnedRating, estimate_seen, learned_rating
 from ratewise.rounds.chain_rounds import carried
 from ratewise.rounds.seen import FEWEST_TO_LEARN, learn
 from ratewise.targets.mean.estimation import estimate_mean
+from ratewise.targets.mean.pooled import widened, with_known
 
 _AT_STOP = 0.8  # share of α that a campaign with a target keeps for the round that it stops at
 _MORE = 1.05  # a little more than a precision is expected to take saves a round
@@ -44,6 +44,8 @@ class Wanted:
     bounds: tuple[float, float]
     target_se: float | None = None
     inputs: Inputs | None = None  # where items are chosen by strata
+    known: int = 0  # items besides those of the pool, whose ratings are known
+    known_mean: float = 0.0
 
 
 def level_of_look(wanted: Wanted, look: int) -> float:
@@ -64,6 +66,12 @@ def estimate_history(history: History, wanted: Wanted, *, level: float | None = 
 
 
 def _estimate(history: History, wanted: Wanted, given: float) -> Estimate | None:
+    found = _drawn(history, wanted, given)
+    return None if found is None else with_known(found, wanted.known, wanted.known_mean, float(wanted.pool))
+
+
+def _drawn(history: History, wanted: Wanted, given: float) -> Estimate | None:
+    """Of the items that can be drawn."""
     if history.labels == 0:
         return None
     pool = float(wanted.pool) if wanted.estimand == "pool" else None
@@ -90,19 +98,22 @@ def _rating(history: History) -> LearnedRating:
 
 
 def _chain(history: History, wanted: Wanted, level: float, pool: float | None) -> Estimate:
+    weak, rates = chained(history)
     looked = history.looked
-    strong, asked = looked.values[:, -1], looked.selected[:, -1]
-    if history.alone:
-        weak: Floats = np.zeros(strong.size)
-        rates: Floats = np.ones(strong.size)
-    else:
-        weak, rates = np.column_stack([looked.x.weak, looked.values[:, :-1]]), looked.rates
-        asked_before = np.column_stack([np.ones(strong.size, dtype=np.bool_), looked.selected[:, :-1]])
-        weak = np.where(asked_before, carried(weak), np.nan)
     return estimate_mean(
-        weak, strong, rates, selected=asked, level=level, estimand=wanted.estimand, pool_size=pool,
-        bounds=wanted.bounds, clusters=looked.clusters,
+        weak, looked.values[:, -1], rates, selected=looked.selected[:, -1], level=level, estimand=wanted.estimand,
+        pool_size=pool, bounds=wanted.bounds, clusters=looked.clusters,
     )  # fmt: skip
+
+
+def chained(history: History) -> tuple[Floats, Floats]:
+    """What stands in the weak ratings' place and the rates, items × steps; strong ratings alone need neither."""
+    looked = history.looked
+    if history.alone:
+        return np.zeros(history.items), np.ones(history.items)
+    weak = np.column_stack([looked.x.weak, looked.values[:, :-1]])
+    asked_before = np.column_stack([np.ones(history.items, dtype=np.bool_), looked.selected[:, :-1]])
+    return np.where(asked_before, carried(weak), np.nan), looked.rates
 
 
 def anytime_estimate(history: History, wanted: Wanted, *, ended: bool = False) -> Estimate | None:
@@ -117,12 +128,20 @@ def anytime_estimate(history: History, wanted: Wanted, *, ended: bool = False) -
 def _anytime(history: History, wanted: Wanted, *, ended: bool) -> Estimate | None:
     if history.rounds == 0:
         return None
-    found = None if wanted.target_se is None else _at_stop(history, wanted)
-    if found is None or not (ended or _is_narrow(found, wanted)):
-        found = estimate_history(history, wanted, level=level_of_look(wanted, history.rounds))
+    level, unseen = look_of(history, wanted, ended=ended)
+    found = estimate_history(history, wanted, level=level)
     if found is None:
         return None
+    found = widened(found, level, unseen)
     return replace(found, level=wanted.level, interval_method=f"anytime ({found.interval_method})")
+
+
+def look_of(history: History, wanted: Wanted, *, ended: bool = False) -> tuple[float, float]:
+    """The level of the interval that may be looked at now, and the variance it is widened by."""
+    found = None if wanted.target_se is None else _at_stop(history, wanted)
+    if found is None or not (ended or _is_narrow(found, wanted)):
+        return level_of_look(wanted, history.rounds), 0.0
+    return level_at_stop(wanted), _unseen(history, wanted)
 
 
 # Towards a precision
@@ -156,17 +175,13 @@ def _at_stop(history: History, wanted: Wanted) -> Estimate | None:
     """The estimate with its stopping interval, widened for rare answers that have not come up yet.
 
     Campaigns that stop early are those whose variance looks small, and that is often so because the rare mistakes of
-    the weak rater, or the rare ratings, have not come up yet. The score interval tests each mean with the mistakes that
-    it implies, seen or not, and needs no more room.
+    the weak rater, or the rare ratings, have not come up yet.
     """
     level = level_at_stop(wanted)
     found = estimate_history(history, wanted, level=level)
     if found is None or found.interval is None or found.interval_method == "score":
         return found
-    low, high = found.interval
-    middle, half = 0.5 * (low + high), 0.5 * (high - low)
-    half = math.hypot(half, float(special.ndtri(0.5 + level / 2)) * math.sqrt(_unseen(history, wanted)))
-    return replace(found, interval=(min(low, middle - half), max(high, middle + half)))
+    return widened(found, level, _unseen(history, wanted))
 
 
 def _unseen(history: History, wanted: Wanted) -> float:
@@ -179,14 +194,16 @@ def _unseen(history: History, wanted: Wanted) -> float:
     if history.alone or looked.selected[:, -1].all():
         off, rates = h - h.mean(), np.ones(h.size)
     elif history.seen is not None and h.size >= FEWEST_TO_LEARN:
-        off, rates = learn(history.seen).residual, history.seen.rates()[use]
+        use = history.seen.labelled  # old labels among them
+        h, off, rates = history.seen.strong[use], learn(history.seen).residual, history.seen.rates()[use]
     else:
         said = carried(np.column_stack([looked.x.weak, looked.values[:, :-1]]))[use, -1]
         off, rates = h - said, looked.rates[use, -1]
     strata = None if looked.strata is None else looked.strata[use]
     furthest = max(float(np.abs(off).max()), largest_rating_off(wanted.inputs, h, strata))
     each = (1.0 - rates) / rates**2 + sampled
-    return _UNSEEN * furthest**2 * float(each.mean()) / history.items**2
+    share = wanted.pool / (wanted.pool + wanted.known)
+    return share**2 * _UNSEEN * furthest**2 * float(each.mean()) / history.items**2
 
 
 def _is_narrow(found: Estimate, wanted: Wanted) -> bool:

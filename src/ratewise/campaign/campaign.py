@@ -20,12 +20,14 @@ from ratewise.campaign.engine import Engine, Paused
 from ratewise.campaign.event_loop import run_to_end
 from ratewise.campaign.load import file_digest, load_items, stored_form
 from ratewise.campaign.own_files import check_output
+from ratewise.campaign.raised import expected_of, reported
 from ratewise.campaign.raters_seen import note_raters
 from ratewise.campaign.recorded import check_chain
 from ratewise.campaign.seed import check_secret, digest_of, reveal, seed_of
 from ratewise.campaign.snapshot import Snapshot, reader_of
 from ratewise.campaign.spec.changes import changes
 from ratewise.campaign.spec.spec import RaterSpec, SecretSeed, Spec, read_spec
+from ratewise.campaign.start import Start
 from ratewise.campaign.status import Status, Watch
 from ratewise.campaign.story import Chapter
 from ratewise.campaign.taking_out import export_folder, export_record, export_table
@@ -121,6 +123,8 @@ class Campaign:
             loaded = load_items(self.spec)
             store.begin(loaded.meta, loaded.rows)
             self._set_cap(store, None)
+            if "start" in loaded.meta:
+                store.note(Start.from_json(loaded.meta["start"]).summary())
             note_raters(self.spec, store)
             return
         self._check(store)
@@ -128,8 +132,12 @@ class Campaign:
         check_secret(self.spec, store)
         old = self._stored(store)
         if (old.goal, old.level) != (self.spec.goal, self.spec.level):
+            before = reported(old, store)
             store.set_meta("goal changed", "after looking")
             store.set_meta("ended", None)
+            found = expected_of(self.spec, store, before) if old.goal.budget != self.spec.goal.budget else None
+            if found is not None:
+                found.warn()
         for sentence in changes(old, self.spec).taken:
             store.note(f"changed: {sentence}")
         self._set_cap(store, old.goal.budget)

@@ -16,6 +16,7 @@ from ratewise.campaign import planner as p
 from ratewise.campaign.acting import carry_out
 from ratewise.campaign.clients.callers import CallerClient, steps_of
 from ratewise.campaign.clients.patience import PATIENCE, Patience
+from ratewise.campaign.clients.sheets import Exchanged, Sheets, sheet_steps
 from ratewise.campaign.reader import Reader
 from ratewise.campaign.snapshot import reader_of
 from ratewise.campaign.spec.spec import Spec
@@ -99,7 +100,12 @@ class Engine:
             elif reason is not None:
                 return reason
             else:
+                sheets = await self._sheets(patiently)
+                if sheets is not None and sheets.taken:
+                    continue
                 waiting = await patiently(self._for_others)
+                if sheets is not None and sheets.open and not (waiting and self.wait):
+                    return sheets.reason
                 if waiting and not self.wait:
                     return Paused.WAITING
                 await self._rest(patiently)
@@ -120,9 +126,16 @@ class Engine:
 
     # Waiting for others
 
+    async def _sheets(self, patiently: Patience) -> Exchanged | None:
+        """Take what sheets have brought and write those that are needed; None where no rater answers in sheets."""
+        if not sheet_steps(self.spec) or not await patiently(self.store.leads):
+            return None
+        return await patiently(Sheets(self.spec, self.store).exchange)
+
     def _for_others(self) -> bool:
         """Whether the rest is with others: people, other processes, or whoever plans."""
-        elsewhere = [step for step in steps_of(self.spec) if step not in self.client.steps]
+        known = {*self.client.steps, *sheet_steps(self.spec)}
+        elsewhere = [step for step in steps_of(self.spec) if step not in known]
         if self.store.open_elsewhere(self.client.worker, elsewhere):
             self._alone = 0
             return True

@@ -1,6 +1,8 @@
 """Everything that was looked at, as one table: the items' own columns, ratings, rates and draws; or the ledger."""
 
 import json
+import re
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,15 +16,20 @@ from ratewise.queue.money import to_money
 from ratewise.queue.records import ANSWERED, MISSING, OPEN
 from ratewise.queue.store import Store
 from ratewise.tables import Table, read_table
+from ratewise.targets.mean.pooled import COLUMN, Pooled
 
+_LARGEST, _EXACT = 2**63, 2**53  # of whole numbers that fit into 64 bits, and into a float
+_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?(e[-+]?[0-9]+)?", re.IGNORECASE)
 _STATES = {OPEN: "open", ANSWERED: "answered", MISSING: "missing"}
 
 
-def export_items(spec: Spec, store: Store, looked: int) -> Table:
+def export_items(spec: Spec, store: Store, looked: int, pooled: Pooled | None = None) -> Table:
     """A row for each item looked at, in the order it was: its columns, then what each rater said and how it was drawn.
 
-    With one weak and one strong rater the columns are `rate` and `selected`, as `ratewise estimate` takes them; with
-    more, each has its own. Where items are chosen by strata, `weight` is what each counts.
+    `rate` is the chance that the item had of a strong rating in all complete rounds together, `rate_in_round` in its
+    own; with more than two raters, each has its own columns. `prediction` is what stands in the weak rating's place,
+    and the column `ratewise` has the terms of the estimate: so `ratewise estimate` computes what the campaign reports.
+    Where items are chosen by strata, `weight` is what each counts.
     """
     if looked == 0:
         raise InputError("no item was looked at yet; there is nothing to export")
@@ -43,7 +50,47 @@ def export_items(spec: Spec, store: Store, looked: int) -> Table:
         code = LoggedItems(spec, store, facts).looked(0, looked).strata
         assert code is not None
         added["weight"] = facts.inputs.item_weights(code)
-    return read_table({**{name: _array(values) for name, values in columns.items()}, **added})
+    if pooled is not None:
+        added |= _as_estimated(spec, pooled, looked)
+    return read_table(
+        {
+            **{name: _array(values) if name == spec.items.id else typed(values) for name, values in columns.items()},
+            **added,
+        }
+    )
+
+
+def _as_estimated(spec: Spec, pooled: Pooled, looked: int) -> dict[str, Any]:
+    """The arrays and terms of the estimate; items of a round that is not complete have no rate and do not count."""
+    n, steps = pooled.strong.size, 1 if pooled.rates.ndim == 1 else pooled.rates.shape[1]
+    weak, rates = pooled.weak.reshape(n, -1), pooled.rates.reshape(n, -1)
+    names = [""] if steps == 1 else [f"_{rater.name}" for rater in spec.raters]
+    out: dict[str, Any] = {}
+    for k in range(steps):
+        out[f"prediction{names[k]}"] = _filled(weak[:, k], looked)
+        out[f"rate{names[k + 1 - (steps == 1)]}"] = _filled(rates[:, k], looked)
+    ending = "" if len(spec.raters) <= 2 else f"_{spec.strong.name}"
+    chosen = np.zeros(looked, dtype=np.bool_)
+    chosen[:n] = pooled.selected
+    out[f"selected{ending}"] = chosen
+    terms = replace(
+        pooled.terms, rows=looked, weak=tuple(f"prediction{name}" for name in names[:steps]),
+        rates=tuple(f"rate{name}" for name in names[-steps:]), strong=f"rating_{spec.strong.name}",
+        selected=f"selected{ending}",
+    )  # fmt: skip
+    if spec.start is not None:  # old labels count beside those that were asked for
+        out[terms.strong] = _filled(pooled.strong, looked)
+    if pooled.clusters is not None:
+        out["cluster_number"] = _filled(pooled.clusters.astype(np.float64), looked)
+        terms = replace(terms, clusters="cluster_number")
+    if pooled.strata is not None:
+        out["stratum"] = _array([*pooled.strata.tolist(), *[None] * (looked - n)])
+        terms = replace(terms, strata="stratum")
+    return out | {COLUMN: _array([terms.to_json(), *[None] * (looked - 1)])}
+
+
+def _filled(values: Any, looked: int) -> Any:
+    return np.concatenate([values, np.full(looked - values.size, np.nan)])
 
 
 def export_ledger(spec: Spec, store: Store, items: int) -> Table:
@@ -113,7 +160,28 @@ def _ratings(spec: Spec, store: Store, looked: int) -> dict[str, Any]:
     for k in range(min(1, len(spec.raters) - 1), len(spec.raters)):
         ending = "" if len(spec.raters) <= 2 else f"_{spec.raters[k].name}"
         out |= {f"rate{ending}": rates[:, k], f"selected{ending}": selected[:, k]}
+    if len(spec.raters) <= 2:
+        out["rate_in_round"] = rates[:, -1]
     return out
+
+
+def typed(values: list[Any]) -> Any:
+    """A column as its values are: whole numbers, numbers and truth values stay such, anything else is as it is.
+
+    A CSV file has texts only; those that are all numbers, spelled as numbers are (not 007), become numbers.
+    """
+    there = [value for value in values if value is not None]
+    kinds = {type(value) for value in there}
+    if kinds == {str} and all(_NUMBER.fullmatch(value) for value in there):
+        read = int if all(value.lstrip("-").isdigit() for value in there) else float
+        return typed([None if value is None else read(value) for value in values])
+    if kinds == {bool} and len(there) == len(values):
+        return np.array(values, dtype=np.bool_)
+    if kinds == {int} and len(there) == len(values) and all(abs(value) < _LARGEST for value in there):
+        return np.array(values, dtype=np.int64)
+    if kinds and kinds <= {int, float} and all(isinstance(value, float) or abs(value) < _EXACT for value in there):
+        return np.array([np.nan if value is None else value for value in values], dtype=np.float64)
+    return _array(values)
 
 
 def _array(values: list[Any]) -> Any:

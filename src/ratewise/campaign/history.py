@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from ratewise.core.checks import Floats
 from ratewise.core.mean.ratings import Mask
 from ratewise.models.rating_model import Covariates
+from ratewise.queue.records import AgainRows
+from ratewise.rounds.again import again_rates, scaled
 from ratewise.rounds.auto import PLANNER
 from ratewise.rounds.chain_rounds import ChainRule
 from ratewise.rounds.seen import Rule, Seen
@@ -35,6 +37,7 @@ class RoundPlan:
     expected_se: float | None = None  # of the estimate when all the money is spent
     aims: bool = False  # whether `left` is what a precision is expected to take
     planner: int = PLANNER  # the version of what has planned it
+    again: int = 0  # a second look at items passed over: which one; 0: a look at new items
 
     @property
     def alone(self) -> bool:
@@ -53,7 +56,7 @@ class RoundPlan:
 
     def to_json(self) -> str:
         """Numbers keep every bit."""
-        names = ("policy", "weak", "items", "spend", "left", "look", "expected_se", "aims", "planner")
+        names = ("policy", "weak", "items", "spend", "left", "look", "expected_se", "aims", "planner", "again")
         out: dict[str, Any] = {name: getattr(self, name) for name in names}
         out["own_rates"] = self.own_rates.tolist()
         if self.rule is not None:
@@ -80,6 +83,9 @@ class Looked:
     values: Floats  # items × raters after the first, NaN where there is none
     strata: NDArray[np.intp] | None = None  # where items are chosen by strata: the number of each one's
     clusters: NDArray[np.intp] | None = None  # where items belong together: the number of each one's cluster
+    rated: Floats | None = None  # where plans have a scale of their own: values as raters gave them
+    old: Floats | None = None  # labels that were there before, NaN where none; used beside those of rounds
+    given: Floats | None = None  # the rates that these were drawn with
 
     @property
     def missing(self) -> Mask:
@@ -89,7 +95,7 @@ class Looked:
     def joined(self, more: "Looked") -> "Looked":
         """The items of both, these first."""
         pairs = ((getattr(self, n), getattr(more, n)) for n in ("uniform", "rates", "selected", "values"))
-        numbers = (_then(getattr(self, n), getattr(more, n)) for n in ("strata", "clusters"))
+        numbers = (_then(getattr(self, n), getattr(more, n)) for n in ("strata", "clusters", "rated", "old", "given"))
         return Looked(self.x.joined(more.x), *(np.concatenate(pair) for pair in pairs), *numbers)
 
 
@@ -120,6 +126,7 @@ class History:
     seen: Seen | None = None  # pooled rounds, for one weak and one strong rater
     middle: float = 0.0  # of the scale: stands for weak ratings while none is known
     stratum_mass: Floats | None = None  # Σ_j T_js π_j of every item, T_js counting its own stratum's only
+    again: int = 0  # second looks
     fits: Fits = field(init=False, default_factory=Fits, repr=False)  # a changed copy begins anew
 
     @classmethod
@@ -153,14 +160,42 @@ class History:
         stratum_mass = None if seen is None or more.strata is None else self._mass_of_strata(seen, more)
         return History(
             self.looked.joined(replace(more, x=self.filled(more.x) if plan.weak else more.x)), self.rounds + 1,
-            self.alone or plan.alone, seen, self.middle, stratum_mass,
+            self.alone or plan.alone, seen, self.middle, stratum_mass, self.again,
         )  # fmt: skip
+
+    @property
+    def passed_over(self) -> Mask:
+        """Items that were looked at and not asked for, and have no label."""
+        assert self.seen is not None
+        return ~self.looked.selected[:, -1] & ~self.seen.labelled
+
+    def looked_again(self, plan: RoundPlan, factor: float | None, more: AgainRows, values: Floats) -> "History":
+        """One more round, in which items that were passed over were drawn again; `values` are all strong ratings."""
+        assert self.seen is not None
+        assert isinstance(plan.rule, Rule)
+        scale = 1.0 if factor is None else factor
+        p2 = again_rates(plan.rule, self.seen, scale)
+        p2[self.seen.labelled] = scaled(plan.own_rates, scale)
+        p2[more.positions] = more.rates
+        asked = np.zeros(self.items, dtype=np.bool_)
+        asked[more.positions] = more.selected
+        old = np.zeros(self.items) if self.seen.given is None else self.seen.given
+        strong = np.where(asked, values, self.seen.strong)
+        seen = replace(self.seen, strong=strong, given=1.0 - (1.0 - old) * (1.0 - p2))
+        looked = replace(
+            self.looked, selected=self.looked.selected | asked[:, None],
+            values=np.where(asked[:, None], values[:, None], self.looked.values),
+        )  # fmt: skip
+        return History(looked, self.rounds + 1, self.alone, seen, self.middle, None, plan.again)
 
     def _pooled(self, seen: Seen, plan: RoundPlan, factor: float | None, more: Looked) -> Seen:
         assert not isinstance(plan.rule, ChainRule)
+        strong = more.values[:, -1]
+        if more.old is not None:
+            strong = np.where(np.isnan(strong), more.old, strong)
         return pooled(
-            seen, self.filled(more.x), more.values[:, -1], rule=plan.rule, weak=plan.weak, own_rates=plan.own_rates,
-            factor=factor, rates=more.rates[:, 0],
+            seen, self.filled(more.x), strong, rule=plan.rule, weak=plan.weak, own_rates=plan.own_rates,
+            factor=factor, rates=more.rates[:, 0], given=more.given,
         )  # fmt: skip
 
     def _mass_of_strata(self, seen: Seen, more: Looked) -> Floats:
@@ -185,7 +220,7 @@ class History:
         return np.asarray(np.concatenate([old, own]) + counts[-1][strata] * now)
 
 
-def _then(first: NDArray[np.intp] | None, then: NDArray[np.intp] | None) -> NDArray[np.intp] | None:
+def _then(first: NDArray[Any] | None, then: NDArray[Any] | None) -> NDArray[Any] | None:
     return then if first is None or then is None else np.concatenate([first, then])
 
 

@@ -27,7 +27,7 @@ from ratewise.core.checks import Floats
 from ratewise.core.mean.estimate import Estimate
 from ratewise.core.mean.ratings import Mask
 from ratewise.core.mean.stratified import estimate_stratified
-from ratewise.core.names import Estimand
+from ratewise.core.names import Estimand, Method
 from ratewise.errors import InputError, TableError
 from ratewise.rounds.auto import below_one, learned_rating
 from ratewise.rounds.chain_rounds import carried
@@ -96,7 +96,7 @@ class Inputs:
         w, m, c = self.weights[code], np.array(self.centres)[code], self.middle
         own = looked.x.uncertainty
         x = replace(looked.x, weak=c + w * (looked.x.weak - m), uncertainty=None if own is None else w**2 * own)
-        return replace(looked, x=x, values=c + w[:, None] * (looked.values - m[:, None]))
+        return replace(looked, x=x, values=c + w[:, None] * (looked.values - m[:, None]), rated=looked.values)
 
     def as_rated(self, values: Floats, code: Codes) -> Floats:
         """The inverse: on the scale of the ratings."""
@@ -168,20 +168,43 @@ def _plan(path: Path, column: str) -> InputPlan:
 def estimate_strata(
     history: History, inputs: Inputs, *, level: float, estimand: Estimand, bounds: tuple[float, float]
 ) -> Estimate | None:
-    """The stratified estimate from all closed rounds; `None` while some stratum has no label."""
+    """The stratified estimate from all closed rounds; `None` while some stratum has no item looked at."""
+    p = stratified(history, inputs, bounds)
+    if p is None:
+        return None
+    return estimate_stratified(
+        p.weak, p.strong, p.rates, p.names, sizes=p.sizes, method=p.method, level=level, estimand=estimand,
+        selected=p.asked, bounds=bounds, variance_factor=p.factor,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Stratified:
+    """What an estimate takes of all rounds, on the scale of the ratings."""
+
+    weak: Floats
+    strong: Floats
+    rates: Floats
+    asked: Mask
+    factor: float
+    names: NDArray[np.str_]
+    sizes: dict[str, float]
+    method: Method
+
+
+def stratified(history: History, inputs: Inputs, bounds: tuple[float, float]) -> Stratified | None:
+    """All rounds as one draw from each stratum; `None` while some stratum has no item looked at."""
     looked = history.looked
     assert looked.strata is not None
+    assert looked.rated is not None
     code = looked.strata
     if np.bincount(code, minlength=len(inputs.names)).min() == 0:
         return None
-    strong = _whole(inputs.as_rated(looked.values[:, -1], code))
     weak, rates, asked, factor = history.fits.once(("strata", inputs), lambda: _parts(history, inputs, code))
-    return estimate_stratified(
-        np.clip(weak, *bounds), strong, rates, np.array(inputs.names)[code],
-        sizes=dict(zip(inputs.names, map(float, inputs.sizes), strict=True)),
-        method="difference" if weak.ndim == 1 else "auto", level=level, estimand=estimand, selected=asked,
-        bounds=bounds, variance_factor=factor,
-    )  # fmt: skip
+    sizes = dict(zip(inputs.names, map(float, inputs.sizes), strict=True))
+    method: Method = "difference" if weak.ndim == 1 else "auto"
+    strong, names = np.asarray(looked.rated[:, -1]), np.array(inputs.names)[code]
+    return Stratified(np.clip(weak, *bounds), strong, rates, asked, factor, names, sizes, method)
 
 
 def _whole(values: Floats) -> Floats:

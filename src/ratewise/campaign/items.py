@@ -11,6 +11,8 @@ from ratewise.campaign.answers import Wanted
 from ratewise.campaign.history import History, Looked
 from ratewise.campaign.inputs import Inputs
 from ratewise.campaign.spec.spec import RaterSpec, Spec
+from ratewise.campaign.start import COLUMNS, Start
+from ratewise.core.checks import Floats
 from ratewise.models.rating_model import Covariates
 from ratewise.queue.money import to_units
 from ratewise.queue.records import ItemRows, Units
@@ -25,22 +27,28 @@ class Facts:
     columns: int | None
     prices: tuple[float, ...]
     inputs: Inputs | None = None
+    start: Start | None = None
 
     @classmethod
     def of(cls, store: Store) -> "Facts":
         """The facts as the store has them."""
-        items, columns, prices, strata = (store.meta(key) for key in ("items", "columns", "prices", "strata"))
+        names = ("items", "columns", "prices", "strata", "start")
+        items, columns, prices, strata, start = (store.meta(key) for key in names)
         chosen = None if strata is None else Inputs.from_json(strata)
-        return cls(int(items or 0), json.loads(columns or "null"), tuple(json.loads(prices or "[]")), chosen)
+        begun = None if start is None else Start.from_json(start)
+        return cls(int(items or 0), json.loads(columns or "null"), tuple(json.loads(prices or "[]")), chosen, begun)
 
 
 def terms_of(spec: Spec, facts: Facts) -> p.Terms:
     """What decisions need of the TOML and the items."""
     bounds = spec.scale.low, spec.scale.high
-    wanted = Wanted(spec.level, spec.estimand, facts.items, bounds, spec.target_se, facts.inputs)
+    start = facts.start
+    known, mean = (0, 0.0) if start is None else (start.known, start.mean)
+    wanted = Wanted(spec.level, spec.estimand, facts.items - known, bounds, spec.target_se, facts.inputs, known, mean)
     budget = None if spec.goal.budget is None else to_units(spec.goal.budget)
     alone, gives_up = spec.method == "base" or len(spec.raters) == 1, spec.goal.unanswered == "give up"
-    return p.Terms(facts.prices, budget, wanted, alone, spec.goal.deadline, gives_up)
+    first = 0 if start is None else start.first
+    return p.Terms(facts.prices, budget, wanted, alone, spec.goal.deadline, gives_up, first=first)
 
 
 def later_raters(spec: Spec) -> int:
@@ -69,8 +77,15 @@ class LoggedItems:
         found = looked_of(
             self.store.item_rows(first, end, later_raters(self.spec)),
             uncertainty=self.spec.items.uncertainty is not None, strata=chosen is not None, clusters=together,
+            start=self.facts.start,
         )  # fmt: skip
         return found if chosen is None else chosen.scaled(found)
+
+    def known(self, first: int, end: int) -> Floats | None:
+        """Strong ratings that were there before the campaign, NaN where none; None where it began without any."""
+        if self.facts.start is None:
+            return None
+        return _known(self.store.item_rows(first, end, later_raters(self.spec)))
 
     def worst(self, first: int, end: int) -> Units:
         """The most that each rater can cost for each item."""
@@ -78,20 +93,33 @@ class LoggedItems:
         if any(rater.price_column is not None for rater in self.spec.raters):
             own = [None if text is None else json.loads(text) for text in self.store.item_prices(first, end)]
         columns = [_worst(rater, k, own, end - first) for k, rater in enumerate(self.spec.raters)]
+        if end > first and self.facts.start is not None:
+            old = _known(self.store.item_rows(first, end, later_raters(self.spec)))
+            columns[-1] = np.where(np.isnan(old), columns[-1], 0)
         return np.column_stack(columns) if end > first else np.empty((0, len(self.spec.raters)), dtype=np.int64)
 
 
-def looked_of(rows: ItemRows, *, uncertainty: bool, strata: bool = False, clusters: bool = False) -> Looked:
-    """An item's numbers as they were loaded: its own uncertainty, its features, its stratum or cluster, if any."""
-    numbers = rows.numbers
+def _known(rows: ItemRows) -> Floats:
+    return np.asarray(rows.numbers[:, -COLUMNS])
+
+
+def looked_of(
+    rows: ItemRows, *, uncertainty: bool, strata: bool = False, clusters: bool = False, start: Start | None = None
+) -> Looked:
+    """Items from their stored numbers: own uncertainty, features, stratum or cluster, and old label with its rate, if any."""
+    numbers, old, given = rows.numbers, None, None
+    if start is not None:
+        numbers, old, given = numbers[:, :-COLUMNS], numbers[:, -COLUMNS], numbers[:, -1]
     first, end = int(uncertainty), numbers.shape[1] - int(strata or clusters)
     x = Covariates(
         rows.values[:, 0], numbers[:, first:end] if end > first else None, numbers[:, 0] if uncertainty else None
     )
     code = numbers[:, end].astype(np.intp) if strata or clusters else None
+    values = np.where(rows.selected, rows.values[:, 1:], np.nan)  # without what a second look has brought
     return Looked(
-        x, rows.uniform, rows.rates, rows.selected, rows.values[:, 1:], strata=code if strata else None,
-        clusters=code if clusters else None,
+        x, rows.uniform, rows.rates, rows.selected, values, strata=code if strata else None,
+        clusters=code if clusters else None, old=old if start is not None and start.pooled else None,
+        given=given if start is not None and start.pooled else None,
     )  # fmt: skip
 
 

@@ -18,6 +18,7 @@ from ratewise.campaign.inputs import inputs_of
 from ratewise.campaign.seed import facts_of_seed, seed_of
 from ratewise.campaign.spec.fields import LARGEST_AMOUNT
 from ratewise.campaign.spec.spec import RaterSpec, Spec
+from ratewise.campaign.start import COLUMNS, load_start
 from ratewise.core.checks import Floats
 from ratewise.core.mean.clusters import cluster_codes
 from ratewise.core.mean.draw import uniform
@@ -56,6 +57,7 @@ def load_items(spec: Spec) -> Loaded:
     numbers, coded = _numbers(spec, table)
     prices = _prices(spec, table)
     _check_sums(spec, prices)
+    begun = load_start(spec, table)
     if spec.inputs is None:
         order, extra = np.argsort(keys.turn, kind="stable"), {}
     else:
@@ -66,6 +68,9 @@ def load_items(spec: Spec) -> Loaded:
     if spec.items.clusters is not None:
         codes = cluster_codes(table.texts(spec.items.clusters), table.rows)
         numbers = np.column_stack([numbers, codes])
+    if begun is not None:
+        order, extra = begun.order(keys.turn), {"start": begun.start.to_json()}
+        numbers = np.column_stack([numbers, begun.columns()])
     meta = {
         "spec": stored_form(spec),
         "items": str(table.rows),
@@ -123,13 +128,21 @@ def _deciding(spec: Spec, relation: Relation) -> list[str]:
     prices = [rater.price_column for rater in spec.raters]
     strata = None if spec.inputs is None else spec.inputs.strata
     others = (spec.items.uncertainty, *spec.items.features, strata, *prices, spec.items.clusters)
-    return list(dict.fromkeys(column for column in others if column is not None)) or [relation.columns[0]]
+    named = (*others, *_of_start(spec, relation))
+    return list(dict.fromkeys(column for column in named if column is not None)) or [relation.columns[0]]
+
+
+def _of_start(spec: Spec, relation: Relation) -> list[str]:
+    """Columns of the labels that are there already, and of their rates."""
+    if spec.start is None:
+        return []
+    return [name for name in (spec.start.labels, spec.start.drawn) if name in relation.columns]
 
 
 def _feature_columns(spec: Spec, columns: int) -> int | None:
     """Columns to learn from, without the user's own uncertainty and the numbers of stratum and cluster."""
     kept = (spec.items.uncertainty, spec.items.clusters, spec.inputs)
-    features = columns - sum(one is not None for one in kept)
+    features = columns - sum(one is not None for one in kept) - COLUMNS * (spec.start is not None)
     return features or None
 
 

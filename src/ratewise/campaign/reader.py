@@ -7,7 +7,7 @@ from ratewise.campaign import planner as p
 from ratewise.campaign.acting import Items
 from ratewise.campaign.history import History, RoundPlan
 from ratewise.queue.protocol import PlanningQueue
-from ratewise.queue.records import Units
+from ratewise.queue.records import Batch, Units
 
 _plan = lru_cache(maxsize=4)(RoundPlan.from_json)  # the open round's is read again and again
 
@@ -51,8 +51,7 @@ class Reader:
             if row.items is None:
                 current = self.opened(row)
             else:
-                looked = self.items.looked(row.first, row.first + row.items)
-                self.history = self.history.joined(row.plan, row.factor, looked)
+                self.history = self.taken_in(self.history, row)
                 if self.keeps:
                     self.closed.append(Closed(row, self.history))
         weak, strong = self.queue.open_questions()
@@ -64,10 +63,21 @@ class Reader:
             self._failed = self.history.items, self.queue.failed_before(self.history.items)
         return p.State(self.terms, self.history, spent, current, weak, strong, self._ahead[1], self._failed[1])
 
+    def taken_in(self, history: History, row: Round) -> History:
+        """What is known after a round that is closed."""
+        assert row.items is not None
+        if row.plan.again:
+            rows = self.queue.item_rows(0, history.items, self.terms.later_raters)
+            return history.looked_again(row.plan, row.factor, self.queue.again(row.plan.again), rows.values[:, -1])
+        return history.joined(row.plan, row.factor, self.items.looked(row.first, row.first + row.items))
+
     def rounds(self, after: int = 0) -> list[Round]:
         """Rounds with a number above `after`, in order."""
         return [Round(r.number, r.first, _plan(r.plan), r.factor, r.items) for r in self.queue.rounds(after)]
 
     def opened(self, row: Round) -> p.OpenRound:
         """A round with what it has taken up."""
-        return p.OpenRound(row.number, row.first, row.plan, self.queue.batches(row.number), row.factor)
+        batches = self.queue.batches(row.number)
+        if row.plan.again and self.queue.again(row.plan.again).positions.size:
+            batches = (Batch(row.first, row.first, True, row.plan.spend),)  # it takes up no new items
+        return p.OpenRound(row.number, row.first, row.plan, batches, row.factor)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from ratewise.campaign.items import LoggedItems
+from ratewise.campaign.items import LoggedItems, later_raters
 from ratewise.campaign.planner.outcomes import rater_of
 from ratewise.campaign.reader import Round
 from ratewise.campaign.spec.spec import RaterSpec, Spec
@@ -42,6 +42,8 @@ def check_questions(spec: Spec, store: Store, items: LoggedItems, rounds: Sequen
 def _piece(spec: Spec, store: Store, items: LoggedItems, row: Round, first: int, end: int, found: Verification) -> None:
     ratings = {(r.position, r.step): r for r in audit.rating_rows(store, first, end)}
     wanted = {(x.position, x.step) for x in audit.draw_rows(store, first, end) if x.selected}
+    second = {(x.position, later_raters(spec)) for x in audit.again_rows(store, first, end) if x.selected}
+    wanted |= second
     if row.plan.weak:
         wanted |= {(p, 0) for p in range(first, end)}
     for position, step in sorted(ratings.keys() - wanted):
@@ -55,7 +57,7 @@ def _piece(spec: Spec, store: Store, items: LoggedItems, row: Round, first: int,
         found.ratings += 1
         with telling(f"item {position}, rater {step}", found):
             k = rater_of(spec, step)
-            _rating(spec, row, r, k, found)
+            _rating(spec, row, r, k, found, second=(position, step) in second)
             _settled(r, votes.pop((position, step), []), spec.raters[k], found)
             _paid(r, paid.pop((position, step), {}), int(worst[position - first, k]), spec.raters[k], found)
     for position, step in votes:
@@ -64,9 +66,9 @@ def _piece(spec: Spec, store: Store, items: LoggedItems, row: Round, first: int,
         found.differ(f"item {position}: money moved for rater {step}, who was not asked")
 
 
-def _rating(spec: Spec, row: Round, r: Any, k: int, found: Verification) -> None:
+def _rating(spec: Spec, row: Round, r: Any, k: int, found: Verification, *, second: bool) -> None:
     where = f"item {r.position}, rater {spec.raters[k].name!r}"
-    if r.state == OPEN and row.items is not None:
+    if r.state == OPEN and row.items is not None and not second:
         found.differ(f"{where}: no answer, though its round is closed")
     if (r.state == ANSWERED) != (r.value is not None):
         found.differ(f"{where}: its state does not fit its value")

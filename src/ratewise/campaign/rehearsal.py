@@ -9,7 +9,7 @@ Whatever a campaign decides it decides here: the same planner, the same queue's 
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 
 import numpy as np
@@ -21,6 +21,7 @@ from ratewise.campaign.history import History, Looked, RoundPlan
 from ratewise.campaign.inputs import Codes, Inputs
 from ratewise.campaign.items import looked_of
 from ratewise.campaign.reader import Reader
+from ratewise.campaign.start import Start
 from ratewise.core.checks import Floats
 from ratewise.core.names import Estimand
 from ratewise.queue.memory import MemoryQueue
@@ -39,6 +40,9 @@ class Pool:
     uncertainty: Floats | None = None
     inputs: Inputs | None = None  # where items are chosen by strata,
     strata: Codes | None = None  # the number of each one's
+    start: Start | None = None  # labels that are there already,
+    old: Floats | None = None  # NaN where none, in the order of the items,
+    given: Floats | None = None  # and the rates that they were drawn with
 
     @classmethod
     def of(
@@ -60,16 +64,20 @@ class Pool:
     def numbers(self) -> Floats:
         """What is known about the items at no cost, in the form a queue keeps."""
         known = [part for part in (self.uncertainty, self.features, self.strata) if part is not None]
-        return np.column_stack([np.empty((self.items, 0)), *known])
+        begun = [] if self.old is None else [self.old, np.zeros(self.items) if self.given is None else self.given]
+        return np.column_stack([np.empty((self.items, 0)), *known, *begun])
 
     def terms(
         self, *, budget: Decimal | None = None, target_se: float | None = None, level: float = 0.95,
         estimand: Estimand = "pool", bounds: tuple[float, float] = (0.0, 1.0), alone: bool = False,
     ) -> p.Terms:  # fmt: skip
         """What decisions need to know of a campaign on this pool."""
-        wanted = Wanted(level, estimand, self.items, bounds, target_se, self.inputs)
+        known, mean = (0, 0.0) if self.start is None else (self.start.known, self.start.mean)
+        wanted = Wanted(level, estimand, self.items - known, bounds, target_se, self.inputs, known, mean)
+        first = 0 if self.start is None else self.start.first
         prices = tuple(self.prices.mean(axis=0).tolist())
-        return p.Terms(prices, None if budget is None else to_units(budget), wanted, alone or len(prices) == 1)
+        money = None if budget is None else to_units(budget)
+        return p.Terms(prices, money, wanted, alone or len(prices) == 1, first=first)
 
     def empty(self, terms: p.Terms) -> History:
         """The rehearsal before the first round."""
@@ -124,12 +132,27 @@ class Rehearsal:
         """Items with all that is known of them."""
         rows = self.queue.item_rows(first, end, self.terms.later_raters)
         pool = self.pool
-        found = looked_of(rows, uncertainty=pool.uncertainty is not None, strata=pool.strata is not None)
+        found = looked_of(
+            rows, uncertainty=pool.uncertainty is not None, strata=pool.strata is not None, start=pool.start
+        )
         return found if pool.inputs is None else pool.inputs.scaled(found)
+
+    def known(self, first: int, end: int) -> Floats | None:
+        """Strong ratings that were there before the campaign."""
+        return None if self.pool.old is None else self.pool.old[first:end]
 
     def worst(self, first: int, end: int) -> Units:
         """The most that each rater can cost for each item."""
-        return self.pool.worst(first, end)
+        found, old = self.pool.worst(first, end), self.known(first, end)
+        if old is not None:
+            found = found.copy()
+            found[~np.isnan(old), -1] = 0
+        return found
+
+    def raise_budget(self, budget: Decimal) -> None:
+        """More money after the end: items that were passed over may be drawn again."""
+        self.terms = replace(self.terms, budget=to_units(budget), again=self.terms.wanted.estimand == "pool")
+        self.reader.terms = self.terms
 
     def state(self) -> p.State:
         """The state that the log describes now."""

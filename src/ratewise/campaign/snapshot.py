@@ -1,12 +1,13 @@
 """A campaign at one moment: everything is read from one look at its log and computed once."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from ratewise.campaign import planner as p
 from ratewise.campaign.answers import anytime_estimate, estimate_history
 from ratewise.campaign.items import Facts, LoggedItems, empty_history, terms_of
+from ratewise.campaign.pooled import Look, pooled_of
 from ratewise.campaign.raters_seen import CHANGED
 from ratewise.campaign.reader import Reader
 from ratewise.campaign.seed import seed_words
@@ -18,12 +19,16 @@ from ratewise.campaign.verify import verify_log
 from ratewise.core.mean.estimate import Estimate
 from ratewise.queue.store import Store
 from ratewise.rounds.diagnostics import Diagnosis, diagnose
+from ratewise.targets.mean.pooled import Pooled
 
 
 def reader_of(spec: Spec, store: Store, *, keeps: bool = False) -> Reader:
     """A reader that has read only the facts; with `keeps`, it can tell what was known after each round."""
     facts = Facts.of(store)
     terms = terms_of(spec, facts)
+    if store.meta("goal changed") is not None:  # more money after the end, which must buy something
+        plain = spec.estimand == "pool" and spec.inputs is None and not terms.alone and terms.later_raters == 1
+        terms = replace(terms, again=plain)
     return Reader(store, LoggedItems(spec, store, facts), terms, empty_history(spec, facts, terms), keeps)
 
 
@@ -60,11 +65,23 @@ class Snapshot:
     @cached_property
     def estimate(self) -> Estimate | None:
         """The estimate from all complete rounds; its interval is anytime-valid if the campaign stopped on its data."""
-        history, wanted = self.state.history, self.reader.terms.wanted
+        history, wanted, look = self.state.history, self.reader.terms.wanted, self._look
+        return (
+            anytime_estimate(history, wanted, ended=look.ended) if look.anytime else estimate_history(history, wanted)
+        )
+
+    @property
+    def _look(self) -> Look:
+        """Which interval is valid: the anytime one with a target, or where the goal was changed after looking."""
         changed = self.store.meta("goal changed") is not None
         if self.spec.target_se is None and not changed:
-            return estimate_history(history, wanted)
-        return anytime_estimate(history, wanted, ended=not changed and self.store.meta("ended") is not None)
+            return Look(anytime=False)
+        return Look(anytime=True, ended=not changed and self.store.meta("ended") is not None)
+
+    @cached_property
+    def pooled(self) -> Pooled | None:
+        """What the estimate is computed from, for the export."""
+        return pooled_of(self.state.history, self.reader.terms.wanted, self._look, campaign=self.spec.name)
 
     @cached_property
     def diagnosis(self) -> Diagnosis | None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from ratewise.campaign.answers import anytime_estimate
+from ratewise.campaign.answers import anytime_estimate, estimate_history
 from ratewise.campaign.planner import State
 from ratewise.campaign.spec.spec import Spec
 from ratewise.core.mean.estimate import Estimate
@@ -36,7 +36,8 @@ class Status:
     pending: int  # strong ratings asked for, no answer yet
     missing: int  # that will not come
     failed_calls: int
-    estimate: Estimate | None
+    estimate: Estimate | None  # with the interval that may be looked at
+    final: Estimate | None  # with the interval of an end that nobody has looked before
     expected_se: float | None  # when all the money is spent
     waits_for: str | None = None  # a process that plans and shows no sign of life
 
@@ -68,7 +69,8 @@ class Status:
         for name in ("budget", "spent", "reserved"):
             out[name] = None if out[name] is None else f"{out[name]:f}"
         out["left"] = None if self.left is None else f"{self.left:f}"
-        out["estimate"] = None if self.estimate is None else self.estimate.to_dict()
+        for name in ("estimate", "final"):
+            out[name] = None if out[name] is None else out[name].to_dict()
         return out
 
 
@@ -109,6 +111,7 @@ def status_of(spec: Spec, store: Store, state: State) -> Status:
         missing=counts.get(f"{strong}:{MISSING}", 0),
         failed_calls=counts["failed"],
         estimate=anytime_estimate(state.history, state.terms.wanted),
+        final=estimate_history(state.history, state.terms.wanted),
         expected_se=None if state.open is None else state.open.plan.expected_se,
         waits_for=store.waits_for(),
     )

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ratewise.campaign.answers import Wanted, anytime_estimate
+from ratewise.campaign.history import History
 from ratewise.campaign.reader import Closed
 from ratewise.core.mean.estimate import Estimate
 from ratewise.core.shown import shown
@@ -26,6 +27,11 @@ class Chapter:
     by_features: bool = False  # weak ratings were not bought, and rates go by the features
 
 
+def _drawn_from(history: History, labels: int) -> int:
+    """Items that a second look drew from."""
+    return max(int(history.passed_over.sum()) + labels, 1)
+
+
 def tell_story(closed: Sequence[Closed], store: Store, wanted: Wanted) -> list[Chapter]:
     """Every closed round, from the log."""
     out: list[Chapter] = []
@@ -33,9 +39,10 @@ def tell_story(closed: Sequence[Closed], store: Store, wanted: Wanted) -> list[C
     for each in closed:
         row, history = each.round, each.history
         policy = "start" if row.number == 1 and row.plan.weak else row.plan.policy
-        rate = float(history.looked.rates[row.first :, -1].mean())
         items, labels = history.items - row.first, history.labels - before
-        spent, found = audit.settled_before(store, history.items), anytime_estimate(history, wanted)
+        rate = float(history.looked.rates[row.first :, -1].mean()) if items else labels / _drawn_from(history, labels)
+        spent = audit.settled_before(store, history.items, history.again)
+        found = anytime_estimate(history, wanted)
         out.append(Chapter(row.number, policy, items, labels, rate, spent, found, row.plan.by_features))
         before = history.labels
     return out

@@ -67,7 +67,7 @@ def export_table(
         table = export_answers(now.spec, now.store, now.facts.items)
     else:
         end = now.state.history.items if now.state.open is None else now.state.open.end
-        table = export_items(now.spec, now.store, end)
+        table = export_items(now.spec, now.store, end, now.pooled)
     table = make_safe(table) if safe_cells else table
     write_table(table, path)
     return table

@@ -15,7 +15,7 @@ import numpy as np
 from ratewise.campaign import planner as d
 from ratewise.campaign.history import History, Looked, RoundPlan
 from ratewise.campaign.inputs import Inputs
-from ratewise.campaign.items import LoggedItems, empty_history
+from ratewise.campaign.items import LoggedItems, empty_history, later_raters
 from ratewise.campaign.planner.holds import drawn_together, holdings, new_batch, new_draws
 from ratewise.campaign.reader import Reader, Round
 from ratewise.campaign.receipts import END, check_money, check_questions
@@ -63,7 +63,7 @@ def verify_log(
 
 def _items(spec: Spec, store: Store, items: LoggedItems, found: Verification) -> bool:
     """Check random numbers and order against seed and ids, and whether all items are there."""
-    seed, last, whole = _seed(spec, store, found), -1.0, True
+    seed, last, whole = _seed(spec, store, found), -2.0, True
     turns: list[Floats] = []
     for first, end in audit.pieces(items.facts.items):
         rows = audit.item_keys(store, first, end)
@@ -81,6 +81,8 @@ def _items(spec: Spec, store: Store, items: LoggedItems, found: Verification) ->
             )
         order = uniform(ids, seed=f"{seed}:order")
         turns.append(order)
+        if items.facts.start is not None:
+            order = order + 2.0 * items.facts.start.group(_old_labels(spec, store, items, first, end, found))
         if items.facts.inputs is None and np.any(np.diff(np.concatenate([[last], order])) < 0):
             found.differ(f"items {first} to {end - 1} are not in the order of the seed")
         last = float(order[-1])
@@ -89,6 +91,26 @@ def _items(spec: Spec, store: Store, items: LoggedItems, found: Verification) ->
     if audit.item_keys(store, items.facts.items, END):
         found.differ(f"there are more than {items.facts.items} items")
     return whole
+
+
+def _old_labels(
+    spec: Spec, store: Store, items: LoggedItems, first: int, end: int, found: Verification
+) -> Floats:  # fmt: skip
+    """Check old labels against the items' rows and their ratings; returns the old labels."""
+    old = items.known(first, end)
+    assert old is not None
+    assert spec.start is not None
+    for row, stored in zip(audit.item_contents(store, first, end), old.tolist(), strict=True):
+        said = json.loads(row.content)[spec.start.labels]
+        blank = said is None or not str(said).strip()
+        right = math.nan if blank else spec.number(len(spec.raters) - 1, said)
+        if not (stored == right or (math.isnan(stored) and math.isnan(right))):
+            found.differ(f"item {row.id}: its label from before is stored as {stored!r}, and its row says {right!r}")
+    for r in audit.rating_rows(store, first, end):
+        known = old[r.position - first] if r.step == later_raters(spec) else math.nan
+        if not math.isnan(known) and r.value != known:
+            found.differ(f"item {r.position}: rated {r.value!r}, though its label from before is {known!r}")
+    return old
 
 
 def _seed(spec: Spec, store: Store, found: Verification) -> int | str | None:
@@ -149,22 +171,23 @@ def _rounds(
         with telling(where, found):
             if row.first != history.items or row.number != history.rounds + 1:
                 found.differ(f"{where} starts with item {row.first}; {history.items} were looked at before it")
-            spent = audit.settled_before(store, row.first)
+            spent = audit.settled_before(store, row.first, history.again)
             worst, failed = items.worst(row.first, row.first + 1), store.failed_before(row.first)
             state = d.State(reader.terms, history, spent, None, worst=worst, failed=failed)
             _plan(state, row.plan, where, found, goal_may_differ=free)
         now = reader.opened(row)
         with telling(where, found):
-            _batches(store, items, now, found, closed=row.items is not None)
-            _draws(items, history, now, found)
+            if row.plan.again:
+                _second_look(store, items, history, now, found)
+            else:
+                _batches(store, items, now, found, closed=row.items is not None)
+                _draws(items, history, now, found)
         if row.items is None:
             continue
         if now.end - now.first != row.items:
             found.differ(f"{where} has {row.items} items; its batches have {now.end - now.first}")
         with telling(where, found):
-            history = known.get(row.number) or history.joined(
-                row.plan, row.factor, items.looked(row.first, row.first + row.items)
-            )
+            history = known.get(row.number) or reader.taken_in(history, row)
 
 
 def _plan(state: d.State, stored: RoundPlan, where: str, found: Verification, *, goal_may_differ: bool) -> None:
@@ -265,6 +288,27 @@ def _draws(items: LoggedItems, past: History, now: d.OpenRound, found: Verificat
             )
         if not _same(now.factor, again.factor):
             found.differ(f"{where}: the factor of its rates is {now.factor!r}, not {again.factor!r}")
+
+
+def _second_look(store: Store, items: LoggedItems, past: History, now: d.OpenRound, found: Verification) -> None:
+    """Items that were passed over, drawn again by the stored rule and the hash of their random numbers."""
+    where, stored = f"round {now.number}", store.again(now.plan.again)
+    if not stored.positions.size:
+        return
+    again = d.second_draw(past, now, items.worst(0, past.items))
+    found.draws += stored.positions.size
+    if not np.array_equal(stored.positions, again.rows.positions):
+        found.differ(f"{where}: the items drawn again are not those that were passed over")
+        return
+    for i in np.flatnonzero(~np.isclose(stored.rates, again.rows.rates, rtol=_CLOSE, atol=0)).tolist():
+        position = stored.positions[i]
+        found.differ(f"{where}, item {position}: rate {stored.rates[i]!r} is not {again.rows.rates[i]!r}")
+    for i in np.flatnonzero(stored.selected != again.rows.selected).tolist():
+        said = "drawn" if stored.selected[i] else "not drawn"
+        position = stored.positions[i]
+        found.differ(f"{where}, item {position}: stored as {said} again, which its random number and rate do not give")
+    if not _same(now.factor, again.factor):
+        found.differ(f"{where}: the factor of its rates is {now.factor!r}, not {again.factor!r}")
 
 
 def _compare_draws(looked: Looked, again: d.Drawn, first: int, where: str, found: Verification) -> None:

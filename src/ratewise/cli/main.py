@@ -14,8 +14,21 @@ from ratewise.cli.console import STOPPED, one_line_errors, print_json, print_not
 from ratewise.cli.lab import reproduce, simulate
 from ratewise.cli.leaderboard import leaderboard
 from ratewise.cli.means import not_with_by, only_with_by, print_slice_plan, print_slices
-from ratewise.cli.options import Json, People, Positive, Rate, SafeCells, Scale, TableArgument, Weak, said, words
+from ratewise.cli.options import (
+    Json,
+    People,
+    Positive,
+    Rate,
+    SafeCells,
+    Scale,
+    TableArgument,
+    Weak,
+    needed,
+    said,
+    words,
+)
 from ratewise.cli.regress import quantile, regress
+from ratewise.cli.sheets import merge, where_to_draw, write_sheet
 from ratewise.core.names import Estimand, IntervalMethod, Method, Objective, Recalibration
 
 app = typer.Typer(
@@ -64,6 +77,10 @@ def plan(
     ] = None,
     pool: Annotated[str | None, typer.Option(help="Table that will be rated: its size and its strata.")] = None,
     estimand: Annotated[Estimand, typer.Option(help="Whose mean: the population's, or the pool's own.")] = "population",
+    drawn: Annotated[
+        str | None,
+        typer.Option(help="Count the labels of the table: 'at random', 'by hand', or a column of rates."),
+    ] = None,
     by: Annotated[
         str | None,
         typer.Option(help="Column with groups: a plan for each, by its own rows, to the target or within the budget."),
@@ -97,8 +114,8 @@ def plan(
         made = make_plan(
             table, weak=weak, strong=strong, weak_cost=weak_cost, strong_cost=strong_cost, budget=budget,
             target_se=target_se, within=within, level=level, uncertainty=uncertainty, pool_size=pool_size, floor=floor,
-            calibrate=calibrate, features=words(features), strata=strata, pool=pool, estimand=estimand, seed=seed,
-            positive=counted, scale=order,
+            calibrate=calibrate, features=words(features), strata=strata, pool=pool, estimand=estimand, drawn=drawn,
+            seed=seed, positive=counted, scale=order,
         )  # fmt: skip
         if json:
             print_json(made.to_dict())
@@ -113,8 +130,15 @@ def draw(
     table: TableArgument,
     plan: Annotated[str, typer.Option(help="The plan's JSON, as `ratewise plan --json` prints it.")],
     seed: Annotated[int, typer.Option(help="Names the draw: the same seed draws the same items anywhere.")],
-    output: Annotated[str, typer.Option("--output", "-o", help="File to write; - for CSV on standard output.")],
+    output: Annotated[
+        str | None, typer.Option("--output", "-o", help="File to write; - for CSV on standard output.")
+    ] = None,
     id: Annotated[str | None, typer.Option(help="Column with the items' ids; `id`, else the row number.")] = None,
+    sheet: Annotated[
+        str | None, typer.Option(help="Also write the drawn rows for annotators: shuffled, blind, a column to fill in.")
+    ] = None,
+    strong: Annotated[str, typer.Option(help="With --sheet: column to fill in; the plan's own.")] = "",
+    hide: Annotated[str, typer.Option(help="With --sheet: more columns that annotators must not see.")] = "",
     within_budget: Annotated[
         bool,
         typer.Option("--within-budget/--whole-pool", help="Look at as many items as the plan pays for, or at all."),
@@ -136,19 +160,25 @@ def draw(
         from ratewise.targets.mean.transfer import load_transfer
         from ratewise.targets.slice_draw import is_slice_plan
 
+        output = where_to_draw(output, sheet)
         if json and output == "-":
             raise InputError("--json and -o - both want standard output; write the table to a file")
         with believed(plan):
-            if safe_cells or table == "-" or is_slice_plan(plan):
+            whole = safe_cells or table == "-" or sheet is not None or is_slice_plan(plan)
+            transfer = None if whole else load_transfer(plan)
+            if transfer is None or transfer.old is not None:
                 drawn = draw_pool(table, plan, seed=seed, id_column=id, within_budget=within_budget)
                 write_table(make_safe(drawn.table) if safe_cells else drawn.table, output)
             else:
-                policy = load_transfer(plan)
-                drawn = draw_file(table, policy, output, seed=seed, id_column=id, within_budget=within_budget)
+                drawn = draw_file(table, transfer, output, seed=seed, id_column=id, within_budget=within_budget)
+        asked = None
+        if sheet is not None:
+            asked = write_sheet(drawn, sheet, plan=plan, strong=strong, hide=hide, id_column=id, seed=seed)
         if json:
             print_json(
                 {
                     "output": output, "items": int((drawn.rates > 0).sum()), "selected": int(drawn.selected.sum()),
+                    "sheet": sheet, "asked": asked,
                     "expected_spend": drawn.expected_spend, "spend": drawn.spend, "seed": seed,
                     "drift": None if drawn.drift is None else drawn.drift.to_dict(),
                     "notes": list(drawn.notes),
@@ -160,12 +190,20 @@ def draw(
             from ratewise.report.text import drawn_text
 
             print_rich(drawn_text(typed_notes(drawn), output))
+            if sheet is not None:
+                print(f"{asked:,} questions written to {sheet}. Once it is filled in: ratewise merge {output} {sheet}")
 
 
 @app.command()
 def estimate(
     table: TableArgument,
-    strong: People,
+    strong: Annotated[
+        str | None,
+        typer.Option(
+            help="Column with the strong rating, empty where there is none; several people's columns with commas "
+            "between. A campaign's export names it itself."
+        ),
+    ] = None,
     weak: Annotated[str | None, typer.Option(help="Column with the weak rating; none: strong ratings alone.")] = None,
     rate: Rate = None,
     selected: Annotated[
@@ -218,8 +256,8 @@ def estimate(
         if by is not None:
             not_with_by(strata=strata, weight=weight, pool_size=pool_size)
             print_slices(
-                table, by=by, weak=weak, strong=strong, rate=rate, selected=selected, clusters=cluster,
-                bounds=(low, high), weak_cost=weak_cost, strong_cost=strong_cost, shrink=shrink,
+                table, by=by, weak=weak, strong=needed(strong, "--strong human"), rate=rate, selected=selected,
+                clusters=cluster, bounds=(low, high), weak_cost=weak_cost, strong_cost=strong_cost, shrink=shrink,
                 simultaneous=simultaneous, method=method, interval=interval, level=level, estimand=estimand,
                 recalibrate=recalibrate, floor=floor, seed=seed, picture=picture, as_json=json, positive=counted,
                 scale=order,
@@ -243,6 +281,7 @@ def estimate(
 
 
 for command in (
+    merge,
     check,
     compare,
     leaderboard,

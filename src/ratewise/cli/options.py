@@ -46,3 +46,12 @@ def said(positive: str | None, scale: str | None) -> tuple[list[str] | None, Seq
 def words(text: str) -> list[str]:
     """Words separated by commas."""
     return [word.strip() for word in text.split(",") if word.strip()]
+
+
+def needed(value: str | None, option: str) -> str:
+    """An option that may be left out elsewhere."""
+    from ratewise.errors import InputError
+
+    if value is None:
+        raise InputError(f"{option.split(maxsplit=1)[0]} is missing; add, for example, {option}")
+    return value

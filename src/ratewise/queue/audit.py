@@ -28,8 +28,15 @@ def rating_rows(store: Store, first: int, end: int) -> Sequence[Any]:
 
 
 def draw_rows(store: Store, first: int, end: int) -> Sequence[Any]:
-    """Rates and draws."""
-    return _between(store, t.draws, tuple(t.draws.c), first, end, t.draws.c.position, t.draws.c.step)
+    """Rates and draws of items that were looked at for the first time."""
+    rows = _between(store, t.draws, tuple(t.draws.c), first, end, t.draws.c.position, t.draws.c.step)
+    return [row for row in rows if row.step > 0]
+
+
+def again_rows(store: Store, first: int, end: int) -> Sequence[Any]:
+    """Rates and draws of items that were passed over and drawn again; the step is minus the number of the look."""
+    rows = _between(store, t.draws, tuple(t.draws.c), first, end, t.draws.c.position, t.draws.c.step)
+    return [row for row in rows if row.step < 0]
 
 
 def answer_rows(store: Store, first: int, end: int) -> Sequence[Any]:
@@ -43,13 +50,19 @@ def ledger_rows(store: Store, first: int, end: int) -> Sequence[Any]:
     return _between(store, t.ledger, tuple(t.ledger.c), first, end, t.ledger.c.id)
 
 
-def settled_before(store: Store, position: int) -> int:
-    """What all items before this one have cost."""
+def settled_before(store: Store, position: int, looks: int | None = None) -> int:
+    """What all items before this one have cost; with `looks`, up to so many second looks at them."""
     paid = sa.select(*sql.exact_sum(t.ledger.c.amount))
     with store.reading() as connection:
-        return sql.summed(
-            connection.execute(paid.where(t.ledger.c.kind == "settle", t.ledger.c.position < position)).one()
-        )
+        first = paid.where(t.ledger.c.kind == "settle", t.ledger.c.position < position)
+        found = sql.summed(connection.execute(first).one())
+        if looks is None:
+            return found
+        later = sa.and_(
+            t.draws.c.position == t.ledger.c.position, t.draws.c.step < -looks, t.draws.c.selected,
+            t.ledger.c.kind == "settle", t.ledger.c.step > 0,
+        )  # fmt: skip
+        return found - sql.summed(connection.execute(paid.select_from(t.ledger.join(t.draws, later))).one())
 
 
 def ledger_sums(store: Store) -> dict[str, int]:

@@ -103,6 +103,18 @@ class Desk:
         with self.store.reading() as connection:
             return self._first(connection, step, here)
 
+    def open(self, step: int) -> list[Claim]:
+        """All questions of a step that are open and in no process's hands, in the order of the items."""
+        with self.store.reading() as connection:
+            return sql.claims(connection, sa.and_(t.ratings.c.step == step, t.ratings.c.worker.is_(None)))
+
+    def settled(self, step: int) -> dict[str, float | None]:
+        """What was answered for a step, by the item's id; None where it was that nobody can tell."""
+        same = t.items.c.position == t.ratings.c.position
+        chosen = sa.select(t.items.c.id, t.ratings.c.value).join(t.ratings, same).where(t.ratings.c.step == step)
+        with self.store.reading() as connection:
+            return {str(item): value for item, value in connection.execute(chosen.where(~sql.open_ones))}
+
     def votes(self, claim: Claim) -> list[Vote]:
         """What was said to a question so far, in order."""
         with self.store.reading() as connection:

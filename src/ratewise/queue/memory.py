@@ -11,11 +11,13 @@ from ratewise.queue.records import (
     ANSWERED,
     MISSING,
     OPEN,
+    AgainRows,
     Batch,
     Claim,
     Floats,
     ItemRows,
     Mask,
+    NewAgain,
     NewBatch,
     NewDraws,
     Outcome,
@@ -42,6 +44,7 @@ class MemoryQueue(PlanningQueue):
         self.ledger: list[Entry] = []
         self._held: Units = np.zeros(shape, dtype=np.int64)  # reserved for the open attempt
         self._facts: dict[str, str] = {}
+        self._again: dict[int, AgainRows] = {}
         self._rounds: list[RoundRow] = []
         self._batches: dict[int, list[Batch]] = {}
         self._reserved = self._spent = 0
@@ -117,6 +120,28 @@ class MemoryQueue(PlanningQueue):
         ]
         if new.factor is not None:
             self._rounds[new.round - 1] = replace(self._rounds[new.round - 1], factor=new.factor)
+        if new.known is not None:
+            rows = np.flatnonzero(new.selected[:, -1] & ~np.isnan(new.known))
+            last = new.rates.shape[1]
+            asked = [(Claim(int(new.first + i), last, 1, str(new.first + i), "{}", None), new.known[i]) for i in rows]
+            self.settle([Outcome(claim, 0, float(value), "was there already") for claim, value in asked], None)
+
+    def draw_again(self, new: NewAgain, budget: int | None) -> bool:
+        """Write down a second draw of items passed over, and ask for what was drawn; False if the budget forbids it."""
+        chosen = new.rows.selected
+        amounts = new.prices[chosen]
+        if budget is not None and self._reserved + self._spent + int(amounts.sum()) > budget:
+            return False
+        self._again[new.look] = new.rows
+        positions = new.rows.positions[chosen]
+        self._ask(positions, np.full(positions.size, self.rates.shape[1]), amounts)
+        self._rounds[new.round - 1] = replace(self._rounds[new.round - 1], factor=new.factor)
+        return True
+
+    def again(self, look: int) -> AgainRows:
+        """The draws of a second look; none where it was not made yet."""
+        none = AgainRows(np.empty(0, dtype=np.intp), np.empty(0), np.empty(0, dtype=np.bool_))
+        return self._again.get(look, none)
 
     def _hold(self, kind: str, first: int, amount: int) -> None:
         self.ledger.append((kind, first, None, None, abs(amount)))

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Protocol
 
-from ratewise.queue.records import Batch, ItemRows, NewBatch, NewDraws, RoundRow
+from ratewise.queue.records import AgainRows, Batch, ItemRows, NewAgain, NewBatch, NewDraws, RoundRow
 
 
 class PlanningQueue(Protocol):
@@ -51,6 +51,14 @@ class PlanningQueue(Protocol):
 
     def draw(self, new: NewDraws) -> None:
         """Write down rates and draws, and ask for what was drawn."""
+        ...
+
+    def draw_again(self, new: NewAgain, budget: int | None) -> bool:
+        """Write down a second draw of items passed over, and ask for what was drawn; False if the budget forbids it."""
+        ...
+
+    def again(self, look: int) -> AgainRows:
+        """The draws of a second look; none where it was not made yet."""
         ...
 
     def close_round(self, number: int, items: int) -> None:

@@ -21,7 +21,9 @@ PRICES = sa.select(t.items.c.prices).where(_here[t.items]).order_by(t.items.c.po
 ANSWERS = sa.select(t.ratings.c.position, t.ratings.c.step, t.ratings.c.value).where(
     _here[t.ratings], t.ratings.c.value.is_not(None)
 )
-DRAWS = sa.select(t.draws.c.position, t.draws.c.step, t.draws.c.rate, t.draws.c.selected).where(_here[t.draws])
+DRAWS = sa.select(t.draws.c.position, t.draws.c.step, t.draws.c.rate, t.draws.c.selected).where(
+    _here[t.draws], t.draws.c.step > 0
+)
 
 _lent = sa.and_(t.leases.c.position == t.ratings.c.position, t.leases.c.step == _b("step"), t.leases.c.until > _b("at"))
 FREE = (  # of rater `step` at time `at`, no more than `limit`

@@ -82,6 +82,27 @@ class NewDraws:
     release: int  # held so far, given back
     costs: tuple[tuple[int, int], ...]  # (first item, cost) of each batch that is drawn now
     factor: float | None
+    known: Floats | None = None  # strong ratings that are known already, NaN where none: settled at once, for nothing
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AgainRows:
+    """Items that were drawn again: where they stand, their rates, and who was asked."""
+
+    positions: NDArray[np.intp]
+    rates: Floats
+    selected: Mask
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NewAgain:
+    """Items that are drawn again in a round, and what asking those drawn costs at most."""
+
+    round: int
+    look: int  # which second look it is
+    rows: AgainRows
+    prices: Units  # of the rows
+    factor: float
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -12,9 +12,10 @@ from ratewise.errors import StoreError
 from ratewise.queue import chain, reading
 from ratewise.queue import schema as t
 from ratewise.queue.money import MOST, to_money
-from ratewise.queue.records import ANSWERED, MISSING, OPEN, Claim, Floats, Outcome, now
+from ratewise.queue.records import ANSWERED, MISSING, OPEN, Claim, Floats, NewDraws, Outcome, now
 from ratewise.queue.settlement import Entry, settlement
 
+KNOWN = "was there already"
 _AT_ONCE = 10_000  # values in one IN (…)
 _QUESTION = ("position", "step")
 _PART = 10**9  # amounts are added by their billions and what is left of them
@@ -51,10 +52,15 @@ def given_up(claim: Claim) -> sa.Update:
     """A question without an answer in the open round; a weak one only where its item is not drawn yet."""
     position, step = claim.position, claim.step
     first = sa.select(t.rounds.c.first).where(t.rounds.c["items"].is_(None)).scalar_subquery()
+    last = sa.select(sa.func.min(t.draws.c.step)).scalar_subquery()  # of second looks, the latest
+    again = sa.exists().where(
+        t.draws.c.position == position, t.draws.c.step == last, t.draws.c.step < 0, t.draws.c.selected
+    )
     drawn = sa.select(t.batches.c.drawn).where(t.batches.c.first <= position, t.batches.c.end > position)
     return t.ratings.update().where(
         t.ratings.c.position == position, t.ratings.c.step == step, t.ratings.c.state == MISSING,
-        t.ratings.c.position >= first, sa.true() if step else ~drawn.scalar_subquery(),
+        first.is_not(None), sa.or_(t.ratings.c.position >= first, again),
+        sa.true() if step else ~drawn.scalar_subquery(),
     )  # fmt: skip
 
 
@@ -273,6 +279,18 @@ def settle(
     write_ledger(connection, found.entries)
     move(connection, found.reserved, found.spent)
     return found.again
+
+
+def settle_known(connection: sa.Connection, new: NewDraws) -> None:
+    """Strong ratings that were there before they were asked for."""
+    assert new.known is not None
+    last = new.rates.shape[1]
+    rows = np.flatnonzero(new.selected[:, -1] & ~np.isnan(new.known))
+    if rows.size:
+        here = within(t.ratings, (new.first + rows).tolist())
+        asked = claims(connection, sa.and_(t.ratings.c.step == last, here))
+        values = [float(new.known[claim.position - new.first]) for claim in asked]
+        settle(connection, [Outcome(c, 0, value, KNOWN) for c, value in zip(asked, values, strict=True)], None)
 
 
 def numbers(items: Sequence[Any], n: int) -> Floats:

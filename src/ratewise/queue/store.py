@@ -16,7 +16,19 @@ from ratewise.queue.connection import told
 from ratewise.queue.living import LEADER, is_alive, this_process
 from ratewise.queue.log import Log
 from ratewise.queue.money import total
-from ratewise.queue.records import OPEN, Batch, Claim, ItemRows, NewBatch, NewDraws, Outcome, RoundRow, now
+from ratewise.queue.records import (
+    OPEN,
+    AgainRows,
+    Batch,
+    Claim,
+    ItemRows,
+    NewAgain,
+    NewBatch,
+    NewDraws,
+    Outcome,
+    RoundRow,
+    now,
+)
 
 
 class Store(Log):
@@ -184,6 +196,41 @@ class Store(Log):
                 connection.execute(t.rounds.update().where(t.rounds.c.number == new.round).values(factor=new.factor))
                 chain.changed(connection, t.rounds, ["number"], ["factor"], [[new.factor, new.round]])
             sql.move(connection, total(amounts) - new.release, 0)
+            if new.known is not None:
+                sql.settle_known(connection, new)
+
+    def draw_again(self, new: NewAgain, budget: int | None) -> bool:
+        """Write down a second draw of items passed over, and ask for what was drawn; False if the budget forbids it.
+
+        The draws of the second look number n have the step −n; the rating asked for is that of the last rater.
+        """
+        rows, chosen = new.rows, new.rows.selected
+        positions = rows.positions.tolist()
+        written = [
+            {"position": p, "step": -new.look, "rate": rate, "selected": drawn}
+            for p, rate, drawn in zip(positions, rows.rates.tolist(), chosen.tolist(), strict=True)
+        ]
+        amounts = new.prices[chosen]
+        with self.writing() as connection:
+            if not sql.spend(connection, total(amounts), budget):
+                return False
+            last = connection.scalar(sa.select(sa.func.max(t.draws.c.step)))
+            chain.insert(connection, t.draws, written)
+            asked = rows.positions[chosen].tolist()
+            sql.ask(connection, zip(asked, [int(last or 1)] * len(asked), amounts.tolist(), strict=True))
+            connection.execute(t.rounds.update().where(t.rounds.c.number == new.round).values(factor=new.factor))
+            chain.changed(connection, t.rounds, ["number"], ["factor"], [[new.factor, new.round]])
+        return True
+
+    def again(self, look: int) -> AgainRows:
+        """The draws of a second look; none where it was not made yet."""
+        chosen = sa.select(t.draws).where(t.draws.c.step == -look).order_by(t.draws.c.position)
+        with self.reading() as connection:
+            rows = connection.execute(chosen).all()
+        return AgainRows(
+            np.array([r.position for r in rows], dtype=np.intp), np.array([r.rate for r in rows], dtype=np.float64),
+            np.array([r.selected for r in rows], dtype=np.bool_),
+        )  # fmt: skip
 
     # Questions and answers
 

@@ -1,6 +1,6 @@
 """Every kind of rater, by the word that stands in the TOML. A new one is a file beside this one, and a line here."""
 
-from ratewise.raters import column, command, people, python, recorded
+from ratewise.raters import column, command, people, python, recorded, sheet
 from ratewise.raters.kind import RaterKind
 
 KINDS: dict[str, RaterKind] = {
@@ -9,4 +9,5 @@ KINDS: dict[str, RaterKind] = {
     "command": command.KIND,
     "recorded": recorded.KIND,
     "people": people.KIND,
+    "sheet": sheet.KIND,
 }

@@ -63,6 +63,11 @@ def status_text(
         grid.add_row("estimate", Text(f"{e.value:.4f}", style="bold"))
         grid.add_row(f"{e.level:.0%} interval", Text(_interval(e), style="bold"))
         grid.add_row("", Text("of complete rounds; it holds however often you look", style="dim"))
+    if e is not None and status.final is not None:
+        grid.add_row("final", Text(_interval(status.final)))
+        grid.add_row(
+            "", Text("the interval of a look-free end; it holds if nobody stops on what they see", style="dim")
+        )
     if status.expected_se is not None and status.ended is None:
         grid.add_row("at the end", f"standard error of about {status.expected_se:.4f}")
     if beside is None:
@@ -115,12 +120,14 @@ def ending_text(
     if estimate is not None and status.ended is not None and not estimate.interval_method.startswith("anytime"):
         low_high = _interval(estimate)
         lines.append(
-            Text(f"\nresult: {estimate.value:.4f}, {estimate.level:.0%} interval {low_high}", style="bold green")
+            Text(f"\nfinal: {estimate.value:.4f}, {estimate.level:.0%} interval {low_high}", style="bold green")
         )
     if reason == Paused.STOPPED:
         lines.append(Text("stopped; everything is kept: `ratewise run` goes on", style="yellow"))
     if reason == Paused.WAITING:
         lines.append(Text("questions are open; when people have answered, `ratewise run` goes on", style="yellow"))
+    elif reason.startswith("waiting for"):
+        lines.append(Text(f"{reason}; fill in what you can, then `ratewise run` goes on", style="yellow"))
     return Group(*lines)
 
 
@@ -143,6 +150,7 @@ def snapshot_page(
     status, estimate, story, found = now.status, now.estimate, now.story, now.diagnosis
     parts = [f"<h1>{html.escape(status.name)}</h1>"]
     parts.append("<p>No round is complete yet.</p>" if estimate is None else answer(estimate, truth))
+    parts.append(_both(status))
     parts.append(f"<p>{html.escape(_in_words(status))}</p>")
     parts.append(sections.facts(now.spec, datetime.now(UTC) if made is None else made, campaign=status.campaign))
     parts += ["<h2>Who rates</h2>", sections.raters(now.spec.raters)]
@@ -177,6 +185,16 @@ def _found(now: Snapshot, columns: Sequence[str] | None) -> list[str]:
         parts += ["<h2>What more money would bring</h2>", sections.outlook_table(more, spec.scale, spec.level)]
         parts.append("<p>Expected if it is spent in the same way; no item is rated twice.</p>")
     return parts
+
+
+def _both(status: Status) -> str:
+    """The two intervals there are, by the names that they have everywhere."""
+    if status.estimate is None or status.final is None:
+        return ""
+    return (
+        f"<p>estimate: {_interval(status.estimate)}, which holds however often one looks; final: "
+        f"{_interval(status.final)}, the interval of a look-free end.</p>"
+    )
 
 
 def _record(now: Snapshot) -> list[str]:

@@ -252,6 +252,28 @@ def estimate_seen(
     `clusters` belong together: f is then from the labels of the others, and the interval counts clusters. `learned`
     gives f where it is kept for several estimates.
     """
+    p = prepared(seen, missing=missing, clusters=clusters, learned=learned)
+    return core.estimate_mean(
+        p.weak, seen.strong, p.rates, method="difference", interval=interval, level=level, estimand=estimand,
+        pool_size=pool_size, selected=p.asked, bounds=bounds, variance_factor=p.factor, seed=seed, clusters=clusters,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Prepared:
+    """What an estimate takes of all rounds: f in the weak rating's place, pooled rates, and who was asked."""
+
+    weak: Floats
+    rates: Floats
+    asked: Mask
+    factor: float  # by which learning widens the variance
+
+
+def prepared(
+    seen: Seen, *, missing: Mask | None = None, clusters: Codes | None = None,
+    learned: Callable[[], LearnedRating] | None = None,
+) -> Prepared:  # fmt: skip
+    """All rounds as one draw; f of each label is from the others."""
     use, rates, factor = seen.labelled, seen.rates(), 1.0
     asked = use if missing is None else use | missing
     if np.all(asked):
@@ -263,8 +285,4 @@ def estimate_seen(
         rating = learned_rating(seen, clusters) if learned is None else learned()
         f, factor = rating.values, rating.factor
         rates = below_one(rates, asked)
-    return core.estimate_mean(
-        f, seen.strong, rates, method="difference", interval=interval, level=level, estimand=estimand,
-        pool_size=pool_size, selected=asked, bounds=bounds, variance_factor=float(factor), seed=seed,
-        clusters=clusters,
-    )  # fmt: skip
+    return Prepared(f, rates, asked, float(factor))

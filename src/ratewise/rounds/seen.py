@@ -103,6 +103,7 @@ class Seen:
     strong: Floats
     phases: tuple[Phase, ...]
     mass: Floats  # Σ T_j π_j of every item
+    given: Floats | None = None  # chance of a label apart from the phases, by an independent draw
 
     @classmethod
     def of(cls, x: Covariates, strong: Floats, phases: tuple[Phase, ...]) -> "Seen":
@@ -138,8 +139,9 @@ class Seen:
         return self if self.by_features else self._features_alone
 
     def rates(self) -> Floats:
-        """π̄ of the items seen."""
-        return np.clip(self.mass / self.items, LEAST_RATE, 1.0)
+        """π̄ of the items seen; with labels of an independent draw of rates p₀, 1 − (1 − p₀)(1 − π̄)."""
+        rates = np.clip(self.mass / self.items, LEAST_RATE, 1.0)
+        return rates if self.given is None else 1.0 - (1.0 - self.given) * (1.0 - rates)
 
     def joined(
         self,
@@ -150,6 +152,7 @@ class Seen:
         own: Floats | None = None,
         *,
         rates: Floats | None = None,
+        given: Floats | None = None,
     ) -> "Seen":
         """One more phase, of items on which earlier phases would have spent `before`, with their rates if known.
 
@@ -158,18 +161,21 @@ class Seen:
         A phase that goes by the features alone leaves weak ratings that were bought before it out of everything.
         """
         if phase.by_features:
-            return self.without_weak()._with(x.without_weak(), strong, before, phase, own, rates)
-        return self._with(x, strong, before, phase, own, rates)
+            return self.without_weak()._with(x.without_weak(), strong, before, phase, own, rates, given)
+        return self._with(x, strong, before, phase, own, rates, given)
 
     def _with(
-        self, x: Covariates, strong: Floats, before: Floats, phase: Phase, own: Floats | None, rates: Floats | None
-    ) -> "Seen":
+        self, x: Covariates, strong: Floats, before: Floats, phase: Phase, own: Floats | None, rates: Floats | None,
+        given: Floats | None,
+    ) -> "Seen":  # fmt: skip
         earlier = _phase_rates(phase, self.x, self.mass)
         now = _phase_rates(phase, x, before) if rates is None else rates
         if own is not None and own.size:
             earlier[np.flatnonzero(self.labelled)] = own
         earned = np.concatenate([self.mass + phase.items * earlier, before + phase.items * now])
-        return Seen(self.x.joined(x), np.concatenate([self.strong, strong]), (*self.phases, phase), earned)
+        labels, phases = np.concatenate([self.strong, strong]), (*self.phases, phase)
+        chances = given if self.given is None or given is None else np.concatenate([self.given, given])
+        return Seen(self.x.joined(x), labels, phases, earned, chances)
 
 
 def mass(phases: tuple[Phase, ...], x: Covariates) -> Floats:

@@ -120,17 +120,18 @@ def draw_exact_round(
 def pooled(
     seen: Seen, x: Covariates, strong: Floats, *, rule: Rule | None, weak: bool, own_rates: Floats,
     factor: float | None = None, before: Floats | None = None, rates: Floats | None = None,
+    given: Floats | None = None,
 ) -> Seen:  # fmt: skip
     """Everything bought, with one more round: its items, their strong ratings, and the rule that they were drawn by.
 
     `factor` is that of a rule as it was planned, before the draw. What the draw has worked out (`before`, `rates`) is
-    computed again where it is not given.
+    computed again where it is not given. `given` are rates that old labels of the items were drawn with.
     """
     if rule is not None and factor is not None:
         rule = rule.scaled(factor)
         own_rates = rule.scaled_rates(own_rates)
     before = mass(seen.phases, x) if before is None else before
-    return seen.joined(x, strong, before, Phase(x.items, rule, weak), own_rates, rates=rates)
+    return seen.joined(x, strong, before, Phase(x.items, rule, weak), own_rates, rates=rates, given=given)
 
 
 def _whole(money: float, price: NDArray[np.float64]) -> float:

@@ -32,7 +32,8 @@ def plain_numbers(table: Table, column: str) -> Floats:
 class DrawColumns:
     """Which columns say how the rows were drawn, and what they come from.
 
-    `rate` is a column or one number for all rows; without it, the column "rate" is taken if there is one.
+    `rate` is a column, several of independent draws with commas between, or one number for all rows; without it, the
+    column "rate" is taken if there is one.
     """
 
     rate: Rate = None
@@ -144,6 +145,8 @@ def read_draw(table: Table, labelled: Mask, columns: DrawColumns, *, alone: bool
         rate = RATE
     if rate is None:
         return _assumed(labelled, None if labelled.all() else asked, alone=alone)
+    if isinstance(rate, str) and "," in rate and rate not in table.columns:
+        return Draw(_of_several(table, rate.split(",")), asked, (), False, f"columns {rate!r}")
     number = _as_number(table, rate)
     if number is None:
         q = plain_numbers(table, str(rate))
@@ -151,6 +154,13 @@ def read_draw(table: Table, labelled: Mask, columns: DrawColumns, *, alone: bool
             raise TableError(f"no row of {table.name} has a rate in column {rate!r}; draw first with `ratewise draw`")
         return Draw(q, asked, (), False, f"column {rate!r}")
     return Draw(np.full(table.rows, share(number, name=RATE, one=True)), asked, (), False, f"the rate {number:g}")
+
+
+def _of_several(table: Table, names: list[str]) -> Floats:
+    """1 − Π(1 − p) of independent draws; a draw that did not look at a row has given it no chance."""
+    rates = np.column_stack([plain_numbers(table, name.strip()) for name in names])
+    total = 1.0 - np.prod(1.0 - np.nan_to_num(rates), axis=1)
+    return np.where(np.isnan(rates).all(axis=1), np.nan, total)
 
 
 def _as_number(table: Table, rate: str | float) -> float | None:

@@ -53,16 +53,26 @@ def test_stopping(world, calm, name):
 def test_stopping_at_once(world, calm, lost_calls):
     """The second signal does not wait; what was cut off is asked again, with the same key or as a new call."""
     world.write(more=f'lost_calls = "{lost_calls}"\nfailed_price = 0', goal='budget = "44"')
-    raters(world, SLOW.format(slow=30))
+    raters(world, """\
+        calls = []
+
+        def rate(item, key):
+            note("asked", key)
+            calls.append(key)
+            if len(calls) > 3:  # as many answers as it takes to be asked four at once
+                time.sleep(30)
+            note("answered", key)
+            return item["human"]
+        """)  # fmt: skip
     process = start(world)
-    until(process, lambda: len(world.noted("asked")) == 4)
+    until(process, lambda: len(world.noted("asked")) == 7)
     began = time.monotonic()
     process.send_signal(signal.SIGINT)
     assert not no_longer(lambda: process.poll() is None, seconds=0.2)
     process.send_signal(signal.SIGINT)
     assert ended(process, 0) == "stopped"
     assert time.monotonic() - began < 5
-    cut = world.noted("asked")
+    cut = sorted(set(world.noted("asked")) - set(world.noted("answered")))
     assert len(cut) == 4
     assert world.run()
     world.check(budget=44, asked_twice=cut)
@@ -81,8 +91,7 @@ def test_stopping_while_retries_wait(world):
             raise OSError
         """)  # fmt: skip
     process = start(world)
-    until(process, lambda: len(world.noted("asked")) >= 4)
-    until(process, lambda: len(world.ledger()) >= 4)  # the failures are written down, so retries wait
+    until(process, lambda: len(world.ledger()) >= 1)  # the failure is written down, so the retry waits
     process.send_signal(signal.SIGTERM)
     began = time.monotonic()
     assert ended(process, 0) == "stopped"

@@ -18,6 +18,7 @@ RATERS = {
     "tool": {"kind": "command", "command": ["x"], "price": "1"},
     "tape": {"kind": "recorded", "file": "a.jsonl", "price": "2"},
     "crowd": {"kind": "people", "votes": 3, "price": "4"},
+    "later": {"kind": "sheet", "price": "5"},
 }
 SAME = ": it must still be the same rater"
 DRAWN = ": items were drawn from the table as it was"
@@ -34,6 +35,8 @@ TAKEN = [
      "goal.deadline from 2030-01-01T00:00:00+00:00 to 2031-01-01T00:00:00+00:00"),
     ("goal.unanswered", "give up", 'goal.unanswered from none to "give up"'),
     ("raters.crowd.lease", 60, "raters.crowd.lease from 600.0 to 60.0"),
+    ("raters.later.sheets", "todo", 'raters.later.sheets from "questions" to "todo"'),
+    ("raters.later.show", ["a"], 'raters.later.show from [] to ["a"]'),
     ("raters.cell.concurrency", 9, "raters.cell.concurrency from 1 to 9"),
     ("raters.cell.batch", 9, "raters.cell.batch from 2000 to 9"),
     ("raters.code.timeout", 9, "raters.code.timeout from 60.0 to 9.0"),
@@ -120,12 +123,12 @@ def test_another_kind_of_rater_is_one_refusal():
 
 def test_raters_keep_their_number_and_order():
     fewer = {name: RATERS[name] for name in ("code", "tool", "tape")}
-    turned = {name: RATERS[name] for name in ("code", "cell", "tool", "tape", "crowd")}
+    turned = {name: RATERS[name] for name in ("code", "cell", "tool", "tape", "crowd", "later")}
     why = ": ratings so far belong to the old ones, in their old order"
-    before = 'raters from ["cell", "code", "tool", "tape", "crowd"] to '
+    before = 'raters from ["cell", "code", "tool", "tape", "crowd", "later"] to '
     assert changes(spec(), spec(raters=fewer)) == Changes(refused=(before + '["code", "tool", "tape"]' + why,))
     assert changes(spec(), spec(raters=turned)) == Changes(
-        refused=(before + '["code", "cell", "tool", "tape", "crowd"]' + why,)
+        refused=(before + '["code", "cell", "tool", "tape", "crowd", "later"]' + why,)
     )
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from ratewise.campaign.spec.example import EXAMPLE, ROWS, made_up_items, write_example
 from ratewise.campaign.spec.fields import keys_of
-from ratewise.campaign.spec.spec import Goal, InputsSpec, ItemsSpec, Spec, rater_keys, read_spec
+from ratewise.campaign.spec.spec import Goal, InputsSpec, ItemsSpec, Spec, StartSpec, rater_keys, read_spec
 from ratewise.errors import InputError
 from ratewise.raters.scale import RatingScale
 from ratewise.tables import read_table
@@ -29,13 +29,16 @@ def test_it_is_a_campaign(tmp_path):
 
 
 def test_it_shows_every_key_and_fits_a_screen():
-    for keys in (*map(keys_of, (Spec, ItemsSpec, InputsSpec, Goal)), rater_keys()):
+    for keys in (*map(keys_of, (Spec, ItemsSpec, InputsSpec, StartSpec, Goal)), rater_keys()):
         for key in keys:
             assert re.search(rf"^(# )?{key} = ", EXAMPLE, re.MULTILINE), key
     assert max(map(len, EXAMPLE.split("\n"))) <= 120
 
 
-KINDS = {"function": "python", "command": "command", "file": "recorded", "votes": "people", "lease": "people"}
+KINDS = {
+    "function": "python", "command": "command", "file": "recorded", "votes": "people", "lease": "people",
+    "sheets": "sheet", "show": "sheet",
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("key", [match[1] for match in OPTION.finditer(EXAMPLE)])
@@ -45,6 +48,8 @@ def test_every_option_can_be_switched_on(tmp_path, key):
         text = EXAMPLE.replace("# low", "low").replace("# high", "high").replace('"binary"', '"likert"')
     if key in keys_of(InputsSpec):
         text = text.replace("# [inputs]", "[inputs]").replace("# strata =", "strata =")
+    if key in keys_of(StartSpec):
+        text = text.replace("# [start]", "[start]").replace("# labels =", "labels =")
     if key in KINDS:
         text = text.replace('kind = "column" ', f'kind = "{KINDS[key]}" ').replace(
             '\ncolumn = "judge" ', '\n# column = "judge" '

@@ -4,6 +4,7 @@ from ratewise.campaign.planner.actions import Action as Action
 from ratewise.campaign.planner.actions import Close as Close
 from ratewise.campaign.planner.actions import Done as Done
 from ratewise.campaign.planner.actions import Draw as Draw
+from ratewise.campaign.planner.actions import DrawAgain as DrawAgain
 from ratewise.campaign.planner.actions import GiveUp as GiveUp
 from ratewise.campaign.planner.actions import Open as Open
 from ratewise.campaign.planner.actions import TakeUp as TakeUp
@@ -12,6 +13,7 @@ from ratewise.campaign.planner.decide import BATCH as BATCH
 from ratewise.campaign.planner.decide import decide as decide
 from ratewise.campaign.planner.draw import Drawn as Drawn
 from ratewise.campaign.planner.draw import draw_batch as draw_batch
+from ratewise.campaign.planner.draw import second_draw as second_draw
 from ratewise.campaign.planner.plan import Purse as Purse
 from ratewise.campaign.planner.plan import money_left as money_left
 from ratewise.campaign.planner.plan import next_plan as next_plan

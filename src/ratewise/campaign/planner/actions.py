@@ -29,6 +29,11 @@ class Draw:
 
 
 @dataclass(frozen=True, slots=True)
+class DrawAgain:
+    """Write down a second draw of items that were passed over, and ask for what was drawn."""
+
+
+@dataclass(frozen=True, slots=True)
 class Close:
     """All answers of the round are in."""
 
@@ -52,4 +57,4 @@ class Done:
     reason: str
 
 
-Action = Open | TakeUp | Draw | Close | GiveUp | Wait | Done
+Action = Open | TakeUp | Draw | DrawAgain | Close | GiveUp | Wait | Done

@@ -7,7 +7,7 @@ first, and a campaign that was killed goes on as if it had not been.
 """
 
 from ratewise.campaign.answers import is_precise
-from ratewise.campaign.planner.actions import Action, Close, Done, Draw, GiveUp, Open, TakeUp, Wait
+from ratewise.campaign.planner.actions import Action, Close, Done, Draw, DrawAgain, GiveUp, Open, TakeUp, Wait
 from ratewise.campaign.planner.costs import item_costs
 from ratewise.campaign.planner.plan import next_item, next_plan
 from ratewise.campaign.planner.state import OpenRound, State
@@ -35,6 +35,8 @@ def _after_deadline(state: State, action: Action) -> Action:
 
 def _within_round(state: State, now: OpenRound) -> Action:
     plan = now.plan
+    if plan.again and not now.batches:
+        return DrawAgain()
     waiting = next((batch for batch in now.batches if not batch.drawn), None)
     more = None if state.cut or state.late else _take_up(state, now)
     if plan.exact:
@@ -58,6 +60,8 @@ def _between_rounds(state: State) -> Action:
     plan = next_plan(state)
     if plan is None:
         whole = state.history.items >= state.terms.pool
+        if whole and state.terms.again and state.history.seen is not None:
+            whole = not state.history.passed_over.any()  # else they could be drawn again, with more money
         return Done("every item has been looked at" if whole else "the budget is spent")
     return Open(plan) if plan.spend >= next_item(state, plan) else Done(_TOO_DEAR)
 

@@ -11,8 +11,10 @@ from ratewise.core.checks import Floats
 from ratewise.core.mean.ratings import Mask
 from ratewise.core.shown import shown
 from ratewise.queue.money import total
-from ratewise.queue.records import Units
+from ratewise.queue.records import AgainRows, NewAgain, Units
+from ratewise.rounds.again import draw_again
 from ratewise.rounds.chain_rounds import ChainRule
+from ratewise.rounds.seen import Rule
 from ratewise.rounds.spending import draw_exact_round, draw_round
 
 
@@ -46,3 +48,15 @@ def draw_batch(history: History, now: OpenRound, looked: Looked, worst: Units) -
         return Drawn(d.rates[:, None], d.asked[:, None], d.rule.factor)
     d = draw_round(rule, now.plan.own_rates, history.seen, x, looked.uniform)
     return Drawn(d.rates[:, None], d.asked[:, None])
+
+
+def second_draw(history: History, now: OpenRound, worst: Units) -> NewAgain:
+    """Who is asked among the items that were passed over; `worst` prices of all items and raters."""
+    plan, seen = now.plan, history.seen
+    assert seen is not None
+    assert isinstance(plan.rule, Rule)
+    over = history.passed_over
+    prices = worst[:, -1].astype(np.float64)
+    made = draw_again(plan.rule, seen, over, history.looked.uniform, plan.again, money=float(plan.spend), prices=prices)
+    rows = AgainRows(np.flatnonzero(over), made.rates, made.asked)
+    return NewAgain(now.number, plan.again, rows, worst[over, -1], made.factor)

@@ -8,6 +8,7 @@ from ratewise.campaign.history import RoundPlan, finite_or_none
 from ratewise.campaign.planner.costs import item_costs
 from ratewise.campaign.planner.state import UNIT, State
 from ratewise.queue.money import total
+from ratewise.rounds.again import plan_again
 from ratewise.rounds.auto import doubling, start_labels
 from ratewise.rounds.chain_rounds import plan_chain
 from ratewise.rounds.options import Money
@@ -42,9 +43,11 @@ def money_left(state: State) -> Purse:
         return Purse(left)
     each = terms.prices[-1] if terms.alone else sum(terms.prices)
     needed = money_to_precision(
-        history, terms.wanted, float(state.spent), start=_START_FOR_TARGET * each, least=10 * each
+        history, terms.wanted, float(state.spent + state.free), start=_START_FOR_TARGET * each, least=10 * each
     )
     everything = (terms.pool - history.items) * each - 1  # all but: rounds that double end earlier if they may
+    if history.items >= terms.pool and terms.again and history.seen is not None:
+        everything = int(history.passed_over.sum()) * terms.prices[-1]
     needed = math.ceil(max(min(needed, everything), 0 if state.worst is None else total(state.worst[:1])))
     return Purse(needed, aims=True) if left is None or needed < left else Purse(left)
 
@@ -53,9 +56,11 @@ def next_plan(state: State, purse: Purse | None = None) -> RoundPlan | None:
     """The next round's policy, from closed rounds alone; `None` where money or items are used up."""
     terms, history = state.terms, state.history
     if history.items >= terms.pool:
-        return None
+        return _again(state, purse) if again_possible(state) else None
     purse = money_left(state) if purse is None else purse
-    if terms.alone or history.alone or (terms.prices[-1] == 0 and not history.rounds):
+    if terms.first > history.items:
+        plan: RoundPlan | None = _old_labels(state, purse)
+    elif terms.alone or history.alone or (terms.prices[-1] == 0 and not history.rounds):
         plan = _strong_alone(state, purse)  # for nothing, too
     elif purse.aims and history.labels < FEWEST_TO_LEARN:
         plan = _start(state, purse.left, _START_FOR_TARGET)
@@ -67,6 +72,35 @@ def next_plan(state: State, purse: Purse | None = None) -> RoundPlan | None:
         return None
     spend = min(max(plan.spend, next_item(state, plan)), plan.left)  # where prices differ, one item must fit
     return replace(plan, spend=spend, aims=purse.aims)
+
+
+def again_possible(state: State) -> bool:
+    """Whether items that were passed over may be drawn again, and money is there for one of them."""
+    terms, history = state.terms, state.history
+    if not terms.again or history.seen is None or history.labels < FEWEST_TO_LEARN or not history.passed_over.any():
+        return False
+    left = math.inf if terms.budget is None else terms.budget - state.spent
+    return left >= terms.prices[-1] > 0
+
+
+def _again(state: State, purse: Purse | None) -> RoundPlan:
+    """A second look at items that were passed over, with all the money that is left."""
+    terms, history = state.terms, state.history
+    assert history.seen is not None
+    purse = money_left(state) if purse is None else purse
+    planned = plan_again(history.seen, Money(terms.weak_cost, terms.costs[0], purse.left * UNIT, 0.0))
+    look = 1 + history.again
+    expected = finite_or_none(math.sqrt(max(planned.expected_variance, 0.0)))
+    return RoundPlan(
+        planned.policy, history.seen.by_features is False, 0, purse.left, purse.left, history.rounds, planned.rule,
+        planned.own_rates, expected, purse.aims, again=look,
+    )  # fmt: skip
+
+
+def _old_labels(state: State, purse: Purse) -> RoundPlan:
+    """Everyone rates the items whose strong ratings were there already."""
+    history, weak = state.history, not state.terms.alone
+    return RoundPlan("base", weak, state.terms.first - history.items, purse.left, purse.left, history.rounds)
 
 
 def _auto(state: State, purse: Purse) -> RoundPlan | None:
@@ -126,11 +160,11 @@ def _chain(state: State, purse: Purse) -> RoundPlan | None:
         return _start(state, left, labels)
     found = plan_chain(
         history.looked.x.weak, history.looked.values, history.looked.rates, weak_cost=terms.weak_cost,
-        costs=terms.costs, worth=(left + state.spent) * UNIT, pool_size=float(terms.pool),
+        costs=terms.costs, worth=(left + state.spent + state.free) * UNIT, pool_size=float(terms.pool),
     )  # fmt: skip
     if not found.worth_it and history.rounds == 1:
         return _strong_alone(state, purse)
-    spend = int(doubling(left, state.spent, least=int(10 * both)))
+    spend = int(doubling(left, state.spent + state.free, least=int(10 * both)))
     return RoundPlan(
         "chain", True, None, spend, left, history.rounds, found.rule, expected_se=math.sqrt(found.expected_variance)
     )

@@ -21,6 +21,8 @@ class Terms:
     alone: bool  # strong ratings alone, from the start
     deadline: datetime | None = None  # nothing is asked from this moment on
     gives_up: bool = False  # whether questions without an answer by then are given up
+    again: bool = False  # whether items that were passed over may be drawn again, once all were looked at
+    first: int = 0  # items that the first round consists of: their strong ratings were there already
 
     @property
     def pool(self) -> int:
@@ -78,6 +80,11 @@ class State:
     failed: int = 0  # what failed calls of closed rounds have cost
     cut: bool = False  # the money for another batch is not there: failed calls were paid from it
     now: datetime | None = None  # the time; None: before every deadline
+
+    @property
+    def free(self) -> int:
+        """What labels would have cost that were there already."""
+        return round(min(self.terms.first, self.history.items) * self.terms.prices[-1])
 
     @property
     def late(self) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 
 from ratewise.campaign.spec.fields import keys_of, plain
 from ratewise.campaign.spec.mistakes import quoted
-from ratewise.campaign.spec.spec import InputsSpec, RaterSpec, SecretSeed, Spec
+from ratewise.campaign.spec.spec import InputsSpec, RaterSpec, SecretSeed, Spec, StartSpec
 from ratewise.raters.kinds import KINDS
 from ratewise.raters.secrets import safe_text, safe_words
 
@@ -74,6 +74,7 @@ def _tables(old: Spec, new: Spec) -> Iterator[_Change]:
     for key in ("table", "id", "features", "uncertainty", "clusters"):
         yield _between(key, old.items, new.items, within="items.", reason=_DRAWN)
     yield _Change("inputs", old.inputs, new.inputs, reason="items were put into their order by it")
+    yield _Change("start", old.start, new.start, reason="items were put into their order by it")
     yield _between("kind", old.scale, new.scale, within="rating.", reason="ratings so far are of the old kind")
     if old.scale.kind == new.scale.kind:
         for key in ("low", "high", "positive", "words"):
@@ -126,8 +127,8 @@ def _safe(value: object) -> object:
 def _shown(value: object) -> str:
     if value is None:
         return "none"
-    if isinstance(value, InputsSpec):
-        return "[" + ", ".join(f"{name} = {_shown(getattr(value, name))}" for name in InputsSpec.__slots__) + "]"
+    if isinstance(value, InputsSpec | StartSpec):
+        return "[" + ", ".join(f"{name} = {_shown(getattr(value, name))}" for name in value.__slots__) + "]"
     if isinstance(value, SecretSeed):
         return f"${value.env}"
     if isinstance(value, tuple):

@@ -79,6 +79,19 @@ def check_inputs(inputs: Section | None, items: Section, mistakes: Mistakes) -> 
         mistakes.add((*inputs.place, "plan"), "and shares are both given; keep the one that says how to choose")
 
 
+def check_start(
+    start: Section | None, inputs: Section | None, raters: Sequence[Section], mistakes: Mistakes
+) -> None:  # fmt: skip
+    """Old labels know neither strata nor, with rates of their own, chains."""
+    if start is None:
+        return
+    if inputs is not None:
+        mistakes.add(start.place, "and [inputs] are both given; old labels and strata do not go together: keep one")
+    if len(raters) > 2 and start.good.get("drawn", "at random") not in ("at random", "by hand"):
+        place = (*start.place, "drawn")
+        mistakes.add(place, 'is a column of rates, which needs one weak and one strong rater; or write "at random"')
+
+
 def check_goal(goal: Section, mistakes: Mistakes) -> None:
     """Check that there is something to stop at."""
     if goal.place and not {"budget", "target_se", "within"} & set(goal.raw):

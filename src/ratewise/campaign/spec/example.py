@@ -41,6 +41,10 @@ id = "id"                         # optional column of unique item ids; default:
 # plan = "plan.json"              # instead of shares: a plan made with `ratewise plan --strata topic --json`
 # centre = 0.5                    # what plans take for each stratum's mean; default: the plan's, or the scale's middle
 
+# [start]                         # labels that are there already, and cost nothing
+# labels = "known"                # the column they are in
+# drawn = "at random"             # how: "at random", "by hand", or the name of a column of rates
+
 [rating]
 kind = "binary"                   # binary (yes or no) | likert (whole numbers) | score (any number) | pairwise (a or b)
 # low = 1                         # the ends of the scale: likert and score need them, the others may not have them

@@ -18,6 +18,7 @@ from ratewise.campaign.spec.checks import (
     check_inputs,
     check_raters,
     check_rating,
+    check_start,
     check_store,
     reserved,
 )
@@ -90,6 +91,14 @@ class InputsSpec:
     shares: Annotated[Shares | None, Says("a number above 0 for each stratum, such as { easy = 1, hard = 4 }")] = None
     plan: Annotated[str | None, TEXT, Says("the path of a plan's JSON, as text")] = None
     centre: Annotated[float | None, _BOUND, _BOUND_WORDS] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StartSpec:
+    """[start]: labels that are there already, and how they were drawn: at random, by a column of rates, or by hand."""
+
+    labels: Annotated[str, TEXT, Says("the name of a column of the table, as text", 'labels = "human"')]
+    drawn: Annotated[str, TEXT, Says('"at random", "by hand", or the name of a column of rates')] = "at random"
 
 
 def _known(kind: str) -> str:
@@ -174,6 +183,7 @@ class Spec:
     store: Annotated[str, TEXT, Says("the path of a SQLite file or a postgresql:// address, as text")]
     items: ItemsSpec
     inputs: InputsSpec | None = None
+    start: StartSpec | None = None
     scale: RatingScale
     goal: Goal
     raters: tuple[RaterSpec, ...]
@@ -232,13 +242,21 @@ def read_spec(path: str | os.PathLike[str]) -> Spec:
 
 
 _TOP = "at the top of the file, above the first [table]"
-_TABLES = {"items": ItemsSpec, "rating": _Rating, "goal": Goal, "raters": RaterSpec, "inputs": InputsSpec}
+_TABLES = {
+    "items": ItemsSpec,
+    "rating": _Rating,
+    "goal": Goal,
+    "raters": RaterSpec,
+    "inputs": InputsSpec,
+    "start": StartSpec,
+}
 _EXAMPLES = {
     "items": 'a table [items] with table = "items.csv"',
     "rating": 'a table [rating] with kind = "binary"',
     "goal": 'a table [goal] with budget = "200" or within = 0.02',
     "raters": "a table [[raters]] for each rater, from the cheapest to the one that is right",
     "inputs": 'a table [inputs] with strata = "topic"',
+    "start": 'a table [start] with labels = "human"',
 }
 
 
@@ -267,7 +285,9 @@ def _spec(document: Mapping[str, Any], path: Path, mistakes: Mistakes) -> Spec:
     top = read_keys(keys_of(Spec), document, (), mistakes, homes=homes, also=_TABLES)
     items, rating, goal = (_table(document, name, mistakes, homes) for name in ("items", "rating", "goal"))
     inputs = _table(document, "inputs", mistakes, homes) if document.get("inputs") is not None else None
+    begun = _table(document, "start", mistakes, homes) if document.get("start") is not None else None
     raters = _raters(document, mistakes, homes)
+    check_start(begun, inputs, raters, mistakes)
     check_store(top, mistakes)
     check_inputs(inputs, items, mistakes)
     check_rating(rating, mistakes)
@@ -279,6 +299,7 @@ def _spec(document: Mapping[str, Any], path: Path, mistakes: Mistakes) -> Spec:
     return Spec(
         **{"name": name, "store": f"{name}.sqlite", **top.good},
         items=ItemsSpec(**items.good), inputs=None if inputs is None else InputsSpec(**inputs.good),
+        start=None if begun is None else StartSpec(**begun.good),
         scale=_rating_scale(rating.good), goal=Goal(**goal.good),
         raters=tuple(_rater(rater.good) for rater in raters), path=path.absolute(),
     )  # fmt: skip

@@ -16,8 +16,9 @@ from ratewise.tables import Relation, Table, TableLike, read_table
 from ratewise.tables.convert import Texts
 from ratewise.tables.frames_out import FrameKind
 from ratewise.targets.mean.input_draw import choose_items
+from ratewise.targets.mean.old_labels import draw_beside
 from ratewise.targets.mean.plan_file import check_rates
-from ratewise.targets.mean.transfer import Drift, Transfer
+from ratewise.targets.mean.transfer import Drift, OldLabels, Transfer
 
 _OVER = 1.01  # how far above the budget the expected spend may be before it is said
 
@@ -69,6 +70,8 @@ def draw_transfer(
     expected to cost more than the budget. A plan by strata says itself how many of each are looked at; `weight` is
     what each of those counts, 1 on average.
     """
+    if transfer.old is not None:
+        return _beside_old_labels(read_table(pool), transfer, transfer.old, seed=seed)
     given, ids = undrawn(pool, id_column)
     made = decide_draw(transfer.prepared(given), ids, transfer, seed=seed, within_budget=within_budget)
     return Drawn(table=given.with_columns(made.added), **made.told)
@@ -118,6 +121,23 @@ def decide_draw(table: Table, ids: NDArray[Any], transfer: Transfer, *, seed: in
         "rates": rates, "selected": selected, "drift": drift, "expected_spend": expected, "spend": spend, "notes": notes
     }  # fmt: skip
     return MadeDraw(added, told)
+
+
+def _beside_old_labels(table: Table, transfer: Transfer, old: OldLabels, *, seed: int) -> Drawn:
+    """Only rows that have no label are asked for; their weak ratings are there already."""
+    weak, error = transfer.columns(transfer.prepared(table))
+    made = draw_beside(table, transfer, old, error, seed=seed)
+    columns = {**made.columns, "weak_calibrated": weak} if transfer.calibrates else made.columns
+    spend = float(transfer.strong_cost * np.count_nonzero(made.asked))
+    return Drawn(
+        table=table.with_columns(columns, replace=True),
+        rates=made.rates,
+        selected=made.selected,
+        drift=None,
+        expected_spend=transfer.budget or spend,
+        spend=spend,
+        notes=made.notes + by_chance(transfer.budget, spend),
+    )
 
 
 def first_items(ids: NDArray[Any], count: int, seed: int) -> Mask:

@@ -17,13 +17,16 @@ from ratewise.core.names import RECALIBRATIONS, Calibrator, Estimand, IntervalMe
 from ratewise.errors import InputError, TableError
 from ratewise.models.calibration import cross_calibrated
 from ratewise.models.rating_model import Covariates, cluster_fitted_rating, fitted_rating
-from ratewise.tables import Table, TableLike
+from ratewise.tables import Table, TableLike, read_table
 from ratewise.tables.convert import Texts
 from ratewise.tables.words import Positive, Scale
 from ratewise.targets.mean.chosen import Chosen, estimate_chosen
+from ratewise.targets.mean.pooled import Terms, estimate_pooled, read_pooled, read_terms
 from ratewise.targets.people import Strong, made_ready, with_votes
 from ratewise.targets.prices import Prices
 from ratewise.targets.rated import DrawColumns, Rate, RatedColumns, plain_numbers, read_rated
+
+_LEVEL = 0.95  # unless another one is asked for
 
 
 def estimate_mean(
@@ -106,8 +109,8 @@ def _codes(clusters: ArrayLike, items: int) -> Codes | None:
 def estimate_table(
     table: TableLike,
     *,
-    weak: str | None,
-    strong: Strong,
+    weak: str | None = None,
+    strong: Strong | None = None,
     rate: Rate = None,
     selected: str | None = None,
     clusters: str | None = None,
@@ -137,13 +140,25 @@ def estimate_table(
 
     Ratings may be words: `positive` says which count as 1, `scale` lists them from the worst to the best. `strong` may
     be several people's columns: their mean is the rating, and what their disagreement does is said in the notes.
+
+    The export of a campaign says itself how its columns are combined: unless other columns or methods are asked for,
+    its estimate is what the campaign reports.
     """
+    table = read_table(table)
+    terms = read_terms(table)
+    prices = Prices(weak_cost, strong_cost)
+    if terms is not None and _as_reported(
+        terms, weak, strong, rate, selected, clusters, strata, weight, method, interval, recalibrate, bounds,
+        pool_size, floor, positive, scale,
+    ):  # fmt: skip
+        return _exported(table, terms, level, prices)
+    if strong is None:
+        raise InputError("name the column with the strong rating: strong, or --strong on the command line")
     ready = made_ready(table, strong=strong, weak=() if weak is None else (weak,), positive=positive, scale=scale)
     read = ready.table
     columns = RatedColumns(ready.strong, weak, DrawColumns(rate, selected, clusters))
     ends = ready.bounds(both_ends(bounds))
     how = How(method, interval, level, estimand, pool_size, ends, floor, seed=seed)
-    prices = Prices(weak_cost, strong_cost)
     if strata is not None or weight is not None:
         if clusters is not None or recalibrate != "none":
             raise InputError("clusters and recalibrate are not for strata or weight; leave them out")
@@ -157,6 +172,20 @@ def estimate_table(
     bought = found.labels if found.agreement is None else found.agreement.votes
     spend = prices.spend(found.items, bought, alone=weak is None)
     return replace(found, spend=spend, notes=ready.notes + rated.notes + found.notes)
+
+
+def _as_reported(terms: Terms, weak: str | None, strong: Strong | None, rate: Rate, *others: object) -> bool:
+    """Whether an export is to be read as the campaign reports it: nothing was asked for that says otherwise."""
+    own = weak is None or weak in terms.weak or (weak.startswith("rating_") and weak != terms.strong)
+    defaults = (None, None, None, None, "auto", "auto", "none", (None, None), None, None, None, None)
+    return own and strong in (None, terms.strong) and rate in {None, "rate", *terms.rates} and others == defaults
+
+
+def _exported(table: Table, terms: Terms, level: float, prices: Prices) -> Estimate:
+    found = estimate_pooled(read_pooled(table, terms), level=None if level == _LEVEL else level)
+    note = f"computed as campaign {terms.campaign!r} reports it: its own prediction, pooled rates and level"
+    spend = prices.spend(found.items, found.labels, alone=False)
+    return replace(found, spend=spend, notes=(note, *found.notes))
 
 
 def refuse_unused_weights(table: Table, rate: Rate, groups: Texts | None = None) -> None:

@@ -11,12 +11,14 @@ from ratewise.core.checks import Floats
 from ratewise.core.messages import Message, argument
 from ratewise.core.names import Estimand, PolicyName, Recalibration
 from ratewise.core.shown import shown
+from ratewise.errors import InputError
 from ratewise.tables import Table, TableLike, count_rows, read_columns
 from ratewise.tables.frames_out import FrameKind, frame_of_rows
 from ratewise.tables.words import Positive, Scale, meaning_of
 from ratewise.targets.mean.derived import Derived
 from ratewise.targets.mean.input_plan import Rival, in_words, plan_inputs
 from ratewise.targets.mean.pilot import Pilot, PilotColumns, learn_pilot, read_pilot
+from ratewise.targets.mean.plan_beside import Beside, plan_beside
 from ratewise.targets.mean.precision import target_of
 from ratewise.targets.mean.side_by_side import (
     NEAR_TIE_IN_PRICE,
@@ -102,6 +104,7 @@ def plan(
     strata: str | None = None,
     pool: TableLike | None = None,
     estimand: Estimand = "population",
+    drawn: str | None = None,
     positive: Positive = None,
     scale: Scale = None,
     seed: int = 0,
@@ -117,6 +120,10 @@ def plan(
     then also says how many items of each to look at, and `draw` goes by that where it helps. Their shares are those of
     `pool`, the table that will be rated, else of this one. Words as ratings and several people's columns are as in
     `estimate_table`.
+
+    With `drawn` the table is the pool itself and its labels count: they are free, `draw` does not ask for them again
+    and the estimate pools them with the new ones. It says how they were drawn: "at random", "by hand", or a column of
+    rates.
     """
     target = target_of(target_se, within, level)
     goal = Goal.of(weak_cost, strong_cost, budget, target, pool_size, estimand, floor)
@@ -128,6 +135,12 @@ def plan(
     if pool is not None:
         rows = float(count_rows(pool) if rated is None else rated.rows)
         goal = goal if goal.pool_size is not None else replace(goal, pool_size=rows)
+    if drawn is not None:
+        if strata is not None or pool is not None:
+            raise InputError("with drawn the table is the pool itself, without strata; leave pool and strata out")
+        goal = replace(goal, pool_size=float(read.rows))
+        beside = plan_beside(read, pilot, goal, strong=ready.strong, drawn=drawn)
+        return _with_old_labels(plan_mean(read, pilot, columns, goal, hints=False), beside)
     made = plan_mean(read, pilot, columns, goal)
     made = replace(
         made,
@@ -168,6 +181,26 @@ def plan_mean(
         transfer=_transfer(pilot, sides, columns, goal, derived),
         notes=_notes(pilot, sides.policies) + (_calibration_hint(table, pilot, columns, goal) if hints else ()),
         rates=sides.rates,
+    )
+
+
+def _with_old_labels(made: Plan, beside: Beside) -> Plan:
+    """The plan with a draw beside the labels that the table has."""
+    policies = beside.policies
+    active = policies["active"]
+    transfer = replace(
+        made.transfer, policy=beside.name, rate=cast(float, policies["random"].rate), scale=cast(float, active.scale),
+        floor=cast(float, active.floor), items=active.items, old=beside.old,
+    )  # fmt: skip
+    return replace(
+        made,
+        recommendation=beside.name,
+        reason=beside.reason,
+        inputs=made.inputs | {"drawn": beside.old.drawn},
+        policies=policies,
+        transfer=transfer,
+        notes=beside.notes,
+        rates=beside.rates,
     )
 
 

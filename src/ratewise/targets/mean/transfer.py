@@ -10,7 +10,7 @@ import numpy as np
 
 from ratewise.core.checks import Floats, choice, number
 from ratewise.core.mean.rates import active_rates
-from ratewise.core.names import POLICIES, PolicyName
+from ratewise.core.names import POLICIES, Estimand, PolicyName
 from ratewise.core.shown import shown
 from ratewise.errors import InputError, TableError
 from ratewise.models.calibration import Calibration
@@ -104,6 +104,26 @@ class Models:
     __hash__ = None  # type: ignore[assignment]
 
 
+@dataclass(frozen=True, slots=True)
+class OldLabels:
+    """Labels that the pool has already: their column, how they were drawn, and the rate of each with the new draw."""
+
+    strong: str
+    drawn: str  # "at random", "by hand", or a column of rates
+    estimand: Estimand
+    ids: tuple[str, ...]
+    rates: tuple[float, ...]  # by a rule made without the label
+
+    def to_dict(self) -> dict[str, Any]:
+        """Ready for JSON."""
+        return {name: getattr(self, name) for name in ("strong", "drawn", "estimand", "ids", "rates")}
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> "OldLabels":
+        """The inverse of `to_dict`."""
+        return cls(data["strong"], data["drawn"], data["estimand"], tuple(data["ids"]), tuple(data["rates"]))
+
+
 @shown
 @dataclass(frozen=True, slots=True)
 class Transfer:
@@ -129,6 +149,7 @@ class Transfer:
     inputs: InputPlan | None = None  # how many items of each stratum to look at, in place of the policy for all
     words: Meaning = field(default_factory=Meaning)  # what words as weak ratings stand for
     derived: Derived | None = None  # how a pool gets the weak rating, where that is no column of its own
+    old: OldLabels | None = None  # labels that the pool has already, which the draw does not ask for again
 
     @property
     def calibrates(self) -> bool:
@@ -182,6 +203,7 @@ class Transfer:
             "inputs": None if self.inputs is None else self.inputs.to_dict(),
             "words": self.words.to_dict(),
             "derived": None if self.derived is None else self.derived.to_dict(),
+            **({} if self.old is None else {"old": self.old.to_dict()}),
         }
 
     @classmethod
@@ -202,6 +224,7 @@ class Transfer:
             inputs=None if data.get("inputs") is None else InputPlan.from_dict(data["inputs"]),
             words=Meaning.from_dict(data.get("words") or {}),
             derived=None if data.get("derived") is None else Derived.from_dict(data["derived"]),
+            old=None if data.get("old") is None else OldLabels.from_dict(data["old"]),
         )
 
     def save(self, path: str | os.PathLike[str]) -> None:

@@ -1,0 +1,51 @@
+"""A campaign's estimate as arrays and terms: what its export hands on, so that `estimate` says what `report` says."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ratewise.campaign.answers import Wanted, chained, estimate_history, look_of
+from ratewise.campaign.history import History
+from ratewise.campaign.inputs import stratified
+from ratewise.rounds.auto import prepared
+from ratewise.targets.mean.pooled import Pooled, Terms
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """Which interval is reported: that of a look-free end, or the one that may be looked at (`anytime`)."""
+
+    anytime: bool
+    ended: bool = False  # by the campaign's own rules
+
+
+def pooled_of(history: History, wanted: Wanted, look: Look, *, campaign: str) -> Pooled | None:
+    """Closed rounds as one draw; `None` where there is no estimate yet."""
+    if estimate_history(history, wanted) is None:
+        return None
+    level, unseen = look_of(history, wanted, ended=look.ended) if look.anytime else (wanted.level, 0.0)
+    pool = float(wanted.pool) if wanted.estimand == "pool" else None
+    terms = Terms(
+        campaign=campaign, method="difference", estimand=wanted.estimand, pool_size=pool, low=wanted.bounds[0],
+        high=wanted.bounds[1], variance_factor=1.0, level=wanted.level, level_at=level, unseen=unseen,
+        anytime=look.anytime, known=wanted.known, known_mean=wanted.known_mean,
+    )  # fmt: skip
+    looked = history.looked
+    if wanted.inputs is not None:
+        return _stratified(history, wanted, terms)
+    if history.seen is not None:
+        p = prepared(history.seen, missing=looked.missing, clusters=looked.clusters)
+        terms = replace(terms, variance_factor=p.factor)
+        return Pooled(terms, p.weak, history.seen.strong, p.rates, p.asked, clusters=looked.clusters)
+    weak, rates = chained(history)
+    strong, asked = looked.values[:, -1], np.asarray(looked.selected[:, -1])
+    return Pooled(replace(terms, method="auto"), weak, strong, rates, asked, clusters=looked.clusters)
+
+
+def _stratified(history: History, wanted: Wanted, terms: Terms) -> Pooled | None:
+    assert wanted.inputs is not None
+    p = stratified(history, wanted.inputs, wanted.bounds)
+    if p is None:
+        return None
+    terms = replace(terms, variance_factor=p.factor, method=p.method, sizes=p.sizes)
+    return Pooled(terms, p.weak, p.strong, p.rates, p.asked, strata=p.names)

@@ -1,0 +1,137 @@
+"""Labels that a campaign's table has before it begins: what they are good for, by how they were drawn (METHODS 13).
+
+At random: they are the first round. A random part of the pool with all its strong ratings is just what a round is in
+which everyone is asked, so these items come first in the campaign's order and their strong ratings cost nothing. Pooled
+with later rounds of rates p₁, a label then counts by n₀/N + (1 − n₀/N) p₁ = 1 − (1 − p₀)(1 − p₁).
+
+By a column of rates: items keep their random order. A label is used wherever its item is looked at, drawn again or not,
+and counts by 1 − (1 − p₀)(1 − π̄). One that is drawn again costs nothing.
+
+By hand: for a pool's mean the labels are the known values of their items, which are never looked at; the campaign is
+about the others. For a population's mean they are not used unless their items are drawn, and then cost nothing.
+"""
+
+import json
+from dataclasses import asdict, dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ratewise.campaign.spec.spec import Spec
+from ratewise.core.checks import Floats
+from ratewise.core.names import Estimand
+from ratewise.errors import InputError, TableError
+from ratewise.tables import Table
+
+COLUMNS = 2  # that the store keeps of each item: its old label, and the rate that this was drawn with
+_AT_RANDOM, _BY_HAND = "at random", "by hand"
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """What there was when the campaign began."""
+
+    how: Literal["at random", "by hand", "rates"]
+    labels: int
+    mean: float
+    estimand: Estimand
+
+    @property
+    def first(self) -> int:
+        """Items that the first round consists of."""
+        return self.labels if self.how == "at random" else 0
+
+    @property
+    def known(self) -> int:
+        """Items that are never looked at, because their ratings count as they are."""
+        return self.labels if self.how == "by hand" and self.estimand == "pool" else 0
+
+    def group(self, values: Floats) -> NDArray[np.intp]:
+        """Where items come by their old labels, NaN where none: drawn at random first, known values last."""
+        old = ~np.isnan(values)
+        return np.where(old, -1 if self.first else 1 if self.known else 0, 0)
+
+    @property
+    def pooled(self) -> bool:
+        """Whether a label counts by the rate it was drawn with and by the rounds' rates."""
+        return self.how == "rates"
+
+    def summary(self) -> str:
+        """For people: what was done with the labels."""
+        many = f"{self.labels:,} labels were there already"
+        if self.how == "at random":
+            return f"{many}, drawn at random: they are the first round, and cost nothing"
+        if self.how == "rates":
+            return f"{many}, drawn by a column of rates: they are pooled with the new ones, and cost nothing"
+        if self.known:
+            return f"{many}, picked by hand: they count as the known values of their items, and the others are drawn"
+        return f"{many}, picked by hand: they can only teach for a population's mean; those drawn anyway cost nothing"
+
+    def to_json(self) -> str:
+        """Numbers keep every bit."""
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def from_json(cls, text: str) -> "Start":
+        """The inverse of `to_json`."""
+        return cls(**json.loads(text))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Loaded:
+    """The labels of a table, and the order that they put its items into."""
+
+    start: Start
+    values: Floats  # NaN where there is none
+    rates: Floats  # p₀; 0 where no rates are known
+
+    def columns(self) -> Floats:
+        """As the store keeps them."""
+        return np.column_stack([self.values, self.rates])
+
+    def order(self, turn: Floats) -> NDArray[np.intp]:
+        """Random, but labels drawn at random come first and known values last."""
+        return np.lexsort((turn, self.start.group(self.values)))
+
+
+def load_start(spec: Spec, table: Table) -> Loaded | None:
+    """The old labels, each on the scale of the campaign; None where the TOML has no [start]."""
+    if spec.start is None:
+        return None
+    values = _labels(spec, table, spec.start.labels)
+    old, where = ~np.isnan(values), f"column {spec.start.labels!r} of {table.name}"
+    if not old.any():
+        raise TableError(f"{where} has no label; leave [start] out, or name another column")
+    if old.all():
+        raise InputError(f"{where} has a label for every item; there is nothing to ask")
+    drawn = spec.start.drawn
+    mean, count = float(values[old].mean()), int(old.sum())
+    if drawn in (_AT_RANDOM, _BY_HAND):
+        how: Literal["at random", "by hand"] = "at random" if drawn == _AT_RANDOM else "by hand"
+        return Loaded(Start(how, count, mean, spec.estimand), values, np.zeros(values.size))
+    return Loaded(Start("rates", count, mean, spec.estimand), values, _rates(table, drawn, old))
+
+
+def _labels(spec: Spec, table: Table, column: str) -> Floats:
+    out = np.full(table.rows, np.nan)
+    for i, text in enumerate(table.texts(column, missing="allow").tolist()):
+        if text.strip():
+            try:
+                out[i] = spec.number(len(spec.raters) - 1, text)
+            except ValueError as error:
+                raise TableError(f"column {column!r} of {table.name}, row {i + 1}: {error}") from None
+    return out
+
+
+def _rates(table: Table, column: str, old: NDArray[np.bool_]) -> Floats:
+    if column not in table.columns:
+        raise InputError(
+            f"start.drawn is {column!r}; write 'at random', 'by hand', or the name of a column of rates of {table.name}"
+        )
+    rates = table.numbers(column)
+    bad = ~((rates >= 0) & (rates <= 1)) | (old & (rates == 0))
+    if bad.any():
+        row = int(np.argmax(bad)) + 1
+        raise TableError(f"row {row} of {table.name} has no rate that it can have been drawn with in column {column!r}")
+    return rates

@@ -1,0 +1,91 @@
+"""`merge`, and what `draw` does with --sheet: labelling in a spreadsheet."""
+
+import json as json_format
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ratewise.cli.console import one_line_errors, print_json, print_notes
+from ratewise.cli.options import Json, words
+
+if TYPE_CHECKING:
+    from ratewise.targets.mean.drawing import Drawn
+
+Id = Annotated[str | None, typer.Option(help="Column with the items' ids; `id`, else the row number.")]
+
+
+def where_to_draw(output: str | None, sheet: str | None) -> str:
+    """The file for rates and draws: the one named, else one beside the sheet."""
+    from ratewise.errors import InputError
+    from ratewise.targets.sheets import drawn_beside, refuse_existing
+
+    if sheet is not None:
+        refuse_existing(sheet)
+    if output is not None:
+        return output
+    if sheet is None:
+        raise InputError("name the file to write with -o drawn.csv, or a sheet to fill in with --sheet labels.csv")
+    return drawn_beside(sheet)
+
+
+def write_sheet(
+    drawn: "Drawn", sheet: str, *, plan: str, strong: str, hide: str, id_column: str | None, seed: int
+) -> int:
+    """Write the drawn rows for annotators; how many there are."""
+    from ratewise.tables import write_table
+    from ratewise.targets.sheets import FILL, blind_sheet
+
+    named = _columns_of(plan)
+    fill = words(strong) or [named.get("strong") or FILL]
+    hidden = [column for column in (named.get("weak"), named.get("uncertainty")) if column] + words(hide)
+    made = blind_sheet(drawn.table, seed=seed, fill=fill, hide=hidden, id_column=id_column)
+    write_table(made, sheet)
+    return made.rows
+
+
+def _columns_of(plan: str) -> dict[str, Any]:
+    """The columns that the plan was made with; what cannot be read names none."""
+    try:
+        found = json_format.loads(Path(plan).read_text(encoding="utf-8")).get("inputs", {})
+    except (OSError, ValueError, AttributeError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def merge(
+    pool: Annotated[str, typer.Argument(help="The table that `ratewise draw` wrote.")],
+    sheet: Annotated[str, typer.Argument(help="The sheet of `ratewise draw --sheet`, filled in.")],
+    output: Annotated[str, typer.Option("--output", "-o", help="File to write; - for CSV on standard output.")],
+    strong: Annotated[str, typer.Option(help="Column of the sheet that was filled in; found by itself.")] = "",
+    id: Id = None,
+    low: Annotated[float | None, typer.Option(help="Lowest possible rating; a lower one is refused.")] = None,
+    high: Annotated[float | None, typer.Option(help="Highest possible rating; a higher one is refused.")] = None,
+    json: Json = False,
+) -> None:
+    """Bring a sheet's answers back into the drawn table, by id; what does not fit is refused.
+
+    Example: ratewise merge drawn.csv labels.csv -o rated.parquet
+    """
+    with one_line_errors():
+        from ratewise.errors import InputError
+        from ratewise.tables import write_table
+        from ratewise.targets.sheets import drawn_for, merge_sheet
+
+        if json and output == "-":
+            raise InputError("--json and -o - both want standard output; write the table to a file")
+        drawn = drawn_for(pool, sheet, id_column=id)
+        merged = merge_sheet(drawn, sheet, fill=words(strong), id_column=id, bounds=(low, high))
+        write_table(merged.table, output)
+        if json:
+            print_json(
+                {
+                    "output": output, "answers": merged.answers, "waiting": merged.waiting,
+                    "columns": list(merged.columns), "notes": list(merged.notes),
+                }
+            )  # fmt: skip
+            return
+        print_notes(merged.notes)
+        if output != "-":
+            left = f"; {merged.waiting:,} of those drawn have none yet" if merged.waiting else ""
+            print(f"{merged.answers:,} answers brought back, written to {output}{left}.")

@@ -1,0 +1,136 @@
+"""`plan` for a pool that has labels already: old ones are free, and money buys what they have not given."""
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ratewise.core.checks import Floats, share
+from ratewise.core.names import PolicyName
+from ratewise.errors import InputError
+from ratewise.models.error_model import DEFAULT_FLOOR_SHARE
+from ratewise.tables import Table
+from ratewise.targets.mean.old_labels import (
+    BY_HAND,
+    Before,
+    Solved,
+    Variance,
+    base_variance,
+    read_before,
+    solve,
+    unseen_root,
+)
+from ratewise.targets.mean.pilot import Pilot
+from ratewise.targets.mean.side_by_side import Goal, PlannedPolicy
+from ratewise.targets.mean.transfer import OldLabels
+
+_NEAR_TIE = 0.01  # a simpler policy is preferred unless another has a variance smaller by more than this share
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Beside:
+    """Policies beside the old labels, the one to take, and what a draw needs to know."""
+
+    name: PolicyName
+    policies: dict[str, PlannedPolicy]
+    old: OldLabels
+    rates: Floats
+    reason: str
+    notes: tuple[str, ...]
+
+
+def plan_beside(table: Table, pilot: Pilot, goal: Goal, *, strong: str, drawn: str) -> Beside:
+    """All labels count, old and new, and only new ones cost; the weak ratings of the table are there already."""
+    before = read_before(table, strong, drawn, goal.estimand)
+    if not before.askable.any():
+        raise InputError(f"every row of {table.name} has a label already; there is nothing left to buy")
+    labels = None if goal.budget is None else min(goal.budget / goal.strong_cost, float(before.askable.sum()))
+    wanted = None if goal.target_se is None else goal.target_se**2
+    least = DEFAULT_FLOOR_SHARE if goal.floor is None else share(goal.floor, name="floor", zero=True, one=True)
+    of = Variance(pilot, before, goal.estimand)
+    even = np.ones(table.rows), np.ones(pilot.strong.size)
+    sharp = np.sqrt(pilot.error), unseen_root(pilot)
+    found = {
+        "random": solve(pilot, before, even, 0.0, labels=labels, variance=wanted, of=of),
+        "active": solve(pilot, before, sharp, least, labels=labels, variance=wanted, of=of),
+    }
+    name = _recommended(found, by_price=labels is None)
+    policies = {"base": _base(pilot, before, goal, labels)}
+    policies |= {key: _planned(one, policies["base"], goal, table.rows) for key, one in found.items()}
+    policies["random"] = replace(policies["random"], rate=found["random"].scale, scale=None, floor=None)
+    ids = tuple(table.ids()[before.labelled].tolist())
+    own = tuple(_own_rates(found, before, by_price=labels is None).tolist())
+    old = OldLabels(strong, drawn, goal.estimand, ids, own)
+    reason = _reason(name, policies, before)
+    return Beside(name, policies, old, found[name].rates, reason, _notes(before, goal))
+
+
+def _recommended(found: dict[str, Solved], *, by_price: bool) -> PolicyName:
+    """The simpler one on a near tie; weak ratings are there already, so strong ratings alone save nothing."""
+    even, sharp = ((s.labels if by_price else s.variance) for s in (found["random"], found["active"]))
+    return "active" if sharp < (1 - _NEAR_TIE) * even else "random"
+
+
+def _own_rates(found: dict[str, Solved], before: Before, *, by_price: bool) -> Floats:
+    """The rate of each old label, by the policy that would have been recommended without it."""
+    even, sharp = (s.rates[before.labelled] for s in (found["random"], found["active"]))
+    if by_price:
+        return sharp if _recommended(found, by_price=True) == "active" else even
+    better = found["active"].without < (1 - _NEAR_TIE) * found["random"].without
+    return np.where(better, sharp, even)
+
+
+def _base(pilot: Pilot, before: Before, goal: Goal, labels: float | None) -> PlannedPolicy:
+    n = before.labelled.size
+    if labels is None:
+        labels = _base_labels(pilot, before, goal)
+    error = math.sqrt(base_variance(pilot, before, labels, goal.estimand))
+    old = 0 if before.teach else int(before.labelled.sum())
+    spend = labels * goal.strong_cost
+    return PlannedPolicy(spend * error**2, 1.0, error, labels + old, labels, spend, min((labels + old) / n, 1.0))
+
+
+def _base_labels(pilot: Pilot, before: Before, goal: Goal) -> float:
+    """New strong ratings that the target takes, or all there are."""
+    assert goal.target_se is not None
+    low, high = 0.0, float(before.askable.sum())
+    for _ in range(100):
+        middle = 0.5 * (low + high)
+        fits = base_variance(pilot, before, middle, goal.estimand) <= goal.target_se**2
+        low, high = (low, middle) if fits else (middle, high)
+    return high
+
+
+def _planned(one: Solved, base: PlannedPolicy, goal: Goal, items: int) -> PlannedPolicy:
+    spend, rival = one.labels * goal.strong_cost, base.expected_se**2
+    return PlannedPolicy(
+        error_times_budget=spend * one.variance,
+        error_ratio=one.variance / rival if rival > 0 else math.inf,
+        expected_se=math.sqrt(one.variance),
+        items=float(items),
+        strong_labels=one.labels,
+        spend=spend,
+        mean_rate=float(one.rates.mean()),
+        scale=one.scale,
+        threshold=1.0 / one.scale,
+        floor=one.floor,
+    )
+
+
+def _reason(name: str, policies: dict[str, PlannedPolicy], before: Before) -> str:
+    best, old = policies[name], int(before.labelled.sum())
+    how = "at one rate for all" if name == "random" else "most often where the weak rater is likely wrong"
+    counted = "teach and are free" if before.teach else "count and are free"
+    return (
+        f"The {old:,} labels that are there {counted}. Buy about {best.strong_labels:,.0f} more for {best.spend:,.2f}, "
+        f"{how}: a standard error of {best.expected_se:.4g} from all labels together."
+    )
+
+
+def _notes(before: Before, goal: Goal) -> tuple[str, ...]:
+    notes = ["weak ratings are in the table already and cost nothing more"] if goal.weak_cost > 0 else []
+    if before.drawn == BY_HAND and before.known:
+        notes.append("labels picked by hand count as known values of their items, for this pool's own mean only")
+    if before.teach:
+        notes.append("labels picked by hand can only teach for a population's mean; for the pool's, add estimand pool")
+    return tuple(notes)

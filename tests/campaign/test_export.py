@@ -1,0 +1,169 @@
+"""What a campaign exports is what `estimate` reads: the value and interval of the report, to the bit."""
+
+import csv
+import json
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+import ratewise as rw
+from ratewise.cli.main import main
+
+from .making import judged, ran, scored
+
+ENDINGS = ("csv", "jsonl", "parquet")
+SCORE = 'kind = "score"\nlow = 1\nhigh = 9'
+
+
+def with_gaps(columns, name, every=7):
+    """Some answers of a rater do not come."""
+    return {**columns, name: [None if i % every == 3 else x for i, x in enumerate(columns[name])]}
+
+
+def featured(items, seed=1):
+    columns = judged(items, seed=seed)
+    rng = np.random.default_rng(seed)
+    return {
+        **columns,
+        "length": [int(x) for x in rng.integers(1, 900, items)],
+        "doubt": np.round(np.array(columns["judge"]) * (1 - np.array(columns["judge"])), 3).tolist(),
+        "talk": [f"t{i // 4}" for i in range(items)],
+        "topic": ["easy" if x > 0.6 else "hard" for x in columns["judge"]],
+    }
+
+
+def rated(columns):
+    """Scores with many digits, in strata."""
+    return {**columns, "topic": ["low" if x < 6 else "high" for x in columns["judge"]]}
+
+
+CAMPAIGNS = {
+    "auto": (judged(600), {"goal": 'budget = "120"'}),
+    "population": (judged(600), {"goal": 'budget = "120"', "estimand": "population"}),
+    "one round": (judged(200), {"goal": 'budget = "5"'}),
+    "everything": (judged(40), {"goal": 'budget = "60"'}),
+    "base": (judged(300), {"method": "base"}),
+    "one rater": (judged(300), {"raters": (("human", "1"),)}),
+    "level": (judged(400), {"goal": 'budget = "80"', "level": 0.8}),
+    "target": (judged(900), {"goal": "target_se = 0.03"}),
+    "scores with a target": (scored(700), {"goal": "target_se = 0.1", "rating": SCORE}),
+    "features": (featured(500), {"goal": 'budget = "90"', "items": 'features = ["length"]\nuncertainty = "doubt"'}),
+    "features alone": (featured(400), {"goal": 'budget = "90"', "items": 'features = ["doubt", "length"]',
+                                       "raters": (("judge", "0.9"), ("human", "1"))}),
+    "clusters": (featured(500), {"goal": 'budget = "90"', "items": 'clusters = "talk"', "estimand": "population"}),
+    "strata": (featured(500), {"goal": 'budget = "90"\n[inputs]\nstrata = "topic"\nshares = {easy = 1, hard = 3}'}),
+    "strata of scores": (rated(scored(500)), {"goal": 'budget = "90"\n[inputs]\nstrata = "topic"', "rating": SCORE}),
+    "chain": (scored(500), {"goal": 'budget = "90"', "rating": SCORE,
+                            "raters": (("judge", "0.02"), ("expert", "0.2"), ("human", "1"))}),
+    "chain in strata": (rated(scored(500)), {"goal": 'budget = "90"\n[inputs]\nstrata = "topic"', "rating": SCORE,
+                                             "raters": (("judge", "0.02"), ("expert", "0.2"), ("human", "1"))}),
+    "missing strong": (with_gaps(judged(400), "human"), {"goal": 'budget = "80"'}),
+    "missing weak": (with_gaps(judged(400), "judge"), {"goal": 'budget = "80"'}),
+    "missing in a chain": (with_gaps(scored(400), "expert"), {"goal": 'budget = "80"', "rating": SCORE,
+                           "raters": (("judge", "0.02"), ("expert", "0.2"), ("human", "1"))}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CAMPAIGNS)
+def test_the_export_gives_the_report_s_value_and_interval_to_the_bit(tmp_path, name):
+    columns, keys = CAMPAIGNS[name]
+    campaign = ran(tmp_path, columns, **keys)
+    reported = campaign.estimate()
+    assert reported is not None
+    for ending in ENDINGS:
+        path = tmp_path / f"out.{ending}"
+        campaign.export(path)
+        found = rw.estimate_table(path)
+        assert (found.value, found.interval) == (reported.value, reported.interval), ending
+        same = ("standard_error", "level", "items", "labels", "method", "interval_method", "estimand")
+        assert [getattr(found, n) for n in same] == [getattr(reported, n) for n in same]
+        assert found.notes[0].startswith("computed as campaign 'c' reports it")
+
+
+def test_a_round_s_own_rate_may_be_0_and_the_pooled_one_is_not(tmp_path):
+    campaign = ran(tmp_path, judged(600), goal='budget = "120"')
+    table = campaign.export(tmp_path / "out.parquet")
+    own, pooled = (table.numbers(name, missing="allow") for name in ("rate_in_round", "rate"))
+    assert campaign.status().rounds > 1
+    assert own.min() < pooled.min()
+    assert pooled.min() > 0
+
+
+def test_the_command_needs_no_columns_and_takes_those_of_the_raters(tmp_path, capsys):
+    campaign = ran(tmp_path, judged(300))
+    path = str(tmp_path / "out.parquet")
+    campaign.export(path)
+    reported = campaign.estimate().to_dict()
+    for more in ([], ["--strong", "rating_human"], ["--weak", "rating_judge", "--strong", "rating_human"]):
+        with pytest.raises(SystemExit) as left:
+            main(["estimate", path, "--json", *more])
+        assert left.value.code in (0, None)
+        found = json.loads(capsys.readouterr().out)
+        assert [found[n] for n in ("value", "low", "high")] == [reported[n] for n in ("value", "low", "high")]
+
+
+def test_what_else_is_asked_for_is_computed_from_the_columns(tmp_path):
+    campaign = ran(tmp_path, judged(300))
+    campaign.export(tmp_path / "out.csv")
+    found = rw.estimate_table(tmp_path / "out.csv", weak="rating_judge", strong="rating_human", method="regression")
+    assert found.method == "regression"
+    assert not any("campaign" in note for note in found.notes)
+    other = rw.estimate_table(tmp_path / "out.csv", level=0.5)
+    low, high = campaign.estimate().interval
+    assert low < other.low < other.high < high
+
+
+def test_an_export_of_which_rows_were_taken_out_is_an_ordinary_table(tmp_path):
+    campaign = ran(tmp_path, judged(300))
+    campaign.export(tmp_path / "out.csv")
+    with open(tmp_path / "out.csv", newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    part = {name: [row[name] for row in rows[:-20]] for name in rows[0]}
+    found = rw.estimate_table(part, weak="prediction", strong="rating_human")
+    assert not any("campaign" in note for note in found.notes)
+
+
+def test_numbers_stay_numbers_in_parquet(tmp_path):
+    campaign = ran(tmp_path, featured(200), goal='budget = "30"')
+    campaign.export(tmp_path / "out.parquet")
+    kinds = {field.name: str(field.type) for field in pq.read_schema(tmp_path / "out.parquet")}
+    assert {name: kinds[name] for name in ("judge", "length", "human", "topic", "id")} == {
+        "judge": "double", "length": "int64", "human": "int64", "topic": "string", "id": "string",
+    }  # fmt: skip
+    assert kinds["rate"] == kinds["rating_judge"] == kinds["prediction"] == "double"
+    assert kinds["selected"] == "bool"
+
+
+def test_numbers_with_gaps_are_numbers_too(tmp_path):
+    columns = {**judged(60), "length": [None if i % 2 else i for i in range(60)], "words": ["a"] * 60}
+    campaign = ran(tmp_path, columns, goal='budget = "10"')
+    table = campaign.export(tmp_path / "out.parquet")
+    assert str(pq.read_schema(tmp_path / "out.parquet").field("length").type) == "double"
+    assert table.columns[:5] == ("id", "judge", "human", "length", "words")
+
+
+def test_an_open_round_is_exported_and_does_not_count(tmp_path):
+    items = judged(150)
+    keys = {"raters": (("judge", "0.05"), ("human", "1")), "goal": 'budget = "30"'}
+    whole = ran(tmp_path / "whole", items, **keys)
+    campaign = waiting(tmp_path / "open", items)
+    table = campaign.export(tmp_path / "open.csv")
+    assert campaign.estimate() is None
+    assert "ratewise" not in table.columns
+    assert table.rows < whole.export(tmp_path / "whole.csv").rows
+
+
+def waiting(folder, items):
+    """A campaign whose first round waits for people."""
+    folder.mkdir()
+    rows = zip(items["id"], items["judge"], strict=True)
+    (folder / "items.csv").write_text("id,judge\n" + "".join(f"{i},{g}\n" for i, g in rows))
+    (folder / "c.toml").write_text(
+        'name = "c"\nseed = 7\n[items]\ntable = "items.csv"\n[rating]\nkind = "binary"\n[goal]\nbudget = "30"\n'
+        '[[raters]]\nname = "judge"\nkind = "column"\ncolumn = "judge"\nprice = "0.05"\n'
+        '[[raters]]\nname = "human"\nkind = "people"\nprice = "1"\n'
+    )
+    campaign = rw.Campaign.open(folder / "c.toml")
+    campaign.run(wait=False)
+    return campaign
