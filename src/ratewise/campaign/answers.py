@@ -71,7 +71,7 @@ def _estimate(history: History, wanted: Wanted, given: float) -> Estimate | None
 
 
 def _drawn(history: History, wanted: Wanted, given: float) -> Estimate | None:
-    """Of the items that can be drawn."""
+    """The estimate of the items that can be drawn; `None` without a label."""
     if history.labels == 0:
         return None
     pool = float(wanted.pool) if wanted.estimand == "pool" else None

@@ -127,7 +127,7 @@ class Engine:
     # Waiting for others
 
     async def _sheets(self, patiently: Patience) -> Exchanged | None:
-        """Take what sheets have brought and write those that are needed; None where no rater answers in sheets."""
+        """Take the answers of sheets and write those that are needed; None where no rater answers in sheets."""
         if not sheet_steps(self.spec) or not await patiently(self.store.leads):
             return None
         return await patiently(Sheets(self.spec, self.store).exchange)

@@ -55,7 +55,7 @@ class RoundPlan:
         return self.rule is not None and self.items is not None
 
     def to_json(self) -> str:
-        """Numbers keep every bit."""
+        """JSON text in which numbers keep every bit."""
         names = ("policy", "weak", "items", "spend", "left", "look", "expected_se", "aims", "planner", "again")
         out: dict[str, Any] = {name: getattr(self, name) for name in names}
         out["own_rates"] = self.own_rates.tolist()

@@ -63,7 +63,7 @@ class Inputs:
         return float(np.average(self.centres, weights=self.sizes))
 
     def to_json(self) -> str:
-        """Numbers keep every bit."""
+        """JSON text in which numbers keep every bit."""
         return json.dumps({name: getattr(self, name) for name in self.__slots__}, ensure_ascii=False)
 
     @classmethod

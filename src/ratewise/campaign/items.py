@@ -106,7 +106,7 @@ def _known(rows: ItemRows) -> Floats:
 def looked_of(
     rows: ItemRows, *, uncertainty: bool, strata: bool = False, clusters: bool = False, start: Start | None = None
 ) -> Looked:
-    """Items from their stored numbers: own uncertainty, features, stratum or cluster, and old label with its rate, if any."""
+    """Items from their stored numbers: uncertainty, features, stratum or cluster, and old label with its rate."""
     numbers, old, given = rows.numbers, None, None
     if start is not None:
         numbers, old, given = numbers[:, :-COLUMNS], numbers[:, -COLUMNS], numbers[:, -1]

@@ -41,7 +41,7 @@ class Verification:
         self.differences.append(what)
 
     def to_dict(self) -> dict[str, Any]:
-        """Ready for JSON."""
+        """A dictionary, ready for JSON."""
         return {"passed": self.passed, **{name: getattr(self, name) for name in self.__slots__}}
 
     def __str__(self) -> str:

@@ -291,7 +291,7 @@ def _draws(items: LoggedItems, past: History, now: d.OpenRound, found: Verificat
 
 
 def _second_look(store: Store, items: LoggedItems, past: History, now: d.OpenRound, found: Verification) -> None:
-    """Items that were passed over, drawn again by the stored rule and the hash of their random numbers."""
+    """Check that items passed over were drawn again by the stored rule and the hash of their random numbers."""
     where, stored = f"round {now.number}", store.again(now.plan.again)
     if not stored.positions.size:
         return

@@ -49,7 +49,7 @@ def words(text: str) -> list[str]:
 
 
 def needed(value: str | None, option: str) -> str:
-    """An option that may be left out elsewhere."""
+    """The value of an option that this command needs; refuses where it is missing."""
     from ratewise.errors import InputError
 
     if value is None:

@@ -157,7 +157,7 @@ class Claim:
     evidence: str
 
     def to_dict(self) -> dict[str, Any]:
-        """Ready for JSON."""
+        """A dictionary, ready for JSON."""
         return asdict(self)
 
 

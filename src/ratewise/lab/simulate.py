@@ -78,7 +78,7 @@ class Simulation:
         return Base(self.variance, self.settings["burn_in"], pool)
 
     def to_dict(self) -> dict[str, Any]:
-        """Ready for JSON."""
+        """A dictionary, ready for JSON."""
         return {
             "theta": self.theta, "variance": self.variance, "items": self.items, "settings": self.settings,
             "results": [r.to_dict() for r in self.results], "savings": self.savings(), "partial": self.partial,

@@ -46,7 +46,7 @@ class ErrorModel:
         return np.maximum(self.scale * u, 0.0)
 
     def to_dict(self) -> dict[str, Any]:
-        """Ready for JSON."""
+        """A dictionary, ready for JSON."""
         return {
             "source": self.source, "scale": self.scale, "knots": list(self.knots), "values": list(self.values),
         }  # fmt: skip

@@ -71,7 +71,7 @@ class Coding:
         return [np.where(missing, self.fill, x), missing.astype(np.float64)]
 
     def to_dict(self) -> dict[str, Any]:
-        """Ready for JSON."""
+        """A dictionary, ready for JSON."""
         return {"name": self.name, "words": None if self.words is None else list(self.words), "fill": self.fill}
 
     @classmethod

@@ -79,7 +79,7 @@ class Standard:
         return cls(centre, np.where(known, size / np.where(known, spread, 1.0), 0.0))
 
     def to_dict(self) -> dict[str, Any]:
-        """Ready for JSON."""
+        """A dictionary, ready for JSON."""
         return {"centre": self.centre.tolist(), "scale": self.scale.tolist()}
 
     @classmethod

@@ -117,5 +117,5 @@ class ItemRows:
 
 
 def now() -> str:
-    """For people to read; nothing is decided by it."""
+    """The time as text, for people to read; nothing is decided by it."""
     return datetime.now(UTC).isoformat(timespec="seconds")

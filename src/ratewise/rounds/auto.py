@@ -261,7 +261,7 @@ def estimate_seen(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Prepared:
-    """What an estimate takes of all rounds: f in the weak rating's place, pooled rates, and who was asked."""
+    """Arrays of an estimate from all rounds: f in the weak rating's place, pooled rates, and what was asked for."""
 
     weak: Floats
     rates: Floats

@@ -35,7 +35,7 @@ class ChainRule:
             return np.clip(np.nan_to_num(self.scale * root, nan=1.0, posinf=1.0), self.floor, 1.0)
 
     def to_dict(self) -> dict[str, Any]:
-        """Ready for JSON."""
+        """A dictionary, ready for JSON."""
         errors = [model.to_dict() for model in self.errors]
         return {"errors": errors, "costs": list(self.costs), "scale": self.scale, "floor": self.floor}
 

@@ -31,7 +31,7 @@ class Diagnosis:
     by_features: bool = False  # weak ratings were not bought: the features say as much at no cost
 
     def to_dict(self) -> dict[str, Any]:
-        """Ready for JSON."""
+        """A dictionary, ready for JSON."""
         return {name: getattr(self, name) for name in self.__slots__}
 
     def words(self) -> tuple[str, ...]:

@@ -43,7 +43,7 @@ class Rule:
     weak: bool = True  # False: made for the features alone
 
     def to_dict(self) -> dict[str, Any]:
-        """Ready for JSON."""
+        """A dictionary, ready for JSON."""
         numbers = {name: getattr(self, name) for name in _RULE_NUMBERS}
         return {"model": self.model.to_dict(), "error": self.error.to_dict(), "weak": self.weak, **numbers}
 

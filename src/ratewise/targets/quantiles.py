@@ -43,7 +43,7 @@ class Quantiles:
             raise KeyError(quantile) from None
 
     def to_dict(self) -> dict[str, Any]:
-        """Ready for JSON."""
+        """A dictionary, ready for JSON."""
         found = [{"quantile": q} | e.to_dict() for q, e in zip(self.quantiles, self.estimates, strict=True)]
         return {"quantiles": found, "notes": list(self.notes)}
 

@@ -48,7 +48,7 @@ class Coefficient:
         return f"{self.value:+.4g} [{self.low:+.4g}, {self.high:+.4g}]"
 
     def to_dict(self) -> dict[str, Any]:
-        """Ready for JSON."""
+        """A dictionary, ready for JSON."""
         names = ("name", "value", "standard_error", "low", "high", "reason")
         return {name: getattr(self, name) for name in names}
 

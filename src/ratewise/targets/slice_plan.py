@@ -49,7 +49,7 @@ class PlannedSlice:
         return None if self.plan is None else self.plan.policies[self.plan.recommendation]
 
     def to_dict(self) -> dict[str, Any]:
-        """Ready for JSON."""
+        """A dictionary, ready for JSON."""
         p = self.policy
         numbers = ("expected_se", "items", "strong_labels", "spend", "mean_rate")
         return {

@@ -114,7 +114,7 @@ class Slices:
         raise InputError(f"there is no slice {name!r}; there are {', '.join(repr(one.name) for one in self.slices)}")
 
     def to_dict(self) -> dict[str, Any]:
-        """Ready for JSON."""
+        """A dictionary, ready for JSON."""
         return {
             "by": self.by, "level": self.level, "simultaneous": self.simultaneous, "shrink": self.shrink,
             "slices": [one.to_dict() for one in self.slices], "overall": self.overall.to_dict(),

@@ -51,7 +51,7 @@ def draw_batch(history: History, now: OpenRound, looked: Looked, worst: Units) -
 
 
 def second_draw(history: History, now: OpenRound, worst: Units) -> NewAgain:
-    """Who is asked among the items that were passed over; `worst` prices of all items and raters."""
+    """Draw among the items that were passed over; `worst` has the highest prices of all items and raters."""
     plan, seen = now.plan, history.seen
     assert seen is not None
     assert isinstance(plan.rule, Rule)

@@ -98,7 +98,7 @@ def _again(state: State, purse: Purse | None) -> RoundPlan:
 
 
 def _old_labels(state: State, purse: Purse) -> RoundPlan:
-    """Everyone rates the items whose strong ratings were there already."""
+    """The first round on old labels: the weak rater rates the items whose strong ratings were there already."""
     history, weak = state.history, not state.terms.alone
     return RoundPlan("base", weak, state.terms.first - history.items, purse.left, purse.left, history.rounds)
 

@@ -83,7 +83,7 @@ class State:
 
     @property
     def free(self) -> int:
-        """What labels would have cost that were there already."""
+        """What the labels that were there already would have cost."""
         return round(min(self.terms.first, self.history.items) * self.terms.prices[-1])
 
     @property

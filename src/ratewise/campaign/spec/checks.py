@@ -82,7 +82,7 @@ def check_inputs(inputs: Section | None, items: Section, mistakes: Mistakes) -> 
 def check_start(
     start: Section | None, inputs: Section | None, raters: Sequence[Section], mistakes: Mistakes
 ) -> None:  # fmt: skip
-    """Old labels know neither strata nor, with rates of their own, chains."""
+    """Check that old labels are not combined with strata, nor, where they have rates, with a chain."""
     if start is None:
         return
     if inputs is not None:

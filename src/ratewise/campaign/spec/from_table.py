@@ -48,7 +48,7 @@ class Begun:
         return tuple(changes)
 
     def to_dict(self) -> dict[str, object]:
-        """Ready for JSON."""
+        """A dictionary, ready for JSON."""
         g = self.guess
         return {
             "written": [self.path], "table": self.table, "rows": self.rows, "id": g.id, "weak": g.weak,

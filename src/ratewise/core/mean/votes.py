@@ -85,7 +85,7 @@ class Agreement:
     differs: tuple[tuple[str, float], ...] = ()  # people who clearly rate higher or lower than the others, by how much
 
     def to_dict(self) -> dict[str, Any]:
-        """Ready for JSON."""
+        """A dictionary, ready for JSON."""
         out = {name: getattr(self, name) for name in self.__slots__}
         return {**out, "differs": dict(self.differs)}
 

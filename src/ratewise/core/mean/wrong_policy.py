@@ -32,7 +32,7 @@ class PolicyPrice:
     error_ratio: float  # J over that of strong ratings alone
 
     def to_dict(self) -> dict[str, float]:
-        """Ready for JSON."""
+        """A dictionary, ready for JSON."""
         names = ("mean_rate", "cost_per_item", "variance_per_item", "error_times_budget", "error_ratio")
         return {name: getattr(self, name) for name in names}
 

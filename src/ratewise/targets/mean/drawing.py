@@ -124,7 +124,7 @@ def decide_draw(table: Table, ids: NDArray[Any], transfer: Transfer, *, seed: in
 
 
 def _beside_old_labels(table: Table, transfer: Transfer, old: OldLabels, *, seed: int) -> Drawn:
-    """Only rows that have no label are asked for; their weak ratings are there already."""
+    """Draw only among rows that have no label; their weak ratings are there already."""
     weak, error = transfer.columns(transfer.prepared(table))
     made = draw_beside(table, transfer, old, error, seed=seed)
     columns = {**made.columns, "weak_calibrated": weak} if transfer.calibrates else made.columns

@@ -41,7 +41,7 @@ class AnyPlan(Protocol):
         """The plan in words; `str(plan)` is the same."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Ready for JSON."""
+        """A dictionary, ready for JSON."""
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the plan as JSON."""

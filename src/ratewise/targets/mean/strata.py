@@ -65,7 +65,7 @@ class InputPlan:
         return sum(stratum.strong_labels for stratum in self.strata)
 
     def to_dict(self) -> dict[str, Any]:
-        """Ready for JSON."""
+        """A dictionary, ready for JSON."""
         strata = [{**asdict(stratum), "strong_labels": stratum.strong_labels} for stratum in self.strata]
         total = {"items": self.items, "strong_labels": self.strong_labels}
         plain = {name: getattr(self, name) for name in self.__slots__ if name != "strata"}
