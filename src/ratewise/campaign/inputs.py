@@ -214,7 +214,7 @@ def _whole(values: Floats) -> Floats:
 
 
 def _parts(history: History, inputs: Inputs, code: Codes) -> tuple[Floats, Floats, Mask, float]:
-    """What stands in the weak rating's place, rates, who was asked, and the factor for what learning adds."""
+    """f in the weak rating's place, rates, which items were asked for, and the factor for what learning adds."""
     looked, seen = history.looked, history.seen
     use, asked = ~np.isnan(looked.values[:, -1]), looked.selected[:, -1]
     if history.alone or asked.all():

@@ -57,7 +57,7 @@ def merge(
     pool: Annotated[str, typer.Argument(help="The table that `ratewise draw` wrote.")],
     sheet: Annotated[str, typer.Argument(help="The sheet of `ratewise draw --sheet`, filled in.")],
     output: Annotated[str, typer.Option("--output", "-o", help="File to write; - for CSV on standard output.")],
-    strong: Annotated[str, typer.Option(help="Column of the sheet that was filled in; found by itself.")] = "",
+    strong: Annotated[str, typer.Option(help="Column of the sheet that was filled in; found if absent.")] = "",
     id: Id = None,
     low: Annotated[float | None, typer.Option(help="Lowest possible rating; a lower one is refused.")] = None,
     high: Annotated[float | None, typer.Option(help="Highest possible rating; a higher one is refused.")] = None,

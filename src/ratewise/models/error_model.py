@@ -76,7 +76,7 @@ def error_from_column(column: ArrayLike, residual: ArrayLike) -> ErrorModel:
 
 
 def fit_error(weak: ArrayLike, residual: ArrayLike) -> ErrorModel:
-    """Squared residuals averaged in bins of the weak rating, shrunk towards their mean as far as they may be noise.
+    """Squared residuals averaged in bins of the weak rating, shrunk toward their mean as far as they may be noise.
 
     Limiting cases: fewer than two bins' worth of labels give a constant; a constant weak rating too.
     """

@@ -89,7 +89,7 @@ def plan_round(
     `learned` is what the labels teach, where that is known already; `teacher` are models from another table, which
     stand in while there are few labels. Strong ratings alone are an option only while everything seen has its strong
     rating, since items bought without a weak rating cannot be pooled with the others. So is going by the features
-    alone, in a pool where they are known of all items, for nothing (`free_features`).
+    alone, in a pool where they are known for all items, at no cost (`free_features`).
     """
     way = _best_way(seen, money, learned, teacher, free_features)
     known, best, ratio = way.known, way.best, math.nan

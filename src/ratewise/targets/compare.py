@@ -110,7 +110,7 @@ def compare(
 
     `weak` and `strong` name the columns of the two systems' ratings of the same items; `rate` is the probability with
     which an item got both strong ratings. An item with one of the two was asked for the other: that answer is missing,
-    and is counted at both ends of the scale (`bounds`, found by itself for 0/1 ratings), as are those that the column
+    and is counted at both ends of the scale (`bounds`, not needed for 0/1 ratings), as are those that the column
     `selected` says were asked for. `clusters` names a column of items that belong together. `names` are what the
     sentence calls the systems (the strong columns' names if absent). Where lower ratings are better, swap the two.
     Ratings may be words, see `estimate_table` for `positive` and `scale`.

@@ -63,7 +63,7 @@ def made_ready(
 
 
 def strong_columns(table: Table, strong: Strong) -> list[str]:
-    """One column or several: a list, or their names with commas between."""
+    """One column or several: a list, or their names separated by commas."""
     if isinstance(strong, str):
         if strong in table.columns or "," not in strong:
             return [strong]

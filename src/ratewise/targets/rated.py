@@ -32,7 +32,7 @@ def plain_numbers(table: Table, column: str) -> Floats:
 class DrawColumns:
     """Which columns say how the rows were drawn, and what they come from.
 
-    `rate` is a column, several of independent draws with commas between, or one number for all rows; without it, the
+    `rate` is a column, several of independent draws separated by commas, or one number for all rows; without it, the
     column "rate" is taken if there is one.
     """
 
@@ -53,7 +53,7 @@ class RatedColumns:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Draw:
-    """How all rows of a table were drawn: their rates, NaN where a row was not looked at, and who was asked."""
+    """How all rows of a table were drawn: their rates (NaN where a row was not looked at), and which were asked for."""
 
     rates: Floats
     selected: Mask | None
@@ -134,7 +134,7 @@ def unlooked(draw: Draw) -> tuple[str, ...]:
 
 
 def read_draw(table: Table, labelled: Mask, columns: DrawColumns, *, alone: bool = False) -> Draw:
-    """Every row's rate, and who was asked; `labelled` says which rows have a strong rating.
+    """Every row's rate, and which rows were asked for; `labelled` says which rows have a strong rating.
 
     `alone`: there is no weak rating, so only those rows count.
     """

@@ -342,7 +342,7 @@ def _shrunk(
         bounds = (0.0, 1.0)
     by_name = {one.name: s.within(bounds) for one, s in zip(use, shrunk, strict=True)}
     note = (
-        f"shrunk towards {model.mean:.4f}; slices differ by a standard deviation of about {model.between:.4f} beyond "
+        f"shrunk toward {model.mean:.4f}; slices differ by a standard deviation of about {model.between:.4f} beyond "
         "chance; the intervals hold on average over slices, the unshrunk values stand beside"
     )
     return [replace(one, shrunk=by_name.get(one.name)) for one in found], (note,)

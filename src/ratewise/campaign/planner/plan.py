@@ -61,7 +61,7 @@ def next_plan(state: State, purse: Purse | None = None) -> RoundPlan | None:
     if terms.first > history.items:
         plan: RoundPlan | None = _old_labels(state, purse)
     elif terms.alone or history.alone or (terms.prices[-1] == 0 and not history.rounds):
-        plan = _strong_alone(state, purse)  # for nothing, too
+        plan = _strong_alone(state, purse)  # at no cost, too
     elif purse.aims and history.labels < FEWEST_TO_LEARN:
         plan = _start(state, purse.left, _START_FOR_TARGET)
     elif terms.later_raters > 1:

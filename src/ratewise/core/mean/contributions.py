@@ -75,7 +75,7 @@ def regression(data: Ratings) -> Lines:
 
 
 def cross_fitted(data: Ratings, fold: NDArray[np.int64], *, folds: int) -> Lines:
-    """The regression line, fitted on the other folds and shrunk towards R itself as far as it may be noise."""
+    """The regression line, fitted on the other folds and shrunk toward R itself as far as it may be noise."""
     return _fit(data, fold, folds=folds, shrink=True)
 
 
