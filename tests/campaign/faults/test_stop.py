@@ -91,6 +91,7 @@ def test_stopping_while_retries_wait(world):
             raise OSError
         """)  # fmt: skip
     process = start(world)
+    until(process, lambda: len(world.noted("asked")) >= 1)
     until(process, lambda: len(world.ledger()) >= 1)  # the failure is written down, so the retry waits
     process.send_signal(signal.SIGTERM)
     began = time.monotonic()
