@@ -219,7 +219,7 @@ def test_the_figures_of_the_first_line_are_measured():
     said = {"good": 1.0, "fair": 1.7, "useless": 2.5}
     for page in (ROOT / "README.md", DOCS / "index.md"):
         words = " ".join(page.read_text(encoding="utf-8").split())
-        assert "300 at random tell you ±2.5 points" in words
+        assert "300 at random give you ±2.5 points" in words
         assert all(f"±{points:.1f}" in words for points in said.values())
     for judge, points in said.items():
         assert abs(50 * rows[judge][campaign] - points) <= 0.051

@@ -73,7 +73,7 @@ class OutsideError(RatewiseError):
 
 
 class StoreError(OutsideError):
-    """Where a campaign is kept cannot be read or written."""
+    """The place where a campaign is kept cannot be read or written."""
 
     def __init__(self, message: str, *, may_pass: bool = False) -> None:
         super().__init__(message)

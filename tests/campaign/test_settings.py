@@ -1,4 +1,4 @@
-"""What looks at a campaign goes by the settings in its store, and says where the TOML says otherwise."""
+"""What looks at a campaign goes by the settings in its store, and says where the TOML differs."""
 
 import json
 
@@ -28,7 +28,7 @@ def test_a_target_taken_out_of_the_toml_after_the_stop_changes_nothing(tmp_path)
     assert again.status().to_dict() == status.to_dict()
     found = again.verify()
     assert found.differences == []
-    assert "c.toml says otherwise, and no run has taken it: goal.target_se from 0.04 to none" in found.summary()
+    assert "c.toml has changed, and no run has used it yet: goal.target_se from 0.04 to none" in found.summary()
     with again.look() as now:
         assert "goal.target_se from 0.04 to none" in now.told[0]
 

@@ -98,8 +98,8 @@ def test_a_toml_that_was_edited_is_told_by_all_who_look(run, ended):
     for words in (("status",), ("verify",), ("report", "-o", "r.html")):
         told = run(words[0], "campaign.toml", *words[1:])
         assert told.code == 0
-        assert "no run has taken it: goal.budget" in " ".join(told.out.split()), words
-    assert "no run has taken it: goal.budget" in Path("r.html").read_text(encoding="utf-8")
+        assert "no run has used it yet: goal.budget" in " ".join(told.out.split()), words
+    assert "no run has used it yet: goal.budget" in Path("r.html").read_text(encoding="utf-8")
     assert f"of {budget}" in run("status", "campaign.toml").out
 
 

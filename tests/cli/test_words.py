@@ -72,7 +72,7 @@ def test_rates_that_do_not_fit_are_refused_and_choice_is_warned_of(run, write, r
     table = {name: rated[name] for name in ("judge", "rate")} | {"human": lost}
     done = run("estimate", write("t.csv", table), *COLUMNS)
     assert done.code == 2
-    assert "name the column that says who was asked (--selected)" in done.err
+    assert "name the column that says which items were asked for (--selected)" in done.err
     picked = {"judge": rated["judge"], "human": np.where(np.array(rated["judge"]) < 0.8, 1.0, np.nan).tolist()}
     done = run("estimate", write("t.csv", picked), *COLUMNS)
     assert "warning: rows of t.csv with a strong rating have clearly lower values in column 'judge'" in done.err

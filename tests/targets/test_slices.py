@@ -232,7 +232,7 @@ def test_shrunk_slices_keep_what_they_were():
         assert 0 <= after.interval[0] <= after.value <= after.interval[1] <= 1
         out = after.to_dict()
         assert (out["interval"], out["unshrunk"]["value"]) == ("shrunk", before.value)
-    assert any(note.startswith("shrunk towards") for note in found.notes)
+    assert any(note.startswith("shrunk toward") for note in found.notes)
     three = drawn(12, sizes={"a": 50, "b": 60, "c": 70})
     assert any(note.startswith("not shrunk") for note in estimate_slices(three, **COLUMNS, shrink=True).notes)
 

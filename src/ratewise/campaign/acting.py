@@ -12,7 +12,7 @@ from ratewise.queue.records import Units
 
 
 class Items(Protocol):
-    """What drawing needs to know of items."""
+    """What a draw needs to know about items."""
 
     def looked(self, first: int, end: int) -> Looked:
         """Items with all that is known of them."""

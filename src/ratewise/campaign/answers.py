@@ -49,18 +49,18 @@ class Wanted:
 
 
 def level_of_look(wanted: Wanted, look: int) -> float:
-    """Of the interval after this many rounds, so that all of them hold together."""
+    """Level of the interval after this many rounds, chosen so that the intervals of all rounds hold together."""
     share = 1.0 if wanted.target_se is None else 1.0 - _AT_STOP
     return 1.0 - share * (1.0 - wanted.level) / (look * (look + 1))
 
 
 def level_at_stop(wanted: Wanted) -> float:
-    """Of the interval that a campaign with a target stops at."""
+    """Level of the interval at which a campaign with a target stops."""
     return 1.0 - _AT_STOP * (1.0 - wanted.level)
 
 
 def estimate_history(history: History, wanted: Wanted, *, level: float | None = None) -> Estimate | None:
-    """From all closed rounds; `None` before the first strong rating."""
+    """The estimate from all closed rounds; `None` before the first strong rating."""
     given = wanted.level if level is None else level
     return history.fits.once(("estimate", wanted, given), lambda: _estimate(history, wanted, given))
 
@@ -71,7 +71,7 @@ def _estimate(history: History, wanted: Wanted, given: float) -> Estimate | None
 
 
 def _drawn(history: History, wanted: Wanted, given: float) -> Estimate | None:
-    """Of the items that can be drawn."""
+    """The estimate of the items that can be drawn; `None` without a label."""
     if history.labels == 0:
         return None
     pool = float(wanted.pool) if wanted.estimand == "pool" else None
@@ -91,7 +91,7 @@ def _drawn(history: History, wanted: Wanted, given: float) -> Estimate | None:
 
 
 def _rating(history: History) -> LearnedRating:
-    """f of all items, whatever the level and the estimand."""
+    """f of all items; it depends on neither the level nor the estimand."""
     assert history.seen is not None
     seen = history.seen
     return history.fits.once("rating", lambda: learned_rating(seen, history.looked.clusters))
@@ -156,7 +156,7 @@ def is_precise(history: History, wanted: Wanted) -> bool:
 
 
 def money_to_precision(history: History, wanted: Wanted, spent: float, *, start: float, least: float) -> float:
-    """What the precision is expected to take; `start` while nothing is known.
+    """Money that the precision is expected to take; `start` while nothing is known.
 
     Squared error around the population's mean falls as one over the money. That around the pool's own mean is smaller
     by the same amount whatever is spent.
@@ -172,7 +172,7 @@ def money_to_precision(history: History, wanted: Wanted, spent: float, *, start:
 
 
 def _at_stop(history: History, wanted: Wanted) -> Estimate | None:
-    """With the interval to stop at, widened by what a few answers unlike any so far would add to the variance.
+    """The estimate with its stopping interval, widened for rare answers that have not come up yet.
 
     Campaigns that stop early are those whose variance looks small, and that is often so because the rare mistakes of
     the weak rater, or the rare ratings, have not come up yet.
@@ -185,7 +185,7 @@ def _at_stop(history: History, wanted: Wanted) -> Estimate | None:
 
 
 def _unseen(history: History, wanted: Wanted) -> float:
-    """Variance that answers unlike those seen would add: as far off as the furthest, or half a scale of 0 and 1."""
+    """Variance that unseen kinds of answers would add: errors as large as the largest seen, or half a 0/1 scale."""
     looked = history.looked
     use = ~np.isnan(looked.values[:, -1])
     h, sampled = looked.values[use, -1], 1.0
@@ -211,7 +211,7 @@ def _is_narrow(found: Estimate, wanted: Wanted) -> bool:
 
 
 def _over_target(interval: tuple[float, float], wanted: Wanted) -> float:
-    """How many times as wide it is as a plain interval with the standard error asked for."""
+    """Width of the interval relative to a plain interval with the target's standard error."""
     assert wanted.target_se is not None
     wide = 0.5 * (interval[1] - interval[0]) / float(special.ndtri(0.5 + wanted.level / 2))
     return min(wide / wanted.target_se, _FAR)

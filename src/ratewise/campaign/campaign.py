@@ -58,7 +58,7 @@ class Campaign:
 
     @classmethod
     def at(cls, path: str | os.PathLike[str]) -> "Campaign":
-        """For those who only look: the TOML is read, and what it says otherwise than the store is told by the look."""
+        """Open a campaign only to look at it: the TOML is read, and `look` reports where it differs from the store."""
         return cls(read_spec(Path(path)))
 
     @classmethod
@@ -83,7 +83,7 @@ class Campaign:
             self._begin(store, new=new)
 
     def begin_secretly(self, *, new: bool = False) -> str | None:
-        """Where the seed is secret, begin, so that its SHA-256 can be told before anything is asked; that digest."""
+        """Begin if the seed is secret; returns its SHA-256, to be told before any question is asked, else `None`."""
         if not isinstance(self.spec.seed, SecretSeed):
             return None
         self.begin(new=new)
@@ -155,7 +155,7 @@ class Campaign:
             self._check_neighbours()
 
     def _check_neighbours(self) -> None:
-        """A campaign that has begun elsewhere is not bought a second time because of a slip in `store`."""
+        """Refuse to begin where the campaign has begun in another store: a slip in `store` must not buy it twice."""
         beside, unsaved = stores_of(self.spec.name, str(self.spec.folder)), self._beside(".unsaved.jsonl")
         kept = unsaved.exists() and bool(unsaved.read_bytes().strip())
         found = ", ".join(beside) or (unsaved.name if kept else "")
@@ -167,7 +167,7 @@ class Campaign:
             )
 
     def _set_cap(self, store: Store, old: Decimal | None) -> None:
-        """The budget goes into the store, where every process spends by it."""
+        """Write the budget into the store, where every process reads it."""
         budget = self.spec.goal.budget
         if not store.set_cap(_units(budget), was=_units(old)):
             raise _below(budget, sum(store.totals()))
@@ -191,7 +191,7 @@ class Campaign:
             raise _below(budget, bound)
 
     def _other_table(self, store: Store) -> tuple[str, ...]:
-        """Words where the table is not the one that was loaded; nothing where it is, or is no longer there."""
+        """A warning where the table is not the one that was loaded; empty where it is the same, or gone."""
         with suppress(OSError):
             if file_digest(self.spec.table_path) != store.meta("digest"):
                 return (f"{self.spec.items.table} is not the table that was loaded",)
@@ -208,7 +208,7 @@ class Campaign:
 
     @contextmanager
     def _store(self, *, looking: bool = False) -> Iterator[Store]:
-        """Open it; one who only looks reads a copy where it may not be written, as in an archive."""
+        """Open the store; to look at a store that cannot be written, such as an archive, a copy is opened."""
         with ExitStack() as held:
             where = self.spec.store
             if looking and "://" not in where:
@@ -241,7 +241,7 @@ class Campaign:
 
     @contextmanager
     def watch(self) -> Iterator[Callable[[], Snapshot]]:
-        """For looking again and again: each call is a look at its moment, and reads only what is new since the last."""
+        """A view to look through repeatedly: each call is a new look, and reads only what was added since the last."""
         with self._store(looking=True) as store, ExitStack() as moment:
             self._check_begun(store)
             store.upgrade()
@@ -269,7 +269,7 @@ class Campaign:
             return now.status
 
     def estimate(self) -> Estimate | None:
-        """From all complete rounds; its interval is the anytime one where the campaign stopped on what it saw."""
+        """The estimate from all complete rounds; its interval is anytime-valid if the campaign stopped on its data."""
         with self.look() as now:
             return now.estimate
 
@@ -287,7 +287,7 @@ class Campaign:
             return self._verify_record(head, error)
 
     def _verify_record(self, head: str | None, error: StoreError) -> Verification:
-        """Of a store that cannot be replayed, what the record tells; the error where that is nothing."""
+        """Verify the record of a store that cannot be replayed; raises `error` where the record shows nothing wrong."""
         found = Verification()
         with self._store(looking=True) as store:
             check_chain(store, head, found)
@@ -297,7 +297,7 @@ class Campaign:
         return found
 
     def head(self) -> str:
-        """What stands for everything that was written so far; kept elsewhere, it anchors the store."""
+        """Digest of everything written so far; keep it elsewhere, and `verify` finds later changes to the store."""
         with self.look() as now:
             return now.head
 
@@ -374,7 +374,7 @@ def _caller(rater: RaterSpec, spec: Spec) -> Caller | None:
 
 
 def _run(engine: Engine) -> str:
-    """In an event loop of its own; where one is running already (a notebook), in a thread."""
+    """Run in an event loop of its own, or in a thread where a loop is already running (a notebook)."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:
@@ -401,7 +401,7 @@ def _run(engine: Engine) -> str:
 
 
 async def _with_signals(engine: Engine) -> str:
-    """The first Ctrl-C lets calls under way finish; the second stops at once."""
+    """Handle signals: the first Ctrl-C lets running calls finish, the second stops at once."""
     loop, task = asyncio.get_running_loop(), asyncio.current_task()
     assert task is not None
 

@@ -58,7 +58,7 @@ def _of_rater(rater: RaterSpec) -> Iterator[tuple[str, str]]:
 
 
 def _lines(spec: Spec) -> dict[Place, int]:
-    """Of the TOML, where it is still there."""
+    """Line numbers in the TOML; empty where the file is gone."""
     with suppress(SpecError):
         return line_numbers(parse_all(read_text(str(spec.path))).text)
     return {}

@@ -1,4 +1,4 @@
-"""A store whose tables can be read and make no sense: told in one line, and not taken for a mistake of the program."""
+"""Reports, in one line, a store whose tables can be read but make no sense: it is not a mistake of the program."""
 
 from ratewise.campaign.items import LoggedItems
 from ratewise.campaign.snapshot import reader_of
@@ -12,7 +12,7 @@ UNREADABLE = (ArithmeticError, AssertionError, AttributeError, LookupError, Type
 
 
 def is_sound(spec: Spec) -> bool:
-    """Whether the whole log can be replayed; asked only where something has gone wrong already."""
+    """Whether the whole log can be replayed; called only after something has gone wrong."""
     store = Store.at(spec.store, str(spec.folder), spec.name)
     try:
         if not store.exists():

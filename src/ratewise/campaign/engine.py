@@ -64,7 +64,7 @@ class Engine:
     _recovered_at: float = field(init=False, default=0.0)
 
     async def run(self) -> str:
-        """Until done; returns the reason. Raises `RaterDownError` or `StoreError` with everything done so far kept."""
+        """A damaged log described in one line."""
         patiently = Patience(self.unsaved, self.patience)
         self.client = await patiently(lambda: CallerClient(self.spec, self.store, self.callers, patiently))
         try:
@@ -111,7 +111,7 @@ class Engine:
                 await self._rest(patiently)
 
     async def _ask(self) -> None:
-        """Nothing is asked after the deadline, not even again."""
+        """Ask what is due; after the deadline nothing is asked, not even a retry."""
         now = self.clock()
         if p.is_late(self.reader.terms, now):
             self.client.calls.forget_retries()
@@ -127,13 +127,13 @@ class Engine:
     # Waiting for others
 
     async def _sheets(self, patiently: Patience) -> Exchanged | None:
-        """Take what sheets have brought and write those that are needed; None where no rater answers in sheets."""
+        """Take the answers of sheets and write those that are needed; None where no rater answers in sheets."""
         if not sheet_steps(self.spec) or not await patiently(self.store.leads):
             return None
         return await patiently(Sheets(self.spec, self.store).exchange)
 
     def _for_others(self) -> bool:
-        """Whether others have the rest in hand: people, other processes, or whoever plans."""
+        """Whether the rest is with others: people, other processes, or whoever plans."""
         known = {*self.client.steps, *sheet_steps(self.spec)}
         elsewhere = [step for step in steps_of(self.spec) if step not in known]
         if self.store.open_elsewhere(self.client.worker, elsewhere):
@@ -171,7 +171,7 @@ class Engine:
                 return None
 
     def _plan_is_due(self) -> bool:
-        """Where the planner waits for so many answers, it is not asked again at every one; others may answer, too."""
+        """Whether to ask the planner again: not at every answer while it waits for several. Others may answer, too."""
         soon = time.monotonic() - self._planned_at < _PLAN_EVERY
         return not (self.client.calls.running and soon and self.client.settled < self._next_plan)
 

@@ -9,7 +9,7 @@ _LAST_WORDS = 1.0  # seconds that tasks have to end once nobody waits for them
 
 
 def run_to_end(work: Coroutine[Any, Any, _T]) -> _T:
-    """Like `asyncio.run`, which would wait for ever for a task that swallows its cancellation."""
+    """Like `asyncio.run`, but does not wait for ever for a task that swallows its cancellation."""
     loop = asyncio.new_event_loop()
     try:
         asyncio.set_event_loop(loop)

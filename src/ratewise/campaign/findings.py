@@ -37,7 +37,7 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class SliceFound:
-    """The items that share a word."""
+    """The items of one slice."""
 
     column: str
     name: str
@@ -48,7 +48,7 @@ class SliceFound:
 
 @dataclass(frozen=True, slots=True)
 class Outlook:
-    """What is to be expected if so much had been spent in the same way."""
+    """The precision to expect if so much had been spent in the same way."""
 
     times: float
     spend: float
@@ -56,7 +56,7 @@ class Outlook:
 
 
 def differences(now: Snapshot) -> tuple[Difference, ...]:
-    """The items on which the first and the last rater differ most; the learned rating decides on another scale."""
+    """The items on which first and last rater differ most; by the learned rating where their scales differ."""
     looked = now.state.history.looked
     strong, weak = looked.values[:, -1], looked.x.weak
     known = ~np.isnan(strong) & ~np.isnan(weak)
@@ -92,7 +92,7 @@ def _difference(now: Snapshot, position: int, weak: Floats, strong: Floats) -> D
 
 
 def slices(now: Snapshot, columns: Sequence[str] | None = None) -> tuple[SliceFound, ...]:
-    """An estimate for every word of some columns; unasked, of the features that are words.
+    """An estimate for every word of some columns; by default, of the features that are words.
 
     Each item has the rate of the whole campaign, and its rating is predicted by what all labels teach. Where items were
     chosen by strata or belong together, there are none yet.
@@ -160,7 +160,7 @@ def _slice(now: Snapshot, column: str, name: str, items: int, here: Mask, learne
 
 
 def outlook(now: Snapshot) -> tuple[Outlook, ...]:
-    """Half-widths to expect of more money spent as so far: squared errors fall as 1/money, in a pool towards 0."""
+    """Half-widths to expect of more money spent in the same way: squared errors fall as 1/money, in a pool to 0."""
     found, seen = now.estimate, now.state.history.seen
     spent = float(now.status.spent)
     if found is None or found.interval is None or found.standard_error is None or spent <= 0:

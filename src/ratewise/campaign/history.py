@@ -24,7 +24,7 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RoundPlan:
-    """A round as it is frozen when it is opened."""
+    """A round's plan, frozen when the round opens."""
 
     policy: str  # "base", "random", "active" or "chain"
     weak: bool  # whether weak ratings are bought; without them a rule goes by the features alone
@@ -51,11 +51,11 @@ class RoundPlan:
 
     @property
     def exact(self) -> bool:
-        """Whether just so many are drawn that the money is spent: the last items of a pool."""
+        """Whether exactly so many are drawn that the money is spent: the last items of a pool."""
         return self.rule is not None and self.items is not None
 
     def to_json(self) -> str:
-        """Numbers keep every bit."""
+        """JSON text in which numbers keep every bit."""
         names = ("policy", "weak", "items", "spend", "left", "look", "expected_se", "aims", "planner", "again")
         out: dict[str, Any] = {name: getattr(self, name) for name in names}
         out["own_rates"] = self.own_rates.tolist()
@@ -93,7 +93,7 @@ class Looked:
         return np.asarray(self.selected[:, -1] & np.isnan(self.values[:, -1]))
 
     def joined(self, more: "Looked") -> "Looked":
-        """These and then those."""
+        """The items of both, these first."""
         pairs = ((getattr(self, n), getattr(more, n)) for n in ("uniform", "rates", "selected", "values"))
         numbers = (_then(getattr(self, n), getattr(more, n)) for n in ("strata", "clusters", "rated", "old", "given"))
         return Looked(self.x.joined(more.x), *(np.concatenate(pair) for pair in pairs), *numbers)
@@ -109,7 +109,7 @@ class Fits:
     _kept: dict[Hashable, Any] = field(default_factory=dict)
 
     def once(self, key: Hashable, compute: Callable[[], _T]) -> _T:
-        """The value of this key, computed where nobody has asked for it before."""
+        """The value of this key, computed at the first call and kept."""
         if key not in self._kept:
             self._kept[key] = compute()
         value: _T = self._kept[key]
@@ -131,7 +131,7 @@ class History:
 
     @classmethod
     def empty(cls, later_raters: int, *, columns: int | None, uncertainty: bool, middle: float) -> "History":
-        """Nothing yet; `columns` of features, if any."""
+        """A history without items; `columns` is the number of features, if any."""
         none = np.empty(0)
         x = Covariates(none, None if columns is None else np.empty((0, columns)), none if uncertainty else None)
         table = np.empty((0, later_raters))
@@ -149,7 +149,7 @@ class History:
         return int(np.count_nonzero(~np.isnan(self.looked.values[:, -1])))
 
     def filled(self, x: Covariates) -> Covariates:
-        """Weak ratings that did not come stand at the mean of those known before: any value keeps it unbiased."""
+        """Weak ratings, with missing ones at the mean of those known before: any value keeps the estimate unbiased."""
         known = self.looked.x.weak[~np.isnan(self.looked.x.weak)]
         stand_in = float(known.mean()) if known.size else self.middle
         return replace(x, weak=np.where(np.isnan(x.weak), stand_in, x.weak))

@@ -63,7 +63,7 @@ class Inputs:
         return float(np.average(self.centres, weights=self.sizes))
 
     def to_json(self) -> str:
-        """Numbers keep every bit."""
+        """JSON text in which numbers keep every bit."""
         return json.dumps({name: getattr(self, name) for name in self.__slots__}, ensure_ascii=False)
 
     @classmethod
@@ -83,14 +83,14 @@ class Inputs:
         return np.lexsort((uniforms, turn))
 
     def columns(self, code: Codes) -> Floats:
-        """To learn from: a column for each stratum, unless they are many."""
+        """Columns for the models: one for each stratum, unless there are many."""
         several = len(self.names) if len(self.names) <= _MOST_COLUMNS else 0
         return np.asarray(code[:, None] == np.arange(several), dtype=np.float64)
 
     # Two scales
 
     def scaled(self, looked: Looked) -> Looked:
-        """On the scale of plans."""
+        """The items on the scale that plans use."""
         assert looked.strata is not None
         code = looked.strata
         w, m, c = self.weights[code], np.array(self.centres)[code], self.middle
@@ -168,7 +168,7 @@ def _plan(path: Path, column: str) -> InputPlan:
 def estimate_strata(
     history: History, inputs: Inputs, *, level: float, estimand: Estimand, bounds: tuple[float, float]
 ) -> Estimate | None:
-    """From all closed rounds, stratum by stratum; `None` while some stratum has nothing."""
+    """The stratified estimate from all closed rounds; `None` while some stratum has no item looked at."""
     p = stratified(history, inputs, bounds)
     if p is None:
         return None
@@ -193,7 +193,7 @@ class Stratified:
 
 
 def stratified(history: History, inputs: Inputs, bounds: tuple[float, float]) -> Stratified | None:
-    """All rounds as one draw from each stratum; `None` while some stratum has nothing."""
+    """All rounds as one draw from each stratum; `None` while some stratum has no item looked at."""
     looked = history.looked
     assert looked.strata is not None
     assert looked.rated is not None
@@ -208,13 +208,13 @@ def stratified(history: History, inputs: Inputs, bounds: tuple[float, float]) ->
 
 
 def _whole(values: Floats) -> Floats:
-    """Whole numbers as they were before they were scaled, without its rounding."""
+    """Round values that were whole numbers before they were scaled."""
     near = np.round(values)
     return np.asarray(np.where(np.abs(values - near) < 1e-9, near, values))
 
 
 def _parts(history: History, inputs: Inputs, code: Codes) -> tuple[Floats, Floats, Mask, float]:
-    """What stands in the weak rating's place, rates, who was asked, and the factor for what learning adds."""
+    """f in the weak rating's place, rates, which items were asked for, and the factor for what learning adds."""
     looked, seen = history.looked, history.seen
     use, asked = ~np.isnan(looked.values[:, -1]), looked.selected[:, -1]
     if history.alone or asked.all():

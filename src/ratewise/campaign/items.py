@@ -1,4 +1,4 @@
-"""The items of a campaign as the planner takes them: what was found out about them, their prices and ratings."""
+"""The items of a campaign as the planner takes them: facts about them, their prices and ratings."""
 
 import json
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ class Facts:
 
     @classmethod
     def of(cls, store: Store) -> "Facts":
-        """From the store."""
+        """The facts as the store has them."""
         names = ("items", "columns", "prices", "strata", "start")
         items, columns, prices, strata, start = (store.meta(key) for key in names)
         chosen = None if strata is None else Inputs.from_json(strata)
@@ -57,7 +57,7 @@ def later_raters(spec: Spec) -> int:
 
 
 def empty_history(spec: Spec, facts: Facts, terms: p.Terms) -> History:
-    """Before the first round."""
+    """The history before the first round."""
     middle = 0.5 * (spec.scale.low + spec.scale.high) if facts.inputs is None else facts.inputs.middle
     uncertainty = spec.items.uncertainty is not None
     return History.empty(terms.later_raters, columns=facts.columns, uncertainty=uncertainty, middle=middle)
@@ -106,8 +106,7 @@ def _known(rows: ItemRows) -> Floats:
 def looked_of(
     rows: ItemRows, *, uncertainty: bool, strata: bool = False, clusters: bool = False, start: Start | None = None
 ) -> Looked:
-    """An item's numbers are, as they were loaded: its own uncertainty, its features, its stratum or cluster, and its
-    old label with its rate, if any."""
+    """Items from their stored numbers: uncertainty, features, stratum or cluster, and old label with its rate."""
     numbers, old, given = rows.numbers, None, None
     if start is not None:
         numbers, old, given = numbers[:, :-COLUMNS], numbers[:, -COLUMNS], numbers[:, -1]

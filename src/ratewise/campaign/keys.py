@@ -17,12 +17,12 @@ class Keys:
 
     @classmethod
     def of(cls, name: str, store: Store) -> "Keys":
-        """As the store has them."""
+        """The keys as the store has them."""
         old = json.loads(store.meta("old keys") or "[]")
         return cls(name, store.meta("campaign") or "", frozenset((p, s, a) for p, s, a in old))
 
     def key(self, claim: Claim) -> str:
-        """Of one attempt at a question."""
+        """Idempotency key of one attempt at a question."""
         known = (claim.position, claim.step, claim.attempt) in self.old
         whose = self.name if known else f"{self.name}-{self.campaign}"
         return f"{whose}:{claim.id}:{claim.step}:{claim.attempt}"

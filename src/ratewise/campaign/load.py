@@ -102,7 +102,7 @@ class _Keys:
 
 
 def _keys(spec: Spec, relation: Relation) -> _Keys:
-    """Ids are compared by the table's engine and hashed in batches: no list of all of them is made."""
+    """Ids are compared by the table's engine and hashed in batches; no list of all ids is made."""
     column = spec.items.id if spec.items.id is not None else "id" if "id" in relation.columns else None
     if column is not None:
         relation.check_ids(column)
@@ -116,7 +116,7 @@ def _keys(spec: Spec, relation: Relation) -> _Keys:
 
 
 def _check_filled(spec: Spec, relation: Relation) -> None:
-    """A rater that would find nothing at all is no rater."""
+    """Refuse a rater whose column is empty."""
     for rater in spec.raters:
         for column in KINDS[rater.kind].columns(rater.settings):
             if not any(rows.texts(column, missing="allow").any() for rows in relation.scan(column, rows=_ROWS)):
@@ -179,7 +179,7 @@ def _prices(spec: Spec, table: Table) -> Units:
 
 
 def _check_sums(spec: Spec, prices: Units) -> None:
-    """All that an item can cost must be a number that databases add to others; without a budget, the pool too."""
+    """Check that all an item can cost is a number that databases can add up; without a budget, the pool too."""
     worst = prices.astype(np.float64)
     for k, rater in enumerate(spec.raters):
         if rater.max_price is not None:
@@ -240,7 +240,7 @@ def _contents(rows: Table) -> list[str]:
 
 
 def _cells(values: Any) -> list[Any]:
-    """Python values; what is missing or no number is None, as JSON knows neither."""
+    """Python values for JSON; missing values and NaN become None."""
     if values.dtype.kind == "f":
         return [None if not math.isfinite(x) else x for x in values.tolist()]
     if values.dtype.kind in "mM":

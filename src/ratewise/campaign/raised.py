@@ -26,7 +26,7 @@ class Raised:
     expected: float | None
 
     def warn(self) -> None:
-        """Say so where the result is expected to get wider."""
+        """Warn where the interval is expected to get wider."""
         if self.expected is None:
             warnings.warn(
                 "nothing more can be bought with this goal, and a goal that was changed after looking makes the "
@@ -45,7 +45,7 @@ class Raised:
 
 
 def reported(spec: Spec, store: Store) -> Estimate | None:
-    """What the campaign says by the goal that it has had so far."""
+    """The result by the goal that the campaign has had so far."""
     return Snapshot(spec, store, reader_of(spec, store)).estimate
 
 

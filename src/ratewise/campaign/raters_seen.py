@@ -40,7 +40,7 @@ def as_stored(spec: Spec, rater: RaterSpec, store: Log) -> bool:
 
 
 def _changed(old: dict[str, str], new: dict[str, str]) -> list[str]:
-    """Settings are told by their own note; here it is the files."""
+    """What changed in a rater's files; changed settings have a note of their own."""
     names = sorted((old.keys() | new.keys()) - {SETTINGS})
     words = {(True, True): "has changed", (True, False): "is gone", (False, True): "is new"}
     return [f"{name} {words[name in old, name in new]}" for name in names if old.get(name) != new.get(name)]

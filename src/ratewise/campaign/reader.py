@@ -33,7 +33,7 @@ class Closed:
 
 @dataclass(slots=True, eq=False)
 class Reader:
-    """Goes along with a log, whoever writes it."""
+    """Follows a log, whoever writes it."""
 
     queue: PlanningQueue
     items: Items

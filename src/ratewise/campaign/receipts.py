@@ -21,7 +21,7 @@ Payments = dict[str, dict[int, list[int]]]  # kind → attempt → amounts
 
 
 def check_questions(spec: Spec, store: Store, items: LoggedItems, rounds: Sequence[Round], found: Verification) -> None:
-    """Just what was drawn was asked for, answers are legal, and every call was paid for once."""
+    """Check that exactly the drawn items were asked for, answers are legal, and every call was paid once."""
     at = 0
     for row in rounds:
         with telling(f"round {row.number}", found):
@@ -83,7 +83,7 @@ def _rating(spec: Spec, row: Round, r: Any, k: int, found: Verification, *, seco
 
 
 def _votes(rows: Sequence[Any]) -> dict[tuple[int, int], list[Vote]]:
-    """By question."""
+    """The votes of each question."""
     out: dict[tuple[int, int], list[Vote]] = {}
     for row in rows:
         out.setdefault((row.position, row.step), []).append(Vote(row.annotator, row.value))
@@ -91,7 +91,7 @@ def _votes(rows: Sequence[Any]) -> dict[tuple[int, int], list[Vote]]:
 
 
 def _settled(r: Any, votes: Sequence[Vote], rater: RaterSpec, found: Verification) -> None:
-    """A rating by people is what their answers come to; one that was given up may lack some, a process has none."""
+    """Check a rating by people against their votes; one that was given up may lack some, a process has none."""
     if not isinstance(rater.settings, PeopleSettings) or not votes:
         return
     verdict = median_of(rater.settings.votes)(votes)
@@ -102,7 +102,7 @@ def _settled(r: Any, votes: Sequence[Vote], rater: RaterSpec, found: Verificatio
 
 
 def _payments(rows: Sequence[Any]) -> dict[tuple[int, int], Payments]:
-    """By question."""
+    """The payments of each question."""
     out: dict[tuple[int, int], Payments] = {}
     for row in rows:
         if row.step is not None:
@@ -112,7 +112,7 @@ def _payments(rows: Sequence[Any]) -> dict[tuple[int, int], Payments]:
 
 
 def _paid(r: Any, kinds: Payments, worst: int, rater: RaterSpec, found: Verification) -> None:
-    """Each attempt reserved once at its price and settled once; the last is open only while the question is."""
+    """Check that each attempt was reserved once and settled once; the last may be open while the question is."""
     where = f"item {r.position}, rater {rater.name!r}"
     reserved, settled = kinds.get("reserve", {}), kinds.get("settle", {})
     found.payments += len(settled)
@@ -140,7 +140,7 @@ def _paid(r: Any, kinds: Payments, worst: int, rater: RaterSpec, found: Verifica
 
 
 def check_money(store: Store, budget: int | None, found: Verification) -> None:
-    """The sums are the ledger's, and within the budget."""
+    """Check that the sums are the ledger's, and within the budget."""
     sums = audit.ledger_sums(store)
     reserved, spent = store.totals()
     if spent != sums.get("settle", 0):

@@ -6,7 +6,7 @@ from ratewise.queue.recheck import check_record, read_head
 
 
 def check_chain(store: Log, head: str | None, found: Verification) -> None:
-    """What the record says differs from what the tables hold, or from the head that somebody kept."""
+    """Check the record against the tables, and against a head that somebody kept."""
     if head is not None:
         read_head(head)  # one that is none is the caller's mistake, not the store's
     with telling("the record", found):

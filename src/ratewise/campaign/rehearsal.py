@@ -62,7 +62,7 @@ class Pool:
 
     @property
     def numbers(self) -> Floats:
-        """What is known of the items for nothing, as a queue keeps it."""
+        """What is known about the items at no cost, in the form a queue keeps."""
         known = [part for part in (self.uncertainty, self.features, self.strata) if part is not None]
         begun = [] if self.old is None else [self.old, np.zeros(self.items) if self.given is None else self.given]
         return np.column_stack([np.empty((self.items, 0)), *known, *begun])
@@ -80,7 +80,7 @@ class Pool:
         return p.Terms(prices, money, wanted, alone or len(prices) == 1, first=first)
 
     def empty(self, terms: p.Terms) -> History:
-        """Before the first round."""
+        """The rehearsal before the first round."""
         columns = None if self.features is None else self.features.shape[1]
         middle = 0.5 * sum(terms.wanted.bounds) if self.inputs is None else self.inputs.middle
         own = self.uncertainty is not None
@@ -91,7 +91,7 @@ class Pool:
         return self.prices[first:end]
 
     def answers(self, later_raters: int) -> Floats:
-        """What the raters of each step say; where there is one, it is that of step 1."""
+        """The answers of the raters of each step; a single rater answers step 1."""
         if self.ratings.shape[1] > later_raters:
             return self.ratings
         return np.column_stack([self.ratings[:, :1], self.ratings])
@@ -125,7 +125,7 @@ class Rehearsal:
 
     @property
     def spent(self) -> int:
-        """In units."""
+        """Money spent, in units."""
         return self.queue.totals()[1]
 
     def looked(self, first: int, end: int) -> Looked:
@@ -155,11 +155,11 @@ class Rehearsal:
         self.reader.terms = self.terms
 
     def state(self) -> p.State:
-        """What the log says now."""
+        """The state that the log describes now."""
         return self.reader.state()
 
     def play(self, *, each_round: "Callable[[Rehearsal], None] | None" = None, most: int = 100) -> str:
-        """Until it is done: the reason. `each_round` is told after every round."""
+        """Play until done and return the reason; `each_round` is called after every round."""
         while True:
             state = self.state()
             action = p.decide(state)
@@ -173,7 +173,7 @@ class Rehearsal:
             assert self.history.rounds < most
 
     def do(self, action: p.Action, state: p.State | None = None) -> None:
-        """Carry out what the planner says of this state, or the present one, and answer what it asks."""
+        """Carry out what the planner decides in this state (by default the present one), and answer what it asks."""
         assert carry_out(self.queue, self, self.state() if state is None else state, action)
         if isinstance(action, p.Open):
             self.plans.append(action.plan)

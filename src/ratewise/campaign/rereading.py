@@ -19,7 +19,7 @@ _GIVEN_UP = "given up"  # how the note of a question begins that was not asked t
 
 
 def check_answers(spec: Spec, store: Store, items: LoggedItems, found: Verification) -> None:
-    """Every rating by a column or a recording is one that it gives."""
+    """Check that every rating by a column or a recording is one that it gives."""
     sources = {k: source for k in range(len(spec.raters)) if (source := _source(spec, store, k, found)) is not None}
     if not sources:
         return
@@ -35,7 +35,7 @@ def check_answers(spec: Spec, store: Store, items: LoggedItems, found: Verificat
 
 
 def _source(spec: Spec, store: Store, k: int, found: Verification) -> Reread | None:
-    """Where a rater's answers can be looked up; None where they cannot, which is told if they could have been."""
+    """The source of a rater's answers; `None` where they cannot be looked up, with a note if they should be."""
     rater = spec.raters[k]
     make = KINDS[rater.kind].reread
     if make is None:
@@ -51,7 +51,7 @@ def _source(spec: Spec, store: Store, k: int, found: Verification) -> Reread | N
 
 
 def _number(spec: Spec, k: int, raw: object) -> float | None:
-    """None where it is no rating."""
+    """The answer as a number; `None` where it is no rating."""
     try:
         return None if raw is None else spec.number(k, raw)
     except ValueError:

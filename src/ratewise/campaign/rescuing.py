@@ -20,7 +20,7 @@ from ratewise.tables.files import write_text
 
 
 def rescue(source: str, output: str) -> Rescued:
-    """By what `source` is: a TOML with all that is beside it, a store, or a file of unsaved answers."""
+    """Rescue whatever `source` is: a TOML and everything beside it, a store, or a file of unsaved answers."""
     if os.path.exists(output):
         raise InputError(f"{output} is there already; name another file, so that nothing is lost")
     if not os.path.isfile(source):
@@ -53,7 +53,7 @@ def _items(spec: Spec, digest: str | None) -> list[tuple[Any, ...]]:
 
 
 def _settle(spec: Spec, files: Sequence[Path], output: str) -> int:
-    """Answers that were paid for and not saved, into the new store; the files stay."""
+    """Settle answers that were paid for but not saved, in the new store; their files stay."""
     store = Store.at(os.path.abspath(output), "", spec.name)
     try:
         older = store.meta("old keys") is not None
@@ -69,7 +69,7 @@ def _settle(spec: Spec, files: Sequence[Path], output: str) -> int:
 
 
 def _answers_alone(files: Sequence[Path], output: str) -> Rescued:
-    """Without a store: the answers in the form of a recording, which a rater of kind "recorded" plays."""
+    """Export the answers without a store, as a recording that a rater of kind "recorded" plays."""
     outcomes = [outcome for file in files for outcome in kept_outcomes(file)]
     if not outcomes:
         raise InputError("there is neither a store nor a file of unsaved answers with anything in it")

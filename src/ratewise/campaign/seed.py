@@ -1,4 +1,4 @@
-"""The seed: a number in the TOML, or a secret whose SHA-256 is told at the start and which is told at the end.
+"""The seed: a number in the TOML, or a secret whose SHA-256 is published at the start and which is revealed at the end.
 
 Whoever supplies items and knows the seed could choose ids that are never drawn. A secret cannot be known to them, and
 its digest shows at the end that it was chosen at the start.
@@ -40,7 +40,7 @@ def facts_of_seed(spec: Spec) -> dict[str, str]:
 
 
 def check_secret(spec: Spec, store: Log) -> None:
-    """A run goes on with the secret that it began with."""
+    """Refuse another secret than the one the campaign began with."""
     if isinstance(spec.seed, SecretSeed) and digest_of(seed_of(spec)) != store.meta(DIGEST):
         raise InputError(
             f"${spec.seed.env} holds another seed than the campaign began with; set it to the one whose SHA-256 is "
@@ -49,13 +49,13 @@ def check_secret(spec: Spec, store: Log) -> None:
 
 
 def reveal(spec: Spec, store: Log) -> None:
-    """At the end of a campaign, the secret may be known."""
+    """Reveal the secret seed at the end of a campaign."""
     if isinstance(spec.seed, SecretSeed) and store.meta("ended") is not None:
         store.set_meta(REVEALED, str(seed_of(spec)))
 
 
 def known_seed(spec: Spec, store: Log) -> int | str | None:
-    """The seed as far as it can be known: None for a secret that is neither revealed nor set, or is another one."""
+    """The seed, or `None` for a secret that is neither revealed nor set, or differs."""
     if not isinstance(spec.seed, SecretSeed):
         return spec.seed
     for value in (store.meta(REVEALED), os.environ.get(spec.seed.env)):
@@ -65,7 +65,7 @@ def known_seed(spec: Spec, store: Log) -> int | str | None:
 
 
 def seed_words(store: Log) -> str | None:
-    """For status and report: a secret's digest, and when all is over the secret; None where it never was one."""
+    """The seed for status and report: a secret's digest, at the end the secret itself; `None` if it is not secret."""
     digest, value = store.meta(DIGEST), store.meta(REVEALED)
     if digest is None:
         return None

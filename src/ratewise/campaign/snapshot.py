@@ -1,4 +1,4 @@
-"""A campaign at one moment: everything is read from one look at its log, and what is computed from it once."""
+"""A campaign at one moment: everything is read from one look at its log and computed once."""
 
 import math
 from dataclasses import dataclass, replace
@@ -23,7 +23,7 @@ from ratewise.targets.mean.pooled import Pooled
 
 
 def reader_of(spec: Spec, store: Store, *, keeps: bool = False) -> Reader:
-    """Nothing is read yet but the facts; with `keeps`, what was known after each round can be told."""
+    """A reader that has read only the facts; with `keeps`, it can tell what was known after each round."""
     facts = Facts.of(store)
     terms = terms_of(spec, facts)
     if store.meta("goal changed") is not None:  # more money after the end, which must buy something
@@ -39,7 +39,7 @@ class Snapshot:
     spec: Spec  # as the store has it
     store: Store
     reader: Reader
-    edited: tuple[str, ...] = ()  # what the TOML says otherwise: no run has taken it yet
+    edited: tuple[str, ...] = ()  # where the TOML differs: no run has used it yet
 
     @property
     def items(self) -> LoggedItems:
@@ -64,7 +64,7 @@ class Snapshot:
 
     @cached_property
     def estimate(self) -> Estimate | None:
-        """From all complete rounds; its interval is the anytime one where the campaign stopped on what it saw."""
+        """The estimate from all complete rounds; its interval is anytime-valid if the campaign stopped on its data."""
         history, wanted, look = self.state.history, self.reader.terms.wanted, self._look
         return (
             anytime_estimate(history, wanted, ended=look.ended) if look.anytime else estimate_history(history, wanted)
@@ -72,7 +72,7 @@ class Snapshot:
 
     @property
     def _look(self) -> Look:
-        """A campaign with a target stops on what it sees, and one whose goal was changed after looking did."""
+        """Which interval is valid: the anytime one with a target, or where the goal was changed after looking."""
         changed = self.store.meta("goal changed") is not None
         if self.spec.target_se is None and not changed:
             return Look(anytime=False)
@@ -111,22 +111,22 @@ class Snapshot:
 
     @cached_property
     def told(self) -> list[str]:
-        """Beside the numbers: a TOML that says otherwise than the store, and raters that changed on the way."""
+        """Notes beside the numbers: where the TOML differs from the store, and which raters changed on the way."""
         file = self.spec.path.name
         edited = [
-            f"{file} says otherwise, and no run has taken it: {what}; what is told here goes by the store"
+            f"{file} has changed, and no run has used it yet: {what}; the figures here follow the store"
             for what in self.edited
         ]
         return edited + [f"{at}: {text}" for at, text in self.notes if text.startswith(CHANGED)]
 
     @cached_property
     def seed(self) -> str | None:
-        """Of a secret seed, what may be told; None where it stands in the TOML."""
+        """What may be shown of a secret seed; `None` where the seed is in the TOML."""
         return seed_words(self.store)
 
     @cached_property
     def head(self) -> str:
-        """What stands for everything that was written up to this moment."""
+        """Digest of everything written up to this moment."""
         return self.store.head()
 
     @cached_property
@@ -135,7 +135,7 @@ class Snapshot:
         return self.verify()
 
     def verify(self, head: str | None = None) -> Verification:
-        """The same, with a head that somebody kept: the store must still hold all that it stands for."""
+        """Verify the store, also against a head that somebody kept: all that it stands for must still be there."""
         found = verify_log(self.spec, self.store, self.items, self.reader, head=head)
         found.told += self.told
         return found

@@ -30,7 +30,7 @@ _AT_RANDOM, _BY_HAND = "at random", "by hand"
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """What there was when the campaign began."""
+    """The labels that were there when the campaign began."""
 
     how: Literal["at random", "by hand", "rates"]
     labels: int
@@ -48,7 +48,7 @@ class Start:
         return self.labels if self.how == "by hand" and self.estimand == "pool" else 0
 
     def group(self, values: Floats) -> NDArray[np.intp]:
-        """Where items come by their old labels, NaN where none: drawn at random first, known values last."""
+        """Place of each item in the order, by its old label (NaN: none): random draws first, known values last."""
         old = ~np.isnan(values)
         return np.where(old, -1 if self.first else 1 if self.known else 0, 0)
 
@@ -58,7 +58,7 @@ class Start:
         return self.how == "rates"
 
     def summary(self) -> str:
-        """For people: what was done with the labels."""
+        """What was done with the labels, in words."""
         many = f"{self.labels:,} labels were there already"
         if self.how == "at random":
             return f"{many}, drawn at random: they are the first round, and cost nothing"
@@ -69,7 +69,7 @@ class Start:
         return f"{many}, picked by hand: they can only teach for a population's mean; those drawn anyway cost nothing"
 
     def to_json(self) -> str:
-        """Numbers keep every bit."""
+        """JSON text in which numbers keep every bit."""
         return json.dumps(asdict(self))
 
     @classmethod
@@ -87,11 +87,11 @@ class Loaded:
     rates: Floats  # p₀; 0 where no rates are known
 
     def columns(self) -> Floats:
-        """As the store keeps them."""
+        """The labels and their rates, as the store keeps them."""
         return np.column_stack([self.values, self.rates])
 
     def order(self, turn: Floats) -> NDArray[np.intp]:
-        """Random, but labels drawn at random come first and known values last."""
+        """Order of the items: random, but labels drawn at random come first and known values last."""
         return np.lexsort((turn, self.start.group(self.values)))
 
 

@@ -21,7 +21,7 @@ from ratewise.queue.store import Store
 @shown
 @dataclass(frozen=True, slots=True)
 class Status:
-    """Amounts are exact; the estimate is of complete rounds and may be looked at as often as one likes."""
+    """A campaign's status. Amounts are exact; the estimate, of complete rounds, may be looked at any time."""
 
     name: str
     campaign: str  # random, made when it began: in its keys, its report and its files
@@ -76,7 +76,7 @@ class Status:
 
 @dataclass(slots=True, eq=False)
 class Watch:
-    """Tells how a run goes, now and then."""
+    """Reports how a run goes, now and then."""
 
     spec: Spec
     store: Store
@@ -92,7 +92,7 @@ class Watch:
 
 
 def status_of(spec: Spec, store: Store, state: State) -> Status:
-    """From the log and the state it makes."""
+    """The status from the log and the state it makes."""
     counts = store.counts()
     strong = state.terms.later_raters
     reserved, spent = store.totals()

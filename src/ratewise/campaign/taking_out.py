@@ -23,7 +23,7 @@ TABLES: dict[str, dict[str, bool]] = {  # names in a folder
 
 @dataclass(frozen=True, slots=True)
 class TakenOut:
-    """What was written: for programs, in words, and the head of the record at that moment."""
+    """What was written, for programs and in words, and the head of the record at that moment."""
 
     shown: dict[str, Any]
     said: str
@@ -33,7 +33,7 @@ class TakenOut:
 def take_out(
     now: Snapshot, output: str, *, ledger: bool, answers: bool, record: bool, safe_cells: bool = False
 ) -> TakenOut:
-    """By the form of `output`: a folder gets everything, a file one table or the record."""
+    """Export by the form of `output`: a folder gets everything, a file gets one table or the record."""
     if os.path.isdir(output) or output.endswith(("/", os.sep)):
         if ledger or answers or record:
             raise InputError("a folder gets all tables and the record; leave --ledger, --answers and --record out")

@@ -41,7 +41,7 @@ class Verification:
         self.differences.append(what)
 
     def to_dict(self) -> dict[str, Any]:
-        """Ready for JSON."""
+        """A dictionary, ready for JSON."""
         return {"passed": self.passed, **{name: getattr(self, name) for name in self.__slots__}}
 
     def __str__(self) -> str:
@@ -65,7 +65,7 @@ class Verification:
         return [f"{counted}: {len(self.differences)} differences", *told, *([f"and {more} more"] if more else [])]
 
     def _about_the_record(self) -> list[str]:
-        """What the head that was given is good for, the head as it is, and what else is worth knowing."""
+        """What the given head proves, the present head, and other notes."""
         lines = list(self.told)
         if self.unrecorded:
             lines.append(
@@ -81,7 +81,7 @@ class Verification:
 
 @contextmanager
 def telling(where: str, found: Verification) -> Iterator[None]:
-    """What cannot even be read or computed differs, too."""
+    """Report what cannot be read or computed as a difference."""
     try:
         with np.errstate(all="ignore"):
             yield

@@ -37,7 +37,7 @@ _CLOSE = 1e-7  # relative: another machine's linear algebra may round differentl
 def verify_log(
     spec: Spec, store: Store, items: LoggedItems, reader: Reader, *, head: str | None = None
 ) -> Verification:
-    """Check everything; the reader gives terms and rounds. Whatever is in the log, it is told and never raised."""
+    """Check everything; the reader gives terms and rounds. Whatever is wrong in the log is reported, never raised."""
     found = Verification()
     rounds: list[Round] = []
     whole = False
@@ -62,7 +62,7 @@ def verify_log(
 
 
 def _items(spec: Spec, store: Store, items: LoggedItems, found: Verification) -> bool:
-    """Random numbers are those of seed and id, and the order too; whether all items are there."""
+    """Check random numbers and order against seed and ids, and whether all items are there."""
     seed, last, whole = _seed(spec, store, found), -2.0, True
     turns: list[Floats] = []
     for first, end in audit.pieces(items.facts.items):
@@ -96,7 +96,7 @@ def _items(spec: Spec, store: Store, items: LoggedItems, found: Verification) ->
 def _old_labels(
     spec: Spec, store: Store, items: LoggedItems, first: int, end: int, found: Verification
 ) -> Floats:  # fmt: skip
-    """The labels that were there already are those of the items' rows, and no other was taken for one of them."""
+    """Check old labels against the items' rows and their ratings; returns the old labels."""
     old = items.known(first, end)
     assert old is not None
     assert spec.start is not None
@@ -114,7 +114,7 @@ def _old_labels(
 
 
 def _seed(spec: Spec, store: Store, found: Verification) -> int | str | None:
-    """None for a secret that is not known here: what hangs on it is not checked, which is told."""
+    """The seed; `None` for a secret that is not known here, and then a note says what is not checked."""
     seed, revealed = known_seed(spec, store), store.meta(REVEALED)
     if revealed is not None and digest_of(revealed) != store.meta(DIGEST):
         found.differ("the seed that was revealed is not the one whose SHA-256 was stored at the start")
@@ -124,7 +124,7 @@ def _seed(spec: Spec, store: Store, found: Verification) -> int | str | None:
 
 
 def _strata(store: Store, items: LoggedItems, inputs: Inputs, turns: Floats, found: Verification) -> None:
-    """Each item's stratum is the one in its row, and all are in the order of the quotas and the seed."""
+    """Check each item's stratum against its row, and the order against quotas and seed."""
     parts = []
     for first, end in audit.pieces(items.facts.items):
         code = items.looked(first, end).strata
@@ -209,7 +209,7 @@ def _plan(state: d.State, stored: RoundPlan, where: str, found: Verification, *,
 
 
 def _near(a: int, b: int, *, exact: bool = False) -> bool:
-    """Amounts that were computed with floats may be off by their rounding."""
+    """Whether two amounts are equal up to rounding of floats."""
     return a == b or (not exact and abs(a - b) <= 1 + _CLOSE * abs(b))
 
 
@@ -232,7 +232,7 @@ def _flat(data: dict[str, Any], before: str = "") -> dict[str, Any]:
 
 
 def _same(a: Any, b: Any) -> bool:
-    """Numbers up to rounding of another machine, by the size of the largest among them."""
+    """Whether numbers are equal up to another machine's rounding, relative to the largest."""
     if isinstance(a, list) and isinstance(b, list) and len(a) == len(b):
         if all(isinstance(x, int | float) for x in (*a, *b)):
             size = max((abs(float(x)) for x in b), default=0.0)
@@ -246,7 +246,7 @@ def _same(a: Any, b: Any) -> bool:
 
 
 def _batches(store: Store, items: LoggedItems, now: d.OpenRound, found: Verification, *, closed: bool) -> None:
-    """Batches follow each other within the round's money, and money was held for each and given back once."""
+    """Check that batches follow each other within the round's money, and each hold was given back once."""
     where, at = f"round {now.number}", now.first
     for b in now.batches:
         if b.first != at or b.end <= b.first:
@@ -272,7 +272,7 @@ def _batches(store: Store, items: LoggedItems, now: d.OpenRound, found: Verifica
 
 
 def _draws(items: LoggedItems, past: History, now: d.OpenRound, found: Verification) -> None:
-    """Rates by the stored rule, draws by the stored rates."""
+    """Check rates against the stored rule, and draws against the stored rates."""
     where = f"round {now.number}"
     for first, end in drawn_together(now):
         if end <= first:
@@ -291,7 +291,7 @@ def _draws(items: LoggedItems, past: History, now: d.OpenRound, found: Verificat
 
 
 def _second_look(store: Store, items: LoggedItems, past: History, now: d.OpenRound, found: Verification) -> None:
-    """Items that were passed over, drawn again by the stored rule and the hash of their random numbers."""
+    """Check that items passed over were drawn again by the stored rule and the hash of their random numbers."""
     where, stored = f"round {now.number}", store.again(now.plan.again)
     if not stored.positions.size:
         return

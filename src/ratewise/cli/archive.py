@@ -11,7 +11,7 @@ from ratewise.cli.options import Json
 
 def backup(
     campaign: Toml,
-    output: Annotated[str, typer.Option("--output", "-o", help="SQLite file to write; it must not be there.")],
+    output: Annotated[str, typer.Option("--output", "-o", help="SQLite file to write; it must not exist yet.")],
     json: Json = False,
 ) -> None:
     """Copy a campaign's store into one SQLite file, also while it runs.
@@ -37,7 +37,7 @@ def rescue(
     ],
     json: Json = False,
 ) -> None:
-    """Save what can be saved of a damaged store and of answers that were not saved; say what is missing.
+    """Save what is left of a damaged store, and answers that were not saved; say what is missing.
 
     Example: ratewise rescue campaign.toml -o rescued.sqlite
     """

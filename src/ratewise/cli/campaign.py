@@ -66,9 +66,11 @@ def init(
 def run(
     campaign: Toml,
     wait: Annotated[
-        bool, typer.Option("--wait/--no-wait", help="Wait for answers of people, or end and go on the next time.")
+        bool, typer.Option("--wait/--no-wait", help="Wait for people's answers, or end and continue with the next run.")
     ] = True,
-    new: Annotated[bool, typer.Option("--new", help="Begin, though a campaign of this name lies beside.")] = False,
+    new: Annotated[
+        bool, typer.Option("--new", help="Begin a new campaign even if one of this name is beside it.")
+    ] = False,
     json: Json = False,
 ) -> None:
     """Start a campaign, or go on with it, until its goal is reached. Stop it with Ctrl-C at any time.
@@ -104,11 +106,11 @@ def run(
 def status(
     campaign: Toml,
     watch: Annotated[
-        bool | None, typer.Option("--watch/--once", help="Look again every second; by itself while it runs.")
+        bool | None, typer.Option("--watch/--once", help="Look again every second; the default while it runs.")
     ] = None,
     json: Json = False,
 ) -> None:
-    """Money, answers and the estimate so far; look as often as you like.
+    """Show money, answers and the estimate so far; look as often as you like.
 
     Example: ratewise status campaign.toml
     """
@@ -141,12 +143,12 @@ def report(
     slices: Annotated[
         str | None,
         typer.Option(
-            help="Columns of groups to estimate each, with commas between; the features that are words, if absent."
+            help="Columns of groups, separated by commas; each group gets an estimate. By default, word features."
         ),
     ] = None,
     json: Json = False,
 ) -> None:
-    """One self-contained HTML page: the estimate, its story, the money, and what the labels say.
+    """Write one self-contained HTML page: the estimate, its history, the money, and what the labels say.
 
     Example: ratewise report campaign.toml -o report.html
     """
@@ -169,14 +171,16 @@ def report(
 
 def export(
     campaign: Toml,
-    output: Annotated[str, typer.Option("--output", "-o", help="CSV, JSONL or Parquet file; - for CSV here.")],
+    output: Annotated[
+        str, typer.Option("--output", "-o", help="CSV, JSONL or Parquet file; - for CSV on standard output.")
+    ],
     ledger: Annotated[bool, typer.Option("--ledger", help="Every movement of money instead of the items.")] = False,
     answers: Annotated[bool, typer.Option("--answers", help="What each person said instead of the items.")] = False,
     record: Annotated[bool, typer.Option("--record", help="The whole record, to be checked anywhere.")] = False,
     safe_cells: SafeCells = False,
     json: Json = False,
 ) -> None:
-    """Take the data out: items with their ratings, rates and draws, as `ratewise estimate` reads them.
+    """Export the items with their ratings, rates and draws, as `ratewise estimate` reads them.
 
     Where -o names a folder, all tables and the record go into it.
 

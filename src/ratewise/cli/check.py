@@ -15,24 +15,23 @@ def check(
     table: TableArgument,
     strong: People,
     weak: Annotated[str | None, typer.Option(help="Column with the weak rating; none: strong ratings alone.")] = None,
-    at_least: Annotated[float | None, typer.Option(help="Bar that the mean has to reach.")] = None,
+    at_least: Annotated[float | None, typer.Option(help="Value that the mean must reach.")] = None,
     no_worse_than: Annotated[
-        str | None, typer.Option(help="Rated table of the last release, on the same items or on others; with --margin.")
+        str | None,
+        typer.Option(help="Rated table of the last release, on the same items or on different ones; with --margin."),
     ] = None,
     margin: Annotated[
-        float | None, typer.Option(help="How much lower than the last table's mean is still no worse.")
+        float | None, typer.Option(help="Largest drop below the last table's mean that still passes.")
     ] = None,
     last_weak: Annotated[str | None, typer.Option(help="Last table's --weak, if it is called differently.")] = None,
     last_strong: Annotated[str | None, typer.Option(help="Last table's --strong, if it is called differently.")] = None,
     last_rate: Annotated[str | None, typer.Option(help="Last table's --rate, if it is called differently.")] = None,
     rate: Rate = None,
     selected: Annotated[
-        str | None, typer.Option(help="Column that says who was asked, to count missing answers.")
+        str | None, typer.Option(help="Column that says which items were asked for, to count missing answers.")
     ] = None,
     cluster: Annotated[str | None, typer.Option(help="Column that says which items belong together.")] = None,
-    id: Annotated[
-        str | None, typer.Option(help="Column that tells items of the two tables; `id` if both have it.")
-    ] = None,
+    id: Annotated[str | None, typer.Option(help="Column of item ids in both tables; `id` if both have it.")] = None,
     method: Annotated[Method, typer.Option(help="How the ratings are combined.")] = "auto",
     interval: Annotated[IntervalMethod, typer.Option(help="Kind of interval; auto says which it took.")] = "auto",
     level: Annotated[float, typer.Option(help="Confidence level of the two-sided interval.")] = 0.95,
@@ -41,7 +40,7 @@ def check(
     recalibrate: Annotated[
         Recalibration, typer.Option(help="Map weak to strong ratings first, cross-fitted.")
     ] = "none",
-    low: Annotated[float | None, typer.Option(help="Lowest possible rating; found by itself for 0/1 ratings.")] = None,
+    low: Annotated[float | None, typer.Option(help="Lowest possible rating; not needed for 0/1 ratings.")] = None,
     high: Annotated[float | None, typer.Option(help="Highest possible rating.")] = None,
     summary: Annotated[str | None, typer.Option(help="File for a Markdown summary, for a pull request.")] = None,
     positive: Positive = None,
@@ -49,7 +48,7 @@ def check(
     seed: Seed = 0,
     json: Json = False,
 ) -> None:
-    """Is the mean at least so much, or no worse than the last release's? Exit code 0 yes, 1 no, 5 cannot tell yet.
+    """Check that the mean is high enough, or no worse than the last release's. Exit code: 0 yes, 1 no, 5 cannot tell.
 
     Example: ratewise check rated.csv --weak judge --strong human --at-least 0.8 --summary check.md
     """

@@ -23,17 +23,18 @@ def compare(
         ),
     ] = None,
     with_table: Annotated[
-        str | None, typer.Option("--with", help="Rated table of the other system, on other items or on the same.")
+        str | None,
+        typer.Option("--with", help="Rated table of the other system, on the same items or on different ones."),
     ] = None,
     weak: Annotated[str | None, typer.Option(help="With --with or --system COLUMN: the weak rating's column.")] = None,
     strong: Annotated[str | None, typer.Option(help="With --with or --system COLUMN: the strong one's.")] = None,
-    id: Annotated[str | None, typer.Option(help="With either: the column that tells items; `id` if absent.")] = None,
+    id: Annotated[str | None, typer.Option(help="With either: the column of item ids; `id` if absent.")] = None,
     baseline: Annotated[
         str | None, typer.Option(help="System the others are compared with; of two, the second if absent.")
     ] = None,
     rate: Rate = None,
     selected: Annotated[
-        str | None, typer.Option(help="Column that says who was asked, to count missing answers.")
+        str | None, typer.Option(help="Column that says which items were asked for, to count missing answers.")
     ] = None,
     method: Annotated[Method, typer.Option(help="How the ratings are combined.")] = "auto",
     level: Annotated[float, typer.Option(help="Confidence level; of all intervals together, for many systems.")] = 0.95,
@@ -41,7 +42,7 @@ def compare(
     pool_size: Annotated[float | None, typer.Option(help="Size of the pool, if larger than the table.")] = None,
     cluster: Annotated[str | None, typer.Option(help="Column that says which items belong together.")] = None,
     recalibrate: Annotated[Recalibration, typer.Option(help="Map weak to strong differences first.")] = "none",
-    low: Annotated[float | None, typer.Option(help="Lowest possible rating; found by itself for 0/1 ratings.")] = None,
+    low: Annotated[float | None, typer.Option(help="Lowest possible rating; not needed for 0/1 ratings.")] = None,
     high: Annotated[float | None, typer.Option(help="Highest possible rating.")] = None,
     positive: Positive = None,
     scale: Scale = None,
@@ -49,7 +50,7 @@ def compare(
     seed: Seed = 0,
     json: Json = False,
 ) -> None:
-    """Systems against each other: the difference, how sure it is, and a sentence; on the same items or on others.
+    """Compare systems, on the same items or on different ones: the difference, its interval, and a sentence.
 
     Example: ratewise compare rated.csv --system new:judge_new:human_new --system old:judge_old:human_old
     """

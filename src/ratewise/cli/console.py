@@ -82,7 +82,7 @@ def one_line_errors() -> Iterator[None]:
 
 
 def _told(error: RatewiseError) -> str:
-    """In one line; the mistakes of a file in a line each."""
+    """The error in one line; the mistakes of a file in a line each."""
     if isinstance(error, SpecError):
         return str(error)
     return " ".join(as_typed(error.args[0] if error.args else str(error)).split())

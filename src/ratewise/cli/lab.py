@@ -19,11 +19,13 @@ def simulate(
         int | None, typer.Option(help="Labels given to every method; 200, or 0 with --transfer-from.")
     ] = None,
     methods: Annotated[
-        str | None, typer.Option(help=f"Some of {', '.join(SIMULATED_METHODS)}; with commas between.")
+        str | None, typer.Option(help=f"Some of {', '.join(SIMULATED_METHODS)}; separated by commas.")
     ] = None,
-    mode: Annotated[Mode, typer.Option(help="stream: with replacement; pool: the table is all there is.")] = "stream",
-    trials: Annotated[int, typer.Option(help="How often to try.")] = 2000,
-    features: Annotated[str, typer.Option(help="Columns that auto may learn from, with commas between.")] = "",
+    mode: Annotated[
+        Mode, typer.Option(help="stream: items drawn with replacement; pool: the table is the whole pool.")
+    ] = "stream",
+    trials: Annotated[int, typer.Option(help="Number of trials.")] = 2000,
+    features: Annotated[str, typer.Option(help="Columns that auto may learn from, separated by commas.")] = "",
     uncertainty: Annotated[
         str | None, typer.Option(help="Column with the weak rater's expected squared error.")
     ] = None,
@@ -40,7 +42,7 @@ def simulate(
     workers: Workers = None,
     json: Json = False,
 ) -> None:
-    """What each method would have achieved on a table that is already fully rated.
+    """Show what each method would have achieved on a table that is already fully rated.
 
     Example: ratewise simulate rated.csv --cost-ratio 0.05 --budgets 100,400 --weak judge --strong human
     """
@@ -92,12 +94,12 @@ def reproduce(
     tables: Annotated[
         str | None, typer.Option(help="Folder with stand-in tables; $RATEWISE_DATA or ../shared/data if absent.")
     ] = None,
-    trials: Annotated[int, typer.Option(help="How often to try, for figures on real data.")] = 2000,
+    trials: Annotated[int, typer.Option(help="Number of trials, for figures on real data.")] = 2000,
     seed: Seed = 0,
     workers: Workers = None,
     json: Json = False,
 ) -> None:
-    """The paper's experiments: a CSV and a picture each, and a page that says whether its claims hold.
+    """Repeat the paper's experiments: a CSV and a picture each, and a page that says whether its claims hold.
 
     Example: ratewise reproduce gaussian bernoulli -o figures
     """

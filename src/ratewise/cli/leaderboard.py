@@ -16,16 +16,16 @@ def leaderboard(
     model_a: Annotated[str, typer.Option(help="Column with the first model's name.")] = "model_a",
     model_b: Annotated[str, typer.Option(help="Column with the second model's name.")] = "model_b",
     rate: Rate = None,
-    selected: Annotated[str | None, typer.Option(help="Column that says who was asked.")] = None,
-    features: Annotated[str, typer.Option(help="Columns to learn the strong vote from, with commas between.")] = "",
+    selected: Annotated[str | None, typer.Option(help="Column that says which comparisons were asked for.")] = None,
+    features: Annotated[str, typer.Option(help="Columns to learn the strong vote from, separated by commas.")] = "",
     method: Annotated[RegressionMethod, typer.Option(help="How weak and strong votes are combined.")] = "auto",
     level: Annotated[float, typer.Option(help="Confidence level, for all models at once.")] = 0.95,
     estimand: Annotated[
         Estimand, typer.Option(help="Whose ratings: the population's, or those all rows would give.")
     ] = "population",
-    cluster: Annotated[str | None, typer.Option(help="Column of voters whose votes go together.")] = None,
+    cluster: Annotated[str | None, typer.Option(help="Column of voters; each voter's votes go together.")] = None,
     ask: Annotated[
-        int | None, typer.Option(help="Instead: choose this many comparisons for the strong rater, into --output.")
+        int | None, typer.Option(help="Choose this many comparisons for the strong rater instead; needs --output.")
     ] = None,
     output: Annotated[str | None, typer.Option("--output", "-o", help="File for the table with --ask.")] = None,
     picture: Annotated[str | None, typer.Option(help="File for a picture of the ratings, .svg or .png.")] = None,

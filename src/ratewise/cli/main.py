@@ -61,18 +61,20 @@ def plan(
     strong_cost: Annotated[float, typer.Option(help="Price of one strong rating.")],
     budget: Annotated[float | None, typer.Option(help="Money to spend.")] = None,
     within: Annotated[
-        float | None, typer.Option(help="How far the interval may reach to either side, instead of a budget: 0.02.")
+        float | None, typer.Option(help="Half-width of the interval to reach, instead of a budget: 0.02.")
     ] = None,
     target_se: Annotated[float | None, typer.Option(help="Standard error to reach, instead of a budget.")] = None,
     level: Annotated[float, typer.Option(help="Confidence level of --within and of the intervals shown.")] = 0.95,
     uncertainty: Annotated[
         str | None, typer.Option(help="Column with the weak rater's expected squared error.")
     ] = None,
-    pool_size: Annotated[float | None, typer.Option(help="Number of items there are; unlimited if absent.")] = None,
+    pool_size: Annotated[float | None, typer.Option(help="Number of items in the pool; unlimited if absent.")] = None,
     floor: Annotated[float | None, typer.Option(help="Least rate of the active policy.")] = None,
     calibrate: Annotated[Recalibration, typer.Option(help="Map weak to strong ratings first.")] = "none",
-    features: Annotated[str, typer.Option(help="Columns to learn from, with commas between; for auto.")] = "",
-    strata: Annotated[str | None, typer.Option(help="Column of groups: how many items of each to look at.")] = None,
+    features: Annotated[str, typer.Option(help="Columns to learn from, separated by commas; for auto.")] = "",
+    strata: Annotated[
+        str | None, typer.Option(help="Column of groups; the plan says how many items of each to look at.")
+    ] = None,
     pool: Annotated[str | None, typer.Option(help="Table that will be rated: its size and its strata.")] = None,
     estimand: Annotated[Estimand, typer.Option(help="Whose mean: the population's, or the pool's own.")] = "population",
     drawn: Annotated[
@@ -88,10 +90,10 @@ def plan(
     ] = "sum",
     positive: Positive = None,
     scale: Scale = None,
-    seed: Annotated[int, typer.Option(help="For the folds that keep the plan honest.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the cross-fitting folds.")] = 0,
     json: Json = False,
 ) -> None:
-    """How to spend: every policy side by side, and one recommendation.
+    """Compare ways to spend a budget, or to reach a precision, and recommend one.
 
     Example: ratewise plan pilot.csv --weak judge --strong human --weak-cost 0.01 --strong-cost 1 --budget 500
     """
@@ -139,9 +141,7 @@ def draw(
     hide: Annotated[str, typer.Option(help="With --sheet: more columns that annotators must not see.")] = "",
     within_budget: Annotated[
         bool,
-        typer.Option(
-            "--within-budget/--whole-pool", help="Look at as many items as the plan's money is for, or at all."
-        ),
+        typer.Option("--within-budget/--whole-pool", help="Look at as many items as the plan pays for, or at all."),
     ] = True,
     safe_cells: SafeCells = False,
     json: Json = False,
@@ -207,17 +207,15 @@ def estimate(
     weak: Annotated[str | None, typer.Option(help="Column with the weak rating; none: strong ratings alone.")] = None,
     rate: Rate = None,
     selected: Annotated[
-        str | None, typer.Option(help="Column that says who was asked, to count missing answers.")
+        str | None, typer.Option(help="Column that says which items were asked for, to count missing answers.")
     ] = None,
     cluster: Annotated[
         str | None, typer.Option(help="Column that says which items belong together: conversation, document, person.")
     ] = None,
     strata: Annotated[
-        str | None, typer.Option(help="Column by which items were chosen, as a plan by strata does.")
+        str | None, typer.Option(help="Column of strata that items were chosen by, as in a plan by strata.")
     ] = None,
-    weight: Annotated[
-        str | None, typer.Option(help="Column with what each item counts, where they were chosen.")
-    ] = None,
+    weight: Annotated[str | None, typer.Option(help="Column of item weights, where items were chosen.")] = None,
     method: Annotated[Method, typer.Option(help="How the ratings are combined.")] = "auto",
     interval: Annotated[IntervalMethod, typer.Option(help="Kind of interval; auto says which it took.")] = "auto",
     level: Annotated[float, typer.Option(help="Confidence level of the interval.")] = 0.95,
@@ -226,16 +224,18 @@ def estimate(
     recalibrate: Annotated[
         Recalibration, typer.Option(help="Map weak to strong ratings first, cross-fitted.")
     ] = "none",
-    low: Annotated[float | None, typer.Option(help="Lowest possible rating; found by itself for 0/1 ratings.")] = None,
+    low: Annotated[float | None, typer.Option(help="Lowest possible rating; not needed for 0/1 ratings.")] = None,
     high: Annotated[float | None, typer.Option(help="Highest possible rating.")] = None,
-    floor: Annotated[float | None, typer.Option(help="Least rate an item could have had; for anytime.")] = None,
+    floor: Annotated[
+        float | None, typer.Option(help="Lowest rate any item could have had; for anytime intervals.")
+    ] = None,
     weak_cost: Annotated[float | None, typer.Option(help="Price of one weak rating, to print the spend.")] = None,
     strong_cost: Annotated[float | None, typer.Option(help="Price of one strong rating.")] = None,
     by: Annotated[str | None, typer.Option(help="Column with groups: an estimate for each, and for the whole.")] = None,
     shrink: Annotated[
         bool,
         typer.Option(
-            "--shrink", help="With --by: draw groups towards the mean of all, as far as they may differ by chance."
+            "--shrink", help="With --by: shrink groups toward the overall mean, as far as they may differ by chance."
         ),
     ] = False,
     simultaneous: Annotated[
@@ -244,7 +244,7 @@ def estimate(
     picture: Annotated[str | None, typer.Option(help="With --by: file for a picture, .svg or .png.")] = None,
     positive: Positive = None,
     scale: Scale = None,
-    seed: Annotated[int, typer.Option(help="For folds and bootstrap.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of folds and bootstrap.")] = 0,
     json: Json = False,
 ) -> None:
     """The mean strong rating with its interval, from a drawn and rated table.
@@ -307,7 +307,7 @@ def demo(
     seed: Annotated[int, typer.Option(help="Names the made-up pool and the draw.")] = 1,
     json: Json = False,
 ) -> None:
-    """The main job end to end on a small made-up pool whose truth is known.
+    """Run a whole campaign on a small made-up pool whose true mean is known.
 
     Example: ratewise demo
     """

@@ -8,18 +8,18 @@ import typer
 SafeCells = Annotated[
     bool, typer.Option("--safe-cells", help="Put ' before texts that a spreadsheet would run as formulas.")
 ]
-Json = Annotated[bool, typer.Option("--json", help="One JSON document on standard output, nothing else there.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output, and nothing else.")]
 TableArgument = Annotated[str, typer.Argument(help="CSV, JSONL or Parquet file by its ending; - for standard input.")]
 Weak = Annotated[str, typer.Option(help="Column with the weak rating.")]
 Strong = Annotated[str, typer.Option(help="Column with the strong rating; empty where there is none.")]
 People = Annotated[
     str,
     typer.Option(
-        help="Column with the strong rating, empty where there is none; several people's columns with commas between."
+        help="Column with the strong rating, empty where there is none; several people's columns separated by commas."
     ),
 ]
 Positive = Annotated[
-    str | None, typer.Option(help="Words that count as 1, with commas between, all others as 0: correct.")
+    str | None, typer.Option(help="Words that count as 1, separated by commas, all others as 0: correct.")
 ]
 Scale = Annotated[
     str | None,
@@ -32,7 +32,7 @@ Rate = Annotated[
         "column, else one rate for all."
     ),
 ]
-Seed = Annotated[int, typer.Option(help="Makes everything random replayable.")]
+Seed = Annotated[int, typer.Option(help="The same seed gives the same result.")]
 Workers = Annotated[int | None, typer.Option(help="Processes to use; as many as there are cores if absent.")]
 
 
@@ -44,12 +44,12 @@ def said(positive: str | None, scale: str | None) -> tuple[list[str] | None, Seq
 
 
 def words(text: str) -> list[str]:
-    """Words with commas between."""
+    """Words separated by commas."""
     return [word.strip() for word in text.split(",") if word.strip()]
 
 
 def needed(value: str | None, option: str) -> str:
-    """An option that may be left out elsewhere."""
+    """The value of an option that this command needs; refuses where it is missing."""
     from ratewise.errors import InputError
 
     if value is None:

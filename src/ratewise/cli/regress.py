@@ -9,7 +9,9 @@ from ratewise.cli.options import Json, Rate, Strong, TableArgument, words
 from ratewise.core.names import Estimand, Family, RegressionMethod
 
 _Weak = Annotated[str | None, typer.Option(help="Column with the weak rating; none: strong ratings alone.")]
-_Selected = Annotated[str | None, typer.Option(help="Column that says who was asked, to find missing answers.")]
+_Selected = Annotated[
+    str | None, typer.Option(help="Column that says which items were asked for, to find missing answers.")
+]
 _Cluster = Annotated[str | None, typer.Option(help="Column that says which items belong together.")]
 _Level = Annotated[float, typer.Option(help="Confidence level of each interval.")]
 _PoolSize = Annotated[float | None, typer.Option(help="Size of the pool, if larger than the table.")]
@@ -18,13 +20,13 @@ _PoolSize = Annotated[float | None, typer.Option(help="Size of the pool, if larg
 def regress(
     table: TableArgument,
     strong: Strong,
-    on: Annotated[str, typer.Option(help="Columns to regress on, with commas between; words become a column each.")],
+    on: Annotated[str, typer.Option(help="Columns to regress on, separated by commas; words become a column each.")],
     weak: _Weak = None,
     family: Annotated[Family, typer.Option(help="Kind of regression.")] = "linear",
     rate: Rate = None,
     selected: _Selected = None,
     method: Annotated[RegressionMethod, typer.Option(help="How the weak rating is used.")] = "auto",
-    features: Annotated[str, typer.Option(help="Further columns that auto may learn from, with commas between.")] = "",
+    features: Annotated[str, typer.Option(help="Further columns that auto may learn from, separated by commas.")] = "",
     no_intercept: Annotated[bool, typer.Option("--no-intercept", help="Leave the intercept out.")] = False,
     level: _Level = 0.95,
     estimand: Annotated[
@@ -47,7 +49,7 @@ def regress(
         check_folder(picture)
         check_ending(picture)
         if not words(on):
-            raise InputError("--on names no column; give the columns to regress on, with commas between")
+            raise InputError("--on names no column; give the columns to regress on, separated by commas")
         from ratewise.targets.regression import regress as run_regression
 
         found = run_regression(
@@ -72,7 +74,7 @@ def quantile(
     table: TableArgument,
     strong: Strong,
     weak: _Weak = None,
-    at: Annotated[str, typer.Option(help="Quantiles between 0 and 1, with commas between.")] = "0.5",
+    at: Annotated[str, typer.Option(help="Quantiles between 0 and 1, separated by commas.")] = "0.5",
     rate: Rate = None,
     selected: _Selected = None,
     level: _Level = 0.95,
@@ -81,7 +83,7 @@ def quantile(
     ] = "population",
     pool_size: _PoolSize = None,
     cluster: _Cluster = None,
-    low: Annotated[float | None, typer.Option(help="Lowest possible rating; found by itself for 0/1 ratings.")] = None,
+    low: Annotated[float | None, typer.Option(help="Lowest possible rating; not needed for 0/1 ratings.")] = None,
     high: Annotated[float | None, typer.Option(help="Highest possible rating.")] = None,
     json: Json = False,
 ) -> None:

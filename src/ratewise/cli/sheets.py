@@ -32,7 +32,7 @@ def where_to_draw(output: str | None, sheet: str | None) -> str:
 def write_sheet(
     drawn: "Drawn", sheet: str, *, plan: str, strong: str, hide: str, id_column: str | None, seed: int
 ) -> int:
-    """Write the drawn rows for annotators; how many there are."""
+    """Write the drawn rows for annotators; returns how many there are."""
     from ratewise.tables import write_table
     from ratewise.targets.sheets import FILL, blind_sheet
 
@@ -45,7 +45,7 @@ def write_sheet(
 
 
 def _columns_of(plan: str) -> dict[str, Any]:
-    """The columns that the plan was made with; what cannot be read names none."""
+    """The columns that the plan was made with; empty where the plan cannot be read."""
     try:
         found = json_format.loads(Path(plan).read_text(encoding="utf-8")).get("inputs", {})
     except (OSError, ValueError, AttributeError):
@@ -57,7 +57,7 @@ def merge(
     pool: Annotated[str, typer.Argument(help="The table that `ratewise draw` wrote.")],
     sheet: Annotated[str, typer.Argument(help="The sheet of `ratewise draw --sheet`, filled in.")],
     output: Annotated[str, typer.Option("--output", "-o", help="File to write; - for CSV on standard output.")],
-    strong: Annotated[str, typer.Option(help="Column of the sheet that was filled in; found by itself.")] = "",
+    strong: Annotated[str, typer.Option(help="Column of the sheet that was filled in; found if absent.")] = "",
     id: Id = None,
     low: Annotated[float | None, typer.Option(help="Lowest possible rating; a lower one is refused.")] = None,
     high: Annotated[float | None, typer.Option(help="Highest possible rating; a higher one is refused.")] = None,

@@ -47,11 +47,11 @@ class PlainConsole(Console):
     """A console whose texts cannot command the terminal; its own colours still do."""
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
-        """Every piece of text on its way to the terminal."""
+        """Make every piece of text safe on its way to the terminal."""
         for segment in super().render(renderable, options):
             yield segment if segment.control else Segment(visible(segment.text), segment.style)
 
 
 def console(**options: Any) -> Console:
-    """Made for rich text of any origin."""
+    """A console for rich text of any origin."""
     return PlainConsole(**options)

@@ -35,7 +35,7 @@ def _fields_in_lines(self: Any) -> str:
 
 
 def _cells(self: Any) -> list[tuple[str, str]]:
-    """What there is to say of each field."""
+    """The text of each field."""
     names = [one.name for one in fields(self) if one.repr and not one.name.startswith("_") and one.name != "notes"]
     cells = [(name, _short(getattr(self, name))) for name in names]
     more = len(cells) - _MOST
@@ -67,7 +67,7 @@ def _html(self: Any) -> str:
 
 
 def _with_notes(made: Any) -> Any:
-    """A table of the record's own, and the notes that it does not have."""
+    """The record's own HTML table, with the notes that it lacks added."""
 
     def _repr_html_(self: Any) -> str:
         own = made(self)
@@ -82,5 +82,5 @@ def _notes_html(self: Any, own: str) -> str:
 
 
 def _dir(self: Any) -> list[str]:
-    """What a user may use; helpers of the record's own are left out."""
+    """Names for tab completion; the record's helpers are left out."""
     return sorted(name for name in object.__dir__(self) if not name.startswith("_") or name.startswith("__"))

@@ -19,7 +19,7 @@ _STRONG_COST = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """What a campaign came to; spend and labels after the burn-in."""
+    """Result of a simulated campaign; spend and labels are those after the burn-in."""
 
     estimate: Estimate
     spend: float
@@ -58,7 +58,7 @@ class Trial:
         return self._end(bought)
 
     def _start(self) -> Bought:
-        """The burn-in that everyone is given, if any."""
+        """The burn-in that every method is given, if any."""
         rows = self.block.burn_in[self.trial] if self.block.setting.burn_in else np.empty(0, dtype=np.intp)
         phases = (Phase(rows.size),) if rows.size else ()
         return Bought(Seen.of(self._covariates(rows), self._strong(rows), phases))

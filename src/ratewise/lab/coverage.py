@@ -43,7 +43,7 @@ class Cell:
     active: bool
 
     def name(self) -> str:
-        """For tables and messages."""
+        """Name for tables and messages."""
         rates = "active" if self.active else "uniform"
         return f"{self.world} {self.mean:g}, {self.quality}, {self.labels} labels, {rates}"
 

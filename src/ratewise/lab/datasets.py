@@ -337,7 +337,7 @@ def _shares(values: Floats, items: Texts, place: str) -> Floats:
 
 
 def _sides(table: Table, pair: tuple[str, str]) -> tuple[Mask, Mask]:
-    """Where the pair was shown in this order, and where the other way round."""
+    """Rows where the pair was shown in this order, and rows where it was shown the other way round."""
     a, b = table.texts("model_a"), table.texts("model_b")
     first, second = pair
     shown, swapped = (a == first) & (b == second), (a == second) & (b == first)
@@ -356,7 +356,7 @@ def _split(
 
 
 def _most_frequent_pair(table: Table) -> tuple[str, str]:
-    """In alphabetical order, so that it is the same whichever side came first."""
+    """The pair seen most often, in alphabetical order, so that it does not depend on the sides."""
     both = zip(table.texts("model_a"), table.texts("model_b"), strict=True)
     counts = Counter((min(a, b), max(a, b)) for a, b in both)
     return min(counts, key=lambda pair: (-counts[pair], pair))
@@ -371,7 +371,7 @@ def _best_system(systems: Texts, strong: Floats) -> tuple[str, str]:
 
 
 def _there_are(names: Texts) -> str:
-    """What there is instead, the most frequent first."""
+    """The values that exist instead, the most frequent first."""
     counts = Counter(names)
     listed = ", ".join(f"{one_line(name)} ({rows} rows)" for name, rows in counts.most_common(_MOST_LISTED))
     more = len(counts) - _MOST_LISTED

@@ -46,7 +46,7 @@ class Cell:
     items: int = 20_000
 
     def name(self) -> str:
-        """For tables and messages."""
+        """Name for tables and messages."""
         more = ", features" if self.features else ""
         return f"{self.mean:g}, {self.labels} labels, {self.judge}, {self.mode}{more}"
 
@@ -156,7 +156,7 @@ def rounds(cell: Cell, *, trials: int, seed: int, worlds: int = 50) -> Outcome:
 
 
 def outcome(rows: Floats, cell: Cell, *, pool_size: float) -> Outcome:
-    """From low, high, value and truth of every trial."""
+    """The outcome from low, high, value and truth of every trial."""
     low, high, value, truth = rows.T
     below, above = high < truth - 1e-9, low > truth + 1e-9
     error, sd = value - truth, float((value - truth).std())

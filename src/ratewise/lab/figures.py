@@ -150,14 +150,14 @@ def _spreads(mean: float) -> Sequence[float]:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """Something the paper says, whether it holds here, and by what figures."""
+    """A statement of the paper, whether it holds here, and the figures that decide it."""
 
     text: str
     holds: bool
     evidence: str
 
     def to_dict(self) -> dict[str, Any]:
-        """Ready for JSON."""
+        """A dictionary, ready for JSON."""
         return asdict(self)
 
 

@@ -42,7 +42,7 @@ class Known:
 
     @classmethod
     def of(cls, population: Population, weak_cost: float) -> "Known":
-        """From all labels of the table."""
+        """What all labels of the table tell."""
         learned = learn_all(population)
         x = Covariates(population.weak, population.features, population.uncertainty)
         error, _ = sharpest_error(learned, x)
@@ -72,13 +72,13 @@ class Known:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Limit:
-    """What is known for nothing, in the way a campaign knows it: by weak rating and features, or by features alone."""
+    """What is known at no cost, in the way a campaign knows it: by weak rating and features, or by features alone."""
 
     known: tuple[Known, ...]
 
     @classmethod
     def of(cls, population: Population, setting: Setting) -> "Limit":
-        """Features alone are an option where a pool ends: only then does looking at all of it cost nothing."""
+        """The limit. Features alone are an option where a pool ends: only then is looking at all of it free."""
         known = [Known.of(population, setting.cost_ratio)]
         if setting.mode == "pool" and population.features is not None:
             bare = Population(np.zeros(population.items), population.strong, population.scale, population.features)

@@ -79,7 +79,7 @@ class MethodResult:
 
     @property
     def of_base_high(self) -> float:
-        """Its upper end."""
+        """The upper end of that interval of `of_base`."""
         return self.mse_high / self.base_mse if self.base_mse > 0 else float("nan")
 
     def to_dict(self) -> dict[str, Any]:

@@ -51,7 +51,7 @@ class Simulation:
 
     @property
     def methods(self) -> tuple[str, ...]:
-        """In the order they were asked for."""
+        """Names of the methods, in the order they were asked for."""
         return tuple(dict.fromkeys(r.method for r in self.results))
 
     def savings_at(self, mse: float) -> dict[str, float | None]:
@@ -78,7 +78,7 @@ class Simulation:
         return Base(self.variance, self.settings["burn_in"], pool)
 
     def to_dict(self) -> dict[str, Any]:
-        """Ready for JSON."""
+        """A dictionary, ready for JSON."""
         return {
             "theta": self.theta, "variance": self.variance, "items": self.items, "settings": self.settings,
             "results": [r.to_dict() for r in self.results], "savings": self.savings(), "partial": self.partial,
@@ -116,7 +116,7 @@ class Simulation:
 
 
 def _ratio(r: MethodResult) -> str:
-    """Over base, where base has an error."""
+    """Error relative to base, as text; a dash where base has no error."""
     return f"{r.of_base:.3f}" if r.base_mse > 0 else "–"
 
 
@@ -169,7 +169,7 @@ def simulate(
 
 
 def simulate_lab(lab: Lab, *, trials: int, workers: int | None, progress: Progress | None) -> Simulation:
-    """The same for a population in memory."""
+    """`simulate` for a population in memory."""
     done: list[dict[str, Outcome]] = []
     partial = False
     outcomes = _outcomes(lab, trials, workers)
@@ -242,7 +242,7 @@ def _saved(needed: float, curve: tuple[MethodResult, ...], mse: float) -> float 
 
 
 def on_one_scale(population: Population, other: Population | None) -> tuple[Population, Population | None]:
-    """Two tables rescaled by the range of both."""
+    """Both tables rescaled by the range of the two."""
     if other is None or population.scale == other.scale:
         return population, other
     g, h = (np.concatenate([getattr(p, name)() for p in (population, other)]) for name in ("raw_weak", "raw_strong"))

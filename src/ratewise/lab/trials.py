@@ -74,12 +74,12 @@ class Population:
         return self.scale.low + self.scale.width * self.strong
 
     def rescaled(self, scale: Scale) -> "Population":
-        """The same ratings on another scale."""
+        """The population on another rating scale."""
         raw = self.raw_weak(), self.raw_strong()
         return Population.of(*raw, scale=scale, features=self.features, uncertainty=self.uncertainty)
 
     def rows(self, index: Index) -> "Population":
-        """Some of the items."""
+        """The population's rows at these positions."""
         features, own = (None if a is None else a[index] for a in (self.features, self.uncertainty))
         return Population(self.weak[index], self.strong[index], self.scale, features, own)
 
@@ -124,7 +124,7 @@ class Setting:
 
 @dataclass(slots=True, eq=False)
 class Block:
-    """Some trials: the burn-in items of each, and the stream of items after it with a random number each.
+    """A block of trials: the burn-in items of each, and the items that follow with a random number each.
 
     Every trial has a generator of its own, and streams grow by whole chunks, so that a trial is the same in whatever
     block, process and order it is computed. All methods see the same items and the same random numbers.

@@ -26,7 +26,7 @@ def in_words(results: Sequence[MethodResult], *, budget: float, burn_in: int, it
 
 
 def _best(last: list[MethodResult]) -> MethodResult:
-    """What a campaign can run, if it was tried; else what others can; else what nobody can."""
+    """The best method: one that a campaign can run, else one others can, else one nobody can."""
     for names in (_RUNNABLE, tuple(r.method for r in last if r.method not in YARDSTICKS)):
         found = [r for r in last if r.method in names]
         if found:

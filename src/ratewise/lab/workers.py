@@ -44,7 +44,7 @@ def in_order(
 
 @contextmanager
 def _quiet_cleaner() -> Iterator[None]:
-    """joblib's cleaner, started inside, tidies up after an interrupted program and need not tell its user."""
+    """Silences joblib's cleaner after Ctrl-C: it tidies up and need not tell the user."""
     before = os.environ.get("PYTHONWARNINGS")
     os.environ["PYTHONWARNINGS"] = ",".join(filter(None, (before, "ignore:resource_tracker")))
     try:
@@ -57,7 +57,7 @@ def _quiet_cleaner() -> Iterator[None]:
 
 
 def _end(results: "Generator[Result, None, None]") -> None:
-    """Workers ended and waited for, so that nothing of them is left to complain when the program ends."""
+    """End the workers and wait for them, so that none complains when the program ends."""
     from joblib.externals.loky import get_reusable_executor
 
     with warnings.catch_warnings():
@@ -77,7 +77,7 @@ def _count(workers: int | None) -> int:
 
 @contextmanager
 def _only_here() -> Iterator[Callable[[], None]]:
-    """Processes started inside ignore Ctrl-C; from `listen()` on, the first is heard here and later ones are not."""
+    """Make processes started inside ignore Ctrl-C; from `listen()` on, only the first Ctrl-C is heard here."""
     if threading.current_thread() is not threading.main_thread():  # where signals cannot be set, nor are heard
         yield lambda: None
         return

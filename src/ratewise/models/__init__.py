@@ -1,1 +1,1 @@
-"""What is fitted to labels: ratings, errors, calibration, features. Knows nothing of rounds or tables."""
+"""Models fitted to labels: ratings, errors, calibration, features. They know nothing of rounds or tables."""

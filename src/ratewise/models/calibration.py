@@ -45,7 +45,7 @@ class Calibration:
         return np.asarray(low + (high - low) * special.expit(self.intercept + self.slope * _logit(g, self.weak_range)))
 
     def to_dict(self) -> dict[str, Any]:
-        """Ready for JSON."""
+        """A dictionary, ready for JSON."""
         return {
             "kind": self.kind, "intercept": self.intercept, "slope": self.slope, "knots": list(self.knots),
             "values": list(self.values), "weak_range": list(self.weak_range), "strong_range": list(self.strong_range),

@@ -46,7 +46,7 @@ class ErrorModel:
         return np.maximum(self.scale * u, 0.0)
 
     def to_dict(self) -> dict[str, Any]:
-        """Ready for JSON."""
+        """A dictionary, ready for JSON."""
         return {
             "source": self.source, "scale": self.scale, "knots": list(self.knots), "values": list(self.values),
         }  # fmt: skip
@@ -76,7 +76,7 @@ def error_from_column(column: ArrayLike, residual: ArrayLike) -> ErrorModel:
 
 
 def fit_error(weak: ArrayLike, residual: ArrayLike) -> ErrorModel:
-    """Squared residuals averaged in bins of the weak rating, shrunk towards their mean as far as they may be noise.
+    """Squared residuals averaged in bins of the weak rating, shrunk toward their mean as far as they may be noise.
 
     Limiting cases: fewer than two bins' worth of labels give a constant; a constant weak rating too.
     """

@@ -16,11 +16,11 @@ _LEAST_SHARE = 0.01  # a word on fewer rows than this says nothing that could be
 
 
 class Columns(Protocol):
-    """Whatever has rows and named columns, as a `Table` has."""
+    """A table-like object: it has rows and named columns."""
 
     @property
     def name(self) -> str:
-        """What messages call it."""
+        """Name in messages."""
 
     @property
     def rows(self) -> int:
@@ -47,7 +47,7 @@ class Coding:
 
     @classmethod
     def of(cls, table: Columns, name: str) -> "Coding":
-        """The most frequent words, or the median for what is missing."""
+        """The coding of a column: its most frequent words, or the median for missing numbers."""
         try:
             x = table.numbers(name, missing="allow")
         except TooLargeError:
@@ -71,7 +71,7 @@ class Coding:
         return [np.where(missing, self.fill, x), missing.astype(np.float64)]
 
     def to_dict(self) -> dict[str, Any]:
-        """Ready for JSON."""
+        """A dictionary, ready for JSON."""
         return {"name": self.name, "words": None if self.words is None else list(self.words), "fill": self.fill}
 
     @classmethod

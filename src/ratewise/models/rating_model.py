@@ -37,7 +37,7 @@ class Covariates:
         return int(self.weak.size)
 
     def rows(self, index: "NDArray[np.intp] | NDArray[np.bool_] | slice") -> "Covariates":
-        """Some of the items."""
+        """The covariates of these items."""
         return Covariates(
             self.weak[index],
             None if self.features is None else self.features[index],
@@ -45,15 +45,15 @@ class Covariates:
         )
 
     def some(self, most: int) -> "Covariates":
-        """At most so many of the items, evenly spread over all."""
+        """The covariates of at most so many items, evenly spread over all."""
         return self if self.items <= most else self.rows(slice(None, None, -(-self.items // most)))
 
     def without_weak(self) -> "Covariates":
-        """The features alone: what is known of an item that no rater has seen."""
+        """The covariates without weak ratings: what is known of an item before any rater has seen it."""
         return Covariates(np.zeros(self.items), self.features)
 
     def joined(self, more: "Covariates") -> "Covariates":
-        """These items and then those."""
+        """The covariates of both, these first."""
         features, uncertainty = (
             None if a is None or b is None else np.concatenate([a, b])
             for a, b in ((self.features, more.features), (self.uncertainty, more.uncertainty))
@@ -70,7 +70,7 @@ class Standard:
 
     @classmethod
     def of(cls, X: Floats, size: Floats | float = 1.0, unsure: Floats | float = 0.0) -> "Standard":
-        """From the items seen; `size` is the standard deviation to give each column.
+        """The scale of the items seen; `size` is the standard deviation that each column gets.
 
         A column that varies less than it is `unsure` says nothing either.
         """
@@ -79,7 +79,7 @@ class Standard:
         return cls(centre, np.where(known, size / np.where(known, spread, 1.0), 0.0))
 
     def to_dict(self) -> dict[str, Any]:
-        """Ready for JSON."""
+        """A dictionary, ready for JSON."""
         return {"centre": self.centre.tolist(), "scale": self.scale.tolist()}
 
     @classmethod
@@ -88,11 +88,11 @@ class Standard:
         return cls(np.array(data["centre"]), np.array(data["scale"]))
 
     def __call__(self, X: Floats) -> Floats:
-        """Other items, on the same scale."""
+        """The columns of other items on this scale."""
         return (X - self.centre) * self.scale
 
     def undone(self, line: Line) -> Line:
-        """The same line for columns as they are, neither centred nor scaled."""
+        """The same line for unscaled, uncentred columns."""
         coefficients = line.coefficients * self.scale
         return Line(line.offset - float(self.centre @ coefficients), coefficients)
 

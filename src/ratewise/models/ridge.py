@@ -26,7 +26,7 @@ class Line:
     coefficients: Floats
 
     def __call__(self, parts: Sequence[Floats]) -> Floats:
-        """Of blocks of columns side by side, each items × columns."""
+        """The line's values for blocks of columns side by side, each items × columns."""
         out, at = np.full(parts[0].shape[0], self.offset), 0
         for part in parts:
             here = self.coefficients[at : at + part.shape[1]]
@@ -54,7 +54,7 @@ class RidgePath:
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> "RidgePath":
-        """A path of that one line, for predictions; what was unseen is forgotten."""
+        """A path with only that line, for predictions; leave-one-out residuals are not kept."""
         line = np.array(data["coefficients"])[:, None]
         return cls(np.array(data["centre"]), data["intercept"], line, np.empty((0, 1)), np.zeros(1))
 

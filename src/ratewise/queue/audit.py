@@ -1,4 +1,4 @@
-"""The log as it is, for checking and for taking it out: reads, never writes."""
+"""Reads the log as it is, for checks and exports; never writes."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -23,7 +23,7 @@ def item_contents(store: Store, first: int, end: int) -> Sequence[Any]:
 
 
 def rating_rows(store: Store, first: int, end: int) -> Sequence[Any]:
-    """Questions with what came of them."""
+    """Questions with their outcomes."""
     return _between(store, t.ratings, tuple(t.ratings.c), first, end, t.ratings.c.position, t.ratings.c.step)
 
 
@@ -46,7 +46,7 @@ def answer_rows(store: Store, first: int, end: int) -> Sequence[Any]:
 
 
 def ledger_rows(store: Store, first: int, end: int) -> Sequence[Any]:
-    """What was done with money, in the order it was done."""
+    """Movements of money, in order."""
     return _between(store, t.ledger, tuple(t.ledger.c), first, end, t.ledger.c.id)
 
 
@@ -73,7 +73,7 @@ def ledger_sums(store: Store) -> dict[str, int]:
 
 
 def freed(store: Store) -> int:
-    """Reservations that were settled."""
+    """Sum of the reservations that were settled."""
     settled = t.ledger.alias()
     both = sa.and_(
         settled.c.kind == "settle", settled.c.position == t.ledger.c.position, settled.c.step == t.ledger.c.step,

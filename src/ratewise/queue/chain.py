@@ -180,7 +180,7 @@ def row_bytes(row: Sequence[Any]) -> bytes:
 
 
 def item_digests(connection: sa.Connection) -> list[str]:
-    """Of the items as they are stored, in their order: a digest for so many rows each."""
+    """Digests of the items as they are stored, in their order: one for every so many rows."""
     out, now, count = [], hashlib.sha256(), 0
     chosen = sa.select(t.items).order_by(t.items.c.position)
     with connection.execute(chosen, execution_options={"yield_per": _ROWS}) as found:

@@ -39,7 +39,7 @@ def _table(table: sa.Table, found: sa.Connection, right: sa.Connection) -> Itera
 
 
 def _rows(table: sa.Table, columns: list[sa.Column[Any]], connection: sa.Connection) -> Iterator[tuple[Any, ...]]:
-    """As they are stored: a truth value that is 5 is not made 1."""
+    """The rows as they are stored: a truth value that is 5 is not made 1."""
     plain = [sa.type_coerce(c, sa.Integer) if isinstance(c.type, sa.Boolean) else c for c in columns]
     order = [c.collate("C") if isinstance(c.type, sa.Text) and connection.dialect.name == "postgresql" else c
              for c in table.primary_key.columns]  # fmt: skip
@@ -54,7 +54,7 @@ def _rows(table: sa.Table, columns: list[sa.Column[Any]], connection: sa.Connect
 def _in_order(
     table: str, names: list[str], found: Iterator[tuple[Any, ...]], right: Iterator[tuple[Any, ...]]
 ) -> Iterator[str]:
-    """Up to the first row that differs: after one that is too many or missing, all would."""
+    """Differences up to the first row that differs: after a missing or extra row, all would."""
     number = 0
     while True:
         number += 1
@@ -77,7 +77,7 @@ def _by_key(
     table: str, names: list[str], keys: list[int],
     found: Iterator[tuple[Any, ...]], right: Iterator[tuple[Any, ...]],
 ) -> Iterator[str]:  # fmt: skip
-    """A walk along both, in the order of their keys."""
+    """Differences of both, walked along in the order of their keys."""
     one, other = next(found, None), next(right, None)
     while one is not None or other is not None:
         a = None if one is None else tuple(one[k] for k in keys)
@@ -98,7 +98,7 @@ def _by_key(
 
 
 def _before(a: tuple[Any, ...], b: tuple[Any, ...]) -> bool:
-    """As SQLite sorts: numbers before text."""
+    """Whether one key sorts before another, as in SQLite: numbers before text."""
     return [(isinstance(x, str), x) for x in a] < [(isinstance(x, str), x) for x in b]
 
 
@@ -114,7 +114,7 @@ def _where(table: str, names: list[str], keys: list[int], row: tuple[Any, ...]) 
 
 
 def _parting(a: object, b: object) -> int:
-    """From where on two long texts are shown: a little before they part."""
+    """Where to begin showing two long texts: a little before they differ."""
     if not (isinstance(a, str) and isinstance(b, str)) or max(len(a), len(b)) <= _LONGEST:
         return 0
     same = next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))

@@ -54,7 +54,7 @@ class Database(Protocol):
         """Whether this process is the one that plans; once it is, it stays so until it ends."""
 
     def dead(self, workers: Sequence[int]) -> list[int]:
-        """Those that are not alive."""
+        """The workers that are not alive."""
 
     def leave(self) -> None:
         """Give all locks back."""
@@ -70,7 +70,7 @@ class Database(Protocol):
 
 
 def connect(store: str, folder: str, name: str) -> Database:
-    """By the form of `store`: a file beside the TOML, or postgresql://…"""
+    """Connect by the form of `store`: a file beside the TOML, or postgresql://…"""
     if "://" not in store:
         return SQLite(os.path.join(folder, store))
     if not store.startswith(("postgresql://", "postgresql+psycopg://", "postgres://")):

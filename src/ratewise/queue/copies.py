@@ -61,14 +61,14 @@ def back_up(store: Log, path: str) -> None:
 
 
 def _with_sqlite(source: str, path: str) -> None:
-    """By SQLite's own backup, which takes what is in the write-ahead log with it."""
+    """Copy by SQLite's own backup, which includes the write-ahead log."""
     with closing(sqlite3.connect(source)) as old, closing(sqlite3.connect(path)) as new:
         old.backup(new)
         new.execute("PRAGMA journal_mode = DELETE")  # one file, without a log beside it
 
 
 def _table_by_table(store: Log, path: str) -> None:
-    """From one moment of a PostgreSQL store, into a SQLite file that a campaign can go on with."""
+    """Copy one moment of a PostgreSQL store into a SQLite file that a campaign can continue with."""
     make_tables(path)
     engine = sa.create_engine(sa.URL.create("sqlite", database=path))
     with store.still(), store.reading() as old, engine.begin() as new:

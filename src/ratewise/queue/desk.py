@@ -59,7 +59,7 @@ class Desk:
         return Lease(found, person, until)
 
     def renew(self, lease: Lease, *, seconds: float) -> Lease | None:
-        """A sign of life; None where the lease has ended."""
+        """Extend the lease; None where it has ended."""
         until = self.clock() + seconds
         mine = sa.and_(_of(t.leases, lease.claim), t.leases.c.holder == lease.holder, t.leases.c.until > self.clock())
         with self.store.writing() as connection:
@@ -67,7 +67,7 @@ class Desk:
         return Lease(lease.claim, lease.holder, until) if kept else None
 
     def give_back(self, lease: Lease) -> None:
-        """The question is free for others; for this person, too."""
+        """Free the question for others, and for this person, too."""
         mine = sa.and_(_of(t.leases, lease.claim), t.leases.c.holder == lease.holder)
         with self.store.writing() as connection:
             connection.execute(t.leases.delete().where(mine))

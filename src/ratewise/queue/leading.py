@@ -54,7 +54,7 @@ class Leading:
                 self._beat()
 
     def _beat(self, *, first: bool = False) -> None:
-        """After the first one, only while nobody else has taken over."""
+        """Show a sign of life; after the first, only while nobody else has taken over."""
         mine = "" if first else " WHERE split_part(meta.value, '|', 2) = :name"
         write = sa.text(
             f"INSERT INTO meta (key, value) VALUES ('{_FACT}', {_NOW}::text || '|' || :name) "
@@ -85,7 +85,7 @@ class Leading:
 
 
 def in_words(name: str, silent: float) -> str:
-    """Of a leader that shows no sign of life."""
+    """Describe a leader that shows no sign of life."""
     _, process, host = [*name.split(" ", 3)[1:], "?", "?"][:3]
     who = f"process {process} on {host}"
     return f"{who} leads and has been silent for {silent:.0f} s; after {LEASE:.0f} s another one takes over"

@@ -28,7 +28,7 @@ class Log:
 
     @classmethod
     def at(cls, store: str, folder: str, name: str) -> Self:
-        """By the form of `store`: a file beside the TOML, or postgresql://…"""
+        """The log by the form of `store`: a file beside the TOML, or postgresql://…"""
         return cls(connect(store, folder, name))
 
     @contextmanager
@@ -52,7 +52,7 @@ class Log:
 
     @contextmanager
     def still(self) -> Iterator[None]:
-        """All that is read inside is of one moment, whatever others write meanwhile."""
+        """Hold one moment: everything read inside is of it, whatever others write meanwhile."""
         level = {"isolation_level": "REPEATABLE READ"} if self.database.shared else {}
         with told(self.database.shown), self._read.execution_options(**level).begin() as connection:
             if self.database.shared:  # a look may take its time; what writes may not
@@ -109,12 +109,12 @@ class Log:
         return found
 
     def set_meta(self, key: str, value: str | None) -> None:
-        """Change one; `None` forgets it."""
+        """Change a fact; `None` forgets it."""
         with self.writing() as connection:
             sql.set_meta(connection, key, value)
 
     def note(self, text: str) -> None:
-        """Something that users should know of."""
+        """Add a note for users."""
         with self.writing() as connection:
             chain.insert(connection, t.events, [{"at": now(), "text": text[:_LONGEST_NOTE]}])
 
@@ -125,13 +125,13 @@ class Log:
         return [(at, text) for at, text in rows]
 
     def head(self) -> str:
-        """What stands for everything that was written so far."""
+        """Digest of everything written so far."""
         with self.reading() as connection:
             return chain.last(connection).head
 
     @contextmanager
     def sound(self) -> Iterator[None]:
-        """An error that nobody expects may come from a damaged file: then that is what is said."""
+        """Check an unexpected error against the file: if it is damaged, say that instead."""
         try:
             yield
         except RatewiseError:

@@ -92,7 +92,7 @@ class MemoryQueue(PlanningQueue):
         self._rounds.append(RoundRow(number, first, plan, None, None))
 
     def close_round(self, number: int, items: int) -> None:
-        """All its answers are in."""
+        """Close a round whose answers are all in."""
         self._rounds[number - 1] = replace(self._rounds[number - 1], items=items)
 
     def take_up(self, batch: NewBatch, budget: int | None) -> bool:
@@ -201,7 +201,7 @@ class MemoryQueue(PlanningQueue):
         return found.again
 
     def give_up(self, reason: str) -> int:
-        """Open questions in nobody's hands will not be answered, and cost nothing; returns how many there were."""
+        """Give up open questions that nobody has claimed, at no cost; returns how many there were."""
         p, s = np.nonzero((self.states == OPEN) & (self.workers == 0))
         questions = zip(p.tolist(), s.tolist(), (self.attempts[p, s] + 1).tolist(), strict=True)
         note = f"given up: {reason}"

@@ -27,7 +27,7 @@ def to_money(units: int) -> Decimal:
 
 
 def shown(units: int) -> str:
-    """For people: two decimals, or as many as it takes."""
+    """An amount for people: two decimals, or as many as it takes."""
     amount = to_money(units)
     return f"{amount:,.2f}" if amount == amount.quantize(Decimal("0.01")) else f"{amount:,f}"
 

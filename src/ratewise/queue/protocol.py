@@ -62,9 +62,9 @@ class PlanningQueue(Protocol):
         ...
 
     def close_round(self, number: int, items: int) -> None:
-        """All its answers are in."""
+        """Close a round whose answers are all in."""
         ...
 
     def give_up(self, reason: str) -> int:
-        """Open questions in nobody's hands will not be answered, and cost nothing; returns how many there were."""
+        """Give up open questions that nobody has claimed, at no cost; returns how many there were."""
         ...

@@ -60,7 +60,7 @@ def play(connection: sqlite3.Connection, change: Change) -> None:
 
 
 def _each(connection: sqlite3.Connection, statement: str, rows: Sequence[Sequence[Any]]) -> None:
-    """Every row that is said to have changed must be there."""
+    """Change each row that is said to have changed; all of them must be there."""
     if connection.executemany(statement, rows).rowcount != len(rows):
         raise ValueError("it changes a row that was never added")
 
@@ -70,7 +70,7 @@ def _where(table: str, keys: Sequence[str]) -> str:
 
 
 def _table(name: str) -> sa.Table:
-    """Names come from a file that others may have written: only ours are taken."""
+    """The table of a name; names come from a file that others may have written, so only ours are taken."""
     if name not in t.metadata.tables:
         raise ValueError(f"{str(name)[:40]!r} is no table")
     return t.metadata.tables[name]

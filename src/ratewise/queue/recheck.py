@@ -96,7 +96,7 @@ def _tell_head(wanted: tuple[int, str] | None, out: Checked) -> None:
 
 
 def _items(connection: sa.Connection, recorded: list[tuple[int, list[str]]], out: Checked) -> None:
-    """The rows are those that were loaded."""
+    """Check that the rows are those that were loaded."""
     if len(recorded) != 1 or recorded[0][0] != chain.ITEMS_EACH:
         out.problems.append("the record does not say once which items were loaded")
         return

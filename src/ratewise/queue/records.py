@@ -82,12 +82,12 @@ class NewDraws:
     release: int  # held so far, given back
     costs: tuple[tuple[int, int], ...]  # (first item, cost) of each batch that is drawn now
     factor: float | None
-    known: Floats | None = None  # strong ratings that are known already, NaN where none: settled at once, for nothing
+    known: Floats | None = None  # strong ratings that are known already, NaN where none: settled at once, at no cost
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AgainRows:
-    """Items that were drawn again: where they stand, their rates, and who was asked."""
+    """Items that were drawn again: their positions and rates, and which were asked for."""
 
     positions: NDArray[np.intp]
     rates: Floats
@@ -117,5 +117,5 @@ class ItemRows:
 
 
 def now() -> str:
-    """For people to read; nothing is decided by it."""
+    """The time as text, for people to read; nothing is decided by it."""
     return datetime.now(UTC).isoformat(timespec="seconds")

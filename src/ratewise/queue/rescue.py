@@ -33,7 +33,7 @@ class Rescued:
     whole: bool = False  # whether the record is whole, so that old heads still fit
 
     def to_dict(self) -> dict[str, Any]:
-        """Ready for JSON."""
+        """A dictionary, ready for JSON."""
         return {name: getattr(self, name) for name in self.__slots__}
 
     def summary(self) -> str:
@@ -107,7 +107,7 @@ def _read(copy: str, shown: str) -> tuple[dict[str, list[tuple[Any, ...]]], set[
 
 
 def _rows(old: sqlite3.Connection, table: sa.Table) -> tuple[list[tuple[Any, ...]], bool]:
-    """By halves of the row numbers around what cannot be read."""
+    """The rows that can be read, found by halving the row numbers around what cannot."""
     there = [row[1] for row in old.execute(f"PRAGMA table_info({table.name})")]
     cells = ", ".join(f'"{c.name}"' if c.name in there else "NULL" for c in table.columns)
     statement = f"SELECT rowid, {cells} FROM {table.name} NOT INDEXED WHERE rowid BETWEEN ? AND ? ORDER BY rowid"
@@ -200,7 +200,7 @@ _NEEDED = {
 
 
 def _missing(new: sqlite3.Connection, lost: set[str], *, whole: bool) -> list[str]:
-    """By what the other tables say must be there."""
+    """What is missing, by what the other tables say must be there."""
     out = []
     said = new.execute("SELECT value FROM meta WHERE key = 'items'").fetchone()
     items = _count(new, "items")

@@ -191,7 +191,7 @@ def _with_people(connection: sa.Connection) -> None:
 
 
 def _with_campaign_id(connection: sa.Connection) -> None:
-    """A name of its own for the keys of its questions; what may have been asked already keeps its old key."""
+    """Give an older campaign an id for the keys of its questions; what may have been asked keeps its old key."""
     if connection.scalar(sa.select(meta.c.value).where(meta.c.key == "spec")) is None:
         return  # one that begins now gets it with its other facts
     asked = sa.select(ratings.c.position, ratings.c.step, ratings.c.attempts).where(ratings.c.state == 0)
@@ -201,7 +201,7 @@ def _with_campaign_id(connection: sa.Connection) -> None:
 
 
 def _with_cap(connection: sa.Connection) -> None:
-    """The budget, where every process spends by it; the next run writes it down."""
+    """Add the budget, where every process reads it; the next run writes it."""
     if "cap" not in {column["name"] for column in sa.inspect(connection).get_columns("totals")}:
         connection.exec_driver_sql("ALTER TABLE totals ADD COLUMN cap BIGINT")
 
@@ -233,7 +233,7 @@ def is_foreign(connection: sa.Connection) -> bool:
 
 
 def version_of(connection: sa.Connection) -> int:
-    """0 where there is nothing yet; one that is newer than this is refused."""
+    """Version of the tables; 0 where there are none. A newer version than this is refused."""
     if not sa.inspect(connection).has_table("meta"):
         return 0
     found = int(connection.scalar(sa.select(meta.c.value).where(meta.c.key == "version")) or 0)

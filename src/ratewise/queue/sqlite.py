@@ -112,7 +112,7 @@ class SQLite:
             )
 
     def hold(self, worker: int) -> None:
-        """One that does not plan has a lock of its own; for the one that plans, its lock says it all."""
+        """Lock as a worker: one that does not plan has a lock of its own; the planner's lock is enough for it."""
         if self._lock is None and self._alive is None:
             self._worker, self._alive = worker, _locked(self._of(worker))
 
@@ -121,7 +121,7 @@ class SQLite:
         return self._lock is not None
 
     def dead(self, workers: Sequence[int]) -> list[int]:
-        """Whoever has no lock; to be asked by the process that plans."""
+        """Workers without a lock; for the process that plans to ask."""
         return [worker for worker in workers if not self._lives(worker)]
 
     def _lives(self, worker: int) -> bool:
@@ -165,7 +165,7 @@ class SQLite:
         return free is None
 
     def silent_leader(self) -> str | None:
-        """One process plans here, and nobody waits for it."""
+        """None: one process plans here, and nobody waits for it."""
         return None
 
     def damage(self) -> list[str]:

@@ -37,14 +37,14 @@ class Store(Log):
     # Taking part
 
     def enter(self) -> None:
-        """Refused where another process plans and only one may."""
+        """Begin to plan; refused where another process plans and only one may."""
         with told(self.database.shown):
             self.database.join()
         if not self.database.shared:
             self._check_alone()
 
     def _check_alone(self) -> None:
-        """A lock file can be deleted; the process that plans has left its number in the store as well."""
+        """Check that no other process plans: its lock file may be deleted, but its number is in the store as well."""
         if self.exists() and is_alive(self.meta(LEADER)):
             self.database.leave()
             raise StoreError(
@@ -82,7 +82,7 @@ class Store(Log):
             return self.database.silent_leader()
 
     def leave(self, worker: int) -> None:
-        """Say good-bye; questions in hand are free for others."""
+        """Leave; claimed questions are free for others."""
         with self.writing() as connection:
             connection.execute(t.workers.update().where(t.workers.c.number == worker).values(left_at=now()))
             connection.execute(sql.free([worker]))
@@ -90,7 +90,7 @@ class Store(Log):
                 sql.set_meta(connection, LEADER, None)
 
     def let_go(self, workers: Sequence[int]) -> None:
-        """Questions that these have, dead or unaware of it, are free for anyone."""
+        """Free the questions of these workers, which are dead or do not know it."""
         with self.writing() as connection:
             connection.execute(sql.free(workers))
 
@@ -103,7 +103,7 @@ class Store(Log):
             return self.database.dead(others) if others else []
 
     def in_hands_of(self, workers: Sequence[int]) -> list[Claim]:
-        """Their questions: perhaps asked, not answered."""
+        """Questions of these workers: perhaps asked, not answered."""
         with self.reading() as connection:
             return sql.claims(connection, t.ratings.c.worker.in_(workers))
 
@@ -125,7 +125,7 @@ class Store(Log):
             return sql.summed(connection.execute(paid.where(failed, t.ledger.c.position < position)).one())
 
     def set_cap(self, budget: int | None, *, was: int | None) -> bool:
-        """Put the cap where every process spends by it; False where more is bound already than a cap that is new."""
+        """Write the cap where every process reads it; False where a new cap is below what is already committed."""
         with self.writing() as connection:
             return sql.set_cap(connection, budget, was=was)
 
@@ -144,7 +144,7 @@ class Store(Log):
             chain.insert(connection, t.rounds, [row])
 
     def close_round(self, number: int, items: int) -> None:
-        """All its answers are in."""
+        """Close a round whose answers are all in."""
         with self.writing() as connection:
             at = now()
             connection.execute(t.rounds.update().where(t.rounds.c.number == number).values(items=items, closed_at=at))
@@ -262,7 +262,7 @@ class Store(Log):
             return sql.settle(connection, outcomes, budget, for_anyone=for_anyone)
 
     def give_up(self, reason: str) -> int:
-        """Open questions in nobody's hands will not be answered, and cost nothing; returns how many there were."""
+        """Give up open questions that nobody has claimed, at no cost; returns how many there were."""
         with self.writing() as connection:
             claims = sql.claims(connection, t.ratings.c.worker.is_(None))
             sql.settle(connection, [Outcome(c, 0, note=f"given up: {reason}") for c in claims], None)
@@ -314,17 +314,17 @@ class Store(Log):
         return ItemRows(uniform, sql.numbers(items, n), values, rates, selected)
 
     def item_prices(self, first: int, end: int) -> list[str | None]:
-        """Of each item, as JSON; None where prices do not differ."""
+        """Prices of each item, as JSON; None where prices do not differ."""
         with self.reading() as connection:
             return list(connection.scalars(reading.PRICES, {"first": first, "end": end}))
 
     def prices_of(self, position: int) -> tuple[int, ...] | None:
-        """Of one item, where prices differ."""
+        """Prices of one item; None where prices do not differ."""
         (found,) = self.item_prices(position, position + 1)
         return None if found is None else tuple(json.loads(found))
 
     def counts(self) -> dict[str, int]:
-        """For people: how many questions of each step are in which state, and failed calls."""
+        """How many questions of each step are in which state, and failed calls, for people."""
         state = sa.select(t.ratings.c.step, t.ratings.c.state, sa.func.count()).group_by(
             t.ratings.c.step, t.ratings.c.state
         )

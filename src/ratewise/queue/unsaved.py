@@ -32,7 +32,7 @@ class Unsaved:
 
     @property
     def aside(self) -> Path:
-        """Where lines go that cannot be taken in."""
+        """The file for lines that cannot be taken in."""
         return self.path.with_name(self.path.name.replace(".unsaved", ".set-aside"))
 
     def reserve(self, answers: int) -> None:
@@ -83,7 +83,7 @@ class Unsaved:
         return wrong
 
     def _set_aside(self, bad: Sequence[tuple[bytes, str]]) -> None:
-        """Kept for people to look at; the disk may refuse that."""
+        """Keep lines for people to look at; the disk may refuse that."""
         if bad:
             with suppress(OSError), open(self.aside, "ab") as file:
                 file.write(b"".join(line + b"\n" for line, _ in bad))

@@ -1,1 +1,1 @@
-"""Whoever rates items: one protocol, one file per kind of rater, and a recorded one for tests and demos."""
+"""Raters of items: one protocol, one file per kind of rater, and a recorded one for tests and demos."""

@@ -27,7 +27,7 @@ class ColumnRater:
         return [_answer(question.item.get(self._column)) for question in questions]
 
     async def close(self) -> None:
-        """Nothing is held."""
+        """Close the rater; it holds nothing open."""
 
 
 def _answer(cell: object) -> Answer:

@@ -1,4 +1,4 @@
-"""What a rater is made of, as digests: its settings, and the files that it comes from."""
+"""Digests of what a rater is made of: its settings and its files."""
 
 import hashlib
 import importlib.util

@@ -17,7 +17,7 @@ class Says:
 
 
 def hint(sentence: str) -> PydanticCustomError:
-    """To be raised by a check of a value: what to do about it."""
+    """An error for a value's check to raise; the sentence says what to type instead."""
     return PydanticCustomError("hint", sentence)
 
 

@@ -1,4 +1,4 @@
-"""What a kind of rater is: everything that campaigns must know of it, told by its own file."""
+"""A kind of rater: everything that campaigns must know about it, given by its own file."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ from ratewise.raters.protocol import Rater
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a rater is made: the folder of the TOML, and how many calls it gets at once."""
+    """The place where a rater is made: the folder of the TOML, and how many calls it gets at once."""
 
     folder: str
     concurrency: int

@@ -1,4 +1,4 @@
-"""People: they are not called. Their questions stay open until another client of the queue brings answers."""
+"""People as raters: they are not called. Their questions stay open until another client brings answers."""
 
 from dataclasses import dataclass
 from typing import Annotated

@@ -45,7 +45,7 @@ class Rater(Protocol):
         ...
 
     async def close(self) -> None:
-        """Give back what is held; the rater is not asked again."""
+        """Release what the rater holds; it is not asked again."""
         ...
 
 

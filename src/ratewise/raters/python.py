@@ -51,7 +51,7 @@ class PythonRater:
         self._is_async = _is_async(self._function)
 
     async def rate(self, questions: Sequence[Question]) -> Sequence[Answer | Failure]:
-        """All at once where the function is async; otherwise one after the other, in a thread of this call."""
+        """All answers at once from an async function; otherwise one after the other, in a thread of this call."""
         if self._is_async:
             return await asyncio.gather(*(self._rate_async(question) for question in questions))
         given_up = threading.Event()
@@ -61,7 +61,7 @@ class PythonRater:
             given_up.set()  # a thread cannot be killed, but after a timeout nobody should pay for the rest
 
     async def close(self) -> None:
-        """Nothing is held; a function that hangs keeps its thread until the process ends."""
+        """Close the rater; it holds nothing open. A function that hangs keeps its thread until the process ends."""
 
     async def _rate_async(self, question: Question) -> Answer | Failure:
         try:
@@ -156,7 +156,7 @@ def _import(name: str, folder: str) -> ModuleType:
 
 
 def _check_origin(module: ModuleType, stem: Path) -> None:
-    """Python keeps the first module of a name; a second one in another folder would silently be the first."""
+    """Refuse a second module of the same name from another folder: Python would silently use the first."""
     meant = next((file for file in (stem / "__init__.py", Path(f"{stem}.py")) if file.exists()), None)
     if meant and not (module.__file__ and meant.samefile(module.__file__)):
         raise InputError(f"another module {module.__name__} is already loaded from {module.__file__}; rename {meant}")
@@ -171,7 +171,7 @@ def _takes_key(function: Callable[..., Any]) -> bool:
 
 
 def _check_takes_item(function: Callable[..., Any], path: str, *, key: bool) -> None:
-    """Found out before anyone is asked: a function that cannot be called with an item would fail on every one."""
+    """Refuse a function that cannot be called with an item, before anyone is asked."""
     try:
         inspect.signature(function).bind({}, **({"key": ""} if key else {}))
     except TypeError as error:

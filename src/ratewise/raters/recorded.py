@@ -41,13 +41,13 @@ class RecordedRater:
         self._attempts: Counter[str] = Counter()
 
     async def rate(self, questions: Sequence[Question]) -> Sequence[Answer | Failure]:
-        """The next recorded answer of every item; the slowest one decides how long it takes."""
+        """The next recorded answer of every item, after the delay of the slowest."""
         takes = [self._next(question.id) for question in questions]
         await asyncio.sleep(max((take.seconds for take in takes), default=0.0))
         return [take.reply for take in takes]
 
     async def close(self) -> None:
-        """Nothing is held."""
+        """Close the rater; it holds nothing open."""
 
     def _next(self, item: str) -> _Take:
         takes = self._takes.get(item)

@@ -44,7 +44,7 @@ class RatingScale:
 
     @classmethod
     def of(cls, kind: Kind, low: float = 0.0, high: float = 1.0, *, said: Meaning) -> "RatingScale":
-        """With the words that were said; a scale of words has the ends of their numbers."""
+        """The scale with the words that were given; a scale of words runs between their lowest and highest number."""
         low, high = said.bounds if said.scale and said.bounds is not None else (low, high)
         return cls(kind, low, high, said.positive, said.scale)
 
@@ -127,7 +127,7 @@ def _number_in(text: str) -> float | None:
 
 
 def _number(raw: object) -> float | None:
-    """Any real number that is finite as a float; truth values are none."""
+    """The value as a finite float; `None` for what is no real number, such as True."""
     if isinstance(raw, bool | np.bool_) or not isinstance(raw, Real | Decimal):
         return None
     try:

@@ -1,4 +1,4 @@
-"""Words that may be secrets are not shown: passwords in addresses, and keys among the arguments of a command."""
+"""Hides words that may be secrets: passwords in addresses, and keys among the arguments of a command."""
 
 import re
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ def without_secrets(address: str) -> str:
 
 
 def _hidden_values(address: str) -> str:
-    """Passwords may stand among the options at the end of an address, too."""
+    """The options at the end of an address, with passwords hidden."""
     place, mark, options = address.partition("?")
     shown = "&".join(_argument(option) for option in options.split("&"))
     return f"{place}{mark}{shown}"
@@ -38,7 +38,7 @@ def safe_words(words: Sequence[str]) -> tuple[str, ...]:
 
 
 def safe_text(text: str) -> str:
-    """Any text on its way to a message, which may be a command or hold an address."""
+    """Text that is safe in a message: passwords in commands and addresses are hidden."""
     if "://" in text and " " not in text.strip():
         return without_secrets(text)
     words = re.split(r"(\s+)", text)

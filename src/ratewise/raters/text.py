@@ -1,4 +1,4 @@
-"""Other people's text, made fit for one line of a report and for a database."""
+"""Makes foreign text fit for one line of a report and for a database."""
 
 import reprlib
 

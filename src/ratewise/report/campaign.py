@@ -33,7 +33,7 @@ _BAR = 24
 
 
 def beside_the_numbers(now: Snapshot) -> dict[str, Any]:
-    """What status, report and a run tell beside the numbers: the record's head, and what is worth knowing."""
+    """Notes that status, report and run show beside the numbers: the record's head, and what is worth knowing."""
     return {"head": now.head, "told": list(now.told), "seed": now.seed}
 
 
@@ -115,7 +115,7 @@ def _interval(e: Estimate) -> str:
 def ending_text(
     status: Status, estimate: Estimate | None, reason: str, *, beside: Mapping[str, Any] | None = None
 ) -> RenderableType:
-    """What a run came to."""
+    """The end of a run, for a terminal."""
     lines: list[RenderableType] = [status_text(status, beside=beside)]
     if estimate is not None and status.ended is not None and not estimate.interval_method.startswith("anytime"):
         low_high = _interval(estimate)
@@ -173,7 +173,7 @@ def snapshot_page(
 
 
 def _found(now: Snapshot, columns: Sequence[str] | None) -> list[str]:
-    """Slices, differences and what more money would bring, as far as there are any."""
+    """The sections on slices, differences and more money, as far as there are any."""
     spec, parts = now.spec, []
     if groups := findings.slices(now, columns):
         parts += ["<h2>Slices</h2>", *sections.slice_tables(groups, spec.level)]
@@ -183,7 +183,7 @@ def _found(now: Snapshot, columns: Sequence[str] | None) -> list[str]:
         parts.append(sections.difference_table(apart, spec.weak.name, spec.strong.name))
     if more := findings.outlook(now):
         parts += ["<h2>What more money would bring</h2>", sections.outlook_table(more, spec.scale, spec.level)]
-        parts.append("<p>To be expected if it is spent as so far; no item is rated twice.</p>")
+        parts.append("<p>Expected if it is spent in the same way; no item is rated twice.</p>")
     return parts
 
 

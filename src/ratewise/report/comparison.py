@@ -22,7 +22,7 @@ _STYLES = {"better": "bold green", "worse": "yellow", "undecided": ""}
 
 
 def shown(found: Comparison | ManyComparisons) -> RenderableType:
-    """The text of either."""
+    """The text of a comparison, of two systems or many."""
     return comparison_text(found) if isinstance(found, Comparison) else many_text(found)
 
 

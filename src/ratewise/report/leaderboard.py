@@ -47,14 +47,14 @@ def _interval(m: Rated) -> str:
 
 
 def _percent(share: float | None) -> str:
-    """Nothing for what is next to impossible, and never 100 % for what is not sure."""
+    """A share in percent: empty where it is next to impossible, and never 100 % where it is not certain."""
     if share is None or share < 0.005:
         return ""
     return ">99%" if share > 0.995 else f"{share:.0%}"
 
 
 def asked_text(asked: Asked, where: str) -> RenderableType:
-    """How many are asked, and where they were written."""
+    """How many comparisons are to be asked, and where they were written."""
     return Group(Text(f"{asked.summary()}. Written to {where}."), *notes_text(asked.notes))
 
 

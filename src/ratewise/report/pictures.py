@@ -80,7 +80,7 @@ def _levels(estimates: Mapping[str, Estimate]) -> str:
 
 
 def check_ending(path: str | os.PathLike[str] | None) -> None:
-    """Refuse a picture of a kind that cannot be written; `None` is none."""
+    """Refuse a picture format that cannot be written; `None` means no picture."""
     if path is not None and os.path.splitext(os.fspath(path))[1].lower() not in (".svg", ".png"):
         raise InputError(f"pictures are .svg or .png; got {os.fspath(path)!r}")
 

@@ -76,7 +76,7 @@ def _number(x: float) -> str:
 
 
 def _ends(intervals: Sequence[tuple[float, float]], *, zero: bool) -> tuple[float, float]:
-    """What the bars span; 0 is always in it where it matters."""
+    """The range of the bars; it includes 0 where 0 matters."""
     values = [x for interval in intervals for x in interval] + ([0.0] if zero else [])
     return (min(values), max(values)) if values else (0.0, 0.0)
 

@@ -54,7 +54,7 @@ class Reproduced:
     missing: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Ready for JSON."""
+        """A dictionary, ready for JSON."""
         return {"name": self.name, "source": self.source, "files": list(self.files), "missing": self.missing}
 
 
@@ -68,7 +68,7 @@ class Reproduction:
     partial: bool = False
 
     def to_dict(self) -> dict[str, Any]:
-        """Ready for JSON."""
+        """A dictionary, ready for JSON."""
         return {
             "folder": self.folder,
             "figures": [figure.to_dict() for figure in self.figures],

@@ -35,7 +35,7 @@ def _scale(scale: RatingScale) -> str:
 
 
 def raters(listed: Sequence[RaterSpec]) -> str:
-    """Who rates, at what price; the arguments of programs are not shown, they may hold keys."""
+    """The raters and their prices; programs' arguments are not shown, since they may hold keys."""
     last = len(listed) - 1
     rows = [
         (rater.name, _KINDS.get(rater.kind, rater.kind), _price(rater), "believed" if k == last else "saves time")

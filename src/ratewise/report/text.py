@@ -47,7 +47,7 @@ def strata_table(chosen: InputPlan) -> Table:
 
 
 def _cells(p: PlannedPolicy, base: PlannedPolicy, level: float, by_cost: bool) -> tuple[str, ...]:
-    """The last one is what the sentence below speaks of: the cost at a precision, the squared error for a budget."""
+    """One policy's cells. The last is what the sentence below is about: cost at a precision, else squared error."""
     return (
         f"{p.items:,.0f}",
         f"{p.strong_labels:,.0f}",
@@ -83,7 +83,7 @@ def estimate_text(estimate: Estimate) -> RenderableType:
     grid.add_row("rests on", f"{estimate.labels:,} strong ratings on {estimate.items:,} items")
     if estimate.spend is not None:
         grid.add_row("spent", f"{estimate.spend:,.2f}")
-    grid.add_row("mean of the", estimate.estimand)
+    grid.add_row("estimand", f"mean of the {estimate.estimand}")
     grid.add_row("method", estimate.method)
     return Group(grid, *notes_text(estimate.notes))
 

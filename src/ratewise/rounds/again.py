@@ -24,7 +24,7 @@ _ROUNDING = 1e-10  # of a price: what adding up may be off by
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Again:
-    """How to draw again, and what that is expected to give."""
+    """The rule of a second draw, and the variance to expect of it."""
 
     policy: PolicyName
     rule: Rule
@@ -59,7 +59,7 @@ def again_rates(rule: Rule, seen: Seen, factor: float) -> Floats:
 
 
 def scaled(rates: Floats, factor: float) -> Floats:
-    """Times the factor; everyone is asked where that is infinite."""
+    """The rates times the factor; 1 for everyone where the factor is infinite."""
     return np.minimum(rates * factor, 1.0) if np.isfinite(factor) else np.ones(rates.size)
 
 
@@ -70,7 +70,7 @@ def _missing(wanted: Floats, floor: float, before: Floats) -> Floats:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AgainDraw:
-    """Who is asked among the items passed over."""
+    """The second draw among the items passed over."""
 
     rates: Floats
     asked: Mask
@@ -80,7 +80,7 @@ class AgainDraw:
 def draw_again(
     rule: Rule, seen: Seen, passed_over: Mask, uniforms: Floats, look: int, *, money: float, prices: Floats
 ) -> AgainDraw:
-    """Rates scaled so that the money is spent, by random numbers that have nothing to do with the first draw.
+    """Draw again at rates that spend the money, by random numbers independent of the first draw.
 
     A new number is the hash of the item's first one, so that it can be replayed from the log alone.
     """

@@ -69,7 +69,7 @@ class _Way:
 
     @classmethod
     def by_features(cls, seen: Seen, money: Money) -> "_Way":
-        """As if the features were a weak rater who costs nothing and has rated the whole pool."""
+        """Treat the features as a free weak rater that has rated the whole pool."""
         seen, free = seen.without_weak(), replace(money, weak_cost=0.0)
         known = learn(seen)
         return cls(known, seen, free, False, *Options.of(known, seen, free).choose())
@@ -89,7 +89,7 @@ def plan_round(
     `learned` is what the labels teach, where that is known already; `teacher` are models from another table, which
     stand in while there are few labels. Strong ratings alone are an option only while everything seen has its strong
     rating, since items bought without a weak rating cannot be pooled with the others. So is going by the features
-    alone, in a pool where they are known of all items, for nothing (`free_features`).
+    alone, in a pool where they are known for all items, at no cost (`free_features`).
     """
     way = _best_way(seen, money, learned, teacher, free_features)
     known, best, ratio = way.known, way.best, math.nan
@@ -130,13 +130,13 @@ def _best_way(seen: Seen, money: Money, learned: Learned | None, teacher: Learne
 
 
 def _nothing_learned_yet(known: Learned, money: Money, labels: int) -> bool:
-    """Whether labels that (nearly) all agree leave it open what the weak rater is worth, and finding out is cheap."""
+    """Whether labels that (nearly) all agree do not yet show what the weak rater is worth, and finding out is cheap."""
     cheap = money.weak_cost <= _CHEAP * money.strong_cost
     return cheap and known.unproven > _UNPROVEN and money.left >= 2 * labels * money.both
 
 
 def _more_of_the_start(known: Learned, money: Money, labels: int, ratio: float) -> Round:
-    """As many labels again, all with their weak ratings: strong ratings alone cannot be taken back."""
+    """A round that doubles the labels, all with weak ratings: buying strong ratings alone cannot be undone."""
     count = max(int(min(labels, money.pool_left / 2)), 1)
     return Round(
         "base", None, count * money.both, count, weak=True, expected_ratio=ratio,
@@ -156,7 +156,7 @@ def _exact_items(way: _Way, spend: float) -> int | None:
 
 
 def _own_rates(way: _Way) -> Floats:
-    """Of each label, by the option chosen without it, as if that had as many items as the one chosen with all."""
+    """Leave-one-out rate of each label, scaled to the number of items of the chosen option."""
     without, known, seen, best = way.without, way.known, way.seen, way.best
     if not seen.items:
         return np.empty(0)
@@ -170,13 +170,13 @@ def _own_rates(way: _Way) -> Floats:
 
 
 def _standard_error(option: Option, known: Learned) -> float:
-    """Of the expected error, relative to it: how far the labels' residuals scatter."""
+    """Standard error of the expected error, relative to it: how far the labels' residuals scatter."""
     total = known.variance + known.mean(option.added)
     return float(option.added.std()) / math.sqrt(option.added.size) / total
 
 
 def _spend(seen: Seen, money: Money) -> float:
-    """As much as was bought so far, and all that is left where little would remain: each round doubles the labels.
+    """Money for this round: as much as was spent so far, or everything where little would remain.
 
     All of it, too, where it pays for everything that is left: then there is nothing to plan for.
     """
@@ -187,7 +187,7 @@ def _spend(seen: Seen, money: Money) -> float:
 
 
 def doubling(left: float, so_far: float, *, least: float, each: float = 1) -> float:
-    """How much of what is left a round takes, so that it doubles what there is; all where little would remain.
+    """Money for a round that doubles `so_far`; everything left where little would remain.
 
     What there is counts `each`. Whole numbers stay whole.
     """
@@ -215,7 +215,7 @@ class LearnedRating:
 
 
 def learned_rating(seen: Seen, clusters: Codes | None = None) -> LearnedRating:
-    """What stands in the weak rating's place; with clusters, each label's f is from the labels of the others."""
+    """f in the weak rating's place; with clusters, each label's f comes from the labels of the others."""
     use = seen.labelled
     if clusters is None:
         known = learn(seen)
@@ -229,7 +229,7 @@ def learned_rating(seen: Seen, clusters: Codes | None = None) -> LearnedRating:
 
 
 def below_one(rates: Floats, asked: Mask) -> Floats:
-    """Rates of 1 only for those who were asked: one who was not cannot have been sure to be."""
+    """Rates, kept below 1 for items that were not asked: such an item cannot have been certain."""
     return np.where(asked, rates, np.minimum(rates, _ALMOST_ONE))
 
 
@@ -261,7 +261,7 @@ def estimate_seen(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Prepared:
-    """What an estimate takes of all rounds: f in the weak rating's place, pooled rates, and who was asked."""
+    """Arrays of an estimate from all rounds: f in the weak rating's place, pooled rates, and what was asked for."""
 
     weak: Floats
     rates: Floats

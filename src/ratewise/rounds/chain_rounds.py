@@ -35,7 +35,7 @@ class ChainRule:
             return np.clip(np.nan_to_num(self.scale * root, nan=1.0, posinf=1.0), self.floor, 1.0)
 
     def to_dict(self) -> dict[str, Any]:
-        """Ready for JSON."""
+        """A dictionary, ready for JSON."""
         errors = [model.to_dict() for model in self.errors]
         return {"errors": errors, "costs": list(self.costs), "scale": self.scale, "floor": self.floor}
 
@@ -47,7 +47,7 @@ class ChainRule:
 
 
 def carried(said: Floats) -> Floats:
-    """Items × raters, where one that gave up says what the one before said."""
+    """Items × raters, with each rating that did not come replaced by that of the rater before."""
     out = said.copy()
     for k in range(1, out.shape[1]):
         gap = np.isnan(out[:, k])

@@ -28,10 +28,10 @@ class Diagnosis:
     drift: float | None  # p-value: do residuals differ between rounds?
     largest_weight: float | None  # 1/π̄ of a label, over its mean
     largest_pull: float | None  # how far one label moves the estimate, over the interval's width
-    by_features: bool = False  # weak ratings were not bought: the features say as much for nothing
+    by_features: bool = False  # weak ratings were not bought: the features say as much at no cost
 
     def to_dict(self) -> dict[str, Any]:
-        """Ready for JSON."""
+        """A dictionary, ready for JSON."""
         return {name: getattr(self, name) for name in self.__slots__}
 
     def words(self) -> tuple[str, ...]:
@@ -39,9 +39,9 @@ class Diagnosis:
         if self.effective_labels is None or self.unexplained is None:
             return (f"{self.labels:,} strong ratings and no weak ones: the weak rater was not worth buying",)
         helped = "the features" if self.by_features else "the weak rater"
-        said = [f"{self.labels:,} strong ratings, worth {self.effective_labels:,.0f} without {helped}"]
+        said = [f"{self.labels:,} strong ratings, as precise as {self.effective_labels:,.0f} without {helped}"]
         if self.by_features:
-            said.append("weak ratings were not worth buying: the features of all items say as much for nothing")
+            said.append("weak ratings were not worth buying: the features of all items say as much at no cost")
         said.append(f"the learned rating leaves {self.unexplained:.0%} of the strong ratings' variance unexplained")
         if self.against_one_rate is not None:
             said.append(_rates_in_words(self.against_one_rate))
@@ -60,16 +60,15 @@ class Diagnosis:
 
 def _rates_in_words(ratio: float) -> str:
     if ratio < 0.99:
-        return (
-            f"asking where the learned rating is likely wrong took {1 - ratio:.0%} off the variance of one rate for all"
-        )
+        cut = f"cut the variance by {1 - ratio:.0%} against one rate for all"
+        return f"choosing items where the learned rating is likely wrong {cut}"
     if ratio > 1.01:
-        return f"one rate for all would have had {1 - 1 / ratio:.0%} less variance: errors were not where u had them"
-    return "rates by uncertainty did as well as one rate for all"
+        return f"one rate for all would have had {1 - 1 / ratio:.0%} less variance: errors were not where expected"
+    return "choosing items by uncertainty did as well as one rate for all"
 
 
 def diagnose(seen: Seen, estimate: Estimate, *, pool_size: float = math.inf) -> Diagnosis:
-    """From the labels alone, each predicted without itself; `pool_size` where the pool's own mean is asked for."""
+    """Diagnostics from the labels alone, each predicted without itself; `pool_size` for the pool's own mean."""
     n = int(np.count_nonzero(seen.labelled))
     if seen.labelled.all() or n < 2 or estimate.standard_error is None:
         return Diagnosis(n, None, None, None, None, None, None)
@@ -119,7 +118,7 @@ def _drift(seen: Seen, known: Learned, rates: Floats) -> float | None:
 
 
 def _phase_rates(seen: Seen, k: int) -> Floats:
-    """What the labelled items would have been drawn with in phase k."""
+    """Rates that the labelled items would have had in phase k."""
     x = seen.x.rows(seen.labelled)
     total = np.zeros(x.items)
     rates = np.ones(x.items)

@@ -56,7 +56,7 @@ class Option:
     own: Floats  # u of each label for its own weight
 
     def rule(self, known: Learned, before: float, *, weak: bool = True) -> Rule:
-        """What a round buys towards this option."""
+        """The rule by which a round buys this option."""
         return Rule(known.model, self.error, self.scale, self.floor, before, self.items, weak=weak)
 
 
@@ -75,7 +75,7 @@ class Options:
 
     @classmethod
     def of(cls, known: Learned, seen: Seen, money: Money, *, around: Covariates | None = None) -> "Options":
-        """With f of all that candidates look at; `around` where the items seen do not show what the pool is like."""
+        """Options with f of the items that candidates use; `around` where the items seen do not represent the pool."""
         around = (around if around is not None else seen.x if seen.items else known.x).some(_MOST_AROUND)
         worth, least = money.left, 0.0
         if seen.items:
@@ -128,11 +128,11 @@ class Options:
         return (with_all if believed else others + 1), np.where(each, without, other + 1)
 
     def _variance_without(self, option: Option) -> Floats:
-        """Expected squared error of the option by all labels but each."""
+        """Expected squared error of the option, leaving out each label in turn."""
         return (self.known.variance + self._means_without(option.added)) / option.items
 
     def _means_without(self, values: Floats) -> Floats:
-        """Weighted means over all labels but each."""
+        """Weighted means, leaving out each label in turn."""
         w = self.known.weights
         return np.asarray((float(np.dot(w, values)) - w * values) / (float(w.sum()) - w))
 
@@ -200,7 +200,7 @@ def _beats(gain: Floats) -> tuple[Mask, Mask]:
 
 
 def _first_unless_beaten(gain: Floats) -> tuple[int, NDArray[np.intp]]:
-    """Of candidates × labels: the one of largest gain over the first that is sure to have one; the first if none is."""
+    """The first candidate, or the best of those that surely beat it; chosen with all labels, then without each."""
     sure, without = _beats(gain)
     sure[0], without[0] = True, True
     total = gain.sum(axis=1)

@@ -30,7 +30,7 @@ _RULE_NUMBERS = ("scale", "floor", "before", "total", "factor", "least")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rule:
-    """A round's rates: what is missing to π̄ = clip(γ·sqrt(u), floor, 1) over all rounds."""
+    """A round's rates: they bring the rates over all rounds up to π̄ = clip(γ·sqrt(u), floor, 1)."""
 
     model: RatingModel
     error: LearnedError
@@ -43,7 +43,7 @@ class Rule:
     weak: bool = True  # False: made for the features alone
 
     def to_dict(self) -> dict[str, Any]:
-        """Ready for JSON."""
+        """A dictionary, ready for JSON."""
         numbers = {name: getattr(self, name) for name in _RULE_NUMBERS}
         return {"model": self.model.to_dict(), "error": self.error.to_dict(), "weak": self.weak, **numbers}
 
@@ -55,7 +55,7 @@ class Rule:
         return cls(*models, **numbers, weak=data.get("weak", True))
 
     def scaled(self, factor: float) -> "Rule":
-        """For the last items of a pool, whose rates are scaled so that the money is spent."""
+        """The rule for the last items of a pool, with rates scaled so that the money is spent."""
         return replace(self, factor=factor, least=_IDLE_RATE)
 
     def rates(self, x: Covariates, mass: Floats) -> Floats:
@@ -68,13 +68,13 @@ class Rule:
         return self.error.predict(self.model.predict(known), known)
 
     def rates_for(self, u: Floats, mass: Floats) -> Floats:
-        """The same for items whose u is known."""
+        """π of items whose u is known."""
         wanted = np.clip(self.scale * np.sqrt(u), self.floor, 1.0)
         missing = (self.total * wanted - mass) / max(self.total - self.before, 1.0)
         return self.scaled_rates(np.clip(missing, self.least, 1.0))
 
     def scaled_rates(self, rates: Floats) -> Floats:
-        """Times the factor; everyone is asked where that is infinite."""
+        """The rates times the factor; 1 for everyone where the factor is infinite."""
         return np.minimum(rates * self.factor, 1.0) if math.isfinite(self.factor) else np.ones(rates.size)
 
 
@@ -88,7 +88,7 @@ class Phase:
 
     @property
     def by_features(self) -> bool:
-        """Whether its rule goes by what is known of all items for nothing."""
+        """Whether the rule goes by what is known about all items at no cost."""
         return self.rule is not None and not self.weak
 
 
@@ -107,12 +107,12 @@ class Seen:
 
     @classmethod
     def of(cls, x: Covariates, strong: Floats, phases: tuple[Phase, ...]) -> "Seen":
-        """With the rates that the phases' rules give."""
+        """The items seen, with the rates that the phases' rules give."""
         return cls(x, strong, phases, mass(phases, x))
 
     @property
     def labelled(self) -> Mask:
-        """Who has a strong rating."""
+        """Whether each item has a strong rating."""
         return ~np.isnan(self.strong)
 
     @property
@@ -122,7 +122,7 @@ class Seen:
 
     @property
     def by_features(self) -> bool:
-        """Whether weak ratings were given up for what is known of all items for nothing."""
+        """Whether weak ratings were given up for what is known about all items at no cost."""
         return bool(self.phases) and self.phases[-1].by_features
 
     @cached_property
@@ -135,7 +135,7 @@ class Seen:
         return replace(self, x=self.x.without_weak())
 
     def without_weak(self) -> "Seen":
-        """As if no weak rating had been bought; this one itself where none counts any more."""
+        """The items seen as if no weak rating had been bought; itself where none counts any more."""
         return self if self.by_features else self._features_alone
 
     def rates(self) -> Floats:
@@ -213,7 +213,7 @@ class Learned:
 
     @property
     def squared(self) -> Floats:
-        """(H − f)² as plans see it: with a few labels' worth of a useless weak rater, spread over all of them.
+        """(H − f)² for planning, plus a few pseudo-labels' worth of a useless weak rater, spread over all labels.
 
         Labels that show no error are no proof that there is none, the less so the fewer they are. V counts a label at
         either end of the scale; as far as it rests on these, f is taken to miss them as well. Else labels that all
@@ -225,7 +225,7 @@ class Learned:
 
     @property
     def unproven(self) -> float:
-        """Share of V that rests on the labels imagined at the ends of the scale: 1 where all labels agree."""
+        """Share of V that comes from the pseudo-labels at the ends of the scale: 1 where all labels agree."""
         seen = self.mean((self.strong - self.mean(self.strong)) ** 2)
         n = self.strong.size
         return min(max(1.0 - n * seen / ((n + 2) * self.variance), 0.0), 1.0)
@@ -236,7 +236,7 @@ class Learned:
 
 
 def learn(seen: Seen) -> Learned:
-    """What the labels teach: f, fitted to those there are, each weighted by 1/π̄."""
+    """What the labels teach: f fitted to them, each weighted by 1/π̄."""
     return seen.learned
 
 
@@ -252,7 +252,7 @@ def _fitted(seen: Seen) -> Learned:
 
 
 def _variance(h: Floats, weights: Floats, bounds: tuple[float, float]) -> float:
-    """V, with a label's worth of either end of the scale: a few labels that are all alike are not all there is."""
+    """V with a pseudo-label at either end of the scale: a few labels that agree do not prove that all do."""
     w = weights / weights.sum()
     mean = float(np.dot(w, h))
     low, high = _ends(bounds)
@@ -263,5 +263,5 @@ def _variance(h: Floats, weights: Floats, bounds: tuple[float, float]) -> float:
 
 
 def _ends(bounds: tuple[float, float]) -> tuple[float, float]:
-    """The ends of the scale, apart even where all labels are equal."""
+    """The ends of the scale; they differ even where all labels are equal."""
     return bounds if bounds[1] > bounds[0] else (bounds[0] - 0.5, bounds[0] + 0.5)

@@ -1,4 +1,4 @@
-"""What to buy next: the one decision that simulations and campaigns share. State in, a round out; it buys nothing.
+"""Decides what to buy next, for simulations and campaigns alike. State in, a round out; it buys nothing.
 
 A round says which items are looked at and how much money it has. Its rates use what earlier rounds have shown and
 nothing else, so whoever buys it may do so in any order, in several processes, and after a crash.
@@ -59,7 +59,7 @@ def _first_round(money: Money, teacher: Learned | None) -> Round:
 
 
 def start(money: Money, labels: float, teacher: Learned | None = None) -> Round:
-    """Everyone rates the first items, out of money for so many labels; strong ratings alone where these are too few."""
+    """The start: all raters rate the first items, for the price of so many labels; strong alone if these are few."""
     if labels < FEWEST_LABELS:
         return strong_alone(money)
     count = start_labels(labels, money.pool_left) if teacher is None else FEWEST_LABELS
@@ -77,7 +77,7 @@ def strong_alone(money: Money) -> Round:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RoundDraw:
-    """Who is asked among items of a round."""
+    """The items of a round that are asked about."""
 
     rule: Rule  # with the factor that spends the money, where all of it is to be spent
     before: Floats  # mass of earlier rounds
@@ -86,12 +86,12 @@ class RoundDraw:
     own_rates: Floats
 
     def first(self, items: int) -> "RoundDraw":
-        """The same for the first of the items alone."""
+        """The draw of the first `items` items."""
         return replace(self, before=self.before[:items], rates=self.rates[:items], asked=self.asked[:items])
 
 
 def draw_round(rule: Rule, own_rates: Floats, seen: Seen, x: Covariates, uniforms: Floats) -> RoundDraw:
-    """Each item by its rate and its own random number."""
+    """Draw each item by its rate and its own random number."""
     before = mass(seen.phases, x)
     rates = rule.rates(x, before)
     return RoundDraw(rule, before, rates, np.asarray(uniforms < rates), own_rates)
@@ -135,7 +135,7 @@ def pooled(
 
 
 def _whole(money: float, price: NDArray[np.float64]) -> float:
-    """The money that whole ratings can use: all of it where prices differ."""
+    """The money that whole ratings can use; all of it where prices differ."""
     first = float(price[0]) if price.size else 0.0
     if first <= 0 or np.any(price != first):
         return max(money, 0.0)

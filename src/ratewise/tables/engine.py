@@ -1,4 +1,4 @@
-"""DuckDB, kept on a short lead.
+"""Opens DuckDB databases, with everything switched off that is not needed.
 
 Every table has a database of its own: private to it, in memory, without network, extensions or Python
 variables in reach. Threads may share a table, because each question is asked on a cursor of its own.

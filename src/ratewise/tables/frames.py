@@ -31,7 +31,7 @@ def table_from_frame(source: Any, *, name: str) -> Table:
 
 
 def frame_of(source: Any, name: str) -> nw.DataFrame[Any] | nw.LazyFrame[Any]:
-    """Whatever Narwhals knows as a frame or as a table of an engine."""
+    """The frame, or the engine's table, as Narwhals knows it."""
     try:
         frame: nw.DataFrame[Any] | nw.LazyFrame[Any] = nw.from_native(source)
         return frame

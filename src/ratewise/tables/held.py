@@ -43,7 +43,7 @@ def held(name: str, column: Array | nw.Series[Any]) -> Held:
 
 
 def _held_series(name: str, series: nw.Series[Any]) -> Held:
-    """By the type the frame declares; nulls are taken from its own mask, as `to_numpy` may lose them."""
+    """The cells by the type that the frame declares; nulls come from its own mask, since `to_numpy` may lose them."""
     missing = np.asarray(series.is_null().to_numpy(), dtype=bool)
     dtype = series.dtype
     if dtype.is_nested():
@@ -65,7 +65,7 @@ def _held_series(name: str, series: nw.Series[Any]) -> Held:
 
 
 def _held_array(name: str, values: Array) -> Held:
-    """By the kind of the array."""
+    """The cells by the kind of the array."""
     kind = values.dtype.kind
     if kind in "biuf":
         return _held_numbers(values)
@@ -90,7 +90,7 @@ def _held_numbers(values: Array) -> Held:
 
 
 def _held_objects(name: str, values: Array) -> Held:
-    """By what the objects are: all of one kind, or else their texts. Nothing is decided from a sample."""
+    """The cells by what all objects are: one kind, or else their texts. Nothing is decided from a sample."""
     kinds = set(map(type, values.tolist())) - {NoneType}
     if any(map(_may_be_gap, kinds)) and not _all_of(kinds, *_NUMBERS):
         values = _objects([None if _is_gap(value) else value for value in values])

@@ -38,11 +38,11 @@ class Frame:
         return self.held.lazy()
 
     def table(self, columns: Sequence[str]) -> Table:
-        """Some columns; nothing is copied."""
+        """These columns as a table; nothing is copied."""
         return table_from_frame(self.held.select(*columns).to_native(), name=self.name)
 
     def scan(self, columns: Sequence[str], size: int) -> Iterator[Table]:
-        """Some columns, `size` rows at a time."""
+        """These columns, `size` rows at a time."""
         picked = self.held.select(*columns)
         for start in range(0, len(picked), size):
             name = f"{self.name} from row {start + 1:,} on"
@@ -70,13 +70,13 @@ class Engine:
         return self.asked
 
     def table(self, columns: Sequence[str]) -> Table:
-        """Some columns, fetched together so that their rows belong together."""
+        """These columns as a table, fetched together so that their rows belong together."""
         with one_complaint(self.name):
             found = self.asked.select(*columns).collect()
         return table_from_frame(found.to_native(), name=self.name)
 
     def scan(self, columns: Sequence[str], size: int) -> Iterator[Table]:
-        """Some columns, `size` rows at a time, if the engine keeps the order of rows."""
+        """These columns, `size` rows at a time, if the engine keeps the order of rows."""
         if self.asked.implementation is not nw.Implementation.POLARS:
             raise TableError(f"the rows of {self.name} have no order; name a column that gives one: order='id'")
         return spooled(self.name, self.asked.select(*columns)).scan(columns, size)
@@ -114,7 +114,7 @@ def answer(name: str, asked: nw.LazyFrame[Any]) -> dict[str, Array]:
 
 @contextmanager
 def one_complaint(name: str) -> Iterator[None]:
-    """Whatever an engine raises, in one line about the table: each has errors of its own."""
+    """Turn whatever an engine raises into a one-line error about the table."""
     try:
         yield
     except TableError:

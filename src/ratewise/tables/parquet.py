@@ -67,11 +67,11 @@ class ParquetFiles:
         return nw.from_native(connect().sql(f"SELECT {named} FROM ({everything})"))
 
     def table(self, columns: Sequence[str]) -> Table:
-        """Some columns, taken into memory."""
+        """These columns in memory."""
         return self._load(self.name, columns, self._select(self._numbers(columns)), self.count())
 
     def scan(self, columns: Sequence[str], size: int) -> Iterator[Table]:
-        """Some columns, taken into memory `size` rows at a time, in the order of the files."""
+        """These columns, `size` rows at a time in memory, in the order of the files."""
         picked, before = self._numbers(columns), 0
         for part in self.parts:
             for start in range(0, part.rows, size):

@@ -1,4 +1,4 @@
-"""Whatever is given as a table → a `Table`."""
+"""Reads whatever is given as a table into a `Table`."""
 
 import os
 import sys

@@ -50,10 +50,10 @@ class Asked(Protocol):
         """The table for expressions."""
 
     def table(self, columns: Sequence[str]) -> Table:
-        """Some columns in memory."""
+        """These columns in memory."""
 
     def scan(self, columns: Sequence[str], size: int) -> Iterator[Table]:
-        """Some columns, `size` rows at a time."""
+        """These columns, `size` rows at a time."""
 
     def check_ids(self, column: str) -> None:
         """Refuse a column of ids in which one is missing or repeated."""
@@ -152,7 +152,7 @@ def open_relation(source: "TableLike | Relation", *, name: str | None = None) ->
 
 
 def read_columns(source: TableLike, *columns: str) -> Table:
-    """Some columns of a table; of a file or folder, only these are loaded."""
+    """These columns of a table; of a file or folder, only these are loaded."""
     in_files = isinstance(source, str | os.PathLike) and os.fsdecode(source) != "-"
     return open_relation(source).table(*columns) if in_files else read_table(source)
 

@@ -39,7 +39,7 @@ class Meaning:
         return (0.0, 1.0) if self.positive else None
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON; nothing where only well-known words are understood."""
+        """The words, ready for JSON; empty where only well-known words are understood."""
         return {"positive": list(self.positive), "scale": dict(self.scale)} if self.positive or self.scale else {}
 
     @classmethod

@@ -140,7 +140,7 @@ def _before(table: Table, strong: str | None) -> _Before:
 
 
 def _worth(pairs: Pairs, x: Covariates, before: _Before) -> tuple[Floats, str]:
-    """u of every comparison, and where it comes from."""
+    """u of every comparison, and its source."""
     assert x.features is not None
     claimed = 0.5 * (x.weak + x.features[:, 1])
     claim = claimed * (1 - claimed)
@@ -182,7 +182,7 @@ def _moves(pairs: Pairs, predictor: Floats) -> Floats:
 
 
 def _next_rates(root: Floats, before: _Before, count: int) -> Floats:
-    """This round's rates: what is missing to rates by sqrt(u) over all rounds, summing to `count` over who is left."""
+    """This round's rates: they bring the rates over all rounds up to sqrt(u) and sum to `count` over the votes left."""
     root = np.maximum(root, DEFAULT_FLOOR_SHARE * root.mean())
     left = ~before.selected
     total = float(before.rates.sum()) + count
@@ -195,7 +195,7 @@ def _next_rates(root: Floats, before: _Before, count: int) -> Floats:
 
 
 def _drawn(pairs: Pairs, rates: Floats, left: Mask, uniforms: Floats, seed: str) -> Mask:
-    """As many of those that are left as their rates sum to, spread evenly over the pairs of models."""
+    """Draw as many of the votes left as their rates sum to, spread evenly over the pairs of models."""
     group = np.minimum(pairs.a, pairs.b) * pairs.models + np.maximum(pairs.a, pairs.b)
     (start,) = uniform(["start"], seed=seed)
     out = np.zeros(rates.size, dtype=np.bool_)

@@ -234,5 +234,5 @@ def _hint(e: Estimate, needed: int | None, whose: str, *, what: str = "mean") ->
 
 
 def _plain(text: str) -> str:
-    """Safe in a cell of a Markdown table."""
+    """Text that is safe in a cell of a Markdown table."""
     return " ".join(text.split()).replace("|", "\\|").replace("<", "&lt;")

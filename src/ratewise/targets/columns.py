@@ -29,7 +29,7 @@ class Columns:
 
     @property
     def told(self) -> tuple[str, ...]:
-        """The columns that get a coefficient, and the words these are against, which need none."""
+        """Names of the columns that get a coefficient, and of the reference words, which need none."""
         return (*self.names, *(f"{column}={word}" for column, word in self.against))
 
     def standardised(self) -> tuple[Floats, Floats]:
@@ -124,7 +124,7 @@ def _words(table: Table, column: str, rows: Mask) -> list[tuple[str, Floats]]:
 
 
 def _independent(names: list[str], X: Floats) -> Columns:
-    """Without columns that are constant zero or a combination of earlier ones: the fit is the same without them."""
+    """The columns without those that are zero or a combination of earlier ones: the fit is the same."""
     keep = np.zeros(X.shape[1], dtype=np.bool_)
     Q = np.empty_like(X)  # an orthonormal basis of the columns kept so far
     for j in range(X.shape[1]):

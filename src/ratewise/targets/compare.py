@@ -110,7 +110,7 @@ def compare(
 
     `weak` and `strong` name the columns of the two systems' ratings of the same items; `rate` is the probability with
     which an item got both strong ratings. An item with one of the two was asked for the other: that answer is missing,
-    and is counted at both ends of the scale (`bounds`, found by itself for 0/1 ratings), as are those that the column
+    and is counted at both ends of the scale (`bounds`, not needed for 0/1 ratings), as are those that the column
     `selected` says were asked for. `clusters` names a column of items that belong together. `names` are what the
     sentence calls the systems (the strong columns' names if absent). Where lower ratings are better, swap the two.
     Ratings may be words, see `estimate_table` for `positive` and `scale`.
@@ -165,7 +165,7 @@ def _ratio(systems: Systems, means: tuple[Estimate, Estimate], strong: Floats, u
 
 
 def _ratio_alone(first: Estimate, second: Estimate) -> Ratio:
-    """Of means without an error: exact where the whole pool has its strong ratings, else without an interval."""
+    """Ratio of means without a standard error: exact where the whole pool is labelled, else without an interval."""
     if second.value == 0:
         return Ratio(None, None, first.level, "the second mean is 0, so there is no ratio to it")
     value = first.value / second.value
@@ -187,8 +187,8 @@ def _why_no_sum(difference: Estimate, first: Estimate, second: Estimate) -> tupl
     if difference.standard_error is None or gap < 0.05 * difference.standard_error:
         return ()
     return (
-        f"the difference is estimated for itself, so it is not exactly {first.value:.4f} − {second.value:.4f}: its own "
-        "weak ratings are tuned to it",
+        "the difference is estimated directly, with weak ratings tuned to it, so it is not exactly "
+        f"{first.value:.4f} − {second.value:.4f}",
     )
 
 
@@ -216,7 +216,7 @@ def sentence(names: tuple[str, str], difference: Estimate, sure: float | None) -
 
 
 def _needed(difference: Estimate) -> str:
-    """How many more ratings would say more; for the population, where more items can be looked at."""
+    """A sentence on how many more ratings would decide; empty unless the population is asked about."""
     if difference.estimand != "population" or difference.interval is None or difference.standard_error is None:
         return ""
     n = difference.labels
@@ -229,7 +229,7 @@ def _needed(difference: Estimate) -> str:
 
 
 def _round(x: float) -> int:
-    """Two digits, up, at least one: more would pretend to be exact."""
+    """The number rounded up to two digits, at least one: more would pretend to be exact."""
     if x <= 1:
         return 1
     unit = 10 ** max(math.floor(math.log10(x)) - 1, 0)

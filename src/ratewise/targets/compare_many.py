@@ -234,7 +234,7 @@ def _listed(names: list[str]) -> str:
 
 
 def _own_notes(rivals: Sequence[Rival]) -> tuple[str, ...]:
-    """What only some of the comparisons have to say; what all say is said once."""
+    """Every note of the comparisons once; a note of only some of them names these."""
     notes: dict[str, list[str]] = {}
     for rival in rivals:
         for note in rival.difference.notes:

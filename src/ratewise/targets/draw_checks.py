@@ -33,8 +33,8 @@ def check_count(name: str, rates: Floats, drawn: Mask, source: str) -> None:
         f"{off / sd:.0f} standard deviations off"
     )
     todo = (
-        f"name the column that says who was asked ({argument('selected')}) if answers are missing, or give the rate "
-        f"that the labels were really drawn with ({argument('rate')})"
+        f"name the column that says which items were asked for ({argument('selected')}) if answers are missing, or "
+        f"give the rate that the labels were really drawn with ({argument('rate')})"
     )
     if off > _REFUSED * sd:
         raise TableError(Message(f"{said}: these are not the rates of this draw; {todo}"))
@@ -42,7 +42,7 @@ def check_count(name: str, rates: Floats, drawn: Mask, source: str) -> None:
 
 
 def warn_of_choice(name: str, labelled: Mask, columns: Mapping[str, Floats]) -> None:
-    """Where labels are taken as drawn at random: warn if labelled rows clearly have other weak ratings or features.
+    """Warn if labels taken as a random draw clearly have other weak ratings or features than the rest.
 
     At most once in 10,000 tables by chance, whatever the columns hold, by a bound that holds for any number of labels.
     """
@@ -85,7 +85,7 @@ def chance_of(score: Floats, labelled: Mask) -> float:
 
 
 def _ranks(values: Floats) -> Floats:
-    """From 0 to 1, ties in their middle."""
+    """Ranks from 0 to 1; ties get their mean rank."""
     _, index, counts = np.unique(values, return_inverse=True, return_counts=True)
     middle = np.cumsum(counts) - 0.5 * counts
     return np.asarray(middle[index] / values.size)

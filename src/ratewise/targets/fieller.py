@@ -19,7 +19,7 @@ class Ratio:
     reason: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Ready for JSON."""
+        """A dictionary, ready for JSON."""
         low, high = (None, None) if self.interval is None else self.interval
         return {"value": self.value, "low": low, "high": high, "level": self.level, "reason": self.reason}
 

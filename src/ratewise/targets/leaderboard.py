@@ -59,7 +59,7 @@ class Rated:
     reason: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Ready for JSON."""
+        """A dictionary, ready for JSON."""
         names = ("name", "rating", "standard_error", "low", "high", "rank", "rank_low", "rank_high", "best")
         more = ("strong_votes", "votes", "reason")
         return {name: getattr(self, name) for name in names + more}

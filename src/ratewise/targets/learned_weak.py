@@ -1,4 +1,4 @@
-"""The weak rating put in order by the strong ones, for estimators of more than a mean."""
+"""Recalibrates the weak rating by the strong ones, for estimators of more than a mean."""
 
 from collections.abc import Sequence
 from typing import Literal
@@ -20,7 +20,7 @@ _FOLDS = 10  # of clusters
 def with_learned_weak(
     drawn: RatedTable, *, features: Sequence[str], known: Floats | None
 ) -> tuple[Ratings, WeakRating]:
-    """The weak rating put in order by the strong ones, each label by all the others; as it is with few labels.
+    """The weak rating recalibrated by the strong ones, each label by all the others; unchanged with few labels.
 
     `known` are columns to learn from besides the weak rating and the features: those of the regression itself. Clusters
     are left out whole. Only 0/1 ratings are kept within their range: the largest rating seen is no bound, and to cut

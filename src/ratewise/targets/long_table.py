@@ -106,9 +106,7 @@ def by_system(table: Table, system: str, id: str | None) -> LongTable:
     """Which rows are whose, checked: one row for an item and a system."""
     column = "id" if id is None else id
     if id is None and "id" not in table.columns:
-        raise TableError(
-            Message(f"{table.name} has no column 'id'; name the column that tells items ({argument('id')})")
-        )
+        raise TableError(Message(f"{table.name} has no column 'id'; name the column of item ids ({argument('id')})"))
     whose, items = table.texts(system).astype(np.str_), table.texts(column).astype(np.str_)
     found, first = np.unique(whose, return_index=True)
     names = tuple(str(name) for name in found[np.argsort(first)])

@@ -43,7 +43,7 @@ class Curve:
         pool_size: float,
         own_mean: bool = False,
     ) -> "Curve":
-        """From u(x) of the slice's items; costs are per item. `own_mean`: of the pool, not of the population."""
+        """The curve from u(x) of the slice's items; costs are per item. `own_mean` asks for the pool's own mean."""
         root = np.sqrt(error / strong_cost)
         problem = Problem(Entries.of(root, strong_cost / root.size), variance, weak_cost, 0.0)
         best = problem.best_scale()
@@ -155,7 +155,7 @@ def _by_target(curves: Sequence[Curve], budget: float) -> list[float]:
 
 
 def _root(excess: Callable[[float], float], guess: float) -> float:
-    """Where an increasing function of a logarithm crosses 0."""
+    """Root of an increasing function of a logarithm."""
     low, high = guess - math.log(_RANGE), guess + math.log(_RANGE)
     if excess(low) >= 0:
         return low
@@ -165,7 +165,7 @@ def _root(excess: Callable[[float], float], guess: float) -> float:
 
 
 def _exactly(spends: list[float], curves: Sequence[Curve], budget: float) -> list[float]:
-    """What a jump between policies leaves over, or a least spend takes, is shared in proportion."""
+    """Budgets that add up exactly: what is left over, or short, is shared in proportion."""
     for _ in range(len(curves)):
         total, room = sum(spends), [b < c.most for b, c in zip(spends, curves, strict=True)]
         if abs(total - budget) <= _TOLERANCE * budget:

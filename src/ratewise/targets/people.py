@@ -34,7 +34,7 @@ class Ready:
         return self.scale if given is None else given
 
     def refuse_pool(self, estimand: str) -> None:
-        """Where votes are noisy the pool's own mean needs more room, which only a single mean makes."""
+        """Refuse the pool's own mean for noisy votes: only a single mean widens its interval for them."""
         if self.votes is not None and estimand == "pool":
             raise InputError(
                 Message(
@@ -63,7 +63,7 @@ def made_ready(
 
 
 def strong_columns(table: Table, strong: Strong) -> list[str]:
-    """One column or several: a list, or their names with commas between."""
+    """One column or several: a list, or their names separated by commas."""
     if isinstance(strong, str):
         if strong in table.columns or "," not in strong:
             return [strong]
@@ -100,7 +100,7 @@ def with_votes(found: Estimate, ready: Ready, rated: RatedTable) -> Estimate:
 
 
 def _widened(found: Estimate, votes: Votes, rates: np.ndarray, scale: tuple[float, float] | None) -> Estimate:
-    """What the draw's variance misses is added; both sides of the interval grow by the same factor."""
+    """The estimate with the votes' own variance added; both sides of the interval grow by the same factor."""
     noise = vote_noise(votes, rates)
     if noise is None:
         note = "no item has two votes, so the noise of votes is unknown: the interval holds for these votes only"
@@ -137,7 +137,7 @@ def _in_words(a: Agreement) -> tuple[str, ...]:
     for name, gap in a.differs:
         out.append(
             f"{name} rates {abs(gap):.2g} {'higher' if gap > 0 else 'lower'} than the others on the same items: the "
-            "interval is for people like these, more items do not average it out"
+            "interval holds for people like these, and more items do not average it out"
         )
     return tuple(out)
 

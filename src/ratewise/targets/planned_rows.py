@@ -34,7 +34,7 @@ class PlannedRows:
     def of(
         cls, table: Table, weak: Sequence[str], policy: PolicyName, rates: Floats, items: float | None, goal: Goal
     ) -> "PlannedRows":
-        """For the rows of the table that the plan was made from."""
+        """The planned rows of the table that the plan was made from."""
         if policy == "base" and items is not None:
             rates = np.full(table.rows, min(1.0, items / table.rows))
         return cls(tuple(weak), policy, rates, math.inf if items is None else items, goal, _weak(table, weak))

@@ -9,7 +9,7 @@ from ratewise.errors import InputError
 
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """Of one weak and one strong rating; both or neither, unless strong ratings stand alone."""
+    """Prices of one weak and one strong rating; both or neither, unless strong ratings stand alone."""
 
     weak: float | None = None
     strong: float | None = None

@@ -43,7 +43,7 @@ class Quantiles:
             raise KeyError(quantile) from None
 
     def to_dict(self) -> dict[str, Any]:
-        """Ready for JSON."""
+        """A dictionary, ready for JSON."""
         found = [{"quantile": q} | e.to_dict() for q, e in zip(self.quantiles, self.estimates, strict=True)]
         return {"quantiles": found, "notes": list(self.notes)}
 
@@ -53,7 +53,7 @@ class Quantiles:
         return frame_of_rows([{"quantile": q} | e.to_dict() for q, e in found], kind)
 
     def summary(self) -> str:
-        """A line for each."""
+        """A line for each quantile."""
         lines = []
         for q, e in zip(self.quantiles, self.estimates, strict=True):
             ends = "no interval" if e.interval is None else f"[{e.interval[0]:.4g}, {e.interval[1]:.4g}]"
@@ -175,7 +175,7 @@ class _Disagreement:
         return cls(g, residual, np.flatnonzero(rated), model)
 
     def held_out(self, seed: float) -> Floats:
-        """Of all rows, of labelled ones from the others."""
+        """Expected squared error of each row; labelled rows are predicted from the other folds."""
         out = fit_error(self.weak[self.rows], self.residual[self.rows]).predict(self.weak)
         fold = np.random.default_rng(int(seed)).permutation(self.rows.size) % _FOLDS
         for k in range(min(_FOLDS, self.rows.size)):

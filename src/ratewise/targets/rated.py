@@ -32,7 +32,7 @@ def plain_numbers(table: Table, column: str) -> Floats:
 class DrawColumns:
     """Which columns say how the rows were drawn, and what they come from.
 
-    `rate` is a column, several of independent draws with commas between, or one number for all rows; without it, the
+    `rate` is a column, several of independent draws separated by commas, or one number for all rows; without it, the
     column "rate" is taken if there is one.
     """
 
@@ -53,7 +53,7 @@ class RatedColumns:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Draw:
-    """How all rows of a table were drawn: their rates, NaN where a row was not looked at, and who was asked."""
+    """How all rows of a table were drawn: their rates (NaN where a row was not looked at), and which were asked for."""
 
     rates: Floats
     selected: Mask | None
@@ -79,7 +79,7 @@ class RatedTable:
     alone: bool  # the strong ratings stand alone: `items` are the rows that were asked for, each at rate 1
 
     def part(self, keep: Mask) -> "RatedTable":
-        """Some of the items."""
+        """The ratings of these items."""
         rows = self.rows.copy()
         rows[self.rows] = keep
         return replace(self, rows=rows, items=self.items.part(keep))
@@ -89,7 +89,7 @@ class RatedTable:
         return None if self.items.clusters is None else cluster_codes(self.items.clusters, self.items.strong.size)
 
     def how(self, how: How) -> How:
-        """With the pool's size, where strong ratings stand alone and the pool's own value is wanted."""
+        """The options with the pool's size, where strong ratings stand alone and the pool's own value is wanted."""
         if not self.alone or how.pool_size is not None or how.estimand == "population":
             return how
         return replace(how, pool_size=float(self.looked.sum()))
@@ -125,7 +125,7 @@ def read_rated(table: Table, columns: RatedColumns, *, fewest: int = 1, one_rate
 
 
 def unlooked(draw: Draw) -> tuple[str, ...]:
-    """What the rows without a rate mean, if there are any."""
+    """A note on what the rows without a rate mean, if there are any."""
     left = int(np.count_nonzero(~draw.looked))
     return (f"{left:,} rows without a rate were not looked at and do not count",) if left else ()
 
@@ -134,7 +134,7 @@ def unlooked(draw: Draw) -> tuple[str, ...]:
 
 
 def read_draw(table: Table, labelled: Mask, columns: DrawColumns, *, alone: bool = False) -> Draw:
-    """Every row's rate, and who was asked; `labelled` says which rows have a strong rating.
+    """Every row's rate, and which rows were asked for; `labelled` says which rows have a strong rating.
 
     `alone`: there is no weak rating, so only those rows count.
     """
@@ -174,7 +174,7 @@ def _as_number(table: Table, rate: str | float) -> float | None:
 
 
 def _assumed(labelled: Mask, asked: Mask | None, *, alone: bool) -> Draw:
-    """The labels as a random draw from all rows."""
+    """The draw of labels taken as a random sample of all rows."""
     if labelled.all():
         return Draw(np.ones(labelled.size), asked, (), True, "all rows")
     drawn = labelled if asked is None else labelled | asked
@@ -187,7 +187,7 @@ def _assumed(labelled: Mask, asked: Mask | None, *, alone: bool) -> Draw:
 
 
 def asked_column(table: Table, selected: str | None) -> str | None:
-    """The column that says who was asked: the one named, else `selected` as a draw writes it, if the table has that."""
+    """Column that says which items were asked for: the one named, else `selected` if the table has it."""
     if selected is not None or SELECTED not in table.columns:
         return selected
     try:
@@ -201,7 +201,7 @@ def asked_column(table: Table, selected: str | None) -> str | None:
 
 
 def check_labels(name: str, strong: str, labels: int, fewest: int) -> None:
-    """Enough rows have a strong rating."""
+    """Check that enough rows have a strong rating."""
     if labels == 0 and fewest == 1:
         raise TableError(f"no row of {name} has a strong rating in column {strong!r}")
     if labels < fewest:
@@ -227,7 +227,7 @@ def check_draw(name: str, draw: Draw, labelled: Mask) -> None:
 
 
 def refuse_missing(rated: RatedTable) -> None:
-    """Some questions cannot count answers that were asked for and did not come."""
+    """Refuse missing answers where a question cannot count answers that were asked for and did not come."""
     items = rated.items
     asked = items.rates == 1 if items.selected is None else (items.rates == 1) | items.selected
     missing = np.zeros(rated.rows.size, dtype=np.bool_)
@@ -257,7 +257,7 @@ def weak_ratings(table: Table, column: str, draw: Draw, read: Callable[[Table, s
 
 
 def cluster_names(table: Table, column: str, rows: Mask) -> Texts:
-    """What each of these rows comes from."""
+    """The cluster name of each of these rows."""
     names = table.texts(column, missing="allow")
     lost = np.asarray(names == "") & rows
     refuse_row(table.name, lost, f"has no cluster in column {column!r}; give it one, its own if alone")

@@ -48,7 +48,7 @@ class Coefficient:
         return f"{self.value:+.4g} [{self.low:+.4g}, {self.high:+.4g}]"
 
     def to_dict(self) -> dict[str, Any]:
-        """Ready for JSON."""
+        """A dictionary, ready for JSON."""
         names = ("name", "value", "standard_error", "low", "high", "reason")
         return {name: getattr(self, name) for name in names}
 
@@ -311,5 +311,5 @@ def _notes(found: _Found) -> tuple[str, ...]:
     if found.exact:
         notes.append("every item of the pool has its strong rating: the coefficients are exact")
     elif found.agreed:
-        notes.append("no strong rating differs from its weak one; what others would differ by cannot be seen")
+        notes.append("no strong rating differs from its weak one, so how much others would differ is unknown")
     return tuple(notes)

@@ -81,7 +81,7 @@ class RegressionPilot:
         return self.variance + float(np.mean(self.squared_residual * (1.0 / rates - 1.0)))
 
     def standard_errors(self, rates: Floats, items: float, *, pool_size: float) -> Floats:
-        """Of every coefficient, with these rates of the labelled rows and so many items looked at."""
+        """Standard error of every coefficient, with these rates of the labelled rows and so many items looked at."""
         V = (self.moves * self.own[:, None]).mean(axis=0)
         drawn = (self.moves * (self.residual**2 * (1.0 / rates - 1.0))[:, None]).mean(axis=0)
         return np.asarray(np.sqrt(np.maximum((V + drawn) / items - V / pool_size, 0.0)))

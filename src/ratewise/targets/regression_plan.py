@@ -167,5 +167,5 @@ def _notes(pilot: Pilot, policies: dict[str, PlannedPolicy], columns: Columns) -
     if pilot.strong.size < max(50, few):
         notes.append(f"the pilot has only {pilot.strong.size} labels: take these figures as rough")
     if policies["active"].error_ratio > policies["random"].error_ratio * (1 + NEAR_TIE_IN_PRICE):
-        notes.append("rates by uncertainty and influence are worse here than one rate for all")
+        notes.append("choosing items by uncertainty and influence does worse here than one rate for all")
     return tuple(notes)

@@ -216,6 +216,6 @@ def _same_items(first: Texts, second: Texts) -> bool:
 
 
 def refuse_existing(sheet: str) -> None:
-    """A sheet that is there may hold answers already."""
+    """Refuse to overwrite a sheet, which may hold answers already."""
     if os.path.exists(sheet):
         raise InputError(f"{sheet} is there already and may hold answers; choose another name, or remove it")

@@ -1,4 +1,4 @@
-"""Shrinkage of several means towards the mean of all, with intervals that know how little is known of it.
+"""Shrinkage of several means toward the overall mean, with intervals that allow for how little is known of it.
 
 The model: y_s ~ N(θ_s, v_s) with v_s known, θ_s ~ N(μ, A). μ and A have flat priors and are integrated out, so the
 intervals count that both are estimated; Morris's (1983) formulas approximate the same. A flat prior on A is his choice
@@ -28,7 +28,7 @@ class Shrunk:
     weight: float
 
     def within(self, bounds: tuple[float, float] | None) -> "Shrunk":
-        """With the interval cut at the ends of the scale."""
+        """The value with its interval cut at the ends of the scale."""
         if bounds is None:
             return self
         low, high = bounds

@@ -75,12 +75,12 @@ class _Part:
 
     @property
     def expected(self) -> float:
-        """What it costs before anyone is asked."""
+        """Expected cost, before anyone is asked."""
         return self.weak_spend + self.strong_cost * float(np.nansum(self.rates))
 
 
 def _part(table: Table, rows: Codes, transfer: Transfer, ids: Texts, seed: int | None) -> _Part:
-    """With a seed, only as many items as planned are looked at."""
+    """The part of a slice that is looked at; with a seed, only as many items as planned."""
     needed = transfer.policy == "active" or transfer.weak in table.columns
     weak, error = (x[rows] for x in transfer.columns(table)) if needed else (np.zeros(rows.size), np.zeros(rows.size))
     drift = transfer.drift(weak, error) if needed else None

@@ -45,11 +45,11 @@ class PlannedSlice:
 
     @property
     def policy(self) -> PlannedPolicy | None:
-        """What is recommended for this slice."""
+        """The policy recommended for this slice."""
         return None if self.plan is None else self.plan.policies[self.plan.recommendation]
 
     def to_dict(self) -> dict[str, Any]:
-        """Ready for JSON."""
+        """A dictionary, ready for JSON."""
         p = self.policy
         numbers = ("expected_se", "items", "strong_labels", "spend", "mean_rate")
         return {
@@ -73,17 +73,17 @@ class SlicePlan:
 
     @property
     def spend(self) -> float:
-        """Of all slices that have a plan."""
+        """Money for all slices that have a plan."""
         return sum(p.spend for p in self._policies())
 
     @property
     def strong_labels(self) -> float:
-        """Of all slices that have a plan."""
+        """Strong labels of all slices that have a plan."""
         return sum(p.strong_labels for p in self._policies())
 
     @property
     def items(self) -> float:
-        """Of all slices that have a plan."""
+        """Items of all slices that have a plan."""
         return sum(p.items for p in self._policies())
 
     @property
@@ -93,7 +93,7 @@ class SlicePlan:
 
     @property
     def overall_se(self) -> float | None:
-        """Of the whole, its slices weighted by their shares; `None` where a slice has no plan."""
+        """Standard error of the whole, its slices weighted by their shares; `None` where a slice has no plan."""
         if any(one.policy is None for one in self.slices):
             return None
         return math.sqrt(sum((self.shares[one.name] * p.expected_se) ** 2 for one in self.slices if (p := one.policy)))
@@ -218,7 +218,7 @@ class _One:
     def plan(
         self, rows: Table, size: float | None, *, budget: float | None = None, target: float | None = None
     ) -> Plan:
-        """Of one slice."""
+        """The plan of one slice."""
         goal = Goal.of(self.weak_cost, self.strong_cost, budget, target, size, self.estimand, self.floor)
         made = plan_mean(rows, read_pilot(rows, self.columns), self.columns, goal)
         return replace(made, transfer=replace(made.transfer, words=self.words))
@@ -329,7 +329,7 @@ def _shared(
 
 
 def _corrected(curve: Curve, spend: float, made: PlannedSlice) -> Curve:
-    """With the error that the plan expects by the pilot's residuals, in place of the one by the model of u."""
+    """The curve corrected to the error that the plan expects from the pilot's residuals."""
     if made.policy is None or made.policy.expected_se == 0:
         return curve
     return curve.corrected(spend, made.policy.expected_se**2)

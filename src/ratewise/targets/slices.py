@@ -1,7 +1,7 @@
 """`estimate_slices`: one estimate for every group of a table, and one for the whole.
 
 Slices share no items, so each is an estimate of its own. Intervals hold one by one, or, if asked for, all at once. If
-asked for, slices borrow from each other: values are drawn towards the mean of all as far as they may differ by chance.
+asked for, slices borrow from each other: values are shrunk toward the overall mean as far as they may differ by chance.
 """
 
 import html
@@ -47,21 +47,21 @@ class Slice:
 
     @property
     def value(self) -> float | None:
-        """The mean, shrunk if slices were."""
+        """The mean; the shrunk one if slices were shrunk."""
         if self.shrunk is not None:
             return self.shrunk.value
         return None if self.estimate is None else self.estimate.value
 
     @property
     def standard_error(self) -> float | None:
-        """Of the value."""
+        """Standard error of the value."""
         if self.shrunk is not None:
             return self.shrunk.standard_error
         return None if self.estimate is None else self.estimate.standard_error
 
     @property
     def interval(self) -> tuple[float, float] | None:
-        """Of the value."""
+        """Interval of the value."""
         if self.shrunk is not None:
             return self.shrunk.interval
         return None if self.estimate is None else self.estimate.interval
@@ -114,7 +114,7 @@ class Slices:
         raise InputError(f"there is no slice {name!r}; there are {', '.join(repr(one.name) for one in self.slices)}")
 
     def to_dict(self) -> dict[str, Any]:
-        """Ready for JSON."""
+        """A dictionary, ready for JSON."""
         return {
             "by": self.by, "level": self.level, "simultaneous": self.simultaneous, "shrink": self.shrink,
             "slices": [one.to_dict() for one in self.slices], "overall": self.overall.to_dict(),
@@ -188,7 +188,7 @@ def estimate_slices(
     The other options are those of `estimate_table`; a recalibration is learned from all slices together. A slice with
     fewer than `min_labels` strong ratings has no estimate and says so; rows without a group are the slice "(missing)".
     `simultaneous`: all intervals hold at once with the level (Šidák's, as slices share no items; Bonferroni's where
-    they share clusters). `shrink`: values drawn towards the mean of all by a normal model; their intervals hold on
+    they share clusters). `shrink`: values shrunk toward the overall mean by a normal model; their intervals hold on
     average over slices, not for each one of them.
 
     Limiting cases: one slice is the whole; slices that differ by no more than chance shrink to one value.
@@ -279,7 +279,7 @@ def _masks(groups: Texts) -> dict[str, Mask]:
 
 
 def _about_all(items: Rated, overall: Estimate) -> tuple[str, ...]:
-    """What concerns slices and whole alike."""
+    """Notes that concern both the slices and the whole."""
     notes = [note for note in overall.notes if note.startswith("the whole is ")]
     missing = 0 if items.selected is None else int(np.count_nonzero(items.selected & np.isnan(items.strong)))
     if missing:
@@ -308,7 +308,7 @@ def slice_sizes(table: TableLike, by: str) -> dict[str, float]:
 
 
 def _sorted(groups: Texts) -> list[str]:
-    """By the alphabet, or by size where all are numbers; those without a group last."""
+    """Groups in alphabetical order, or by size where all are numbers; rows without a group last."""
     names = sorted(set(groups.tolist()), key=lambda name: (name == MISSING, name))
     try:
         return sorted(names, key=lambda name: (name == MISSING, 0.0 if name == MISSING else float(name)))
@@ -342,7 +342,7 @@ def _shrunk(
         bounds = (0.0, 1.0)
     by_name = {one.name: s.within(bounds) for one, s in zip(use, shrunk, strict=True)}
     note = (
-        f"shrunk towards {model.mean:.4f}; slices differ by a standard deviation of about {model.between:.4f} beyond "
+        f"shrunk toward {model.mean:.4f}; slices differ by a standard deviation of about {model.between:.4f} beyond "
         "chance; the intervals hold on average over slices, the unshrunk values stand beside"
     )
     return [replace(one, shrunk=by_name.get(one.name)) for one in found], (note,)

@@ -1,4 +1,4 @@
-"""Several systems rated on the same items: read and checked once, then any mean or difference of them."""
+"""Reads and checks several systems rated on the same items once; gives any mean or difference of them."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -130,7 +130,7 @@ class Systems:
 
 
 def _rescaled(covariance: Floats, found: Sequence[Estimate]) -> Floats:
-    """The same correlations with the estimates' own standard errors, which know of clusters where a pool has more."""
+    """The covariance with the estimates' own standard errors, which allow for clusters in a pool."""
     own = np.array([math.nan if e.standard_error is None else e.standard_error for e in found])
     sd = np.sqrt(np.diag(covariance))
     factor = np.divide(own, sd, out=np.ones_like(sd), where=(sd > 0) & ~np.isnan(own))

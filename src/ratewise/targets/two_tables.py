@@ -56,7 +56,7 @@ class _Side:
 
     @property
     def groups(self) -> Texts | None:
-        """What items have in common: their cluster, else themselves."""
+        """Cluster of each item, or the item itself."""
         clusters = self.rated.items.clusters
         return self.ids if clusters is None else clusters
 
@@ -121,7 +121,7 @@ def _ids(table: Table, column: str | None, rated: RatedTable) -> Texts | None:
 
 
 def _drawn_together(a: _Side, b: _Side) -> bool:
-    """The same items at the same rates, and the same of them labelled: then they were drawn once, for both."""
+    """Whether both have the same items, rates and labels: then they were drawn once, for both."""
     if a.ids is None or b.ids is None or a.ids.size != b.ids.size or a.rated.alone or b.rated.alone:
         return False
     i, j = np.argsort(a.ids), np.argsort(b.ids)

@@ -1,4 +1,4 @@
-"""What pairs unlike those seen add to the variance of a difference.
+"""The variance that unseen kinds of pairs add to a difference.
 
 Where nearly all items have the same difference, as with two systems that are both right 98 % of the time, the spread
 that was seen is that of the few items that happened to differ. So one more is imagined, half of it in favour of either
@@ -43,7 +43,7 @@ def unseen_variance(
 
 
 def _together(codes: Codes | None) -> float:
-    """Labels in the cluster of a label, on average."""
+    """Number of labels in the cluster of a label, on average."""
     if codes is None:
         return 1.0
     size = np.bincount(codes)

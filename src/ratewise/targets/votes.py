@@ -31,7 +31,7 @@ class Models:
 
 
 def read_models(table: Table, model_a: str, model_b: str) -> Models:
-    """Two columns of names; a model may not meet itself."""
+    """Read two columns of names; a model may not meet itself."""
     a, b = (table.texts(column) for column in (model_a, model_b))
     same = np.asarray(a == b, dtype=np.bool_)
     if same.any():
@@ -83,7 +83,7 @@ def weak_predictor(pairs: Pairs, weak: Floats) -> Floats:
 
 
 def _fitted(pairs: Pairs, weak: Floats) -> Floats:
-    """η of connected pairs; drawn in towards ties where some model has no finite rating."""
+    """η of connected pairs; shrunk toward ties where some model has no finite rating."""
     number = np.full(pairs.models, -1)
     present = np.unique(np.concatenate([pairs.a, pairs.b]))
     number[present] = np.arange(present.size)

@@ -1,4 +1,4 @@
-"""The mean of all rows where slices were looked at in proportions of their own, as a plan by slices does."""
+"""The mean of all rows where slices were looked at in unequal proportions, as a plan by slices does."""
 
 from dataclasses import replace
 
@@ -27,7 +27,7 @@ def in_proportion(groups: Texts, looked: Mask) -> bool:
 
 
 def whole(rated: Rated, groups: Texts, all_groups: Texts, how: How, recalibrate: Recalibration) -> Estimate:
-    """The mean of all rows where slices were looked at in other proportions than they have: Σ W mean_s."""
+    """The mean of all rows where slices were looked at in unequal proportions: Σ W mean_s."""
     if recalibrate != "none" or rated.clusters is not None:
         raise InputError(
             "slices were looked at in proportions of their own, so the whole is weighed by their sizes, which goes "

@@ -173,7 +173,7 @@ def test_an_uncertainty_that_tells_nothing_is_not_acted_on_and_said(coins, colum
     plan = rw.plan(coins, **PRICES, budget=300, uncertainty=column)
     assert plan.recommendation == "random"
     assert plan.policies["active"].error_ratio > plan.policies["random"].error_ratio
-    assert any("does not tell where the weak rater errs" in note for note in plan.notes)
+    assert any("does not show where the weak rater errs" in note for note in plan.notes)
     good = rw.plan(coins, **PRICES, budget=300, uncertainty="u")
     assert good.recommendation == "active"
     assert not any("does not tell" in note for note in good.notes)

@@ -1,1 +1,1 @@
-"""Who asks: clients claim questions of the queue and settle what comes of them. None of them decides what to buy."""
+"""Clients claim questions from the queue, ask raters and settle the answers. No client decides what to buy."""

@@ -28,7 +28,7 @@ _LOOK = 1.0  # seconds between looks at what others did while calls are under wa
 
 @dataclass(slots=True, eq=False)
 class CallerClient:
-    """The raters of this process, and what they have in hand."""
+    """The raters of this process, and the questions it has claimed."""
 
     spec: Spec
     store: Store
@@ -52,16 +52,16 @@ class CallerClient:
 
     @property
     def budget(self) -> int | None:
-        """In units."""
+        """The budget in units."""
         return None if self.spec.goal.budget is None else to_units(self.spec.goal.budget)
 
     @property
     def steps(self) -> list[int]:
-        """Those whose rater is asked here."""
+        """The steps whose rater is asked by this client."""
         return [step for step in steps_of(self.spec) if self.callers[rater_of(self.spec, step)] is not None]
 
     def recover(self) -> None:
-        """Questions of processes that died, and answers that could not be saved, are taken care of."""
+        """Take care of questions of processes that died, and of answers that could not be saved."""
         self._take_in_unsaved()
         dead = self.store.dead(self.worker)
         outcomes = [lost(self.spec, claim) for claim in self.store.in_hands_of(dead)] if dead else []
@@ -86,7 +86,7 @@ class CallerClient:
             )
 
     async def start_calls(self, at: float) -> None:
-        """As many calls as each rater takes at once; the time is in seconds since 1970."""
+        """Start as many calls as each rater takes at once; `at` is in seconds since 1970."""
         self.calls.start_due()
         for step in self.steps:
             free = self.calls.free(step)
@@ -123,13 +123,13 @@ class CallerClient:
             await self._stop_for(step, claims, what, "", "answering nothing is for single items that cannot be rated")
 
     async def _stop_for(self, step: int, claims: Sequence[Claim], what: str, how: str, hint: str) -> None:
-        """The questions of a rater that is down stay open for the next run."""
+        """Stop asking a rater that is down; its questions stay open for the next run."""
         rater = self.spec.raters[rater_of(self.spec, step)]
         self._down.add(step)
         kept = await self.patiently(partial(self._reopen, claims))
         poor = "" if kept == len(claims) else f", {len(claims) - kept} of them without money left to be asked again"
         message = (
-            f"rater {rater.name!r} {what}{poor}{how}; mend it and run again: everything so far is kept, and what was "
+            f"rater {rater.name!r} {what}{poor}{how}; repair it and run again: everything so far is kept, and what was "
             f"given up is asked again ({hint})"
         )
         await self.patiently(partial(self.store.note, message))
@@ -141,7 +141,7 @@ class CallerClient:
     # Money
 
     def _see_prices(self, outcomes: Sequence[Outcome]) -> None:
-        """Prices that are known only afterwards may be above what was reserved; then nothing is asked past the cap."""
+        """Note calls that turned out dearer than was reserved; past the cap, nothing is asked."""
         for warning in self.spending.see(outcomes):
             self.store.note(warning)
         over = [o for o in outcomes if o.paid > reserved(self.spec, o.claim)]
@@ -168,7 +168,7 @@ class CallerClient:
     # Ending
 
     async def finish(self, seconds: float) -> None:
-        """Calls under way are paid for: what they bring in time is kept, even where the run fails."""
+        """Wait for running calls, which are paid for: answers that come in time are kept, even where the run fails."""
         self.patiently.seconds = 0.0
         replies = await self.calls.finish(seconds)
         with suppress(OutsideError):
@@ -178,7 +178,7 @@ class CallerClient:
                 self._reopen(self.health.given_up(step))
 
     async def close(self) -> None:
-        """Answers that are there are kept; the rest is free to be asked by the next run."""
+        """Keep the answers that are there, and free the other questions for the next run."""
         self.patiently.seconds = 0.0
         replies, cut = await self.calls.stop()
         outcomes = [outcome_of(self.spec, reply.claim, reply.said) for reply in replies]

@@ -35,7 +35,7 @@ _Task = asyncio.Task[list[Reply]]
 
 @dataclass(slots=True, eq=False)
 class Calls:
-    """As many at once as each rater takes; a step is the number of its rater."""
+    """Running calls, at most as many at once as each rater takes; a step is the number of its rater."""
 
     spec: Spec
     callers: Sequence[Caller | None]  # one for each rater; None where others ask it
@@ -48,12 +48,12 @@ class Calls:
 
     @property
     def running(self) -> bool:
-        """Whether somebody is being asked."""
+        """Whether any call is running."""
         return bool(self._running)
 
     @property
     def waiting(self) -> bool:
-        """Whether something will be asked again."""
+        """Whether any question waits for another attempt."""
         return bool(self._later)
 
     def free(self, step: int) -> int:
@@ -100,11 +100,11 @@ class Calls:
         return self._done()
 
     def forget_retries(self) -> None:
-        """What waits for another attempt is not asked again here."""
+        """Drop the questions that wait for another attempt; they are not asked again here."""
         self._later.clear()
 
     async def finish(self, most: float) -> list[Reply]:
-        """Replies to what is under way and comes within so many seconds; nothing is asked again."""
+        """Replies of running calls that come within so many seconds; nothing is asked again."""
         self._later.clear()
         if self._running:
             await asyncio.wait(self._running, timeout=most)

@@ -1,4 +1,4 @@
-"""Is the rater down, or is it the items? An item is given up after some attempts, but not while the rater is down.
+"""Tells whether the rater is down or items are hard. An item is given up after some attempts, unless the rater is down.
 
 A rater that answers one question shows that it was there: what had failed before that answer was heard did so on its
 own account. When questions were asked says nothing: many are asked at once, and the rater may go down while they are
@@ -45,14 +45,14 @@ class Health:
         return [step for step in self._given_up if len(self._suspects(step)) >= DOWN]
 
     def given_up(self, step: int) -> list[Claim]:
-        """What is to be asked again when the rater is back; forgotten here."""
+        """Questions to ask again when the rater is back; they are forgotten here."""
         return [claim for _, claim in self._given_up.pop(step, [])]
 
     def _suspects(self, step: int) -> list[tuple[float, Claim]]:
         return [(first, c) for first, c in self._given_up.get(step, []) if not self._was_there(c, first)]
 
     def _was_there(self, claim: Claim, first: float) -> bool:
-        """Whether the rater answered something since then; for what failed in an earlier run, anything at all."""
+        """Whether the rater has answered anything since then; for failures of an earlier run, anything at all."""
         good = self._good.get(claim.step)
         rater = self.spec.raters[rater_of(self.spec, claim.step)]
         return good is not None and (good >= first or claim.attempt > rater.attempts)

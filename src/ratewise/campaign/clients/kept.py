@@ -1,4 +1,4 @@
-"""Answers that were kept in a file while the store was away: a file can be edited, so each line is checked again."""
+"""Answers kept in a file while the store was away. A file can be edited, so each line is checked again."""
 
 import math
 from collections.abc import Mapping
@@ -25,7 +25,7 @@ class KeptLine:
     was_older: bool = False  # whether an older version, which named no campaign, may have written the file
 
     def __call__(self, row: Mapping[str, Any]) -> Outcome:
-        """The answer of a line, as if the rater had given it just now."""
+        """The answer of a line, as if the rater had just given it."""
         if ("campaign" in row or not self.was_older) and row.get("campaign") != self.campaign:
             raise ValueError("it belongs to another campaign")
         claim = self._claim(row.get("claim"))

@@ -38,11 +38,11 @@ class Pace:
         return 1 if self.probes(step) else rater.batch
 
     def probes(self, step: int) -> bool:
-        """Whether the rater has not answered yet, or not for some time: what it failed on is asked again first."""
+        """Whether the rater has not answered for some time (or ever); then what it failed on is asked again first."""
         return step not in self._at_once and not self._is_local(step)
 
     def _is_local(self, step: int) -> bool:
-        """A column answers for nothing, and cannot be down."""
+        """Whether the rater is a column, which is free and cannot be down."""
         return KINDS[self.spec.raters[rater_of(self.spec, step)].kind].flat_price
 
     def see(self, outcomes: Sequence[Outcome]) -> None:
@@ -62,9 +62,9 @@ class Pace:
                 self._silent.setdefault(step, []).append(o.claim)
 
     def silent(self) -> list[int]:
-        """Steps whose rater has answered nothing but nothing from the start."""
+        """Steps whose rater has given nothing but empty answers from the start."""
         return [step for step, claims in self._silent.items() if len(claims) >= SILENT]
 
     def unanswered(self, step: int) -> list[Claim]:
-        """What a silent rater was asked; forgotten here."""
+        """Questions that a silent rater was asked; they are forgotten here."""
         return self._silent.pop(step, [])

@@ -1,4 +1,4 @@
-"""A store that is gone for a moment is waited for; answers in hand are put into a file if it stays away."""
+"""Waits for a store that is gone for a moment; if it stays away, answers in hand go into a file."""
 
 import asyncio
 import time
@@ -45,7 +45,7 @@ class Patience:
 
 
 def wait_for(action: Callable[[], _T], seconds: float) -> _T:
-    """The same before there is an event loop: try until it is done or the time is up."""
+    """Try an action until it works or the time is up; for use before there is an event loop."""
     started, pause = time.monotonic(), 0.05
     while True:
         try:

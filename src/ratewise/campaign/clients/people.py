@@ -29,7 +29,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class People:
-    """Works beside the process that plans, and without it."""
+    """Hands out questions and takes answers beside the process that plans, or without it."""
 
     spec: Spec
     desk: Desk

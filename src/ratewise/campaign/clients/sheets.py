@@ -50,7 +50,7 @@ class Exchanged:
 
     @property
     def reason(self) -> str:
-        """For people: what the campaign waits for."""
+        """What the campaign waits for, in words."""
         count = sum(self.open.values())
         return f"waiting for {count:,} answer{'' if count == 1 else 's'} in {' and '.join(self.open)}"
 
@@ -68,7 +68,7 @@ class Sheets:
     store: Store
 
     def exchange(self) -> Exchanged:
-        """A file with anything in it that does not fit is refused before one of its answers is taken."""
+        """Take the sheets' answers and write new sheets; a file with a mistake is refused as a whole."""
         desk, found = Desk(self.store), self._recorded()
         taken = sum(self._take(desk, sheet) for sheet in found if self._is_there(sheet))
         for step in sheet_steps(self.spec):
@@ -114,7 +114,7 @@ class Sheets:
     # Questions
 
     def _write(self, desk: Desk, step: int, found: Sequence[Sheet]) -> list[Sheet]:
-        """A sheet for open questions that stand in none; one that was lost gets its old name."""
+        """Write a sheet for open questions that are in none; a lost sheet gets its old name."""
         mine = [sheet for sheet in found if sheet.step == step]
         there = {item for sheet in mine if self._is_there(sheet) for item in self._ids_in(sheet)}
         missing = [claim for claim in desk.open(step) if claim.id not in there]
@@ -140,7 +140,7 @@ class Sheets:
         return read_table({"id": ids[order], **columns, rater.name: _array([None] * len(rows))}, name="the sheet")
 
     def _new_name(self, rater: RaterSpec, found: Sequence[Sheet]) -> str:
-        """The next number; files that are there are nobody's to write over."""
+        """Name with the next free number; existing files are never overwritten."""
         assert isinstance(rater.settings, SheetSettings)
         number = len(found) + 1
         while os.path.lexists(self.spec.folder / f"{rater.settings.sheets}-{number}.csv"):
@@ -166,7 +166,7 @@ class Sheets:
         return {item.strip() for item in self._read(sheet).texts("id", missing="allow").tolist()}
 
     def _open(self, desk: Desk, found: Sequence[Sheet]) -> dict[str, int]:
-        """By file; a question counts in the last one that asks it."""
+        """Number of open questions in each file; a question counts in the last file that asks it."""
         where = {(sheet.step, item): sheet.file for sheet in found for item in sheet.ids}
         out: dict[str, int] = {}
         for step in sheet_steps(self.spec):

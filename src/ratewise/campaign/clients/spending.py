@@ -1,4 +1,4 @@
-"""Spending that is probably not what was meant, told once: money for calls without an answer, or dearer than listed."""
+"""Warns once about spending that is probably not meant: calls without an answer, or dearer than listed."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -25,7 +25,7 @@ class Spending:
     _told: set[tuple[int, str]] = field(init=False, default_factory=set)
 
     def see(self, outcomes: Sequence[Outcome]) -> list[str]:
-        """Add what was paid; warnings that are new."""
+        """Add what was paid; returns new warnings."""
         for o in outcomes:
             step, k = o.claim.step, rater_of(self.spec, o.claim.step)
             self._calls[step] += 1

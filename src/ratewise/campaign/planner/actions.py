@@ -1,4 +1,4 @@
-"""What the planner may say is to be done next."""
+"""The actions that the planner may ask for."""
 
 from dataclasses import dataclass
 
@@ -40,19 +40,19 @@ class Close:
 
 @dataclass(frozen=True, slots=True)
 class GiveUp:
-    """Take questions that have no answer and are in nobody's hands as missing; what they would cost is not paid."""
+    """Count unanswered questions that nobody has claimed as missing; they are not paid for."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """For answers."""
+    """Wait for answers."""
 
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """Nothing more is to be bought."""
+    """The campaign is done; nothing more is to be bought."""
 
     reason: str
 

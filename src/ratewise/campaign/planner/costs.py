@@ -7,12 +7,12 @@ from ratewise.queue.records import Units
 
 
 def item_costs(plan: RoundPlan, worst: Units) -> Units:
-    """What must be there for each item before it is taken up."""
+    """Money that must be available for each item before it is taken up."""
     if plan.exact:
         return weak_costs(plan, worst)
     return np.asarray(worst.sum(axis=1) if plan.weak else worst[:, -1])
 
 
 def weak_costs(plan: RoundPlan, worst: Units) -> Units:
-    """What each item's weak rating costs; nothing where it is not bought."""
+    """Cost of each item's weak rating; 0 where it is not bought."""
     return worst[:, 0] if plan.weak else np.zeros_like(worst[:, 0])

@@ -25,7 +25,7 @@ def decide(state: State) -> Action:
 
 
 def _after_deadline(state: State, action: Action) -> Action:
-    """Nothing is asked: a round is closed if all its answers are in, and otherwise left as it is, or given up."""
+    """What to do after the deadline: close the round if all its answers are in, else leave it or give it up."""
     if isinstance(action, Close) or (isinstance(action, Done) and state.open is None):
         return action
     if state.terms.gives_up and (state.weak_open or state.strong_open):
@@ -67,7 +67,7 @@ def _between_rounds(state: State) -> Action:
 
 
 def _take_up(state: State, now: OpenRound) -> TakeUp | None:
-    """As many items as fit at their worst, and as the round still wants."""
+    """Take up as many items as the round still wants and the money covers at their highest prices."""
     assert state.worst is not None
     wanted = min(BATCH, state.terms.pool - now.end, state.worst.shape[0])
     if now.plan.items is not None:

@@ -1,4 +1,4 @@
-"""Who is asked among the items of a batch."""
+"""Draws the items of a batch that the raters are asked about."""
 
 from dataclasses import dataclass
 
@@ -29,7 +29,7 @@ class Drawn:
 
 
 def draw_batch(history: History, now: OpenRound, looked: Looked, worst: Units) -> Drawn:
-    """By the round's rule and the items' own random numbers; `worst` prices of all raters, items × raters."""
+    """Draw items by the round's rule and their random numbers; `worst` has the highest prices, items × raters."""
     n, later = looked.rates.shape
     rule = now.plan.rule
     if rule is None:
@@ -51,7 +51,7 @@ def draw_batch(history: History, now: OpenRound, looked: Looked, worst: Units) -
 
 
 def second_draw(history: History, now: OpenRound, worst: Units) -> NewAgain:
-    """Who is asked among the items that were passed over; `worst` prices of all items and raters."""
+    """Draw among the items that were passed over; `worst` has the highest prices of all items and raters."""
     plan, seen = now.plan, history.seen
     assert seen is not None
     assert isinstance(plan.rule, Rule)

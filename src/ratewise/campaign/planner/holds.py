@@ -38,7 +38,7 @@ def new_draws(now: OpenRound, first: int, drawn: Drawn, worst: Units) -> NewDraw
 
 
 def holdings(now: OpenRound, worst: Worst) -> Iterator[tuple[int, int]]:
-    """(first item, amount) of all that a round has held, and below 0 given back, with the batches it has by now."""
+    """(first item, amount) of everything a round has held so far; amounts below 0 were given back."""
     for b in now.batches:
         new = new_batch(now, b.first, worst(b.first, b.end))
         yield b.first, new.hold
@@ -50,6 +50,6 @@ def holdings(now: OpenRound, worst: Worst) -> Iterator[tuple[int, int]]:
 
 
 def drawn_together(now: OpenRound) -> list[tuple[int, int]]:
-    """(first, end) of items whose draws were made at once, and all are made."""
+    """(first, end) of items whose draws were made together, where all of them are made."""
     groups: list[list[Batch]] = [list(now.batches)] if now.plan.exact else [[b] for b in now.batches]
     return [(g[0].first, g[-1].end) for g in groups if g and all(b.drawn for b in g)]

@@ -1,4 +1,4 @@
-"""What a rater's reply means for the log: an answer, a rating that will not come, or a failure that is asked again."""
+"""Turns a rater's reply into an outcome for the log: an answer, a missing rating, or a failure to ask again."""
 
 from decimal import Decimal
 
@@ -28,7 +28,7 @@ def dearest(spec: Spec, claim: Claim) -> int:
 
 
 def outcome_of(spec: Spec, claim: Claim, reply: Answer | Failure) -> Outcome:
-    """An answer that is not on the scale is a failure, paid as an answer."""
+    """Outcome of a reply. An answer that is not on the scale is a failure, paid as an answer."""
     if isinstance(reply, Failure):
         return failed(spec, claim, reply)
     k = rater_of(spec, claim.step)
@@ -45,7 +45,7 @@ def outcome_of(spec: Spec, claim: Claim, reply: Answer | Failure) -> Outcome:
 
 
 def failed(spec: Spec, claim: Claim, failure: Failure, paid: int | None = None) -> Outcome:
-    """Paid all the same; asked again as long as attempts are left, which start anew after a rater was down."""
+    """Outcome of a failed call: paid, and asked again while attempts are left (they start anew after an outage)."""
     k = rater_of(spec, claim.step)
     rater = spec.raters[k]
     said = failure.price if failure.price is not None else rater.failed_price
@@ -58,13 +58,13 @@ def failed(spec: Spec, claim: Claim, failure: Failure, paid: int | None = None) 
 
 
 def _too_dear(spec: Spec, claim: Claim, paid: int) -> Outcome:
-    """A price that nobody can have meant counts as what was reserved, and the answer is not believed either."""
+    """Outcome of an absurd price: it counts as what was reserved, and the answer is not believed either."""
     reason = f"charged {shown(paid)}; a call may charge at most {shown(dearest(spec, claim))}"
     return failed(spec, claim, Failure(reason), reserved(spec, claim))
 
 
 def lost(spec: Spec, claim: Claim) -> Outcome | None:
-    """A call that nobody will hear of, where such calls count as paid: at the most it can have cost."""
+    """Outcome of a call that nobody will hear of, where such calls count as paid: at their highest price."""
     if spec.raters[rater_of(spec, claim.step)].lost_calls != "count as paid":
         return None
     return failed(spec, claim, Failure("the process ended before the answer came"), reserved(spec, claim))

@@ -22,7 +22,7 @@ _FEW_ITEMS = 25  # too few to leave some
 
 @dataclass(frozen=True, slots=True)
 class Purse:
-    """Money to plan with: what the budget leaves, or what a precision is expected to take (`aims`) if that is less."""
+    """Money to plan with: what is left of the budget, or what a precision is expected to take (`aims`) if less."""
 
     left: int
     aims: bool = False
@@ -61,7 +61,7 @@ def next_plan(state: State, purse: Purse | None = None) -> RoundPlan | None:
     if terms.first > history.items:
         plan: RoundPlan | None = _old_labels(state, purse)
     elif terms.alone or history.alone or (terms.prices[-1] == 0 and not history.rounds):
-        plan = _strong_alone(state, purse)  # for nothing, too
+        plan = _strong_alone(state, purse)  # at no cost, too
     elif purse.aims and history.labels < FEWEST_TO_LEARN:
         plan = _start(state, purse.left, _START_FOR_TARGET)
     elif terms.later_raters > 1:
@@ -98,7 +98,7 @@ def _again(state: State, purse: Purse | None) -> RoundPlan:
 
 
 def _old_labels(state: State, purse: Purse) -> RoundPlan:
-    """Everyone rates the items whose strong ratings were there already."""
+    """The first round on old labels: the weak rater rates the items whose strong ratings were there already."""
     history, weak = state.history, not state.terms.alone
     return RoundPlan("base", weak, state.terms.first - history.items, purse.left, purse.left, history.rounds)
 
@@ -126,19 +126,19 @@ def _auto(state: State, purse: Purse) -> RoundPlan | None:
 
 
 def _money(state: State, left: int) -> Money:
-    """In units, as far as counting items goes."""
+    """The money left, in units, with what is left of the pool."""
     terms = state.terms
     return Money(terms.prices[0], terms.prices[-1], left, float(terms.pool - state.history.items))
 
 
 def _start(state: State, left: int, labels: float) -> RoundPlan:
-    """Everyone rates the first items; these are its limit, whatever their prices."""
+    """The first round: every rater rates the first items. Their number is the limit, whatever their prices."""
     begun = start(_money(state, left), labels)
     return RoundPlan(begun.policy, begun.weak, begun.items, left, left, state.history.rounds)
 
 
 def _strong_alone(state: State, purse: Purse) -> RoundPlan | None:
-    """All that the money buys; towards a precision, in rounds that double what there is."""
+    """Strong ratings for all the money; on the way to a precision, in rounds that double the labels."""
     money = _money(state, purse.left)
     count = money.strong_ratings()
     if purse.aims:
@@ -150,7 +150,7 @@ def _strong_alone(state: State, purse: Purse) -> RoundPlan | None:
 
 
 def _chain(state: State, purse: Purse) -> RoundPlan | None:
-    """Everyone rates the start; then rounds that double what was spent."""
+    """The next round of a chain: all raters rate the start, then each round doubles what was spent."""
     terms, history, left = state.terms, state.history, purse.left
     both, remaining = sum(terms.prices), terms.pool - history.items
     if left < both:
@@ -171,5 +171,5 @@ def _chain(state: State, purse: Purse) -> RoundPlan | None:
 
 
 def next_item(state: State, plan: RoundPlan) -> int:
-    """The most that the next item can cost; 0 where there is none."""
+    """The highest price of the next item; 0 where there is none."""
     return 0 if state.worst is None or not state.worst.shape[0] else int(item_costs(plan, state.worst[:1])[0])

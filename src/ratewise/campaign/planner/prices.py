@@ -6,7 +6,7 @@ from ratewise.queue.records import Claim
 
 
 def list_price(rater: RaterSpec, k: int, claim: Claim) -> int:
-    """What one call costs unless it says otherwise."""
+    """Price of one call, unless its reply says otherwise."""
     if rater.price is not None:
         return to_units(rater.price)
     assert claim.prices is not None

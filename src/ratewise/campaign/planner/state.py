@@ -36,12 +36,12 @@ class Terms:
 
     @property
     def weak_cost(self) -> float:
-        """0 where there is no weak rater."""
+        """Cost of a weak rating; 0 where there is no weak rater."""
         return 0.0 if self.alone else self.prices[0] * UNIT
 
     @property
     def costs(self) -> tuple[float, ...]:
-        """Of each rater after the first."""
+        """Cost of each rater after the first."""
         return tuple(p * UNIT for p in (self.prices[-1:] if self.alone else self.prices[1:]))
 
 
@@ -62,7 +62,7 @@ class OpenRound:
 
     @property
     def left(self) -> int:
-        """The round's money that is not bound yet."""
+        """The round's money that is not committed yet."""
         return self.plan.spend - sum(batch.cost for batch in self.batches)
 
 
@@ -83,7 +83,7 @@ class State:
 
     @property
     def free(self) -> int:
-        """What labels would have cost that were there already."""
+        """What the labels that were there already would have cost."""
         return round(min(self.terms.first, self.history.items) * self.terms.prices[-1])
 
     @property

@@ -84,7 +84,7 @@ def _tables(old: Spec, new: Spec) -> Iterator[_Change]:
 
 
 def _raters(old: tuple[RaterSpec, ...], new: tuple[RaterSpec, ...]) -> Iterator[_Change]:
-    """Raters are told by their names, in their order."""
+    """Compare raters by name, in their order."""
     names, now = tuple(rater.name for rater in old), tuple(rater.name for rater in new)
     yield _Change("raters", names, now, reason="ratings so far belong to the old ones, in their old order")
     by_name = {rater.name: rater for rater in new}
@@ -118,7 +118,7 @@ def _between(key: str, old: object, new: object, *, within: str = "", reason: st
 
 
 def _safe(value: object) -> object:
-    """Without what may be a secret: a command's arguments get into the report."""
+    """The value without what may be a secret, since a command's arguments appear in the report."""
     if isinstance(value, tuple) and all(isinstance(word, str) for word in value):
         return safe_words(value)
     return safe_text(value) if isinstance(value, str) else value

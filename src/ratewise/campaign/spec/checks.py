@@ -16,7 +16,7 @@ _STORES = ("postgresql", "postgresql+psycopg", "postgres")
 
 
 def check_store(top: Section, mistakes: Mistakes) -> None:
-    """A file or PostgreSQL; the address itself is not shown, it may hold a password."""
+    """Check that the store is a file or PostgreSQL; the address is not shown, since it may hold a password."""
     scheme, mark, _ = str(top.good.get("store", "")).partition("://")
     if mark and scheme not in _STORES:
         mistakes.add(
@@ -27,14 +27,14 @@ def check_store(top: Section, mistakes: Mistakes) -> None:
 
 
 def check_address(top: Section, mistakes: Mistakes) -> None:
-    """No part of a password may be taken for a host."""
+    """Check an address; no part of a password may be taken for a host."""
     problem = address_problem(str(top.good["store"]))
     if problem:
         mistakes.add(("store",), problem)
 
 
 def check_rating(rating: Section, mistakes: Mistakes) -> None:
-    """Bounds for likert and score, none for the others."""
+    """Check that likert and score have bounds, and the other kinds none."""
     kind = rating.good.get("kind")
     if kind:
         _check_words(rating, kind, mistakes)
@@ -49,7 +49,7 @@ def check_rating(rating: Section, mistakes: Mistakes) -> None:
 
 
 def _check_words(rating: Section, kind: str, mistakes: Mistakes) -> None:
-    """A positive word for binary ratings, a scale of words for scores."""
+    """Check that binary ratings have a positive word, and scores a scale of words."""
     for name, whose in (("positive", "binary"), ("scale", "score")):
         if name in rating.raw and kind != whose:
             mistakes.add((*rating.place, name), f"is for kind = {quoted(whose)}; remove it, or change the kind")
@@ -72,7 +72,7 @@ def _check_bounds(rating: Section, kind: str, mistakes: Mistakes) -> None:
 
 
 def check_inputs(inputs: Section | None, items: Section, mistakes: Mistakes) -> None:
-    """Shares from one place only, and no clusters beside strata."""
+    """Check that shares come from one place only, and that clusters and strata are not combined."""
     if inputs is not None and "clusters" in items.raw:
         mistakes.add((*items.place, "clusters"), "and [inputs] are both given; an interval knows one of them: keep one")
     if inputs is not None and {"shares", "plan"} <= set(inputs.raw):
@@ -82,7 +82,7 @@ def check_inputs(inputs: Section | None, items: Section, mistakes: Mistakes) -> 
 def check_start(
     start: Section | None, inputs: Section | None, raters: Sequence[Section], mistakes: Mistakes
 ) -> None:  # fmt: skip
-    """Old labels know neither strata nor, with rates of their own, chains."""
+    """Check that old labels are not combined with strata, nor, where they have rates, with a chain."""
     if start is None:
         return
     if inputs is not None:
@@ -93,7 +93,7 @@ def check_start(
 
 
 def check_goal(goal: Section, mistakes: Mistakes) -> None:
-    """Something to stop at."""
+    """Check that there is something to stop at."""
     if goal.place and not {"budget", "target_se", "within"} & set(goal.raw):
         mistakes.lacks(goal.place, 'needs budget or within, or both; write budget = "200" or within = 0.02')
     if {"target_se", "within"} <= set(goal.raw):
@@ -101,7 +101,7 @@ def check_goal(goal: Section, mistakes: Mistakes) -> None:
 
 
 def check_raters(raters: Sequence[Section], mistakes: Mistakes) -> None:
-    """Names that tell them apart, and of each the keys of its kind and prices that fit together."""
+    """Check that raters have different names, the keys of their kind, and prices that fit together."""
     first: dict[str, int] = {}
     for number, rater in enumerate(raters):
         name = rater.good.get("name")
@@ -114,7 +114,7 @@ def check_raters(raters: Sequence[Section], mistakes: Mistakes) -> None:
 
 
 def _check_kind(rater: Section, mistakes: Mistakes) -> None:
-    """All keys of its kind that may not be left out, and none of another kind's."""
+    """Check that a rater has all the keys its kind needs, and none of another kind's."""
     kind = rater.good.get("kind")
     if kind is None:
         return
@@ -156,7 +156,7 @@ def reserved(rater: Mapping[str, Any]) -> Decimal | None:
 
 
 def check_budget(goal: Section, raters: Sequence[Section], mistakes: Mistakes) -> None:
-    """Enough for one strong rating, or nothing could ever be said."""
+    """Check that the budget pays for at least one strong rating."""
     budget = goal.good.get("budget")
     most = reserved(raters[-1].good) if raters else None
     if budget is not None and most is not None and budget < most:

@@ -32,7 +32,7 @@ def read_text(file: str) -> str:
 
 
 def _open_at_once(path: str, flags: int) -> int:
-    """A pipe that nobody writes to would else be waited for."""
+    """Open without waiting for a writer, as a pipe otherwise would."""
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 

@@ -30,7 +30,7 @@ seed = 7                          # names the draws: the same seed draws the sam
 
 [items]                           # what is rated: one row each
 table = "items.csv"               # CSV, JSONL or Parquet
-id = "id"                         # optional column that tells items apart; default: a number for each row
+id = "id"                         # optional column of unique item ids; default: a number for each row
 # features = ["length", "topic"]  # columns that may help to predict ratings and mistakes of the weak rater
 # uncertainty = "judge_doubt"     # column that is large where the weak rater may be wrong
 # clusters = "conversation"       # column of items that belong together; the interval then counts clusters
@@ -113,7 +113,7 @@ def write_example(folder_or_file: str, *, table: bool) -> tuple[str, ...]:
 
 
 def place_of(folder_or_file: str) -> str:
-    """The file that is meant: itself, or campaign.toml in the folder."""
+    """The file that a path stands for: itself, or campaign.toml in the folder."""
     named = folder_or_file.endswith(".toml") and not os.path.isdir(folder_or_file)
     return folder_or_file if named else os.path.join(folder_or_file, "campaign.toml")
 
@@ -125,7 +125,7 @@ def check_new(path: str) -> None:
 
 
 def make_folder(folder: str) -> None:
-    """The folder, if it is not there."""
+    """Make the folder if it is not there."""
     try:
         os.makedirs(folder or ".", exist_ok=True)
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name

@@ -90,7 +90,7 @@ def _wrong(said: Says, value: object, error: ValidationError) -> str:
 
 
 def _guess(said: Says, value: object) -> str:
-    """What was meant by a text that is wrong."""
+    """A hint at what a wrong text was meant to be; empty where there is none."""
     if not isinstance(value, str):
         return ""
     close = get_close_matches(value.lower()[:_LONGEST_WORD], said.choices, n=1)

@@ -48,7 +48,7 @@ class Begun:
         return tuple(changes)
 
     def to_dict(self) -> dict[str, object]:
-        """Ready for JSON."""
+        """A dictionary, ready for JSON."""
         g = self.guess
         return {
             "written": [self.path], "table": self.table, "rows": self.rows, "id": g.id, "weak": g.weak,
@@ -86,7 +86,7 @@ def begin_from(
 
 
 def _check(path: str) -> Spec:
-    """A price that is none is told as in any campaign, and leaves no file behind."""
+    """Read the file back as any campaign is read; a file with a mistake, such as a wrong price, is removed."""
     try:
         return read_spec(path)
     except InputError:
@@ -95,7 +95,7 @@ def _check(path: str) -> Spec:
 
 
 def _budget(rows: int, weak_price: str, strong_price: str, guess: Guess) -> str:
-    """All weak ratings, and a strong one for a tenth of the items, at most for 200."""
+    """A budget for all weak ratings, and strong ones for a tenth of the items, at most 200."""
     try:
         each, cheap = Decimal(strong_price), Decimal(weak_price) if guess.weak is not None else Decimal(0)
         labels = max(min(_USUAL_LABELS, rows // _SHARE), min(rows, 10), 1)
@@ -153,7 +153,7 @@ def _rating_lines(g: Guess) -> list[str]:
 
 
 def scale_words(g: Guess) -> str:
-    """What a rating is."""
+    """The rating scale in words."""
     return _KINDS[g.scale.kind].format(low=g.scale.low, high=g.scale.high)
 
 
@@ -194,7 +194,7 @@ def _line(code: str, comment: str) -> str:
 
 
 def _comment(text: str) -> str:
-    """A name that may hold anything, in a comment."""
+    """Any name, made safe in a comment."""
     return "".join(sign if sign.isprintable() else " " for sign in text)
 
 

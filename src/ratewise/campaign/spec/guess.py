@@ -1,4 +1,4 @@
-"""Which of a table's columns are the ids, the weak and the strong ratings, and what may help: guessed, and said."""
+"""Guesses which columns are ids, weak and strong ratings and features, and says what it guessed."""
 
 import re
 from dataclasses import dataclass, field
@@ -72,7 +72,7 @@ class _Column:
 
     @property
     def leaning(self) -> int:
-        """Above 0: its name sounds like a strong rating; below 0: like a weak one."""
+        """Score of a column's name: above 0 it sounds like a strong rating, below 0 like a weak one."""
         if self.name in _WHOLE_NAMES:
             return _WHOLE_NAMES[self.name]
         strong, weak = (max((of.get(w, 0) for w in self.words), default=0) for of in (_STRONG, _WEAK))
@@ -114,7 +114,7 @@ def _column(table: Table, name: str) -> _Column:
 
 
 def _worded(texts: tuple[str, ...]) -> tuple[Floats | None, Kind | None]:
-    """Words that stand for ratings: yes and no, a and b."""
+    """The ratings that words such as yes and no, or a and b, stand for, and their kind."""
     words = set(texts) - {""}
     if len(words) <= _MOST_WORDS:
         kinds: tuple[Kind, ...] = ("binary", "pairwise")
@@ -136,7 +136,7 @@ def _id(columns: dict[str, _Column]) -> str | None:
 
 
 def _strong(rated: dict[str, _Column], weak: str | None) -> str | None:
-    """By its name; else the one that only some rows have; else the last column of yes and no."""
+    """The strong column: by name, else the one that only some rows have, else the last column of yes and no."""
     left = [c for c in rated.values() if c.name != weak]
     named = [c for c in left if c.leaning > 0]
     if named:
@@ -148,7 +148,7 @@ def _strong(rated: dict[str, _Column], weak: str | None) -> str | None:
 
 
 def _weak(rated: dict[str, _Column], strong: str | None) -> str | None:
-    """By its name; else the one that goes most with the strong rating. Every row must have it."""
+    """The weak column: by name, else the one most correlated with the strong rating. Every row must have it."""
     left = [c for c in rated.values() if c.name != strong and not c.missing]
     named = [c for c in left if c.leaning < 0]
     if named:
@@ -173,7 +173,7 @@ def _correlation(one: _Column, other: _Column) -> float:
 def _features(
     columns: dict[str, _Column], used: set[str | None], strong: _Column | None
 ) -> tuple[tuple[str, ...], dict[str, str]]:
-    """What may help to predict; of everything else, why not."""
+    """The columns that may help to predict, and for every other column why not."""
     reasons = {name: _why_not(c, strong) for name, c in columns.items() if name not in used}
     return tuple(name for name, why in reasons.items() if not why), {name: why for name, why in reasons.items() if why}
 

@@ -54,7 +54,7 @@ class Mistakes:
         self._found.append((line, f"{where}: {self.key(place)} {sentence}"))
 
     def unknown(self, place: Place, legal: Iterable[str], homes: Mapping[str, str]) -> str | None:
-        """A key that is not one: another table's, a slip of the pen, or made up. Gives the legal key that was meant."""
+        """Add a mistake about an unknown key: another table's, a slip, or invented. Returns the key that was meant."""
         name, legal = str(place[-1])[:_LONGEST], list(legal)
         close = get_close_matches(name.lower(), legal, n=1)
         elsewhere = get_close_matches(name.lower(), homes, n=1)
@@ -89,7 +89,7 @@ class Mistakes:
 
 
 def _rater_names(document: Mapping[str, Any]) -> dict[int, str]:
-    """The raters that can be told by their names."""
+    """Names of the raters that a name alone identifies, by number."""
     raters = document.get("raters")
     listed = raters if isinstance(raters, list) else []
     given = [rater.get("name") if isinstance(rater, dict) else None for rater in listed]

@@ -57,7 +57,7 @@ def _header(match: re.Match[str], tables: dict[Place, int]) -> Place:
 
 
 def _parts(dotted: str) -> tuple[str, ...]:
-    """tomllib itself takes a dotted key apart; where it is absurdly long, its beginning will do."""
+    """Parts of a dotted key, by tomllib; of an absurdly long key, its beginning."""
     node, parts = tomllib.loads(f"{dotted} = 0"), []
     while isinstance(node, dict):
         [(part, node)] = node.items()
@@ -66,7 +66,7 @@ def _parts(dotted: str) -> tuple[str, ...]:
 
 
 def left_open(line: str, quote: str, depth: int) -> tuple[str, int]:
-    """The text of several lines and the number of brackets that are open at the end of the line."""
+    """The multi-line text and the number of brackets still open at the end of the line."""
     at = 0
     while True:
         if quote:

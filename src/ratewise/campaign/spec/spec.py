@@ -191,7 +191,7 @@ class Spec:
 
     @property
     def folder(self) -> Path:
-        """Where the TOML is; its relative paths start here."""
+        """The folder of the TOML; its relative paths start here."""
         return self.path.parent
 
     @property
@@ -215,11 +215,11 @@ class Spec:
         return self.raters[0] if len(self.raters) > 1 else None
 
     def number(self, rater: int, raw: object) -> float:
-        """What a rater said as a number; a ValueError where it is none, or for the strong one is not on the scale."""
+        """A rater's answer as a number; a ValueError where it is none, or a strong rating is off the scale."""
         return self.scale.strong(raw) if rater == len(self.raters) - 1 else self.scale.weak(raw)
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON, in the form of the TOML; amounts are text, what is None is left out, and so is the path."""
+        """A dictionary for JSON, in the form of the TOML; amounts are text, and `None` and the path are left out."""
         document = asdict(self)
         del document["path"]
         document["raters"] = tuple(_flat(rater) for rater in document["raters"])
@@ -271,7 +271,7 @@ def rater_keys(kind: object = None) -> Keys:
 
 
 def _homes() -> dict[str, str]:
-    """Where the keys that belong to one table only belong; a name or a kind could be meant for several."""
+    """The table that each key belongs to; keys such as name and kind, which fit several, are left out."""
     tables = {name: keys_of(record) for name, record in _TABLES.items()} | {"raters": rater_keys()}
     owners = [(_TOP, keys_of(Spec)), *((f"under [{name}]", keys) for name, keys in tables.items())]
     listed = [(name, where.replace("[raters]", "[[raters]]")) for where, keys in owners for name in keys]
@@ -311,7 +311,7 @@ def _rating_scale(good: Mapping[str, Any]) -> RatingScale:
 
 
 def _rating_keys(scale: RatingScale) -> dict[str, Any]:
-    """As it stands in the TOML."""
+    """The keys as they stand in the TOML."""
     keys: dict[str, Any] = {"kind": scale.kind}
     if scale.words:
         return keys | {"scale": dict(scale.words)}
@@ -350,7 +350,7 @@ def _raters(document: Mapping[str, Any], mistakes: Mistakes, homes: Mapping[str,
 
 
 def _rater(good: Mapping[str, Any]) -> RaterSpec:
-    """Defaults that hang on other keys; those that do not stand in the record."""
+    """A rater with the defaults that depend on other keys; the other defaults stand in the record."""
     kind = KINDS[good["kind"]]
     own = keys_of(kind.settings)
     settings = kind.settings(**{name: value for name, value in good.items() if name in own})
@@ -360,7 +360,7 @@ def _rater(good: Mapping[str, Any]) -> RaterSpec:
 
 
 def _flat(rater: Mapping[str, Any]) -> dict[str, Any]:
-    """As it stands in the TOML: the keys of its kind beside the others."""
+    """The values as they stand in the TOML: the keys of the kind beside the others."""
     out: dict[str, Any] = {}
     for name, value in rater.items():
         out |= value if name == "settings" else {name: value}
@@ -373,7 +373,7 @@ def legal_name(stem: str) -> str:
 
 
 def _with_moment(data: Mapping[str, Any]) -> Mapping[str, Any]:
-    """JSON has no date-times: the deadline comes as text; what is none is left to the checks."""
+    """The deadline as a date and time, which JSON writes as text; anything else is left to the checks."""
     goal = data.get("goal")
     if not isinstance(goal, dict) or not isinstance(goal.get("deadline"), str):
         return data

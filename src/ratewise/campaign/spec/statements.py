@@ -22,7 +22,7 @@ class Statement:
 
 
 def statements(lines: Sequence[str]) -> list[Statement]:
-    """Every line belongs to one statement.
+    """The statements of a text; every line belongs to one.
 
     A list that is not closed ends where the next key or table begins: in TOML, no line of a list looks like that.
     """

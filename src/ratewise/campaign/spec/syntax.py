@@ -1,4 +1,4 @@
-"""What is not TOML in a campaign's file, all of it: a broken line is told, mended, and the rest is read on.
+"""Reads a campaign's file past its TOML errors: each broken line is reported and repaired, and the rest is read.
 
 tomllib stops at the first mistake and has no other way. Here each broken statement is replaced by one that can be read
 and says as little as possible, so that line numbers stay and one slip of the pen is told once.
@@ -29,7 +29,7 @@ _TOO_DEEP = "lists or tables are nested too deeply; a campaign needs no such nes
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """The values of a TOML text, and what of it is not TOML; `text` is the mended one, with the lines as they were."""
+    """The values of a TOML text, and its errors; `text` is the repaired text, with the same lines."""
 
     values: dict[str, Any]
     text: str
@@ -39,14 +39,14 @@ class Parsed:
 
 @dataclass(slots=True)
 class _Mending:
-    """The lines of a text while they are mended."""
+    """The lines of a text while they are repaired."""
 
     lines: list[str]
     wrong: dict[int, tuple[int, str]] = field(default_factory=dict)  # by statement: one mistake each
     broken: set[int] = field(default_factory=set)
 
     def mend(self, statement: Statement, line: int, sentence: str) -> None:
-        """Tell what is wrong, once for each statement, and take it out of the way."""
+        """Report a statement's error once, and take the statement out of the text."""
         again = statement.first in self.wrong
         self.wrong.setdefault(statement.first, (line, sentence))
         instead = "" if again else self._instead(statement, sentence)
@@ -65,7 +65,7 @@ class _Mending:
 
 
 def parse_all(text: str) -> Parsed:
-    """Read a TOML text to its end, whatever is wrong on the way."""
+    """Read a TOML text to its end, whatever errors it has."""
     text = text.replace("\r\n", "\n")
     mending = _Mending(text.split("\n"))
     for _ in range(2 * _MOST):
@@ -90,7 +90,7 @@ def _parsed(values: dict[str, Any], text: str, mending: _Mending) -> Parsed:
 
 
 def _syntax(message: str, lines: list[str]) -> tuple[Statement, int, str]:
-    """tomllib's message with its place in front; what was opened and never closed is told where it was opened."""
+    """tomllib's message with its line; what was never closed is reported where it was opened."""
     found = _AT.fullmatch(message)
     what = found["what"] if found else message
     line = int(found["line"]) if found and found["line"] else len(lines)

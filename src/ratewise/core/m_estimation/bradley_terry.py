@@ -39,7 +39,7 @@ class Pairs:
         return sparse.csr_array((values[keep], index[keep], counts), shape=(n, self.models - 1))
 
     def rows(self, use: Mask) -> "Pairs":
-        """Some of the votes."""
+        """The votes of these rows."""
         return Pairs(self.a[use], self.b[use], self.models)
 
     def counts(self, weights: Floats | None = None) -> Floats:

@@ -39,7 +39,7 @@ class MFit:
 
     @property
     def standard_errors(self) -> Floats:
-        """Of the coefficients."""
+        """Standard errors of the coefficients."""
         return np.sqrt(np.maximum(np.diag(self.covariance), 0.0))
 
     @property
@@ -122,7 +122,7 @@ def _drawn(loss: Loss, data: Ratings, eta: Floats, power: float) -> Floats:
 
 
 def _taken(data: Ratings, d: int, power: float) -> float:
-    """What fitting d coefficients takes from squared scores: T/(T−d), and of the labels as far as λ is not 1.
+    """Factor on squared scores for fitting d coefficients: T/(T−d), and the nearer λ is to 0 the more n/(n−d).
 
     ψ(H) − ψ(G) does not depend on θ, so with λ = 1 few labels are not overfitted.
     """
@@ -132,7 +132,7 @@ def _taken(data: Ratings, d: int, power: float) -> float:
 
 
 def _meat(X: Design, scores: Floats, drawn: Floats, clusters: Codes | None, N: float, taken: float) -> Floats:
-    """Covariance of mean(x r): of everything for the population, of the draw for the pool, T/N of the way between."""
+    """Covariance of mean(x r): everything for the population, only the draw for the pool, T/N of the way between."""
     T = X.shape[0]
     share = T / N  # 0 for the population
     draw = gram(X, drawn) / T**2 if share > 0 else 0.0
@@ -166,7 +166,7 @@ def _by_cluster(X: Design, scores: Floats, clusters: Codes) -> Floats:
 def degrees_of_freedom(
     fit: MFit, X: Design, *, contrasts: Floats | None = None, clusters: Codes | None = None, pool_size: float = np.inf
 ) -> Floats:
-    """Of each contrast's standard error (of each coefficient's if absent), at least one.
+    """Degrees of freedom of each contrast's standard error (each coefficient's if absent), at least one.
 
     Satterthwaite over two parts: T − d for the items' own variance, and 2n/(κ − 1) for what the draw adds, κ the
     kurtosis of the labels' moves of this contrast: few where a contrast rests on few labels. Clusters count as
@@ -195,6 +195,6 @@ def _worth(terms: Floats) -> Floats:
 
 
 def _chi_squares(weights: Floats) -> Floats:
-    """(Σ w)² / Σ w², column by column; 1 for nothing."""
+    """(Σ w)² / Σ w², column by column; 1 where there are no weights."""
     square = (weights**2).sum(axis=0)
     return np.where(square > 0, weights.sum(axis=0) ** 2 / np.where(square > 0, square, 1.0), 1.0)

@@ -41,7 +41,7 @@ class Cells:
     count: NDArray[np.intp]
 
     def mean(self, values: Floats) -> Floats:
-        """Over each stratum."""
+        """Mean of the values in each stratum."""
         return np.asarray(np.bincount(self.code, weights=values, minlength=self.count.size) / self.count)
 
 
@@ -73,7 +73,7 @@ class Strata:
     inner: Floats = field(default_factory=lambda: np.empty(0))  # γ where T has no limit
 
     def checked(self) -> "Strata":
-        """With γ; there must be a least cost: no stratum would be looked at without end."""
+        """These strata with γ; raises where looking at some stratum costs nothing, so that no best number exists."""
         if not (self.a.max() > 0 or (self.cells.u.max() > 0 and self.fixed is not None)):
             raise PolicyError("no stratum has any variance; there is nothing to choose")
         world = replace(self, inner=self._inner_scales())
@@ -120,7 +120,7 @@ class Strata:
         return Numbers(T, scale, weak, self.cells.mean(pi), self.cells.mean(added))
 
     def _free(self) -> Mask:
-        """Where looking costs nothing and still helps, so that only the end of the stratum ends it."""
+        """Strata where looking costs nothing and still helps, so that all their items are taken."""
         still = (self.inner == 0) & (self.floor == 0) if self.fixed is None else np.zeros(self.P.size, dtype=np.bool_)
         helps = (self.a > 0) | (self.cells.mean(self.cells.u) > 0)
         return np.asarray((self.c_g == 0) & (still | (self.c_h == 0)) & helps)
@@ -136,7 +136,7 @@ class Strata:
         return _picked(both, alone, self._value(both, lam) < self._value(alone, lam))
 
     def as_told(self, lam: float, weak: Mask) -> Numbers:
-        """With weak ratings just where `weak` says."""
+        """Numbers with weak ratings exactly where `weak` says."""
         return _picked(self._both(lam), self._strong_alone(lam), weak)
 
     def _both(self, lam: float) -> Numbers:
@@ -164,17 +164,17 @@ class Strata:
         return np.asarray(n.T * (np.where(n.weak, self.c_g, 0.0) + self.c_h * n.rate))
 
     def _variances(self, n: Numbers) -> Floats:
-        """P² (a + E[u (1/π − 1)])/T; nothing where there is nothing to know."""
+        """P² (a + E[u (1/π − 1)])/T; 0 where a stratum has no variance."""
         each = self.a + n.added
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             return np.asarray(np.where(each > 0, self.P**2 * each / n.T, 0.0))
 
     def cost(self, n: Numbers) -> float:
-        """Of everything."""
+        """Cost of all ratings."""
         return float(self._costs(n).sum())
 
     def variance(self, n: Numbers) -> float:
-        """Of the estimate, around the population's mean."""
+        """Variance of the estimate around the population's mean."""
         return float(self._variances(n).sum())
 
     @property

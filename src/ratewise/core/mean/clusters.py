@@ -75,7 +75,7 @@ def cluster_spread(centred: Floats, codes: Codes) -> ClusterSpread:
     """Spread of mean(x) from terms x − mean(x) and their clusters, of which there are at least two.
 
     Degrees of freedom after Bell and McCaffrey (2002), with the correlation that the terms themselves show: C − 1 for
-    clusters of one size, fewer where a few clusters hold most items. A large cluster draws the mean towards itself and
+    clusters of one size, fewer where a few clusters hold most items. A large cluster pulls the mean toward itself and
     so looks nearer to it than it is; `missed` is by how much.
     """
     T, m = centred.size, np.bincount(codes).astype(np.float64)
@@ -101,7 +101,7 @@ def cluster_spread(centred: Floats, codes: Codes) -> ClusterSpread:
 
 
 def _correlation(centred: Floats, sums: Floats, m: Floats) -> float:
-    """Of two terms of one cluster, between 0 and 1, by moments."""
+    """Correlation of two terms of one cluster, between 0 and 1, by moments."""
     square, pairs = float(centred @ centred), float(m @ (m - 1))
     if not (square > 0 and pairs > 0):
         return 0.0

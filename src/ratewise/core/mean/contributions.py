@@ -60,7 +60,7 @@ def power_tuned(data: Ratings) -> Lines:
 
 
 def power_terms(R: Floats, residual: Floats, odds: Floats, *, weight: Floats, had: Floats) -> tuple[Floats, Floats]:
-    """Per item, what λ̂ sums up over and under the line; `weight` is ξ_K/q_K, `had` is ξ_{k−1}/q_{k−1}."""
+    """Each item's terms in numerator and denominator of λ̂; `weight` is ξ_K/q_K, `had` is ξ_{k−1}/q_{k−1}."""
     return residual * R * odds * weight, R**2 * odds * had
 
 
@@ -75,12 +75,12 @@ def regression(data: Ratings) -> Lines:
 
 
 def cross_fitted(data: Ratings, fold: NDArray[np.int64], *, folds: int) -> Lines:
-    """The regression line, fitted on the other folds and shrunk towards R itself as far as it may be noise."""
+    """The regression line, fitted on the other folds and shrunk toward R itself as far as it may be noise."""
     return _fit(data, fold, folds=folds, shrink=True)
 
 
 def _had(data: Ratings) -> NDArray[np.bool_]:
-    """ξ_{k−1}: who R_{k−1} is known of."""
+    """ξ_{k−1}: whether R_{k−1} is known, for each item."""
     return np.concatenate([np.ones((data.items, 1), dtype=np.bool_), data.rated[:, :-1]], axis=1)
 
 

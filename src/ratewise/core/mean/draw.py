@@ -214,7 +214,7 @@ def scaled_to(rates: Floats, total: float, prices: Floats | None = None) -> floa
 
 
 def draw_exactly(rates: Floats, uniforms: Floats, count: int) -> Mask:
-    """As many items as said, by rates that sum to `count`: those with the smallest r/π (sequential Poisson sampling).
+    """Draw exactly `count` items by rates that sum to it: those with the smallest r/π (sequential Poisson sampling).
 
     The probability of each is π up to terms that vanish with the count (largest near π = 1, 0.02 for 200 items). The
     random sample size of independent draws, which would leave money over or ask for more than there is, is gone. Items
@@ -226,7 +226,7 @@ def draw_exactly(rates: Floats, uniforms: Floats, count: int) -> Mask:
 
 
 def draw_within(rates: Floats, uniforms: Floats, prices: Floats, money: float) -> Mask:
-    """The same for prices: items in that order, as long as their prices fit into the money."""
+    """Draw items in the same order as `draw_exactly`, as long as their prices fit into the money."""
     order = _by_turn(rates, uniforms)
     drawn = np.zeros(rates.size, dtype=np.bool_)
     drawn[order[np.cumsum(prices[order]) <= money]] = True

@@ -116,10 +116,10 @@ def estimate_mean(
     """Mean strong rating of the population the items come from, or of the pool they are.
 
     `strong` is NaN where not rated and `rates` holds the probability each item was drawn with; for a chain, `weak` and
-    `rates` are items × steps. `selected` says who was asked: an answer asked for but missing is reported with worst-
-    case bounds, never dropped. `clusters` names, for every item, the conversation, document or person it comes from:
-    the interval then counts those, and folds keep them together. `bounds` are the ends of the rating scale (found by
-    itself for 0/1 ratings); `floor` is the least rate any item could have had, which `anytime` needs.
+    `rates` are items × steps. `selected` says which items were asked for: an answer asked for but missing is reported
+    with worst-case bounds, never dropped. `clusters` names, for every item, the conversation, document or person it
+    comes from: the interval then counts those, and folds keep them together. `bounds` are the ends of the rating scale
+    (not needed for 0/1 ratings); `floor` is the least rate any item could have had, which `anytime` needs.
     `variance_factor` widens the interval for what the variance cannot see, such as rates that were learned from the
     labels. `seed` makes folds and bootstrap.
 
@@ -158,7 +158,7 @@ class _Case:
 
     @property
     def codes(self) -> Codes | None:
-        """Of clusters that matter."""
+        """Cluster codes; `None` where clusters change nothing."""
         return None if self.grouping is None else self.grouping.codes
 
 
@@ -364,7 +364,7 @@ def _missing(data: Ratings, selected: ArrayLike | None) -> Mask:
 
 
 def _with_missing(data: Ratings, missing: Mask, case: _Case) -> Estimate:
-    """Both extremes of what the missing answers could have been: the interval holds either way."""
+    """The interval over both extremes of the missing answers: it holds whatever they would have been."""
     try:
         ends = _bounds(data, case, "an estimate with answers still missing")
     except InputError as error:

@@ -28,7 +28,7 @@ def gate(interval: Interval | None, bar: float) -> GateVerdict:
 def times_to_tell(
     value: float, interval: Interval, bar: float, *, level: float, bounds: Interval | None = None
 ) -> float | None:
-    """How many times the labels tell with a chance of 80 %, if the mean is as estimated; `None` where hardly any would.
+    """How many times the labels would tell with 80 % chance if the mean is as estimated; `None` if hardly any would.
 
     Widths fall as one over the root of the labels. On a bounded scale the variance is smaller near its ends: it is
     taken at the bar for the test and at the estimate for the chance, as for a proportion.
@@ -45,7 +45,7 @@ def times_to_tell(
 
 
 def _bounded(value: float, end: float, bar: float, bounds: Interval, z: float, more: float) -> float | None:
-    """By the labels of a score test: those that put the interval's end where it is, and those that the bar takes."""
+    """Factor on the labels by a score test: what the bar takes, over what put the interval's end where it is."""
     low, high = bounds
     v, e, b = (min(max((x - low) / (high - low), 0.0), 1.0) for x in (value, end, bar))
     if not (0 < e < 1 and 0 < b < 1) or v in (e, b):
@@ -55,7 +55,7 @@ def _bounded(value: float, end: float, bar: float, bounds: Interval, z: float, m
 
 
 def labels_to_tell(labels: int, times: float, *, pool_size: float = math.inf) -> int:
-    """So many times the labels, rounded up to two digits; of a pool's own mean, at most all of it.
+    """Labels times this factor, rounded up to two digits; at most the pool, for the pool's own mean.
 
     Its squared error goes with 1/n − 1/N instead of 1/n.
     """
@@ -66,6 +66,6 @@ def labels_to_tell(labels: int, times: float, *, pool_size: float = math.inf) ->
 
 
 def rounded_up(x: float) -> int:
-    """Two digits, up: more would pretend to be exact."""
+    """The number rounded up to two digits: more would pretend to be exact."""
     unit = 10 ** max(math.floor(math.log10(max(x, 1.0))) - 1, 0)
     return int(math.ceil(x / unit - 1e-9) * unit)

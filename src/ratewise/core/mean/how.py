@@ -36,7 +36,7 @@ class How:
         set_once(self, "resamples", int(number(self.resamples, name="resamples", minimum=100)))
 
     def refuse_idle_pool_size(self) -> None:
-        """The size of a pool says nothing about the population's mean: whoever gives it means the pool's."""
+        """Refuse a pool size for the population's mean: whoever gives it means the pool's own."""
         if self.pool_size is not None and self.estimand == "population":
             raise InputError(
                 Message(

@@ -53,7 +53,7 @@ class InputChoice:
         return None if self.items is None else self.items * self.rates
 
     def to_dict(self) -> dict[str, Any]:
-        """Ready for JSON."""
+        """A dictionary, ready for JSON."""
         names = ("probabilities", "sampling", "rates", "buys_weak", "used_up", "items")
         arrays = {name: getattr(self, name) for name in names}
         out: dict[str, Any] = {name: None if value is None else value.tolist() for name, value in arrays.items()}
@@ -194,7 +194,7 @@ def _cells(error: ArrayLike | Sequence[ArrayLike], n: int, *, alike: bool) -> Ce
 
 
 def _choice(strata: Strata, n: Numbers, estimand: str, *, planned: bool = True) -> InputChoice:
-    """In words."""
+    """The choice in words."""
     total, cost, variance = float(n.T.sum()), strata.cost(n), strata.variance(n)
     return InputChoice(
         probabilities=strata.P, sampling=n.T / total, rates=n.rate, scales=n.scale, buys_weak=n.weak,

@@ -140,7 +140,7 @@ class _Goal:
         return cls(B, se, N, estimand)
 
     def pool_variance(self, V: float) -> float:
-        """What the variance loses when the pool's own mean is wanted."""
+        """The variance that the pool's own mean does not have."""
         return V / self.pool_size if self.estimand == "pool" else 0.0
 
 

@@ -31,7 +31,7 @@ class Ratings:
 
     @property
     def labelled(self) -> Mask:
-        """Who has a strong rating."""
+        """Whether each item has a strong rating."""
         return np.asarray(self.rated[:, -1])
 
     @property
@@ -55,10 +55,10 @@ class Ratings:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rated:
-    """The rated table as arrays, one entry per item looked at: what was said, at which rate, who was asked.
+    """The rated table as arrays, one entry per item looked at: rating, rate, and whether it was asked for.
 
-    `strong` is NaN where not rated; for a chain, `weak` and `rates` are items × steps. `selected` says who was asked,
-    `clusters` what each item comes from.
+    `strong` is NaN where not rated; for a chain, `weak` and `rates` are items × steps. `selected` says which items were
+    asked for, `clusters` what each item comes from.
     """
 
     weak: Floats
@@ -77,7 +77,7 @@ class Rated:
         selected: ArrayLike | None = None,
         clusters: ArrayLike | None = None,
     ) -> "Rated":
-        """From what the user gave."""
+        """Ratings from what the user gave."""
         return cls(
             as_floats(weak, name="weak"),
             as_floats(strong, name="strong"),
@@ -87,7 +87,7 @@ class Rated:
         )
 
     def part(self, keep: Mask) -> "Rated":
-        """Some of the items."""
+        """The ratings of these items."""
         return Rated(
             self.weak[keep],
             self.strong[keep],

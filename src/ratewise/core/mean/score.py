@@ -110,7 +110,7 @@ class _Worlds:
         return f0 @ self.share, f0
 
     def variance(self, mean: Floats, f0: Floats, off: Floats | float) -> Floats:
-        """Of the estimate: what the draw adds, f being as far `off` as the labels say, and the items' own.
+        """Variance of the estimate: what the draw adds, with f as far `off` as the labels say, and the items' own.
 
         Some of the mistakes E[u₀] may be anywhere, not only where f is unsure.
         """
@@ -165,7 +165,7 @@ def _binned(z: Floats, weights: Sequence[Floats]) -> tuple[Floats, list[Floats]]
 
 
 def _told_by_rates(rates: Floats) -> Floats:
-    """How much surer of f whoever set the rates was than on average, in log-odds: rates go with the root of u."""
+    """How much surer of f than average the rates show their author to have been, in log-odds: rates go with sqrt(u)."""
     return np.asarray(-2.0 * (np.log(rates) - np.log(rates).mean()))
 
 
@@ -178,7 +178,7 @@ class _Recalibration:
     centre: Floats
 
     def __call__(self, z: Floats) -> Floats:
-        """Of items whose columns come first."""
+        """Log-odds of items whose columns come first."""
         return self.alpha + np.tensordot(self.beta, z, axes=1) - float(self.beta @ self.centre)
 
 
@@ -220,7 +220,7 @@ class _Look:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Test:
-    """Is a world with mean θ₀ consistent with the labels?"""
+    """Tests whether a world with mean θ₀ is consistent with the labels."""
 
     worlds: _Worlds
     seen: _Seen
@@ -250,7 +250,7 @@ class _Test:
         return cls(worlds, seen, model, off, shrunk, of_more, max(ratio, shrunk), wider, (1 - level) / 2)
 
     def end(self, side: int, first: _Look) -> float:
-        """Of the interval: the first world on that side of the estimate that the test rejects."""
+        """One end of the interval: the first world on that side of the estimate that the test rejects."""
         found = self._bracket(first, side)
         if found is None:
             return 0.0 if side < 0 else 1.0
@@ -263,7 +263,7 @@ class _Test:
         return float(mean[0])
 
     def look(self, shifts: Floats) -> _Look:
-        """Of the worlds with these shifts."""
+        """Mean and variances in the worlds with these shifts."""
         mean, f0 = self.worlds.chances(shifts)
         model = self.worlds.variance(mean, f0, self.off)
         off = np.clip(self.off / self.worlds.items / np.maximum(model, _LEAST**2), 0.0, 1.0)
@@ -297,7 +297,7 @@ class _Test:
         return np.asarray(found)
 
     def _variance(self, mean: Floats, model: Floats) -> Floats:
-        """Of the estimate in these worlds: the model's, times what the mistakes that were seen say of it.
+        """Variance of the estimate in each world: the model's, corrected by the mistakes that were seen.
 
         Towards the middle mistakes come on top of those seen, and may be of another kind: it takes more of those seen
         to say what they are like. Towards the nearer end there are fewer, of the kind that was seen; where they were
@@ -327,13 +327,13 @@ def _shift_to(worlds: _Worlds, mean: float) -> float:
 
 
 def _mistakes(residual: Floats, weight: Floats) -> float:
-    """How many full mistakes the labels show; fewer where a few labels carry most of the weight (Kish)."""
+    """Number of full mistakes that the labels show; fewer where a few labels carry most of the weight (Kish)."""
     mass, squares = float(weight @ residual**2), float(weight**2 @ residual**2)
     return mass**2 / squares if squares > 0 else 0.0
 
 
 def _uneven(residual: Floats, weight: Floats) -> float:
-    """By how much more the variance that was seen varies, relative to itself, since mistakes weigh unequally."""
+    """Extra relative variation of the observed variance, because mistakes weigh unequally."""
     plain, squares, fourths = (float(weight**p @ residual**2) for p in (0, 2, 4))
     return min(max(fourths / squares**2 - 1.0 / plain, 0.0), _UNEVEN) if squares > 0 and plain > 0 else 0.0
 

@@ -273,7 +273,7 @@ def _of_stratum(data: Ratings, f: Floats, own: Mask, size: float, how: How) -> E
 
 
 def _borrowed(parts: _Parts, counts: NDArray[np.intp], how: How) -> _Parts:
-    """Where a stratum's spread is unknown: the variance per item of the others, with one degree of freedom."""
+    """Variance per item of the other strata, with one degree of freedom, for a stratum of unknown spread."""
     z, own = _z(how.level), ~np.isnan(parts.below)
     variance = np.where(parts.borrowed & own, ((parts.below + parts.above) / (2 * z)) ** 2, parts.variance)
     borrowed = np.isnan(variance)
@@ -293,7 +293,7 @@ def _borrowed(parts: _Parts, counts: NDArray[np.intp], how: How) -> _Parts:
 
 
 def _between(parts: _Parts, groups: _Groups, value: float, how: How) -> float:
-    """What the strata's shares add where they are those of a random sample; less what chance adds to it."""
+    """Variance that estimated shares of the strata add, less what chance adds to its estimate."""
     if how.estimand == "pool" or not np.isfinite(groups.N).all():
         return 0.0
     spread = float(groups.W @ ((parts.value - value) ** 2 - np.nan_to_num(parts.variance)))
@@ -337,7 +337,7 @@ def _weighted(data: Ratings, method: str, f: Floats, w: Floats, how: How) -> Est
 
 
 def _with_missing(data: Ratings, selected: ArrayLike | None, how: How, of: Callable[[Ratings], Estimate]) -> Estimate:
-    """Both ends of what the missing answers could have been: the interval holds either way."""
+    """The interval over both extremes of the missing answers: it holds whatever they would have been."""
     asked = data.labelled | (data.rates[:, -1] == 1)
     if selected is not None:
         mask = np.asarray(selected).astype(np.bool_)

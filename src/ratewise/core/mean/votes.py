@@ -37,7 +37,7 @@ class Votes:
         return np.asarray(np.divide(total, k, out=np.full(k.size, np.nan), where=k > 0))
 
     def rows(self, use: NDArray[np.bool_]) -> "Votes":
-        """Some of the items."""
+        """The votes of these items."""
         return Votes(self.values[use], self.people)
 
     def spread_within(self) -> Floats | None:
@@ -85,7 +85,7 @@ class Agreement:
     differs: tuple[tuple[str, float], ...] = ()  # people who clearly rate higher or lower than the others, by how much
 
     def to_dict(self) -> dict[str, Any]:
-        """Ready for JSON."""
+        """A dictionary, ready for JSON."""
         out = {name: getattr(self, name) for name in self.__slots__}
         return {**out, "differs": dict(self.differs)}
 
@@ -124,7 +124,7 @@ def percent_agreement(votes: Votes) -> float | None:
 
 
 def people_who_differ(votes: Votes) -> tuple[tuple[str, float], ...]:
-    """Who clearly rates higher or lower than the others do on the same items, and by how much."""
+    """People who clearly rate higher or lower than others do on the same items, and by how much."""
     found = []
     for j, name in enumerate(votes.people):
         others = np.delete(votes.values, j, axis=1)
@@ -163,7 +163,7 @@ def vote_noise(votes: Votes, rates: Floats) -> VoteNoise | None:
 
 
 def agreement(votes: Votes, rates: Floats, *, standard_error: float | None, room: bool) -> Agreement:
-    """Of the votes on the T items looked at; `room` says whether there are further items to rate."""
+    """Agreement in the votes on the T items looked at; `room` says whether there are further items to rate."""
     k = votes.counts
     noise = vote_noise(votes, rates)
     plain = Agreement(

@@ -32,7 +32,7 @@ class PolicyPrice:
     error_ratio: float  # J over that of strong ratings alone
 
     def to_dict(self) -> dict[str, float]:
-        """Ready for JSON."""
+        """A dictionary, ready for JSON."""
         names = ("mean_rate", "cost_per_item", "variance_per_item", "error_times_budget", "error_ratio")
         return {name: getattr(self, name) for name in names}
 
@@ -65,16 +65,16 @@ class WrongPolicy:
 
     @property
     def ratio_to_uniform(self) -> float:
-        """Over that of one rate for all; above 1 where it would have been better to believe nothing."""
+        """Error over that of one rate for all items; above 1, ignoring u would have been better."""
         return self.believed.error_times_budget / self.uniform.error_times_budget
 
     @property
     def ratio_to_base(self) -> float:
-        """Over that of strong ratings alone; above 1 where the weak rater should not have been bought."""
+        """Error over that of strong ratings alone; above 1, the weak rater should not have been bought."""
         return self.believed.error_ratio
 
     def to_dict(self) -> dict[str, Any]:
-        """Without the rates, ready for JSON."""
+        """The numbers without the rates, ready for JSON."""
         return {
             "believed": self.believed.to_dict(), "optimal": self.optimal.to_dict(), "uniform": self.uniform.to_dict(),
             "base_error_times_budget": self.base_error_times_budget, "ratio": self.ratio,
@@ -153,7 +153,7 @@ def cost_of_wrong_policy(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _World:
-    """What is true."""
+    """The true error, variance and costs."""
 
     u: Floats
     w: Floats

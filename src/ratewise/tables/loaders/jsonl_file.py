@@ -22,7 +22,7 @@ def load_jsonl(connection: DuckDBPyConnection, path: str | list[str], name: str)
 
 
 def copy_jsonl(connection: DuckDBPyConnection, path: list[str], name: str, target: str) -> list[str]:
-    """The same as a Parquet file with the columns c0, c1, …: the names."""
+    """Copy JSON lines into a Parquet file with the columns c0, c1, …; returns their names."""
     names, typed = _found(connection, path, name)
     connection.execute(f"COPY ({typed}) TO {quoted_text(target)} (FORMAT parquet)")
     return names

@@ -30,7 +30,7 @@ class Chosen:
 
 
 def estimate_chosen(table: Table, columns: RatedColumns, chosen: Chosen, how: How, prices: Prices) -> Estimate:
-    """From the rows that have a rate; all rows together say how large each stratum is.
+    """The estimate from the rows that have a rate; all rows together give the strata's sizes.
 
     With a pool size the pool is larger than the table, in the same shares. Rows of rate 1 need no weak rating.
     """

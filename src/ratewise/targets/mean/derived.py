@@ -1,4 +1,4 @@
-"""Columns that a plan was made from and that a pool does not hold: how they come from those it does."""
+"""Columns that a plan was made from and a pool lacks: how to compute them from those it has."""
 
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
@@ -38,7 +38,7 @@ class Derived:
         return {WEAK_BELOW: (weak[0] <= self.at).astype(np.float64), UNCERTAINTY: self.error.predict(weak[0])}
 
     def to_dict(self) -> dict[str, Any]:
-        """Ready for JSON."""
+        """A dictionary, ready for JSON."""
         plain = asdict(self) | {"columns": list(self.columns)}
         return plain | {"error": None if self.error is None else self.error.to_dict()}
 

@@ -79,7 +79,7 @@ def draw_transfer(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MadeDraw:
-    """Columns to add to a pool, and what is to be told of them."""
+    """Columns to add to a pool, and notes about them."""
 
     added: dict[str, Floats | Mask]
     told: dict[str, Any]
@@ -124,7 +124,7 @@ def decide_draw(table: Table, ids: NDArray[Any], transfer: Transfer, *, seed: in
 
 
 def _beside_old_labels(table: Table, transfer: Transfer, old: OldLabels, *, seed: int) -> Drawn:
-    """Only rows that have no label are asked for; their weak ratings are there already."""
+    """Draw only among rows that have no label; their weak ratings are there already."""
     weak, error = transfer.columns(transfer.prepared(table))
     made = draw_beside(table, transfer, old, error, seed=seed)
     columns = {**made.columns, "weak_calibrated": weak} if transfer.calibrates else made.columns
@@ -141,7 +141,7 @@ def _beside_old_labels(table: Table, transfer: Transfer, old: OldLabels, *, seed
 
 
 def first_items(ids: NDArray[Any], count: int, seed: int) -> Mask:
-    """As many items as said, by a hash of the seed and the item that has nothing to do with the draw."""
+    """Choose so many items by a hash of seed and item that is independent of the draw."""
     order = np.argpartition(uniform(ids, seed=f"{seed}:look"), min(count, ids.size) - 1)[:count]
     looked = np.zeros(ids.size, dtype=np.bool_)
     looked[order] = True
@@ -169,7 +169,7 @@ def within_money(
 
 
 def ended_early(looked: int, planned: int) -> tuple[str, ...]:
-    """What is to be known of a draw that chance has made dearer than planned."""
+    """The note about a draw that chance made dearer than planned."""
     if looked == planned:
         return ()
     left = planned - looked
@@ -186,7 +186,7 @@ def _notes(transfer: Transfer, drift: Drift | None, expected: float, spend: floa
 def over_budget(
     budget: float | None, expected: float, spend: float, rows: int, items: float, pool_size: float | None
 ) -> tuple[str, ...]:  # fmt: skip
-    """What to do where all rows cost more than the plan foresees, or chance does."""
+    """The note on what to do where all rows cost more than planned, or chance makes them."""
     if budget is None or expected <= _OVER * budget or rows <= items + 1:
         return by_chance(budget, spend)
     again = "" if pool_size == rows else f"plan again with {argument('pool_size')} {rows}, or "
@@ -199,7 +199,7 @@ def over_budget(
 
 
 def by_chance(budget: float | None, spend: float) -> tuple[str, ...]:
-    """A draw may come out dearer than expected."""
+    """The note that a draw may come out dearer than expected."""
     if budget is None or spend <= budget:
         return ()
     return (

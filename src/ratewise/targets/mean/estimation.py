@@ -49,12 +49,12 @@ def estimate_mean(
 ) -> Estimate:
     """Mean strong rating of the population the items come from, or of the pool they are.
 
-    `strong` is NaN where not rated and `rates` holds the probability each item was drawn with; for a chain, `weak`
-    and `rates` are items × steps. `recalibrate` first maps the weak rating to the strong one, each fold by the
-    labels of the others (`auto`: as campaigns do, each label by all the others). `selected` says who was asked: an
+    `strong` is NaN where not rated and `rates` holds the probability each item was drawn with; for a chain, `weak` and
+    `rates` are items × steps. `recalibrate` first maps the weak rating to the strong one, each fold by the labels of
+    the others (`auto`: as campaigns do, each label by all the others). `selected` says which items were asked for: an
     answer asked for but missing is reported with worst-case bounds, never dropped. `clusters` names, for every item,
     the conversation, document or person it comes from: the interval then counts those, and no cluster is calibrated by
-    its own labels. `bounds` are the ends of the rating scale (found by itself for 0/1 ratings); `floor` is the least
+    its own labels. `bounds` are the ends of the rating scale (not needed for 0/1 ratings); `floor` is the least
     rate any item could have had, which `anytime` needs. `seed` makes folds and bootstrap.
 
     Limiting cases: rates of 1 give the plain mean of the strong ratings; one label gives a value and no interval, and
@@ -79,7 +79,7 @@ def estimate_rated(rated: Rated, how: How, recalibrate: Recalibration = "none") 
 
 
 def without_second_line(how: How) -> How:
-    """For weak ratings that are recalibrated: a line on top would see its own fold's labels."""
+    """The options for recalibrated weak ratings: a second line would see its own fold's labels."""
     return replace(how, method="difference") if how.method == "auto" else how
 
 
@@ -101,7 +101,7 @@ def recalibrated(rated: Rated, *, kind: Calibrator | Literal["auto"], seed: int 
 
 
 def _codes(clusters: ArrayLike, items: int) -> Codes | None:
-    """None where every item is its own cluster: then items are left out one by one."""
+    """Cluster codes; `None` where every item is its own cluster, so that items are left out one by one."""
     codes = cluster_codes(clusters, items)
     return None if codes.max() + 1 == items else codes
 
@@ -189,7 +189,7 @@ def _exported(table: Table, terms: Terms, level: float, prices: Prices) -> Estim
 
 
 def refuse_unused_weights(table: Table, rate: Rate, groups: Texts | None = None) -> None:
-    """A draw by strata or slices wrote `weight`: a mean that does not use it is of the rows looked at, not of all.
+    """Refuse a table with `weight` (drawn by strata or slices) unless it is used: the mean would not be of all rows.
 
     Within `groups` weights that do not differ need no use.
     """

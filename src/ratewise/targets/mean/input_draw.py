@@ -29,7 +29,7 @@ class ChosenItems:
 def choose_items(
     pool: Table, plan: InputPlan, error: Floats, ids: NDArray[Any], *, seed: int
 ) -> ChosenItems:  # fmt: skip
-    """As many items of each stratum as planned (all, where there are fewer), chosen by a hash of seed and id."""
+    """Choose the planned number of items of each stratum (all, where there are fewer) by a hash of seed and id."""
     names = tuple(stratum.name for stratum in plan.strata)
     strata = read_strata(pool, plan.column, names)
     check_known(strata, pool, plan.column)

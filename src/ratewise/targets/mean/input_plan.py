@@ -22,7 +22,7 @@ _LEAST_SHARE = 0.1  # of the items that a stratum would have in proportion: a de
 
 @dataclass(frozen=True, slots=True)
 class Rival:
-    """The best policy that does not choose."""
+    """The best policy that does not choose items by stratum."""
 
     policy: str
     expected_se: float
@@ -97,7 +97,7 @@ class _Solved:
 
 
 def _solved(world: _World, pilot: Pilot, strata: Strata, goal: Goal) -> _Solved:
-    """The choice with the error that the labels promise; towards a target, again until it is that."""
+    """The choice with the error that the labels promise; for a target, repeated until the target is met."""
     aim = goal
     for _ in range(_MOST_STEPS):
         found, floors = _defended(world, aim)
@@ -138,7 +138,7 @@ def _world(strata: Strata, sizes: Floats, pilot: Pilot, pool_size: float | None,
 
 
 def _defended(world: _World, goal: Goal) -> tuple[InputChoice, Floats]:
-    """The best choice with a floor on rates, and so many items of each stratum that no misjudged one hurts much."""
+    """The best choice with a floor on rates, and enough items of each stratum that no misjudged one hurts much."""
     floor = goal.floor
     free = world.chosen(goal, 0.0 if floor is None else floor, 0.0)
     assert free.items is not None
@@ -167,7 +167,7 @@ def _added(found: InputChoice, world: _World, pilot: Pilot, strata: Strata, scal
 
 
 def _variance(found: InputChoice, world: _World, added: Floats, goal: Goal) -> float:
-    """Of the estimate: Σ P² (V + added)/T, less what the pool's own mean does not have.
+    """Variance of the estimate: Σ P² (V + added)/T, less the pool's own variance where its own mean is asked for.
 
     For the population a pool's shares are those of a sample, so differences between strata add to it.
     """
@@ -182,7 +182,7 @@ def _variance(found: InputChoice, world: _World, added: Floats, goal: Goal) -> f
 
 
 def in_words(plan: InputPlan, rival: Rival, *, target: bool) -> str:
-    """What choosing would change; a sentence for the recommendation."""
+    """A sentence for the recommendation: what choosing items by stratum would change."""
     by = f"by strata of {plan.column!r}"
     if not plan.worth_it:
         return f"Choosing the items {by} would not help enough: it would leave {plan.error_ratio:.0%} of that error."

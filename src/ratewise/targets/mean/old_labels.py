@@ -54,12 +54,12 @@ class Before:
         return np.maximum(wanted, self.rates)
 
     def new(self, total: Floats) -> Floats:
-        """p₁, the chance of the new draw that makes it so."""
+        """p₁, the probability of the new draw that gives this π."""
         rest = 1.0 - self.rates
         return np.divide(total - self.rates, rest, out=np.ones(total.size), where=rest > 0)
 
     def labels(self, wanted: Floats) -> float:
-        """How many new ones are to be expected."""
+        """Expected number of new labels."""
         return float(self.new(self.total(wanted))[self.askable].sum())
 
 
@@ -100,7 +100,7 @@ def solve(
     pilot: Pilot, before: Before, roots: tuple[Floats, Floats], floor: float, *, labels: float | None,
     variance: float | None, of: "Variance",
 ) -> Solved:  # fmt: skip
-    """π = clip(γ·root, floor, 1) beside p₀, for so many new labels or for a variance; `of` tells that of rates.
+    """π = clip(γ·root, floor, 1) beside p₀, for so many new labels or for a variance; `of` gives the variance of rates.
 
     `roots` are sqrt(u) of all rows and of the labels by a u that has not seen them; `floor` is a share of γ·mean(root).
     """
@@ -128,19 +128,19 @@ def solve(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Variance:
-    """Squared error of the pooled estimate by the labels' squared residuals, for the rates wanted of their likes."""
+    """Squared error of the pooled estimate at given rates, from the labels' squared residuals."""
 
     pilot: Pilot
     before: Before
     estimand: Estimand
 
     def __call__(self, own: Floats) -> float:
-        """By all labels."""
+        """The squared error by all labels."""
         weights, added = self._parts(own)
         return self._whole(float(np.average(added, weights=weights)))
 
     def without(self, own: Floats) -> Floats:
-        """By all labels but each."""
+        """The squared error, leaving out each label in turn."""
         weights, added = self._parts(own)
         rest = np.maximum(weights.sum() - weights, 1e-300)
         return np.array([self._whole(x) for x in (np.dot(weights, added) - weights * added) / rest])
@@ -169,7 +169,7 @@ def unseen_root(pilot: Pilot) -> Floats:
 
 
 def base_variance(pilot: Pilot, before: Before, new: float, estimand: Estimand) -> float:
-    """The same for strong ratings alone: old and new ones, or where the old ones do not count, new ones."""
+    """`Variance` for strong ratings alone: old and new ones, or only new ones where the old ones do not count."""
     n, old = before.labelled.size, int(before.labelled.sum())
     if before.known:
         others = n - old
@@ -184,7 +184,7 @@ def base_variance(pilot: Pilot, before: Before, new: float, estimand: Estimand) 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DrawnBeside:
-    """Columns that a draw beside old labels writes, and whom it asks."""
+    """Columns that a draw beside old labels writes, and the rows it asks for."""
 
     columns: dict[str, Any]
     rates: Floats

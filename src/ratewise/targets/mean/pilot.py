@@ -47,7 +47,7 @@ class Pilot:
 
     @property
     def error_source(self) -> str:
-        """Where u comes from."""
+        """The source of u."""
         return self.error_model.source if self.models is None else self.models.error.kind
 
     @property
@@ -80,7 +80,7 @@ class PilotColumns:
         choice(self.calibrate, RECALIBRATIONS, name="calibration")
 
     def to_dict(self) -> dict[str, Any]:
-        """What a plan says it was told."""
+        """The settings that a plan reports."""
         return asdict(self) | {"features": list(self.features)}
 
 
@@ -126,7 +126,7 @@ def _auto_pilot(x: Covariates, h: Floats, coded: tuple[Coding, ...]) -> Pilot:
 
 
 def learn_pilot(g: Floats, h: Floats, own: Floats | None, *, calibrate: Calibrator | None, seed: int) -> Pilot:
-    """The same from arrays; h is NaN where there is no strong rating."""
+    """What a pilot tells, from arrays; h is NaN where there is no strong rating."""
     labelled = ~np.isnan(h)
     calibration, held_out = None, g
     if calibrate is not None:

@@ -259,13 +259,14 @@ def _notes(pilot: Pilot, policies: dict[str, PlannedPolicy]) -> tuple[str, ...]:
         notes.append(f"the pilot has only {pilot.strong.size} labels: take these figures as rough")
     if policies["active"].error_ratio > policies["random"].error_ratio * (1 + NEAR_TIE_IN_PRICE):
         notes.append(
-            "acting on this uncertainty is worse than one rate for all: it does not tell where the weak rater errs"
+            "choosing items by this uncertainty does worse here than one rate for all: it does not show where the weak "
+            "rater errs"
         )
     return tuple(notes)
 
 
 def _calibration_hint(table: Table, pilot: Pilot, columns: PilotColumns, goal: Goal) -> tuple[str, ...]:
-    """What an affine calibration would do to the best uniform policy; nothing if little."""
+    """A note on what an affine calibration would do to the best uniform policy; empty if little."""
     if columns.calibrate != "none" or pilot.strong.size < 20:
         return ()
     g, h = table.numbers(columns.weak), table.numbers(columns.strong, missing="allow")

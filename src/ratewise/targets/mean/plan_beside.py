@@ -40,7 +40,7 @@ class Beside:
 
 
 def plan_beside(table: Table, pilot: Pilot, goal: Goal, *, strong: str, drawn: str) -> Beside:
-    """All labels count, old and new, and only new ones cost; the weak ratings of the table are there already."""
+    """Plan beside old labels: all labels count, only new ones cost, and the table's weak ratings are there already."""
     before = read_before(table, strong, drawn, goal.estimand)
     if not before.askable.any():
         raise InputError(f"every row of {table.name} has a label already; there is nothing left to buy")
@@ -66,7 +66,7 @@ def plan_beside(table: Table, pilot: Pilot, goal: Goal, *, strong: str, drawn: s
 
 
 def _recommended(found: dict[str, Solved], *, by_price: bool) -> PolicyName:
-    """The simpler one on a near tie; weak ratings are there already, so strong ratings alone save nothing."""
+    """The recommended policy, the simpler one on a near tie. Strong ratings alone save nothing: weak ones are there."""
     even, sharp = ((s.labels if by_price else s.variance) for s in (found["random"], found["active"]))
     return "active" if sharp < (1 - _NEAR_TIE) * even else "random"
 
@@ -91,7 +91,7 @@ def _base(pilot: Pilot, before: Before, goal: Goal, labels: float | None) -> Pla
 
 
 def _base_labels(pilot: Pilot, before: Before, goal: Goal) -> float:
-    """New strong ratings that the target takes, or all there are."""
+    """New strong ratings alone that reach the target, or all there are."""
     assert goal.target_se is not None
     low, high = 0.0, float(before.askable.sum())
     for _ in range(100):

@@ -55,7 +55,7 @@ class Terms:
     known_mean: float = 0.0
 
     def to_json(self) -> str:
-        """Numbers keep every bit."""
+        """JSON text in which numbers keep every bit."""
         return json.dumps({"version": VERSION, **{f.name: getattr(self, f.name) for f in fields(self)}})
 
     @classmethod
@@ -69,7 +69,7 @@ class Terms:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pooled:
-    """Everything that was looked at in complete rounds, as one draw."""
+    """All items looked at in complete rounds, as one draw."""
 
     terms: Terms
     weak: Floats  # what stands in its place; items × steps for a chain
@@ -81,7 +81,7 @@ class Pooled:
 
 
 def estimate_pooled(pooled: Pooled, *, level: float | None = None) -> Estimate:
-    """The campaign's estimate; at another level only where it was not made to be looked at again and again."""
+    """The campaign's estimate; another level is taken only where the interval is not an anytime one."""
     t, ends = pooled.terms, (pooled.terms.low, pooled.terms.high)
     at = t.level_at if level is None or t.anytime else level
     if pooled.strata is not None:
@@ -114,7 +114,7 @@ def widened(found: Estimate, level: float, unseen: float) -> Estimate:
 
 
 def with_known(found: Estimate, count: int, mean: float, others: float | None) -> Estimate:
-    """The mean of a pool of `others`, and so many items more whose ratings are known (METHODS section 13)."""
+    """The mean of a pool of `others` and so many more items whose ratings are known (METHODS section 13)."""
     if not count or others is None:
         return found
     share = others / (others + count)

@@ -31,17 +31,17 @@ class AnyPlan(Protocol):
 
     @property
     def inputs(self) -> dict[str, Any]:
-        """What the plan was told."""
+        """The settings that the plan was made with."""
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What there is to say besides."""
+        """Notes beside the numbers."""
 
     def summary(self) -> str:
         """The plan in words; `str(plan)` is the same."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Ready for JSON."""
+        """A dictionary, ready for JSON."""
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the plan as JSON."""
@@ -65,13 +65,13 @@ class PlannedPolicy:
     floor: float | None = None
 
     def to_dict(self) -> dict[str, float]:
-        """Without what does not apply to this policy."""
+        """The numbers that apply to this policy, ready for JSON."""
         return {name: value for name, value in asdict(self).items() if value is not None}
 
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """What is to be reached, and at which prices."""
+    """The goal, and the prices."""
 
     weak_cost: float
     strong_cost: float
@@ -103,7 +103,7 @@ class Goal:
         return DEFAULT_FLOOR_SHARE * self.solve(error, variance).mean_rate
 
     def to_dict(self) -> dict[str, Any]:
-        """What a plan says it was told; the floor is said with the policy that has it."""
+        """The settings that a plan reports; the floor stands with the policy that has it."""
         return {name: value for name, value in asdict(self).items() if name != "floor"}
 
     def solve(self, error: Floats, variance: float, floor: float = 0.0) -> Policy:
@@ -114,7 +114,7 @@ class Goal:
         )  # fmt: skip
 
     def lost_variance(self, V: float) -> float:
-        """The pool's mean, not the population's: V/N less."""
+        """The variance that the pool's own mean does not have: V/N."""
         return V / self.pool_size if self.estimand == "pool" and self.pool_size else 0.0
 
 

@@ -37,7 +37,7 @@ class StratumPlan:
 
     @property
     def strong_labels(self) -> float:
-        """To be expected."""
+        """Expected number of strong labels."""
         return self.items * self.rate
 
 
@@ -56,16 +56,16 @@ class InputPlan:
 
     @property
     def items(self) -> float:
-        """To look at, in all."""
+        """Number of items to look at, over all strata."""
         return sum(stratum.items for stratum in self.strata)
 
     @property
     def strong_labels(self) -> float:
-        """To be expected, in all."""
+        """Expected number of strong labels, over all strata."""
         return sum(stratum.strong_labels for stratum in self.strata)
 
     def to_dict(self) -> dict[str, Any]:
-        """Ready for JSON."""
+        """A dictionary, ready for JSON."""
         strata = [{**asdict(stratum), "strong_labels": stratum.strong_labels} for stratum in self.strata]
         total = {"items": self.items, "strong_labels": self.strong_labels}
         plain = {name: getattr(self, name) for name in self.__slots__ if name != "strata"}
@@ -114,7 +114,7 @@ def read_strata(table: Table, column: str, names: tuple[str, ...] | None = None)
 
 
 def shrunk(values: Floats, code: Codes, strata: int, *, prior: float = 2.0) -> Floats:
-    """The strata's means, each towards the mean of all as far as its few values are noise (empirical Bayes).
+    """The strata's means, each shrunk to the mean of all as far as its few values are noise (empirical Bayes).
 
     With σ² the variance within strata and τ² that of the strata's true means (DerSimonian and Laird 1986), a stratum
     of n values keeps τ²/(τ² + σ²/n) of its own; and `prior` values of all the others stand beside it in any case.
@@ -132,7 +132,7 @@ def shrunk(values: Floats, code: Codes, strata: int, *, prior: float = 2.0) -> F
 
 
 def check_known(strata: Strata, table: Table, column: str) -> None:
-    """Rows of a stratum that the plan does not know cannot be given a rate."""
+    """Refuse rows of a stratum that the plan does not know: they cannot be given a rate."""
     unknown = strata.code < 0
     if unknown.any():
         row = int(np.argmax(unknown))

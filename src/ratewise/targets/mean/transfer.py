@@ -63,7 +63,7 @@ class Drift:
         return max(self.weak, self.error) > self.threshold
 
     def to_dict(self) -> dict[str, Any]:
-        """Ready for JSON."""
+        """A dictionary, ready for JSON."""
         return {"weak": self.weak, "error": self.error, "threshold": self.threshold, "drifted": self.drifted}
 
     def summary(self) -> str:
@@ -85,7 +85,7 @@ class Models:
     error: LearnedError
 
     def to_dict(self) -> dict[str, Any]:
-        """Ready for JSON."""
+        """A dictionary, ready for JSON."""
         return {
             "features": [coding.to_dict() for coding in self.features],
             "rating": self.rating.to_dict(),
@@ -115,7 +115,7 @@ class OldLabels:
     rates: tuple[float, ...]  # by a rule made without the label
 
     def to_dict(self) -> dict[str, Any]:
-        """Ready for JSON."""
+        """A dictionary, ready for JSON."""
         return {name: getattr(self, name) for name in ("strong", "drawn", "estimand", "ids", "rates")}
 
     @classmethod
@@ -188,7 +188,7 @@ class Transfer:
         return Drift(_gap(weak, self.reference.weak), _gap(error, self.reference.error), chance)
 
     def to_dict(self) -> dict[str, Any]:
-        """Ready for JSON."""
+        """A dictionary, ready for JSON."""
         return {
             "version": VERSION,
             **{name: getattr(self, name) for name in _PLAIN},
@@ -235,7 +235,7 @@ class Transfer:
 
 
 def _check(data: dict[str, Any]) -> None:
-    """A file that was edited by hand must still make sense."""
+    """Check that a file that may have been edited by hand still makes sense."""
     choice(data["policy"], POLICIES, name="policy")
     for name in ("scale", "rate", "floor", "weak_cost", "strong_cost", "items"):
         number(data[name], name=name, minimum=0)
