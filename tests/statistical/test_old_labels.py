@@ -33,7 +33,7 @@ def unbiased(errors):
     return abs(errors.mean()) / errors.std() <= BIAS + Z / np.sqrt(errors.size)
 
 
-def world(how, seed, items):
+def labelled_pool(how, seed, items):
     """A judge, the truth, who has a label, and the rate that it was drawn with."""
     rng = np.random.default_rng([seed, 91])
     judge = np.round(rng.beta(2.0, 0.7, items), 4)
@@ -53,7 +53,7 @@ def played(how):
     """Errors of campaigns with old labels, whether their intervals miss, and errors of one who weighs them wrongly."""
     errors, misses, broken = [], [], []
     for seed in range(GAMES):
-        judge, truth, old, was = world(how, seed, 400)
+        judge, truth, old, was = labelled_pool(how, seed, 400)
         estimand = ("pool", "population")[seed % 2] if how != "by hand" else "pool"
         start = Start(how, int(old.sum()), float(truth[old].mean()), estimand)
         values = np.where(old, truth, np.nan)
@@ -96,7 +96,7 @@ def drawn(how):
     table = rw.read_table({"id": [f"q{i}" for i in range(300)], "was": np.zeros(300)})
     errors, misses, broken = [], [], []
     for seed in range(TABLES):
-        judge, truth, old, was = world(how, seed, 300)
+        judge, truth, old, was = labelled_pool(how, seed, 300)
         judge = 0.75 * judge  # a strict one: who weighs labels wrongly is off
         pool = table.with_columns({"judge": judge, "human": np.where(old, truth, np.nan), "was": was}, replace=True)
         plan = rw.plan(
@@ -132,7 +132,7 @@ def looked_again():
     """Errors and misses of pools whose passed-over items were drawn again; and of one who forgets the second chance."""
     errors, misses, broken, widths = [], [], [], []
     for seed in range(LOOKS):
-        judge, truth, *_ = world("at random", seed, 250)
+        judge, truth, *_ = labelled_pool("at random", seed, 250)
         judge = 0.75 * judge  # a strict one: who weighs labels wrongly is off
         pool = Pool.of(judge, truth, prices=(Decimal("0.01"), Decimal(1)), seed=seed)
         game = Rehearsal(pool, pool.terms(budget=Decimal(50)))
