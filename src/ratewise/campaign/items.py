@@ -48,7 +48,8 @@ def terms_of(spec: Spec, facts: Facts) -> p.Terms:
     budget = None if spec.goal.budget is None else to_units(spec.goal.budget)
     alone, gives_up = spec.method == "base" or len(spec.raters) == 1, spec.goal.unanswered == "give up"
     first = 0 if start is None else start.first
-    return p.Terms(facts.prices, budget, wanted, alone, spec.goal.deadline, gives_up, first=first)
+    most = 0 if spec.strong.max_price is None else to_units(spec.strong.max_price)
+    return p.Terms(facts.prices, budget, wanted, alone, spec.goal.deadline, gives_up, most=most, first=first)
 
 
 def later_raters(spec: Spec) -> int:

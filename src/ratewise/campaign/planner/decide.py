@@ -36,7 +36,7 @@ def _after_deadline(state: State, action: Action) -> Action:
 def _within_round(state: State, now: OpenRound) -> Action:
     plan = now.plan
     if plan.again and not now.batches:
-        return DrawAgain()
+        return Done(_TOO_DEAR) if state.cut else DrawAgain()
     waiting = next((batch for batch in now.batches if not batch.drawn), None)
     more = None if state.cut or state.late else _take_up(state, now)
     if plan.exact:

@@ -80,7 +80,7 @@ def again_possible(state: State) -> bool:
     if not terms.again or history.seen is None or history.labels < FEWEST_TO_LEARN or not history.passed_over.any():
         return False
     left = math.inf if terms.budget is None else terms.budget - state.spent
-    return left >= terms.prices[-1] > 0
+    return left >= max(terms.prices[-1], terms.most) > 0
 
 
 def _again(state: State, purse: Purse | None) -> RoundPlan:

@@ -22,6 +22,7 @@ class Terms:
     deadline: datetime | None = None  # nothing is asked from this moment on
     gives_up: bool = False  # whether questions without an answer by then are given up
     again: bool = False  # whether items that were passed over may be drawn again, once all were looked at
+    most: int = 0  # the most that one strong rating can cost
     first: int = 0  # items that the first round consists of: their strong ratings were there already
 
     @property
