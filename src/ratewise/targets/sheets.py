@@ -14,6 +14,7 @@ import numpy as np
 
 from ratewise.core.mean.draw import uniform
 from ratewise.core.mean.ratings import Mask
+from ratewise.core.shown import shown
 from ratewise.errors import InputError, TableError
 from ratewise.tables import Table, TableLike, read_table
 from ratewise.tables.convert import Texts
@@ -76,6 +77,7 @@ def _to_ask(table: Table, fill: Sequence[str]) -> Mask:
 # Bringing answers back
 
 
+@shown
 @dataclass(frozen=True, slots=True, eq=False)
 class Merged:
     """The drawn table with the sheet's answers in it."""

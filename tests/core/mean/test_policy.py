@@ -165,7 +165,7 @@ def test_an_item_whose_strong_rating_is_free_gets_it():
 def test_free_weak_ratings_without_a_pool_have_no_optimum():
     free = {**WORLD, "weak_cost": 0.0}
     for more in ({}, {"budget": 50.0}, {"target_se": 0.1}, {"pool_size": 80}):
-        with pytest.raises(PolicyError, match=r"weak_cost 0.*give pool_size and budget"):
+        with pytest.raises(PolicyError, match=r"weak_cost 0.*give pool_size and a budget"):
             optimal_policy(U, **free, **more)
 
 

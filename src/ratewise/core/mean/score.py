@@ -31,6 +31,7 @@ _PRIOR_RATINGS = 0.5  # of either end of the scale, that the recalibration start
 _SLOPE_VARIANCE = 0.25  # of the prior around 1 for the slope of the recalibrated log-odds
 _ANYWHERE = 0.3  # share of the mistakes that may be anywhere, whatever the prediction says
 _UNEVEN = 0.15  # at most so much, relative to itself, is the variance made uncertain by unequal weights
+_ENOUGH = 40.0  # labels up to which the exact test makes up for unequal weights by itself
 _FEW = 5.0  # ratings of the rarer kind, at which half of what separates the exact test from the mid-p test is gone
 _COARSE, _FINE, _PASSES = 65, 17, 3  # candidates: on the first look, and on each closer one
 _BEYOND = 15.0  # log-odds beyond the furthest item at which a candidate mean is as good as an end
@@ -345,7 +346,7 @@ def _few_labels(seen: _Seen, level: float, uneven: float) -> float:
     """
     few = 0.0 if seen.clustering is None else 1.0 / seen.clustering.degrees_of_freedom
     if seen.drawn > 0 and seen.labels >= 2:
-        few += 0.5 * (1.0 / (seen.labels - 1) + uneven) * seen.drawn**2
+        few += 0.5 * (1.0 / (seen.labels - 1) + uneven * max(1.0 - _ENOUGH / seen.labels, 0.0)) * seen.drawn**2
     quantile = float(special.ndtri(0.5 + level / 2))
     return (float(special.stdtrit(1.0 / few, 0.5 + level / 2)) / quantile) ** 2 if few > 0 else 1.0
 
