@@ -167,7 +167,7 @@ def test_clock_jumps_back(world, calm, monkeypatch):
     world.write(goal=f'budget = "{BUDGET}"\ndeadline = 2020-01-01T00:00:00Z')
     assert world.run() in {"every item has been looked at", "the deadline has passed"}
     world.write(goal=f'budget = "{BUDGET}"\ndeadline = 2021-01-01T00:00:00Z')
-    assert world.run() == "every item has been looked at"
+    assert world.run() in {"every item has been looked at", "the budget is spent"}  # what is left may buy second looks
     world.check()
 
 

@@ -54,7 +54,7 @@ DIGITS = 'write digits and a point, such as "0.01", without currency, commas or 
 NAME = "text of 1 to 40 letters, digits, - and _"
 SCHEMES = "write the path of a SQLite file, or postgresql://…"
 RATER_KEYS = (
-    "name, kind, column, function, command, file, votes, lease, price, price_column, max_price, failed_price, "
+    "name, kind, column, function, command, file, votes, lease, sheets, show, price, price_column, max_price, failed_price, "
     "concurrency, batch, timeout, attempts, backoff, per_minute, lost_calls"
 )
 MISTAKES = [
@@ -81,7 +81,7 @@ MISTAKES = [
     (
         at_top('"a\\nb" = 7'),
         '"a\\nb" is unknown; the keys here are name, seed, method, estimand, level, store, items, rating, goal, '
-        "raters, inputs",
+        "raters, inputs, start",
     ),
     # [items]
     (in_items("id = 3"), "items.id must be the name of a column of the table, as text; got 3"),
@@ -277,12 +277,12 @@ RATERS = [
     ('kind = "column"\ncolumn = "a"\nprice = 1', 'c.toml:8: raters[1].name is missing; write name = "judge"'),
     (
         'name = "a"\ncolumn = "a"\nprice = 1',
-        'c.toml:8: raters.a.kind is missing; write kind = "column", "python", "command", "recorded" or "people"',
+        'c.toml:8: raters.a.kind is missing; write kind = "column", "python", "command", "recorded", "people" or "sheet"',
     ),
     (
         'name = "a"\nkind = "colum"\ncolumn = "a"\nprice = 1',
         'c.toml:10: raters.a.kind must be one of "column", "python", '
-        '"command", "recorded", "people"; got the text "colum"; did you mean "column"?',
+        '"command", "recorded", "people", "sheet"; got the text "colum"; did you mean "column"?',
     ),
     (
         'name = "a\\nb"\nkind = "column"\ncolumn = "a"\nprice = 1',
