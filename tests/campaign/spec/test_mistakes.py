@@ -54,8 +54,8 @@ DIGITS = 'write digits and a point, such as "0.01", without currency, commas or 
 NAME = "text of 1 to 40 letters, digits, - and _"
 SCHEMES = "write the path of a SQLite file, or postgresql://…"
 RATER_KEYS = (
-    "name, kind, column, function, command, file, votes, lease, sheets, show, price, price_column, max_price, failed_price, "
-    "concurrency, batch, timeout, attempts, backoff, per_minute, lost_calls"
+    "name, kind, column, function, command, file, votes, lease, sheets, show, price, price_column, max_price, "
+    "failed_price, concurrency, batch, timeout, attempts, backoff, per_minute, lost_calls"
 )
 MISTAKES = [
     # the top
@@ -277,7 +277,8 @@ RATERS = [
     ('kind = "column"\ncolumn = "a"\nprice = 1', 'c.toml:8: raters[1].name is missing; write name = "judge"'),
     (
         'name = "a"\ncolumn = "a"\nprice = 1',
-        'c.toml:8: raters.a.kind is missing; write kind = "column", "python", "command", "recorded", "people" or "sheet"',
+        'c.toml:8: raters.a.kind is missing; write kind = "column", "python", "command", "recorded", "people" or '
+        '"sheet"',
     ),
     (
         'name = "a"\nkind = "colum"\ncolumn = "a"\nprice = 1',
