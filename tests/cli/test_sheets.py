@@ -116,7 +116,7 @@ def test_another_rating_of_an_item_that_has_one_is_refused(run, drawn):
 
 
 def test_without_an_output_the_draw_is_kept_beside_the_sheet_and_merge_finds_it(run, made):
-    assert run("draw", made.pool, "--plan", made.plan, "--seed", 7, "--sheet", "labels.csv").code == 0
+    assert run("draw", made.pool, "--plan", made.plan, "--seed", 7, "--sheet", "labels.csv", "--whole-pool").code == 0
     assert Path("labels-drawn.parquet").exists()
     filled("labels.csv", lambda row: 1, name="labels.csv")
     done = run("merge", made.pool, "labels.csv", "-o", "rated.csv", "--json")
