@@ -27,9 +27,9 @@ def test_the_figures_by_hand():
     r2 = (data["h"] - data["g"])[rated] ** 2 * ell[rated]
     beta = np.linalg.lstsq(X[rated], data["h"][rated], rcond=None)[0]
     V = np.mean((data["h"] - X @ beta)[rated] ** 2 * ell[rated])
-    assert made.inputs["variance"] == pytest.approx(V, rel=0.02)
-    assert made.inputs["weak_error"] == pytest.approx(r2.mean(), rel=1e-9)
-    V, M = made.inputs["variance"], made.inputs["weak_error"]
+    assert made.basis["variance"] == pytest.approx(V, rel=0.02)
+    assert made.basis["weak_error"] == pytest.approx(r2.mean(), rel=1e-9)
+    V, M = made.basis["variance"], made.basis["weak_error"]
     best = optimal_uniform_rate(M, variance=V, weak_cost=0.02, strong_cost=1.0)
     random = made.policies["random"]
     assert random.mean_rate == pytest.approx(best.rate, rel=1e-6)

@@ -30,8 +30,8 @@ class AnyPlan(Protocol):
     """What every `plan_*` gives: it prints, goes into a file, and `draw_pool` draws by it."""
 
     @property
-    def inputs(self) -> dict[str, Any]:
-        """The settings that the plan was made with."""
+    def basis(self) -> dict[str, Any]:
+        """The arguments and the figures that the plan rests on."""
 
     @property
     def notes(self) -> tuple[str, ...]:
