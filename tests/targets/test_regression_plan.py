@@ -185,3 +185,13 @@ def test_rates_beat_one_rate_in_earnest():
     drawn = {name: np.var(values) for name, values in errors.items()}
     assert pi.mean() < 1.1 * again.policies["random"].mean_rate
     assert drawn["active"] < 0.8 * drawn["random"]
+
+
+def test_a_target_is_reached_where_the_pool_ends_first():
+    """Rates that follow u(x) rise until the target is met, however wrong the model of u is."""
+    data = piloted_regression(noise=2.0)
+    tight = {"estimand": "pool", "pool_size": 700.0, "on": ["x"]}
+    wanted = 0.9 * plan_regression(data, **COLUMNS, **COSTS, **tight, budget=350.0).policies["active"].expected_se
+    made = plan_regression(data, **COLUMNS, **COSTS, **tight, target_se=wanted)
+    for name in ("base", "random", "active"):
+        assert made.policies[name].expected_se == pytest.approx(wanted, rel=1e-6), name

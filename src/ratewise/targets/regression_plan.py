@@ -114,7 +114,7 @@ def plan_regression(
     columns = design(read, on, rows=np.ones(read.rows, dtype=np.bool_), intercept=intercept)
     w = coefficient_weights(columns, weights)
     world = RegressionPilot.of(pilot, columns, family, w)
-    sides = side_by_side(world, goal, reach=False)
+    sides = side_by_side(world, goal)
     best = sides.policies[sides.recommendation]
     N = pool_size if estimand == "pool" and pool_size is not None else math.inf
     ses = world.standard_errors(sides.rates[pilot.labelled], best.items, pool_size=N)
