@@ -235,8 +235,8 @@ def _contents(rows: Table) -> list[str]:
     """Each row as JSON."""
     columns = {name: _cells(values) for name, values in rows.arrays().items()}
     names = list(columns)
-    listed = zip(*columns.values(), strict=True)
-    return [json.dumps(dict(zip(names, row, strict=True)), ensure_ascii=False, default=str) for row in listed]
+    as_json = json.JSONEncoder(ensure_ascii=False, default=str).encode
+    return [as_json(dict(zip(names, row, strict=True))) for row in zip(*columns.values(), strict=True)]
 
 
 def _cells(values: Any) -> list[Any]:
