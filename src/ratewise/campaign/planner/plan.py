@@ -55,7 +55,7 @@ def _unspent(state: State) -> int | None:
     if state.terms.budget is None:
         return None
     left = state.terms.budget - state.spent
-    return left - -(-left * state.failed // state.spent) if state.failed else left
+    return left + -left * state.failed // state.spent if state.failed else left
 
 
 def next_plan(state: State, purse: Purse | None = None) -> RoundPlan | None:
@@ -91,7 +91,7 @@ def again_possible(state: State) -> bool:
 
 def _one_label(state: State) -> int:
     """The most that one strong rating can cost: with less, nobody is drawn."""
-    return max(state.terms.prices[-1], state.terms.most)
+    return math.ceil(max(state.terms.prices[-1], state.terms.most))
 
 
 def _again(state: State, purse: Purse | None) -> RoundPlan:
