@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import special
+from scipy import optimize, special
 
 from ratewise.core.checks import Floats
 from ratewise.core.mean.intervals import Clustering, Interval, Spread
@@ -329,14 +329,15 @@ def _at_least(count: Floats, others: Floats, chance: Floats) -> Floats:
 
 
 def _shift_to(worlds: _Worlds, mean: float) -> float:
-    """The shift of the world with this mean, by halving."""
+    """The shift of the world with this mean; the furthest one for a mean beyond all worlds."""
+
+    def above(shift: float) -> float:
+        return float(special.expit(worlds.logit + shift) @ worlds.share) - mean
+
     low, high = float(worlds.shifts()[0]), float(worlds.shifts()[-1])
-    for _ in range(60):
-        middle = 0.5 * (low + high)
-        low, high = (
-            (middle, high) if float(special.expit(worlds.logit + middle) @ worlds.share) < mean else (low, middle)
-        )
-    return 0.5 * (low + high)
+    if above(low) >= 0 or above(high) <= 0:
+        return low if above(low) >= 0 else high
+    return float(optimize.brentq(above, low, high, xtol=1e-12))
 
 
 def _mistakes(residual: Floats, weight: Floats) -> float:
