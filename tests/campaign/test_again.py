@@ -9,7 +9,7 @@ import ratewise as rw
 from ratewise.campaign.campaign import Campaign
 from ratewise.errors import RatewiseWarning
 
-from .making import judged, ran, tamper, write
+from .making import judged, ran, tamper, write, write_mixed
 
 ITEMS = judged(240)
 
@@ -130,3 +130,28 @@ def test_people_answer_second_looks_and_what_was_given_up_can_be_asked_again(tmp
         assert desk.desk.store.set_cap(100 * 10**9, was=90 * 10**9)
         assert desk.desk.store.reopen([(claim, 10**9)], None) == 1
         assert desk.desk.question(claim.position, claim.step) is not None
+
+
+@pytest.mark.filterwarnings("ignore::ratewise.errors.RatewiseWarning")
+def test_looks_end_where_what_is_kept_for_failures_leaves_too_little(tmp_path):
+    """2 are left and one answer may cost 2, but some of it is kept back: no look, and no look after it."""
+    for budget in ("30", "34"):
+        campaign = Campaign.open(write_mixed(tmp_path, budget))
+        campaign.run()
+    assert campaign.status().ended == "the budget is spent"
+    assert 1.9 < 34 - campaign.status().spent < 2.1
+    assert len(campaign.story()) < 20
+    assert campaign.verify().differences == []
+
+
+@pytest.mark.filterwarnings("ignore::ratewise.errors.RatewiseWarning")
+def test_looks_end_where_the_first_in_line_is_too_dear(tmp_path):
+    """The mean price is below what is left, and everyone passed over may be dearer."""
+    columns = judged(120) | {"price": [1 + 4 * (i % 3 > 0) for i in range(120)]}
+    for budget in (60, 64):
+        raters = (("judge", "0.05"), ("human", "price"))
+        campaign = Campaign.open(write(tmp_path, columns, goal=f'budget = "{budget}"', raters=raters))
+        campaign.run()
+    assert campaign.status().ended
+    assert len(campaign.story()) < 20
+    assert campaign.verify().differences == []

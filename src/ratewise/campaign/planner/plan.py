@@ -46,18 +46,21 @@ def money_left(state: State) -> Purse:
         history, terms.wanted, float(state.spent + state.free), start=_START_FOR_TARGET * each, least=10 * each
     )
     everything = (terms.pool - history.items) * each - 1  # all but: rounds that double end earlier if they may
+    least = 0 if state.worst is None else total(state.worst[:1])
     if history.items >= terms.pool and terms.again and history.seen is not None:
-        everything = int(history.passed_over.sum()) * terms.prices[-1]
-    needed = math.ceil(max(min(needed, everything), 0 if state.worst is None else total(state.worst[:1])))
+        everything, least = int(history.passed_over.sum()) * terms.prices[-1], _dearest(state)
+    needed = math.ceil(max(min(needed, everything), least))
     return Purse(needed, aims=True) if left is None or needed < left else Purse(left)
 
 
 def next_plan(state: State, purse: Purse | None = None) -> RoundPlan | None:
     """The next round's policy, from closed rounds alone; `None` where money or items are used up."""
     terms, history = state.terms, state.history
-    if history.items >= terms.pool:
-        return _again(state, purse) if again_possible(state) else None
+    if history.items >= terms.pool and not again_possible(state):
+        return None
     purse = money_left(state) if purse is None else purse
+    if history.items >= terms.pool:
+        return _again(state, purse) if purse.left >= _dearest(state) > 0 else None
     if terms.first > history.items:
         plan: RoundPlan | None = _old_labels(state, purse)
     elif terms.alone or history.alone or (terms.prices[-1] == 0 and not history.rounds):
@@ -75,19 +78,21 @@ def next_plan(state: State, purse: Purse | None = None) -> RoundPlan | None:
 
 
 def again_possible(state: State) -> bool:
-    """Whether items that were passed over may be drawn again, and money is there for one of them."""
+    """Whether items that were passed over may be drawn again, and the last such draw found money for one of them."""
     terms, history = state.terms, state.history
-    if not terms.again or history.seen is None or history.labels < FEWEST_TO_LEARN or not history.passed_over.any():
-        return False
-    left = math.inf if terms.budget is None else terms.budget - state.spent
-    return left >= max(terms.prices[-1], terms.most) > 0
+    known = terms.again and history.seen is not None and history.labels >= FEWEST_TO_LEARN
+    return known and bool(history.passed_over.any()) and not history.drew_nobody
 
 
-def _again(state: State, purse: Purse | None) -> RoundPlan:
+def _dearest(state: State) -> int:
+    """The most that one strong rating costs; a look with less money could draw nobody, again and again."""
+    return math.ceil(max(state.terms.prices[-1], state.terms.most))
+
+
+def _again(state: State, purse: Purse) -> RoundPlan:
     """A second look at items that were passed over, with all the money that is left."""
     terms, history = state.terms, state.history
     assert history.seen is not None
-    purse = money_left(state) if purse is None else purse
     planned = plan_again(history.seen, Money(terms.weak_cost, terms.costs[0], purse.left * UNIT, 0.0))
     look = 1 + history.again
     expected = finite_or_none(math.sqrt(max(planned.expected_variance, 0.0)))
