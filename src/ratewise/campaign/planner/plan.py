@@ -34,10 +34,7 @@ def money_left(state: State) -> Purse:
     A part is kept back for calls that fail, as large as their part in what was spent: a draw is worth its money only if
     its rating comes, so another attempt must find some.
     """
-    terms, history = state.terms, state.history
-    left = None if terms.budget is None else terms.budget - state.spent
-    if left is not None and state.failed:
-        left -= -(-left * state.failed // state.spent)
+    terms, history, left = state.terms, state.history, _unspent(state)
     if terms.wanted.target_se is None:
         assert left is not None
         return Purse(left)
@@ -48,19 +45,25 @@ def money_left(state: State) -> Purse:
     everything = (terms.pool - history.items) * each - 1  # all but: rounds that double end earlier if they may
     least = 0 if state.worst is None else total(state.worst[:1])
     if history.items >= terms.pool and terms.again and history.seen is not None:
-        everything, least = int(history.passed_over.sum()) * terms.prices[-1], _dearest(state)
+        everything, least = int(history.passed_over.sum()) * terms.prices[-1], _one_label(state)
     needed = math.ceil(max(min(needed, everything), least))
     return Purse(needed, aims=True) if left is None or needed < left else Purse(left)
+
+
+def _unspent(state: State) -> int | None:
+    """What is left of the budget, less the part for calls that fail; `None` where there is no budget."""
+    if state.terms.budget is None:
+        return None
+    left = state.terms.budget - state.spent
+    return left + -left * state.failed // state.spent if state.failed else left
 
 
 def next_plan(state: State, purse: Purse | None = None) -> RoundPlan | None:
     """The next round's policy, from closed rounds alone; `None` where money or items are used up."""
     terms, history = state.terms, state.history
-    if history.items >= terms.pool and not again_possible(state):
-        return None
-    purse = money_left(state) if purse is None else purse
     if history.items >= terms.pool:
-        return _again(state, purse) if purse.left >= _dearest(state) > 0 else None
+        return _again(state, purse) if again_possible(state) else None
+    purse = money_left(state) if purse is None else purse
     if terms.first > history.items:
         plan: RoundPlan | None = _old_labels(state, purse)
     elif terms.alone or history.alone or (terms.prices[-1] == 0 and not history.rounds):
@@ -78,21 +81,26 @@ def next_plan(state: State, purse: Purse | None = None) -> RoundPlan | None:
 
 
 def again_possible(state: State) -> bool:
-    """Whether items that were passed over may be drawn again, and the last such draw found money for one of them."""
+    """Whether items that were passed over may be drawn again, and money is there for one of them."""
     terms, history = state.terms, state.history
-    known = terms.again and history.seen is not None and history.labels >= FEWEST_TO_LEARN
-    return known and bool(history.passed_over.any()) and not history.drew_nobody
+    if not terms.again or history.seen is None or history.labels < FEWEST_TO_LEARN or not history.passed_over.any():
+        return False
+    if history.drew_nobody:  # where prices differ, everyone left may be dearer than the mean
+        return False
+    left = _unspent(state)
+    return _one_label(state) > 0 and (left is None or left >= _one_label(state))
 
 
-def _dearest(state: State) -> int:
-    """The most that one strong rating costs; a look with less money could draw nobody, again and again."""
+def _one_label(state: State) -> int:
+    """The most that one strong rating can cost: with less, nobody is drawn."""
     return math.ceil(max(state.terms.prices[-1], state.terms.most))
 
 
-def _again(state: State, purse: Purse) -> RoundPlan:
+def _again(state: State, purse: Purse | None) -> RoundPlan:
     """A second look at items that were passed over, with all the money that is left."""
     terms, history = state.terms, state.history
     assert history.seen is not None
+    purse = money_left(state) if purse is None else purse
     planned = plan_again(history.seen, Money(terms.weak_cost, terms.costs[0], purse.left * UNIT, 0.0))
     look = 1 + history.again
     expected = finite_or_none(math.sqrt(max(planned.expected_variance, 0.0)))
