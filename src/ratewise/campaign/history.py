@@ -127,6 +127,7 @@ class History:
     middle: float = 0.0  # of the scale: stands for weak ratings while none is known
     stratum_mass: Floats | None = None  # Σ_j T_js π_j of every item, T_js counting its own stratum's only
     again: int = 0  # second looks
+    drew_nobody: bool = False  # the last round was a second look, and its money did not pay for the first in line
     fits: Fits = field(init=False, default_factory=Fits, repr=False)  # a changed copy begins anew
 
     @classmethod
@@ -186,7 +187,10 @@ class History:
             self.looked, selected=self.looked.selected | asked[:, None],
             values=np.where(asked[:, None], values[:, None], self.looked.values),
         )  # fmt: skip
-        return History(looked, self.rounds + 1, self.alone, seen, self.middle, None, plan.again)
+        return History(
+            looked, self.rounds + 1, self.alone, seen, self.middle, None, plan.again,
+            drew_nobody=not more.selected.any(),
+        )  # fmt: skip
 
     def _pooled(self, seen: Seen, plan: RoundPlan, factor: float | None, more: Looked) -> Seen:
         assert not isinstance(plan.rule, ChainRule)

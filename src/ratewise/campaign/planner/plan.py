@@ -85,6 +85,8 @@ def again_possible(state: State) -> bool:
     terms, history = state.terms, state.history
     if not terms.again or history.seen is None or history.labels < FEWEST_TO_LEARN or not history.passed_over.any():
         return False
+    if history.drew_nobody:  # where prices differ, everyone left may be dearer than the mean
+        return False
     left = _unspent(state)
     return _one_label(state) > 0 and (left is None or left >= _one_label(state))
 
