@@ -139,7 +139,7 @@ def plan(
         if strata is not None or pool is not None:
             raise InputError("with drawn the table is the pool itself, without strata; leave pool and strata out")
         goal = replace(goal, pool_size=float(read.rows))
-        beside = plan_beside(read, pilot, goal, labels=ready, drawn=drawn)
+        beside = plan_beside(read, pilot, goal, weak=weak, labels=ready, drawn=drawn)
         made = _with_old_labels(plan_mean(read, pilot, columns, goal, hints=False), beside)
     else:
         made = plan_mean(read, pilot, columns, goal)

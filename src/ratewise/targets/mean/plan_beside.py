@@ -6,11 +6,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ratewise.core.checks import Floats, share
+from ratewise.core.messages import argument
 from ratewise.core.names import PolicyName
 from ratewise.errors import InputError
 from ratewise.models.error_model import DEFAULT_FLOOR_SHARE
 from ratewise.tables import Table
+from ratewise.targets.chosen_labels import warn_of_choice
 from ratewise.targets.mean.old_labels import (
+    AT_RANDOM,
     BY_HAND,
     Before,
     Solved,
@@ -40,9 +43,12 @@ class Beside:
     notes: tuple[str, ...]
 
 
-def plan_beside(table: Table, pilot: Pilot, goal: Goal, *, labels: Ready, drawn: str) -> Beside:
+def plan_beside(table: Table, pilot: Pilot, goal: Goal, *, weak: str, labels: Ready, drawn: str) -> Beside:
     """Plan beside old labels: all labels count, only new ones cost, and the table's weak ratings are there already."""
     before = read_before(table, labels.strong, drawn, goal.estimand)
+    if drawn == AT_RANDOM:
+        todo = f"say how they were drawn ({argument('drawn')}): 'by hand', or a column of rates"
+        warn_of_choice(table, before.labelled, {weak: table.numbers(weak)}, apart=labels.names, todo=todo)
     if not before.askable.any():
         raise InputError(f"every row of {table.name} has a label already; there is nothing left to buy")
     count = None if goal.budget is None else min(goal.budget / goal.strong_cost, float(before.askable.sum()))
