@@ -223,7 +223,7 @@ def test_several_people_who_labelled_already_are_planned_with():
     table = votes(rate=0.15)
     pool = {name: table[name] for name in ("id", "judge", *PEOPLE)}
     made = rw.plan(pool, weak="judge", strong=PEOPLE, weak_cost=0, strong_cost=3, budget=90, drawn="at random")
-    assert made.inputs["strong"] == "ann1,ann2,ann3"
+    assert made.basis["strong"] == "ann1,ann2,ann3"
     found = rw.draw_pool(pool, made, seed=2)
     assert found.selected[~np.isnan(mean_of(table))].all()
     sheet = rw.blind_sheet(found.table, seed=1, fill=PEOPLE, hide=["judge"])

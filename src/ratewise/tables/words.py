@@ -190,6 +190,8 @@ def _known(table: Table, name: str, words: Array, index: Array, texts: Texts) ->
             values = np.array([np.nan if word == "" else float(word in {yes, "1"}) for word in words])
             return np.asarray(values[index], dtype=np.float64), f"{yes} counts as 1 and {no} as 0"
     strange = np.array([bool(word) and _number(str(word)) is None for word in words])
+    if 2 * np.count_nonzero(strange[index]) < np.count_nonzero(words[index] != ""):
+        table.numbers(name, missing="allow")  # numbers, with a cell that is none: the table says which
     row = int(np.argmax(strange[index]))
     raise TableError(
         Message(

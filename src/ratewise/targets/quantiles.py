@@ -173,7 +173,7 @@ def plan_quantile(
     note = f"planned for the share of strong ratings at or below {theta:g}, the pilot's {q:g} quantile"
     told = {"quantile": q, "at": theta, "weak": weak, "strong": ready.typed, "uncertainty": None}
     transfer = replace(made.transfer, words=meaning_of(positive, scale))
-    return replace(made, notes=(*ready.notes, note, *made.notes), inputs=made.inputs | told, transfer=transfer)
+    return replace(made, notes=(*ready.notes, note, *made.notes), basis=made.basis | told, transfer=transfer)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import special
+from scipy import optimize, special
 
 from ratewise.core.checks import Floats
 from ratewise.core.mean.intervals import Clustering, Interval, Spread
@@ -58,8 +58,7 @@ def score_interval(
     test = _Test.of(
         _scaled(s, low, width, stream=math.isinf(pool_size)), (f - low) / width, unit, level, pool_size, factor
     )
-    first = test.look(test.worlds.shifts())
-    below, above = test.end(-1, first), test.end(1, first)
+    below, above = test.ends()
     if math.isfinite(pool_size):  # ratings that are known bound the pool's mean for sure
         known = float(unit.strong[unit.labelled].sum())
         below = max(below, known / pool_size)
@@ -190,8 +189,17 @@ def _recalibrated(z: Floats, h: Floats) -> _Recalibration:
     """
     n, centre, prior = h.size, z.mean(axis=1), np.array([1.0, 0.0])
     x = np.vstack([np.ones(n), z - centre[:, None]])
+
+    def likely(b: Floats) -> float:
+        """The log-likelihood with the priors: concave, so what raises it leads to its one top."""
+        odds = b @ x
+        imagined = _PRIOR_RATINGS * (b[0] - 2 * np.logaddexp(0.0, b[0]))
+        off = b[1:] - prior
+        return float(odds @ h - np.logaddexp(0.0, odds).sum() + imagined - off @ off / (2 * _SLOPE_VARIANCE))
+
     alpha = float(special.logit((h.sum() + _PRIOR_RATINGS) / (n + 2 * _PRIOR_RATINGS)))
     b = np.concatenate([[alpha], prior])
+    here = likely(b)
     for _ in range(50):
         p, p0 = special.expit(b @ x), float(special.expit(b[0]))
         slope = x @ (h - p)
@@ -199,10 +207,13 @@ def _recalibrated(z: Floats, h: Floats) -> _Recalibration:
         slope[1:] -= (b[1:] - prior) / _SLOPE_VARIANCE
         bend = (x * (p * (1 - p))) @ x.T + np.diag([2 * _PRIOR_RATINGS * p0 * (1 - p0), *[1 / _SLOPE_VARIANCE] * 2])
         step = np.linalg.solve(bend, slope)
-        step *= min(1.0, 2.0 / max(float(np.abs(step).max()), _LEAST))
-        b = b + step
         if np.abs(step).max() < 1e-9:
             break
+        there = likely(b + step)
+        while there < here and np.abs(step).max() >= 1e-9:  # too far: whole steps may go to and fro for ever
+            step *= 0.5
+            there = likely(b + step)
+        b, here = b + step, there
     return _Recalibration(float(b[0]), b[1:], centre)
 
 
@@ -250,18 +261,19 @@ class _Test:
         wider = factor * _few_labels(seen, level, _uneven(residual, weight)) * _cluster_effect(seen)
         return cls(worlds, seen, model, off, shrunk, of_more, max(ratio, shrunk), wider, (1 - level) / 2)
 
-    def end(self, side: int, first: _Look) -> float:
-        """One end of the interval: the first world on that side of the estimate that the test rejects."""
-        found = self._bracket(first, side)
-        if found is None:
-            return 0.0 if side < 0 else 1.0
+    def ends(self) -> Interval:
+        """The interval: on each side of the estimate, the first world that the test rejects."""
+        every = self.worlds.shifts()
+        found = self._brackets(self.look(every), dict.fromkeys((-1, 1), range(every.size)))
         for _ in range(_PASSES):
-            closer = self._bracket(self.look(np.linspace(min(found), max(found), _FINE)), side)
-            if closer is None:  # it rejects at the very edge of the bracket
+            closer = [np.linspace(min(pair), max(pair), _FINE) for pair in found.values()]
+            if not closer:
                 break
-            found = closer
-        mean, _ = self.worlds.chances(np.array([found[0]]))
-        return float(mean[0])
+            parts = {side: range(k * _FINE, (k + 1) * _FINE) for k, side in enumerate(found)}
+            found |= self._brackets(self.look(np.concatenate(closer)), parts)  # at the edge it may not be found anew
+        means, _ = self.worlds.chances(np.array([pair[0] for pair in found.values()]))
+        end = dict(zip(found, means.tolist(), strict=True))
+        return end.get(-1, 0.0), end.get(1, 1.0)
 
     def look(self, shifts: Floats) -> _Look:
         """Mean and variances in the worlds with these shifts."""
@@ -270,17 +282,23 @@ class _Test:
         off = np.clip(self.off / self.worlds.items / np.maximum(model, _LEAST**2), 0.0, 1.0)
         return _Look(shifts, mean, self._variance(mean, model), off)
 
-    def _bracket(self, at: _Look, side: int) -> tuple[float, float] | None:
-        """The nearest rejected world beyond the estimate, and its neighbour towards it; `None` if none is."""
-        beyond = at.mean < self.seen.value if side < 0 else at.mean > self.seen.value
-        rejected = np.flatnonzero(beyond & (self._chance_of_seen(at, side) < self.tail))
-        if not rejected.size:
-            return None
-        i = int(rejected[-1] if side < 0 else rejected[0])
-        j = min(max(i - side, 0), at.shifts.size - 1)
-        return float(at.shifts[i]), float(at.shifts[j])
+    def _brackets(self, at: _Look, parts: dict[int, range]) -> dict[int, tuple[float, float]]:
+        """The nearest rejected world beyond the estimate, and its neighbour towards it, by side.
 
-    def _chance_of_seen(self, at: _Look, side: int) -> Floats:
+        `parts` are the worlds to look among on each side; their shifts go upwards.
+        """
+        side = np.sign(at.mean - self.seen.value)
+        rejected = (side != 0) & (self._chance_of_seen(at, side) < self.tail)
+        found = {}
+        for which, part in parts.items():
+            here = np.flatnonzero((rejected & (side == which))[part.start : part.stop])
+            if here.size:
+                i = part.start + int(here[-1] if which < 0 else here[0])
+                j = min(max(i - which, part.start), part.stop - 1)
+                found[which] = float(at.shifts[i]), float(at.shifts[j])
+        return found
+
+    def _chance_of_seen(self, at: _Look, side: Floats) -> Floats:
         """P(an estimate at least as far from θ₀ as the one seen), in worlds with these means.
 
         The part of the variance that comes from predictions that are off is a sum over all labels, as good as normal:
@@ -293,7 +311,9 @@ class _Test:
         n0 = mean * (1 - mean) / np.maximum((1 - off) * variance, _LEAST**2)
         ones, zeros = n0 * value, n0 * (1 - value)
         exact = 0.5 + 0.5 / (1.0 + np.minimum(ones, zeros) / _FEW)
-        many, few, chance = (ones, zeros, mean) if side < 0 else (zeros, ones, 1 - mean)
+        below = side < 0
+        many, few = np.where(below, ones, zeros), np.where(below, zeros, ones)
+        chance = np.where(below, mean, 1 - mean)
         found = exact * _at_least(many, few + 1, chance) + (1 - exact) * _at_least(many + 1, few, chance)
         return np.asarray(found)
 
@@ -317,14 +337,15 @@ def _at_least(count: Floats, others: Floats, chance: Floats) -> Floats:
 
 
 def _shift_to(worlds: _Worlds, mean: float) -> float:
-    """The shift of the world with this mean, by halving."""
+    """The shift of the world with this mean; the furthest one for a mean beyond all worlds."""
+
+    def above(shift: float) -> float:
+        return float(special.expit(worlds.logit + shift) @ worlds.share) - mean
+
     low, high = float(worlds.shifts()[0]), float(worlds.shifts()[-1])
-    for _ in range(60):
-        middle = 0.5 * (low + high)
-        low, high = (
-            (middle, high) if float(special.expit(worlds.logit + middle) @ worlds.share) < mean else (low, middle)
-        )
-    return 0.5 * (low + high)
+    if above(low) >= 0 or above(high) <= 0:
+        return low if above(low) >= 0 else high
+    return float(optimize.brentq(above, low, high, xtol=1e-12))
 
 
 def _mistakes(residual: Floats, weight: Floats) -> float:

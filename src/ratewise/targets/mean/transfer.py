@@ -256,7 +256,9 @@ def load_transfer(path: str | os.PathLike[str]) -> Transfer:
     except InputError as error:
         raise TableError(f"{shown} cannot be used: {error}") from None
     except FileNotFoundError:
-        raise TableError(f"{shown} does not exist; make a plan and save it there") from None
+        raise TableError(
+            f"{shown} does not exist; save a plan there first: ratewise plan … --json > {shown}, or plan.save in Python"
+        ) from None
     except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
         raise TableError(f"{shown} cannot be read as a plan: {str(error).splitlines()[0]}") from None
     except (AttributeError, KeyError, TypeError, ValueError, IndexError, ArithmeticError, RecursionError) as error:
