@@ -101,7 +101,9 @@ def _again(state: State, purse: Purse | None) -> RoundPlan:
     terms, history = state.terms, state.history
     assert history.seen is not None
     purse = money_left(state) if purse is None else purse
-    planned = plan_again(history.seen, Money(terms.weak_cost, terms.costs[0], purse.left * UNIT, 0.0))
+    population = terms.wanted.estimand == "population"
+    money = Money(terms.weak_cost, terms.costs[0], purse.left * UNIT, 0.0)
+    planned = plan_again(history.seen, money, population=population)
     look = 1 + history.again
     expected = finite_or_none(math.sqrt(max(planned.expected_variance, 0.0)))
     return RoundPlan(

@@ -139,12 +139,13 @@ def plan(
         if strata is not None or pool is not None:
             raise InputError("with drawn the table is the pool itself, without strata; leave pool and strata out")
         goal = replace(goal, pool_size=float(read.rows))
-        beside = plan_beside(read, pilot, goal, strong=ready.strong, drawn=drawn)
-        return _with_old_labels(plan_mean(read, pilot, columns, goal, hints=False), beside)
-    made = plan_mean(read, pilot, columns, goal)
+        beside = plan_beside(read, pilot, goal, weak=weak, labels=ready, drawn=drawn)
+        made = _with_old_labels(plan_mean(read, pilot, columns, goal, hints=False), beside)
+    else:
+        made = plan_mean(read, pilot, columns, goal)
     made = replace(
         made,
-        basis=made.basis | {"within": within, "level": level},
+        basis=made.basis | {"strong": ready.typed, "within": within, "level": level},
         transfer=replace(made.transfer, words=meaning_of(positive, scale)),
         notes=ready.notes + _of_people(ready) + made.notes,
     )

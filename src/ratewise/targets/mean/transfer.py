@@ -158,7 +158,10 @@ class Transfer:
 
     def prepared(self, pool: Table) -> Table:
         """The pool with every column that the policy reads, where it can be made from those the pool has."""
-        return pool if self.derived is None else self.derived.added_to(pool)
+        if self.derived is None:
+            return pool
+        there = [name for name in self.derived.columns if name in pool.columns]
+        return self.derived.added_to(in_numbers(pool, strong=(), weak=there, meaning=self.words)[0])
 
     def columns(self, table: Table) -> tuple[Floats, Floats]:
         """The pool's weak ratings (calibrated if the policy is) and u(x)."""
