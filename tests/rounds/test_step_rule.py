@@ -1,4 +1,4 @@
-"""Rates of a chain that learns: by everything said before, nested, and the optimal policy's where nothing is learned."""
+"""Rates of a chain that learns: by everything said before, nested, and otherwise the optimal policy's."""
 
 import json
 import math
