@@ -30,6 +30,9 @@ def init(
     strong: Annotated[str | None, typer.Option(help="With --from: the strong rating; guessed if absent.")] = None,
     weak_cost: Annotated[str | None, typer.Option(help="With --from: the price of one weak rating.")] = None,
     strong_cost: Annotated[str | None, typer.Option(help="With --from: the price of one strong rating.")] = None,
+    judge: Annotated[
+        str | None, typer.Option(help="Write a judge's template to change instead: binary, likert, score or pairwise.")
+    ] = None,
     json: Json = False,
 ) -> None:
     """Write a campaign: a commented example, or with --from one for the columns of your own table.
@@ -40,6 +43,11 @@ def init(
         from ratewise.campaign.spec.example import write_example
         from ratewise.errors import InputError
 
+        if judge is not None:
+            if table or from_table is not None:
+                raise InputError("--judge writes a judge's template, and no campaign; leave the other option out")
+            print_judge(judge, "." if file == "campaign.toml" else file, as_json=json)
+            return
         if from_table is not None:
             if table:
                 raise InputError("--table writes a made-up table and --from uses yours; leave one of them out")
@@ -71,6 +79,9 @@ def run(
     new: Annotated[
         bool, typer.Option("--new", help="Begin a new campaign even if one of this name is beside it.")
     ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Tell what it will cost, by the real texts, and ask for nothing.")
+    ] = False,
     json: Json = False,
 ) -> None:
     """Start a campaign, or go on with it, until its goal is reached. Stop it with Ctrl-C at any time.
@@ -83,6 +94,9 @@ def run(
         from ratewise.campaign.engine import Paused
         from ratewise.report.campaign import beside_the_numbers, ending_text
 
+        if dry_run:
+            print_cost(Campaign.at(campaign), as_json=json)
+            return
         opened = Campaign.open(campaign, patience=PATIENCE)
         known = len(opened.notes()) if opened.has_begun() else 0
         begins = new or may_begin(opened, ask=not json)
@@ -225,6 +239,28 @@ def verify(
             say(found.summary())
     if not found.passed:
         raise typer.Exit(_DIFFERS)
+
+
+def print_judge(kind: str, place: str, *, as_json: bool) -> None:
+    """Write a judge's template and say where it is."""
+    from ratewise.cli.judge import write_judge
+
+    path = write_judge(kind, place)
+    if as_json:
+        print_json({"written": [path]})
+    else:
+        say(f'Written: {path}. Change it, and name it in the campaign: judge = "{path}"')
+
+
+def print_cost(campaign: "Campaign", *, as_json: bool) -> None:
+    """What a campaign will cost."""
+    from ratewise.campaign.quotes import campaign_cost
+
+    cost = campaign_cost(campaign.spec)
+    if as_json:
+        print_json(cost.to_dict())
+    else:
+        say(cost.summary())
 
 
 def may_begin(campaign: "Campaign", *, ask: bool) -> bool:
