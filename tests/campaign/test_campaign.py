@@ -427,8 +427,10 @@ def _told(found):
 
 def test_answers_that_are_all_missing_give_no_estimate(tmp_path):
     columns = judged(60)
-    columns["human"] = [""] * 60
-    campaign = ran(tmp_path, columns)
+    columns["human"] = [""] * 59 + ["1"]  # an empty column is refused at the start
+    path = write(tmp_path, columns, goal='budget = "7"')  # seven items, and the one with an answer is not among them
+    campaign = Campaign.open(path)
+    campaign.run()
     status = holds(campaign)
     assert (status.labels, status.missing > 0) == (0, True)
     assert campaign.estimate() is None

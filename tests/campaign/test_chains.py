@@ -76,12 +76,14 @@ def test_raters_that_give_up(tmp_path):
     assert estimate.interval[0] <= truth <= estimate.interval[1]
 
 
-def test_a_middle_rater_that_never_answers_does_not_stop_it(tmp_path):
+def test_a_middle_rater_that_never_answers_does_not_stop_it():
+    """As a campaign finds it where the rater falls silent later: one that is silent from the start is down."""
     columns = scored(300)
-    columns["expert"] = [""] * 300
-    found = campaign(tmp_path, columns, goal='budget = "60"')
-    assert found.verify().passed
-    low, high = found.estimate().interval
+    ratings = [np.array(columns["judge"]), np.full(300, np.nan), np.array(columns["human"])]
+    pool = Pool.of(*ratings, prices=[Decimal(price) for _, price in RATERS])
+    game = Rehearsal(pool, pool.terms(budget=Decimal(60), bounds=(1, 9)))
+    game.play()
+    low, high = estimate_history(game.history, game.terms.wanted).interval
     assert low <= np.mean(columns["human"]) <= high
 
 

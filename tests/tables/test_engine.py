@@ -1,7 +1,11 @@
+import multiprocessing
+
 import duckdb
+import numpy as np
 import pytest
 
-from ratewise.tables.engine import connect, one_line, quoted_name, quoted_text, reason, shortened
+from ratewise.tables.cells import opened
+from ratewise.tables.engine import connect, for_memory, one_line, quoted_name, quoted_text, reason, shortened
 
 
 def test_nothing_is_fetched_or_installed_and_no_variable_is_in_reach():
@@ -52,3 +56,21 @@ def test_a_complaint_is_not_taken_from_the_row_that_is_quoted():
         "Expected Number of Columns: 3 Found: 2\nPossible fixes: …"
     )
     assert reason(error).startswith("row 8 has 2 cells where the header has 3 ")
+
+
+def test_tables_in_memory_share_a_database_and_nothing_else():
+    one, other = ({"text": np.array([word] * 3, dtype=object)} for word in ("a", "b"))
+    with opened(for_memory(), one) as first, opened(for_memory(), other) as second:
+        assert [first.text_in(0, "x"), second.text_in(0, "x")] == ["a", "b"]
+    assert for_memory() is for_memory()
+    assert for_memory().execute("SELECT count(*) FROM duckdb_views() WHERE NOT internal").fetchone() == (0,)
+
+
+def test_a_forked_process_starts_a_database_of_its_own():
+    here = for_memory()
+    with multiprocessing.get_context("fork").Pool(1) as pool:
+        assert pool.apply(_is_ours, (id(here),)) == (False, (1,))
+
+
+def _is_ours(ours):
+    return id(for_memory()) == ours, for_memory().execute("SELECT 1").fetchone()

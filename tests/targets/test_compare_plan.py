@@ -71,7 +71,7 @@ def test_rows_with_one_strong_rating_are_no_part_of_the_pilot():
     data = pilot()
     data["h_b"][:3] = np.nan
     made = plan_comparison(data, weak=WEAK, strong=STRONG, budget=200, **PRICES)
-    assert made.inputs["labels"] == 397
+    assert made.basis["labels"] == 397
     assert "3 rows with one of the two strong ratings" in made.notes[1]
 
 

@@ -90,7 +90,7 @@ def test_a_quantile_plan_rates_a_new_pool_by_the_weak_rating(plans):
     """High where the weak rating is near the quantile: there the two may lie on different sides."""
     made = plans["quantile"]
     assert made.recommendation == "active"
-    theta = made.inputs["at"]
+    theta = made.basis["at"]
     drawn = rw.draw_pool({"g_a": np.array([theta - 3, theta + 0.01, theta + 6])}, made, seed=1)
     assert drawn.rates[1] > drawn.rates[2]
 

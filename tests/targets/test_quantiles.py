@@ -72,12 +72,12 @@ COSTS = {"weak_cost": 0.02, "strong_cost": 1.0}
 def test_the_plan_is_that_of_the_indicator():
     data = gamma_scores()
     made = plan_quantile(data, weak="g", strong="h", quantile=0.9, **COSTS, budget=300)
-    assert made.inputs["variance"] == pytest.approx(0.09, abs=0.002)
+    assert made.basis["variance"] == pytest.approx(0.09, abs=0.002)
     rated = ~np.isnan(data["h"])
     theta = np.quantile(data["h"][rated], 0.9, method="inverted_cdf")
-    assert made.inputs["at"] == theta
+    assert made.basis["at"] == theta
     apart = ((data["h"] <= theta) != (data["g"] <= theta))[rated].mean()
-    assert made.inputs["weak_error"] == pytest.approx(apart)
+    assert made.basis["weak_error"] == pytest.approx(apart)
     assert made.recommendation == "active"
     near = np.abs(data["g"] - theta) < 0.3
     assert made.rates[near].mean() > 3 * made.rates[~near].mean()

@@ -27,9 +27,9 @@ def test_the_figures_by_hand():
     r2 = (data["h"] - data["g"])[rated] ** 2 * ell[rated]
     beta = np.linalg.lstsq(X[rated], data["h"][rated], rcond=None)[0]
     V = np.mean((data["h"] - X @ beta)[rated] ** 2 * ell[rated])
-    assert made.inputs["variance"] == pytest.approx(V, rel=0.02)
-    assert made.inputs["weak_error"] == pytest.approx(r2.mean(), rel=1e-9)
-    V, M = made.inputs["variance"], made.inputs["weak_error"]
+    assert made.basis["variance"] == pytest.approx(V, rel=0.02)
+    assert made.basis["weak_error"] == pytest.approx(r2.mean(), rel=1e-9)
+    V, M = made.basis["variance"], made.basis["weak_error"]
     best = optimal_uniform_rate(M, variance=V, weak_cost=0.02, strong_cost=1.0)
     random = made.policies["random"]
     assert random.mean_rate == pytest.approx(best.rate, rel=1e-6)
@@ -185,3 +185,13 @@ def test_rates_beat_one_rate_in_earnest():
     drawn = {name: np.var(values) for name, values in errors.items()}
     assert pi.mean() < 1.1 * again.policies["random"].mean_rate
     assert drawn["active"] < 0.8 * drawn["random"]
+
+
+def test_a_target_is_reached_where_the_pool_ends_first():
+    """Rates that follow u(x) rise until the target is met, however wrong the model of u is."""
+    data = piloted_regression(noise=2.0)
+    tight = {"estimand": "pool", "pool_size": 700.0, "on": ["x"]}
+    wanted = 0.9 * plan_regression(data, **COLUMNS, **COSTS, **tight, budget=350.0).policies["active"].expected_se
+    made = plan_regression(data, **COLUMNS, **COSTS, **tight, target_se=wanted)
+    for name in ("base", "random", "active"):
+        assert made.policies[name].expected_se == pytest.approx(wanted, rel=1e-6), name

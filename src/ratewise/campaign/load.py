@@ -120,10 +120,14 @@ def _keys(spec: Spec, relation: Relation) -> _Keys:
 
 def _check_filled(spec: Spec, relation: Relation) -> None:
     """Refuse a rater whose column is empty."""
-    for rater in spec.raters:
-        for column in KINDS[rater.kind].columns(rater.settings):
-            if not any(rows.texts(column, missing="allow").any() for rows in relation.scan(column, rows=_ROWS)):
-                raise TableError(f"rater {rater.name!r} reads column {column!r} of {relation.name}, and it is empty")
+    read = {column: rater.name for rater in spec.raters for column in KINDS[rater.kind].columns(rater.settings)}
+    empty = set(read)
+    for rows in relation.scan(*read, rows=_ROWS) if read else ():
+        empty -= {column for column in empty if rows.texts(column, missing="allow").any()}
+        if not empty:
+            return
+    for column in (column for column in read if column in empty):
+        raise TableError(f"rater {read[column]!r} reads column {column!r} of {relation.name}, and it is empty")
 
 
 def _deciding(spec: Spec, relation: Relation) -> list[str]:
@@ -280,8 +284,8 @@ def _contents(rows: Table) -> list[str]:
     """Each row as JSON."""
     columns = {name: _cells(values) for name, values in rows.arrays().items()}
     names = list(columns)
-    listed = zip(*columns.values(), strict=True)
-    return [json.dumps(dict(zip(names, row, strict=True)), ensure_ascii=False, default=str) for row in listed]
+    as_json = json.JSONEncoder(ensure_ascii=False, default=str).encode
+    return [as_json(dict(zip(names, row, strict=True))) for row in zip(*columns.values(), strict=True)]
 
 
 def _cells(values: Any) -> list[Any]:

@@ -171,23 +171,33 @@ def _execute(connection: sa.Connection, statement: str, values: tuple[Any, ...])
 # Items
 
 
+_AS_JSON = json.JSONEncoder(ensure_ascii=False).encode
+
+
 def row_bytes(row: Sequence[Any]) -> bytes:
     """A row of the items, without any doubt where a cell ends."""
     position, name, uniform, numbers, prices, content = row
     coded = None if numbers is None else bytes(numbers).hex()
-    cells = [position, str(name), uniform, coded, prices, content]
-    return json.dumps(cells, ensure_ascii=False).encode("utf-8", "surrogatepass")
+    return _AS_JSON([position, str(name), uniform, coded, prices, content]).encode("utf-8", "surrogatepass")
 
 
 def item_digests(connection: sa.Connection) -> list[str]:
     """Digests of the items as they are stored, in their order: one for every so many rows."""
     out, now, count = [], hashlib.sha256(), 0
-    chosen = sa.select(t.items).order_by(t.items.c.position)
-    with connection.execute(chosen, execution_options={"yield_per": _ROWS}) as found:
-        for row in found:
-            now.update(hashlib.sha256(row_bytes(row)).digest())
-            count += 1
-            if count % ITEMS_EACH == 0:
-                out.append(now.hexdigest())
-                now = hashlib.sha256()
+    for row in _item_rows(connection):
+        now.update(hashlib.sha256(row_bytes(row)).digest())
+        count += 1
+        if count % ITEMS_EACH == 0:
+            out.append(now.hexdigest())
+            now = hashlib.sha256()
     return [*out, now.hexdigest()] if count % ITEMS_EACH else out
+
+
+def _item_rows(connection: sa.Connection) -> Iterator[Sequence[Any]]:
+    """All items by position; straight from SQLite, which halves the time that a large table takes."""
+    chosen = sa.select(t.items).order_by(t.items.c.position)
+    if connection.dialect.name == "sqlite":
+        yield from _execute(connection, str(chosen.compile(connection)), ())
+        return
+    with connection.execute(chosen, execution_options={"yield_per": _ROWS}) as found:
+        yield from found

@@ -17,7 +17,7 @@ def plan_text(plan: Plan, *, level: float = 0.95) -> RenderableType:
     """Every policy side by side in money, labels and expected interval; then the recommendation."""
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     table.add_column("policy", no_wrap=True)
-    by_cost = plan.inputs.get("target_se") is not None
+    by_cost = plan.basis.get("target_se") is not None
     against = "cost vs base" if by_cost else "sq. error vs base"
     for name in ("items", "strong", "rate", "spend", "std. error", f"{level:.0%} interval", against):
         table.add_column(name, justify="right", no_wrap=True)

@@ -42,7 +42,11 @@ def numbers(view: View, place: str, *, missing: Missing) -> npt.NDArray[np.float
         _refuse_text(view, place, found["broken"], text_sql(kind))
     else:
         raise TableError(f"{place} holds {kind} values where numbers belong")
-    values = unmasked(found["value"]).astype(np.float64)
+    return checked(unmasked(found["value"]).astype(np.float64), place, missing=missing)
+
+
+def checked(values: npt.NDArray[np.float64], place: str, *, missing: Missing) -> npt.NDArray[np.float64]:
+    """Numbers that may be worked with, as they came."""
     _refuse_infinite(place, values)
     if missing == "error":
         _refuse_missing(place, np.isnan(values))

@@ -1,9 +1,12 @@
 """Opens DuckDB databases, with everything switched off that is not needed.
 
-Every table has a database of its own: private to it, in memory, without network, extensions or Python
-variables in reach. Threads may share a table, because each question is asked on a cursor of its own.
+Every file that is read has a database of its own: private to it, in memory, without network, extensions or Python
+variables in reach. Tables in memory share one that holds nothing: their columns are lent to a cursor for the length of
+a question. Threads may share a table, because each question is asked on a cursor of its own.
 """
 
+import functools
+import os
 import re
 import secrets
 import tempfile
@@ -39,6 +42,19 @@ def connect(database: str = ":memory:") -> DuckDBPyConnection:
     connection = duckdb.connect(database, config={**_SETTINGS, "temp_directory": str(spill)})
     connection.execute("SET GLOBAL TimeZone = 'UTC'")
     return connection
+
+
+def for_memory() -> DuckDBPyConnection:
+    """The one database of this process for tables in memory, which are only lent to it, each on a cursor of its own.
+
+    To start a database takes longer than most questions. A forked process starts its own.
+    """
+    return _started(os.getpid())
+
+
+@functools.cache
+def _started(_process: int) -> DuckDBPyConnection:
+    return connect()
 
 
 def count(connection: DuckDBPyConnection) -> int:

@@ -13,7 +13,7 @@ import numpy as np
 from narwhals.exceptions import DuplicateError
 
 from ratewise.errors import TableError
-from ratewise.tables.engine import connect, no_rows
+from ratewise.tables.engine import for_memory, no_rows
 from ratewise.tables.held import Array
 from ratewise.tables.table import Table
 
@@ -27,7 +27,7 @@ def table_from_frame(source: Any, *, name: str) -> Table:
     columns = named(frame.columns, name)
     if len(frame) == 0:
         raise no_rows(name)
-    return Table(name, len(frame), columns, {column: frame[column] for column in columns}, connect(), frame)
+    return Table(name, len(frame), columns, {column: frame[column] for column in columns}, for_memory(), frame)
 
 
 def frame_of(source: Any, name: str) -> nw.DataFrame[Any] | nw.LazyFrame[Any]:
@@ -64,7 +64,7 @@ def table_from_mapping(source: Mapping[str, Any], *, name: str) -> Table:
             )
     if rows == 0:
         raise no_rows(name)
-    return Table(name, rows, columns, arrays, connect())
+    return Table(name, rows, columns, arrays, for_memory())
 
 
 def named(columns: Sequence[Any], name: str) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ import narwhals as nw
 from ratewise.errors import TableError
 from ratewise.tables import convert
 from ratewise.tables.cells import Stored, View
-from ratewise.tables.engine import connect, no_rows, quoted_name, quoted_text, reason
+from ratewise.tables.engine import connect, for_memory, no_rows, quoted_name, quoted_text, reason
 from ratewise.tables.loaders.names import different, refuse_other_columns
 from ratewise.tables.loaders.parquet_file import parquet_names, parquet_rows
 from ratewise.tables.places import Folder
@@ -83,7 +83,7 @@ class ParquetFiles:
 
     def check_ids(self, column: str) -> None:
         """Refuse a column of ids that is missing or repeated somewhere."""
-        with connect() as connection:
+        with for_memory().cursor() as connection:
             view = View(connection, ("c0",), f"({self._select(self._numbers([column]))})")
             convert.check_ids(view, f"column {column!r} of {self.name}")
 
@@ -118,7 +118,7 @@ def parquet_files(
 
     `columns` are the names in each file, if not those written there; `shown` is what messages call each.
     """
-    with connect() as connection:
+    with for_memory().cursor() as connection:
         try:
             inside = columns or list(parquet_names(connection, paths).values())
             names = different(inside[0], name)

@@ -44,6 +44,9 @@ class Table:
 
         Truth values are 1 and 0, and so are the words true and false; text must be a number in every row.
         """
+        cells = self._cells.get(column)
+        if isinstance(cells, np.ndarray) and cells.dtype.kind in "biuf":
+            return convert.checked(cells.astype(np.float64), self._place(column), missing=missing)
         with self._view(column) as view:
             return convert.numbers(view, self._place(column), missing=missing)
 

@@ -14,7 +14,7 @@ import duckdb
 from ratewise.errors import TableError
 from ratewise.tables.cells import View, opened
 from ratewise.tables.convert import text_sql
-from ratewise.tables.engine import connect, one_line, quoted_name, quoted_text, reason
+from ratewise.tables.engine import for_memory, one_line, quoted_name, quoted_text, reason
 from ratewise.tables.formats import WRITING, Format, Kind, format_of
 from ratewise.tables.table import Table
 
@@ -106,7 +106,7 @@ def _move_to_end(part: str, path: str) -> None:
 
 def _join_parquet(parts: list[str], path: str) -> None:
     reading = f"read_parquet([{', '.join(map(quoted_text, parts))}], hive_partitioning = false)"
-    with connect() as connection:
+    with for_memory().cursor() as connection:
         connection.execute(f"COPY (FROM {reading}) TO {quoted_text(path)} ({_OPTIONS['Parquet']}, USE_TMP_FILE false)")
 
 

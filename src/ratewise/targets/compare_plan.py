@@ -77,7 +77,7 @@ class ComparisonsPlan:
 
     recommendation: PolicyName
     policy: Policy  # the policy behind the rates
-    inputs: dict[str, Any]
+    basis: dict[str, Any]  # arguments and the figures found; "inputs" in JSON
     rows: PlannedRows = field(repr=False)  # the table's rows, for `draw_pool`
     notes: tuple[str, ...] = ()
 
@@ -95,7 +95,7 @@ class ComparisonsPlan:
         """Ready for JSON, without the rates."""
         return {
             "recommendation": self.recommendation,
-            "inputs": self.inputs,
+            "inputs": self.basis,
             "policy": self.policy.to_dict(),
             "notes": list(self.notes),
         }
@@ -153,7 +153,7 @@ def plan_comparisons(
     return ComparisonsPlan(
         recommendation=name,
         policy=best,
-        inputs=told
+        basis=told
         | {"weak": dict(weak), "strong": dict(strong)}
         | goal.to_dict()
         | {"seed": seed, "variance": world.variance, "weak_error": world.weak_error},

@@ -155,7 +155,7 @@ def plan_quantile(
     made = plan_mean(read, read_pilot(read, columns), columns, goal, derived=derived, hints=False)
     note = f"planned for the share of strong ratings at or below {theta:g}, the pilot's {q:g} quantile"
     told = {"quantile": q, "at": theta, "weak": weak, "strong": strong, "uncertainty": None}
-    return replace(made, notes=(note, *made.notes), inputs=made.inputs | told)
+    return replace(made, notes=(note, *made.notes), basis=made.basis | told)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -39,7 +39,7 @@ class RegressionPlan:
 
     recommendation: PolicyName
     reason: str
-    inputs: dict[str, Any]
+    basis: dict[str, Any]  # arguments and the figures found; "inputs" in JSON
     policies: dict[str, PlannedPolicy]
     weights: dict[str, float]  # of each coefficient
     expected_ses: dict[str, float]  # of each coefficient, with the recommended policy
@@ -52,7 +52,7 @@ class RegressionPlan:
         return {
             "recommendation": self.recommendation,
             "reason": self.reason,
-            "inputs": self.inputs,
+            "inputs": self.basis,
             "policies": {name: policy.to_dict() for name, policy in self.policies.items()},
             "weights": self.weights,
             "expected_ses": self.expected_ses,
@@ -114,7 +114,7 @@ def plan_regression(
     columns = design(read, on, rows=np.ones(read.rows, dtype=np.bool_), intercept=intercept)
     w = coefficient_weights(columns, weights)
     world = RegressionPilot.of(pilot, columns, family, w)
-    sides = side_by_side(world, goal, reach=False)
+    sides = side_by_side(world, goal)
     best = sides.policies[sides.recommendation]
     N = pool_size if estimand == "pool" and pool_size is not None else math.inf
     ses = world.standard_errors(sides.rates[pilot.labelled], best.items, pool_size=N)
@@ -122,7 +122,7 @@ def plan_regression(
     return RegressionPlan(
         recommendation=sides.recommendation,
         reason=_reason(sides, goal, world),
-        inputs={"table": read.name, "rows": read.rows, "labels": int(pilot.strong.size)}
+        basis={"table": read.name, "rows": read.rows, "labels": int(pilot.strong.size)}
         | told
         | {"on": list(on), "family": family}
         | goal.to_dict()

@@ -67,7 +67,7 @@ class SlicePlan:
 
     by: str
     slices: tuple[PlannedSlice, ...]
-    inputs: dict[str, Any]
+    basis: dict[str, Any]  # arguments and the figures found; "inputs" in JSON
     notes: tuple[str, ...] = ()
     shares: Mapping[str, float] = field(repr=False, default_factory=dict)  # of the table's rows
 
@@ -114,7 +114,7 @@ class SlicePlan:
             "worst_se": self.worst_se, "expected_se": self.overall_se,
         }  # fmt: skip
         return {
-            "by": self.by, "inputs": self.inputs, "slices": [one.to_dict() for one in self.slices], "overall": overall,
+            "by": self.by, "inputs": self.basis, "slices": [one.to_dict() for one in self.slices], "overall": overall,
             "notes": list(self.notes),
         }  # fmt: skip
 
@@ -195,13 +195,13 @@ def plan_slices(
         targets = _targets(names, target_se)
         made = [_to_target(name, tables[name], sizes[name], one, targets[name]) for name in names]
         notes = ()
-    inputs: dict[str, Any] = {"table": read.name, "rows": read.rows} | columns.to_dict()
-    inputs |= {"weak_cost": weak_cost, "strong_cost": strong_cost, "budget": budget, "estimand": estimand}
-    inputs["target_se"] = dict(target_se) if isinstance(target_se, Mapping) else target_se
-    inputs |= {"within": dict(within) if isinstance(within, Mapping) else within, "level": level}
-    inputs["objective"] = None if budget is None else objective
+    basis: dict[str, Any] = {"table": read.name, "rows": read.rows} | columns.to_dict()
+    basis |= {"weak_cost": weak_cost, "strong_cost": strong_cost, "budget": budget, "estimand": estimand}
+    basis["target_se"] = dict(target_se) if isinstance(target_se, Mapping) else target_se
+    basis |= {"within": dict(within) if isinstance(within, Mapping) else within, "level": level}
+    basis["objective"] = None if budget is None else objective
     shares = {name: count / read.rows for name, count in counts.items()}
-    return SlicePlan(by, tuple(made), inputs, ready.notes + notes + _small_pilots(made), shares)
+    return SlicePlan(by, tuple(made), basis, ready.notes + notes + _small_pilots(made), shares)
 
 
 @dataclass(frozen=True, slots=True)
@@ -343,7 +343,7 @@ def _with_budget(name: str, rows: Table, size: float | None, one: _One, budget: 
 
 
 def _small_pilots(made: Sequence[PlannedSlice]) -> tuple[str, ...]:
-    few = [one.name for one in made if one.plan is not None and one.plan.inputs["labels"] < 50]
+    few = [one.name for one in made if one.plan is not None and one.plan.basis["labels"] < 50]
     if not few:
         return ()
     return (f"fewer than 50 labels in the pilot of {', '.join(few)}: take these figures as rough",)

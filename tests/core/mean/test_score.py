@@ -42,11 +42,8 @@ def score_logits(f, data):
     return score._recalibrated(columns[:, data.labelled], data.strong[data.labelled])(columns)
 
 
-def test_recalibration_minimises_its_penalised_loss():
-    g, strong, rates = lopsided(2)
-    data = ratings(g, strong, rates)
-    z, h = special.logit(np.clip(g[data.labelled], 0.01, 0.99)), data.strong[data.labelled]
-    columns = np.stack([z, np.random.default_rng(5).normal(size=z.size)])
+def check_recalibration(columns, h):
+    """The fit is at the top that a general optimiser finds."""
     found = score._recalibrated(columns, h)
     x = columns - found.centre[:, None]
 
@@ -58,7 +55,26 @@ def test_recalibration_minimises_its_penalised_loss():
 
     best = optimize.minimize(loss, [0.0, 0.5, 0.1], method="BFGS", options={"gtol": 1e-8})
     assert (found.alpha, *found.beta) == pytest.approx(tuple(best.x), abs=1e-5)
+
+
+def test_recalibration_minimises_its_penalised_loss():
+    g, strong, rates = lopsided(2)
+    data = ratings(g, strong, rates)
+    z, h = special.logit(np.clip(g[data.labelled], 0.01, 0.99)), data.strong[data.labelled]
+    columns = np.stack([z, np.random.default_rng(5).normal(size=z.size)])
+    check_recalibration(columns, h)
     assert np.isfinite(score._recalibrated(columns, np.ones_like(h)).alpha)
+
+
+@pytest.mark.parametrize("wrong", [0.02, 0.12, 0.5, 0.9])
+@pytest.mark.parametrize("mean", [0.5, 0.9, 0.99])
+def test_recalibration_of_a_judge_that_says_only_0_or_1(mean, wrong):
+    """Whole Newton steps went to and fro between two points here."""
+    rng = np.random.default_rng([3, int(100 * mean), int(100 * wrong)])
+    h = (rng.random(170) < mean).astype(float)
+    g = np.where(rng.random(170) < wrong, 1 - h, h)
+    z = special.logit(np.clip(g, 0.003, 0.997))
+    check_recalibration(np.stack([z, np.sign(z) * rng.uniform(-1.4, 1.7, 170)]), h)
 
 
 def test_a_judge_that_is_sure_of_a_coin_gets_an_interval_as_narrow_as_its_estimate():

@@ -45,7 +45,7 @@ def test_plan_and_estimate(columns, reference, kind):
     plan, _, estimate = reference
     assert rw.plan(frame, **PRICES).to_dict() == plan.to_dict()
     assert rw.estimate_table(frame, weak="judge", strong="human").to_dict() == estimate.to_dict()
-    assert plan.inputs["labels"] < 500
+    assert plan.basis["labels"] < 500
 
 
 @pytest.mark.parametrize("kind", ["pandas", "polars", "pyarrow"])

@@ -115,7 +115,7 @@ def test_the_pool_says_how_large_strata_are(pilot, pool):
     assert law.size == np.count_nonzero(small["topic"] == "law")
     assert law.share == pytest.approx(law.size / keep.size)
     assert law.items <= law.size
-    assert population.inputs["pool_size"] == keep.size
+    assert population.basis["pool_size"] == keep.size
     assert own.by_stratum.expected_se < population.by_stratum.expected_se
 
 

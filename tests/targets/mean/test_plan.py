@@ -213,7 +213,7 @@ def test_without_a_column_u_is_learned_for_real_ratings():
     table = {"g": g, "h": g + sd * rng.standard_normal(6000)}
     plan = rw.plan(table, **PRICES, budget=300)
     exact = rw.optimal_policy(sd**2, variance=float(np.var(table["h"])), weak_cost=0.08, strong_cost=1.6)
-    assert plan.inputs["error_source"] == "fitted"
+    assert plan.basis["error_source"] == "fitted"
     assert plan.recommendation == "active"
     assert plan.policies["active"].error_ratio == pytest.approx(exact.error_ratio, rel=0.1)
     assert exact.error_ratio < 0.85 * plan.policies["random"].error_ratio

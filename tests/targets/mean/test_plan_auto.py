@@ -36,8 +36,8 @@ def test_auto_beats_raw_and_features_beat_auto(table):
     assert best[0] == 1.0  # a judge on another scale is not worth buying as it is
     assert best[1] < 0.85
     assert best[2] < 0.75 * best[1]
-    assert more.inputs["features"] == ["second", "length", "group"]
-    assert more.inputs["error_source"] == "fitted"
+    assert more.basis["features"] == ["second", "length", "group"]
+    assert more.basis["error_source"] == "fitted"
 
 
 def test_the_file_gives_the_same_rates_on_a_pool(table, tmp_path):

@@ -28,7 +28,7 @@ def test_the_plan_is_that_of_the_standard_error(pilot):
     found = rw.plan(pilot, **PRICES, within=0.03, level=0.9)
     same = rw.plan(pilot, **PRICES, target_se=0.03 / float(special.ndtri(0.95)))
     assert found.policies == same.policies
-    assert (found.inputs["within"], found.inputs["level"]) == (0.03, 0.9)
+    assert (found.basis["within"], found.basis["level"]) == (0.03, 0.9)
     half = special.ndtri(0.95) * found.policies[found.recommendation].expected_se
     assert half == pytest.approx(0.03)
 

@@ -44,4 +44,4 @@ def test_published_error_ratios(name, plans):
 
 def test_the_active_policy_is_recommended(plans):
     assert plans["platt"].recommendation == "active"
-    assert plans["platt"].inputs["error_source"] == "binary"
+    assert plans["platt"].basis["error_source"] == "binary"

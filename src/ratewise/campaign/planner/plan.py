@@ -34,10 +34,7 @@ def money_left(state: State) -> Purse:
     A part is kept back for calls that fail, as large as their part in what was spent: a draw is worth its money only if
     its rating comes, so another attempt must find some.
     """
-    terms, history = state.terms, state.history
-    left = None if terms.budget is None else terms.budget - state.spent
-    if left is not None and state.failed:
-        left -= -(-left * state.failed // state.spent)
+    terms, history, left = state.terms, state.history, _unspent(state)
     if terms.wanted.target_se is None:
         assert left is not None
         return Purse(left)
@@ -46,10 +43,19 @@ def money_left(state: State) -> Purse:
         history, terms.wanted, float(state.spent + state.free), start=_START_FOR_TARGET * each, least=10 * each
     )
     everything = (terms.pool - history.items) * each - 1  # all but: rounds that double end earlier if they may
+    least = 0 if state.worst is None else total(state.worst[:1])
     if history.items >= terms.pool and terms.again and history.seen is not None:
-        everything = int(history.passed_over.sum()) * terms.prices[-1]
-    needed = math.ceil(max(min(needed, everything), 0 if state.worst is None else total(state.worst[:1])))
+        everything, least = int(history.passed_over.sum()) * terms.prices[-1], _one_label(state)
+    needed = math.ceil(max(min(needed, everything), least))
     return Purse(needed, aims=True) if left is None or needed < left else Purse(left)
+
+
+def _unspent(state: State) -> int | None:
+    """What is left of the budget, less the part for calls that fail; `None` where there is no budget."""
+    if state.terms.budget is None:
+        return None
+    left = state.terms.budget - state.spent
+    return left + -left * state.failed // state.spent if state.failed else left
 
 
 def next_plan(state: State, purse: Purse | None = None) -> RoundPlan | None:
@@ -79,8 +85,13 @@ def again_possible(state: State) -> bool:
     terms, history = state.terms, state.history
     if not terms.again or history.seen is None or history.labels < FEWEST_TO_LEARN or not history.passed_over.any():
         return False
-    left = math.inf if terms.budget is None else terms.budget - state.spent
-    return left >= max(terms.prices[-1], terms.most) > 0
+    left = _unspent(state)
+    return _one_label(state) > 0 and (left is None or left >= _one_label(state))
+
+
+def _one_label(state: State) -> int:
+    """The most that one strong rating can cost: with less, nobody is drawn."""
+    return math.ceil(max(state.terms.prices[-1], state.terms.most))
 
 
 def _again(state: State, purse: Purse | None) -> RoundPlan:

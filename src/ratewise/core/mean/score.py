@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import special
+from scipy import optimize, special
 
 from ratewise.core.checks import Floats
 from ratewise.core.mean.intervals import Clustering, Interval, Spread
@@ -190,8 +190,17 @@ def _recalibrated(z: Floats, h: Floats) -> _Recalibration:
     """
     n, centre, prior = h.size, z.mean(axis=1), np.array([1.0, 0.0])
     x = np.vstack([np.ones(n), z - centre[:, None]])
+
+    def likely(b: Floats) -> float:
+        """The log-likelihood with the priors: concave, so what raises it leads to its one top."""
+        odds = b @ x
+        imagined = _PRIOR_RATINGS * (b[0] - 2 * np.logaddexp(0.0, b[0]))
+        off = b[1:] - prior
+        return float(odds @ h - np.logaddexp(0.0, odds).sum() + imagined - off @ off / (2 * _SLOPE_VARIANCE))
+
     alpha = float(special.logit((h.sum() + _PRIOR_RATINGS) / (n + 2 * _PRIOR_RATINGS)))
     b = np.concatenate([[alpha], prior])
+    here = likely(b)
     for _ in range(50):
         p, p0 = special.expit(b @ x), float(special.expit(b[0]))
         slope = x @ (h - p)
@@ -199,10 +208,13 @@ def _recalibrated(z: Floats, h: Floats) -> _Recalibration:
         slope[1:] -= (b[1:] - prior) / _SLOPE_VARIANCE
         bend = (x * (p * (1 - p))) @ x.T + np.diag([2 * _PRIOR_RATINGS * p0 * (1 - p0), *[1 / _SLOPE_VARIANCE] * 2])
         step = np.linalg.solve(bend, slope)
-        step *= min(1.0, 2.0 / max(float(np.abs(step).max()), _LEAST))
-        b = b + step
         if np.abs(step).max() < 1e-9:
             break
+        there = likely(b + step)
+        while there < here and np.abs(step).max() >= 1e-9:  # too far: whole steps may go to and fro for ever
+            step *= 0.5
+            there = likely(b + step)
+        b, here = b + step, there
     return _Recalibration(float(b[0]), b[1:], centre)
 
 
@@ -317,14 +329,15 @@ def _at_least(count: Floats, others: Floats, chance: Floats) -> Floats:
 
 
 def _shift_to(worlds: _Worlds, mean: float) -> float:
-    """The shift of the world with this mean, by halving."""
+    """The shift of the world with this mean; the furthest one for a mean beyond all worlds."""
+
+    def above(shift: float) -> float:
+        return float(special.expit(worlds.logit + shift) @ worlds.share) - mean
+
     low, high = float(worlds.shifts()[0]), float(worlds.shifts()[-1])
-    for _ in range(60):
-        middle = 0.5 * (low + high)
-        low, high = (
-            (middle, high) if float(special.expit(worlds.logit + middle) @ worlds.share) < mean else (low, middle)
-        )
-    return 0.5 * (low + high)
+    if above(low) >= 0 or above(high) <= 0:
+        return low if above(low) >= 0 else high
+    return float(optimize.brentq(above, low, high, xtol=1e-12))
 
 
 def _mistakes(residual: Floats, weight: Floats) -> float:

@@ -46,7 +46,7 @@ class Plan:
 
     recommendation: PolicyName
     reason: str
-    inputs: dict[str, Any]
+    basis: dict[str, Any]  # arguments and the figures found; "inputs" in JSON
     policies: dict[str, PlannedPolicy]
     transfer: Transfer
     notes: tuple[str, ...] = ()
@@ -59,7 +59,7 @@ class Plan:
         return {
             "recommendation": self.recommendation,
             "reason": self.reason,
-            "inputs": self.inputs,
+            "inputs": self.basis,
             "policies": {name: policy.to_dict() for name, policy in self.policies.items()},
             "notes": list(self.notes),
             "transfer": self.transfer.to_dict(),
@@ -144,7 +144,7 @@ def plan(
     made = plan_mean(read, pilot, columns, goal)
     made = replace(
         made,
-        inputs=made.inputs | {"within": within, "level": level},
+        basis=made.basis | {"within": within, "level": level},
         transfer=replace(made.transfer, words=meaning_of(positive, scale)),
         notes=ready.notes + _of_people(ready) + made.notes,
     )
@@ -172,7 +172,7 @@ def plan_mean(
     return Plan(
         recommendation=sides.recommendation,
         reason=_reason(sides, goal, pilot),
-        inputs={"table": table.name, "rows": table.rows, "labels": int(pilot.strong.size)}
+        basis={"table": table.name, "rows": table.rows, "labels": int(pilot.strong.size)}
         | columns.to_dict()
         | goal.to_dict()
         | {"variance": pilot.variance, "weak_error": pilot.weak_error, "error_source": pilot.error_source}
@@ -196,7 +196,7 @@ def _with_old_labels(made: Plan, beside: Beside) -> Plan:
         made,
         recommendation=beside.name,
         reason=beside.reason,
-        inputs=made.inputs | {"drawn": beside.old.drawn},
+        basis=made.basis | {"drawn": beside.old.drawn},
         policies=policies,
         transfer=transfer,
         notes=beside.notes,
@@ -214,7 +214,7 @@ def _with_strata(made: Plan, column: str, table: Table, pool: Table | None, pilo
     return replace(
         made,
         reason=f"{made.reason} {in_words(chosen, rival, target=goal.target_se is not None)}",
-        inputs=made.inputs | {"strata": column},
+        basis=made.basis | {"strata": column},
         transfer=replace(made.transfer, inputs=chosen if chosen.worth_it else None),
         by_stratum=chosen,
     )

@@ -30,8 +30,8 @@ class AnyPlan(Protocol):
     """What every `plan_*` gives: it prints, goes into a file, and `draw_pool` draws by it."""
 
     @property
-    def inputs(self) -> dict[str, Any]:
-        """The settings that the plan was made with."""
+    def basis(self) -> dict[str, Any]:
+        """The arguments and the figures that the plan rests on."""
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -150,15 +150,15 @@ class SideBySide:
     rates: Floats
 
 
-def side_by_side(world: World, goal: Goal, *, reach: bool = True) -> SideBySide:
+def side_by_side(world: World, goal: Goal) -> SideBySide:
     """Strong ratings alone, one rate for all, and rates that follow u(x), each by the pilot's own residuals.
 
-    With `reach`, rates that follow u(x) rise until a target is reached in a pool, if the model of u expects too much.
+    Rates that follow u(x) rise until a target is reached in a pool, if the model of u expects too much.
     """
     V = world.variance
     uniform = goal.solve(np.array([world.weak_error]), V)
     p = float(uniform.rates[0])
-    active = _active(world, goal, reach=reach)
+    active = _active(world, goal)
     rates, seen = active.of(world.error), active.of(world.held_out_error)
     policies = {
         "base": planned_base(V, goal),
@@ -184,11 +184,11 @@ class _Active:
         return active_rates(error, scale=self.scale, floor=self.floor)
 
 
-def _active(world: World, goal: Goal, *, reach: bool) -> _Active:
+def _active(world: World, goal: Goal) -> _Active:
     """The optimal policy for the model of u; where a pool ends before a target is reached, as much more as it takes."""
     policy = goal.solve(world.error, world.variance, goal.least_rate(world.error, world.variance))
     found = _Active(min(policy.scale, LARGEST_SCALE), policy.floor, policy.items)
-    if not reach or goal.target_se is None or goal.pool_size is None:
+    if goal.target_se is None or goal.pool_size is None:
         return found
     wanted = goal.pool_size * (goal.target_se**2 + goal.lost_variance(world.variance))
 
