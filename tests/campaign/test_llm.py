@@ -34,6 +34,7 @@ concurrency = 8
 backoff = 0
 {more}
 """
+ONE_BY_ONE = JUDGE.replace("concurrency = 8", "concurrency = 1")  # so that no failure is heard before a good answer
 HUMAN = '\n[[raters]]\nname = "human"\nkind = "column"\ncolumn = "human"\nprice = "1"\n'
 TOP = 'seed = 7\n[items]\ntable = "items.csv"\n[rating]\nkind = "binary"\n[goal]\nbudget = "{budget}"\n'
 COST = 'prices = { input = "0.15", output = "0.60" }\n'
@@ -143,7 +144,7 @@ def test_the_key_is_written_nowhere_whatever_goes_wrong(campaign, server, tmp_pa
 
 def test_an_endpoint_that_is_down_stops_the_campaign_and_the_next_run_goes_on(campaign, server):
     server.faults.queue.extend([None] * 10)
-    opened = campaign(rows=60)
+    opened = campaign(rows=60, raters=ONE_BY_ONE + HUMAN)
     server.faults.shares["500"] = 1.0
     with pytest.raises(RaterDownError, match="HTTP 500") as caught:
         opened.run()
@@ -271,7 +272,7 @@ def test_ten_votes_in_both_orders_are_a_strong_rater(campaign, server, tmp_path)
 
 def judge(server, tmp_path, **changes):
     keys = {"judge": "binary", "model": "m", "base_url": server.base_url, "show": ["question", "answer"],
-            "prices": parsed_prices("input=0.15,output=0.60"), "concurrency": 4, "backoff": 0}  # fmt: skip
+            "prices": parsed_prices("input=0.15,output=0.60"), "concurrency": 1, "backoff": 0}  # fmt: skip
     return judge_table(str(tmp_path / "items.csv"), str(tmp_path / "out.csv"), settings=keys | changes)
 
 

@@ -22,7 +22,7 @@ from ratewise.campaign.load import file_digest, load_items, stored_form
 from ratewise.campaign.made import callers_of
 from ratewise.campaign.own_files import check_output
 from ratewise.campaign.raised import expected_of, reported
-from ratewise.campaign.raters_seen import note_raters
+from ratewise.campaign.raters_seen import check_raters, note_raters
 from ratewise.campaign.recorded import check_chain
 from ratewise.campaign.seed import check_secret, digest_of, reveal, seed_of
 from ratewise.campaign.snapshot import Snapshot, reader_of
@@ -96,7 +96,7 @@ class Campaign:
         is to be done, and the next one goes on. With `new=True` it begins though a store of the same name lies beside.
         """
         with self._store() as store:
-            callers = callers_of(self.spec, store)
+            callers = wait_for(lambda: callers_of(self.spec, store), patience)
             wait_for(lambda: self._begin(store, new=new), patience)
             engine = Engine(self.spec, store, callers, self._unsaved(store), patience=patience, wait=wait)
             if progress is not None:
@@ -179,6 +179,7 @@ class Campaign:
                 f"{self.spec.path.name} was changed in a way that a campaign under way cannot take: "
                 f"{'; '.join(found.refused)}. Undo that, or begin another campaign under another name"
             )
+        check_raters(self.spec, store)
         if self._other_table(store):
             raise InputError(
                 f"{self.spec.items.table} has changed since the campaign began; items that may be drawn already "

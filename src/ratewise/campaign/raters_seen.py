@@ -18,8 +18,6 @@ def note_raters(spec: Spec, store: Log) -> None:
     now = {r.name: identity(KINDS[r.kind], r.settings, str(spec.folder)) for r in spec.raters}
     stored = store.meta(_FACT)
     old: dict[str, dict[str, str]] = {} if stored is None else json.loads(stored)
-    for rater in spec.raters:
-        _check_same(rater, old.get(rater.name, {}), now[rater.name], str(spec.folder))
     for name, parts in now.items():
         for what in _changed(old.get(name, parts), parts):
             store.note(f"{CHANGED}rater {name!r}: {what}")
@@ -31,15 +29,17 @@ def note_raters(spec: Spec, store: Log) -> None:
     store.set_meta(_FACT, json.dumps(now, sort_keys=True))
 
 
-def _check_same(rater: RaterSpec, old: dict[str, str], new: dict[str, str], folder: str) -> None:
-    """Refuse a rater that is another one by what it is made of."""
-    fixed = KINDS[rater.kind].digests(rater.settings, folder)
-    changed = [name for name in fixed if name in old and old[name] != new[name]]
-    if changed:
-        raise InputError(
-            f"rater {rater.name!r} is another one than at the last run, because {changed[0]} has changed, and ratings "
-            "of two raters cannot be mixed. Put the old one back, or begin another campaign under another name"
-        )
+def check_raters(spec: Spec, store: Log) -> None:
+    """Refuse a rater that is another one than at the last run, by what it is made of."""
+    stored = store.meta(_FACT)
+    old: dict[str, dict[str, str]] = {} if stored is None else json.loads(stored)
+    for rater in spec.raters:
+        before, now = old.get(rater.name, {}), KINDS[rater.kind].digests(rater.settings, str(spec.folder))
+        for what in (what for what in now if what in before and before[what] != now[what]):
+            raise InputError(
+                f"rater {rater.name!r} is another one than at the last run, because {what} has changed, and ratings "
+                "of two raters cannot be mixed. Put the old one back, or begin another campaign under another name"
+            )
 
 
 def as_stored(spec: Spec, rater: RaterSpec, store: Log) -> bool:
