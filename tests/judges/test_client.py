@@ -105,6 +105,19 @@ def test_a_server_that_is_not_there_costs_nothing():
     assert not caught.value.billed
 
 
+def test_an_empty_account_is_not_waited_for(server):
+    client, error = post(server, ["no money"])
+    assert (error.status, client.waits) == (429, 0)
+    assert "You exceeded your current quota" in error.reason
+
+
+def test_no_proxy_leads_to_this_machine(server, monkeypatch):
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
+    monkeypatch.setenv("ALL_PROXY", "http://127.0.0.1:9")
+    _, reply = post(server)
+    assert reply["object"] == "chat.completion"
+
+
 def test_the_key_is_sent_and_shown_nowhere(server, monkeypatch):
     secret = "sk-very-secret-0123456789"
     monkeypatch.setenv("JUDGE_KEY", secret)

@@ -12,7 +12,9 @@ def test_the_ladder_begins_at_the_top_unless_something_is_asked_for():
 def test_an_endpoint_without_decisions_is_asked_for_log_probabilities():
     down = next_rung(Rung("decisions"), "auto", 404, "HTTP 404: unknown URL")
     assert (down.source, down.reasons) == ("logprobs", ("no decisions: HTTP 404: unknown URL",))
+    assert next_rung(Rung("decisions"), "auto", 200, "the reply is no JSON object").source == "logprobs"
     assert next_rung(Rung("decisions"), "auto", 500, "down") is None
+    assert next_rung(Rung("decisions"), "auto", 401, "who are you?") is None
     assert next_rung(Rung("decisions"), "decisions", 404, "unknown URL") is None
 
 

@@ -62,7 +62,7 @@ def test_it_fails_in_every_way_it_can(running, post, fault):
             post()
         return
     status, headers, content = post()
-    expected = {"429": 429, "429 date": 429, "500": 500, "503": 503, "401": 401}
+    expected = {"429": 429, "429 date": 429, "no money": 429, "500": 500, "503": 503, "401": 401}
     assert status == expected.get(fault, 200)
     assert ("Retry-After" in headers) == fault.startswith("429")
     assert ("GMT" in headers.get("Retry-After", "")) == (fault == "429 date")

@@ -283,10 +283,14 @@ def live(*, quiet: bool) -> "Iterator[Progress | None]":
     if quiet or not sys.stderr.isatty():
         yield None
         return
+    from rich.console import Group
     from rich.live import Live
+    from rich.text import Text
 
     from ratewise.cli.visible import console
     from ratewise.report.campaign import status_text
+    from ratewise.report.speed import Speed
 
+    speed = Speed()
     with Live(console=console(stderr=True), transient=True, refresh_per_second=4) as live:
-        yield lambda found: live.update(status_text(found, running=True))
+        yield lambda found: live.update(Group(status_text(found, running=True), Text(speed.words(found))))

@@ -18,6 +18,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from ratewise.errors import InputError
 
@@ -28,6 +29,7 @@ _BUSY = (429, 503, 529)
 _TURNED_AWAY = 12  # times in a row that a call may be told to wait
 _LONGEST_WAIT = 900.0  # seconds that a server may ask for; beyond that it is taken to be down
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 60.0
+_NO_MONEY = b"insufficient_quota"  # a service's word for an account that is empty: waiting does not help
 _LARGEST = 8_000_000  # bytes of a reply
 _SHOWN = 200  # characters of a server's own words
 HIDDEN = "***"
@@ -103,7 +105,7 @@ class Client:
             wait = retry_after(response.headers.get("retry-after"))
             if response.status_code not in _BUSY or (response.status_code != 429 and wait is None):
                 return self._read(response)
-            if turn == _TURNED_AWAY - 1 or (wait or 0.0) > _LONGEST_WAIT:
+            if turn == _TURNED_AWAY - 1 or (wait or 0.0) > _LONGEST_WAIT or _NO_MONEY in response.content:
                 break
             self.waits += 1
             self._wait_at_least(wait if wait is not None else pause * random.uniform(0.5, 1.0))
@@ -194,6 +196,11 @@ def _key(endpoint: Endpoint) -> str:
     return found
 
 
+def _is_here(address: str) -> bool:
+    """Whether the server is on this machine, where no proxy of the environment leads."""
+    return urlsplit(address).hostname in ("localhost", "127.0.0.1", "::1")
+
+
 def _made(endpoint: Endpoint, secret: str) -> "httpx2.AsyncClient":
     try:
         import httpx2
@@ -203,7 +210,12 @@ def _made(endpoint: Endpoint, secret: str) -> "httpx2.AsyncClient":
     many = httpx2.Limits(max_connections=endpoint.concurrency, max_keepalive_connections=endpoint.concurrency)
     try:
         return httpx2.AsyncClient(
-            base_url=endpoint.base_url, headers=headers, timeout=None, limits=many, follow_redirects=False
+            base_url=endpoint.base_url,
+            headers=headers,
+            timeout=None,
+            limits=many,
+            follow_redirects=False,
+            trust_env=not _is_here(endpoint.base_url),
         )
     except (httpx2.InvalidURL, ValueError) as error:
         raise InputError(f"base_url cannot be used: {error}") from None

@@ -253,7 +253,7 @@ class Judge:
             data = await self._post(again, rung, tab, f"{_part(rung, place)}.repair")
             found = read_reply(data, again, rung, self.spec.verdicts)
         if found is None:
-            raise CallError("the reply is not what the protocol says")
+            raise CallError("the reply is not what the protocol says", status=200)
         return found
 
     async def _post(self, prompt: Prompt, rung: Rung, tab: _Tab, part: str) -> dict[str, Any]:

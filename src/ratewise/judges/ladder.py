@@ -17,7 +17,7 @@ Source = Literal["decisions", "logprobs", "samples", "verbal", "none"]
 Wish = Literal["auto", "decisions", "logprobs", "samples", "verbal", "none"]
 WISHES: tuple[Wish, ...] = get_args(Wish)
 
-_REFUSED = (400, 404, 405, 415, 422, 501)  # statuses with which servers turn down what they do not have
+_REFUSED = (200, 400, 403, 404, 405, 415, 422, 501)  # how servers turn down a path that they do not have; some say 200
 _WORDS: Mapping[str, str] = {  # what an endpoint may not know, and how its complaint is recognised
     "max_tokens": r"max_completion_tokens",
     "logprobs": r"logprob",

@@ -7,7 +7,19 @@ from typing import Literal, get_args
 from ratewise.testing.hidden_rule import chance
 
 Fault = Literal[
-    "429", "429 date", "500", "503", "slow", "cut", "malformed", "no usage", "refusal", "truncated", "rambling", "401"
+    "429",
+    "429 date",
+    "no money",
+    "500",
+    "503",
+    "slow",
+    "cut",
+    "malformed",
+    "no usage",
+    "refusal",
+    "truncated",
+    "rambling",
+    "401",
 ]
 FAULTS: tuple[Fault, ...] = get_args(Fault)
 

@@ -179,6 +179,8 @@ class JudgeServer:
         if fault == "429 date":
             moment = format_datetime(datetime.now(UTC) + timedelta(seconds=wait), usegmt=True)
             return self._error(429, "Rate limit reached", (("Retry-After", moment),))
+        if fault == "no money":
+            return self._error(429, "You exceeded your current quota", code="insufficient_quota")
         if fault in ("500", "503", "401"):
             return self._error(int(fault), "The server had an error while processing your request")
         if fault == "cut":
@@ -186,10 +188,12 @@ class JudgeServer:
             return Reply(_CUT, b"")
         return None
 
-    def _error(self, status: int, message: str, headers: tuple[tuple[str, str], ...] = ()) -> Reply:
+    def _error(
+        self, status: int, message: str, headers: tuple[tuple[str, str], ...] = (), code: str | None = None
+    ) -> Reply:
         self.billed.turned_away += 1
         kind = "invalid_request_error" if status < 500 else "server_error"
-        return Reply(status, json.dumps({"error": {"message": message, "type": kind}}).encode(), headers)
+        return Reply(status, json.dumps({"error": {"message": message, "type": kind, "code": code}}).encode(), headers)
 
     # Answers
 
