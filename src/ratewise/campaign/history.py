@@ -207,8 +207,8 @@ class History:
         return History(
             self.looked.joined(replace(more, x=self.filled(more.x) if plan.weak else more.x)), self.rounds + 1,
             self.alone or plan.alone, seen, self.middle, stratum_mass, self.again,
-            None if self.steps is None else self._more_steps(self.steps, plan, factor, more), self.design,
-            self.old_chain or isinstance(plan.rule, ChainRule),
+            steps=None if self.steps is None else self._more_steps(self.steps, plan, factor, more), design=self.design,
+            old_chain=self.old_chain or isinstance(plan.rule, ChainRule),
         )  # fmt: skip
 
     def designed(self, design: Design | None) -> "History":

@@ -31,7 +31,7 @@ def reader_of(spec: Spec, store: Store, *, keeps: bool = False) -> Reader:
     terms = terms_of(spec, facts)
     if store.meta("goal changed") is not None:  # more money after the end, which must buy something
         plain = spec.inputs is None and not terms.alone and terms.later_raters == 1
-        one_price = spec.strong.price_column is None  # else what is left might pay for none of those passed over
+        one_price = spec.strong.price is not None  # else what is left might pay for none of those passed over
         terms = replace(terms, again=plain and one_price)
     return Reader(store, LoggedItems(spec, store, facts), terms, empty_history(spec, facts, terms), keeps)
 

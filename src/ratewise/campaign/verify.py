@@ -16,7 +16,9 @@ from ratewise.campaign import planner as d
 from ratewise.campaign.history import History, Looked, RoundPlan
 from ratewise.campaign.inputs import Inputs
 from ratewise.campaign.items import LoggedItems, empty_history, later_raters
+from ratewise.campaign.made import is_quoted
 from ratewise.campaign.planner.holds import drawn_together, holdings, new_batch, new_draws
+from ratewise.campaign.quotes import check_quotes
 from ratewise.campaign.reader import Reader, Round
 from ratewise.campaign.receipts import END, check_money, check_questions
 from ratewise.campaign.recorded import check_chain
@@ -144,10 +146,13 @@ def _strata(store: Store, items: LoggedItems, inputs: Inputs, turns: Floats, fou
 def _prices(spec: Spec, store: Store, items: LoggedItems, found: Verification) -> None:
     """The mean prices that rounds are planned with."""
     sums = np.zeros(len(spec.raters))
-    own = any(rater.price_column is not None for rater in spec.raters)
+    own = any(rater.price is None for rater in spec.raters)
     for first, end in audit.pieces(items.facts.items if own else 0):
         sums += np.array([json.loads(text or "[]") for text in store.item_prices(first, end)], dtype=np.float64).sum(0)
     for k, rater in enumerate(spec.raters):
+        if is_quoted(rater):
+            check_quotes(spec, store, items.facts, k, found)
+            continue
         right = sums[k] / items.facts.items if rater.price is None else float(to_units(rater.price))
         if not math.isclose(right, items.facts.prices[k], rel_tol=1e-9, abs_tol=1e-6):
             found.differ(f"rater {rater.name!r}: mean price {items.facts.prices[k]!r} is not that of its items")

@@ -24,7 +24,7 @@ BATCHES = sa.select(t.batches, _drawn_steps).where(t.batches.c.round == _b("numb
 OPEN_BY_STEP = sa.select(t.ratings.c.step, sa.func.count()).where(_open).group_by(t.ratings.c.step)
 ITEMS = sa.select(t.items.c.uniform, t.items.c.numbers).where(_here[t.items]).order_by(t.items.c.position)
 PRICES = sa.select(t.items.c.prices).where(_here[t.items]).order_by(t.items.c.position)
-ANSWERS = sa.select(t.ratings.c.position, t.ratings.c.step, t.ratings.c.value).where(
+ANSWERS = sa.select(t.ratings.c.position, t.ratings.c.step, t.ratings.c.value, t.ratings.c.doubt).where(
     _here[t.ratings], t.ratings.c.value.is_not(None)
 )
 DRAWS = sa.select(t.draws.c.position, t.draws.c.step, t.draws.c.rate, t.draws.c.selected).where(

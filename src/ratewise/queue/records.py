@@ -35,6 +35,8 @@ class Outcome:
     note: str | None = None
     failed: bool = False
     again: int | None = None  # after a failure: money to reserve for another attempt
+    doubt: float | None = None  # expected squared error of the value, where the rater tells it
+    after: float = 0.0  # after a failure: seconds to wait at least
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +123,7 @@ class ItemRows:
     values: Floats  # items × raters, NaN where there is no rating
     rates: Floats  # items × raters after the first
     selected: Mask
+    doubts: Floats | None = None  # of the first rater, NaN where it told none
 
 
 def now() -> str:

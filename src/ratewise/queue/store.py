@@ -311,13 +311,16 @@ class Store(Log):
             answers = connection.execute(reading.ANSWERS, here).all()
             drawn = connection.execute(reading.DRAWS, here).all()
         values = np.full((n, later_raters + 1), np.nan)
-        for position, step, value in answers:
+        doubts = np.full(n, np.nan)
+        for position, step, value, doubt in answers:
             values[position - first, step] = value
+            if step == 0 and doubt is not None:
+                doubts[position - first] = doubt
         rates, selected = np.ones((n, later_raters)), np.zeros((n, later_raters), dtype=np.bool_)
         for position, step, rate, chosen in drawn:
             rates[position - first, step - 1], selected[position - first, step - 1] = rate, chosen
         uniform = np.array([row.uniform for row in items], dtype=np.float64)
-        return ItemRows(uniform, sql.numbers(items, n), values, rates, selected)
+        return ItemRows(uniform, sql.numbers(items, n), values, rates, selected, doubts)
 
     def item_prices(self, first: int, end: int) -> list[str | None]:
         """Prices of each item, as JSON; None where prices do not differ."""
