@@ -36,6 +36,7 @@ class MemoryQueue(PlanningQueue):
         n, shape = uniform.size, (uniform.size, later_raters + 1)
         self.uniform, self.numbers = uniform, np.empty((n, 0)) if numbers is None else numbers
         self.values: Floats = np.full(shape, np.nan)
+        self.doubts: Floats = np.full(n, np.nan)  # of the first rater
         self.states = np.full(shape, _UNASKED, dtype=np.int8)
         self.attempts = np.zeros(shape, dtype=np.int64)  # failed ones
         self.workers = np.zeros(shape, dtype=np.int64)  # who has the question in hand; 0: nobody
@@ -176,7 +177,7 @@ class MemoryQueue(PlanningQueue):
         here = slice(first, end)
         return ItemRows(
             self.uniform[here], self.numbers[here], self.values[here].copy(), self.rates[here].copy(),
-            self.selected[here].copy(),
+            self.selected[here].copy(), self.doubts[here].copy(),
         )  # fmt: skip
 
     def claim(self, worker: int, step: int, limit: int, *, at: float = 0.0) -> list[Claim]:
@@ -199,6 +200,8 @@ class MemoryQueue(PlanningQueue):
             self._held[p, s] = 0
         for o in found.done:
             self._write(o.claim.position, o.claim.step, o.value)
+            if o.claim.step == 0 and o.doubt is not None:
+                self.doubts[o.claim.position] = o.doubt
         for o in found.again:
             assert o.again is not None
             self._held[o.claim.position, o.claim.step] = o.again
