@@ -35,7 +35,15 @@ def what_if_text(found: WhatIf) -> RenderableType:
     for b in found.burn_ins:
         burnt.add_row(f"{b.labels:,} labels", _ratio(b.mean_ratio), _ratio(b.worst_ratio), f"{b.right:.0%}")
     below = "the same, for V and the weak rater's error taken from so many labels"
-    parts = [table, Text(legend, style="dim"), Text(), burnt, Text(below, style="dim"), Text(), Text(found.summary())]
+    parts: list[RenderableType] = [
+        table,
+        Text(legend, style="dim"),
+        Text(),
+        burnt,
+        Text(below, style="dim"),
+        Text(),
+        Text(found.summary()),
+    ]
     return Group(*parts)
 
 
