@@ -146,6 +146,7 @@ def test_a_read_only_archive_is_checked(campaign, tmp_path, version):
 # Backups
 
 
+@pytest.mark.filterwarnings("ignore:with this goal:ratewise.errors.RatewiseWarning")  # 50 instead of 40 buy little
 @pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
 def test_a_backup_is_a_store_to_go_on_with(tmp_path, kind, request):
     store = "c.sqlite" if kind == "sqlite" else request.getfixturevalue("database")
