@@ -7,7 +7,7 @@ import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ from ratewise.campaign.own_files import check_output
 from ratewise.campaign.raised import expected_of, reported
 from ratewise.campaign.raters_seen import note_raters
 from ratewise.campaign.recorded import check_chain
-from ratewise.campaign.seed import check_secret, digest_of, reveal, seed_of
+from ratewise.campaign.seed import check_secret, digest_of, reveal, secret_seed, seed_of
 from ratewise.campaign.snapshot import Snapshot, reader_of
 from ratewise.campaign.spec.changes import changes
 from ratewise.campaign.spec.spec import RaterSpec, SecretSeed, Spec, read_spec
@@ -43,7 +43,7 @@ from ratewise.queue.unsaved import Unsaved
 from ratewise.raters.calling import Caller
 from ratewise.raters.kind import Place
 from ratewise.raters.kinds import KINDS
-from ratewise.raters.secrets import without_secrets
+from ratewise.raters.secrets import secrets_of, without_secrets
 from ratewise.rounds.diagnostics import Diagnosis
 from ratewise.tables import Table
 
@@ -370,7 +370,10 @@ def _caller(rater: RaterSpec, spec: Spec) -> Caller | None:
     if make is None:
         return None
     made = make(rater.settings, Place(str(spec.folder), rater.concurrency))
-    return Caller(made, concurrency=rater.concurrency, timeout=rater.timeout, per_minute=rater.per_minute)
+    secrets = secrets_of(asdict(rater.settings)) | secret_seed(spec)
+    return Caller(
+        made, concurrency=rater.concurrency, timeout=rater.timeout, per_minute=rater.per_minute, secrets=secrets
+    )
 
 
 def _run(engine: Engine) -> str:
