@@ -1,5 +1,6 @@
 """More money after the end: items that were passed over are drawn again, and the log can be replayed."""
 
+import re
 from decimal import Decimal
 
 import numpy as np
@@ -85,6 +86,35 @@ def test_a_result_that_would_get_wider_is_warned_of_before_anything_is_spent(end
     with pytest.warns(RatewiseWarning, match="wider than the interval there is"):
         campaign.begin()
     assert campaign.status().spent == spent
+
+
+def test_the_warning_says_which_budget_would_be_enough_and_that_is_not_warned_of(ended, tmp_path, recwarn):
+    campaign = raised(tmp_path, 61)
+    campaign.begin()
+    (said,) = [str(w.message) for w in recwarn if issubclass(w.category, RatewiseWarning)]
+    enough = Decimal(re.search(r"Raise the budget to ([\d.]+) or more", said)[1])
+    assert 61 < enough < 240
+    recwarn.clear()
+    campaign = raised(tmp_path, enough)
+    campaign.begin()
+    assert not [w for w in recwarn if issubclass(w.category, RatewiseWarning)]
+    before = ended.status().final.interval
+    campaign.run()
+    after = campaign.status().final.interval
+    assert after[1] - after[0] < before[1] - before[0]
+
+
+def test_a_populations_mean_gets_second_looks_too_and_what_no_budget_can_do_is_told(tmp_path):
+    campaign = ran(tmp_path, ITEMS, goal='budget = "60"', estimand="population")
+    before = campaign.status()
+    assert before.looked == 240
+    campaign = raised(tmp_path, 200, estimand="population")
+    with pytest.warns(RatewiseWarning, match="Change it back to keep that: no budget is known to be enough"):
+        campaign.run()
+    after = campaign.status()
+    assert after.labels > before.labels + 100
+    assert after.final.standard_error < before.final.standard_error
+    assert campaign.verify().differences == []
 
 
 def test_enough_money_is_not_warned_of(ended, tmp_path, recwarn):

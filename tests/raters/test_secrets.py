@@ -76,6 +76,7 @@ def test_secrets_are_found_in_settings_and_environment():
     assert found == {"abcdef", "me:p%40ss", "p%40ss", "p@ss", "0123456789"}
     assert secrets_of({"command": "judge --token 'a b c d'"}, {}) == {"a b c d"}
     assert secrets_of({"command": "judge --token 1"}, {}) == frozenset()
+    assert secrets_of({"key_env": "MY_VENDOR"}, {"MY_VENDOR": "abcde"}) == {"abcde"}
     assert without("key abcdefgh and abcdef", ["abcdef", "abcdefgh"]) == "key *** and ***"
     assert safe_reason("no abcdef at https://a:b@host, --token xyz", {"abcdef"}) == (
         "no *** at https://***@host, --token ***"

@@ -109,20 +109,24 @@ class MemoryQueue(PlanningQueue):
 
     def draw(self, new: NewDraws) -> None:
         """Write down rates and draws, and ask for what was drawn; the money held for it is given back or reserved."""
-        here = slice(new.first, new.first + len(new.rates))
-        self.rates[here], self.selected[here] = new.rates, new.selected
+        here, columns = slice(new.first, new.first + len(new.rates)), slice(new.step - 1, new.end - 1)
+        self.rates[here, columns], self.selected[here, columns] = new.rates, new.selected
         index, step = np.nonzero(new.selected)
-        self._ask(new.first + index, step + 1, new.prices[index, step])
+        self._ask(new.first + index, step + new.step, new.prices[index, step])
         self._hold("unhold", new.first, -new.release)
         cost = dict(new.costs)
         self._batches[new.round] = [
             replace(b, drawn=True, cost=cost[b.first]) if b.first in cost else b for b in self._batches[new.round]
         ]
+        self._batches[new.round] = [
+            replace(b, steps=new.end - 1) if new.first <= b.first < new.first + len(new.rates) else b
+            for b in self._batches[new.round]
+        ]
         if new.factor is not None:
             self._rounds[new.round - 1] = replace(self._rounds[new.round - 1], factor=new.factor)
         if new.known is not None:
             rows = np.flatnonzero(new.selected[:, -1] & ~np.isnan(new.known))
-            last = new.rates.shape[1]
+            last = new.end - 1
             asked = [(Claim(int(new.first + i), last, 1, str(new.first + i), "{}", None), new.known[i]) for i in rows]
             self.settle([Outcome(claim, 0, float(value), "was there already") for claim, value in asked], None)
 
@@ -161,6 +165,10 @@ class MemoryQueue(PlanningQueue):
         """(weak, strong): how many have no answer yet."""
         weak, *strong = self._open.tolist()
         return weak, sum(strong)
+
+    def open_by_step(self) -> dict[int, int]:
+        """How many questions of each rater have no answer yet."""
+        return dict(enumerate(self._open.tolist()))
 
     def item_rows(self, first: int, end: int, later_raters: int) -> ItemRows:
         """Items from `first` to before `end`, with all that is known of them."""

@@ -6,6 +6,7 @@ import re
 import shlex
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import zip_longest
+from typing import TypeGuard
 from urllib.parse import unquote
 
 HIDDEN = "***"
@@ -100,10 +101,16 @@ def secrets_of(settings: Mapping[str, object], environment: Mapping[str, str] | 
     for value in settings.values():
         safe_words(_words(value), keep)
     variables = os.environ if environment is None else environment
+    found.extend(variables.get(value, "") for name, value in settings.items() if _is_variable(name, value))
     named = (value for name, value in variables.items() if _SECRET.search(name) and not os.path.isabs(value))
     return frozenset(
         [one for one in found if len(one) >= _SHORTEST] + [one for one in named if len(one) >= _SHORTEST_VARIABLE]
     )
+
+
+def _is_variable(name: str, value: object) -> TypeGuard[str]:
+    """Whether a setting names a variable of the environment, such as key_env."""
+    return name.endswith("env") and isinstance(value, str)
 
 
 def _words(value: object) -> list[str]:
