@@ -6,7 +6,6 @@ import re
 import shlex
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import zip_longest
-from typing import TypeGuard
 from urllib.parse import unquote
 
 HIDDEN = "***"
@@ -101,16 +100,11 @@ def secrets_of(settings: Mapping[str, object], environment: Mapping[str, str] | 
     for value in settings.values():
         safe_words(_words(value), keep)
     variables = os.environ if environment is None else environment
-    found.extend(variables.get(value, "") for name, value in settings.items() if _is_variable(name, value))
+    found.extend(variables.get(str(value), "") for name, value in settings.items() if name.endswith("_env"))
     named = (value for name, value in variables.items() if _SECRET.search(name) and not os.path.isabs(value))
     return frozenset(
         [one for one in found if len(one) >= _SHORTEST] + [one for one in named if len(one) >= _SHORTEST_VARIABLE]
     )
-
-
-def _is_variable(name: str, value: object) -> TypeGuard[str]:
-    """Whether a setting names a variable of the environment, such as key_env."""
-    return name.endswith("env") and isinstance(value, str)
 
 
 def _words(value: object) -> list[str]:
