@@ -29,6 +29,7 @@ from ratewise.queue.money import MOST, shown, to_units
 from ratewise.queue.records import Units
 from ratewise.raters.kind import Quote
 from ratewise.raters.kinds import KINDS
+from ratewise.raters.secrets import concealed
 from ratewise.rounds.teacher import Lesson
 from ratewise.tables import Relation, Table, open_relation
 
@@ -157,8 +158,13 @@ def _feature_columns(spec: Spec, columns: int) -> int | None:
 
 
 def stored_form(spec: Spec) -> str:
-    """The TOML as the store keeps it: without the store's own address, which may have a password in it."""
-    return json.dumps({key: value for key, value in spec.to_dict().items() if key != "store"})
+    """The TOML as the store keeps it: without the store's own address and with marks for a command's secrets."""
+    document = {key: value for key, value in spec.to_dict().items() if key != "store"}
+    document["raters"] = [
+        rater | {"command": concealed(rater["command"])} if "command" in rater else rater
+        for rater in document["raters"]
+    ]
+    return json.dumps(document)
 
 
 def file_digest(path: Path) -> str:
