@@ -65,6 +65,7 @@ bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/simulate.py
 	$(BIN)/python benchmarks/campaign.py
 	$(BIN)/python benchmarks/tables_lazy.py
+	$(BIN)/python benchmarks/judges.py
 
 tables: $(VENV)/.dev
 	mkdir -p build/study

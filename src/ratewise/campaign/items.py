@@ -17,6 +17,7 @@ from ratewise.models.rating_model import Covariates
 from ratewise.queue.money import to_units
 from ratewise.queue.records import ItemRows, Units
 from ratewise.queue.store import Store
+from ratewise.raters.kinds import KINDS
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,7 +61,7 @@ def later_raters(spec: Spec) -> int:
 def empty_history(spec: Spec, facts: Facts, terms: p.Terms) -> History:
     """The history before the first round."""
     middle = 0.5 * (spec.scale.low + spec.scale.high) if facts.inputs is None else facts.inputs.middle
-    uncertainty = spec.items.uncertainty is not None
+    uncertainty = spec.items.uncertainty is not None or doubtful(spec) is not None
     return History.empty(terms.later_raters, columns=facts.columns, uncertainty=uncertainty, middle=middle)
 
 
@@ -78,7 +79,7 @@ class LoggedItems:
         found = looked_of(
             self.store.item_rows(first, end, later_raters(self.spec)),
             uncertainty=self.spec.items.uncertainty is not None, strata=chosen is not None, clusters=together,
-            start=self.facts.start,
+            start=self.facts.start, doubtful=doubtful(self.spec),
         )  # fmt: skip
         return found if chosen is None else chosen.scaled(found)
 
@@ -91,7 +92,7 @@ class LoggedItems:
     def worst(self, first: int, end: int) -> Units:
         """The most that each rater can cost for each item."""
         own = None
-        if any(rater.price_column is not None for rater in self.spec.raters):
+        if any(rater.price is None for rater in self.spec.raters):
             own = [None if text is None else json.loads(text) for text in self.store.item_prices(first, end)]
         columns = [_worst(rater, k, own, end - first) for k, rater in enumerate(self.spec.raters)]
         if end > first and self.facts.start is not None:
@@ -104,17 +105,30 @@ def _known(rows: ItemRows) -> Floats:
     return np.asarray(rows.numbers[:, -COLUMNS])
 
 
+def doubtful(spec: Spec) -> float | None:
+    """The uncertainty of an item without a weak rating, where the weak rater tells how sure it is; else `None`.
+
+    A column that the user names as the uncertainty comes first.
+    """
+    weak = spec.weak
+    if weak is None or spec.items.uncertainty is not None or not KINDS[weak.kind].doubts(weak.settings):
+        return None
+    return (0.5 * (spec.scale.high - spec.scale.low)) ** 2
+
+
 def looked_of(
-    rows: ItemRows, *, uncertainty: bool, strata: bool = False, clusters: bool = False, start: Start | None = None
-) -> Looked:
+    rows: ItemRows, *, uncertainty: bool, strata: bool = False, clusters: bool = False, start: Start | None = None,
+    doubtful: float | None = None,
+) -> Looked:  # fmt: skip
     """Items from their stored numbers: uncertainty, features, stratum or cluster, and old label with its rate."""
     numbers, old, given = rows.numbers, None, None
     if start is not None:
         numbers, old, given = numbers[:, :-COLUMNS], numbers[:, -COLUMNS], numbers[:, -1]
     first, end = int(uncertainty), numbers.shape[1] - int(strata or clusters)
-    x = Covariates(
-        rows.values[:, 0], numbers[:, first:end] if end > first else None, numbers[:, 0] if uncertainty else None
-    )
+    own = numbers[:, 0] if uncertainty else None
+    if doubtful is not None and rows.doubts is not None:
+        own = np.where(np.isnan(rows.doubts), doubtful, rows.doubts)
+    x = Covariates(rows.values[:, 0], numbers[:, first:end] if end > first else None, own)
     code = numbers[:, end].astype(np.intp) if strata or clusters else None
     values = np.where(rows.selected, rows.values[:, 1:], np.nan)  # without what a second look has brought
     return Looked(

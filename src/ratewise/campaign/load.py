@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from ratewise.campaign.columns import check_columns
 from ratewise.campaign.inputs import inputs_of
+from ratewise.campaign.made import fact_name, quote_of
 from ratewise.campaign.seed import facts_of_seed, seed_of
 from ratewise.campaign.spec.fields import LARGEST_AMOUNT
 from ratewise.campaign.spec.spec import RaterSpec, Spec
@@ -26,6 +27,7 @@ from ratewise.errors import InputError, TableError
 from ratewise.models.features import codings, feature_matrix
 from ratewise.queue.money import MOST, shown, to_units
 from ratewise.queue.records import Units
+from ratewise.raters.kind import Quote
 from ratewise.raters.kinds import KINDS
 from ratewise.tables import Relation, Table, open_relation
 
@@ -55,7 +57,7 @@ def load_items(spec: Spec) -> Loaded:
     keys = _keys(spec, relation)
     table = relation.table(*_deciding(spec, relation))
     numbers, coded = _numbers(spec, table)
-    prices = _prices(spec, table)
+    prices, expected, facts = _prices(spec, table, relation)
     _check_sums(spec, prices)
     begun = load_start(spec, table, _told_by(spec, relation))
     if spec.inputs is None:
@@ -77,11 +79,12 @@ def load_items(spec: Spec) -> Loaded:
         "digest": file_digest(spec.table_path),
         "codings": json.dumps(coded),
         "columns": json.dumps(_feature_columns(spec, numbers.shape[1])),
-        "prices": json.dumps([float(p) for p in prices.mean(axis=0)]),
+        "prices": json.dumps(expected),
+        **facts,
         **extra,
         **facts_of_seed(spec),
     }
-    differ = any(rater.price_column is not None for rater in spec.raters)
+    differ = any(rater.price is None for rater in spec.raters)
     return Loaded(meta, _rows(relation, keys, order, numbers, prices if differ else None))
 
 
@@ -183,9 +186,45 @@ def _numbers(spec: Spec, table: Table) -> tuple[Any, list[dict[str, Any]]]:
     return numbers, [coding.to_dict() for coding in coded]
 
 
-def _prices(spec: Spec, table: Table) -> Units:
-    """List prices in units, items × raters."""
-    return np.column_stack([_price(rater, table) for rater in spec.raters])
+def _prices(spec: Spec, table: Table, relation: Relation) -> tuple[Units, list[float], dict[str, str]]:
+    """Prices in units, items × raters; what an item is expected to cost on average; and where prices come from.
+
+    A rater whose prices come from the texts has two: planned with is what is expected, reserved is the most.
+    """
+    columns: list[Units] = []
+    expected: list[float] = []
+    facts: dict[str, str] = {}
+    for rater in spec.raters:
+        quote = quote_of(spec, rater)
+        if quote is None:
+            column = _price(rater, table)
+            mean = float(column.mean())
+        else:
+            usual, column = quoted(quote, rater, relation)
+            mean = float(usual.mean())
+            facts |= {fact_name(rater.name, name): value for name, value in quote.facts.items()}
+        columns.append(column)
+        expected.append(mean)
+    return np.column_stack(columns), expected, facts
+
+
+def quoted(quote: Quote, rater: RaterSpec, relation: Relation) -> tuple[Units, Units]:
+    """(expected, most) of every item in units, by its text."""
+    columns = KINDS[rater.kind].columns(rater.settings)
+    found = [
+        (to_units(usual), to_units(most))
+        for rows in relation.scan(*columns, rows=_ROWS)
+        for usual, most in map(quote.of, _plain_rows(rows))
+    ]
+    both = np.array(found, dtype=np.int64).reshape(-1, 2)
+    return both[:, 0], both[:, 1]
+
+
+def _plain_rows(rows: Table) -> Iterator[dict[str, Any]]:
+    """Each row as raters get it."""
+    columns = {name: _cells(values) for name, values in rows.arrays().items()}
+    for row in zip(*columns.values(), strict=True):
+        yield dict(zip(columns, row, strict=True))
 
 
 def _check_sums(spec: Spec, prices: Units) -> None:
@@ -205,6 +244,12 @@ def _check_sums(spec: Spec, prices: Units) -> None:
             f"all items together can cost {shown(int(items.sum()))}; a campaign counts to {shown(MOST)}: give "
             "goal.budget, or count in a larger unit of money"
         )
+
+
+def listed_prices(rater: RaterSpec, relation: Relation) -> Units:
+    """Prices of a rater as the TOML or a column gives them, of every item."""
+    column = rater.price_column
+    return _price(rater, relation.table(relation.columns[0] if column is None else column))
 
 
 def _price(rater: RaterSpec, table: Table) -> Units:

@@ -133,6 +133,8 @@ def _shown(value: object) -> str:
         return f"${value.env}"
     if isinstance(value, tuple):
         return "[" + ", ".join(map(_shown, value)) + "]"
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{name} = {_shown(part)}" for name, part in value.items()) + " }"
     if isinstance(value, Decimal):
         return plain(value)
     if isinstance(value, datetime):

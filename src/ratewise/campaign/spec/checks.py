@@ -134,7 +134,10 @@ def _check_prices(rater: Section, mistakes: Mistakes) -> None:
         mistakes.add(
             (*rater.place, "price_column"), "and price are both given; keep the one that says what a call costs"
         )
-    if "price" not in raw and "price_column" not in raw:
+    quoted = KINDS[good["kind"]].quote is not None if "kind" in good else False
+    if quoted and "prices" in raw and {"price", "price_column"} & set(raw):
+        mistakes.add((*rater.place, "prices"), "and price are both given; keep the one that says what a call costs")
+    if "price" not in raw and "price_column" not in raw and not quoted:
         mistakes.lacks(
             (*rater.place, "price"),
             'is missing; write price = "0.01", or price_column = "cost" for prices in the table',
