@@ -4,7 +4,7 @@
 for 50 more: drawn at random, by rates that follow the judge, or picked by hand where the judge errs. Beside each, the
 same money without the old labels.
 
-    python benchmarks/old_labels.py [--trials 2000] [--write docs/coverage-old-labels.md]
+    python benchmarks/old_labels.py [--trials 2000] [--write build/study/old-labels.md]
 """
 
 import argparse
@@ -31,7 +31,7 @@ NOTE = """
 - **width**: mean width of the interval, and in brackets that of the same money without the old labels.
 - **naive**: coverage of one who takes all labels, old and new, as one random draw.
 
-Made by `python benchmarks/old_labels.py --trials {trials} --write docs/coverage-old-labels.md`.
+Made by `python benchmarks/old_labels.py --trials {trials} --write build/study/old-labels.md`.
 """
 
 
