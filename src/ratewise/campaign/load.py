@@ -61,7 +61,7 @@ def load_items(spec: Spec, lesson: Lesson | None = None) -> Loaded:
     numbers, coded = _numbers(spec, table, lesson)
     prices, expected, facts = _prices(spec, table, relation)
     _check_sums(spec, prices)
-    begun = load_start(spec, table)
+    begun = load_start(spec, table, _told_by(spec, relation))
     if spec.inputs is None:
         order, extra = np.argsort(keys.turn, kind="stable"), {}
     else:
@@ -148,6 +148,12 @@ def _of_start(spec: Spec, relation: Relation) -> list[str]:
     if spec.start is None:
         return []
     return [name for name in (spec.start.labels, spec.start.drawn) if name in relation.columns]
+
+
+def _told_by(spec: Spec, relation: Relation) -> Table | None:
+    """Columns that would tell whether old labels were drawn at random: those of raters but the last."""
+    columns = [c for rater in spec.raters[:-1] for c in KINDS[rater.kind].columns(rater.settings)]
+    return relation.table(*dict.fromkeys(columns)) if spec.start is not None and columns else None
 
 
 def _feature_columns(spec: Spec, columns: int) -> int | None:
