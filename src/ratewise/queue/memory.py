@@ -36,6 +36,7 @@ class MemoryQueue(PlanningQueue):
         n, shape = uniform.size, (uniform.size, later_raters + 1)
         self.uniform, self.numbers = uniform, np.empty((n, 0)) if numbers is None else numbers
         self.values: Floats = np.full(shape, np.nan)
+        self.doubts: Floats = np.full(shape[0], np.nan)  # of the first rater
         self.states = np.full(shape, _UNASKED, dtype=np.int8)
         self.attempts = np.zeros(shape, dtype=np.int64)  # failed ones
         self.workers = np.zeros(shape, dtype=np.int64)  # who has the question in hand; 0: nobody
@@ -168,7 +169,7 @@ class MemoryQueue(PlanningQueue):
         here = slice(first, end)
         return ItemRows(
             self.uniform[here], self.numbers[here], self.values[here].copy(), self.rates[here].copy(),
-            self.selected[here].copy(),
+            self.selected[here].copy(), self.doubts[here].copy(),
         )  # fmt: skip
 
     def claim(self, worker: int, step: int, limit: int, *, at: float = 0.0) -> list[Claim]:
@@ -190,7 +191,7 @@ class MemoryQueue(PlanningQueue):
             self.attempts[p, s] += o.failed
             self._held[p, s] = 0
         for o in found.done:
-            self._write(o.claim.position, o.claim.step, o.value)
+            self._write(o.claim.position, o.claim.step, o.value, o.doubt)
         for o in found.again:
             assert o.again is not None
             self._held[o.claim.position, o.claim.step] = o.again
@@ -216,11 +217,13 @@ class MemoryQueue(PlanningQueue):
             if self.states[p, s] == OPEN and self.attempts[p, s] + 1 == a
         }
 
-    def _write(self, position: int, step: int, value: float | None) -> None:
+    def _write(self, position: int, step: int, value: float | None, doubt: float | None) -> None:
         self._open[step] -= 1
         self.states[position, step] = MISSING if value is None else ANSWERED
         self.values[position, step] = np.nan if value is None else value
         self.workers[position, step] = 0
+        if step == 0 and value is not None and doubt is not None:
+            self.doubts[position] = doubt
 
     def answer_all(self, ratings: Floats) -> None:
         """Everyone answers what is open, each at the price reserved; `ratings` is items × steps, NaN for no answer."""
