@@ -151,7 +151,7 @@ class Rehearsal:
 
     def raise_budget(self, budget: Decimal) -> None:
         """More money after the end: items that were passed over may be drawn again."""
-        self.terms = replace(self.terms, budget=to_units(budget), again=self.terms.wanted.estimand == "pool")
+        self.terms = replace(self.terms, budget=to_units(budget), again=True)
         self.reader.terms = self.terms
 
     def state(self) -> p.State:

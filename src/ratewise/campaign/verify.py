@@ -31,7 +31,7 @@ from ratewise.core.mean.draw import uniform
 from ratewise.queue import audit
 from ratewise.queue.money import shown, to_units
 from ratewise.queue.store import Store
-from ratewise.rounds.auto import PLANNER
+from ratewise.rounds.auto import CHAIN_PLANNER, PLANNER
 
 _CLOSE = 1e-7  # relative: another machine's linear algebra may round differently
 
@@ -199,14 +199,17 @@ def _plan(state: d.State, stored: RoundPlan, where: str, found: Verification, *,
     purse = d.money_left(state)
     if not goal_may_differ and (purse.aims != stored.aims or not _near(purse.left, stored.left, exact=not purse.aims)):
         found.differ(f"{where} was planned with {shown(stored.left)} left; the ledger leaves {shown(purse.left)}")
-    if stored.planner != PLANNER:
+    if stored.planner not in (PLANNER, CHAIN_PLANNER):
         found.earlier_plans += 1
         return
     again = d.next_plan(state, d.Purse(stored.left, stored.aims))
+    if again is not None and again.planner > stored.planner:
+        found.earlier_plans += 1
+        return
     if again is None:
         found.differ(f"{where} was planned where nothing is left to do")
         return
-    for name in ("policy", "weak", "items", "spend", "look", "expected_se"):
+    for name in ("policy", "weak", "items", "spend", "look", "expected_se", "design"):
         a, b = getattr(stored, name), getattr(again, name)
         if not (_near(a, b) if name == "spend" else _same(a, b)):
             found.differ(f"{where}: {name} is {a}; computed again it is {b}")
@@ -252,14 +255,15 @@ def _same(a: Any, b: Any) -> bool:
 
 def _batches(store: Store, items: LoggedItems, now: d.OpenRound, found: Verification, *, closed: bool) -> None:
     """Check that batches follow each other within the round's money, and each hold was given back once."""
-    where, at = f"round {now.number}", now.first
+    where, at, later = f"round {now.number}", now.first, later_raters(items.spec)
     for b in now.batches:
         if b.first != at or b.end <= b.first:
             found.differ(f"{where}: items {at} to {b.first - 1} were not taken up")
         at = b.end
         if closed and not b.drawn:
             found.differ(f"{where}: items {b.first} to {b.end - 1} were not drawn, though it is closed")
-        if not b.drawn and audit.draw_rows(store, b.first, b.end):
+        stages = now.plan.stages(later)
+        if not b.drawn and audit.draw_rows(store, b.first, b.end) and b.steps not in {s.stop for s in stages[:-1]}:
             found.differ(f"{where}: items {b.first} to {b.end - 1} have draws, though they are not drawn")
         if not b.drawn and b.cost != new_batch(now, b.first, items.worst(b.first, b.end)).cost:
             found.differ(
@@ -270,7 +274,7 @@ def _batches(store: Store, items: LoggedItems, now: d.OpenRound, found: Verifica
         for row in audit.ledger_rows(store, now.first, now.end)
         if row.step is None
     ]
-    if sorted(stored) != sorted(holdings(now, items.worst)):
+    if sorted(stored) != sorted(holdings(now, items.worst, lambda first, end: items.looked(first, end).selected)):
         found.differ(f"{where}: the money held for its items and given back is not what they could cost")
     if sum(b.cost for b in now.batches) > now.plan.spend:
         found.differ(f"{where} has bound more than its money")

@@ -30,6 +30,9 @@ def init(
     strong: Annotated[str | None, typer.Option(help="With --from: the strong rating; guessed if absent.")] = None,
     weak_cost: Annotated[str | None, typer.Option(help="With --from: the price of one weak rating.")] = None,
     strong_cost: Annotated[str | None, typer.Option(help="With --from: the price of one strong rating.")] = None,
+    positive: Annotated[
+        str, typer.Option(help="With --from and --strong: words that count as 1, separated by commas.")
+    ] = "",
     judge: Annotated[
         str | None, typer.Option(help="Write a judge's template to change instead: binary, likert, score or pairwise.")
     ] = None,
@@ -55,14 +58,15 @@ def init(
             from ratewise.report.begun import begun_text
 
             begun = begin_from(
-                from_table, file, id=id, weak=weak, strong=strong, weak_price=weak_cost, strong_price=strong_cost
-            )
+                from_table, file, id=id, weak=weak, strong=strong, weak_price=weak_cost, strong_price=strong_cost,
+                positive=words(positive),
+            )  # fmt: skip
             if json:
                 print_json(begun.to_dict())
             else:
                 print_rich(begun_text(begun))
             return
-        if any(given is not None for given in (id, weak, strong, weak_cost, strong_cost)):
+        if positive or any(given is not None for given in (id, weak, strong, weak_cost, strong_cost)):
             raise InputError("these options describe your own table; name it with --from TABLE")
         written = write_example(file, table=table)
         if json:

@@ -58,6 +58,7 @@ class Batch:
     end: int
     drawn: bool
     cost: int
+    steps: int = 0  # raters after the first whose draws are made
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -85,6 +86,12 @@ class NewDraws:
     costs: tuple[tuple[int, int], ...]  # (first item, cost) of each batch that is drawn now
     factor: float | None
     known: Floats | None = None  # strong ratings that are known already, NaN where none: settled at once, at no cost
+    step: int = 1  # of the first column: raters before it were drawn earlier
+
+    @property
+    def end(self) -> int:
+        """The step after the last column."""
+        return self.step + int(self.rates.shape[1])
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -288,7 +288,7 @@ def settle(
 def settle_known(connection: sa.Connection, new: NewDraws) -> None:
     """Strong ratings that were there before they were asked for."""
     assert new.known is not None
-    last = new.rates.shape[1]
+    last = new.end - 1
     rows = np.flatnonzero(new.selected[:, -1] & ~np.isnan(new.known))
     if rows.size:
         here = within(t.ratings, (new.first + rows).tolist())

@@ -155,6 +155,8 @@ def snapshot_page(
     parts.append(f"<p>{html.escape(_in_words(status))}</p>")
     parts.append(sections.facts(now.spec, datetime.now(UTC) if made is None else made, campaign=status.campaign))
     parts += ["<h2>Who rates</h2>", sections.raters(now.spec.raters)]
+    if now.worth:
+        parts.append("<ul>" + "".join(f"<li>{html.escape(word)}</li>" for word in now.worth) + "</ul>")
     if judges := judges_found(now):
         parts.append(sections.judges(judges))
     if story:

@@ -75,7 +75,7 @@ class State:
     history: History
     spent: int  # settled
     open: OpenRound | None
-    weak_open: int = 0  # questions without an answer yet
+    weak_open: int = 0  # questions to raters before the last one, without an answer yet
     strong_open: int = 0
     worst: Units | None = None  # of the next items that are not taken up: the most each can cost, items × raters
     failed: int = 0  # what failed calls of closed rounds have cost
