@@ -74,6 +74,7 @@ tables: $(VENV)/.dev
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/peers.py | tee build/study/peers.md
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/leaderboard.py | tee build/study/leaderboard.md
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/inputs.py | tee build/study/inputs.md
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/chains.py | tee build/study/chains.md
 
 docs: $(VENV)/.dev
 	$(BIN)/python docs/make_cli_page.py

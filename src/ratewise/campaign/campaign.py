@@ -32,6 +32,7 @@ from ratewise.campaign.start import Start
 from ratewise.campaign.status import Status, Watch
 from ratewise.campaign.story import Chapter
 from ratewise.campaign.taking_out import export_folder, export_record, export_table
+from ratewise.campaign.teaching import lesson_of
 from ratewise.campaign.verification import Verification
 from ratewise.core.mean.estimate import Estimate
 from ratewise.errors import AlreadyBegunError, InputError, RatewiseError, SpecError, StoreError
@@ -43,6 +44,7 @@ from ratewise.queue.store import Store
 from ratewise.queue.unsaved import Unsaved
 from ratewise.raters.secrets import without_secrets
 from ratewise.rounds.diagnostics import Diagnosis
+from ratewise.rounds.teacher import Lesson, Teacher
 from ratewise.tables import Table
 
 Progress = Callable[[Status], None]
@@ -118,11 +120,14 @@ class Campaign:
             self._check_neighbours()
         store.enter()  # first, so that one that is refused has changed nothing
         if not store.exists():
-            loaded = load_items(self.spec)
+            loaded = load_items(self.spec, self._lesson())
             store.begin(loaded.meta, loaded.rows)
             self._set_cap(store, None)
             if "start" in loaded.meta:
                 store.note(Start.from_json(loaded.meta["start"]).summary())
+            if "teacher" in loaded.meta:
+                teacher = Teacher.from_json(loaded.meta["teacher"])
+                store.note(f"{teacher.strong.size:,} labels of the campaign {teacher.campaign!r} teach this one")
             note_raters(self.spec, store)
             return
         self._check(store)
@@ -141,6 +146,13 @@ class Campaign:
         self._set_cap(store, old.goal.budget)
         store.set_meta("spec", stored_form(self.spec))
         note_raters(self.spec, store)
+
+    def _lesson(self) -> Lesson | None:
+        """What a finished campaign hands on, where the TOML names one."""
+        if self.spec.teacher is None:
+            return None
+        with Campaign.at(self.spec.folder / self.spec.teacher).look() as now:
+            return lesson_of(now, self.spec)
 
     def has_begun(self) -> bool:
         """Whether its store is there."""

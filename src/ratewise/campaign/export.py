@@ -64,7 +64,8 @@ def _as_estimated(spec: Spec, pooled: Pooled, looked: int) -> dict[str, Any]:
     """The arrays and terms of the estimate; items of a round that is not complete have no rate and do not count."""
     n, steps = pooled.strong.size, 1 if pooled.rates.ndim == 1 else pooled.rates.shape[1]
     weak, rates = pooled.weak.reshape(n, -1), pooled.rates.reshape(n, -1)
-    names = [""] if steps == 1 else [f"_{rater.name}" for rater in spec.raters]
+    chosen_raters = [spec.raters[k] for k in pooled.raters] or spec.raters
+    names = [""] if steps == 1 else [f"_{rater.name}" for rater in chosen_raters]
     out: dict[str, Any] = {}
     for k in range(steps):
         out[f"prediction{names[k]}"] = _filled(weak[:, k], looked)

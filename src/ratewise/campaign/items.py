@@ -18,6 +18,7 @@ from ratewise.queue.money import to_units
 from ratewise.queue.records import ItemRows, Units
 from ratewise.queue.store import Store
 from ratewise.raters.kinds import KINDS
+from ratewise.rounds.teacher import Teacher
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,15 +30,18 @@ class Facts:
     prices: tuple[float, ...]
     inputs: Inputs | None = None
     start: Start | None = None
+    teacher: Teacher | None = None
 
     @classmethod
     def of(cls, store: Store) -> "Facts":
         """The facts as the store has them."""
-        names = ("items", "columns", "prices", "strata", "start")
-        items, columns, prices, strata, start = (store.meta(key) for key in names)
+        names = ("items", "columns", "prices", "strata", "start", "teacher")
+        items, columns, prices, strata, start, taught = (store.meta(key) for key in names)
         chosen = None if strata is None else Inputs.from_json(strata)
         begun = None if start is None else Start.from_json(start)
-        return cls(int(items or 0), json.loads(columns or "null"), tuple(json.loads(prices or "[]")), chosen, begun)
+        teacher = None if taught is None else Teacher.from_json(taught)
+        many, each = json.loads(columns or "null"), tuple(json.loads(prices or "[]"))
+        return cls(int(items or 0), many, each, chosen, begun, teacher)
 
 
 def terms_of(spec: Spec, facts: Facts) -> p.Terms:
@@ -50,7 +54,9 @@ def terms_of(spec: Spec, facts: Facts) -> p.Terms:
     alone, gives_up = spec.method == "base" or len(spec.raters) == 1, spec.goal.unanswered == "give up"
     first = 0 if start is None else start.first
     most = 0 if spec.strong.max_price is None else to_units(spec.strong.max_price)
-    return p.Terms(facts.prices, budget, wanted, alone, spec.goal.deadline, gives_up, most=most, first=first)
+    return p.Terms(
+        facts.prices, budget, wanted, alone, spec.goal.deadline, gives_up, most=most, first=first, teacher=facts.teacher
+    )
 
 
 def later_raters(spec: Spec) -> int:

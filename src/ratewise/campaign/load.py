@@ -29,6 +29,7 @@ from ratewise.queue.money import MOST, shown, to_units
 from ratewise.queue.records import Units
 from ratewise.raters.kind import Quote
 from ratewise.raters.kinds import KINDS
+from ratewise.rounds.teacher import Lesson
 from ratewise.tables import Relation, Table, open_relation
 
 _ROWS = 1 << 15  # read and written at a time
@@ -45,7 +46,7 @@ class Loaded:
     rows: Iterator[tuple[Any, ...]]
 
 
-def load_items(spec: Spec) -> Loaded:
+def load_items(spec: Spec, lesson: Lesson | None = None) -> Loaded:
     """Check the whole table; what raters need of it must be there before any money is spent.
 
     Only the columns that decide something are held in memory, as numbers. Rows are read in batches, when they are
@@ -56,7 +57,7 @@ def load_items(spec: Spec) -> Loaded:
     _check_filled(spec, relation)
     keys = _keys(spec, relation)
     table = relation.table(*_deciding(spec, relation))
-    numbers, coded = _numbers(spec, table)
+    numbers, coded = _numbers(spec, table, lesson)
     prices, expected, facts = _prices(spec, table, relation)
     _check_sums(spec, prices)
     begun = load_start(spec, table)
@@ -73,6 +74,8 @@ def load_items(spec: Spec) -> Loaded:
     if begun is not None:
         order, extra = begun.order(keys.turn), {"start": begun.start.to_json()}
         numbers = np.column_stack([numbers, begun.columns()])
+    if lesson is not None:
+        extra["teacher"] = lesson.teacher.to_json()
     meta = {
         "spec": stored_form(spec),
         "items": str(table.rows),
@@ -164,7 +167,7 @@ def file_digest(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _numbers(spec: Spec, table: Table) -> tuple[Any, list[dict[str, Any]]]:
+def _numbers(spec: Spec, table: Table, lesson: Lesson | None) -> tuple[Any, list[dict[str, Any]]]:
     """Uncertainty and coded features, items × columns."""
     parts = []
     if spec.items.uncertainty is not None:
@@ -172,7 +175,7 @@ def _numbers(spec: Spec, table: Table) -> tuple[Any, list[dict[str, Any]]]:
         if own.min() < 0:
             raise TableError(f"column {spec.items.uncertainty!r} has an uncertainty below 0; it is a squared error")
         parts.append(own[:, None])
-    coded = codings(table, spec.items.features)
+    coded = codings(table, spec.items.features) if lesson is None else lesson.codings
     matrix = feature_matrix(table, coded)
     if matrix is not None:
         parts.append(matrix)

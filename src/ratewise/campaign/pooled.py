@@ -41,7 +41,9 @@ def pooled_of(history: History, wanted: Wanted, look: Look, *, campaign: str) ->
         weak, rates, factor = stepped(history, history.steps)
         strong, asked = looked.values[:, -1], np.asarray(looked.selected[:, -1])
         terms = replace(terms, variance_factor=factor)
-        return Pooled(terms, weak, strong, rates, asked, clusters=looked.clusters)
+        design, last = history.steps.design, looked.values.shape[1]
+        raters = (design.first[-1], *design.steps, last)
+        return Pooled(terms, weak, strong, rates, asked, clusters=looked.clusters, raters=raters)
     weak, rates = chained(history)
     strong, asked = looked.values[:, -1], np.asarray(looked.selected[:, -1])
     return Pooled(replace(terms, method="auto"), weak, strong, rates, asked, clusters=looked.clusters)

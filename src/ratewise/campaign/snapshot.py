@@ -131,7 +131,16 @@ class Snapshot:
             f"{file} has changed, and no run has used it yet: {what}; the figures here follow the store"
             for what in self.edited
         ]
-        return edited + [f"{at}: {text}" for at, text in self.notes if text.startswith(CHANGED)]
+        return edited + self._drift + [f"{at}: {text}" for at, text in self.notes if text.startswith(CHANGED)]
+
+    @property
+    def _drift(self) -> list[str]:
+        """Whether this pool still looks like that of the campaign it has learned from."""
+        teacher, seen = self.facts.teacher, self.state.history.seen
+        if teacher is None or seen is None or not seen.items or seen.by_features or not seen.phases[0].weak:
+            return []
+        found = self.state.history.fits.once("drift", lambda: teacher.drift(seen))
+        return [found.summary(teacher.campaign)]
 
     @cached_property
     def seed(self) -> str | None:

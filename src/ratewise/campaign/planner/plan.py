@@ -17,6 +17,7 @@ from ratewise.rounds.options import Money
 from ratewise.rounds.seen import FEWEST_TO_LEARN, Seen
 from ratewise.rounds.spending import next_round, start
 from ratewise.rounds.step_choice import Choice
+from ratewise.rounds.teacher import Teacher
 
 _START_FOR_TARGET = 250  # labels that a start is sized for where a precision is to be reached
 _OF_THE_REST = 0.8  # of a pool's last items, taken up in one go towards a precision: some are left if it falls short
@@ -72,7 +73,7 @@ def next_plan(state: State, purse: Purse | None = None) -> RoundPlan | None:
     elif terms.alone or history.alone or (terms.prices[-1] == 0 and not history.rounds):
         plan = _strong_alone(state, purse)  # at no cost, too
     elif purse.aims and history.labels < FEWEST_TO_LEARN:
-        plan = _start(state, purse.left, _START_FOR_TARGET)
+        plan = _start(state, purse.left, _START_FOR_TARGET, state.terms.teacher)
     elif terms.later_raters > 1:
         plan = _chain(state, purse)
     else:
@@ -132,7 +133,16 @@ def _auto(state: State, purse: Purse) -> RoundPlan | None:
 def _of_pair(state: State, purse: Purse, seen: Seen, money: Money, *, free_features: bool) -> RoundPlan | None:
     history, left = state.history, purse.left
     remaining = state.terms.pool - history.items
-    planned = next_round(seen, money, free_features=free_features)
+    teacher = state.terms.teacher
+    if teacher is not None and seen.items and teacher.drift(seen).drifted:
+        teacher = None
+        if all(phase.rule is None for phase in seen.phases) and state.terms.wanted.target_se is None:
+            wanted = start_labels(money.left / money.both if money.both > 0 else math.inf, money.pool_left)
+            if history.labels < wanted and money.left >= money.both:
+                return _start(state, left, money.left / money.both)  # a start of its own
+    planned = next_round(
+        seen, money, free_features=free_features, teacher=None if teacher is None else teacher.learned
+    )  # fmt: skip
     if planned is None:
         return None
     expected = finite_or_none(math.sqrt(planned.expected_variance) if planned.expected_variance >= 0 else math.nan)
@@ -154,9 +164,9 @@ def _money(state: State, left: int) -> Money:
     return Money(terms.prices[0], terms.prices[-1], left, float(terms.pool - state.history.items))
 
 
-def _start(state: State, left: int, labels: float) -> RoundPlan:
+def _start(state: State, left: int, labels: float, teacher: Teacher | None = None) -> RoundPlan:
     """The first round: every rater rates the first items. Their number is the limit, whatever their prices."""
-    begun = start(_money(state, left), labels)
+    begun = start(_money(state, left), labels, None if teacher is None else teacher.learned)
     return RoundPlan(begun.policy, begun.weak, begun.items, left, left, state.history.rounds)
 
 

@@ -75,6 +75,7 @@ def _tables(old: Spec, new: Spec) -> Iterator[_Change]:
         yield _between(key, old.items, new.items, within="items.", reason=_DRAWN)
     yield _Change("inputs", old.inputs, new.inputs, reason="items were put into their order by it")
     yield _Change("start", old.start, new.start, reason="items were put into their order by it")
+    yield _Change("start.from", old.teacher, new.teacher, reason="plans went by what it taught")
     yield _between("kind", old.scale, new.scale, within="rating.", reason="ratings so far are of the old kind")
     if old.scale.kind == new.scale.kind:
         for key in ("low", "high", "positive", "words"):

@@ -87,6 +87,10 @@ def check_start(
         return
     if inputs is not None:
         mistakes.add(start.place, "and [inputs] are both given; old labels and strata do not go together: keep one")
+    if {"from", "labels"} <= set(start.raw):
+        mistakes.add((*start.place, "from"), "and labels are both given; a campaign begins with one of them: keep one")
+    if "from" in start.raw and len(raters) != 2:
+        mistakes.add((*start.place, "from"), "needs one weak and one strong rater; leave it out")
     if len(raters) > 2 and start.good.get("drawn", "at random") not in ("at random", "by hand"):
         place = (*start.place, "drawn")
         mistakes.add(place, 'is a column of rates, which needs one weak and one strong rater; or write "at random"')

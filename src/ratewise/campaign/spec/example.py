@@ -44,6 +44,7 @@ id = "id"                         # optional column of unique item ids; default:
 # [start]                         # labels that are there already, and cost nothing
 # labels = "known"                # the column they are in
 # drawn = "at random"             # how: "at random", "by hand", or the name of a column of rates
+# from = "last-release.toml"      # instead of labels: a finished campaign, whose labels teach this one where to look
 
 [rating]
 kind = "binary"                   # binary (yes or no) | likert (whole numbers) | score (any number) | pairwise (a or b)
