@@ -11,6 +11,7 @@ from ratewise.cli.campaign import export, init, report, run, status, verify
 from ratewise.cli.check import check
 from ratewise.cli.compare import compare
 from ratewise.cli.console import STOPPED, one_line_errors, print_json, print_notes, print_rich, say, typed_notes
+from ratewise.cli.convert import convert
 from ratewise.cli.lab import reproduce, simulate
 from ratewise.cli.leaderboard import leaderboard
 from ratewise.cli.means import not_with_by, only_with_by, print_slice_plan, print_slices
@@ -281,6 +282,7 @@ def estimate(
 
 
 for command in (
+    convert,
     merge,
     check,
     compare,
