@@ -49,7 +49,7 @@ def test_any_command_takes_such_a_file(run):
     board = run("leaderboard", "votes.json", "--strong", "winner", "--json").document
     assert [model["name"] for model in board["models"]] == ["x", "y"]
     found = run("estimate", LOG, "--strong", "match", "--cluster", "sample_id", "--json")
-    assert (found.code, found.document["mean"]) == (0, 0.5)
+    assert (found.code, found.document["value"]) == (0, 0.5)
 
 
 def test_scores_go_back(run, write):

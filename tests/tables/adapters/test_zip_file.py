@@ -67,9 +67,9 @@ def test_a_bomb_that_says_so_is_refused(tmp_path, complaint):
 
 @pytest.mark.parametrize("method", [zipfile.ZIP_DEFLATED, ZSTD])
 def test_a_bomb_that_hides_is_not_unpacked(method, tmp_path, complaint):
-    """It says 10 bytes and would be 80 MB: reading ends soon after the size that it says."""
+    """It says 10 bytes and is far more: reading ends soon after the size that it says (DuckDB's: after 64 MB)."""
     path = str(tmp_path / "run.eval")
-    text = b'"' + b"x" * 80_000_000 + b'"'
+    text = b'"' + b"x" * (80_000_000 if method == ZSTD else 1_000_000) + b'"'
     if method == ZSTD:
         packed(path, {"a.json": (frames(text), 10)})
     else:
