@@ -65,6 +65,7 @@ bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/simulate.py
 	$(BIN)/python benchmarks/campaign.py
 	$(BIN)/python benchmarks/tables_lazy.py
+	$(BIN)/python benchmarks/judges.py
 
 tables: $(VENV)/.dev
 	mkdir -p build/study
@@ -73,6 +74,7 @@ tables: $(VENV)/.dev
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/peers.py | tee build/study/peers.md
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/leaderboard.py | tee build/study/leaderboard.md
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/inputs.py | tee build/study/inputs.md
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/chains.py | tee build/study/chains.md
 
 docs: $(VENV)/.dev
 	$(BIN)/python docs/make_cli_page.py

@@ -1,8 +1,16 @@
 """How far chance alone may carry a statistical test: binomial bounds at one stated false-alarm rate."""
 
+from typing import Any
+
+import pytest
 from scipy import stats
 
 FALSE_ALARM = 1e-4  # of each statistical check; seeds are fixed, so a pass stays a pass
+
+
+def further(*values: Any) -> Any:
+    """One more cell of a study that `make test` has a part of: `make soak` runs it."""
+    return pytest.param(*values, marks=pytest.mark.soak)
 
 
 def fewest(target: float, trials: int) -> float:

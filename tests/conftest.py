@@ -1,11 +1,30 @@
 """What tests of every folder share: databases on a real PostgreSQL server. A worker that asks for none starts none."""
 
 import os
+import shutil
+import tempfile
 import uuid
 
 import pytest
 
 from .postgres import NoPostgresError, Server
+
+_MEMORY, _ENOUGH = "/dev/shm", 4 * 2**30
+
+
+def pytest_configure():
+    """Keep temporary files in memory where there is room: a store waits for the disk at every commit, and no test can
+    tell whether that was done, as only a crash of the machine would show it."""
+    if "TMPDIR" not in os.environ and _has_room(_MEMORY):
+        os.environ["TMPDIR"] = tempfile.tempdir = _MEMORY
+
+
+def _has_room(folder):
+    """Whether programs may be run there and much can be written."""
+    if not os.access(folder, os.W_OK | os.X_OK):
+        return False
+    forbidden = os.statvfs(folder).f_flag & getattr(os, "ST_NOEXEC", 0)
+    return not forbidden and shutil.disk_usage(folder).free > _ENOUGH
 
 
 @pytest.fixture(scope="session")
@@ -21,12 +40,15 @@ def postgres():
 
 @pytest.fixture
 def make_database(postgres):
-    """A function that gives the URL of a new empty database at every call; all are dropped after the test."""
+    """A function that gives the URL of a new database, empty or a copy of another; all are dropped after the test."""
+    from sqlalchemy import make_url
+
     made = []
 
-    def make():
+    def make(like=None):
         name = f"ratewise_test_{uuid.uuid4().hex}"
-        _execute(postgres, f'CREATE DATABASE "{name}" TEMPLATE template0')
+        template = "template0" if like is None else make_url(like).database
+        _execute(postgres, f'CREATE DATABASE "{name}" TEMPLATE "{template}"')
         made.append(name)
         return _url(postgres, database=name)
 

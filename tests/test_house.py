@@ -17,6 +17,7 @@ ELSEWHERE = {  # module: the test file that tests it, where that is not its mirr
     # parts of the planner, which only make sense together
     "campaign/planner/actions.py": "campaign/planner/test_decide.py",
     "campaign/planner/draw.py": "campaign/planner/test_decide.py",
+    "campaign/planner/chains.py": "campaign/test_chains.py",
     "campaign/planner/plan.py": "campaign/planner/test_decide.py",
     "campaign/planner/state.py": "campaign/planner/test_decide.py",
     "campaign/acting.py": "campaign/planner/test_decide.py",
@@ -63,6 +64,11 @@ ELSEWHERE = {  # module: the test file that tests it, where that is not its mirr
     "rounds/again.py": "campaign/test_again.py",
     "targets/mean/plan_beside.py": "targets/mean/test_old_labels.py",
     "targets/mean/pooled.py": "campaign/test_export.py",
+    # LLM judges in campaigns, tested against the shipped server
+    "campaign/judged.py": "campaign/test_llm.py",
+    "campaign/judging.py": "campaign/test_llm.py",
+    "campaign/made.py": "campaign/test_llm.py",
+    "campaign/quotes.py": "campaign/test_llm.py",
     # parts that several targets share, tested through each of them
     "targets/learned_weak.py": "targets/test_regression.py",
     "targets/planned_rows.py": "targets/test_draw_pool.py",

@@ -203,3 +203,14 @@ def unlike_strata(seed, S=3, ratio=None):
     u = a * rng.uniform(0.02, 1.3, S)
     c_g = rng.uniform(0.01, 0.4) if ratio is None else ratio
     return rng.dirichlet(np.full(S, 2.0)), a, u, c_g, rng.uniform(0.5, 2.0)
+
+
+def unsure_judge(items, seed=1, *, unsure=0.4, expert_wrong=0.02):
+    """A judge that knows when it does not know, an expert who is nearly always right, and people: 0 or 1."""
+    rng = np.random.default_rng([seed, 4007])
+    h = (rng.random(items) < 0.55) * 1.0
+    side = np.where(h == 1, 0.97, 0.03)
+    sure = np.where(rng.random(items) < 0.02, 1 - side, side)
+    judge = np.where(rng.random(items) < unsure, rng.uniform(0.4, 0.6, items), sure)
+    expert = 0.05 + 0.9 * np.where(rng.random(items) < expert_wrong, 1 - h, h)
+    return np.round(judge, 4), np.round(expert, 3), h

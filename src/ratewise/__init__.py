@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from ratewise.core.mean.policy import optimal_policy as optimal_policy
     from ratewise.core.mean.stratified import estimate_stratified as estimate_stratified
     from ratewise.core.mean.stratified import estimate_weighted as estimate_weighted
+    from ratewise.core.mean.what_if import WhatIf as WhatIf
     from ratewise.core.mean.wrong_policy import PolicyPrice as PolicyPrice
     from ratewise.core.mean.wrong_policy import WrongPolicy as WrongPolicy
     from ratewise.core.mean.wrong_policy import cost_of_wrong_policy as cost_of_wrong_policy
@@ -163,6 +164,7 @@ _GROUPS: dict[str, dict[str, tuple[str, ...]]] = {  # as people look for them; e
             "optimal_uniform_rate_whole_items",
             "UniformRate",
         ),
+        "ratewise.core.mean.what_if": ("WhatIf",),
         "ratewise.core.mean.wrong_policy": (
             "cost_of_wrong_policy",
             "WrongPolicy",

@@ -14,6 +14,30 @@ from ratewise.queue import adopt, audit, chain
 
 _RATER = '[[raters]]\nname = "{name}"\nkind = "column"\ncolumn = "{name}"\n{price}\n'
 
+_MIXED = """
+name = "c"
+seed = 11
+[items]
+table = "items.csv"
+[rating]
+kind = "binary"
+[goal]
+budget = "{budget}"
+[[raters]]
+name = "judge"
+kind = "column"
+column = "judge"
+price = "0.05"
+[[raters]]
+name = "human"
+kind = "recorded"
+file = "answers.jsonl"
+price = "1"
+max_price = "2"
+attempts = 2
+backoff = 0
+"""
+
 
 def judged(items, seed=1, mean=0.7, spread=0.5):
     """A judge that says a calibrated probability, and people who say 0 or 1."""
@@ -49,6 +73,21 @@ def write(
     )
     path = folder / f"{name}.toml"
     path.write_text(text, encoding="utf-8")
+    return path
+
+
+def write_mixed(folder, budget, items=120):
+    """A judge in a column; people in a recording, who fail at times and cost what they say."""
+    columns = judged(items, 3, spread=0.75)
+    human = columns["human"]
+    path = write(folder, {name: columns[name] for name in ("id", "judge")})
+    path.write_text(_MIXED.format(budget=budget))
+    with open(folder / "answers.jsonl", "w") as file:
+        for i, (name, value) in enumerate(zip(columns["id"], human, strict=True)):
+            if i % 9 == 0:
+                file.write(json.dumps({"id": name, "error": "try again", "price": "0.1"}) + "\n")
+            said = None if i % 11 == 7 else value
+            file.write(json.dumps({"id": name, "rating": said, "price": f"0.{5 + i % 5}", "note": f"as {i}"}) + "\n")
     return path
 
 

@@ -1,6 +1,6 @@
 """More money after the end: items that were passed over are drawn again, and the log can be replayed."""
 
-import json
+import re
 from decimal import Decimal
 
 import numpy as np
@@ -10,7 +10,7 @@ import ratewise as rw
 from ratewise.campaign.campaign import Campaign
 from ratewise.errors import RatewiseWarning
 
-from .making import judged, ran, tamper, write
+from .making import judged, ran, tamper, write, write_mixed
 
 ITEMS = judged(240)
 
@@ -88,6 +88,35 @@ def test_a_result_that_would_get_wider_is_warned_of_before_anything_is_spent(end
     assert campaign.status().spent == spent
 
 
+def test_the_warning_says_which_budget_would_be_enough_and_that_is_not_warned_of(ended, tmp_path, recwarn):
+    campaign = raised(tmp_path, 61)
+    campaign.begin()
+    (said,) = [str(w.message) for w in recwarn if issubclass(w.category, RatewiseWarning)]
+    enough = Decimal(re.search(r"Raise the budget to ([\d.]+) or more", said)[1])
+    assert 61 < enough < 240
+    recwarn.clear()
+    campaign = raised(tmp_path, enough)
+    campaign.begin()
+    assert not [w for w in recwarn if issubclass(w.category, RatewiseWarning)]
+    before = ended.status().final.interval
+    campaign.run()
+    after = campaign.status().final.interval
+    assert after[1] - after[0] < before[1] - before[0]
+
+
+def test_a_populations_mean_gets_second_looks_too_and_what_no_budget_can_do_is_told(tmp_path):
+    campaign = ran(tmp_path, ITEMS, goal='budget = "60"', estimand="population")
+    before = campaign.status()
+    assert before.looked == 240
+    campaign = raised(tmp_path, 200, estimand="population")
+    with pytest.warns(RatewiseWarning, match="Change it back to keep that: no budget is known to be enough"):
+        campaign.run()
+    after = campaign.status()
+    assert after.labels > before.labels + 100
+    assert after.final.standard_error < before.final.standard_error
+    assert campaign.verify().differences == []
+
+
 def test_enough_money_is_not_warned_of(ended, tmp_path, recwarn):
     campaign = raised(tmp_path, 240)
     campaign.begin()
@@ -133,36 +162,29 @@ def test_people_answer_second_looks_and_what_was_given_up_can_be_asked_again(tmp
         assert desk.desk.question(claim.position, claim.step) is not None
 
 
-PEOPLE = """[[raters]]
-name = "people"
-kind = "recorded"
-file = "answers.jsonl"
-price = "1"
-max_price = "2"
-attempts = 2
-backoff = 0
-"""
-
-
 @pytest.mark.timeout(120)
 @pytest.mark.filterwarnings("ignore::ratewise.errors.RatewiseWarning")
 def test_it_ends_where_what_is_kept_for_failures_leaves_less_than_a_label(tmp_path):
     """Answers may cost up to 2, and some calls fail: the last 2 of the budget pay for nobody."""
-    columns = judged(120, 3, spread=0.75)
-    path = write(tmp_path, {name: columns[name] for name in ("id", "judge")}, raters=(("judge", "0.05"),), seed=11)
-    text = path.read_text() + PEOPLE
-    with open(tmp_path / "answers.jsonl", "w") as file:
-        for i, (name, value) in enumerate(zip(columns["id"], columns["human"], strict=True)):
-            if i % 9 == 0:
-                file.write(json.dumps({"id": name, "error": "try again", "price": "0.1"}) + "\n")
-            said = None if i % 11 == 7 else value
-            file.write(json.dumps({"id": name, "rating": said, "price": f"0.{5 + i % 5}"}) + "\n")
     for amount in (30, 34):
-        path.write_text(text.replace('budget = "60"', f'budget = "{amount}"'))
-        campaign = Campaign.open(path)
+        campaign = Campaign.open(write_mixed(tmp_path, str(amount)))
         campaign.run()
     status = campaign.status()
     assert status.looked == 120
     assert status.ended == "the budget is spent"
     assert 31.5 < status.spent <= 34
+    assert campaign.verify().differences == []
+
+
+@pytest.mark.timeout(120)
+@pytest.mark.filterwarnings("ignore::ratewise.errors.RatewiseWarning")
+def test_it_ends_where_the_first_in_line_is_too_dear(tmp_path):
+    """The mean price is below what is left, and everyone passed over may be dearer."""
+    columns = judged(120) | {"price": [1 + 4 * (i % 3 > 0) for i in range(120)]}
+    for budget in (60, 64):
+        raters = (("judge", "0.05"), ("human", "price"))
+        campaign = Campaign.open(write(tmp_path, columns, goal=f'budget = "{budget}"', raters=raters))
+        campaign.run()
+    assert campaign.status().ended
+    assert len(campaign.story()) < 20
     assert campaign.verify().differences == []

@@ -2,19 +2,29 @@
 
 import json
 from decimal import Decimal
+from functools import cache
 
 import numpy as np
 import pytest
 
 from ratewise.campaign.answers import estimate_history
+from ratewise.campaign.campaign import Campaign
+from ratewise.campaign.planner import Done, Draw, decide
+from ratewise.campaign.reader import Reader
 from ratewise.campaign.rehearsal import Pool, Rehearsal
-from ratewise.core.mean.draw import uniform
-from ratewise.core.mean.estimate import estimate_mean
+from ratewise.core.mean.estimate import estimate_mean as core_estimate
+from ratewise.errors import RatewiseWarning
+from ratewise.rounds.designs import Design
+from ratewise.rounds.step_seen import step_arrays
 
+from ..worlds import unsure_judge
 from .making import log_of, looked_at, ran, scored
 
 RATERS = (("judge", "0.02"), ("expert", "0.2"), ("human", "1"))
 SCORE = 'kind = "score"\nlow = 1\nhigh = 9'
+
+
+STEPS = (("judge", "0.01"), ("expert", "0.15"), ("human", "1"))
 
 
 def campaign(folder, columns=None, **keys):
@@ -25,9 +35,30 @@ def campaign(folder, columns=None, **keys):
     )
 
 
+def unsure(items, seed=1):
+    """A table on which the expert is worth a step."""
+    judge, expert, human = (column.tolist() for column in unsure_judge(items, seed))
+    return {"id": [f"q{i}" for i in range(items)], "judge": judge, "expert": expert, "human": human}
+
+
+def stepwise(folder, **keys):
+    given = {"rating": 'kind = "binary"', "raters": STEPS, "goal": 'budget = "200"'}
+    return campaign(folder, unsure(900), **(given | keys))
+
+
+@cache
+def rehearsed(seed, *, items=900, budget="200", **keys):
+    pool = Pool.of(*unsure_judge(items, seed), prices=[Decimal(p) for _, p in STEPS], seed=seed)
+    game = Rehearsal(pool, pool.terms(budget=Decimal(budget), **keys))
+    game.play()
+    return game
+
+
 def test_it_starts_with_everyone_and_goes_on_with_nested_draws(tmp_path):
-    found = campaign(tmp_path)
-    assert found.verify().passed
+    found = stepwise(tmp_path)
+    verified = found.verify()
+    assert verified.passed
+    assert not verified.earlier_plans
     log = log_of(found)
     plans = [json.loads(row[2]) for row in log["rounds"]]
     assert (plans[0]["policy"], plans[0]["weak"]) == ("base", True)
@@ -36,11 +67,119 @@ def test_it_starts_with_everyone_and_goes_on_with_nested_draws(tmp_path):
     looked = history.looked
     assert np.all(np.diff(looked.rates, axis=1) <= 0)
     assert np.all(looked.selected[:, 0] >= looked.selected[:, 1])
-    ids = [row[1] for row in log["items"]][: history.items]
-    r = uniform(np.array(ids, dtype=object), seed=7)
-    np.testing.assert_array_equal(looked.selected, r[:, None] < looked.rates)
     start = plans[0]["items"]
     assert 0 < looked.selected[start:, 1].mean() < looked.selected[start:, 0].mean() < 1
+
+
+def test_people_are_drawn_after_the_expert_has_answered():
+    """Two draws for each batch of a round with steps, one for a start."""
+    game = rehearsed(1, items=3000, budget="150")
+    draws = [action for action in game.actions if isinstance(action, Draw)]
+    later = [action for action in draws if action.first >= game.plans[0].items]
+    assert len(later) == 2 * len({action.first for action in later})
+    assert len(draws) == len(later) + 1
+
+
+def test_a_pool_that_ends_early_leaves_no_money():
+    """Every item is looked at, and what is left does not pay for another label."""
+    game = rehearsed(2, items=300, budget="90")
+    assert game.history.items == 300
+    assert 90 - game.spent / 1e9 < 1
+
+
+def test_the_money_is_spent_in_a_large_pool_too():
+    game = rehearsed(1, items=3000, budget="150")
+    assert game.history.design == Design((0,), (1,))
+    assert 150 - game.spent / 1e9 < 1.16
+
+
+def test_the_estimate_is_that_of_all_rounds_as_one_draw(tmp_path):
+    """By hand: f in the raters' place, each label's from the others, and the rates of all rounds together."""
+    found = stepwise(tmp_path, estimand="population")
+    history, _ = looked_at(found)
+    looked = history.looked
+    f, rates, factor = step_arrays(history.steps, reached=looked.selected[:, :1], asked=looked.selected[:, 1])
+    right = core_estimate(f, looked.values[:, 1], rates, method="difference", bounds=(0, 1), variance_factor=factor)
+    h, asked = looked.values[:, 1], looked.selected
+    by_hand = (
+        f[:, 0]
+        + np.where(asked[:, 0], f[:, 1] - f[:, 0], 0.0) / rates[:, 0]
+        + np.where(asked[:, 1], h - f[:, 1], 0.0) / rates[:, 1]
+    )
+    assert found.estimate().value == pytest.approx(by_hand.mean(), rel=1e-12)
+    assert found.estimate().interval == pytest.approx(right.interval, rel=1e-12)
+
+
+def test_a_rater_that_is_not_worth_its_price_is_left_out():
+    judge, _, human = unsure_judge(900, 4)
+    noise = np.random.default_rng(4).random(900)
+    pool = Pool.of(judge, noise, human, prices=[Decimal(p) for _, p in STEPS])
+    game = Rehearsal(pool, pool.terms(budget=Decimal(200)))
+    game.play()
+    assert game.history.design == Design((0,))
+    start = game.plans[0].items
+    assert not game.history.looked.selected[start:, 0].any()
+    assert game.history.seen is not None  # from here on it is a campaign of two raters
+
+
+def test_two_cheap_judges_both_see_every_item():
+    """The second one is a feature of all items: it costs next to nothing and is wrong where the first is not."""
+    rng = np.random.default_rng(6)
+    h = (rng.random(1500) < 0.5) * 1.0
+    first, second = (np.clip(0.5 + 0.28 * (2 * h - 1) + 0.25 * rng.normal(size=1500), 0, 1) for _ in range(2))
+    pool = Pool.of(first, second, h, prices=[Decimal(p) for p in ("0.002", "0.002", "1")])
+    game = Rehearsal(pool, pool.terms(budget=Decimal(150)))
+    game.play()
+    assert game.history.design == Design((0, 1))
+    assert game.history.looked.selected[:, 0].all()
+    low, high = estimate_history(game.history, game.terms.wanted).interval
+    assert low <= h.mean() <= high
+
+
+@pytest.mark.parametrize("columns", [unsure(300), scored(300)])
+def test_a_round_of_steps_that_was_killed_goes_on(tmp_path, columns):
+    """The planner is a function of the log: stopped after any action, it ends in the same place."""
+    binary = "human" in columns and set(columns["human"]) <= {0.0, 1.0}
+    bounds = (0.0, 1.0) if binary else (1.0, 9.0)
+    pool = Pool.of(*(np.array(columns[n]) for n in ("judge", "expert", "human")), prices=[Decimal(p) for _, p in STEPS])
+    whole = Rehearsal(pool, pool.terms(budget=Decimal(60), bounds=bounds))
+    whole.play()
+    again = Rehearsal(pool, whole.terms)
+    while not isinstance(
+        action := decide(Reader(again.queue, again, again.terms, pool.empty(again.terms)).state()), Done
+    ):
+        again.do(action, Reader(again.queue, again, again.terms, pool.empty(again.terms)).state())
+    np.testing.assert_array_equal(again.history.looked.selected, whole.history.looked.selected)
+    assert again.queue.ledger == whole.queue.ledger
+
+
+def test_chains_of_earlier_versions_open_go_on_and_verify(tmp_path, monkeypatch):
+    """Their rates go by what the first rater said. More money is spent in the same way."""
+    monkeypatch.setattr("ratewise.campaign.planner.plan._chain", _old_chain_from_the_start)
+    old = stepwise(tmp_path)
+    monkeypatch.undo()
+    plans = [json.loads(row[2]) for row in log_of(old)["rounds"]]
+    assert all("chain" in plan for plan in plans[1:])
+    verified = old.verify()
+    assert verified.passed
+    assert verified.earlier_plans == 1  # the round that chose; later ones are planned again as they were
+    before = old.estimate().value
+    path = old.spec.path
+    path.write_text(path.read_text(encoding="utf-8").replace('"200"', '"600"'), encoding="utf-8")
+    more = Campaign.open(path)
+    with pytest.warns(RatewiseWarning, match="wider than the interval"):
+        more.run()
+    assert more.verify().passed
+    assert all("chain" in json.loads(row[2]) for row in log_of(more)["rounds"][1:])
+    assert more.estimate().value != before
+
+
+def _old_chain_from_the_start(state, purse):
+    from ratewise.campaign.planner import plan
+
+    if state.history.labels >= 2:
+        return plan._old_chain(state, purse)
+    return plan._start(state, purse.left, purse.left / sum(state.terms.prices))
 
 
 def test_money_is_the_sum_of_the_prices_of_all_three(tmp_path):
@@ -50,16 +189,6 @@ def test_money_is_the_sum_of_the_prices_of_all_three(tmp_path):
     assert status.spent == sum(prices[row[1]] for row in log["ratings"])
     assert 80 - Decimal("1.22") < status.spent <= 80
     assert status.labels == sum(row[1] == 2 and row[2] == 1 for row in log["ratings"])
-
-
-def test_the_estimate_is_that_of_the_chain_by_its_own_rates(tmp_path):
-    found = campaign(tmp_path, estimand="population")
-    history, _ = looked_at(found)
-    looked = history.looked
-    weak = np.column_stack([looked.x.weak, looked.values[:, 0]])
-    right = estimate_mean(weak, looked.values[:, 1], looked.rates, bounds=(1, 9))
-    assert found.estimate().value == pytest.approx(right.value, rel=1e-12)
-    assert found.estimate().interval == pytest.approx(right.interval, rel=1e-12)
 
 
 def test_raters_that_give_up(tmp_path):

@@ -10,6 +10,7 @@ import pytest
 import ratewise as rw
 from ratewise.cli.main import main
 
+from ..worlds import unsure_judge
 from .making import judged, ran, scored
 
 ENDINGS = ("csv", "jsonl", "parquet")
@@ -38,6 +39,12 @@ def rated(columns):
     return {**columns, "topic": ["low" if x < 6 else "high" for x in columns["judge"]]}
 
 
+def unsure(items):
+    """A chain whose expert is a step."""
+    judge, expert, human = (column.tolist() for column in unsure_judge(items))
+    return {"id": [f"q{i}" for i in range(items)], "judge": judge, "expert": expert, "human": human}
+
+
 CAMPAIGNS = {
     "auto": (judged(600), {"goal": 'budget = "120"'}),
     "population": (judged(600), {"goal": 'budget = "120"', "estimand": "population"}),
@@ -56,6 +63,8 @@ CAMPAIGNS = {
     "strata of scores": (rated(scored(500)), {"goal": 'budget = "90"\n[inputs]\nstrata = "topic"', "rating": SCORE}),
     "chain": (scored(500), {"goal": 'budget = "90"', "rating": SCORE,
                             "raters": (("judge", "0.02"), ("expert", "0.2"), ("human", "1"))}),
+    "steps": (unsure(900), {"goal": 'budget = "200"',
+                            "raters": (("judge", "0.01"), ("expert", "0.15"), ("human", "1"))}),
     "chain in strata": (rated(scored(500)), {"goal": 'budget = "90"\n[inputs]\nstrata = "topic"', "rating": SCORE,
                                              "raters": (("judge", "0.02"), ("expert", "0.2"), ("human", "1"))}),
     "missing strong": (with_gaps(judged(400), "human"), {"goal": 'budget = "80"'}),

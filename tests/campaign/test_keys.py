@@ -12,7 +12,7 @@ from ratewise.errors import AlreadyBegunError
 from ratewise.queue.records import Claim
 from ratewise.report.campaign import campaign_page
 
-from ..queue.test_schema import copied
+from ..queue.older import copied
 from .faults.world import World, kept
 from .making import judged, ran, write
 

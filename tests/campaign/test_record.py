@@ -4,7 +4,6 @@ One campaign with a column and a recording, whose raters' prices are not listed,
 one with people. Each edit is made on a copy, and `verify` must name it.
 """
 
-import json
 import shutil
 import sqlite3
 from contextlib import closing
@@ -18,64 +17,26 @@ from ratewise.campaign.offline import verify_path
 from ratewise.errors import InputError
 from ratewise.queue.store import Store
 
-from .making import drop_guards, forge, judged, ran, tamper, write
-
-TOML = """
-name = "c"
-seed = 11
-[items]
-table = "items.csv"
-[rating]
-kind = "binary"
-[goal]
-budget = "{budget}"
-[[raters]]
-name = "judge"
-kind = "column"
-column = "judge"
-price = "0.05"
-[[raters]]
-name = "human"
-kind = "recorded"
-file = "answers.jsonl"
-price = "1"
-max_price = "2"
-attempts = 2
-backoff = 0
-"""
-
-
-def write_mixed(folder, budget="60"):
-    """A judge in a column; people in a recording, who fail at times and cost what they say."""
-    columns = judged(300, 3, spread=0.75)
-    human = columns["human"]
-    path = write(folder, {name: columns[name] for name in ("id", "judge")})
-    path.write_text(TOML.format(budget=budget))
-    with open(folder / "answers.jsonl", "w") as file:
-        for i, (name, value) in enumerate(zip(columns["id"], human, strict=True)):
-            if i % 9 == 0:
-                file.write(json.dumps({"id": name, "error": "try again", "price": "0.1"}) + "\n")
-            said = None if i % 11 == 7 else value
-            file.write(json.dumps({"id": name, "rating": said, "price": f"0.{5 + i % 5}", "note": f"as {i}"}) + "\n")
-    return path
+from .making import drop_guards, forge, judged, log_of, ran, tamper, write, write_mixed
 
 
 @pytest.fixture(scope="module")
 def mixed(tmp_path_factory):
+    """Three rounds of new items, then more money, and with it a second look at items passed over."""
     folder = tmp_path_factory.mktemp("mixed")
-    Campaign.open(write_mixed(folder, "55")).run()
-    path = folder / "c.toml"
-    path.write_text(TOML.format(budget="60"))
-    campaign = Campaign.open(path)
+    Campaign.open(write_mixed(folder, "30")).run()
+    campaign = Campaign.open(write_mixed(folder, "33"))
     campaign.run()
-    assert campaign.status().rounds >= 3
+    items = [row[4] for row in log_of(campaign)["rounds"]]
+    assert items[2] > 0
+    assert items[-1] == 0
     assert campaign.verify().differences == []
     return campaign
 
 
 @pytest.fixture(scope="module")
 def base(tmp_path_factory):
-    return ran(tmp_path_factory.mktemp("base"), judged(150), method="base", goal='budget = "100"')
+    return ran(tmp_path_factory.mktemp("base"), judged(60), method="base", goal='budget = "40"')
 
 
 @pytest.fixture(scope="module")
@@ -100,7 +61,8 @@ def copy_of(campaign, folder):
     return Campaign.open(folder / campaign.spec.path.name)
 
 
-LAST = "(SELECT max(number) FROM rounds)"
+LAST = "(SELECT max(number) FROM rounds WHERE items > 0)"  # that looked at new items
+LOOK = "(SELECT max(number) FROM rounds)"  # at items passed over
 IN_LAST = f"position >= (SELECT first FROM rounds WHERE number = {LAST})"
 ANSWERED = "step = 1 AND state = 1"
 ONE = f"position = (SELECT max(position) FROM ratings WHERE {ANSWERED})"
@@ -131,11 +93,13 @@ RATINGS = {
     "a rating deleted": f"DELETE FROM ratings WHERE {ANSWERED} AND {ONE}",
     "ratings of the last round deleted": f"DELETE FROM ratings WHERE {IN_LAST}",
     "all weak ratings deleted": "DELETE FROM ratings WHERE step = 0",
-    "a rating given to another item": f"UPDATE ratings SET position = 299 WHERE {ANSWERED} AND {ONE}",
+    "a rating given to another item": "UPDATE ratings SET position = "
+    f"(SELECT max(position) FROM items WHERE position NOT IN (SELECT position FROM ratings WHERE step = 1)) "
+    f"WHERE {ANSWERED} AND {ONE}",
     "a rating that is text": f"UPDATE ratings SET value = 'one' WHERE {ANSWERED} AND {ONE}",
     "a rating of another rater": f"UPDATE ratings SET step = 2 WHERE {ANSWERED} AND {ONE}",
     "a state that is none": f"UPDATE ratings SET state = 9 WHERE {ANSWERED} AND {ONE}",
-    "a rating added": "INSERT INTO ratings (position, step, state, attempts, value) VALUES (298, 3, 1, 0, 1)",
+    "a rating added": "INSERT INTO ratings (position, step, state, attempts, value) VALUES (118, 3, 1, 0, 1)",
 }
 MONEY = {
     "payments tripled": "UPDATE ledger SET amount = amount * 3 WHERE kind = 'settle' AND step = 1",
@@ -156,7 +120,7 @@ MONEY = {
     "a payment added": "INSERT INTO ledger (kind, position, step, attempt, amount, at) "
     "VALUES ('settle', 1, 1, 1, 5, '')",
     "a payment of 0 added": "INSERT INTO ledger (kind, position, step, attempt, amount, at) "
-    "VALUES ('settle', 299, 1, 1, 0, '')",
+    "VALUES ('settle', 119, 1, 1, 0, '')",
     "money held": "UPDATE ledger SET amount = amount + 1 WHERE id = (SELECT max(id) FROM ledger WHERE kind = 'hold')",
     "money given back": "UPDATE ledger SET amount = 0 WHERE kind = 'unhold'",
     "what is spent": "UPDATE totals SET spent = spent - 1",
@@ -172,15 +136,15 @@ MONEY = {
 }
 ITEMS = {
     "an item's row": "UPDATE items SET content = replace(content, '0', '1') WHERE position = 5",
-    "an item's row by a space": "UPDATE items SET content = content || ' ' WHERE position = 299",
+    "an item's row by a space": "UPDATE items SET content = content || ' ' WHERE position = 119",
     "an item's row emptied": "UPDATE items SET content = '{}' WHERE position = 17",
     "all rows": "UPDATE items SET content = replace(content, 'judge', 'juror')",
     "an item's id": "UPDATE items SET id = 'other' WHERE position = 17",
     "a random number": "UPDATE items SET uniform = 0.5 WHERE position = 17",
     "a random number by a bit": "UPDATE items SET uniform = uniform + 1e-16 WHERE position = 17",
-    "an item deleted": "DELETE FROM items WHERE position = 250",
-    "the last item deleted": "DELETE FROM items WHERE position = 299",
-    "an item added": "INSERT INTO items VALUES (300, 'more', 0.5, NULL, NULL, '{}')",
+    "an item deleted": "DELETE FROM items WHERE position = 100",
+    "the last item deleted": "DELETE FROM items WHERE position = 119",
+    "an item added": "INSERT INTO items VALUES (120, 'more', 0.5, NULL, NULL, '{}')",
     "an item's numbers": "UPDATE items SET numbers = x'000000000000f03f' WHERE position = 20",
     "an item's prices": "UPDATE items SET prices = '[1, 1]' WHERE position = 20",
 }
@@ -192,6 +156,10 @@ DRAWS = {
     "a draw that is 5": "UPDATE draws SET selected = 5 WHERE position = 0",
     "a draw deleted": "DELETE FROM draws WHERE position = (SELECT max(position) FROM draws)",
     "all draws deleted": "DELETE FROM draws",
+    "a rate of a second look": "UPDATE draws SET rate = rate / 2 WHERE step = -1 AND position = "
+    "(SELECT max(position) FROM draws WHERE step = -1)",
+    "a draw of a second look": "UPDATE draws SET selected = 1 - selected WHERE step = -1 AND selected",
+    "a second look's draws deleted": "DELETE FROM draws WHERE step = -1",
     "a draw added": "INSERT INTO draws VALUES (0, 2, 0.5, 0)",
 }
 ROUNDS = {
@@ -207,7 +175,10 @@ ROUNDS = {
     "when a round was closed": f"UPDATE rounds SET closed_at = NULL WHERE number = {LAST}",
     "the last round deleted": f"DELETE FROM rounds WHERE number = {LAST}",
     "the first round deleted": "DELETE FROM rounds WHERE number = 1",
-    "a round added": "INSERT INTO rounds (number, first, plan, opened_at) VALUES (99, 299, '{}', '')",
+    "a round added": "INSERT INTO rounds (number, first, plan, opened_at) VALUES (99, 119, '{}', '')",
+    "a second look's money": f"UPDATE rounds SET plan = json_set(plan, '$.spend', 1) WHERE number = {LOOK}",
+    "a second look's factor": f"UPDATE rounds SET factor = 2 WHERE number = {LOOK}",
+    "a second look deleted": f"DELETE FROM rounds WHERE number = {LOOK}",
     "a round's factor": f"UPDATE rounds SET factor = 2 WHERE number = {LAST}",
     "a batch's cost": "UPDATE batches SET cost = cost + 1 WHERE first = (SELECT max(first) FROM batches)",
     "a batch's round": "UPDATE batches SET round = 1 WHERE first = (SELECT max(first) FROM batches)",
@@ -218,7 +189,7 @@ ROUNDS = {
 SETTINGS = {
     "the estimand": setting('"estimand": "pool"', '"estimand": "population"'),
     "the level": setting('"level": 0.95', '"level": 0.5'),
-    "the budget": setting('"budget": "60"', '"budget": "600"'),
+    "the budget": setting('"budget": "33"', '"budget": "330"'),
     "a price": setting('"price": "0.05"', '"price": "0.5"'),
     "where answers come from": setting("answers.jsonl", "other.jsonl"),
     "the mark that the goal was changed": "DELETE FROM meta WHERE key = 'goal changed'",
@@ -344,12 +315,11 @@ def test_a_whole_new_record_is_found_with_the_head(base, tmp_path):
 
 
 def test_an_older_copy_is_found_with_the_head(tmp_path):
-    campaign = Campaign.open(write_mixed(tmp_path, "40"))
+    campaign = Campaign.open(write_mixed(tmp_path, "20"))
     campaign.run()
     shutil.copytree(tmp_path, tmp_path / "old")
     early = campaign.head()
-    campaign.spec.path.write_text(TOML.format(budget="60"))
-    campaign = Campaign.open(campaign.spec.path)
+    campaign = Campaign.open(write_mixed(tmp_path, "30"))
     campaign.run()
     late = campaign.head()
     found = campaign.verify(head=early)
@@ -373,7 +343,11 @@ def test_a_last_round_taken_out_everywhere_is_found_with_the_head(mixed, tmp_pat
     with closing(sqlite3.connect(campaign.spec.folder / "c.sqlite")) as connection, connection:
         drop_guards(connection)
         (first,) = connection.execute(f"SELECT first FROM rounds WHERE number = {LAST}").fetchone()
-        connection.execute(f"DELETE FROM rounds WHERE number = {LAST}")
+        connection.execute(f"DELETE FROM rounds WHERE number >= {LAST}")
+        second = "step = 1 AND position IN (SELECT position FROM draws WHERE step < 0 AND selected)"
+        for table in ("ratings", "ledger"):
+            connection.execute(f"DELETE FROM {table} WHERE {second}")
+        connection.execute("DELETE FROM draws WHERE step < 0")
         for table in ("ratings", "draws", "ledger"):
             connection.execute(f"DELETE FROM {table} WHERE position >= {first}")
         connection.execute(f"DELETE FROM batches WHERE first >= {first}")
@@ -426,7 +400,7 @@ def test_the_database_refuses_what_is_never_done(tmp_path, kind, request):
     assert Campaign.open(path).verify().differences == []
 
 
-@pytest.mark.parametrize("edit", [
+EDITS_THERE = [
     "UPDATE ratings SET value = 1 - value WHERE step = 1 AND position = "
     "(SELECT max(position) FROM ratings WHERE step = 1 AND state = 1)",
     "UPDATE ledger SET amount = amount + 1 WHERE id = (SELECT max(id) FROM ledger)",
@@ -435,16 +409,22 @@ def test_the_database_refuses_what_is_never_done(tmp_path, kind, request):
     "UPDATE totals SET cap = cap + 1",
     "UPDATE items SET content = content || ' ' WHERE position = 5",
     "DELETE FROM chain WHERE number = (SELECT max(number) FROM chain)",
-])  # fmt: skip
-def test_edits_in_postgresql_are_found(tmp_path, database, edit):
+]
+
+
+def test_edits_in_postgresql_are_found(tmp_path, make_database):
+    """Each on a copy of one finished campaign's database."""
+    database = make_database()
     campaign = ran(tmp_path, judged(60), store=database, goal='budget = "20"')
     assert campaign.verify(head=campaign.head()).differences == []
-    opened = Store.at(database, str(tmp_path), "c")
-    try:
+    text = campaign.spec.path.read_text()
+    for edit in EDITS_THERE:
+        copy = make_database(like=database)
+        campaign.spec.path.write_text(text.replace(database, copy))
+        opened = Store.at(copy, str(tmp_path), "c")
         with opened._write.begin() as connection:
             for table in ("ratings", "ledger", "draws", "meta", "items", "chain"):
                 connection.exec_driver_sql(f"ALTER TABLE {table} DISABLE TRIGGER ALL")
             assert connection.exec_driver_sql(edit).rowcount == 1
-    finally:
         opened.close()
-    assert not campaign.verify().passed
+        assert not Campaign.open(campaign.spec.path).verify().passed, edit

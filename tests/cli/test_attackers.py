@@ -8,6 +8,7 @@ import pytest
 
 from ratewise.cli.visible import in_json, visible
 
+from ..campaign.making import drop_guards
 from .test_campaign import TOML, items, toml  # noqa: F401 - fixtures
 
 SECRET = "hunter2"
@@ -94,6 +95,7 @@ def test_an_id_cannot_command_the_terminal_from_verify(run, write):
     Path("c.toml").write_text(TOML.format(budget=40), encoding="utf-8")
     assert run("run", "c.toml").code == 0
     with sqlite3.connect("c.sqlite") as connection:
+        drop_guards(connection)
         connection.execute("UPDATE items SET uniform = 0.5 WHERE position = 1")
     found = run("verify", "c.toml")
     assert found.code == 4

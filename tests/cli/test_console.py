@@ -6,7 +6,10 @@ import warnings
 import pytest
 
 from ratewise.cli.console import STOPPED, as_typed, one_line_errors, print_json, print_notes, progress_bar
+from ratewise.core.messages import Message, argument
 from ratewise.errors import InputError, RatewiseWarning, SpecError, StoreError
+
+SMALL = Message(f"{argument('pool_size')} must be above 0;\n got 0")
 
 
 def test_json_has_no_number_that_json_has_not(capsys):
@@ -19,7 +22,11 @@ def test_json_has_no_number_that_json_has_not(capsys):
 @pytest.mark.parametrize(
     ("error", "code", "said"),
     [
-        (InputError("pool_size must be above 0;\n got 0"), 2, "ratewise: --pool-size must be above 0; got 0\n"),
+        (
+            InputError(Message(f"{argument('pool_size')} must be above 0;\n got 0")),
+            2,
+            "ratewise: --pool-size must be above 0; got 0\n",
+        ),
         (StoreError("it failed"), 3, "ratewise: it failed\n"),
         (SpecError("a", "b"), 2, "ratewise: 2 mistakes:\na\nb\n"),
         (KeyboardInterrupt(), STOPPED, "ratewise: stopped\n"),
@@ -40,6 +47,7 @@ def test_warnings_and_notes_are_lines_too(capsys):
 
 
 def test_names_are_options_and_no_bar_where_nobody_looks():
-    assert as_typed("give weak_cost and bounds=(low, high)") == "give --weak-cost and --low and --high"
+    said = Message(f"give {argument('weak_cost')} for every weak_cost.csv")
+    assert as_typed(said) == "give --weak-cost for every weak_cost.csv"
     with progress_bar("trials", quiet=True) as told:
         assert told is None

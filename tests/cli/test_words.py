@@ -1,11 +1,21 @@
 """Words, several people, two tables and rows per system on the command line."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import ratewise as rw
+
+
+def read_text(name):
+    return Path(name).read_text(encoding="utf-8")
+
+
+def write_text(name, text):
+    Path(name).write_text(text, encoding="utf-8")
+
 
 COLUMNS = ("--weak", "judge", "--strong", "human")
 
@@ -51,6 +61,8 @@ def test_every_command_takes_words(run, write, rated, spoken):
         ("estimate", "--by", "rate"),
         ("plan", *prices),
         ("check", "--at-least", 0.78),
+        ("regress", "--on", "judge"),
+        ("quantile", "--at", 0.5),
     ):
         said = run(command[0], table, *COLUMNS, *command[1:], "--positive", "good", "--json")
         assert said.code == run(command[0], plain, *COLUMNS, *command[1:], "--json").code, said.err
@@ -104,3 +116,37 @@ def test_what_does_not_go_together(run, write, rated, options, words):
     done = run("compare", write("t.csv", rated), *options)
     assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
     assert words in done.err
+
+
+def test_leaderboards_take_other_words_and_say_why_not_positive(run, write):
+    rng = np.random.default_rng(1)
+    models = [("a", "b"), ("b", "c"), ("c", "a")]
+    pairs = [models[i % 3] for i in range(90)]
+    votes = {"model_a": [p[0] for p in pairs], "model_b": [p[1] for p in pairs], "human": rng.integers(0, 2, 90)}
+    words = {**votes, "human": [("second", "first")[x] for x in votes["human"]]}
+    plain = run("leaderboard", write("p.csv", votes), "--strong", "human", "--json")
+    done = run("leaderboard", write("w.csv", words), "--strong", "human", "--scale", "second,same,first", "--json")
+    assert (done.code, done.document["models"]) == (0, plain.document["models"])
+    done = run("leaderboard", "w.csv", "--strong", "human", "--positive", "first")
+    assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
+    assert "a vote has a winner: model_a, model_b or tie; list other words" in done.err
+
+
+def test_labels_in_words_from_the_plan_to_the_estimate(run, write, rated):
+    """Some labels are there; a sheet asks for more, words go in and come out, and formulas do not run."""
+    human = ["" if np.isnan(x) or i % 2 else ("wrong", "right")[int(x)] for i, x in enumerate(rated["human"])]
+    pool = {"id": [f"={i}" for i in range(140)], "judge": rated["judge"], "text": ["=1+1"] * 140, "human": human}
+    table = write("pool.csv", pool)
+    prices = ("--weak-cost", 0, "--strong-cost", 1, "--budget", 20, "--drawn", "at random", "--positive", "right")
+    made = run("plan", table, *COLUMNS, *prices, "--json")
+    write_text("plan.json", made.out)
+    asked = run("draw", table, "--plan", "plan.json", "--seed", 3, "-o", "drawn.csv", "--sheet", "sheet.csv", "--json")
+    assert asked.code == 0, asked.err
+    lines = read_text("sheet.csv").splitlines()
+    assert lines[0] == "id,text,human"
+    assert all(line.startswith("'=") and ",'=1+1," in line for line in lines[1:])
+    write_text("filled.csv", "\n".join([lines[0], *(f"{line}right" for line in lines[1:])]) + "\n")
+    merged = run("merge", "drawn.csv", "filled.csv", "-o", "rated.csv", "--positive", "right", "--json")
+    assert (merged.code, merged.document["answers"]) == (0, asked.document["asked"]), merged.err
+    found = run("estimate", "rated.csv", *COLUMNS, "--positive", "right", "--json")
+    assert (found.code, found.document["labels"]) == (0, asked.document["selected"])

@@ -76,7 +76,7 @@ def outcomes(claims, rng):
         paid, kind = int(rng.integers(0, 20)), rng.integers(4)
         out.append(
             [
-                Outcome(c, paid, float(rng.random())),
+                Outcome(c, paid, float(rng.random()), doubt=float(rng.random())),
                 Outcome(c, paid, note="cannot tell"),
                 Outcome(c, paid, note="failed", failed=True, again=int(rng.integers(1, 20))),
                 Outcome(c, paid, note="failed", failed=True),

@@ -1,9 +1,7 @@
 """Campaigns of older versions open in newer ones; those of newer ones are refused."""
 
-import shutil
 import sqlite3
 from contextlib import closing
-from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
@@ -14,14 +12,7 @@ from ratewise.queue import schema
 from ratewise.queue.store import Store
 
 from ..campaign.making import judged, log_of, ran, tamper
-
-
-def copied(tmp_path, name):
-    """A campaign that an older version has written, in a folder of its own."""
-    shutil.copytree(Path(__file__).parents[1] / "campaign" / name, tmp_path / name)
-    for part in tmp_path.rglob("*"):
-        part.chmod(0o755 if part.is_dir() else 0o644)
-    return tmp_path / name
+from .older import copied, moved
 
 
 @pytest.fixture
@@ -197,3 +188,66 @@ def test_every_version_leads_to_the_same_tables():
         found = sa.inspect(connection)
         for table in schema.metadata.sorted_tables:
             assert [c["name"] for c in found.get_columns(table.name)] == [c.name for c in table.columns]
+
+
+# On PostgreSQL
+
+
+OLDER = [("version1", 1), ("version2", 2), ("version3", 3)]
+
+
+def version_there(database, name):
+    engine = sa.create_engine(database)
+    with engine.connect() as connection:
+        found = connection.exec_driver_sql(f"SELECT value FROM ratewise_{name}.meta WHERE key = 'version'").scalar()
+    engine.dispose()
+    return int(found)
+
+
+@pytest.mark.parametrize(("name", "had"), OLDER)
+def test_an_older_campaign_on_postgresql_opens_verifies_and_is_the_same_as_in_a_file(tmp_path, database, name, had):
+    here = Campaign.open(copied(tmp_path / "here", name) / f"{name}.toml")
+    there = Campaign.open(moved(copied(tmp_path / "there", name), database))
+    assert version_there(database, name) == had
+    found, same = there.verify(), here.verify()
+    assert found.differences == []
+    assert version_there(database, name) == schema.VERSION
+    counts = ("items", "rounds", "draws", "ratings", "payments", "earlier_plans", "unrecorded", "entries")
+    assert [getattr(found, name) for name in counts] == [getattr(same, name) for name in counts]
+    assert log_of(there) == log_of(here)
+    assert there.status().spent == here.status().spent
+    assert there.verify(head=there.head()).passed
+
+
+@pytest.mark.filterwarnings("ignore:with this goal")
+@pytest.mark.parametrize(("name", "had"), OLDER)
+def test_an_older_campaign_on_postgresql_goes_on(tmp_path, database, name, had):
+    path = moved(copied(tmp_path, name), database)
+    if had == 1:
+        path.write_text(path.read_text().replace('budget = "90"', 'budget = "120"'))
+    before = log_of(Campaign.open(path))
+    campaign = Campaign.open(path)
+    campaign.run(wait=False)
+    if had == 3:
+        with campaign.people() as desk:
+            for who in ("ann", "bob"):
+                asked = desk.next(who)
+                desk.answer(who, asked.key, asked.item["truth"])
+    assert campaign.verify().differences == []
+    after = log_of(campaign)
+    for table in ("items", "draws", "ledger"):
+        assert after[table][: len(before[table])] == before[table]
+    assert len(after["ledger"]) > len(before["ledger"])
+
+
+def test_an_older_store_on_postgresql_gets_the_guards_too(tmp_path, database):
+    campaign = Campaign.open(moved(copied(tmp_path, "version1"), database))
+    campaign.status()
+    store = Store.at(database, str(tmp_path), "version1")
+    try:
+        for statement in REFUSED:
+            with pytest.raises(sa.exc.DBAPIError), store._write.begin() as connection:
+                connection.exec_driver_sql(statement)
+    finally:
+        store.close()
+    assert campaign.verify().differences == []

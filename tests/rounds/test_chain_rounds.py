@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ratewise.core.mean.policy import optimal_policy
-from ratewise.rounds.chain_rounds import ChainRule, carried, plan_chain
+from ratewise.rounds.chain_rounds import ChainRule, plan_chain
 
 from ..worlds import chain_of_raters
 
@@ -72,12 +72,6 @@ def test_inverse_rates_weigh_the_labels():
         weak_cost=10.0,
     )
     assert found.expected_variance == pytest.approx(whole.expected_variance, rel=0.1)
-
-
-def test_raters_that_gave_up_say_what_the_one_before_said():
-    said = np.array([[1.0, np.nan, 3.0], [np.nan, 2.0, np.nan], [1.0, np.nan, np.nan]])
-    np.testing.assert_array_equal(carried(said), [[1.0, 1.0, 3.0], [np.nan, 2.0, 2.0], [1.0, 1.0, 1.0]])
-    assert np.isnan(said[0, 1])  # what was given stays as it was
 
 
 def test_a_middle_rater_that_never_came_is_as_good_as_the_first():

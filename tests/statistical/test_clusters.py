@@ -9,7 +9,7 @@ import pytest
 from ratewise.core.mean.estimate import estimate_mean
 from ratewise.targets.mean.estimation import estimate_mean as recalibrating_mean
 
-from ..bounds import fewest
+from ..bounds import fewest, further
 
 TRIALS = 1000
 CORRELATION = 0.2
@@ -51,14 +51,27 @@ def covered(interval, count, *, unequal, mean=None, rate=0.3, ignore=False, tria
     return held / trials
 
 
-@pytest.mark.parametrize("unequal", [False, True])
-@pytest.mark.parametrize("count", [10, 30, 200])
+@pytest.mark.parametrize(
+    ("count", "unequal"),
+    [(10, True), (30, False), (200, True), further(10, False), further(30, True), further(200, False)],
+)
 def test_t_covers(count, unequal):
     assert covered("t", count, unequal=unequal) >= fewest(0.94, TRIALS)
 
 
-@pytest.mark.parametrize(("count", "mean", "rate"), [(10, 0.8, 1.0), (30, 0.5, 0.3), (30, 0.95, 0.3), (200, 0.95, 0.3)])
-@pytest.mark.parametrize("unequal", [False, True])
+@pytest.mark.parametrize(
+    ("count", "mean", "rate", "unequal"),
+    [
+        (10, 0.8, 1.0, True),
+        (30, 0.95, 0.3, True),
+        (200, 0.95, 0.3, False),
+        further(10, 0.8, 1.0, False),
+        further(30, 0.5, 0.3, False),
+        further(30, 0.5, 0.3, True),
+        further(30, 0.95, 0.3, False),
+        further(200, 0.95, 0.3, True),
+    ],
+)
 def test_score_covers(count, mean, rate, unequal):
     assert covered("score", count, unequal=unequal, mean=mean, rate=rate) >= fewest(0.94, TRIALS)
 

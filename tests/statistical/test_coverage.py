@@ -11,22 +11,22 @@ from ratewise.core.mean.intervals import normal, spread
 from ratewise.core.mean.ratings import ratings
 from ratewise.lab.coverage import Cell, run_cell
 
-from ..bounds import fewest
+from ..bounds import fewest, further
 
 TRIALS = 1500
 
 CELLS = [
-    Cell("bernoulli", 0.5, "fair", 30, active=False),
+    further(Cell("bernoulli", 0.5, "fair", 30, active=False)),
     Cell("bernoulli", 0.85, "good", 60, active=True),
     Cell("bernoulli", 0.95, "useless", 60, active=False),
     Cell("bernoulli", 0.95, "good", 20, active=True),
-    Cell("bernoulli", 0.99, "fair", 100, active=True),
-    Cell("calibrated", 0.5, "good", 20, active=False),
-    Cell("calibrated", 0.85, "fair", 30, active=True),
-    Cell("calibrated", 0.95, "fair", 30, active=False),
+    further(Cell("bernoulli", 0.99, "fair", 100, active=True)),
+    further(Cell("calibrated", 0.5, "good", 20, active=False)),
+    further(Cell("calibrated", 0.85, "fair", 30, active=True)),
+    further(Cell("calibrated", 0.95, "fair", 30, active=False)),
     Cell("calibrated", 0.99, "useless", 100, active=False),
     Cell("calibrated", 0.99, "good", 200, active=True),
-    Cell("gaussian", 0.7, "good", 30, active=True),
+    further(Cell("gaussian", 0.7, "good", 30, active=True)),
     Cell("gaussian", 0.7, "fair", 20, active=False),
     Cell("gaussian", 0.7, "useless", 60, active=True),
 ]

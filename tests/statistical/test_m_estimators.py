@@ -16,7 +16,7 @@ from ratewise.core.m_estimation.quantiles import estimate_quantile
 from ratewise.core.mean.ratings import Ratings, ratings
 from ratewise.targets.learned_weak import _learned
 
-from ..bounds import fewest, most
+from ..bounds import fewest, further, most
 from ..worlds import JUDGED_BETA, judged_regression
 
 
@@ -37,18 +37,18 @@ class Cell:
 
 CELLS = [
     Cell("linear", 60),
-    Cell("linear", 250, "auto"),
+    further(Cell("linear", 250, "auto")),
     Cell("logistic", 100),
     Cell("logistic", 250, "auto"),
-    Cell("logistic", 200, "power-tuned"),
+    further(Cell("logistic", 200, "power-tuned")),
     Cell("poisson", 80),
-    Cell("poisson", 250, "auto"),
+    further(Cell("poisson", 250, "auto")),
     Cell("linear", 120, "strong alone"),
     Cell("linear", 200, pool=True),
     Cell("logistic", 250, "auto", pool=True, trials=400),
-    Cell("poisson", 200, pool=True, trials=400),
+    further(Cell("poisson", 200, pool=True, trials=400)),
     Cell("linear", 250, clusters=60),
-    Cell("logistic", 300, clusters=80),
+    further(Cell("logistic", 300, clusters=80)),
 ]
 
 
@@ -145,7 +145,7 @@ def scores(rng, T, labels, *, digits=None):
 
 
 @pytest.mark.parametrize("q", [0.5, 0.9])
-@pytest.mark.parametrize(("labels", "estimand"), [(60, "population"), (250, "population"), (250, "pool")])
+@pytest.mark.parametrize(("labels", "estimand"), [(60, "population"), (250, "pool"), further(250, "population")])
 def test_quantiles_cover(q, labels, estimand):
     trials, held, errors = 1000, 0, []
     for trial in range(trials):

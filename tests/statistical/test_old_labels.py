@@ -124,40 +124,47 @@ def test_plan_draw_and_estimate_with_old_labels_are_unbiased_and_their_intervals
 
 # More money after the end
 
-LOOKS = 500
+LOOKS = 300
 
 
 @cache
 def looked_again():
-    """Errors and misses of pools whose passed-over items were drawn again; and of one who forgets the second chance."""
+    """Errors and misses of pools whose passed-over items were drawn again; and of one who forgets the second chance.
+
+    A judge that is cheap and often right is asked about every item at once, so that more money can only buy second
+    looks. It is a strict one: who weighs labels wrongly is off.
+    """
     errors, misses, broken, widths = [], [], [], []
     for seed in range(LOOKS):
-        judge, truth, *_ = labelled_pool("at random", seed, 250)
-        judge = 0.75 * judge  # a strict one: who weighs labels wrongly is off
-        pool = Pool.of(judge, truth, prices=(Decimal("0.01"), Decimal(1)), seed=seed)
-        game = Rehearsal(pool, pool.terms(budget=Decimal(50)))
+        rng = np.random.default_rng([seed, 91])
+        truth = (rng.random(160) < 0.74).astype(float)
+        judge = 0.75 * np.clip(0.15 + 0.7 * truth + rng.normal(0, 0.2, 160), 0, 1)
+        estimand = ("pool", "population")[seed % 2]
+        pool = Pool.of(judge, truth, prices=(Decimal("0.005"), Decimal(1)), seed=seed)
+        game = Rehearsal(pool, pool.terms(budget=Decimal(45), estimand=estimand))
         game.play()
         first = estimate_history(game.history, game.terms.wanted)
-        game.raise_budget(Decimal(90))
+        game.raise_budget(Decimal(80))
         game.play()
-        assert game.spent <= 90 * 10**9
+        assert game.spent <= 80 * 10**9
         history = game.history
+        if not history.again:
+            continue
         found = estimate_history(history, game.terms.wanted)
-        goal = truth.mean()
+        goal = truth.mean() if estimand == "pool" else 0.74
         errors.append(found.value - goal)
         misses.append(not found.interval[0] - 1e-12 <= goal <= found.interval[1] + 1e-12)
         widths.append((found.interval[1] - found.interval[0]) / (first.interval[1] - first.interval[0]))
-        if history.again:
-            use = history.seen.labelled
-            pi = np.clip(history.seen.mass / history.items, 1e-6, 1.0)
-            broken.append(np.mean(judge) + np.sum((truth - judge)[use] / pi[use]) / history.items - goal)
+        use = history.seen.labelled
+        pi = np.clip(history.seen.mass / history.items, 1e-6, 1.0)
+        broken.append(np.mean(judge) + np.sum((truth - judge)[use] / pi[use]) / history.items - goal)
     return np.array(errors), np.array(misses), np.array(widths), np.array(broken)
 
 
 def test_a_second_look_is_unbiased_and_its_interval_holds_and_is_narrower():
     errors, misses, widths, broken = looked_again()
+    assert errors.size > 0.97 * LOOKS  # nearly every pool was looked at whole, so that there was a second look
     assert unbiased(errors)
-    assert misses.mean() <= most(MISSES, LOOKS)
+    assert misses.mean() <= most(MISSES, errors.size)
     assert np.mean(widths) < 0.9
-    assert broken.size > 100  # pools that were looked at whole, so that there was a second look; others went on
     assert not unbiased(broken)

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ratewise.tables import read_table
-from ratewise.tables.spreadsheet import safe_cells
+from ratewise.tables.spreadsheet import plain_cells, safe_cells
 
 
 def test_texts_that_begin_like_formulas_and_nothing_else():
@@ -18,3 +18,14 @@ def test_texts_that_begin_like_formulas_and_nothing_else():
     assert safe.columns == ("t", "n", "'=head")
     assert safe.texts("t", missing="allow").tolist() == ["'=1+1", "'+x", "'-x", "'@x", "x=1", "", ""]
     assert safe.numbers("n").tolist() == [-1.0, 2.0, -3.0, 0.0, 1.0, 2.0, 3.0]
+
+
+def test_what_was_made_safe_comes_back_as_it_was():
+    texts = ["=1+1", "'=1+1", "''=x", "-x", "'quoted'", "plain", "", None, "\tx", "'"]
+    table = read_table({"+head": np.array(texts, dtype=object), "n": np.arange(10.0)}, name="mine.csv")
+    safe = safe_cells(table)
+    assert all(not (text or "x").startswith(("=", "-", "\t")) for text in safe.texts("'+head", missing="allow"))
+    assert len(set(safe.texts("'+head", missing="allow"))) == len(set(table.texts("+head", missing="allow")))
+    back = plain_cells(safe)
+    assert (back.name, back.columns) == ("mine.csv", ("+head", "n"))
+    assert back.texts("+head", missing="allow").tolist() == table.texts("+head", missing="allow").tolist()

@@ -1,7 +1,5 @@
 """Rates that are not those of the draw, and labels that were not drawn at random."""
 
-import warnings
-
 import numpy as np
 import pytest
 from scipy import stats
@@ -72,28 +70,6 @@ def test_a_number_as_rate_is_checked_too():
     table = drawn()
     with pytest.raises(rw.TableError, match=r"the rate 0\.9"):
         rw.estimate_table({name: table[name] for name in ("judge", "human")}, **COLUMNS, rate=0.9)
-
-
-def test_labels_picked_where_the_judge_is_low_are_warned_of():
-    table = drawn()
-    picked = {"judge": table["judge"], "human": np.where(table["judge"] < 0.2, 0.0, np.nan)}
-    with pytest.warns(rw.RatewiseWarning, match="clearly lower values in column 'judge'.*not drawn at random"):
-        rw.estimate_table(picked, **COLUMNS)
-    unsure = {"judge": table["judge"], "human": np.where(abs(table["judge"] - 0.5) < 0.1, 0.0, np.nan)}
-    unsure["human"][np.flatnonzero(~np.isnan(unsure["human"]))[::2]] = 1.0
-    with pytest.warns(rw.RatewiseWarning, match="clearly less far out values"):
-        rw.estimate_table(unsure, **COLUMNS)
-    both = {**picked, "judge_2": picked["judge"], "human_2": picked["human"]}
-    with pytest.warns(rw.RatewiseWarning, match="column 'judge'"):
-        rw.compare(both, weak=("judge", "judge_2"), strong=("human", "human_2"))
-
-
-def test_labels_drawn_at_random_are_not_warned_of():
-    rng = np.random.default_rng(3)
-    human = np.where(rng.random(2000) < 0.1, rng.integers(0, 2, 2000), np.nan)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        rw.estimate_table({"judge": rng.random(2000), "human": human}, **COLUMNS)
 
 
 @pytest.mark.parametrize("share", [0.02, 0.5, 0.98])

@@ -38,6 +38,32 @@ def test_words_and_numbers_are_the_same_votes():
     np.testing.assert_array_equal(one.log_odds, two.log_odds)
 
 
+def test_other_words_are_listed_from_the_second_models_win_to_the_firsts():
+    table = arena()
+    words = table["human"].map({1.0: "links", 0.0: "rechts", 0.5: "gleich"}).fillna("")
+    scale = ["rechts", "gleich", "links"]
+    found = rw.leaderboard(table.assign(human=words), strong="human", weak="judge", scale=scale)
+    assert str(found) == str(rw.leaderboard(table, strong="human", weak="judge"))
+    asked = rw.ask_votes(table.assign(human=words), votes=50, weak="judge", strong="human", scale=scale, seed=1)
+    assert asked.table.texts("human", missing="allow").tolist() == words.tolist()
+    np.testing.assert_array_equal(asked.new, rw.ask_votes(table, votes=50, weak="judge", strong="human", seed=1).new)
+    with pytest.raises(TableError, match=r"a vote is model_a, model_b or tie.* with scale"):
+        rw.leaderboard(table.assign(human=words), strong="human")
+
+
+def test_several_peoples_votes_are_their_mean():
+    table = arena()
+    other = np.where(np.arange(len(table)) % 7 == 0, 1 - table["human"], table["human"])
+    words = pd.Series(other).map({1.0: "model_a", 0.0: "model_b", 0.5: "tie"}).fillna("")
+    both = table.assign(ann=words)
+    found = rw.leaderboard(both, strong=["human", "ann"], weak="judge")
+    same = rw.leaderboard(table.assign(human=(table["human"] + other) / 2), strong="human", weak="judge")
+    np.testing.assert_array_equal(found.log_odds, same.log_odds)
+    assert any(note.startswith("2 people gave") for note in found.notes)
+    with pytest.raises(InputError, match="go with estimand population"):
+        rw.leaderboard(both, strong=["human", "ann"], estimand="pool")
+
+
 def test_missing_words_are_missing_votes():
     table = rw.read_table(pd.DataFrame({"w": ["a", None, "tie", ""]}))
     np.testing.assert_array_equal(read_votes(table, "w"), [1.0, np.nan, 0.5, np.nan])

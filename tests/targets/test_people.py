@@ -154,3 +154,77 @@ def test_a_drawn_pool_may_have_a_judge_in_words():
 def test_columns_of_people_are_checked(strong, words):
     with pytest.raises(rw.TableError, match=words):
         rw.estimate_table(votes(), weak="judge", strong=strong)
+
+
+def test_regressions_and_quantiles_take_words_and_people():
+    table = votes(share=1.0)
+    spoken = {**table, "ann1": [{1.0: "Good", 0.0: "bad"}.get(x, "") for x in table["ann1"]]}
+    human = {**table, "human": mean_of(table)}
+    for function, options in (
+        (rw.regress, {"on": ["topic"], "family": "logistic"}),
+        (rw.quantile_table, {"at": [0.5]}),
+    ):
+        plain = function(table, weak="judge", strong="ann1", **options)
+        found = function(spoken, weak="judge", strong="ann1", positive="good", **options)
+        assert str(found) == str(plain)
+        assert found.notes[0] == "words as ratings: 'good' counts as 1 and 'bad' as 0"
+        together = function(table, weak="judge", strong=PEOPLE, **options)
+        assert str(together) == str(function(human, weak="judge", strong="human", **options))
+        assert any(note.startswith("3 people gave") and "of pairs agree" in note for note in together.notes)
+        with pytest.raises(rw.InputError, match="go with estimand population here"):
+            function(table, weak="judge", strong=PEOPLE, estimand="pool", **options)
+        with pytest.raises(rw.TableError, match="which word counts as 1"):
+            function(spoken, weak="judge", strong="ann1", **options)
+
+
+def test_plans_of_regressions_quantiles_and_comparisons_take_words_and_their_pools_too():
+    table = votes()
+    words = {name: [{1.0: "Good", 0.0: "bad"}.get(x, "") for x in table[name]] for name in ("ann1", "ann2")}
+    spoken = {**table, **words, "judge": np.where(table["judge"] > 0.5, "good", "bad")}
+    plain = {**table, "judge": (table["judge"] > 0.5).astype(float)}
+    prices = {"weak_cost": 0.01, "strong_cost": 1, "budget": 200}
+    one = {"weak": "judge", "strong": "ann1"}
+    both = {"weak": ("judge", "judge"), "strong": ("ann1", "ann2")}
+    many = {
+        "weak": {"a": "judge", "b": "judge"}, "strong": {"a": "ann1", "b": "ann2"}, "baseline": "a",
+    }  # fmt: skip
+    for function, options in (
+        (rw.plan_regression, {**one, "on": ["topic"]}),
+        (rw.plan_quantile, {**one, "quantile": 0.1}),
+        (rw.plan_comparison, both),
+        (rw.plan_comparisons, many),
+    ):
+        made = function(spoken, positive="good", **options, **prices)
+        same = function(plain, **options, **prices)
+        assert str(made) == str(same)
+        drawn = rw.draw_pool({name: spoken[name] for name in ("id", "judge")}, made, seed=1)
+        wanted = rw.draw_pool({name: plain[name] for name in ("id", "judge")}, same, seed=1)
+        np.testing.assert_array_equal(drawn.rates, wanted.rates)
+        assert drawn.table.texts("judge").tolist() == spoken["judge"].tolist()
+
+
+@pytest.mark.parametrize("drawn", ["at random", "by hand"])
+def test_labels_in_words_that_are_there_already_are_planned_with_and_drawn_beside(drawn):
+    table = votes(rate=0.15)
+    plain = {name: table[name] for name in ("id", "judge")} | {"human": table["ann1"]}
+    spoken = {**plain, "human": [{1.0: "right", 0.0: "wrong"}.get(x, "") for x in table["ann1"]]}
+    options = {"weak": "judge", "strong": "human", "weak_cost": 0, "strong_cost": 1, "budget": 90, "drawn": drawn}
+    made, same = rw.plan(spoken, positive="right", **options), rw.plan(plain, **options)
+    assert made.reason == same.reason
+    assert made.notes[0] == "words as ratings: 'right' counts as 1 and 'wrong' as 0"
+    found, wanted = rw.draw_pool(spoken, made, seed=2), rw.draw_pool(plain, same, seed=2)
+    np.testing.assert_array_equal(found.selected, wanted.selected)
+    said = found.table.texts("human", missing="allow")
+    kept = wanted.table.numbers("human", missing="allow")
+    assert said.tolist() == [{1.0: "right", 0.0: "wrong"}.get(x, "") for x in kept]
+
+
+def test_several_people_who_labelled_already_are_planned_with():
+    table = votes(rate=0.15)
+    pool = {name: table[name] for name in ("id", "judge", *PEOPLE)}
+    made = rw.plan(pool, weak="judge", strong=PEOPLE, weak_cost=0, strong_cost=3, budget=90, drawn="at random")
+    assert made.basis["strong"] == "ann1,ann2,ann3"
+    found = rw.draw_pool(pool, made, seed=2)
+    assert found.selected[~np.isnan(mean_of(table))].all()
+    sheet = rw.blind_sheet(found.table, seed=1, fill=PEOPLE, hide=["judge"])
+    assert sheet.columns == ("id", *PEOPLE)

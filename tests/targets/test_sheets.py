@@ -51,3 +51,40 @@ def test_a_table_that_was_not_drawn_and_one_that_is_all_rated_have_no_sheet():
 def test_the_column_must_be_named_where_the_sheet_has_several_of_its_own():
     with pytest.raises(InputError, match="comment, human to bring back; name one"):
         rw.merge_sheet(drawn(), {"id": ["a"], "comment": ["hm"], "human": [1]})
+
+
+def test_nothing_in_a_sheet_runs_in_a_spreadsheet_and_nothing_is_lost():
+    ids, texts = ["=a", "'=a", "-7", "@d"], ["=HYPERLINK(1)", "+1", "-x", "fine"]
+    table = {**drawn(), "id": ids, "text": texts, "selected": [True] * 4}
+    sheet = rw.blind_sheet(table, seed=1, fill=["human"], hide=["judge"])
+    cells = [*sheet.texts("id"), *sheet.texts("text")]
+    assert not any(cell.startswith(("=", "+", "-", "@")) for cell in cells)
+    answers = {cell: str(i) for i, cell in enumerate(sheet.texts("id"))}
+    merged = rw.merge_sheet(table, {"id": list(answers), "text": sheet.texts("text"), "human": list(answers.values())})
+    said = dict(zip(merged.table.texts("id"), merged.table.numbers("human"), strict=True))
+    assert said == {cell[1:]: float(x) for cell, x in answers.items()}
+    assert merged.table.texts("text").tolist() == texts
+
+
+def test_a_spreadsheet_that_took_the_apostrophes_away_and_a_table_that_has_them_fit_too():
+    table = {**drawn(), "id": ["=a", "b", "c", "d"]}
+    assert rw.merge_sheet(table, {"id": ["=a"], "human": [1]}).answers == 1
+    safe = {**drawn(), "id": ["'=a", "b", "c", "d"]}  # as `draw --safe-cells` writes it
+    assert rw.merge_sheet(safe, {"id": ["'=a"], "human": [1]}).answers == 1
+
+
+def test_words_come_back_as_they_were_written():
+    table = drawn(human=["Good", "", "", ""])
+    filled = {"id": ["c", "d"], "human": ["bad", "good"]}
+    merged = rw.merge_sheet(table, filled, positive="good")
+    assert merged.table.texts("human", missing="allow").tolist() == ["Good", "", "bad", "good"]
+    assert (merged.answers, merged.waiting) == (2, 0)
+    assert merged.notes == ("words as ratings: 'good' counts as 1 and 'bad' as 0",)
+    known = rw.merge_sheet(drawn(), {"id": ["c", "d"], "human": ["yes", "No"]})
+    assert known.table.texts("human", missing="allow").tolist() == ["", "", "yes", "No"]
+    with pytest.raises(InputError, match=r"'bad' is no number; write one.* say what the words mean with positive or"):
+        rw.merge_sheet(drawn(), filled)
+    with pytest.raises(InputError, match="'good' is not on the scale; write one of bad, ok"):
+        rw.merge_sheet(drawn(), filled, scale=["bad", "ok"])
+    with pytest.raises(InputError, match="says bad, and table has Good already"):
+        rw.merge_sheet(table, {"id": ["a"], "human": ["bad"]}, positive="good")

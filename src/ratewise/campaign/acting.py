@@ -39,8 +39,9 @@ def carry_out(queue: PlanningQueue, items: Items, state: p.State, action: p.Acti
     elif now is not None and isinstance(action, p.Draw):
         worst = items.worst(action.first, action.end)
         drawn = p.draw_batch(state.history, now, items.looked(action.first, action.end), worst)
-        known = items.known(action.first, action.end)
-        queue.draw(replace(new_draws(now, action.first, drawn, worst), known=known))
+        new = new_draws(now, action.first, drawn, worst)
+        whole = new.end > drawn.rates.shape[1]  # the last rater is among them
+        queue.draw(replace(new, known=items.known(action.first, action.end) if whole else None))
     elif now is not None and isinstance(action, p.DrawAgain):
         worst = items.worst(0, state.history.items)
         return queue.draw_again(p.second_draw(state.history, now, worst), state.terms.budget)

@@ -18,12 +18,14 @@ from scipy import special
 from ratewise.campaign.history import History
 from ratewise.campaign.inputs import Inputs, estimate_strata, largest_rating_off
 from ratewise.core.checks import Floats
+from ratewise.core.mean import estimate as core
 from ratewise.core.mean.estimate import Estimate
 from ratewise.core.names import Estimand
 from ratewise.errors import MissingAnswersError
 from ratewise.rounds.auto import LearnedRating, estimate_seen, learned_rating
-from ratewise.rounds.chain_rounds import carried
+from ratewise.rounds.designs import carried
 from ratewise.rounds.seen import FEWEST_TO_LEARN, learn
+from ratewise.rounds.step_seen import StepSeen, step_arrays
 from ratewise.targets.mean.estimation import estimate_mean
 from ratewise.targets.mean.pooled import widened, with_known
 
@@ -85,6 +87,8 @@ def _drawn(history: History, wanted: Wanted, given: float) -> Estimate | None:
                 history.seen, level=given, estimand=wanted.estimand, pool_size=pool, missing=history.looked.missing,
                 bounds=wanted.bounds, clusters=history.looked.clusters, learned=lambda: _rating(history),
             )  # fmt: skip
+        if history.steps is not None:
+            return _steps(history, history.steps, wanted, given, pool)
         return _chain(history, wanted, given, pool)
     except MissingAnswersError:
         return None
@@ -103,6 +107,26 @@ def _chain(history: History, wanted: Wanted, level: float, pool: float | None) -
     return estimate_mean(
         weak, looked.values[:, -1], rates, selected=looked.selected[:, -1], level=level, estimand=wanted.estimand,
         pool_size=pool, bounds=wanted.bounds, clusters=looked.clusters,
+    )  # fmt: skip
+
+
+def _steps(history: History, seen: StepSeen, wanted: Wanted, level: float, pool: float | None) -> Estimate:
+    weak, rates, factor = stepped(history, seen)
+    looked = history.looked
+    return core.estimate_mean(
+        weak, looked.values[:, -1], rates, method="difference", selected=looked.selected[:, -1], level=level,
+        estimand=wanted.estimand, pool_size=pool, bounds=wanted.bounds, clusters=looked.clusters,
+        variance_factor=factor,
+    )  # fmt: skip
+
+
+def stepped(history: History, seen: StepSeen) -> tuple[Floats, Floats, float]:
+    """What stands in the raters' place at each level, rates of all rounds, and the factor for what learning adds."""
+    looked = history.looked
+    reached = looked.selected[:, [k - 1 for k in seen.design.steps]]
+    asked = np.asarray(looked.selected[:, -1])
+    return history.fits.once(
+        "steps", lambda: step_arrays(seen, reached=reached, asked=asked, clusters=looked.clusters)
     )  # fmt: skip
 
 
@@ -196,6 +220,9 @@ def _unseen(history: History, wanted: Wanted) -> float:
     elif history.seen is not None and h.size >= FEWEST_TO_LEARN:
         use = history.seen.labelled  # old labels among them
         h, off, rates = history.seen.strong[use], learn(history.seen).residual, history.seen.rates()[use]
+    elif history.steps is not None and h.size >= FEWEST_TO_LEARN:
+        weak, all_rates, _ = stepped(history, history.steps)
+        off, rates = h - carried(weak)[use, -1], all_rates[use, -1]
     else:
         said = carried(np.column_stack([looked.x.weak, looked.values[:, :-1]]))[use, -1]
         off, rates = h - said, looked.rates[use, -1]

@@ -19,18 +19,20 @@ from ratewise.campaign.ending import Ending
 from ratewise.campaign.engine import Engine, Paused
 from ratewise.campaign.event_loop import run_to_end
 from ratewise.campaign.load import file_digest, load_items, stored_form
+from ratewise.campaign.made import callers_of
 from ratewise.campaign.own_files import check_output
 from ratewise.campaign.raised import expected_of, reported
-from ratewise.campaign.raters_seen import note_raters
+from ratewise.campaign.raters_seen import check_raters, note_raters
 from ratewise.campaign.recorded import check_chain
 from ratewise.campaign.seed import check_secret, digest_of, reveal, seed_of
 from ratewise.campaign.snapshot import Snapshot, reader_of
 from ratewise.campaign.spec.changes import changes
-from ratewise.campaign.spec.spec import RaterSpec, SecretSeed, Spec, read_spec
+from ratewise.campaign.spec.spec import SecretSeed, Spec, read_spec
 from ratewise.campaign.start import Start
 from ratewise.campaign.status import Status, Watch
 from ratewise.campaign.story import Chapter
 from ratewise.campaign.taking_out import export_folder, export_record, export_table
+from ratewise.campaign.teaching import lesson_of
 from ratewise.campaign.verification import Verification
 from ratewise.core.mean.estimate import Estimate
 from ratewise.errors import AlreadyBegunError, InputError, RatewiseError, SpecError, StoreError
@@ -40,11 +42,9 @@ from ratewise.queue.money import shown, to_money, to_units
 from ratewise.queue.neighbours import stores_of
 from ratewise.queue.store import Store
 from ratewise.queue.unsaved import Unsaved
-from ratewise.raters.calling import Caller
-from ratewise.raters.kind import Place
-from ratewise.raters.kinds import KINDS
 from ratewise.raters.secrets import without_secrets
 from ratewise.rounds.diagnostics import Diagnosis
+from ratewise.rounds.teacher import Lesson, Teacher
 from ratewise.tables import Table
 
 Progress = Callable[[Status], None]
@@ -68,14 +68,14 @@ class Campaign:
         A store that is gone for a moment, such as a server that restarts, is waited for as long as `patience` says.
         """
         campaign = cls.at(path)
-
-        def look() -> None:
-            with campaign._store(looking=True) as store:
-                if store.exists():
-                    campaign._check(store)
-
-        wait_for(look, patience)
+        wait_for(campaign.check, patience)
         return campaign
+
+    def check(self) -> None:
+        """Check a campaign that has begun against its TOML; what it cannot take is an InputError."""
+        with self._store(looking=True) as store:
+            if store.exists():
+                self._check(store)
 
     def begin(self, *, new: bool = False) -> None:
         """Check and load the items without asking anyone; `run` does it, too, where it was not done."""
@@ -97,8 +97,8 @@ class Campaign:
         Answers that others give, such as people, are waited for; or with `wait=False` the run ends where nothing else
         is to be done, and the next one goes on. With `new=True` it begins though a store of the same name lies beside.
         """
-        callers = [_caller(rater, self.spec) for rater in self.spec.raters]
         with self._store() as store:
+            callers = wait_for(lambda: callers_of(self.spec, store), patience)
             wait_for(lambda: self._begin(store, new=new), patience)
             engine = Engine(self.spec, store, callers, self._unsaved(store), patience=patience, wait=wait)
             if progress is not None:
@@ -120,11 +120,14 @@ class Campaign:
             self._check_neighbours()
         store.enter()  # first, so that one that is refused has changed nothing
         if not store.exists():
-            loaded = load_items(self.spec)
+            loaded = load_items(self.spec, self._lesson())
             store.begin(loaded.meta, loaded.rows)
             self._set_cap(store, None)
             if "start" in loaded.meta:
                 store.note(Start.from_json(loaded.meta["start"]).summary())
+            if "teacher" in loaded.meta:
+                teacher = Teacher.from_json(loaded.meta["teacher"])
+                store.note(f"{teacher.strong.size:,} labels of the campaign {teacher.campaign!r} teach this one")
             note_raters(self.spec, store)
             return
         self._check(store)
@@ -143,6 +146,13 @@ class Campaign:
         self._set_cap(store, old.goal.budget)
         store.set_meta("spec", stored_form(self.spec))
         note_raters(self.spec, store)
+
+    def _lesson(self) -> Lesson | None:
+        """What a finished campaign hands on, where the TOML names one."""
+        if self.spec.teacher is None:
+            return None
+        with Campaign.at(self.spec.folder / self.spec.teacher).look() as now:
+            return lesson_of(now, self.spec)
 
     def has_begun(self) -> bool:
         """Whether its store is there."""
@@ -181,6 +191,7 @@ class Campaign:
                 f"{self.spec.path.name} was changed in a way that a campaign under way cannot take: "
                 f"{'; '.join(found.refused)}. Undo that, or begin another campaign under another name"
             )
+        check_raters(self.spec, store)
         if self._other_table(store):
             raise InputError(
                 f"{self.spec.items.table} has changed since the campaign began; items that may be drawn already "
@@ -363,14 +374,6 @@ def _below(budget: Decimal | None, bound: int) -> InputError:
     return InputError(
         f"goal.budget of {budget} is below the {shown(bound)} that are spent or promised already; raise it"
     )
-
-
-def _caller(rater: RaterSpec, spec: Spec) -> Caller | None:
-    make = KINDS[rater.kind].make
-    if make is None:
-        return None
-    made = make(rater.settings, Place(str(spec.folder), rater.concurrency))
-    return Caller(made, concurrency=rater.concurrency, timeout=rater.timeout, per_minute=rater.per_minute)
 
 
 def _run(engine: Engine) -> str:

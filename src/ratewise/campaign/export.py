@@ -64,7 +64,8 @@ def _as_estimated(spec: Spec, pooled: Pooled, looked: int) -> dict[str, Any]:
     """The arrays and terms of the estimate; items of a round that is not complete have no rate and do not count."""
     n, steps = pooled.strong.size, 1 if pooled.rates.ndim == 1 else pooled.rates.shape[1]
     weak, rates = pooled.weak.reshape(n, -1), pooled.rates.reshape(n, -1)
-    names = [""] if steps == 1 else [f"_{rater.name}" for rater in spec.raters]
+    chosen_raters = [spec.raters[k] for k in pooled.raters] or spec.raters
+    names = [""] if steps == 1 else [f"_{rater.name}" for rater in chosen_raters]
     out: dict[str, Any] = {}
     for k in range(steps):
         out[f"prediction{names[k]}"] = _filled(weak[:, k], looked)
@@ -143,6 +144,7 @@ def _ids(store: Store, looked: int) -> Any:
 def _ratings(spec: Spec, store: Store, looked: int) -> dict[str, Any]:
     """`rating_<name>` and `state_<name>` of each rater, and how each after the first was drawn."""
     values = np.full((looked, len(spec.raters)), np.nan)
+    doubts = values.copy()
     states = np.full((looked, len(spec.raters)), "", dtype=object)
     rates, selected = np.full((looked, len(spec.raters)), np.nan), np.zeros((looked, len(spec.raters)), dtype=np.bool_)
     for first, end in audit.pieces(looked):
@@ -151,12 +153,15 @@ def _ratings(spec: Spec, store: Store, looked: int) -> dict[str, Any]:
             states[row.position, k] = _STATES[row.state]
             if row.value is not None:
                 values[row.position, k] = row.value
+                doubts[row.position, k] = np.nan if row.doubt is None else row.doubt
         for row in audit.draw_rows(store, first, end):
             k = rater_of(spec, row.step)
             rates[row.position, k], selected[row.position, k] = row.rate, row.selected
     out: dict[str, Any] = {}
     for k, rater in enumerate(spec.raters):
         out |= {f"rating_{rater.name}": values[:, k], f"state_{rater.name}": states[:, k]}
+        if not np.isnan(doubts[:, k]).all():
+            out[f"uncertainty_{rater.name}"] = doubts[:, k]
     for k in range(min(1, len(spec.raters) - 1), len(spec.raters)):
         ending = "" if len(spec.raters) <= 2 else f"_{spec.raters[k].name}"
         out |= {f"rate{ending}": rates[:, k], f"selected{ending}": selected[:, k]}

@@ -16,8 +16,13 @@ from ratewise.queue.records import AgainRows
 from ratewise.rounds.again import again_rates, scaled
 from ratewise.rounds.auto import PLANNER
 from ratewise.rounds.chain_rounds import ChainRule
+from ratewise.rounds.designs import Design
 from ratewise.rounds.seen import Rule, Seen
 from ratewise.rounds.spending import pooled
+from ratewise.rounds.step_choice import Compared, seen_as_pair
+from ratewise.rounds.step_draw import factors_of
+from ratewise.rounds.step_rule import StepRule
+from ratewise.rounds.step_seen import StepSeen
 
 _T = TypeVar("_T")
 
@@ -32,12 +37,14 @@ class RoundPlan:
     spend: int  # money of the round, in units
     left: int  # money there was
     look: int  # estimates that can have been looked at before it
-    rule: Rule | ChainRule | None = None  # None: everyone is asked
+    rule: Rule | ChainRule | StepRule | None = None  # None: everyone is asked
     own_rates: Floats = field(default_factory=lambda: np.empty(0))
     expected_se: float | None = None  # of the estimate when all the money is spent
     aims: bool = False  # whether `left` is what a precision is expected to take
     planner: int = PLANNER  # the version of what has planned it
     again: int = 0  # a second look at items passed over: which one; 0: a look at new items
+    design: Design | None = None  # how a chain's raters are used; None: as they are listed
+    compared: tuple[Compared, ...] = ()  # where the design was chosen: all that there were
 
     @property
     def alone(self) -> bool:
@@ -54,13 +61,37 @@ class RoundPlan:
         """Whether exactly so many are drawn that the money is spent: the last items of a pool."""
         return self.rule is not None and self.items is not None
 
+    @property
+    def asks_first(self) -> bool:
+        """Whether the first rater sees every item."""
+        return self.weak and (self.design is None or 0 in self.design.first)
+
+    def stages(self, later: int) -> tuple[slice, ...]:
+        """Columns of the raters after the first that are drawn together, in turn."""
+        return (slice(0, later),) if self.design is None or not self.weak else self.design.cuts(later)
+
+    def uses(self, raters: int) -> list[int]:
+        """Raters that an item of this round may be shown to, by number."""
+        if not self.weak:
+            return [raters - 1]
+        if self.design is None:
+            return list(range(raters))
+        return [*self.design.first, *self.design.steps, raters - 1]
+
     def to_json(self) -> str:
         """JSON text in which numbers keep every bit."""
         names = ("policy", "weak", "items", "spend", "left", "look", "expected_se", "aims", "planner", "again")
         out: dict[str, Any] = {name: getattr(self, name) for name in names}
         out["own_rates"] = self.own_rates.tolist()
         if self.rule is not None:
-            out["chain" if isinstance(self.rule, ChainRule) else "rule"] = self.rule.to_dict()
+            kind = (
+                "chain" if isinstance(self.rule, ChainRule) else "steps" if isinstance(self.rule, StepRule) else "rule"
+            )
+            out[kind] = self.rule.to_dict()
+        if self.design is not None:
+            out["design"] = self.design.to_dict()
+        if self.compared:
+            out["compared"] = [one.design.to_dict() | {"variance": one.variance} for one in self.compared]
         return json.dumps(out, allow_nan=False)
 
     @classmethod
@@ -69,7 +100,11 @@ class RoundPlan:
         data = {"planner": 1} | json.loads(text)
         rule = Rule.from_dict(data.pop("rule")) if "rule" in data else None
         chain = ChainRule.from_dict(data.pop("chain")) if "chain" in data else None
-        return cls(**{**data, "rule": rule or chain, "own_rates": np.array(data["own_rates"], dtype=np.float64)})
+        steps = StepRule.from_dict(data.pop("steps")) if "steps" in data else None
+        design = Design.from_dict(data["design"]) if "design" in data else None
+        compared = tuple(Compared(Design.from_dict(one), one["variance"]) for one in data.pop("compared", ()))
+        own = np.array(data["own_rates"], dtype=np.float64)
+        return cls(**{**data, "rule": rule or chain or steps, "own_rates": own, "design": design, "compared": compared})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -127,6 +162,10 @@ class History:
     middle: float = 0.0  # of the scale: stands for weak ratings while none is known
     stratum_mass: Floats | None = None  # Σ_j T_js π_j of every item, T_js counting its own stratum's only
     again: int = 0  # second looks
+    drew_nobody: bool = False  # the last round was a second look, and its money did not pay for the first in line
+    steps: StepSeen | None = None  # pooled rounds of a chain with steps
+    design: Design | None = None  # how a chain's raters are used, once that is chosen
+    old_chain: bool = False  # a chain that was planned by what the first rater said alone
     fits: Fits = field(init=False, default_factory=Fits, repr=False)  # a changed copy begins anew
 
     @classmethod
@@ -154,14 +193,43 @@ class History:
         stand_in = float(known.mean()) if known.size else self.middle
         return replace(x, weak=np.where(np.isnan(x.weak), stand_in, x.weak))
 
+    def known_of(self, more: Looked) -> Covariates:
+        """What is known of items before the last rater is asked: first ratings, or what a design goes by."""
+        x = self.filled(more.x)
+        return x if self.design is None else self.design.covariates(x, more.values[:, :-1])
+
     def joined(self, plan: RoundPlan, factor: float | None, more: Looked) -> "History":
         """One more round, as it was planned, drawn and answered."""
+        if plan.design is not None and self.design is None:
+            return self._as_designed(plan.design).joined(plan, factor, more)
         seen = None if self.seen is None else self._pooled(self.seen, plan, factor, more)
         stratum_mass = None if seen is None or more.strata is None else self._mass_of_strata(seen, more)
         return History(
             self.looked.joined(replace(more, x=self.filled(more.x) if plan.weak else more.x)), self.rounds + 1,
             self.alone or plan.alone, seen, self.middle, stratum_mass, self.again,
+            steps=None if self.steps is None else self._more_steps(self.steps, plan, factor, more), design=self.design,
+            old_chain=self.old_chain or isinstance(plan.rule, ChainRule),
         )  # fmt: skip
+
+    def designed(self, design: Design | None) -> "History":
+        """The history as a round of this design sees it: that round may be the first of its design."""
+        return self if design is None or self.design is not None else self._as_designed(design)
+
+    def _as_designed(self, design: Design) -> "History":
+        """The same items, everyone having rated them, as the design sees them."""
+        looked = self.looked
+        arrays = looked.x, looked.values[:, :-1], looked.values[:, -1]
+        if design.steps:
+            return replace(self, design=design, steps=StepSeen.start(design, *arrays))
+        return replace(self, design=design, seen=seen_as_pair(design, *arrays))
+
+    def _more_steps(self, steps: StepSeen, plan: RoundPlan, factor: float | None, more: Looked) -> StepSeen:
+        assert isinstance(plan.rule, StepRule)
+        rates = more.rates[:, [*(k - 1 for k in plan.rule.design.steps), -1]]
+        x, said, rule = self.filled(more.x), more.values[:, :-1], plan.rule
+        if factor is not None:
+            rule = factors_of(rule, steps, x, said, rates, factor)
+        return steps.joined(x, said, more.values[:, -1], rule, plan.own_rates, rates=rates)
 
     @property
     def passed_over(self) -> Mask:
@@ -183,19 +251,25 @@ class History:
         strong = np.where(asked, values, self.seen.strong)
         seen = replace(self.seen, strong=strong, given=1.0 - (1.0 - old) * (1.0 - p2))
         looked = replace(
-            self.looked, selected=self.looked.selected | asked[:, None],
-            values=np.where(asked[:, None], values[:, None], self.looked.values),
+            self.looked,
+            selected=np.column_stack([self.looked.selected[:, :-1], self.looked.selected[:, -1] | asked]),
+            values=np.column_stack(
+                [self.looked.values[:, :-1], np.where(asked, values, self.looked.values[:, -1])]
+            ),
         )  # fmt: skip
-        return History(looked, self.rounds + 1, self.alone, seen, self.middle, None, plan.again)
+        return History(
+            looked, self.rounds + 1, self.alone, seen, self.middle, None, plan.again,
+            drew_nobody=not more.selected.any(), design=self.design,
+        )  # fmt: skip
 
     def _pooled(self, seen: Seen, plan: RoundPlan, factor: float | None, more: Looked) -> Seen:
-        assert not isinstance(plan.rule, ChainRule)
+        assert plan.rule is None or isinstance(plan.rule, Rule)
         strong = more.values[:, -1]
         if more.old is not None:
             strong = np.where(np.isnan(strong), more.old, strong)
         return pooled(
-            seen, self.filled(more.x), strong, rule=plan.rule, weak=plan.weak, own_rates=plan.own_rates,
-            factor=factor, rates=more.rates[:, 0], given=more.given,
+            seen, self.known_of(more), strong, rule=plan.rule, weak=plan.weak, own_rates=plan.own_rates,
+            factor=factor, rates=more.rates[:, -1], given=more.given,
         )  # fmt: skip
 
     def _mass_of_strata(self, seen: Seen, more: Looked) -> Floats:

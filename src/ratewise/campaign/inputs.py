@@ -30,7 +30,7 @@ from ratewise.core.mean.stratified import estimate_stratified
 from ratewise.core.names import Estimand, Method
 from ratewise.errors import InputError, TableError
 from ratewise.rounds.auto import below_one, learned_rating
-from ratewise.rounds.chain_rounds import carried
+from ratewise.rounds.designs import carried
 from ratewise.rounds.seen import FEWEST_TO_LEARN, LEAST_RATE, Seen
 from ratewise.tables import Table
 from ratewise.targets.mean.strata import InputPlan, Strata, read_strata

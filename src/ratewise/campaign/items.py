@@ -17,6 +17,8 @@ from ratewise.models.rating_model import Covariates
 from ratewise.queue.money import to_units
 from ratewise.queue.records import ItemRows, Units
 from ratewise.queue.store import Store
+from ratewise.raters.kinds import KINDS
+from ratewise.rounds.teacher import Teacher
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -28,15 +30,18 @@ class Facts:
     prices: tuple[float, ...]
     inputs: Inputs | None = None
     start: Start | None = None
+    teacher: Teacher | None = None
 
     @classmethod
     def of(cls, store: Store) -> "Facts":
         """The facts as the store has them."""
-        names = ("items", "columns", "prices", "strata", "start")
-        items, columns, prices, strata, start = (store.meta(key) for key in names)
+        names = ("items", "columns", "prices", "strata", "start", "teacher")
+        items, columns, prices, strata, start, taught = (store.meta(key) for key in names)
         chosen = None if strata is None else Inputs.from_json(strata)
         begun = None if start is None else Start.from_json(start)
-        return cls(int(items or 0), json.loads(columns or "null"), tuple(json.loads(prices or "[]")), chosen, begun)
+        teacher = None if taught is None else Teacher.from_json(taught)
+        many, each = json.loads(columns or "null"), tuple(json.loads(prices or "[]"))
+        return cls(int(items or 0), many, each, chosen, begun, teacher)
 
 
 def terms_of(spec: Spec, facts: Facts) -> p.Terms:
@@ -49,7 +54,9 @@ def terms_of(spec: Spec, facts: Facts) -> p.Terms:
     alone, gives_up = spec.method == "base" or len(spec.raters) == 1, spec.goal.unanswered == "give up"
     first = 0 if start is None else start.first
     most = 0 if spec.strong.max_price is None else to_units(spec.strong.max_price)
-    return p.Terms(facts.prices, budget, wanted, alone, spec.goal.deadline, gives_up, most=most, first=first)
+    return p.Terms(
+        facts.prices, budget, wanted, alone, spec.goal.deadline, gives_up, most=most, first=first, teacher=facts.teacher
+    )
 
 
 def later_raters(spec: Spec) -> int:
@@ -60,7 +67,7 @@ def later_raters(spec: Spec) -> int:
 def empty_history(spec: Spec, facts: Facts, terms: p.Terms) -> History:
     """The history before the first round."""
     middle = 0.5 * (spec.scale.low + spec.scale.high) if facts.inputs is None else facts.inputs.middle
-    uncertainty = spec.items.uncertainty is not None
+    uncertainty = spec.items.uncertainty is not None or doubtful(spec) is not None
     return History.empty(terms.later_raters, columns=facts.columns, uncertainty=uncertainty, middle=middle)
 
 
@@ -78,7 +85,7 @@ class LoggedItems:
         found = looked_of(
             self.store.item_rows(first, end, later_raters(self.spec)),
             uncertainty=self.spec.items.uncertainty is not None, strata=chosen is not None, clusters=together,
-            start=self.facts.start,
+            start=self.facts.start, doubtful=doubtful(self.spec),
         )  # fmt: skip
         return found if chosen is None else chosen.scaled(found)
 
@@ -91,7 +98,7 @@ class LoggedItems:
     def worst(self, first: int, end: int) -> Units:
         """The most that each rater can cost for each item."""
         own = None
-        if any(rater.price_column is not None for rater in self.spec.raters):
+        if any(rater.price is None for rater in self.spec.raters):
             own = [None if text is None else json.loads(text) for text in self.store.item_prices(first, end)]
         columns = [_worst(rater, k, own, end - first) for k, rater in enumerate(self.spec.raters)]
         if end > first and self.facts.start is not None:
@@ -104,17 +111,30 @@ def _known(rows: ItemRows) -> Floats:
     return np.asarray(rows.numbers[:, -COLUMNS])
 
 
+def doubtful(spec: Spec) -> float | None:
+    """The uncertainty of an item without a weak rating, where the weak rater tells how sure it is; else `None`.
+
+    A column that the user names as the uncertainty comes first.
+    """
+    weak = spec.weak
+    if weak is None or spec.items.uncertainty is not None or not KINDS[weak.kind].doubts(weak.settings):
+        return None
+    return (0.5 * (spec.scale.high - spec.scale.low)) ** 2
+
+
 def looked_of(
-    rows: ItemRows, *, uncertainty: bool, strata: bool = False, clusters: bool = False, start: Start | None = None
-) -> Looked:
+    rows: ItemRows, *, uncertainty: bool, strata: bool = False, clusters: bool = False, start: Start | None = None,
+    doubtful: float | None = None,
+) -> Looked:  # fmt: skip
     """Items from their stored numbers: uncertainty, features, stratum or cluster, and old label with its rate."""
     numbers, old, given = rows.numbers, None, None
     if start is not None:
         numbers, old, given = numbers[:, :-COLUMNS], numbers[:, -COLUMNS], numbers[:, -1]
     first, end = int(uncertainty), numbers.shape[1] - int(strata or clusters)
-    x = Covariates(
-        rows.values[:, 0], numbers[:, first:end] if end > first else None, numbers[:, 0] if uncertainty else None
-    )
+    own = numbers[:, 0] if uncertainty else None
+    if doubtful is not None and rows.doubts is not None:
+        own = np.where(np.isnan(rows.doubts), doubtful, rows.doubts)
+    x = Covariates(rows.values[:, 0], numbers[:, first:end] if end > first else None, own)
     code = numbers[:, end].astype(np.intp) if strata or clusters else None
     values = np.where(rows.selected, rows.values[:, 1:], np.nan)  # without what a second look has brought
     return Looked(

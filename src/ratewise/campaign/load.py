@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from ratewise.campaign.columns import check_columns
 from ratewise.campaign.inputs import inputs_of
+from ratewise.campaign.made import fact_name, quote_of
 from ratewise.campaign.seed import facts_of_seed, seed_of
 from ratewise.campaign.spec.fields import LARGEST_AMOUNT
 from ratewise.campaign.spec.spec import RaterSpec, Spec
@@ -26,7 +27,9 @@ from ratewise.errors import InputError, TableError
 from ratewise.models.features import codings, feature_matrix
 from ratewise.queue.money import MOST, shown, to_units
 from ratewise.queue.records import Units
+from ratewise.raters.kind import Quote
 from ratewise.raters.kinds import KINDS
+from ratewise.rounds.teacher import Lesson
 from ratewise.tables import Relation, Table, open_relation
 
 _ROWS = 1 << 15  # read and written at a time
@@ -43,7 +46,7 @@ class Loaded:
     rows: Iterator[tuple[Any, ...]]
 
 
-def load_items(spec: Spec) -> Loaded:
+def load_items(spec: Spec, lesson: Lesson | None = None) -> Loaded:
     """Check the whole table; what raters need of it must be there before any money is spent.
 
     Only the columns that decide something are held in memory, as numbers. Rows are read in batches, when they are
@@ -54,8 +57,8 @@ def load_items(spec: Spec) -> Loaded:
     _check_filled(spec, relation)
     keys = _keys(spec, relation)
     table = relation.table(*_deciding(spec, relation))
-    numbers, coded = _numbers(spec, table)
-    prices = _prices(spec, table)
+    numbers, coded = _numbers(spec, table, lesson)
+    prices, expected, facts = _prices(spec, table, relation)
     _check_sums(spec, prices)
     begun = load_start(spec, table)
     if spec.inputs is None:
@@ -71,17 +74,20 @@ def load_items(spec: Spec) -> Loaded:
     if begun is not None:
         order, extra = begun.order(keys.turn), {"start": begun.start.to_json()}
         numbers = np.column_stack([numbers, begun.columns()])
+    if lesson is not None:
+        extra["teacher"] = lesson.teacher.to_json()
     meta = {
         "spec": stored_form(spec),
         "items": str(table.rows),
         "digest": file_digest(spec.table_path),
         "codings": json.dumps(coded),
         "columns": json.dumps(_feature_columns(spec, numbers.shape[1])),
-        "prices": json.dumps([float(p) for p in prices.mean(axis=0)]),
+        "prices": json.dumps(expected),
+        **facts,
         **extra,
         **facts_of_seed(spec),
     }
-    differ = any(rater.price_column is not None for rater in spec.raters)
+    differ = any(rater.price is None for rater in spec.raters)
     return Loaded(meta, _rows(relation, keys, order, numbers, prices if differ else None))
 
 
@@ -161,7 +167,7 @@ def file_digest(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _numbers(spec: Spec, table: Table) -> tuple[Any, list[dict[str, Any]]]:
+def _numbers(spec: Spec, table: Table, lesson: Lesson | None) -> tuple[Any, list[dict[str, Any]]]:
     """Uncertainty and coded features, items × columns."""
     parts = []
     if spec.items.uncertainty is not None:
@@ -169,7 +175,7 @@ def _numbers(spec: Spec, table: Table) -> tuple[Any, list[dict[str, Any]]]:
         if own.min() < 0:
             raise TableError(f"column {spec.items.uncertainty!r} has an uncertainty below 0; it is a squared error")
         parts.append(own[:, None])
-    coded = codings(table, spec.items.features)
+    coded = codings(table, spec.items.features) if lesson is None else lesson.codings
     matrix = feature_matrix(table, coded)
     if matrix is not None:
         parts.append(matrix)
@@ -177,9 +183,45 @@ def _numbers(spec: Spec, table: Table) -> tuple[Any, list[dict[str, Any]]]:
     return numbers, [coding.to_dict() for coding in coded]
 
 
-def _prices(spec: Spec, table: Table) -> Units:
-    """List prices in units, items × raters."""
-    return np.column_stack([_price(rater, table) for rater in spec.raters])
+def _prices(spec: Spec, table: Table, relation: Relation) -> tuple[Units, list[float], dict[str, str]]:
+    """Prices in units, items × raters; what an item is expected to cost on average; and where prices come from.
+
+    A rater whose prices come from the texts has two: planned with is what is expected, reserved is the most.
+    """
+    columns: list[Units] = []
+    expected: list[float] = []
+    facts: dict[str, str] = {}
+    for rater in spec.raters:
+        quote = quote_of(spec, rater)
+        if quote is None:
+            column = _price(rater, table)
+            mean = float(column.mean())
+        else:
+            usual, column = quoted(quote, rater, relation)
+            mean = float(usual.mean())
+            facts |= {fact_name(rater.name, name): value for name, value in quote.facts.items()}
+        columns.append(column)
+        expected.append(mean)
+    return np.column_stack(columns), expected, facts
+
+
+def quoted(quote: Quote, rater: RaterSpec, relation: Relation) -> tuple[Units, Units]:
+    """(expected, most) of every item in units, by its text."""
+    columns = KINDS[rater.kind].columns(rater.settings)
+    found = [
+        (to_units(usual), to_units(most))
+        for rows in relation.scan(*columns, rows=_ROWS)
+        for usual, most in map(quote.of, _plain_rows(rows))
+    ]
+    both = np.array(found, dtype=np.int64).reshape(-1, 2)
+    return both[:, 0], both[:, 1]
+
+
+def _plain_rows(rows: Table) -> Iterator[dict[str, Any]]:
+    """Each row as raters get it."""
+    columns = {name: _cells(values) for name, values in rows.arrays().items()}
+    for row in zip(*columns.values(), strict=True):
+        yield dict(zip(columns, row, strict=True))
 
 
 def _check_sums(spec: Spec, prices: Units) -> None:
@@ -199,6 +241,12 @@ def _check_sums(spec: Spec, prices: Units) -> None:
             f"all items together can cost {shown(int(items.sum()))}; a campaign counts to {shown(MOST)}: give "
             "goal.budget, or count in a larger unit of money"
         )
+
+
+def listed_prices(rater: RaterSpec, relation: Relation) -> Units:
+    """Prices of a rater as the TOML or a column gives them, of every item."""
+    column = rater.price_column
+    return _price(rater, relation.table(relation.columns[0] if column is None else column))
 
 
 def _price(rater: RaterSpec, table: Table) -> Units:

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ratewise.campaign.answers import Wanted, chained, estimate_history, look_of
+from ratewise.campaign.answers import Wanted, chained, estimate_history, look_of, stepped
 from ratewise.campaign.history import History
 from ratewise.campaign.inputs import stratified
 from ratewise.rounds.auto import prepared
@@ -37,6 +37,13 @@ def pooled_of(history: History, wanted: Wanted, look: Look, *, campaign: str) ->
         p = prepared(history.seen, missing=looked.missing, clusters=looked.clusters)
         terms = replace(terms, variance_factor=p.factor)
         return Pooled(terms, p.weak, history.seen.strong, p.rates, p.asked, clusters=looked.clusters)
+    if history.steps is not None:
+        weak, rates, factor = stepped(history, history.steps)
+        strong, asked = looked.values[:, -1], np.asarray(looked.selected[:, -1])
+        terms = replace(terms, variance_factor=factor)
+        design, last = history.steps.design, looked.values.shape[1]
+        raters = (design.first[-1], *design.steps, last)
+        return Pooled(terms, weak, strong, rates, asked, clusters=looked.clusters, raters=raters)
     weak, rates = chained(history)
     strong, asked = looked.values[:, -1], np.asarray(looked.selected[:, -1])
     return Pooled(replace(terms, method="auto"), weak, strong, rates, asked, clusters=looked.clusters)

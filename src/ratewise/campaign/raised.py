@@ -4,44 +4,66 @@ A result that was looked at before more was bought needs an interval that holds 
 than the interval of a look-free end, and a little money may not make up for it.
 """
 
+import math
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from decimal import ROUND_CEILING, Decimal
 
 from scipy import special
 
 from ratewise.campaign import planner as p
 from ratewise.campaign.answers import level_of_look
+from ratewise.campaign.history import RoundPlan
 from ratewise.campaign.snapshot import Snapshot, reader_of
 from ratewise.campaign.spec.spec import Spec
 from ratewise.core.mean.estimate import Estimate
 from ratewise.errors import RatewiseWarning
+from ratewise.queue.money import to_money, to_units
 from ratewise.queue.store import Store
+from ratewise.rounds.again import variance_now
+
+_CLEARLY = 0.85  # of the interval there is: what comes out differs from what is expected by a tenth or so
+_STEPS = 12  # of the search for a budget that is enough: to a part in 4,000 of what everything would cost
 
 
 @dataclass(frozen=True, slots=True)
 class Raised:
-    """Half the interval as it is, and as it is expected to be; `expected` is None where nothing more can be bought."""
+    """Half the interval as it is, and as it is expected to be; `expected` is None where nothing more can be bought.
+
+    `enough` is a budget with which it is expected to be clearly narrower, None where no budget is known to do it.
+    """
 
     before: float
     expected: float | None
+    enough: Decimal | None = None
+
+    @property
+    def narrower(self) -> bool:
+        """Whether the interval is expected to be clearly narrower."""
+        return self.expected is not None and self.expected <= _CLEARLY * self.before
 
     def warn(self) -> None:
-        """Warn where the interval is expected to get wider."""
+        """Warn where the interval may get wider."""
+        if not self.narrower:
+            warnings.warn(self._in_words(), RatewiseWarning, stacklevel=2)
+
+    def _in_words(self) -> str:
         if self.expected is None:
-            warnings.warn(
+            return (
                 "nothing more can be bought with this goal, and a goal that was changed after looking makes the "
-                f"interval wider than the interval there is (± {self.before:.4f}); change it back to keep that",
-                RatewiseWarning,
-                stacklevel=2,
+                f"interval wider than the interval there is (± {self.before:.4f}); change it back to keep that"
             )
-        elif self.expected > self.before:
-            warnings.warn(
-                f"with this goal the result is expected to be ± {self.expected:.4f}, wider than the interval there is "
-                f"(± {self.before:.4f}): one that was looked at must hold for every further look. Raise the budget "
-                "further, or change it back",
-                RatewiseWarning,
-                stacklevel=2,
-            )
+        there = f"the interval there is (± {self.before:.4f})"
+        told = f"with this goal the result is expected to be ± {self.expected:.4f}, "
+        told += (
+            f"wider than {there}"
+            if self.expected > self.before
+            else f"hardly narrower than {there}, and by chance it may get wider"
+        )
+        todo = "Change it back to keep that: no budget is known to be enough"
+        if self.enough is not None:
+            todo = f"Raise the budget to {self.enough:,f} or more, or change it back"
+        return f"{told}: one that was looked at must hold for every further look. {todo}"
 
 
 def reported(spec: Spec, store: Store) -> Estimate | None:
@@ -51,14 +73,97 @@ def reported(spec: Spec, store: Store) -> Estimate | None:
 
 def expected_of(spec: Spec, store: Store, before: Estimate | None) -> Raised | None:
     """What the new goal is expected to bring; None where there is nothing to compare it with."""
-    if before is None or before.interval is None:
+    if before is None or before.interval is None or not before.standard_error:
         return None
+    return raised(reader_of(spec, store).state(), before)
+
+
+def raised(state: p.State, before: Estimate) -> Raised | None:
+    """What the money in this state is expected to bring, beside the result there is."""
+    assert before.interval is not None
     half = 0.5 * (before.interval[1] - before.interval[0])
-    state = reader_of(spec, store).state()
-    plan = p.next_plan(state) if state.open is None else state.open.plan
+    plan = _plan(state)
     if plan is None:
         return Raised(half, None)
-    if plan.expected_se is None:
+    times = _times(state, plan, before)
+    if times is None:
         return None
-    level = level_of_look(state.terms.wanted, state.history.rounds + 1)
-    return Raised(half, float(special.ndtri(0.5 + level / 2)) * plan.expected_se)
+    found = Raised(half, times * half)
+    return found if found.narrower else replace(found, enough=_enough(state, before))
+
+
+def _plan(state: p.State) -> RoundPlan | None:
+    return p.next_plan(state) if state.open is None else state.open.plan
+
+
+def _times(state: p.State, plan: RoundPlan, before: Estimate) -> float | None:
+    """The interval's width over its width now: the error's part, and that of the level at which one may look."""
+    error = _error(state, plan, before)
+    wanted = state.terms.wanted
+    look = level_of_look(wanted, state.history.rounds + _rounds(state, plan))
+    return None if error is None else error * _z(look) / _z(before.level)
+
+
+def _error(state: p.State, plan: RoundPlan, before: Estimate) -> float | None:
+    """The expected standard error over the present one, both as the planner sees them where it can."""
+    history, wanted = state.history, state.terms.wanted
+    if plan.again and history.seen is not None and plan.expected_se is not None:
+        now = variance_now(history.seen, population=wanted.estimand == "population")
+        return plan.expected_se / math.sqrt(now) if now > 0 else None
+    if plan.expected_se is not None and before.standard_error:
+        return plan.expected_se / before.standard_error
+    if plan.policy != "base" or plan.items is None or not history.labels:
+        return None
+    lost = 1.0 / wanted.pool if wanted.estimand == "pool" else 0.0
+    more, there = (max(1.0 / n - lost, 0.0) for n in (history.labels + plan.items, history.labels))
+    return math.sqrt(more / there) if there > 0 else None
+
+
+def _rounds(state: p.State, plan: RoundPlan) -> int:
+    """How many rounds the money is expected to take: each spends at most as much as all before it."""
+    if plan.again or plan.spend >= plan.left or not state.spent:
+        return 1
+    return max(1, math.ceil(math.log2(1.0 + plan.left / state.spent)))
+
+
+def _z(level: float) -> float:
+    return float(special.ndtri(0.5 + level / 2))
+
+
+# Which budget would be enough
+
+
+def _enough(state: p.State, before: Estimate) -> Decimal | None:
+    """The least budget with which the interval is expected to be clearly narrower, to two digits of what is added."""
+    if state.open is not None or state.terms.budget is None:
+        return None
+    low, high = state.terms.budget, _everything(state)
+    if high <= low or not _does(state, before, high):
+        return None
+    for _ in range(_STEPS):
+        middle = (low + high) // 2
+        low, high = (low, middle) if _does(state, before, middle) else (middle, high)
+    told = _rounded(high, state.terms.budget)
+    return told if _does(state, before, to_units(told)) else to_money(high)
+
+
+def _everything(state: p.State) -> int:
+    """A budget that rates every item."""
+    terms, history = state.terms, state.history
+    left = (terms.pool - history.items) * sum(terms.prices)
+    passed_over = 0 if history.seen is None else int(history.passed_over.sum())
+    return state.spent + math.ceil(left + passed_over * terms.prices[-1])
+
+
+def _does(state: p.State, before: Estimate, budget: int) -> bool:
+    richer = replace(state, terms=replace(state.terms, budget=budget))
+    plan = _plan(richer)
+    times = None if plan is None else _times(richer, plan, before)
+    return times is not None and times <= _CLEARLY
+
+
+def _rounded(high: int, low: int) -> Decimal:
+    """`high` rounded up to two digits of what is added to `low`."""
+    value, added = to_money(high), to_money(high - low)
+    digit = Decimal(1).scaleb(added.adjusted() - 1)
+    return (value / digit).to_integral_value(ROUND_CEILING) * digit

@@ -4,7 +4,7 @@ import json
 import warnings
 
 from ratewise.campaign.spec.spec import RaterSpec, Spec
-from ratewise.errors import RatewiseWarning
+from ratewise.errors import InputError, RatewiseWarning
 from ratewise.queue.log import Log
 from ratewise.raters.identity import SETTINGS, identity
 from ratewise.raters.kinds import KINDS
@@ -27,6 +27,19 @@ def note_raters(spec: Spec, store: Log) -> None:
                 stacklevel=2,
             )
     store.set_meta(_FACT, json.dumps(now, sort_keys=True))
+
+
+def check_raters(spec: Spec, store: Log) -> None:
+    """Refuse a rater that is another one than at the last run, by what it is made of."""
+    stored = store.meta(_FACT)
+    old: dict[str, dict[str, str]] = {} if stored is None else json.loads(stored)
+    for rater in spec.raters:
+        before, now = old.get(rater.name, {}), KINDS[rater.kind].digests(rater.settings, str(spec.folder))
+        for what in (what for what in now if what in before and before[what] != now[what]):
+            raise InputError(
+                f"rater {rater.name!r} is another one than at the last run, because {what} has changed, and ratings "
+                "of two raters cannot be mixed. Put the old one back, or begin another campaign under another name"
+            )
 
 
 def as_stored(spec: Spec, rater: RaterSpec, store: Log) -> bool:

@@ -54,7 +54,8 @@ class Reader:
                 self.history = self.taken_in(self.history, row)
                 if self.keeps:
                     self.closed.append(Closed(row, self.history))
-        weak, strong = self.queue.open_questions()
+        waiting, last = self.queue.open_by_step(), self.terms.later_raters
+        weak, strong = sum(n for step, n in waiting.items() if step < last), waiting.get(last, 0)
         spent = self.queue.totals()[1]
         at = self.history.items if current is None else current.end
         if self._ahead is None or self._ahead[0] != at:

@@ -44,7 +44,7 @@ def _piece(spec: Spec, store: Store, items: LoggedItems, row: Round, first: int,
     wanted = {(x.position, x.step) for x in audit.draw_rows(store, first, end) if x.selected}
     second = {(x.position, later_raters(spec)) for x in audit.again_rows(store, first, end) if x.selected}
     wanted |= second
-    if row.plan.weak:
+    if row.plan.asks_first:
         wanted |= {(p, 0) for p in range(first, end)}
     for position, step in sorted(ratings.keys() - wanted):
         found.differ(f"item {position}: rater {step} was asked without having been drawn")

@@ -27,6 +27,7 @@ from ratewise.core.names import Estimand
 from ratewise.queue.memory import MemoryQueue
 from ratewise.queue.money import to_units
 from ratewise.queue.records import Units
+from ratewise.rounds.teacher import Teacher
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -70,6 +71,7 @@ class Pool:
     def terms(
         self, *, budget: Decimal | None = None, target_se: float | None = None, level: float = 0.95,
         estimand: Estimand = "pool", bounds: tuple[float, float] = (0.0, 1.0), alone: bool = False,
+        teacher: Teacher | None = None,
     ) -> p.Terms:  # fmt: skip
         """What decisions need to know of a campaign on this pool."""
         known, mean = (0, 0.0) if self.start is None else (self.start.known, self.start.mean)
@@ -77,7 +79,7 @@ class Pool:
         first = 0 if self.start is None else self.start.first
         prices = tuple(self.prices.mean(axis=0).tolist())
         money = None if budget is None else to_units(budget)
-        return p.Terms(prices, money, wanted, alone or len(prices) == 1, first=first)
+        return p.Terms(prices, money, wanted, alone or len(prices) == 1, first=first, teacher=teacher)
 
     def empty(self, terms: p.Terms) -> History:
         """The rehearsal before the first round."""
@@ -151,7 +153,7 @@ class Rehearsal:
 
     def raise_budget(self, budget: Decimal) -> None:
         """More money after the end: items that were passed over may be drawn again."""
-        self.terms = replace(self.terms, budget=to_units(budget), again=self.terms.wanted.estimand == "pool")
+        self.terms = replace(self.terms, budget=to_units(budget), again=True)
         self.reader.terms = self.terms
 
     def state(self) -> p.State:

@@ -4,6 +4,8 @@ import math
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+import numpy as np
+
 from ratewise.campaign import planner as p
 from ratewise.campaign.answers import anytime_estimate, estimate_history
 from ratewise.campaign.items import Facts, LoggedItems, empty_history, terms_of
@@ -16,6 +18,7 @@ from ratewise.campaign.status import Status, status_of
 from ratewise.campaign.story import Chapter, tell_story
 from ratewise.campaign.verification import Verification
 from ratewise.campaign.verify import verify_log
+from ratewise.campaign.worth import worth_of_raters
 from ratewise.core.mean.estimate import Estimate
 from ratewise.queue.store import Store
 from ratewise.rounds.diagnostics import Diagnosis, diagnose
@@ -27,8 +30,8 @@ def reader_of(spec: Spec, store: Store, *, keeps: bool = False) -> Reader:
     facts = Facts.of(store)
     terms = terms_of(spec, facts)
     if store.meta("goal changed") is not None:  # more money after the end, which must buy something
-        plain = spec.estimand == "pool" and spec.inputs is None and not terms.alone and terms.later_raters == 1
-        one_price = spec.strong.price_column is None  # else what is left might pay for none of those passed over
+        plain = spec.inputs is None and not terms.alone and terms.later_raters == 1
+        one_price = spec.strong.price is not None  # else what is left might pay for none of those passed over
         terms = replace(terms, again=plain and one_price)
     return Reader(store, LoggedItems(spec, store, facts), terms, empty_history(spec, facts, terms), keeps)
 
@@ -95,6 +98,16 @@ class Snapshot:
         return diagnose(history.seen, found, pool_size=pool)
 
     @cached_property
+    def worth(self) -> list[str]:
+        """What each rater of a chain is worth; empty for two raters, and before the start is complete."""
+        history, rounds = self.state.history, self.reader.rounds()
+        if len(self.spec.raters) < 3 or not rounds:
+            return []
+        later = history.looked.selected[rounds[1].first :] if len(rounds) > 1 else history.looked.selected[:0]
+        asked = later.mean(axis=0) if len(later) else np.zeros(history.looked.selected.shape[1])
+        return worth_of_raters([r.name for r in self.spec.raters], [row.plan for row in rounds], asked)
+
+    @cached_property
     def story(self) -> list[Chapter]:
         """Round by round: what was bought, and what was known after it."""
         assert self.state.terms is self.reader.terms  # read up to now
@@ -118,7 +131,16 @@ class Snapshot:
             f"{file} has changed, and no run has used it yet: {what}; the figures here follow the store"
             for what in self.edited
         ]
-        return edited + [f"{at}: {text}" for at, text in self.notes if text.startswith(CHANGED)]
+        return edited + self._drift + [f"{at}: {text}" for at, text in self.notes if text.startswith(CHANGED)]
+
+    @property
+    def _drift(self) -> list[str]:
+        """Whether this pool still looks like that of the campaign it has learned from."""
+        teacher, seen = self.facts.teacher, self.state.history.seen
+        if teacher is None or seen is None or not seen.items or seen.by_features or not seen.phases[0].weak:
+            return []
+        found = self.state.history.fits.once("drift", lambda: teacher.drift(seen))
+        return [found.summary(teacher.campaign)]
 
     @cached_property
     def seed(self) -> str | None:

@@ -23,6 +23,7 @@ from ratewise.core.checks import Floats
 from ratewise.core.names import Estimand
 from ratewise.errors import InputError, TableError
 from ratewise.tables import Table
+from ratewise.targets.chosen_labels import warn_of_choice
 
 COLUMNS = 2  # that the store keeps of each item: its old label, and the rate that this was drawn with
 _AT_RANDOM, _BY_HAND = "at random", "by hand"
@@ -107,10 +108,19 @@ def load_start(spec: Spec, table: Table) -> Loaded | None:
         raise InputError(f"{where} has a label for every item; there is nothing to ask")
     drawn = spec.start.drawn
     mean, count = float(values[old].mean()), int(old.sum())
+    if drawn == _AT_RANDOM:
+        warn_of_choice(table, old, {}, apart=_ratings(spec), todo="write how they were drawn in [start]: by hand")
     if drawn in (_AT_RANDOM, _BY_HAND):
         how: Literal["at random", "by hand"] = "at random" if drawn == _AT_RANDOM else "by hand"
         return Loaded(Start(how, count, mean, spec.estimand), values, np.zeros(values.size))
     return Loaded(Start("rates", count, mean, spec.estimand), values, _rates(table, drawn, old))
+
+
+def _ratings(spec: Spec) -> set[str]:
+    """Columns of labels and ids, which are no features."""
+    assert spec.start is not None
+    named = {spec.start.labels, spec.items.id}
+    return {name for name in named if name is not None}
 
 
 def _labels(spec: Spec, table: Table, column: str) -> Floats:

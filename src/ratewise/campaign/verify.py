@@ -16,7 +16,9 @@ from ratewise.campaign import planner as d
 from ratewise.campaign.history import History, Looked, RoundPlan
 from ratewise.campaign.inputs import Inputs
 from ratewise.campaign.items import LoggedItems, empty_history, later_raters
+from ratewise.campaign.made import is_quoted
 from ratewise.campaign.planner.holds import drawn_together, holdings, new_batch, new_draws
+from ratewise.campaign.quotes import check_quotes
 from ratewise.campaign.reader import Reader, Round
 from ratewise.campaign.receipts import END, check_money, check_questions
 from ratewise.campaign.recorded import check_chain
@@ -29,7 +31,7 @@ from ratewise.core.mean.draw import uniform
 from ratewise.queue import audit
 from ratewise.queue.money import shown, to_units
 from ratewise.queue.store import Store
-from ratewise.rounds.auto import PLANNER
+from ratewise.rounds.auto import CHAIN_PLANNER, PLANNER
 
 _CLOSE = 1e-7  # relative: another machine's linear algebra may round differently
 
@@ -144,10 +146,13 @@ def _strata(store: Store, items: LoggedItems, inputs: Inputs, turns: Floats, fou
 def _prices(spec: Spec, store: Store, items: LoggedItems, found: Verification) -> None:
     """The mean prices that rounds are planned with."""
     sums = np.zeros(len(spec.raters))
-    own = any(rater.price_column is not None for rater in spec.raters)
+    own = any(rater.price is None for rater in spec.raters)
     for first, end in audit.pieces(items.facts.items if own else 0):
         sums += np.array([json.loads(text or "[]") for text in store.item_prices(first, end)], dtype=np.float64).sum(0)
     for k, rater in enumerate(spec.raters):
+        if is_quoted(rater):
+            check_quotes(spec, store, items.facts, k, found)
+            continue
         right = sums[k] / items.facts.items if rater.price is None else float(to_units(rater.price))
         if not math.isclose(right, items.facts.prices[k], rel_tol=1e-9, abs_tol=1e-6):
             found.differ(f"rater {rater.name!r}: mean price {items.facts.prices[k]!r} is not that of its items")
@@ -194,14 +199,17 @@ def _plan(state: d.State, stored: RoundPlan, where: str, found: Verification, *,
     purse = d.money_left(state)
     if not goal_may_differ and (purse.aims != stored.aims or not _near(purse.left, stored.left, exact=not purse.aims)):
         found.differ(f"{where} was planned with {shown(stored.left)} left; the ledger leaves {shown(purse.left)}")
-    if stored.planner != PLANNER:
+    if stored.planner not in (PLANNER, CHAIN_PLANNER):
         found.earlier_plans += 1
         return
     again = d.next_plan(state, d.Purse(stored.left, stored.aims))
+    if again is not None and again.planner > stored.planner:
+        found.earlier_plans += 1
+        return
     if again is None:
         found.differ(f"{where} was planned where nothing is left to do")
         return
-    for name in ("policy", "weak", "items", "spend", "look", "expected_se"):
+    for name in ("policy", "weak", "items", "spend", "look", "expected_se", "design"):
         a, b = getattr(stored, name), getattr(again, name)
         if not (_near(a, b) if name == "spend" else _same(a, b)):
             found.differ(f"{where}: {name} is {a}; computed again it is {b}")
@@ -247,14 +255,15 @@ def _same(a: Any, b: Any) -> bool:
 
 def _batches(store: Store, items: LoggedItems, now: d.OpenRound, found: Verification, *, closed: bool) -> None:
     """Check that batches follow each other within the round's money, and each hold was given back once."""
-    where, at = f"round {now.number}", now.first
+    where, at, later = f"round {now.number}", now.first, later_raters(items.spec)
     for b in now.batches:
         if b.first != at or b.end <= b.first:
             found.differ(f"{where}: items {at} to {b.first - 1} were not taken up")
         at = b.end
         if closed and not b.drawn:
             found.differ(f"{where}: items {b.first} to {b.end - 1} were not drawn, though it is closed")
-        if not b.drawn and audit.draw_rows(store, b.first, b.end):
+        stages = now.plan.stages(later)
+        if not b.drawn and audit.draw_rows(store, b.first, b.end) and b.steps not in {s.stop for s in stages[:-1]}:
             found.differ(f"{where}: items {b.first} to {b.end - 1} have draws, though they are not drawn")
         if not b.drawn and b.cost != new_batch(now, b.first, items.worst(b.first, b.end)).cost:
             found.differ(
@@ -265,7 +274,7 @@ def _batches(store: Store, items: LoggedItems, now: d.OpenRound, found: Verifica
         for row in audit.ledger_rows(store, now.first, now.end)
         if row.step is None
     ]
-    if sorted(stored) != sorted(holdings(now, items.worst)):
+    if sorted(stored) != sorted(holdings(now, items.worst, lambda first, end: items.looked(first, end).selected)):
         found.differ(f"{where}: the money held for its items and given back is not what they could cost")
     if sum(b.cost for b in now.batches) > now.plan.spend:
         found.differ(f"{where} has bound more than its money")

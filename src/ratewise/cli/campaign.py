@@ -30,6 +30,12 @@ def init(
     strong: Annotated[str | None, typer.Option(help="With --from: the strong rating; guessed if absent.")] = None,
     weak_cost: Annotated[str | None, typer.Option(help="With --from: the price of one weak rating.")] = None,
     strong_cost: Annotated[str | None, typer.Option(help="With --from: the price of one strong rating.")] = None,
+    positive: Annotated[
+        str, typer.Option(help="With --from and --strong: words that count as 1, separated by commas.")
+    ] = "",
+    judge: Annotated[
+        str | None, typer.Option(help="Write a judge's template to change instead: binary, likert, score or pairwise.")
+    ] = None,
     json: Json = False,
 ) -> None:
     """Write a campaign: a commented example, or with --from one for the columns of your own table.
@@ -40,6 +46,11 @@ def init(
         from ratewise.campaign.spec.example import write_example
         from ratewise.errors import InputError
 
+        if judge is not None:
+            if table or from_table is not None:
+                raise InputError("--judge writes a judge's template, and no campaign; leave the other option out")
+            print_judge(judge, "." if file == "campaign.toml" else file, as_json=json)
+            return
         if from_table is not None:
             if table:
                 raise InputError("--table writes a made-up table and --from uses yours; leave one of them out")
@@ -47,14 +58,15 @@ def init(
             from ratewise.report.begun import begun_text
 
             begun = begin_from(
-                from_table, file, id=id, weak=weak, strong=strong, weak_price=weak_cost, strong_price=strong_cost
-            )
+                from_table, file, id=id, weak=weak, strong=strong, weak_price=weak_cost, strong_price=strong_cost,
+                positive=words(positive),
+            )  # fmt: skip
             if json:
                 print_json(begun.to_dict())
             else:
                 print_rich(begun_text(begun))
             return
-        if any(given is not None for given in (id, weak, strong, weak_cost, strong_cost)):
+        if positive or any(given is not None for given in (id, weak, strong, weak_cost, strong_cost)):
             raise InputError("these options describe your own table; name it with --from TABLE")
         written = write_example(file, table=table)
         if json:
@@ -71,6 +83,9 @@ def run(
     new: Annotated[
         bool, typer.Option("--new", help="Begin a new campaign even if one of this name is beside it.")
     ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Tell what it will cost, by the real texts, and ask for nothing.")
+    ] = False,
     json: Json = False,
 ) -> None:
     """Start a campaign, or go on with it, until its goal is reached. Stop it with Ctrl-C at any time.
@@ -83,6 +98,9 @@ def run(
         from ratewise.campaign.engine import Paused
         from ratewise.report.campaign import beside_the_numbers, ending_text
 
+        if dry_run:
+            print_cost(Campaign.at(campaign), as_json=json)
+            return
         opened = Campaign.open(campaign, patience=PATIENCE)
         known = len(opened.notes()) if opened.has_begun() else 0
         begins = new or may_begin(opened, ask=not json)
@@ -227,6 +245,28 @@ def verify(
         raise typer.Exit(_DIFFERS)
 
 
+def print_judge(kind: str, place: str, *, as_json: bool) -> None:
+    """Write a judge's template and say where it is."""
+    from ratewise.cli.judge import write_judge
+
+    path = write_judge(kind, place)
+    if as_json:
+        print_json({"written": [path]})
+    else:
+        say(f'Written: {path}. Change it, and name it in the campaign: judge = "{path}"')
+
+
+def print_cost(campaign: "Campaign", *, as_json: bool) -> None:
+    """What a campaign will cost."""
+    from ratewise.campaign.quotes import campaign_cost
+
+    cost = campaign_cost(campaign.spec)
+    if as_json:
+        print_json(cost.to_dict())
+    else:
+        say(cost.summary())
+
+
 def may_begin(campaign: "Campaign", *, ask: bool) -> bool:
     """Whether the person at the terminal says that a new campaign is meant; where nobody is there, `run` refuses."""
     from ratewise.errors import AlreadyBegunError
@@ -247,10 +287,14 @@ def live(*, quiet: bool) -> "Iterator[Progress | None]":
     if quiet or not sys.stderr.isatty():
         yield None
         return
+    from rich.console import Group
     from rich.live import Live
+    from rich.text import Text
 
     from ratewise.cli.visible import console
     from ratewise.report.campaign import status_text
+    from ratewise.report.speed import Speed
 
+    speed = Speed()
     with Live(console=console(stderr=True), transient=True, refresh_per_second=4) as live:
-        yield lambda found: live.update(status_text(found, running=True))
+        yield lambda found: live.update(Group(status_text(found, running=True), Text(speed.words(found))))

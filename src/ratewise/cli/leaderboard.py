@@ -1,17 +1,20 @@
 """`ratewise leaderboard`: ratings of models from pairwise votes, and which votes to ask for."""
 
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
 
 from ratewise.cli.console import one_line_errors, print_json, print_rich
-from ratewise.cli.options import Json, Rate, Seed, Strong, TableArgument, words
+from ratewise.cli.options import Json, Rate, Seed, TableArgument, said, words
 from ratewise.core.names import Estimand, RegressionMethod
 
 
 def leaderboard(
     table: TableArgument,
-    strong: Strong,
+    strong: Annotated[
+        str, typer.Option(help="Column with the strong vote, empty where there is none; several people's with commas.")
+    ],
     weak: Annotated[str | None, typer.Option(help="Column with the weak vote; none: strong votes alone.")] = None,
     model_a: Annotated[str, typer.Option(help="Column with the first model's name.")] = "model_a",
     model_b: Annotated[str, typer.Option(help="Column with the second model's name.")] = "model_b",
@@ -30,6 +33,10 @@ def leaderboard(
     output: Annotated[str | None, typer.Option("--output", "-o", help="File for the table with --ask.")] = None,
     picture: Annotated[str | None, typer.Option(help="File for a picture of the ratings, .svg or .png.")] = None,
     id: Annotated[str | None, typer.Option(help="Column with the rows' ids, for --ask; `id`, else the number.")] = None,
+    scale: Annotated[
+        str | None, typer.Option(help="Words for votes, from the second model's win to the first's: right,same,left.")
+    ] = None,
+    positive: Annotated[str | None, typer.Option(help="Not for votes: a vote has three outcomes.", hidden=True)] = None,
     seed: Seed = 0,
     json: Json = False,
 ) -> None:
@@ -38,10 +45,17 @@ def leaderboard(
     Example: ratewise leaderboard votes.csv --weak judge --strong human
     """
     with one_line_errors():
-        if ask is not None:
-            _ask(table, ask, strong, weak, (model_a, model_b), words(features), output, id, seed, json)
-            return
         from ratewise.errors import InputError
+
+        if positive is not None:
+            raise InputError(
+                "--positive is for ratings, and a vote has a winner: model_a, model_b or tie; list other words from "
+                "the second model's win to the first's with --scale right,same,left"
+            )
+        order = said(None, scale)[1]
+        if ask is not None:
+            _ask(table, ask, strong, weak, (model_a, model_b), words(features), output, id, seed, order, json)
+            return
         from ratewise.report.pictures import check_ending
         from ratewise.tables import read_table
         from ratewise.tables.files import check_folder
@@ -54,7 +68,8 @@ def leaderboard(
         read = read_table(table)
         board = make_leaderboard(
             read, model_a=model_a, model_b=model_b, strong=strong, weak=weak, rate=rate, selected=selected,
-            features=words(features), method=method, level=level, estimand=estimand, clusters=cluster, seed=seed,
+            features=words(features), method=method, level=level, estimand=estimand, clusters=cluster, scale=order,
+            seed=seed,
         )  # fmt: skip
         if picture is not None:
             from ratewise.report.leaderboard import plot_leaderboard
@@ -79,6 +94,7 @@ def _ask(
     output: str | None,
     id: str | None,
     seed: int,
+    scale: Sequence[str] | dict[str, float] | None,
     json: bool,
 ) -> None:
     from ratewise.errors import InputError
@@ -91,7 +107,7 @@ def _ask(
         raise InputError("--json and -o - both want standard output; write the table to a file")
     asked = ask_votes(
         table, votes=votes, weak=weak, strong=strong, model_a=models[0], model_b=models[1], features=features,
-        id_column=id, seed=seed,
+        id_column=id, scale=scale, seed=seed,
     )  # fmt: skip
     write_table(asked.table, output)
     if json:

@@ -12,9 +12,17 @@ from ratewise.cli.check import check
 from ratewise.cli.compare import compare
 from ratewise.cli.console import STOPPED, one_line_errors, print_json, print_notes, print_rich, say, typed_notes
 from ratewise.cli.convert import convert
+from ratewise.cli.judge import judge
 from ratewise.cli.lab import reproduce, simulate
 from ratewise.cli.leaderboard import leaderboard
-from ratewise.cli.means import not_with_by, only_with_by, print_slice_plan, print_slices
+from ratewise.cli.means import (
+    check_what_if,
+    not_with_by,
+    only_with_by,
+    print_slice_plan,
+    print_slices,
+    save_what_if,
+)
 from ratewise.cli.options import (
     Json,
     People,
@@ -91,6 +99,12 @@ def plan(
     ] = "sum",
     positive: Positive = None,
     scale: Scale = None,
+    what_if: Annotated[
+        bool, typer.Option("--what-if", help="Add what the plan loses if what it goes by is wrong by a factor.")
+    ] = False,
+    picture: Annotated[
+        str | None, typer.Option(help="With --what-if: write a picture of it here, .svg or .png.")
+    ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the cross-fitting folds.")] = 0,
     json: Json = False,
 ) -> None:
@@ -100,6 +114,7 @@ def plan(
     """
     with one_line_errors():
         counted, order = said(positive, scale)
+        check_what_if(asked=what_if, picture=picture, by=by)
         if by is not None:
             not_with_by(strata=strata)
             print_slice_plan(
@@ -116,8 +131,9 @@ def plan(
             table, weak=weak, strong=strong, weak_cost=weak_cost, strong_cost=strong_cost, budget=budget,
             target_se=target_se, within=within, level=level, uncertainty=uncertainty, pool_size=pool_size, floor=floor,
             calibrate=calibrate, features=words(features), strata=strata, pool=pool, estimand=estimand, drawn=drawn,
-            seed=seed, positive=counted, scale=order,
+            seed=seed, positive=counted, scale=order, what_if=what_if,
         )  # fmt: skip
+        save_what_if(made.what_if, picture)
         if json:
             print_json(made.to_dict())
         else:
@@ -284,6 +300,7 @@ def estimate(
 for command in (
     convert,
     merge,
+    judge,
     check,
     compare,
     leaderboard,

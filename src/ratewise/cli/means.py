@@ -1,9 +1,13 @@
 """What `estimate` and `plan` do with --by: one answer for every slice."""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from ratewise.cli.console import print_json, print_rich, typed_notes
 from ratewise.core.names import Estimand, IntervalMethod, Method, Objective, Recalibration
+
+if TYPE_CHECKING:
+    from ratewise.core.mean.what_if import WhatIf
 
 
 def not_with_by(*, strata: str | None = None, weight: str | None = None, pool_size: float | None = None) -> None:
@@ -21,6 +25,29 @@ def only_with_by(*, shrink: bool, simultaneous: bool, picture: str | None) -> No
 
     if shrink or simultaneous or picture is not None:
         raise InputError("--shrink, --simultaneous and --picture are for slices; name their column with --by")
+
+
+def check_what_if(*, asked: bool, picture: str | None, by: str | None) -> None:
+    """Refuse what does not go with --what-if, before anything is read."""
+    from ratewise.errors import InputError
+    from ratewise.report.pictures import check_ending
+    from ratewise.tables.files import check_folder
+
+    if picture is not None and not asked:
+        raise InputError("--picture is for --what-if; add it")
+    if asked and by is not None:
+        raise InputError("--what-if and --by do not go together; leave one of them out")
+    check_folder(picture)
+    check_ending(picture)
+
+
+def save_what_if(found: "WhatIf | None", picture: str | None) -> None:
+    """The picture of what wrong beliefs cost, where one was asked for."""
+    if found is not None and picture is not None:
+        from ratewise.report.pictures import save
+        from ratewise.report.what_if import plot_what_if
+
+        save(plot_what_if(found), picture)
 
 
 def print_slices(

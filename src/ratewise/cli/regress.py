@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from ratewise.cli.console import one_line_errors, print_json, print_rich
-from ratewise.cli.options import Json, Rate, Strong, TableArgument, words
+from ratewise.cli.options import Json, People, Positive, Rate, Scale, TableArgument, said, words
 from ratewise.core.names import Estimand, Family, RegressionMethod
 
 _Weak = Annotated[str | None, typer.Option(help="Column with the weak rating; none: strong ratings alone.")]
@@ -19,7 +19,7 @@ _PoolSize = Annotated[float | None, typer.Option(help="Size of the pool, if larg
 
 def regress(
     table: TableArgument,
-    strong: Strong,
+    strong: People,
     on: Annotated[str, typer.Option(help="Columns to regress on, separated by commas; words become a column each.")],
     weak: _Weak = None,
     family: Annotated[Family, typer.Option(help="Kind of regression.")] = "linear",
@@ -35,6 +35,8 @@ def regress(
     pool_size: _PoolSize = None,
     cluster: _Cluster = None,
     picture: Annotated[str | None, typer.Option(help="File for a picture, .svg or .png.")] = None,
+    positive: Positive = None,
+    scale: Scale = None,
     json: Json = False,
 ) -> None:
     """Regression of the strong rating on columns, from few strong ratings and many weak ones.
@@ -52,10 +54,11 @@ def regress(
             raise InputError("--on names no column; give the columns to regress on, separated by commas")
         from ratewise.targets.regression import regress as run_regression
 
+        counted, order = said(positive, scale)
         found = run_regression(
             table, weak=weak, strong=strong, on=words(on), family=family, rate=rate, selected=selected, method=method,
             features=words(features), intercept=not no_intercept, level=level, estimand=estimand, pool_size=pool_size,
-            clusters=cluster,
+            clusters=cluster, positive=counted, scale=order,
         )  # fmt: skip
         if picture is not None:
             from ratewise.report.pictures import save
@@ -72,7 +75,7 @@ def regress(
 
 def quantile(
     table: TableArgument,
-    strong: Strong,
+    strong: People,
     weak: _Weak = None,
     at: Annotated[str, typer.Option(help="Quantiles between 0 and 1, separated by commas.")] = "0.5",
     rate: Rate = None,
@@ -85,6 +88,8 @@ def quantile(
     cluster: _Cluster = None,
     low: Annotated[float | None, typer.Option(help="Lowest possible rating; not needed for 0/1 ratings.")] = None,
     high: Annotated[float | None, typer.Option(help="Highest possible rating.")] = None,
+    positive: Positive = None,
+    scale: Scale = None,
     json: Json = False,
 ) -> None:
     """Quantiles of the strong rating with intervals, from few strong ratings and many weak ones.
@@ -95,10 +100,11 @@ def quantile(
         from ratewise.core.checks import number
         from ratewise.targets.quantiles import quantile_table
 
+        counted, order = said(positive, scale)
         found = quantile_table(
             table, weak=weak, strong=strong, at=[number(word, name="quantile") for word in words(at)], rate=rate,
             selected=selected, level=level, estimand=estimand, pool_size=pool_size, clusters=cluster,
-            bounds=(low, high),
+            bounds=(low, high), positive=counted, scale=order,
         )  # fmt: skip
         if json:
             print_json(found.to_dict())

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ratewise.cli.console import one_line_errors, print_json, print_notes
-from ratewise.cli.options import Json, words
+from ratewise.cli.options import Json, Positive, Scale, said, words
 
 if TYPE_CHECKING:
     from ratewise.targets.mean.drawing import Drawn
@@ -34,10 +34,11 @@ def write_sheet(
 ) -> int:
     """Write the drawn rows for annotators; returns how many there are."""
     from ratewise.tables import write_table
+    from ratewise.targets.people import strong_columns
     from ratewise.targets.sheets import FILL, blind_sheet
 
     named = _columns_of(plan)
-    fill = words(strong) or [named.get("strong") or FILL]
+    fill = words(strong) or strong_columns(drawn.table, named.get("strong") or FILL)
     hidden = [column for column in (named.get("weak"), named.get("uncertainty")) if column] + words(hide)
     made = blind_sheet(drawn.table, seed=seed, fill=fill, hide=hidden, id_column=id_column)
     write_table(made, sheet)
@@ -61,6 +62,8 @@ def merge(
     id: Id = None,
     low: Annotated[float | None, typer.Option(help="Lowest possible rating; a lower one is refused.")] = None,
     high: Annotated[float | None, typer.Option(help="Highest possible rating; a higher one is refused.")] = None,
+    positive: Positive = None,
+    scale: Scale = None,
     json: Json = False,
 ) -> None:
     """Bring a sheet's answers back into the drawn table, by id; what does not fit is refused.
@@ -75,7 +78,10 @@ def merge(
         if json and output == "-":
             raise InputError("--json and -o - both want standard output; write the table to a file")
         drawn = drawn_for(pool, sheet, id_column=id)
-        merged = merge_sheet(drawn, sheet, fill=words(strong), id_column=id, bounds=(low, high))
+        counted, order = said(positive, scale)
+        merged = merge_sheet(
+            drawn, sheet, fill=words(strong), id_column=id, bounds=(low, high), positive=counted, scale=order
+        )
         write_table(merged.table, output)
         if json:
             print_json(

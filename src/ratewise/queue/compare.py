@@ -85,7 +85,8 @@ def _by_key(
         if a == b:
             assert one is not None
             assert other is not None
-            yield from _cells(_where(table, names, keys, one), names, one, other)
+            if one != other:
+                yield from _cells(_where(table, names, keys, one), names, one, other)
             one, other = next(found, None), next(right, None)
         elif b is None or (a is not None and _before(a, b)):
             assert one is not None

@@ -36,6 +36,7 @@ class MemoryQueue(PlanningQueue):
         n, shape = uniform.size, (uniform.size, later_raters + 1)
         self.uniform, self.numbers = uniform, np.empty((n, 0)) if numbers is None else numbers
         self.values: Floats = np.full(shape, np.nan)
+        self.doubts: Floats = np.full(n, np.nan)  # of the first rater
         self.states = np.full(shape, _UNASKED, dtype=np.int8)
         self.attempts = np.zeros(shape, dtype=np.int64)  # failed ones
         self.workers = np.zeros(shape, dtype=np.int64)  # who has the question in hand; 0: nobody
@@ -109,20 +110,24 @@ class MemoryQueue(PlanningQueue):
 
     def draw(self, new: NewDraws) -> None:
         """Write down rates and draws, and ask for what was drawn; the money held for it is given back or reserved."""
-        here = slice(new.first, new.first + len(new.rates))
-        self.rates[here], self.selected[here] = new.rates, new.selected
+        here, columns = slice(new.first, new.first + len(new.rates)), slice(new.step - 1, new.end - 1)
+        self.rates[here, columns], self.selected[here, columns] = new.rates, new.selected
         index, step = np.nonzero(new.selected)
-        self._ask(new.first + index, step + 1, new.prices[index, step])
+        self._ask(new.first + index, step + new.step, new.prices[index, step])
         self._hold("unhold", new.first, -new.release)
         cost = dict(new.costs)
         self._batches[new.round] = [
             replace(b, drawn=True, cost=cost[b.first]) if b.first in cost else b for b in self._batches[new.round]
         ]
+        self._batches[new.round] = [
+            replace(b, steps=new.end - 1) if new.first <= b.first < new.first + len(new.rates) else b
+            for b in self._batches[new.round]
+        ]
         if new.factor is not None:
             self._rounds[new.round - 1] = replace(self._rounds[new.round - 1], factor=new.factor)
         if new.known is not None:
             rows = np.flatnonzero(new.selected[:, -1] & ~np.isnan(new.known))
-            last = new.rates.shape[1]
+            last = new.end - 1
             asked = [(Claim(int(new.first + i), last, 1, str(new.first + i), "{}", None), new.known[i]) for i in rows]
             self.settle([Outcome(claim, 0, float(value), "was there already") for claim, value in asked], None)
 
@@ -162,13 +167,17 @@ class MemoryQueue(PlanningQueue):
         weak, *strong = self._open.tolist()
         return weak, sum(strong)
 
+    def open_by_step(self) -> dict[int, int]:
+        """How many questions of each rater have no answer yet."""
+        return dict(enumerate(self._open.tolist()))
+
     def item_rows(self, first: int, end: int, later_raters: int) -> ItemRows:
         """Items from `first` to before `end`, with all that is known of them."""
         assert later_raters == self.rates.shape[1]
         here = slice(first, end)
         return ItemRows(
             self.uniform[here], self.numbers[here], self.values[here].copy(), self.rates[here].copy(),
-            self.selected[here].copy(),
+            self.selected[here].copy(), self.doubts[here].copy(),
         )  # fmt: skip
 
     def claim(self, worker: int, step: int, limit: int, *, at: float = 0.0) -> list[Claim]:
@@ -191,6 +200,8 @@ class MemoryQueue(PlanningQueue):
             self._held[p, s] = 0
         for o in found.done:
             self._write(o.claim.position, o.claim.step, o.value)
+            if o.claim.step == 0 and o.doubt is not None:
+                self.doubts[o.claim.position] = o.doubt
         for o in found.again:
             assert o.again is not None
             self._held[o.claim.position, o.claim.step] = o.again

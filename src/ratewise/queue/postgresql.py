@@ -15,9 +15,13 @@ from ratewise.queue.leading import LEASE, Leading, connection_name, in_words
 _LEADER, _CREATOR = 0, -1  # numbers of locks; those of workers start from 1
 _SILENT = LEASE / 2  # seconds without a sign of life after which it is told
 # A machine that is lost is noticed by both sides within a minute, and a transaction that nobody goes on with is ended.
-_KEEPALIVE = {"keepalives_idle": 20, "keepalives_interval": 5, "keepalives_count": 4}
+# Keepalives find a dead line only while nothing is on its way; tcp_user_timeout is for what was sent and not received.
+_CONNECTION = {
+    "keepalives_idle": 20, "keepalives_interval": 5, "keepalives_count": 4,
+    "tcp_user_timeout": 40_000, "connect_timeout": 10,
+}  # fmt: skip
 _SESSION = {
-    "tcp_keepalives_idle": 20, "tcp_keepalives_interval": 5, "tcp_keepalives_count": 4,
+    "tcp_keepalives_idle": 20, "tcp_keepalives_interval": 5, "tcp_keepalives_count": 4, "tcp_user_timeout": 40_000,
     "idle_in_transaction_session_timeout": 60_000,
 }  # fmt: skip
 
@@ -38,7 +42,7 @@ class PostgreSQL:
         self.schema = "ratewise_" + re.sub(r"[^a-z0-9_]", "_", name.lower())
         self.shown = f"{(address.host or 'localhost').rpartition('@')[2]}/{address.database}"
         try:
-            self.engine = sa.create_engine(address, pool_pre_ping=True, connect_args=_KEEPALIVE)
+            self.engine = sa.create_engine(address, pool_pre_ping=True, connect_args=_settings(address))
         except ModuleNotFoundError:
             raise InputError(
                 "a PostgreSQL store needs psycopg; install it with: pip install 'ratewise[postgres]'"
@@ -165,3 +169,8 @@ class PostgreSQL:
     def damage(self) -> list[str]:
         """The server sees to that itself."""
         return []
+
+
+def _settings(address: sa.URL) -> dict[str, int]:
+    """How a connection finds out that the other side is gone; what the address itself says about it stays."""
+    return {name: value for name, value in _CONNECTION.items() if name not in address.query}

@@ -33,6 +33,10 @@ class PlanningQueue(Protocol):
         """(weak, strong): how many have no answer yet."""
         ...
 
+    def open_by_step(self) -> dict[int, int]:
+        """How many questions of each rater have no answer yet; raters without any may be absent."""
+        ...
+
     def item_rows(self, first: int, end: int, later_raters: int) -> ItemRows:
         """Items from `first` to before `end`, with all that is known of them."""
         ...

@@ -14,11 +14,17 @@ _here = {  # from item `first` to before `end`
 
 TOTALS = sa.select(t.totals.c.reserved, t.totals.c.spent)
 ROUNDS = sa.select(t.rounds).where(t.rounds.c.number > _b("after")).order_by(t.rounds.c.number)
-BATCHES = sa.select(t.batches).where(t.batches.c.round == _b("number")).order_by(t.batches.c.first)
+_drawn_steps = (
+    sa.select(sa.func.count())
+    .where(t.draws.c.position == t.batches.c.first, t.draws.c.step > 0)
+    .scalar_subquery()
+    .label("steps")
+)
+BATCHES = sa.select(t.batches, _drawn_steps).where(t.batches.c.round == _b("number")).order_by(t.batches.c.first)
 OPEN_BY_STEP = sa.select(t.ratings.c.step, sa.func.count()).where(_open).group_by(t.ratings.c.step)
 ITEMS = sa.select(t.items.c.uniform, t.items.c.numbers).where(_here[t.items]).order_by(t.items.c.position)
 PRICES = sa.select(t.items.c.prices).where(_here[t.items]).order_by(t.items.c.position)
-ANSWERS = sa.select(t.ratings.c.position, t.ratings.c.step, t.ratings.c.value).where(
+ANSWERS = sa.select(t.ratings.c.position, t.ratings.c.step, t.ratings.c.value, t.ratings.c.doubt).where(
     _here[t.ratings], t.ratings.c.value.is_not(None)
 )
 DRAWS = sa.select(t.draws.c.position, t.draws.c.step, t.draws.c.rate, t.draws.c.selected).where(

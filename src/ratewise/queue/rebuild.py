@@ -4,9 +4,11 @@ import os
 import sqlite3
 from collections.abc import Iterable, Sequence
 from contextlib import closing
+from functools import cache
 from typing import Any
 
 import sqlalchemy as sa
+from sqlalchemy.schema import CreateIndex, CreateTable
 
 from ratewise.queue import schema as t
 from ratewise.queue.chain import Change, Entry
@@ -14,10 +16,12 @@ from ratewise.queue.chain import Change, Entry
 
 def rebuild(path: str | os.PathLike[str], entries: Iterable[Entry]) -> None:
     """Make the file and play the entries into it; a ValueError names an entry that cannot be played."""
-    make_tables(path)
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         for pragma in ("synchronous = OFF", "journal_mode = MEMORY"):
             connection.execute(f"PRAGMA {pragma}")
+        connection.execute("BEGIN")
+        _make(connection)
+        connection.execute("COMMIT")  # the tables are there even if an entry cannot be played
         connection.execute("BEGIN")
         for entry in entries:
             try:
@@ -30,12 +34,28 @@ def rebuild(path: str | os.PathLike[str], entries: Iterable[Entry]) -> None:
 
 def make_tables(path: str | os.PathLike[str]) -> None:
     """A store of this version with nothing in it, and no guards yet."""
-    engine = sa.create_engine(sa.URL.create("sqlite", database=os.fspath(path)))
-    with engine.begin() as connection:
-        t.metadata.create_all(connection)
-        connection.execute(t.totals.insert().values(only=1, reserved=0, spent=0))
-        connection.execute(t.meta.insert().values(key="version", value=str(t.VERSION)))
-    engine.dispose()
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("BEGIN")  # one transaction, so that the disk is waited for once
+        _make(connection)
+        connection.execute("COMMIT")
+
+
+def _make(connection: sqlite3.Connection) -> None:
+    for statement in _definitions():
+        connection.execute(statement)
+    connection.execute("INSERT INTO totals (only, reserved, spent) VALUES (1, 0, 0)")
+    connection.execute("INSERT INTO meta (key, value) VALUES ('version', ?)", (str(t.VERSION),))
+
+
+@cache
+def _definitions() -> tuple[str, ...]:
+    """The tables and indexes in SQLite's words."""
+    dialect = sa.create_engine("sqlite://").dialect
+    made: list[list[CreateTable | CreateIndex]] = [
+        [CreateTable(table), *(CreateIndex(index) for index in sorted(table.indexes, key=lambda i: str(i.name)))]
+        for table in t.metadata.sorted_tables
+    ]
+    return tuple(str(one.compile(dialect=dialect)) for each in made for one in each)
 
 
 def play(connection: sqlite3.Connection, change: Change) -> None:

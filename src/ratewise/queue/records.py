@@ -35,6 +35,8 @@ class Outcome:
     note: str | None = None
     failed: bool = False
     again: int | None = None  # after a failure: money to reserve for another attempt
+    doubt: float | None = None  # expected squared error of the value, where the rater tells it
+    after: float = 0.0  # after a failure: seconds to wait at least
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +58,7 @@ class Batch:
     end: int
     drawn: bool
     cost: int
+    steps: int = 0  # raters after the first whose draws are made
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -83,6 +86,12 @@ class NewDraws:
     costs: tuple[tuple[int, int], ...]  # (first item, cost) of each batch that is drawn now
     factor: float | None
     known: Floats | None = None  # strong ratings that are known already, NaN where none: settled at once, at no cost
+    step: int = 1  # of the first column: raters before it were drawn earlier
+
+    @property
+    def end(self) -> int:
+        """The step after the last column."""
+        return self.step + int(self.rates.shape[1])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -114,6 +123,7 @@ class ItemRows:
     values: Floats  # items × raters, NaN where there is no rating
     rates: Floats  # items × raters after the first
     selected: Mask
+    doubts: Floats | None = None  # of the first rater, NaN where it told none
 
 
 def now() -> str:

@@ -100,6 +100,7 @@ ratings = Table(
     Column("value", Float(53)),
     Column("note", Text),
     Column("at", Text),
+    Column("doubt", Float(53)),  # expected squared error, by the rater's own account; null where it gives none
     Index("ratings_open", "step", "position", sqlite_where=sa.text("state = 0"), postgresql_where=sa.text("state = 0")),
 )
 
@@ -206,6 +207,13 @@ def _with_cap(connection: sa.Connection) -> None:
         connection.exec_driver_sql("ALTER TABLE totals ADD COLUMN cap BIGINT")
 
 
+def _with_doubt(connection: sa.Connection) -> None:
+    """Add the uncertainty that raters tell beside their ratings."""
+    if "doubt" not in {column["name"] for column in sa.inspect(connection).get_columns("ratings")}:
+        kind = "DOUBLE PRECISION" if connection.dialect.name == "postgresql" else "FLOAT"
+        connection.exec_driver_sql(f"ALTER TABLE ratings ADD COLUMN doubt {kind}")
+
+
 def _with_record(connection: sa.Connection) -> None:
     from ratewise.queue.adopt import adopt  # which reads the tables that are made here
     from ratewise.queue.guards import raise_guards
@@ -218,11 +226,14 @@ def _with_record(connection: sa.Connection) -> None:
 def _fourth_version(connection: sa.Connection) -> None:
     _with_campaign_id(connection)
     _with_cap(connection)
-    _with_record(connection)  # last, so that it holds the two above
+    _with_doubt(connection)  # the record is made of today's columns
+    _with_record(connection)  # last, so that it holds those above
 
 
 # Number n leads from version n to n + 1. One that was released is never changed.
-MIGRATIONS: tuple[Callable[[sa.Connection], None], ...] = (_first_version, _with_events, _with_people, _fourth_version)
+MIGRATIONS: tuple[Callable[[sa.Connection], None], ...] = (
+    _first_version, _with_events, _with_people, _fourth_version, _with_doubt,
+)  # fmt: skip
 VERSION = len(MIGRATIONS)
 
 

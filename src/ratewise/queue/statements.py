@@ -238,7 +238,7 @@ def answer(o: Outcome) -> dict[str, Any]:
     """A row for `write_answers`."""
     state = MISSING if o.value is None else ANSWERED
     return {"p": o.claim.position, "s": o.claim.step, "state": state, "value": o.value, "note": o.note,
-            "attempts": o.claim.attempt - (not o.failed)}  # fmt: skip
+            "doubt": o.doubt, "attempts": o.claim.attempt - (not o.failed)}  # fmt: skip
 
 
 def write_answers(connection: sa.Connection, done: Sequence[dict[str, Any]]) -> None:
@@ -253,14 +253,16 @@ def write_answers(connection: sa.Connection, done: Sequence[dict[str, Any]]) -> 
             state=bind("state"),
             value=bind("value"),
             note=bind("note"),
+            doubt=bind("doubt"),
             attempts=bind("attempts"),
             worker=None,
             at=at,
         )
     )
     connection.execute(change, done)
-    rows = [[x["state"], x["value"], x["note"], x["attempts"], at, x["p"], x["s"]] for x in done]
-    chain.changed(connection, t.ratings, _QUESTION, ["state", "value", "note", "attempts", "at"], rows)
+    columns = ["state", "value", "note", "attempts"] + ["doubt"] * any(x["doubt"] is not None for x in done)
+    rows = [[*(x[name] for name in columns), at, x["p"], x["s"]] for x in done]
+    chain.changed(connection, t.ratings, _QUESTION, [*columns, "at"], rows)
 
 
 def settle(
@@ -286,7 +288,7 @@ def settle(
 def settle_known(connection: sa.Connection, new: NewDraws) -> None:
     """Strong ratings that were there before they were asked for."""
     assert new.known is not None
-    last = new.rates.shape[1]
+    last = new.end - 1
     rows = np.flatnonzero(new.selected[:, -1] & ~np.isnan(new.known))
     if rows.size:
         here = within(t.ratings, (new.first + rows).tolist())

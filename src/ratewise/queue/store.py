@@ -154,13 +154,17 @@ class Store(Log):
         """What a round has taken up."""
         with self.reading() as connection:
             rows = connection.execute(reading.BATCHES, {"number": number})
-            return tuple(Batch(b.first, b.end, b.drawn, b.cost) for b in rows)
+            return tuple(Batch(b.first, b.end, b.drawn, b.cost, b.steps) for b in rows)
 
     def open_questions(self) -> tuple[int, int]:
         """(weak, strong): how many have no answer yet."""
-        with self.reading() as connection:
-            found = {int(step): int(n) for step, n in connection.execute(reading.OPEN_BY_STEP)}
+        found = self.open_by_step()
         return found.get(0, 0), sum(n for step, n in found.items() if step > 0)
+
+    def open_by_step(self) -> dict[int, int]:
+        """How many questions of each rater have no answer yet; raters without any are absent."""
+        with self.reading() as connection:
+            return {int(step): int(n) for step, n in connection.execute(reading.OPEN_BY_STEP)}
 
     def take_up(self, batch: NewBatch, budget: int | None) -> bool:
         """Ask for weak ratings and hold money for the rest; False where the budget forbids it."""
@@ -178,7 +182,7 @@ class Store(Log):
     def draw(self, new: NewDraws) -> None:
         """Write down rates and draws, and ask for what was drawn; the money held for it is given back or reserved."""
         rows = [
-            {"position": new.first + i, "step": k + 1, "rate": rate, "selected": drawn}
+            {"position": new.first + i, "step": new.step + k, "rate": rate, "selected": drawn}
             for k in range(new.rates.shape[1])
             for i, (rate, drawn) in enumerate(zip(new.rates[:, k].tolist(), new.selected[:, k].tolist(), strict=True))
         ]
@@ -186,12 +190,14 @@ class Store(Log):
         amounts = new.prices[index, step]
         with self.writing() as connection:
             chain.insert(connection, t.draws, rows)
-            sql.ask(connection, zip((new.first + index).tolist(), (step + 1).tolist(), amounts.tolist(), strict=True))
+            sql.ask(
+                connection, zip((new.first + index).tolist(), (step + new.step).tolist(), amounts.tolist(), strict=True)
+            )
             sql.write_ledger(connection, [("unhold", new.first, None, None, new.release)])
             for first, cost in new.costs:
                 connection.execute(t.batches.update().where(t.batches.c.first == first).values(drawn=True, cost=cost))
-            drawn = [[True, cost, first] for first, cost in new.costs]
-            chain.changed(connection, t.batches, ["first"], ["drawn", "cost"], drawn)
+            if drawn := [[True, cost, first] for first, cost in new.costs]:
+                chain.changed(connection, t.batches, ["first"], ["drawn", "cost"], drawn)
             if new.factor is not None:
                 connection.execute(t.rounds.update().where(t.rounds.c.number == new.round).values(factor=new.factor))
                 chain.changed(connection, t.rounds, ["number"], ["factor"], [[new.factor, new.round]])
@@ -305,13 +311,16 @@ class Store(Log):
             answers = connection.execute(reading.ANSWERS, here).all()
             drawn = connection.execute(reading.DRAWS, here).all()
         values = np.full((n, later_raters + 1), np.nan)
-        for position, step, value in answers:
+        doubts = np.full(n, np.nan)
+        for position, step, value, doubt in answers:
             values[position - first, step] = value
+            if step == 0 and doubt is not None:
+                doubts[position - first] = doubt
         rates, selected = np.ones((n, later_raters)), np.zeros((n, later_raters), dtype=np.bool_)
         for position, step, rate, chosen in drawn:
             rates[position - first, step - 1], selected[position - first, step - 1] = rate, chosen
         uniform = np.array([row.uniform for row in items], dtype=np.float64)
-        return ItemRows(uniform, sql.numbers(items, n), values, rates, selected)
+        return ItemRows(uniform, sql.numbers(items, n), values, rates, selected, doubts)
 
     def item_prices(self, first: int, end: int) -> list[str | None]:
         """Prices of each item, as JSON; None where prices do not differ."""

@@ -110,13 +110,23 @@ def _checked(reply: object) -> Answer | Failure:
         return Failure(f"the rater gave {short(reply)} instead of an answer")
     if isinstance(reply, Failure):
         return _checked_failure(reply)
-    return replace(reply, note=storable(str(reply.note))) if is_price(reply.price) else _no_price(reply.price)
+    if not is_price(reply.price):
+        return _no_price(reply.price)
+    return replace(reply, note=storable(str(reply.note)), doubt=_checked_doubt(reply.doubt))
 
 
 def _checked_failure(failure: Failure) -> Failure:
     if not is_price(failure.price):
         return _no_price(failure.price)
-    return replace(failure, reason=one_line(str(failure.reason)) or "no reason was given")
+    after = failure.after if isinstance(failure.after, int | float) and 0 <= failure.after < math.inf else 0.0
+    return replace(failure, reason=one_line(str(failure.reason)) or "no reason was given", after=after)
+
+
+def _checked_doubt(doubt: object) -> float | None:
+    """The uncertainty, if it is a squared error; otherwise none, since the rating itself is as good without it."""
+    if isinstance(doubt, bool) or not isinstance(doubt, int | float):
+        return None
+    return float(doubt) if 0 <= doubt < math.inf else None
 
 
 def _no_price(price: object) -> Failure:

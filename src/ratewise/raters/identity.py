@@ -23,7 +23,7 @@ def identity(kind: RaterKind, settings: Any, folder: str) -> dict[str, str]:
         found = _digest(Path(folder, name))
         if found is not None:
             out[name] = found
-    return out
+    return out | kind.digests(settings, folder)
 
 
 def module_file(function: str, folder: str) -> tuple[str, ...]:

@@ -2,17 +2,35 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import Any
 
+from ratewise.judges.memory import Memory
 from ratewise.raters.protocol import Rater
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The place where a rater is made: the folder of the TOML, and how many calls it gets at once."""
+    """The place where a rater is made: the folder of the TOML, its limits, and what it may remember."""
 
     folder: str
     concurrency: int
+    timeout: float = 60.0
+    per_minute: float | None = None
+    scale: tuple[float, float] = (0.0, 1.0)
+    strong: bool = False  # whether its ratings are believed, and must be on the scale
+    flat_price: bool = False  # whether the TOML gives a price for each rating
+    memory: Memory | None = None  # None: nothing is kept
+
+
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """What a rater's items cost, by their rows: (expected, most)."""
+
+    of: Callable[[Mapping[str, Any]], tuple[Decimal, Decimal]]
+    calls: int  # for one item
+    source: str  # of the prices
+    facts: Mapping[str, str]  # to be kept with the campaign, for its rater
 
 
 def _none(_: Any) -> tuple[str, ...]:
@@ -21,6 +39,18 @@ def _none(_: Any) -> tuple[str, ...]:
 
 def _no_more(_: Any, __: str) -> tuple[str, ...]:
     return ()
+
+
+def _nothing_wrong(_: Any, __: str) -> str:
+    return ""
+
+
+def _no_digests(_: Any, __: str) -> dict[str, str]:
+    return {}
+
+
+def _sure(_: Any) -> bool:
+    return False
 
 
 Reread = Callable[[str, Mapping[str, Any]], "tuple[object, ...] | None"]
@@ -40,4 +70,9 @@ class RaterKind:
     leads_to: tuple[str, ...] = ()  # keys that say where the rater is found: it must stay the same one
     flat_price: bool = False  # whether an answer always costs the list price
     sources: Callable[[Any, str], tuple[str, ...]] = _no_more  # files behind the settings, seen from the TOML's folder
+    quote: Callable[[Any, Place], Quote] | None = None  # where prices come from the items' texts, not from the TOML
+    check: Callable[[Any, str], str] = _nothing_wrong  # what is wrong with the settings together, in the folder
+    doubts: Callable[[Any], bool] = _sure  # whether answers come with an uncertainty
+    own_limits: bool = False  # whether it keeps its timeout and its calls a minute itself
+    digests: Callable[[Any, str], dict[str, str]] = _no_digests  # of what it is made of; may not change on the way
     reread: Callable[[Any, str], Reread] | None = None  # where answers can be looked up again, in files of the folder

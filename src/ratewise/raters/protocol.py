@@ -27,6 +27,7 @@ class Answer:
     value: object | None  # raw: a number, a truth value or a word
     price: Decimal | None = None  # what it really cost where that is known only afterwards; None: the list price
     note: str = ""  # why there is no value, or anything worth keeping
+    doubt: float | None = None  # expected squared error of the value, where the rater knows its own uncertainty
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +36,7 @@ class Failure:
 
     reason: str  # one line
     price: Decimal | None = None  # None: counted at the list price
+    after: float = 0.0  # seconds to wait at least before it is asked again
 
 
 class Rater(Protocol):
@@ -52,10 +54,11 @@ class Rater(Protocol):
 class RaterError(Exception):
     """Raised by a rater to say what the failure of each question of the call has cost."""
 
-    def __init__(self, reason: str, price: Decimal | None = None) -> None:
-        super().__init__(reason, price)  # both, so that the error can be pickled and copied
+    def __init__(self, reason: str, price: Decimal | None = None, after: float = 0.0) -> None:
+        super().__init__(reason, price, after)  # all, so that the error can be pickled and copied
         self.reason = reason
         self.price = price
+        self.after = after
 
     def __str__(self) -> str:
         return self.reason
@@ -64,7 +67,7 @@ class RaterError(Exception):
 def failure_from(error: BaseException) -> Failure:
     """The failure an error stands for: its type and the first line of its message; RaterError brings its own."""
     if isinstance(error, RaterError):
-        return Failure(one_line(str(error.reason)) or "no reason was given", error.price)
+        return Failure(one_line(str(error.reason)) or "no reason was given", error.price, error.after)
     try:
         message = one_line(str(error))
     except Exception:  # other people's classes may do anything

@@ -31,7 +31,7 @@ def _strong(begun: Begun) -> Text:
     if g.strong is None:
         return Text("no column; people are asked")
     if g.labels < begun.rows:
-        return one_line(f"{g.strong}, on {g.labels:,} rows only; people are asked")
+        return one_line(f"{g.strong}, on {g.labels:,} rows, which count and are free; people are asked for more")
     return one_line(g.strong)
 
 

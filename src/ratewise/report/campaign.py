@@ -13,6 +13,7 @@ from rich.text import Text
 from ratewise.campaign import findings
 from ratewise.campaign.campaign import Campaign
 from ratewise.campaign.engine import Paused
+from ratewise.campaign.judged import judges_found
 from ratewise.campaign.snapshot import Snapshot
 from ratewise.campaign.status import Status
 from ratewise.campaign.story import Chapter
@@ -154,6 +155,10 @@ def snapshot_page(
     parts.append(f"<p>{html.escape(_in_words(status))}</p>")
     parts.append(sections.facts(now.spec, datetime.now(UTC) if made is None else made, campaign=status.campaign))
     parts += ["<h2>Who rates</h2>", sections.raters(now.spec.raters)]
+    if now.worth:
+        parts.append("<ul>" + "".join(f"<li>{html.escape(word)}</li>" for word in now.worth) + "</ul>")
+    if judges := judges_found(now):
+        parts.append(sections.judges(judges))
     if story:
         parts += [
             "<h2>Round by round</h2>",

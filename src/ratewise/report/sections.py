@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from ratewise.campaign.findings import Difference, Outlook, SliceFound
+from ratewise.campaign.judged import JudgeFound
 from ratewise.campaign.spec.spec import RaterSpec, Spec
 from ratewise.raters.scale import RatingScale
 from ratewise.targets.mean.words import within
@@ -12,7 +13,7 @@ from ratewise.targets.mean.words import within
 _LONGEST = 160  # signs of an item's text that are shown
 _KINDS = {
     "column": "a column of the table", "python": "a Python function", "command": "a program", "people": "people",
-    "recorded": "a recording",
+    "recorded": "a recording", "llm": "a language model",
 }  # fmt: skip
 
 
@@ -45,6 +46,8 @@ def raters(listed: Sequence[RaterSpec]) -> str:
 
 
 def _price(rater: RaterSpec) -> str:
+    if rater.price is None and rater.price_column is None:
+        return "by tokens"
     if rater.price is None:
         return f"by item, column {rater.price_column}"
     most = f", at most {rater.max_price:f}" if rater.max_price is not None and rater.max_price != rater.price else ""
@@ -106,3 +109,9 @@ def table(names: Sequence[str], rows: Iterable[Sequence[str]], *, head: bool = T
     first = f"<tr>{''.join(f'<th>{html.escape(name)}</th>' for name in names)}</tr>" if head else ""
     body = "".join(f"<tr>{''.join(f'<td>{html.escape(text)}</td>' for text in row)}</tr>" for row in rows)
     return f"<div class=wide><table>{first}{body}</table></div>"
+
+
+def judges(found: Iterable[JudgeFound]) -> str:
+    """What is known of LLM judges, a line each."""
+    lines = [sentence for judge in found for sentence in judge.sentences]
+    return "<ul>" + "".join(f"<li>{html.escape(line)}</li>" for line in lines) + "</ul>"

@@ -7,6 +7,7 @@ from scipy import special
 
 from ratewise.core.mean.estimate import Estimate
 from ratewise.report.pictures import POLICY_TITLES
+from ratewise.report.what_if import what_if_text
 from ratewise.targets.mean.drawing import Drawn
 from ratewise.targets.mean.plan import Plan
 from ratewise.targets.mean.side_by_side import PlannedPolicy
@@ -29,6 +30,8 @@ def plan_text(plan: Plan, *, level: float = 0.95) -> RenderableType:
     lines: list[RenderableType] = [table, Text(legend, style="dim"), Text(), Text(plan.reason)]
     if plan.by_stratum is not None:
         lines += [Text(), strata_table(plan.by_stratum)]
+    if plan.what_if is not None:
+        lines += [Text(), what_if_text(plan.what_if)]
     return Group(*lines, *notes_text(plan.notes))
 
 

@@ -32,8 +32,11 @@ class Again:
     expected_variance: float
 
 
-def plan_again(seen: Seen, money: Money) -> Again:
-    """The best rates in all for the money spent and unspent, over the items seen."""
+def plan_again(seen: Seen, money: Money, *, population: bool = False) -> Again:
+    """The best rates in all for the money spent and unspent, over the items seen.
+
+    Of a population's mean, the items seen are a sample, and their variance stays whatever is bought.
+    """
     bought = seen.without_weak() if seen.by_features else seen
     rates = bought.rates()
     whole = replace(bought, mass=rates * bought.items, given=None)
@@ -46,10 +49,18 @@ def plan_again(seen: Seen, money: Money) -> Again:
         of = np.array([o is option for o in without])
         own[of] = _missing(option.scale * np.sqrt(option.own[of]), option.floor, before[of])
     policy: PolicyName = "random" if best.error.kind == "constant" else "active"
-    wanted = np.clip(best.scale * np.sqrt(best.error.predict(known.model.predict(bought.x), bought.x)), best.floor, 1.0)
-    total = np.maximum(wanted, rates)
-    added = known.mean(known.squared) * float(np.mean(1.0 / total - 1.0))
-    return Again(policy, best.rule(known, bought.items, weak=not seen.by_features), own, added / bought.items)
+    total = before + (1.0 - before) * own  # of the labels, whose squared residuals stand in for u
+    added = known.mean(known.squared * (1.0 / total - 1.0))
+    expected = (added + population * known.variance) / bought.items
+    return Again(policy, best.rule(known, bought.items, weak=not seen.by_features), own, expected)
+
+
+def variance_now(seen: Seen, *, population: bool = False) -> float:
+    """The squared error so far, as `plan_again` sees it: what its own expectation is to be compared with."""
+    bought = seen.without_weak() if seen.by_features else seen
+    known = learn(bought)
+    added = known.mean(known.squared * (1.0 / bought.rates()[bought.labelled] - 1.0))
+    return (added + population * known.variance) / bought.items
 
 
 def again_rates(rule: Rule, seen: Seen, factor: float) -> Floats:

@@ -15,6 +15,7 @@ from ratewise.core.mean.chain import gains, pooled_gain_per_cost
 from ratewise.core.mean.policy import optimal_policy
 from ratewise.core.mean.rates import LARGEST_SCALE
 from ratewise.models.error_model import ErrorModel, fit_error
+from ratewise.rounds.designs import carried
 from ratewise.rounds.options import floor_share
 
 
@@ -44,15 +45,6 @@ class ChainRule:
         """The inverse of `to_dict`."""
         errors = tuple(ErrorModel.from_dict(model) for model in data["errors"])
         return cls(errors, tuple(data["costs"]), data["scale"], data["floor"])
-
-
-def carried(said: Floats) -> Floats:
-    """Items × raters, with each rating that did not come replaced by that of the rater before."""
-    out = said.copy()
-    for k in range(1, out.shape[1]):
-        gap = np.isnan(out[:, k])
-        out[gap, k] = out[gap, k - 1]
-    return out
 
 
 @dataclass(frozen=True, slots=True)

@@ -118,7 +118,7 @@ class Options:
         Choosing freely would follow chance: the labels that make one u look better than another are few. A u that the
         user gave must first beat one rate for all; else it is as if it had not been given.
         """
-        prices = np.array([self._prices(candidate) for candidate in candidates])
+        prices = np.array([self.label_prices(candidate) for candidate in candidates])
         w = self.known.weights / self.known.weights.sum()
         with_all, without = _first_unless_beaten(w * (prices[0] - prices))
         if candidates[0].kind != "given":
@@ -136,7 +136,7 @@ class Options:
         w = self.known.weights
         return np.asarray((float(np.dot(w, values)) - w * values) / (float(w.sum()) - w))
 
-    def _prices(self, error: LearnedError) -> Floats:
+    def label_prices(self, error: LearnedError) -> Floats:
         """E[π]·(H−f)²/π of each label for π ∝ sqrt(u), whose mean ranks candidates, short of solving a policy each."""
         root = np.sqrt(error.predict(self.f_around, self.around))
         least = max(floor_share(self.known.strong.size) * float(root.mean()), 1e-150)
@@ -265,6 +265,22 @@ def _binned(u: Floats) -> tuple[Floats, Floats]:
     edges = np.linspace(0, u.size, _BINS + 1).astype(np.intp)
     counts = np.diff(edges)
     return np.add.reduceat(np.sort(u), edges[:-1]) / counts, counts / u.size
+
+
+def preferred_error(known: Learned, around: Covariates) -> LearnedError:
+    """The u(x) that rates would follow: one for all, unless another does better on labels that it has not seen."""
+    nothing = Seen.of(around.rows(slice(0, 0)), np.empty(0), ())
+    table = Options.of(known, nothing, Money(0.0, 1.0, 1.0), around=around)
+    constant, *others = table.candidates()
+    best = others[table.preferred(others)[0]]
+    even, sharp = (known.mean(table.label_prices(error)) for error in (constant, best))
+    return constant if even <= (1 + NEAR_TIE_IN_VARIANCE) * sharp else best
+
+
+def least_root(root: Floats, weights: Floats, share: float) -> float:
+    """The least number that roots are raised to, so that none is below this share of the mean of the result."""
+    order = np.argsort(root, kind="stable")
+    return _floor(root[order], weights[order] / weights.sum(), share)
 
 
 def sharpest_error(known: Learned, around: Covariates) -> tuple[LearnedError, Floats]:

@@ -121,6 +121,19 @@ def in_numbers(
     return (table.with_columns(columns, replace=True), _once(notes)) if columns else (table, ())
 
 
+def number_in(text: str, meaning: Meaning) -> float | None:
+    """The number that one cell stands for; `None` where it is neither a number nor a word that was explained."""
+    word = _plain(text)
+    if meaning.scale:
+        return dict(meaning.scale).get(_same(word, dict(meaning.scale)))
+    if meaning.positive:
+        return float(_same(word, dict.fromkeys(meaning.positive, 1.0)) in meaning.positive)
+    for yes, no in KNOWN_PAIRS:
+        if word in (yes, no):
+            return float(word == yes)
+    return _number(word)
+
+
 def _column(table: Table, name: str, meaning: Meaning, *, strong: bool) -> tuple[Floats, str] | None:
     """Numbers for the words of a column, and a note; `None` where the column stays as it is."""
     numbers = _numbers(table, name)
@@ -177,6 +190,8 @@ def _known(table: Table, name: str, words: Array, index: Array, texts: Texts) ->
             values = np.array([np.nan if word == "" else float(word in {yes, "1"}) for word in words])
             return np.asarray(values[index], dtype=np.float64), f"{yes} counts as 1 and {no} as 0"
     strange = np.array([bool(word) and _number(str(word)) is None for word in words])
+    if 2 * np.count_nonzero(strange[index]) < np.count_nonzero(words[index] != ""):
+        table.numbers(name, missing="allow")  # numbers, with a cell that is none: the table says which
     row = int(np.argmax(strange[index]))
     raise TableError(
         Message(

@@ -25,7 +25,10 @@ from ratewise.rounds.options import sharpest_error
 from ratewise.rounds.seen import Phase, Seen, learn
 from ratewise.tables import Table, TableLike, read_table
 from ratewise.tables.frames_out import FrameKind
-from ratewise.targets.votes import read_models, read_votes, vote_features, weak_predictor
+from ratewise.tables.words import Scale, meaning_of
+from ratewise.targets.people import Ready, Strong, strong_columns, with_mean
+from ratewise.targets.rated import plain_numbers
+from ratewise.targets.votes import read_models, vote_features, votes_in_numbers, weak_predictor
 
 _FEWEST_TO_LEARN = 100  # strong votes before rates follow where the weak votes were seen to err
 _CLEAR_GAIN = 0.97  # of the expected error, that learned rates must reach
@@ -67,19 +70,23 @@ def ask_votes(
     seed: int,
     model_a: str = "model_a",
     model_b: str = "model_b",
-    strong: str | None = None,
+    strong: Strong | None = None,
     features: Sequence[str] = (),
     id_column: str | None = None,
+    scale: Scale = None,
 ) -> Asked:
     """Choose `votes` comparisons that nobody has voted on, each with a known probability.
 
     A table that was asked before (with `rate`, `selected` and strong votes) gets a further round; its rates are then
-    those of being asked in any round. As many are chosen as asked for, not about as many.
+    those of being asked in any round. As many are chosen as asked for, not about as many. Words as votes and several
+    people's columns are as in `leaderboard`.
     """
-    read = read_table(table)
+    given, meaning = read_table(table), meaning_of(None, scale)
+    names = [] if strong is None else [name for name in strong_columns(given, strong) if name in given.columns]
+    read = votes_in_numbers(given, names, weak, meaning)
     models = read_models(read, model_a, model_b)
     g = _weak(read, weak)
-    before = _before(read, strong)
+    before = _before(read, None if not names else with_mean(read, names, meaning), named=strong is not None)
     left = ~before.selected
     count = int(number(votes, name="votes", minimum=1))
     if count > int(left.sum()):
@@ -94,7 +101,7 @@ def ask_votes(
     share = (before.rates.sum() + count) / g.size
     with_one = float(np.mean(worth)) * (1 / share - 1)
     saving = float(np.mean(worth * (1 / over_all - 1))) / with_one if with_one > 0 else 1.0
-    made = read.with_columns({"rate": over_all, "selected": selected}, replace=True)
+    made = given.with_columns({"rate": over_all, "selected": selected}, replace=True)
     return Asked(made, over_all, selected, again, saving, (note,))
 
 
@@ -108,15 +115,15 @@ class _Before:
 
 
 def _weak(table: Table, column: str) -> Floats:
-    g = read_votes(table, column)
+    g = plain_numbers(table, column)
     if np.isnan(g).any():
         row = int(np.argmax(np.isnan(g))) + 1
         raise TableError(f"row {row} of {table.name} has no weak vote in column {column!r}; every comparison needs one")
     return g
 
 
-def _before(table: Table, strong: str | None) -> _Before:
-    h = np.full(table.rows, np.nan) if strong is None or strong not in table.columns else read_votes(table, strong)
+def _before(table: Table, votes: Ready | None, *, named: bool) -> _Before:
+    h = np.full(table.rows, np.nan) if votes is None else plain_numbers(votes.table, votes.strong)
     if "rate" not in table.columns:
         if not np.isnan(h).all():
             raise TableError(f"{table.name} has strong votes but no column 'rate' that says how they were drawn")
@@ -132,7 +139,7 @@ def _before(table: Table, strong: str | None) -> _Before:
     if missing:
         raise TableError(
             f"{missing:,} votes of {table.name} that were asked for are missing; get them before asking for more"
-            + ("" if strong is not None else ", and name the column with the strong votes")
+            + ("" if named else ", and name the column with the strong votes")
         )
     if rates.min() <= 0 or rates.max() > 1:
         raise TableError(f"the rates of {table.name} must be in (0, 1]; take the table as the last round wrote it")

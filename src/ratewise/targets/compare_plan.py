@@ -15,6 +15,7 @@ from ratewise.core.names import Estimand, PolicyName, Recalibration
 from ratewise.core.shown import shown
 from ratewise.errors import InputError, TableError
 from ratewise.tables import Table, TableLike, read_table
+from ratewise.tables.words import Positive, Scale, in_numbers, meaning_of
 from ratewise.targets.mean.derived import STRONG_DIFFERENCE, WEAK_DIFFERENCE, Derived
 from ratewise.targets.mean.pilot import Pilot, PilotColumns, learn_pilot, read_pilot
 from ratewise.targets.mean.plan import Plan, plan_mean
@@ -52,22 +53,26 @@ def plan_comparison(
     calibrate: Recalibration = "none",
     features: Sequence[str] = (),
     estimand: Estimand = "population",
+    positive: Positive = None,
+    scale: Scale = None,
     seed: int = 0,
 ) -> Plan:
     """`plan` for the difference of two systems: the rows with both strong ratings are the pilot.
 
     Costs are those of rating one system's answer once; an item is rated for both, so it costs twice that, weak and
-    strong. `target_se` and `within` are the difference's.
+    strong. `target_se` and `within` are the difference's. Words as ratings are as in `compare`.
     """
     c_g, c_h = number(weak_cost, name="weak_cost", minimum=0), number(strong_cost, name="strong_cost", above=0)
     goal = Goal.of(2 * c_g, 2 * c_h, budget, target_of(target_se, within, level), pool_size, estimand, floor)
-    read = add_difference(table, weak=weak, strong=strong)
+    words = meaning_of(positive, scale)
+    read, said = in_numbers(read_table(table), strong=strong, weak=weak, meaning=words)
+    read = add_difference(read, weak=weak, strong=strong)
     columns = PilotColumns(WEAK_DIFFERENCE, STRONG_DIFFERENCE, uncertainty, calibrate, tuple(features), seed)
     made = plan_mean(read, read_pilot(read, columns), columns, goal, derived=Derived("difference", weak))
     note = f"an item is rated for both systems: its weak ratings cost {2 * c_g:g}, its strong ones {2 * c_h:g}"
     halves = _halves(read, strong)
     lost = (f"{halves:,} rows with one of the two strong ratings are no part of the pilot",) if halves else ()
-    return replace(made, notes=(note, *lost, *made.notes))
+    return replace(made, notes=(*said, note, *lost, *made.notes), transfer=replace(made.transfer, words=words))
 
 
 @shown
@@ -126,6 +131,8 @@ def plan_comparisons(
     pool_size: float | None = None,
     floor: float | None = None,
     estimand: Estimand = "population",
+    positive: Positive = None,
+    scale: Scale = None,
     seed: int = 0,
 ) -> ComparisonsPlan:
     """Rates for the table's rows that serve all differences to the baseline at once.
@@ -134,14 +141,15 @@ def plan_comparisons(
     errors, V that of their variances, so `expected_se` and `target_se` are the root mean square of the differences'
     standard errors. Costs are those of rating one system's answer once, and an item is rated for all of them. The rates
     follow u only where the pilot's own residuals, by models that have not seen them, say that it beats one rate for
-    all.
+    all. Words as ratings are as in `compare`.
     """
     c_g, c_h = (
         len(strong) * number(weak_cost, name="weak_cost", minimum=0),
         len(strong) * number(strong_cost, name="strong_cost", above=0),
     )
     goal = Goal(c_g, c_h, budget, target_se, pool_size, estimand, floor)
-    read = read_table(table)
+    words = meaning_of(positive, scale)
+    read, said = in_numbers(read_table(table), strong=strong.values(), weak=weak.values(), meaning=words)
     world = _World.of(_pilots(read, baseline, weak, strong, seed))
     uniform = goal.solve(np.full(read.rows, world.weak_error), world.variance)
     active = goal.solve(world.error, world.variance, goal.least_rate(world.error, world.variance))
@@ -157,8 +165,8 @@ def plan_comparisons(
         | {"weak": dict(weak), "strong": dict(strong)}
         | goal.to_dict()
         | {"seed": seed, "variance": world.variance, "weak_error": world.weak_error},
-        rows=PlannedRows.of(read, tuple(weak.values()), name, best.rates, best.items, goal),
-        notes=(f"an item is rated for all {len(strong)} systems: it costs {c_g:g} and {c_h:g}",),
+        rows=PlannedRows.of(read, tuple(weak.values()), name, best.rates, best.items, goal, words),
+        notes=(*said, f"an item is rated for all {len(strong)} systems: it costs {c_g:g} and {c_h:g}"),
     )
 
 

@@ -1,8 +1,7 @@
-"""Do the labels look as if they were drawn as the table says? Their number against the rates, and who was labelled."""
+"""Do the labels look as if they were drawn as the table says? Their number, and their means, against the rates."""
 
 import math
 import warnings
-from collections.abc import Mapping
 
 import numpy as np
 
@@ -13,7 +12,6 @@ from ratewise.errors import RatewiseWarning, TableError
 
 _REFUSED = 6.0  # standard deviations between the labels and the sum of rates: by chance once in 10⁹ tables
 _WARNED = 4.0  # once in 16,000
-_FALSE_ALARM = 1e-4  # of the warning that labelled rows differ, at most
 
 
 def check_count(name: str, rates: Floats, drawn: Mask, source: str) -> None:
@@ -41,32 +39,6 @@ def check_count(name: str, rates: Floats, drawn: Mask, source: str) -> None:
     warnings.warn(Message(f"{said}; if it is not by chance, {todo}"), RatewiseWarning, stacklevel=4)
 
 
-def warn_of_choice(name: str, labelled: Mask, columns: Mapping[str, Floats]) -> None:
-    """Warn if labels taken as a random draw clearly have other weak ratings or features than the rest.
-
-    At most once in 10,000 tables by chance, whatever the columns hold, by a bound that holds for any number of labels.
-    """
-    if not labelled.any() or labelled.all():
-        return
-    limit = _FALSE_ALARM / (2 * max(len(columns), 1))
-    for column, values in columns.items():
-        rank = _ranks(values)
-        for score, how in ((rank, "are"), (np.abs(rank - 0.5), "spread")):
-            if chance_of(score, labelled) < limit:
-                up = score[labelled].mean() > score.mean()
-                word = ("higher" if up else "lower") if how == "are" else ("further out" if up else "less far out")
-                warnings.warn(
-                    Message(
-                        f"rows of {name} with a strong rating have clearly {word} values in column {column!r} than the "
-                        "others: they were not drawn at random; give the rates that they were drawn with "
-                        f"({argument('rate')}), or read the estimate as that of rows like these"
-                    ),
-                    RatewiseWarning,
-                    stacklevel=4,
-                )
-                return
-
-
 def chance_of(score: Floats, labelled: Mask) -> float:
     """Bound on the chance that the mean score of rows drawn at random is as far from that of all rows (Bennett).
 
@@ -82,10 +54,3 @@ def chance_of(score: Floats, labelled: Mask) -> float:
         return 1.0
     x = abs(off) * most / variance
     return min(1.0, 2 * math.exp(-n * variance / most**2 * ((1 + x) * math.log1p(x) - x)))
-
-
-def _ranks(values: Floats) -> Floats:
-    """Ranks from 0 to 1; ties get their mean rank."""
-    _, index, counts = np.unique(values, return_inverse=True, return_counts=True)
-    middle = np.cumsum(counts) - 0.5 * counts
-    return np.asarray(middle[index] / values.size)

@@ -30,10 +30,12 @@ from ratewise.core.names import REGRESSION_METHODS, Estimand, RegressionMethod
 from ratewise.core.shown import shown
 from ratewise.errors import InputError
 from ratewise.models.rating_model import Covariates, cluster_fitted_rating, fitted_rating
-from ratewise.tables import TableLike, read_table
+from ratewise.tables import TableLike
 from ratewise.tables.frames_out import FrameKind, frame_of_rows
+from ratewise.tables.words import Scale
+from ratewise.targets.people import Strong, votes_in_words
 from ratewise.targets.rated import DrawColumns, Rate, RatedColumns, RatedTable, read_rated, refuse_missing
-from ratewise.targets.votes import read_models, read_votes, vote_features
+from ratewise.targets.votes import read_models, vote_features, votes_ready
 
 ELO = 400.0 / math.log(10.0)  # a tenfold of odds is 400 points
 AVERAGE = 1000.0
@@ -154,7 +156,7 @@ def leaderboard(
     *,
     model_a: str = "model_a",
     model_b: str = "model_b",
-    strong: str,
+    strong: Strong,
     weak: str | None = None,
     rate: Rate = None,
     selected: str | None = None,
@@ -164,25 +166,28 @@ def leaderboard(
     estimand: Estimand = "population",
     pool_size: float | None = None,
     clusters: str | None = None,
+    scale: Scale = None,
     seed: int = 0,
 ) -> Leaderboard:
     """Ratings of models from pairwise votes: P(a beats b) = 1 / (1 + 10^((r_b − r_a)/400)), ties counted half.
 
-    Votes are the first model's score from 0 to 1, or model_a, model_b, tie. `rate` is the column with the probability
-    each comparison was sent to the strong rater with, or one number for all; without it the rated ones are taken as a
-    random draw. Without `weak` strong votes stand alone. `method` as for `regress`; `auto` learns the strong vote from
-    the weak one, what all weak votes say of the pair, and `features`. Ratings have mean 1000; `estimand` pool is about
-    the ratings that strong votes on all rows would give.
+    Votes are the first model's score from 0 to 1, or model_a, model_b, tie; `scale` lists other words, from the second
+    model's win to the first one's. `strong` may be several people's columns: their mean is the vote. `rate` is the
+    column with the probability each comparison was sent to the strong rater with, or one number for all; without it the
+    rated ones are taken as a random draw. Without `weak` strong votes stand alone. `method` as for `regress`; `auto`
+    learns the strong vote from the weak one, what all weak votes say of the pair, and `features`. Ratings have mean
+    1000; `estimand` pool is about the ratings that strong votes on all rows would give.
 
     A model that never lost (or never won) has no finite rating, and models that no vote connects with the others
     cannot be compared: they are named with the reason, and the others are rated.
     """
     choice(method, REGRESSION_METHODS, name="method")
     how = How(method, level=level, estimand=estimand, pool_size=pool_size, seed=seed)
-    read = read_table(table)
-    models = read_models(read, model_a, model_b)
-    columns = RatedColumns(strong, weak, DrawColumns(rate, selected, clusters), read_votes)
-    drawn = read_rated(read, columns, one_rate_alone=False)
+    ready = votes_ready(table, strong=strong, weak=weak, scale=scale)
+    ready.refuse_pool(estimand)
+    models = read_models(ready.table, model_a, model_b)
+    columns = RatedColumns(ready.strong, weak, DrawColumns(rate, selected, clusters))
+    drawn = read_rated(ready.table, columns, one_rate_alone=False)
     refuse_missing(drawn)
     N = pool_of(estimand, drawn.how(how).pool_size, drawn.items.strong.size)
     pairs = models.pairs.rows(drawn.rows)
@@ -201,7 +206,7 @@ def leaderboard(
         labels=votes.labels,
         method=used,
         estimand=estimand,
-        notes=drawn.notes + told,
+        notes=drawn.notes + told + votes_in_words(ready, drawn),
         log_odds=standing.ratings[order],
         covariance=standing.covariance[np.ix_(order, order)],
     )

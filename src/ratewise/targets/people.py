@@ -21,24 +21,34 @@ Strong = str | Sequence[str]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ready:
-    """A table whose ratings are numbers; `strong` names the column of the strong ones, or of the mean of all votes."""
+    """A table whose ratings are numbers; `strong` names the column of the strong ones, or of the mean of all votes.
+
+    `names` are the columns that the strong ratings are in, one for each person.
+    """
 
     table: Table
     strong: str
+    names: tuple[str, ...]
     notes: tuple[str, ...] = ()
     votes: Votes | None = None
     scale: tuple[float, float] | None = None  # its ends, where they were stated or all votes are 0 or 1
+
+    @property
+    def typed(self) -> str:
+        """The strong columns as one text, as on the command line."""
+        return ",".join(self.names)
 
     def bounds(self, given: tuple[float, float] | None) -> tuple[float, float] | None:
         """The ends of the rating scale: as given, else as the words say."""
         return self.scale if given is None else given
 
     def refuse_pool(self, estimand: str) -> None:
-        """Refuse the pool's own mean for noisy votes: only a single mean widens its interval for them."""
+        """Refuse a pool's own value for noisy votes: only a single mean widens its interval for them."""
         if self.votes is not None and estimand == "pool":
             raise InputError(
                 Message(
-                    f"several people's columns go with {argument('estimand population')} here; for a pool use estimate"
+                    f"several people's columns go with {argument('estimand population')} here; only estimate, for "
+                    "one mean, allows for their disagreement in a pool"
                 )
             )
 
@@ -52,14 +62,25 @@ def made_ready(
     scale: Scale = None,
 ) -> Ready:
     """Read the table and put its ratings into numbers; several columns of strong ratings become their mean."""
-    read, meaning = read_table(table), meaning_of(positive, scale)
+    return ready_for(table, strong=strong, weak=weak, meaning=meaning_of(positive, scale))
+
+
+def ready_for(table: TableLike, *, strong: Strong, weak: Sequence[str] = (), meaning: Meaning) -> Ready:
+    """`made_ready` where it is known already what the words mean."""
+    read = read_table(table)
     names = strong_columns(read, strong)
     read, notes = in_numbers(read, strong=names, weak=weak, meaning=meaning)
+    return with_mean(read, names, meaning, notes)
+
+
+def with_mean(table: Table, names: Sequence[str], meaning: Meaning, notes: tuple[str, ...] = ()) -> Ready:
+    """The table, whose ratings are numbers, with the mean of these columns if there are several."""
     if len(names) == 1:
-        return Ready(read, names[0], notes, scale=meaning.bounds)
-    votes = Votes(np.stack([read.numbers(name, missing="allow") for name in names], axis=1), tuple(names))
+        return Ready(table, names[0], tuple(names), notes, scale=meaning.bounds)
+    votes = Votes(np.stack([table.numbers(name, missing="allow") for name in names], axis=1), tuple(names))
     column = f"mean of {', '.join(names)}"
-    return Ready(read.with_columns({column: votes.means}), column, notes, votes, _ends(votes, meaning))
+    read = table.with_columns({column: votes.means})
+    return Ready(read, column, tuple(names), notes, votes, _ends(votes, meaning))
 
 
 def strong_columns(table: Table, strong: Strong) -> list[str]:
@@ -97,6 +118,14 @@ def with_votes(found: Estimate, ready: Ready, rated: RatedTable) -> Estimate:
     room = found.estimand == "population" or not bool(asked.all())
     told = agreement(votes, rates, standard_error=found.standard_error, room=room)
     return replace(found, agreement=told, notes=(*found.notes, *_in_words(told)))
+
+
+def votes_in_words(ready: Ready, rated: RatedTable) -> tuple[str, ...]:
+    """Who voted and how well they agree, for questions about more than one mean."""
+    if ready.votes is None:
+        return ()
+    votes = ready.votes.rows(rated.rows)
+    return _in_words(agreement(votes, rated.items.rates, standard_error=None, room=False))
 
 
 def _widened(found: Estimate, votes: Votes, rates: np.ndarray, scale: tuple[float, float] | None) -> Estimate:

@@ -11,6 +11,7 @@ from ratewise.core.mean.draw import draw
 from ratewise.core.names import PolicyName
 from ratewise.errors import InputError
 from ratewise.tables import Table, TableLike
+from ratewise.tables.words import Meaning, in_numbers
 from ratewise.targets.mean.drawing import Drawn, ended_early, first_items, over_budget, undrawn, within_money
 from ratewise.targets.mean.side_by_side import Goal
 
@@ -29,20 +30,24 @@ class PlannedRows:
     items: float  # to look at; for base, strong ratings to buy
     goal: Goal
     seen: Floats = field(repr=False)  # rows × weak columns
+    words: Meaning  # what words as weak ratings stand for
 
     @classmethod
     def of(
-        cls, table: Table, weak: Sequence[str], policy: PolicyName, rates: Floats, items: float | None, goal: Goal
-    ) -> "PlannedRows":
+        cls, table: Table, weak: Sequence[str], policy: PolicyName, rates: Floats, items: float | None, goal: Goal,
+        words: Meaning,
+    ) -> "PlannedRows":  # fmt: skip
         """The planned rows of the table that the plan was made from."""
         if policy == "base" and items is not None:
             rates = np.full(table.rows, min(1.0, items / table.rows))
-        return cls(tuple(weak), policy, rates, math.inf if items is None else items, goal, _weak(table, weak))
+        return cls(
+            tuple(weak), policy, rates, math.inf if items is None else items, goal, _weak(table, weak, words), words
+        )
 
     def draw(self, pool: TableLike, *, seed: int, id_column: str | None, within_budget: bool) -> Drawn:
         """Draw from the pool, which must be the table that the plan was made from."""
         table, ids = undrawn(pool, id_column)
-        if not np.array_equal(_weak(table, self.weak), self.seen):
+        if not np.array_equal(_weak(table, self.weak, self.words), self.seen):
             raise InputError(
                 f"this plan gives rates to the rows of the table it was made from, and {table.name} has other rows: "
                 "plan with the pool itself, as rows without a strong rating beside the labelled ones"
@@ -66,5 +71,6 @@ class PlannedRows:
         return Drawn(made, rates, selected, None, expected, spend, notes)
 
 
-def _weak(table: Table, columns: Sequence[str]) -> Floats:
-    return np.stack([table.numbers(column) for column in columns], axis=1)
+def _weak(table: Table, columns: Sequence[str], words: Meaning) -> Floats:
+    read, _ = in_numbers(table, strong=(), weak=columns, meaning=words)
+    return np.stack([read.numbers(column) for column in columns], axis=1)

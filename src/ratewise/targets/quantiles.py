@@ -16,13 +16,15 @@ from ratewise.core.names import Estimand
 from ratewise.core.shown import shown
 from ratewise.errors import InputError, TableError
 from ratewise.models.error_model import ErrorModel, fit_error
-from ratewise.tables import TableLike, read_table
+from ratewise.tables import TableLike
 from ratewise.tables.frames_out import FrameKind, frame_of_rows
+from ratewise.tables.words import Positive, Scale, meaning_of
 from ratewise.targets.mean.derived import STRONG_BELOW, UNCERTAINTY, WEAK_BELOW, Derived
 from ratewise.targets.mean.pilot import PilotColumns, read_pilot
 from ratewise.targets.mean.plan import Plan, plan_mean
 from ratewise.targets.mean.side_by_side import Goal
-from ratewise.targets.rated import DrawColumns, Rate, RatedColumns, read_rated, refuse_missing
+from ratewise.targets.people import Ready, Strong, made_ready, votes_in_words
+from ratewise.targets.rated import DrawColumns, Rate, RatedColumns, RatedTable, read_rated, refuse_missing
 
 _FOLDS = 10
 
@@ -77,7 +79,7 @@ class Quantiles:
 def quantile_table(
     table: TableLike,
     *,
-    strong: str,
+    strong: Strong,
     at: Sequence[float] = (0.5,),
     weak: str | None = None,
     rate: Rate = None,
@@ -87,20 +89,25 @@ def quantile_table(
     pool_size: float | None = None,
     clusters: str | None = None,
     bounds: tuple[float | None, float | None] | None = None,
+    positive: Positive = None,
+    scale: Scale = None,
 ) -> Quantiles:
     """Quantiles of the strong rating from a drawn and rated table; each interval holds by itself.
 
     `rate` is the column with the probability each row was drawn with, or one number for all rows; without it the rated
     rows are taken as a random draw. Without `weak` the strong ratings stand alone: from a draw at one rate for all.
-    `bounds` are the ends of the scale, for quantiles near them.
+    `bounds` are the ends of the scale, for quantiles near them. Ratings may be words, and `strong` several people's
+    columns, as for `estimate_table`: the quantiles are then those of the mean vote of an item.
     """
     if not len(at):
         raise InputError("name at least one quantile, between 0 and 1")
     asked = tuple(share(q, name="quantile") for q in at)
-    columns = RatedColumns(strong, weak, DrawColumns(rate, selected, clusters))
-    rated = read_rated(read_table(table), columns)
+    ready = made_ready(table, strong=strong, weak=() if weak is None else (weak,), positive=positive, scale=scale)
+    ready.refuse_pool(estimand)
+    rated = read_rated(ready.table, RatedColumns(ready.strong, weak, DrawColumns(rate, selected, clusters)))
     refuse_missing(rated)
-    how = rated.how(How(level=level, estimand=estimand, pool_size=pool_size, bounds=both_ends(bounds)))
+    ends = ready.bounds(both_ends(bounds))
+    how = rated.how(How(level=level, estimand=estimand, pool_size=pool_size, bounds=ends))
     items, codes = rated.items, rated.codes()
     found = tuple(
         estimate_quantile(
@@ -109,14 +116,21 @@ def quantile_table(
         )
         for q in asked
     )  # fmt: skip
-    return Quantiles(asked, found, rated.notes + tuple(dict.fromkeys(note for e in found for note in e.notes)))
+    own = tuple(dict.fromkeys(note for e in found for note in e.notes))
+    return Quantiles(asked, found, ready.notes + rated.notes + own + _of_votes(ready, rated))
+
+
+def _of_votes(ready: Ready, rated: RatedTable) -> tuple[str, ...]:
+    """What the quantiles of several people's votes are quantiles of."""
+    said = votes_in_words(ready, rated)
+    return (*said, "the quantiles are those of the mean vote of an item: disagreement spreads it out") if said else ()
 
 
 def plan_quantile(
     table: TableLike,
     *,
     weak: str,
-    strong: str,
+    strong: Strong,
     quantile: float = 0.5,
     weak_cost: float,
     strong_cost: float,
@@ -125,6 +139,8 @@ def plan_quantile(
     pool_size: float | None = None,
     floor: float | None = None,
     estimand: Estimand = "population",
+    positive: Positive = None,
+    scale: Scale = None,
     seed: int = 0,
 ) -> Plan:
     """`plan` for a quantile θ: that of the mean of 1{H ≤ θ}, at the pilot's own θ, where the density cancels.
@@ -134,8 +150,9 @@ def plan_quantile(
     """
     q = share(quantile, name="quantile")
     goal = Goal.of(weak_cost, strong_cost, budget, target_se, pool_size, estimand, floor)
-    read = read_table(table)
-    g, h = read.numbers(weak), read.numbers(strong, missing="allow")
+    ready = made_ready(table, strong=strong, weak=(weak,), positive=positive, scale=scale)
+    read = ready.table
+    g, h = read.numbers(weak), read.numbers(ready.strong, missing="allow")
     rated = ~np.isnan(h)
     if np.count_nonzero(rated) < 2:
         raise TableError(f"{int(rated.sum())} rows of {read.name} have a strong rating; a plan needs two at least")
@@ -154,8 +171,9 @@ def plan_quantile(
     # a quantile takes weak ratings as they are, so calibrating them is not hinted at
     made = plan_mean(read, read_pilot(read, columns), columns, goal, derived=derived, hints=False)
     note = f"planned for the share of strong ratings at or below {theta:g}, the pilot's {q:g} quantile"
-    told = {"quantile": q, "at": theta, "weak": weak, "strong": strong, "uncertainty": None}
-    return replace(made, notes=(note, *made.notes), basis=made.basis | told)
+    told = {"quantile": q, "at": theta, "weak": weak, "strong": ready.typed, "uncertainty": None}
+    transfer = replace(made.transfer, words=meaning_of(positive, scale))
+    return replace(made, notes=(*ready.notes, note, *made.notes), basis=made.basis | told, transfer=transfer)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -16,7 +16,8 @@ from ratewise.core.mean.ratings import Mask, Rated
 from ratewise.errors import InputError, TableError
 from ratewise.tables import Table
 from ratewise.tables.convert import Texts
-from ratewise.targets.draw_checks import check_count, warn_of_choice
+from ratewise.targets.chosen_labels import warn_of_choice
+from ratewise.targets.draw_checks import check_count
 
 RATE = "rate"  # as a draw names the column
 SELECTED = "selected"
@@ -49,6 +50,12 @@ class RatedColumns:
     weak: str | None = None
     draw: DrawColumns = DrawColumns()
     read: Callable[[Table, str], Floats] = plain_numbers
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        """Columns that say how an item was rated or drawn, not what it is like."""
+        draw = self.draw
+        return tuple(name for name in (self.strong, draw.selected, draw.clusters) if name is not None)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -115,8 +122,8 @@ def read_rated(table: Table, columns: RatedColumns, *, fewest: int = 1, one_rate
     else:
         rows = looked
     g = np.zeros(h.size) if columns.weak is None else weak_ratings(table, columns.weak, draw, columns.read)
-    if draw.assumed and columns.weak is not None:
-        warn_of_choice(table.name, labelled, {columns.weak: g})
+    if draw.assumed:
+        warn_of_choice(table, labelled, {} if columns.weak is None else {columns.weak: g}, apart=columns.named)
     items = Rated(
         g[rows], h[rows], q[rows], None if draw.selected is None else draw.selected[rows],
         None if columns.draw.clusters is None else cluster_names(table, columns.draw.clusters, rows),

@@ -18,11 +18,13 @@ from ratewise.core.names import FAMILIES, Estimand, Family, RegressionMethod
 from ratewise.core.names import REGRESSION_METHODS as METHODS
 from ratewise.core.shown import shown
 from ratewise.errors import InputError
-from ratewise.tables import TableLike, read_table
+from ratewise.tables import TableLike
 from ratewise.tables.frames_out import FrameKind, frame_of_rows
+from ratewise.tables.words import Positive, Scale
 from ratewise.targets.columns import INTERCEPT, Columns, design
 from ratewise.targets.identify import running_rows, unlabelled_rows
 from ratewise.targets.learned_weak import with_learned_weak
+from ratewise.targets.people import Strong, made_ready, votes_in_words
 from ratewise.targets.rated import DrawColumns, Rate, RatedColumns, RatedTable, read_rated, refuse_missing
 
 _NO_ERROR = 1e-9  # of the coefficients, for columns of unit variance: rounding
@@ -110,7 +112,7 @@ class Regression:
 def regress(
     table: TableLike,
     *,
-    strong: str,
+    strong: Strong,
     on: Sequence[str],
     weak: str | None = None,
     family: Family = "linear",
@@ -123,14 +125,16 @@ def regress(
     estimand: Estimand = "population",
     pool_size: float | None = None,
     clusters: str | None = None,
+    positive: Positive = None,
+    scale: Scale = None,
 ) -> Regression:
     """Linear, logistic or Poisson regression of the strong rating on columns of the table.
 
     `rate` is the column with the probability each row was drawn with, or one number for all rows; without it the rated
     rows are taken as a random draw. `method`: `difference` uses the weak rating as it is, `power-tuned` as much of it
     as pays (PPI++), `auto` learns it first from the strong ratings, each by the others, with the columns `on` and
-    `features`. Without `weak` the strong ratings stand alone. Words become a column each, but for the most frequent
-    one.
+    `features`. Without `weak` the strong ratings stand alone. Words in the columns `on` become a column each, but for
+    the most frequent one. Ratings may be words, and `strong` several people's columns, as for `estimate_table`.
 
     Rows that the strong ratings say nothing about (a word without a label, a word whose 0/1 ratings are all alike) are
     left out and named, with their columns.
@@ -140,8 +144,10 @@ def regress(
     choice(family, FAMILIES, name="family")
     choice(method, METHODS, name="method")
     how = How(method, level=level, estimand=estimand, pool_size=pool_size)
-    columns = RatedColumns(strong, weak, DrawColumns(rate, selected, clusters))
-    rated = read_rated(read_table(table), columns, one_rate_alone=False)
+    ready = made_ready(table, strong=strong, weak=() if weak is None else (weak,), positive=positive, scale=scale)
+    ready.refuse_pool(estimand)
+    columns = RatedColumns(ready.strong, weak, DrawColumns(rate, selected, clusters))
+    rated = read_rated(ready.table, columns, one_rate_alone=False)
     refuse_missing(rated)
     known = ~np.isnan(rated.items.strong)
     _check_outcomes(family, rated.items.strong[known])
@@ -157,7 +163,7 @@ def regress(
         method=found.method,
         estimand=estimand,
         degrees_of_freedom=float(found.degrees_of_freedom.min()),
-        notes=rated.notes + _notes(found),
+        notes=ready.notes + rated.notes + _notes(found) + votes_in_words(ready, rated),
         covariance=fit.covariance,
     )
 

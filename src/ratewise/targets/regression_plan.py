@@ -11,8 +11,9 @@ import numpy as np
 from ratewise.core.checks import Floats, choice
 from ratewise.core.names import FAMILIES, Estimand, Family, PolicyName, Recalibration
 from ratewise.core.shown import shown
-from ratewise.tables import TableLike, read_table
+from ratewise.tables import TableLike
 from ratewise.tables.frames_out import FrameKind, frame_of_rows
+from ratewise.tables.words import Positive, Scale, meaning_of
 from ratewise.targets.columns import Columns, design
 from ratewise.targets.mean.pilot import Pilot, PilotColumns, read_pilot
 from ratewise.targets.mean.side_by_side import (
@@ -25,6 +26,7 @@ from ratewise.targets.mean.side_by_side import (
     save_plan,
     side_by_side,
 )
+from ratewise.targets.people import Strong, made_ready
 from ratewise.targets.planned_rows import PlannedRows
 from ratewise.targets.regression_pilot import RegressionPilot, coefficient_weights
 
@@ -82,7 +84,7 @@ def plan_regression(
     table: TableLike,
     *,
     weak: str,
-    strong: str,
+    strong: Strong,
     on: Sequence[str],
     family: Family = "linear",
     weak_cost: float,
@@ -96,6 +98,8 @@ def plan_regression(
     calibrate: Recalibration = "none",
     features: Sequence[str] = (),
     estimand: Estimand = "population",
+    positive: Positive = None,
+    scale: Scale = None,
     seed: int = 0,
 ) -> RegressionPlan:
     """Base, random and active policies for a regression, from a labelled pilot.
@@ -104,12 +108,14 @@ def plan_regression(
     Σ weight_k Var(coefficient_k), and `target_se` is its root; by default the weight of a coefficient is its column's
     variance, so that units do not matter and the total is about the error of the predictor, and the intercept has none
     unless it is alone. `weights` names coefficients and their weights; those not named get 0. `floor` is the least rate
-    of the active policy (default: a tenth of its mean rate). `calibrate` and `features` as for `plan`.
+    of the active policy (default: a tenth of its mean rate). `calibrate`, `features`, words as ratings and several
+    people's columns are as for `plan`.
     """
     choice(family, FAMILIES, name="family")
     goal = Goal.of(weak_cost, strong_cost, budget, target_se, pool_size, estimand, floor)
-    asked = PilotColumns(weak, strong, None, calibrate, tuple(features), seed)
-    read = read_table(table)
+    ready = made_ready(table, strong=strong, weak=(weak,), positive=positive, scale=scale)
+    asked = PilotColumns(weak, ready.strong, None, calibrate, tuple(features), seed)
+    read = ready.table
     pilot = read_pilot(read, asked)
     columns = design(read, on, rows=np.ones(read.rows, dtype=np.bool_), intercept=intercept)
     w = coefficient_weights(columns, weights)
@@ -118,7 +124,7 @@ def plan_regression(
     best = sides.policies[sides.recommendation]
     N = pool_size if estimand == "pool" and pool_size is not None else math.inf
     ses = world.standard_errors(sides.rates[pilot.labelled], best.items, pool_size=N)
-    told = {name: value for name, value in asked.to_dict().items() if name != "uncertainty"}
+    told = {name: value for name, value in asked.to_dict().items() if name != "uncertainty"} | {"strong": ready.typed}
     return RegressionPlan(
         recommendation=sides.recommendation,
         reason=_reason(sides, goal, world),
@@ -130,9 +136,11 @@ def plan_regression(
         policies=sides.policies,
         weights=dict(zip(columns.names, w.tolist(), strict=True)),
         expected_ses=dict(zip(columns.names, ses.tolist(), strict=True)),
-        notes=_notes(pilot, sides.policies, columns),
+        notes=ready.notes + _notes(pilot, sides.policies, columns),
         rates=sides.rates,
-        rows=PlannedRows.of(read, (weak,), sides.recommendation, sides.rates, best.items, goal),
+        rows=PlannedRows.of(
+            read, (weak,), sides.recommendation, sides.rates, best.items, goal, meaning_of(positive, scale)
+        ),
     )
 
 

@@ -14,10 +14,13 @@ import numpy as np
 
 from ratewise.core.mean.draw import uniform
 from ratewise.core.mean.ratings import Mask
+from ratewise.core.messages import Message, argument
 from ratewise.core.shown import shown
 from ratewise.errors import InputError, TableError
 from ratewise.tables import Table, TableLike, read_table
 from ratewise.tables.convert import Texts
+from ratewise.tables.spreadsheet import plain_cells, plain_text, safe_cells
+from ratewise.tables.words import Meaning, Positive, Scale, in_numbers, meaning_of, number_in
 
 FILL = "rating"  # the column to fill in where the plan names none
 CANNOT_TELL = ("cannot tell", "?", "skip")  # what an annotator may write instead of a rating
@@ -49,7 +52,8 @@ def blind_sheet(
     """The drawn rows that have no strong rating yet, shuffled, each with an empty cell in the columns `fill`.
 
     `hide` names the weak rating and whatever else would tell the annotator what to expect. What a draw writes, and a
-    column of the weak rating's name that ends in `_uncertainty`, are hidden as well.
+    column of the weak rating's name that ends in `_uncertainty`, are hidden as well. Texts that a spreadsheet would run
+    as formulas get an apostrophe before them, which `merge_sheet` takes away again.
     """
     table = read_table(drawn)
     if "selected" not in table.columns:
@@ -64,13 +68,13 @@ def blind_sheet(
     hidden = {*_OF_THE_DRAW, *hide, *(f"{column}_uncertainty" for column in hide), *fill, name}
     shown = {column: values[rows] for column, values in table.arrays().items() if column not in hidden}
     empty = np.full(rows.size, None, dtype=object)
-    return read_table({name: ids[rows], **shown, **dict.fromkeys(fill, empty)}, name="the sheet")
+    return safe_cells(read_table({name: ids[rows], **shown, **dict.fromkeys(fill, empty)}, name="the sheet"))
 
 
 def _to_ask(table: Table, fill: Sequence[str]) -> Mask:
     """Drawn rows that lack a rating in one of the columns."""
     wanted = np.asarray(table.numbers("selected") != 0)
-    there = [~np.isnan(table.numbers(column, missing="allow")) for column in fill if column in table.columns]
+    there = [table.texts(column, missing="allow") != "" for column in fill if column in table.columns]
     return wanted & ~np.logical_and.reduce(there) if len(there) == len(fill) and there else wanted
 
 
@@ -96,41 +100,116 @@ def merge_sheet(
     fill: Sequence[str] = (),
     id_column: str | None = None,
     bounds: tuple[float | None, float | None] = (None, None),
+    positive: Positive = None,
+    scale: Scale = None,
 ) -> Merged:
     """Bring a sheet's answers back into the drawn table, by id.
 
     Refused, with the first offender: ids that are not in the table, ids that were not drawn, ids that are there twice,
-    and ratings that are no numbers, off the scale (`bounds`) or other than those that the table has already. An empty
-    cell is an answer that is not there yet. Without `fill`, the column is the one that the sheet alone has.
+    and ratings that are neither numbers nor words that were explained, off the scale (`bounds`) or other than those
+    that the table has already. An empty cell is an answer that is not there yet. Words are kept as they were written;
+    `positive` and `scale` say what they mean, as for `estimate_table`. Without `fill`, the column is the one that the
+    sheet alone has.
     """
-    table, filled = read_table(drawn), read_table(sheet)
+    table, filled = read_table(drawn), plain_cells(read_table(sheet))
     if "selected" not in table.columns:
         raise TableError(
             f"{table.name} has no column 'selected', so it does not say who was drawn; give the table that "
             "`ratewise draw -o` wrote"
         )
     columns = tuple(fill) or (_column_to_fill(table, filled, id_column),)
-    at = {item: i for i, item in enumerate(table.ids(id_column).tolist())}
-    selected = table.numbers("selected") != 0
-    added: dict[str, Any] = {}
-    count = gave_up = 0
-    for column in columns:
-        values = _ratings_there(table, column)
-        for row in answered_rows(filled, column, id_column=id_column):
-            where = f"{filled.name}, row {row.number} (id {row.id!r})"
-            i = _position(row, at, selected, where, table.name)
+    asked = _Asked(table, id_column, _Legal(meaning_of(positive, scale), bounds))
+    found = {column: asked.filled(column, filled) for column in columns}
+    merged = table.with_columns({column: one.cells for column, one in found.items()}, replace=True)
+    merged_numbers, notes = in_numbers(merged, strong=columns, meaning=asked.legal.meaning)  # words that go together
+    empty = [np.isnan(merged_numbers.numbers(column, missing="allow")) for column in columns]
+    left = int(np.count_nonzero(asked.selected & np.logical_or.reduce(empty)))
+    gave_up = sum(one.gave_up for one in found.values())
+    notes += (f"{gave_up:,} answers say that nobody can tell; they stay empty and are counted",) if gave_up else ()
+    return Merged(merged, columns, sum(one.answers for one in found.values()), left, notes)
+
+
+@dataclass(frozen=True, slots=True)
+class _Legal:
+    """What a rating may be: a number within the bounds, or a word that was explained."""
+
+    meaning: Meaning
+    bounds: tuple[float | None, float | None]
+
+    def number(self, written: str, where: str) -> float:
+        """The number that was written, or that the word stands for."""
+        rating = number_in(written, self.meaning)
+        if rating is None:
+            raise InputError(Message(f"{where}: {written[:40]!r} is {self._expected()}"))
+        low, high = self.bounds
+        if (low is not None and rating < low) or (high is not None and rating > high):
+            ends = f"{'…' if low is None else f'{low:g}'} to {'…' if high is None else f'{high:g}'}"
+            raise InputError(f"{where}: {rating:g} is off the scale from {ends}")
+        return rating
+
+    def _expected(self) -> str:
+        if self.meaning.scale:
+            return (
+                f"not on the scale; write one of {', '.join(word for word, _ in self.meaning.scale)}, or 'cannot tell'"
+            )
+        words = f"{argument('positive')} or {argument('scale')}"
+        return f"no number; write one, or 'cannot tell', or say what the words mean with {words}"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Filled:
+    """One column with the answers in it: numbers where all are numbers, else texts as they were written."""
+
+    cells: Any
+    answers: int
+    gave_up: int
+
+
+class _Asked:
+    """The rows that were drawn, found by id."""
+
+    def __init__(self, table: Table, id_column: str | None, legal: _Legal) -> None:
+        self.table, self.id_column, self.legal = table, id_column, legal
+        ids = table.ids(id_column).tolist()
+        # a table that was drawn with --safe-cells has the apostrophes in its own ids
+        self.at = {plain_text(item): i for i, item in enumerate(ids)} | {item: i for i, item in enumerate(ids)}
+        self.selected = np.asarray(table.numbers("selected") != 0)
+
+    def filled(self, column: str, sheet: Table) -> _Filled:
+        """The table's column with the sheet's answers."""
+        cells = self._there(column)
+        count = gave_up = 0
+        for row in answered_rows(sheet, column, id_column=self.id_column):
+            where = f"{sheet.name}, row {row.number} (id {row.id!r})"
+            i = _position(row, self.at, self.selected, where, self.table.name)
             if row.cannot_tell:
                 gave_up += 1
                 continue
-            rating = _rating(row.written, bounds, where)
-            if not np.isnan(values[i]) and values[i] != rating:
-                raise InputError(f"{where} says {rating:g}, and {table.name} has {values[i]:g} already; keep one")
+            rating = self.legal.number(row.written, where)
+            if cells[i] and number_in(cells[i], self.legal.meaning) != rating:
+                told = f"{where} says {_short(row.written)}, and {self.table.name} has {_short(cells[i])} already"
+                raise InputError(f"{told}; keep one")
             count += 1
-            values[i] = rating
-        added[column] = values
-    left = int(np.count_nonzero(selected & np.isnan(np.column_stack(list(added.values()))).any(axis=1)))
-    notes = (f"{gave_up:,} answers say that nobody can tell; they stay empty and are counted",) if gave_up else ()
-    return Merged(table.with_columns(added, replace=True), columns, count, left, notes)
+            cells[i] = cells[i] or row.written
+        return _Filled(_numbers_or_texts(cells), count, gave_up)
+
+    def _there(self, column: str) -> Texts:
+        if column not in self.table.columns:
+            return np.full(self.table.rows, "", dtype=object)
+        return self.table.texts(column, missing="allow").copy()
+
+
+def _short(cell: str) -> str:
+    """A word as it is, a number without needless zeros."""
+    number = number_in(cell, Meaning())
+    return cell[:40] if number is None or cell.isalpha() else f"{number:g}"
+
+
+def _numbers_or_texts(cells: Texts) -> Any:
+    try:
+        return np.array([float(cell) if cell else np.nan for cell in cells.tolist()])
+    except ValueError:
+        return np.where(cells == "", None, cells)  # type: ignore[call-overload]
 
 
 def answered_rows(sheet: Table, column: str, *, id_column: str | None = None) -> list[SheetRow]:
@@ -162,12 +241,6 @@ def _column_to_fill(table: Table, sheet: Table, id_column: str | None) -> str:
     raise InputError(f"{sheet.name} has the columns {', '.join(new)} to bring back; name one with --strong")
 
 
-def _ratings_there(table: Table, column: str) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    if column not in table.columns:
-        return np.full(table.rows, np.nan)
-    return table.numbers(column, missing="allow").copy()
-
-
 def _position(row: SheetRow, at: Mapping[str, int], selected: Mask, where: str, name: str) -> int:
     i = at.get(row.id)
     if i is None:
@@ -175,21 +248,6 @@ def _position(row: SheetRow, at: Mapping[str, int], selected: Mask, where: str, 
     if not selected[i]:
         raise InputError(f"{where}: this item was not drawn; clear the row, and label only what the sheet asked for")
     return i
-
-
-def _rating(written: str, bounds: tuple[float | None, float | None], where: str) -> float:
-    word = {"true": 1.0, "false": 0.0}.get(written.lower())
-    try:
-        rating = float(written) if word is None else word
-    except ValueError:
-        rating = np.nan
-    if not np.isfinite(rating):
-        raise InputError(f"{where}: {written[:40]!r} is no number; write one, or 'cannot tell'")
-    low, high = bounds
-    if (low is not None and rating < low) or (high is not None and rating > high):
-        ends = f"{'…' if low is None else f'{low:g}'} to {'…' if high is None else f'{high:g}'}"
-        raise InputError(f"{where}: {rating:g} is off the scale from {ends}")
-    return rating
 
 
 # Files

@@ -19,7 +19,7 @@ from ratewise.core.names import Recalibration
 from ratewise.errors import InputError, TableError
 from ratewise.tables import TableLike, read_table
 from ratewise.tables.words import Meaning, in_numbers
-from ratewise.targets.draw_checks import warn_of_choice
+from ratewise.targets.chosen_labels import warn_of_choice
 from ratewise.targets.mean.estimation import estimate_rated
 from ratewise.targets.rated import (
     DrawColumns,
@@ -184,7 +184,8 @@ def read_systems(
     looked, q = drawn.looked, drawn.rates
     g = np.stack([weak_ratings(read, weak[name], drawn) for name in strong], axis=1)
     if drawn.assumed:
-        warn_of_choice(read.name, some, {weak[name]: g[:, k] for k, name in enumerate(strong)})
+        claims = {weak[name]: g[:, k] for k, name in enumerate(strong)}
+        warn_of_choice(read, some, claims, apart=(*strong.values(), *(c for c in (draw.selected, draw.clusters) if c)))
     asked = some | (q == 1)
     if drawn.selected is not None:
         asked |= drawn.selected & looked

@@ -10,9 +10,12 @@ from ratewise.core.checks import Floats
 from ratewise.core.m_estimation.bradley_terry import Pairs, boundless, components, fit_bradley_terry
 from ratewise.core.m_estimation.newton import NoFitError
 from ratewise.core.mean.ratings import Mask, ratings
+from ratewise.core.messages import Message, argument
 from ratewise.errors import TableError
 from ratewise.models.features import codings, feature_matrix
-from ratewise.tables import Table
+from ratewise.tables import Table, TableLike, read_table
+from ratewise.tables.words import Meaning, Scale, in_numbers, meaning_of
+from ratewise.targets.people import Ready, Strong, strong_columns, with_mean
 
 _WORDS = {  # as arenas write them, in small letters
     1.0: ("model_a", "a", "a wins", "left", "win", "model a", "[[a]]"),
@@ -41,6 +44,24 @@ def read_models(table: Table, model_a: str, model_b: str) -> Models:
     return Models(tuple(names.tolist()), Pairs(codes[: a.size], codes[a.size :], names.size))
 
 
+def votes_ready(table: TableLike, *, strong: Strong, weak: str | None, scale: Scale) -> Ready:
+    """The table with its votes as numbers; several people's strong votes on a comparison become their mean.
+
+    `scale` lists other words from the second model's win to the first one's: second, same, first.
+    """
+    read, meaning = read_table(table), meaning_of(None, scale)
+    names = strong_columns(read, strong)
+    return with_mean(votes_in_numbers(read, names, weak, meaning), names, meaning)
+
+
+def votes_in_numbers(table: Table, strong: Sequence[str], weak: str | None, meaning: Meaning) -> Table:
+    """The table with these columns of votes as the first model's scores."""
+    claimed = () if weak is None else (weak,)
+    if meaning.scale:
+        table, _ = in_numbers(table, strong=strong, weak=claimed, meaning=meaning)
+    return table.with_columns({name: read_votes(table, name) for name in (*strong, *claimed)}, replace=True)
+
+
 def read_votes(table: Table, column: str) -> Floats:
     """The first model's score: 1 where it won, 0 where it lost, 0.5 for a tie, NaN where nobody voted.
 
@@ -66,8 +87,11 @@ def _from_words(table: Table, column: str) -> Floats:
     unknown = [word for word in words if word and word not in _MEANING]
     if unknown:
         raise TableError(
-            f"column {column!r} of {table.name} has {str(unknown[0])!r}; a vote is model_a, model_b or tie, or "
-            "the first model's score from 0 to 1"
+            Message(
+                f"column {column!r} of {table.name} has {str(unknown[0])!r}; a vote is model_a, model_b or tie, or the "
+                f"first model's score from 0 to 1; list other words from the second model's win to the first's with "
+                f"{argument('scale')}"
+            )
         )
     return np.array([_MEANING.get(word, np.nan) for word in words])[index]
 

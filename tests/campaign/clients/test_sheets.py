@@ -211,6 +211,20 @@ def test_a_run_that_is_killed_at_any_step_loses_nothing_and_pays_nothing_twice(t
         assert campaign.verify().differences == []
 
 
+def test_a_question_that_begins_like_a_formula_does_not_run_and_its_answer_finds_it(tmp_path):
+    rows = zip(ITEMS["id"], ITEMS["judge"], strict=True)
+    (tmp_path / "items.csv").write_text("id,judge,text\n" + "".join(f"={i},{g},=1+1\n" for i, g in rows))
+    (tmp_path / "c.toml").write_text(TOML.format(more=""))
+    campaign = Campaign.open(tmp_path / "c.toml")
+    campaign.run()
+    sheet = rows_of(tmp_path / "questions-1.csv")
+    assert {row["text"] for row in sheet} == {"'=1+1"}
+    assert all(row["id"].startswith("'=") for row in sheet)
+    fill(tmp_path / "questions-1.csv", answer=lambda item: TRUTH[item.removeprefix("'=")])
+    campaign.run()
+    assert campaign.status().labels == len(sheet)
+
+
 def test_files_of_others_are_not_written_over(campaign, tmp_path):
     (tmp_path / "questions-1.csv").write_text("mine\n")
     assert str(campaign.run()).endswith(" in questions-2.csv")
@@ -224,9 +238,10 @@ def test_the_toml_says_what_the_sheet_shows_and_how_it_is_called(tmp_path):
 
 
 def test_sheets_give_no_warnings_where_all_is_well(campaign):
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
         play(campaign)
+    assert told == []
 
 
 def test_the_command_ends_with_0_and_says_what_it_waits_for(campaign, tmp_path, capsys):

@@ -11,6 +11,7 @@ from ratewise.campaign.campaign import Campaign
 from ratewise.errors import StoreError
 from ratewise.queue import postgresql
 
+from .proxy import Line
 from .world import World, ended, raters, same, start, until
 
 SLOW = """\
@@ -38,6 +39,32 @@ def test_a_frozen_leader_is_named_and_replaced(database, tmp_path, calm, monkeyp
         assert world.run(patience=20) == "every item has been looked at"
     finally:
         leader.send_signal(signal.SIGCONT)
+    assert ended(leader, 0) == "every item has been looked at"
+    found = world.open().verify()
+    assert found.passed, found.summary()
+    assert same(world, calm)
+    assert len(world.ledger()) == len(set(world.ledger()))
+
+
+@pytest.fixture
+def line(database):
+    made = Line(database)
+    yield made
+    made.close()
+
+
+def test_a_leader_behind_a_half_open_connection_is_replaced(database, line, tmp_path, calm, monkeypatch):
+    """Its machine is lost to the server, and neither hears of it: no end of a connection, no error."""
+    world = World(tmp_path / "c", store=line.url)
+    raters(world, SLOW)
+    leader = start(world, patience=20)
+    until(leader, lambda: len(world.noted("asked")) >= 8)
+    line.cut()
+    monkeypatch.setattr(postgresql.PostgreSQL, "lease", 2.0)
+    world.write(store=database)
+    assert world.run(patience=20) == "every item has been looked at"
+    assert leader.poll() is None  # it still waits for an answer of the server
+    line.hang_up()
     assert ended(leader, 0) == "every item has been looked at"
     found = world.open().verify()
     assert found.passed, found.summary()

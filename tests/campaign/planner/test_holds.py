@@ -11,6 +11,8 @@ from ratewise.campaign.planner.holds import drawn_together, holdings, new_batch,
 from ratewise.campaign.rehearsal import Pool, Rehearsal
 from ratewise.lab.worlds import calibrated
 
+from ...worlds import unsure_judge
+
 WORST = np.array([[2, 30], [3, 50], [1, 20]])  # weak and strong prices of three items, all different
 PLAN = {"policy": "base", "items": None, "spend": 400, "left": 400, "look": 0}
 
@@ -66,11 +68,20 @@ def pool(items=300, prices=("0.05", "1"), seed=3):
     return Pool(found.ratings, found.uniform, own)
 
 
+def chain(items, prices=("0.01", "0.15", "1"), seed=1):
+    found = Pool.of(*unsure_judge(items, seed), prices=[Decimal(p) for p in prices], seed=seed)
+    own = found.prices + np.random.default_rng(seed).integers(0, 10**6, found.prices.shape)
+    return Pool(found.ratings, found.uniform, own)
+
+
 CASES = {
     "a stream": (pool(2000), {"budget": Decimal(60)}),
     "a pool that ends": (pool(400, ("0.001", "1")), {"budget": Decimal(150)}),
     "alone": (pool(), {"budget": Decimal(60), "alone": True}),
     "a target": (pool(1500), {"target_se": 0.04}),
+    "steps": (chain(900), {"budget": Decimal(160)}),
+    "steps to a pool's end": (chain(300), {"budget": Decimal(90)}),
+    "two who see every item": (chain(900, ("0.001", "0.001", "1")), {"budget": Decimal(90)}),
 }
 
 
@@ -89,14 +100,16 @@ def test_after_every_action_the_ledger_has_just_what_the_planner_says(name):
             continue
         moved = [(p, amount if kind == "hold" else -amount)
                  for kind, p, step, _, amount in game.queue.ledger[at:] if step is None]  # fmt: skip
-        assert sorted(moved) == sorted(holdings(now, items.worst))
+        selected = lambda first, end: game.queue.selected[first:end]  # noqa: E731
+        assert sorted(moved) == sorted(holdings(now, items.worst, selected))
         assert game.queue.totals()[0] == sum(amount for _, amount in moved)  # all answers are in
         assert now.left >= 0
         seen |= {now.plan.exact}
         for first, end in drawn_together(now):
-            rows = game.queue.item_rows(first, end, 1)
+            rows = game.queue.item_rows(first, end, game.terms.later_raters)
             worst = items.worst(first, end)
-            weak = int(worst[:, 0].sum()) if now.plan.weak else 0
+            weak = int(worst[:, 0].sum()) if now.plan.asks_first else 0
             cost = sum(b.cost for b in now.batches if first <= b.first < end)
-            assert cost == weak + int(worst[rows.selected[:, 0], -1].sum())
-    assert (True in seen) == (name == "a pool that ends")
+            assert cost == weak + int(worst[:, -rows.selected.shape[1] :][rows.selected].sum())
+    if game.terms.later_raters == 1:
+        assert (True in seen) == (name == "a pool that ends")

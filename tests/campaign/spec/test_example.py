@@ -10,6 +10,7 @@ from ratewise.campaign.spec.example import EXAMPLE, ROWS, made_up_items, write_e
 from ratewise.campaign.spec.fields import keys_of
 from ratewise.campaign.spec.spec import Goal, InputsSpec, ItemsSpec, Spec, StartSpec, rater_keys, read_spec
 from ratewise.errors import InputError
+from ratewise.raters.llm import LlmSettings
 from ratewise.raters.scale import RatingScale
 from ratewise.tables import read_table
 
@@ -37,8 +38,9 @@ def test_it_shows_every_key_and_fits_a_screen():
 
 KINDS = {
     "function": "python", "command": "command", "file": "recorded", "votes": "people", "lease": "people",
-    "sheets": "sheet", "show": "sheet",
+    "sheets": "sheet", "show": "sheet", **{key: "llm" for key in keys_of(LlmSettings) if key != "show"},
 }  # fmt: skip
+NEEDED = {"llm": ("model", "base_url", "judge", "show")}
 
 
 @pytest.mark.parametrize("key", [match[1] for match in OPTION.finditer(EXAMPLE)])
@@ -54,6 +56,10 @@ def test_every_option_can_be_switched_on(tmp_path, key):
         text = text.replace('kind = "column" ', f'kind = "{KINDS[key]}" ').replace(
             '\ncolumn = "judge" ', '\n# column = "judge" '
         )
+        for also in NEEDED.get(KINDS[key], ()):
+            text = text.replace(f"# {also} =", f"{also} =")
+    if key == "prices":
+        text = text.replace('price = "0.01"', '# price = "0.01"')
     if key == "price_column":
         text = text.replace('price = "0.01"', '# price = "0.01"')
     (tmp_path / "c.toml").write_text(text)

@@ -1,5 +1,7 @@
 """`init --from`: the file that is written is a campaign that runs."""
 
+from decimal import Decimal
+
 import numpy as np
 import pytest
 
@@ -54,6 +56,29 @@ def test_few_labels_and_no_labels_ask_people(tmp_path, monkeypatch):
     write_table(read_table({"words": np.array(["one", "two"], dtype=object)}, name="t"), "bare.csv")
     begin_from("bare.csv", "bare.toml")
     assert [r.kind for r in read_spec("bare.toml").raters] == ["people"]
+
+
+def test_labels_that_are_there_are_the_start_and_are_not_asked_for_again(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    old = np.random.default_rng(8).permutation(N) < 40
+    words = np.where(old, np.where(RIGHT == 1, "right", "wrong"), "")
+    table = {"id": [f"q{i}" for i in range(N)], "judge": JUDGE, "human": words.astype(object)}
+    write_table(read_table(table, name="t"), "some.csv")
+    with pytest.raises(InputError, match="which word counts as 1 with --positive"):
+        begin_from("some.csv", "some.toml", strong="human")
+    with pytest.raises(InputError, match="name it with --strong human"):
+        begin_from("some.csv", "some.toml", positive=["right"])
+    begun = begin_from("some.csv", "some.toml", strong="human", positive=["right"])
+    assert begun.to_change[-1] == "how the 40 labels that are there were drawn (at random)"
+    spec = read_spec("some.toml")
+    assert (spec.start.labels, spec.start.drawn) == ("human", "at random")
+    campaign = Campaign.open("some.toml")
+    assert campaign.run(wait=False) == "waiting for answers"
+    status = campaign.status()
+    assert (status.labels, status.spent) == (40, Decimal(3))  # the price of 300 weak ratings
+    with campaign.people() as desk:
+        asked = desk.next("ann").item["id"]
+    assert asked not in {f"q{i}" for i in np.flatnonzero(old)}
 
 
 def test_a_bad_price_leaves_no_file(tmp_path, monkeypatch):

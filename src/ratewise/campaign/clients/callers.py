@@ -106,7 +106,7 @@ class CallerClient:
         again = await self.patiently(partial(self.store.settle, outcomes, self.budget), unsaved=outcomes)
         self.settled += len(outcomes) - len(again)
         for o in again:
-            self.calls.retry(o.claim)
+            self.calls.retry(o.claim, o.after)
         self.health.see(replies, outcomes, again)
         self.pace.see(outcomes)
         await self.patiently(partial(self._see_prices, outcomes))

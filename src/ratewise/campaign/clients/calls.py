@@ -71,12 +71,12 @@ class Calls:
             part = claims[i : i + size]
             self._running[asyncio.create_task(self._ask(part))] = part
 
-    def retry(self, claim: Claim) -> None:
-        """Ask once more, after a pause that doubles from attempt to attempt."""
+    def retry(self, claim: Claim, after: float = 0.0) -> None:
+        """Ask once more, after a pause that doubles from attempt to attempt; `after` is how long the rater needs."""
         rater = self.spec.raters[rater_of(self.spec, claim.step)]
         failures = (claim.attempt - 1) % rater.attempts
         pause = min(rater.backoff * 2.0 ** min(failures, 60), _LONGEST_BACKOFF)
-        self._later.append((time.monotonic() + pause, replace(claim, attempt=claim.attempt + 1)))
+        self._later.append((time.monotonic() + max(pause, after), replace(claim, attempt=claim.attempt + 1)))
 
     def start_due(self) -> None:
         """Ask again what has waited long enough."""

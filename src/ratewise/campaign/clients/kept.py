@@ -38,7 +38,7 @@ class KeptLine:
         note = one_line(storable(str(row.get("note") or ""))) or None
         if has_failed:
             return failed(self.spec, claim, Failure(note or "no reason was given"), paid)
-        return Outcome(claim, paid, self._value(claim, value), note)
+        return Outcome(claim, paid, self._value(claim, value), note, doubt=_doubt(row.get("doubt")))
 
     def _value(self, claim: Claim, value: object) -> float | None:
         if value is None:
@@ -59,6 +59,14 @@ class KeptLine:
             raise ValueError(f"it names item {short(row.get('id'))}, which is not the one at its place")
         prices = self.store.prices_of(position)
         return Claim(position, step, attempt, found[0].id, "", prices)
+
+
+def _doubt(value: object) -> float | None:
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
+        raise ValueError(f"{short(value)} is no uncertainty")
+    return float(value)
 
 
 def _whole(value: object) -> int:

@@ -27,6 +27,7 @@ from ratewise.queue.store import Store
 from ratewise.raters.kinds import KINDS
 from ratewise.raters.sheet import SheetSettings
 from ratewise.tables import Table, read_table, write_table
+from ratewise.tables.spreadsheet import plain_cells, safe_cells
 from ratewise.targets.sheets import SheetRow, answered_rows
 
 _META = "sheets"
@@ -126,7 +127,7 @@ class Sheets:
         new = Sheet(name, step, tuple(claim.id for claim in missing))
         recorded = [*(sheet for sheet in found if sheet.file != name), new]
         self.store.set_meta(_META, json.dumps([[s.file, s.step, s.ids] for s in recorded], ensure_ascii=False))
-        write_table(self._table(rater, missing), self._path(new))
+        write_table(safe_cells(self._table(rater, missing)), self._path(new))
         return recorded
 
     def _table(self, rater: RaterSpec, claims: Sequence[Claim]) -> Table:
@@ -160,7 +161,7 @@ class Sheets:
         return os.path.exists(self._path(sheet))
 
     def _read(self, sheet: Sheet) -> Table:
-        return read_table(self._path(sheet), name=sheet.file)
+        return plain_cells(read_table(self._path(sheet), name=sheet.file))
 
     def _ids_in(self, sheet: Sheet) -> set[str]:
         return {item.strip() for item in self._read(sheet).texts("id", missing="allow").tolist()}

@@ -41,7 +41,7 @@ def outcome_of(spec: Spec, claim: Claim, reply: Answer | Failure) -> Outcome:
         value = spec.number(k, reply.value)
     except ValueError as error:
         return failed(spec, claim, Failure(str(error)), paid)
-    return Outcome(claim, paid, value, reply.note or None)
+    return Outcome(claim, paid, value, reply.note or None, doubt=reply.doubt)
 
 
 def failed(spec: Spec, claim: Claim, failure: Failure, paid: int | None = None) -> Outcome:
@@ -54,7 +54,7 @@ def failed(spec: Spec, claim: Claim, failure: Failure, paid: int | None = None) 
         if paid > dearest(spec, claim):
             return _too_dear(spec, claim, paid)
     again = worst_price(rater, k, claim) if claim.attempt % rater.attempts else None
-    return Outcome(claim, paid, note=failure.reason, failed=True, again=again)
+    return Outcome(claim, paid, note=failure.reason, failed=True, again=again, after=failure.after)
 
 
 def _too_dear(spec: Spec, claim: Claim, paid: int) -> Outcome:

@@ -5,15 +5,19 @@ from dataclasses import dataclass, replace
 
 from ratewise.campaign.answers import money_to_precision
 from ratewise.campaign.history import RoundPlan, finite_or_none
+from ratewise.campaign.planner.chains import as_chain, chosen_design, pair_of, step_round, steps_pay
 from ratewise.campaign.planner.costs import item_costs
 from ratewise.campaign.planner.state import UNIT, State
 from ratewise.queue.money import total
 from ratewise.rounds.again import plan_again
 from ratewise.rounds.auto import doubling, start_labels
 from ratewise.rounds.chain_rounds import plan_chain
+from ratewise.rounds.designs import Design
 from ratewise.rounds.options import Money
-from ratewise.rounds.seen import FEWEST_TO_LEARN
+from ratewise.rounds.seen import FEWEST_TO_LEARN, Seen
 from ratewise.rounds.spending import next_round, start
+from ratewise.rounds.step_choice import Choice
+from ratewise.rounds.teacher import Teacher
 
 _START_FOR_TARGET = 250  # labels that a start is sized for where a precision is to be reached
 _OF_THE_REST = 0.8  # of a pool's last items, taken up in one go towards a precision: some are left if it falls short
@@ -69,7 +73,7 @@ def next_plan(state: State, purse: Purse | None = None) -> RoundPlan | None:
     elif terms.alone or history.alone or (terms.prices[-1] == 0 and not history.rounds):
         plan = _strong_alone(state, purse)  # at no cost, too
     elif purse.aims and history.labels < FEWEST_TO_LEARN:
-        plan = _start(state, purse.left, _START_FOR_TARGET)
+        plan = _start(state, purse.left, _START_FOR_TARGET, state.terms.teacher)
     elif terms.later_raters > 1:
         plan = _chain(state, purse)
     else:
@@ -85,6 +89,8 @@ def again_possible(state: State) -> bool:
     terms, history = state.terms, state.history
     if not terms.again or history.seen is None or history.labels < FEWEST_TO_LEARN or not history.passed_over.any():
         return False
+    if history.drew_nobody:  # where prices differ, everyone left may be dearer than the mean
+        return False
     left = _unspent(state)
     return _one_label(state) > 0 and (left is None or left >= _one_label(state))
 
@@ -99,7 +105,9 @@ def _again(state: State, purse: Purse | None) -> RoundPlan:
     terms, history = state.terms, state.history
     assert history.seen is not None
     purse = money_left(state) if purse is None else purse
-    planned = plan_again(history.seen, Money(terms.weak_cost, terms.costs[0], purse.left * UNIT, 0.0))
+    population = terms.wanted.estimand == "population"
+    money = Money(terms.weak_cost, terms.costs[-1], purse.left * UNIT, 0.0)
+    planned = plan_again(history.seen, money, population=population)
     look = 1 + history.again
     expected = finite_or_none(math.sqrt(max(planned.expected_variance, 0.0)))
     return RoundPlan(
@@ -116,11 +124,25 @@ def _old_labels(state: State, purse: Purse) -> RoundPlan:
 
 def _auto(state: State, purse: Purse) -> RoundPlan | None:
     """One weak and one strong rater."""
-    terms, history, left = state.terms, state.history, purse.left
+    terms, history = state.terms, state.history
     assert history.seen is not None
-    remaining = terms.pool - history.items
-    money = Money(terms.weak_cost, terms.costs[0], left * UNIT, float(remaining))
-    planned = next_round(history.seen, money, free_features=terms.wanted.inputs is None)
+    money = Money(terms.weak_cost, terms.costs[0], purse.left * UNIT, float(terms.pool - history.items))
+    return _of_pair(state, purse, history.seen, money, free_features=terms.wanted.inputs is None)
+
+
+def _of_pair(state: State, purse: Purse, seen: Seen, money: Money, *, free_features: bool) -> RoundPlan | None:
+    history, left = state.history, purse.left
+    remaining = state.terms.pool - history.items
+    teacher = state.terms.teacher
+    if teacher is not None and seen.items and teacher.drift(seen).drifted:
+        teacher = None
+        if all(phase.rule is None for phase in seen.phases) and state.terms.wanted.target_se is None:
+            wanted = start_labels(money.left / money.both if money.both > 0 else math.inf, money.pool_left)
+            if history.labels < wanted and money.left >= money.both:
+                return _start(state, left, money.left / money.both)  # a start of its own
+    planned = next_round(
+        seen, money, free_features=free_features, teacher=None if teacher is None else teacher.learned
+    )  # fmt: skip
     if planned is None:
         return None
     expected = finite_or_none(math.sqrt(planned.expected_variance) if planned.expected_variance >= 0 else math.nan)
@@ -142,9 +164,9 @@ def _money(state: State, left: int) -> Money:
     return Money(terms.prices[0], terms.prices[-1], left, float(terms.pool - state.history.items))
 
 
-def _start(state: State, left: int, labels: float) -> RoundPlan:
+def _start(state: State, left: int, labels: float, teacher: Teacher | None = None) -> RoundPlan:
     """The first round: every rater rates the first items. Their number is the limit, whatever their prices."""
-    begun = start(_money(state, left), labels)
+    begun = start(_money(state, left), labels, None if teacher is None else teacher.learned)
     return RoundPlan(begun.policy, begun.weak, begun.items, left, left, state.history.rounds)
 
 
@@ -161,14 +183,40 @@ def _strong_alone(state: State, purse: Purse) -> RoundPlan | None:
 
 
 def _chain(state: State, purse: Purse) -> RoundPlan | None:
-    """The next round of a chain: all raters rate the start, then each round doubles what was spent."""
+    """The next round of a chain: all raters rate the start, then the best way to use them is chosen."""
+    history, left = state.history, purse.left
+    both = sum(state.terms.prices)
+    if history.labels < FEWEST_TO_LEARN:
+        labels = left / both if both > 0 else float(state.terms.pool - history.items)
+        return _start(state, left, labels) if left >= both else None
+    if history.old_chain or state.terms.wanted.inputs is not None:
+        return _old_chain(state, purse)
+    if state.terms.prices[-1] == 0:
+        return as_chain(_strong_alone(state, purse), None, None)
+    if history.design is not None:
+        return _as_designed(state, purse, history.design, None)
+    choice = chosen_design(state, left)
+    if choice.design.steps and not steps_pay(choice):
+        return as_chain(_strong_alone(state, purse), None, choice)
+    return _as_designed(state, purse, choice.design, choice)
+
+
+def _as_designed(state: State, purse: Purse, design: Design, choice: Choice | None) -> RoundPlan | None:
+    """The next round by a design: with steps, or as if those who see every item were one weak rater."""
+    if design.steps:
+        return step_round(state, purse.left, design, aims=purse.aims, choice=choice)
+    seen, money = pair_of(state, design, purse.left)
+    plan = _of_pair(state, purse, seen, money, free_features=len(design.first) == 1)
+    alone = plan is not None and plan.alone and choice is not None
+    return as_chain(plan, None if alone else design, choice)
+
+
+def _old_chain(state: State, purse: Purse) -> RoundPlan | None:
+    """The next round of a chain whose rates go by what the first rater said; each round doubles what was spent."""
     terms, history, left = state.terms, state.history, purse.left
-    both, remaining = sum(terms.prices), terms.pool - history.items
+    both = sum(terms.prices)
     if left < both:
         return None
-    labels = left / both if both > 0 else float(remaining)
-    if history.labels < FEWEST_TO_LEARN:
-        return _start(state, left, labels)
     found = plan_chain(
         history.looked.x.weak, history.looked.values, history.looked.rates, weak_cost=terms.weak_cost,
         costs=terms.costs, worth=(left + state.spent + state.free) * UNIT, pool_size=float(terms.pool),

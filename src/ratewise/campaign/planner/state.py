@@ -7,6 +7,7 @@ from ratewise.campaign.answers import Wanted
 from ratewise.campaign.history import History, RoundPlan
 from ratewise.queue.money import PLACES
 from ratewise.queue.records import Batch, Units
+from ratewise.rounds.teacher import Teacher
 
 UNIT = 10.0**-PLACES
 
@@ -24,6 +25,7 @@ class Terms:
     again: bool = False  # whether items that were passed over may be drawn again, once all were looked at
     most: int = 0  # the most that one strong rating can cost
     first: int = 0  # items that the first round consists of: their strong ratings were there already
+    teacher: Teacher | None = None  # a finished campaign, whose labels stand in for those to come
 
     @property
     def pool(self) -> int:
@@ -75,7 +77,7 @@ class State:
     history: History
     spent: int  # settled
     open: OpenRound | None
-    weak_open: int = 0  # questions without an answer yet
+    weak_open: int = 0  # questions to raters before the last one, without an answer yet
     strong_open: int = 0
     worst: Units | None = None  # of the next items that are not taken up: the most each can cost, items × raters
     failed: int = 0  # what failed calls of closed rounds have cost

@@ -75,6 +75,7 @@ def _tables(old: Spec, new: Spec) -> Iterator[_Change]:
         yield _between(key, old.items, new.items, within="items.", reason=_DRAWN)
     yield _Change("inputs", old.inputs, new.inputs, reason="items were put into their order by it")
     yield _Change("start", old.start, new.start, reason="items were put into their order by it")
+    yield _Change("start.from", old.teacher, new.teacher, reason="plans went by what it taught")
     yield _between("kind", old.scale, new.scale, within="rating.", reason="ratings so far are of the old kind")
     if old.scale.kind == new.scale.kind:
         for key in ("low", "high", "positive", "words"):
@@ -133,6 +134,8 @@ def _shown(value: object) -> str:
         return f"${value.env}"
     if isinstance(value, tuple):
         return "[" + ", ".join(map(_shown, value)) + "]"
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{name} = {_shown(part)}" for name, part in value.items()) + " }"
     if isinstance(value, Decimal):
         return plain(value)
     if isinstance(value, datetime):

@@ -87,6 +87,10 @@ def check_start(
         return
     if inputs is not None:
         mistakes.add(start.place, "and [inputs] are both given; old labels and strata do not go together: keep one")
+    if {"from", "labels"} <= set(start.raw):
+        mistakes.add((*start.place, "from"), "and labels are both given; a campaign begins with one of them: keep one")
+    if "from" in start.raw and len(raters) != 2:
+        mistakes.add((*start.place, "from"), "needs one weak and one strong rater; leave it out")
     if len(raters) > 2 and start.good.get("drawn", "at random") not in ("at random", "by hand"):
         place = (*start.place, "drawn")
         mistakes.add(place, 'is a column of rates, which needs one weak and one strong rater; or write "at random"')
@@ -134,7 +138,10 @@ def _check_prices(rater: Section, mistakes: Mistakes) -> None:
         mistakes.add(
             (*rater.place, "price_column"), "and price are both given; keep the one that says what a call costs"
         )
-    if "price" not in raw and "price_column" not in raw:
+    quoted = KINDS[good["kind"]].quote is not None if "kind" in good else False
+    if quoted and "prices" in raw and {"price", "price_column"} & set(raw):
+        mistakes.add((*rater.place, "prices"), "and price are both given; keep the one that says what a call costs")
+    if "price" not in raw and "price_column" not in raw and not quoted:
         mistakes.lacks(
             (*rater.place, "price"),
             'is missing; write price = "0.01", or price_column = "cost" for prices in the table',

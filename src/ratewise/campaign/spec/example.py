@@ -44,6 +44,7 @@ id = "id"                         # optional column of unique item ids; default:
 # [start]                         # labels that are there already, and cost nothing
 # labels = "known"                # the column they are in
 # drawn = "at random"             # how: "at random", "by hand", or the name of a column of rates
+# from = "last-release.toml"      # instead of labels: a finished campaign, whose labels teach this one where to look
 
 [rating]
 kind = "binary"                   # binary (yes or no) | likert (whole numbers) | score (any number) | pairwise (a or b)
@@ -86,11 +87,13 @@ price = "1"
 def _kind_lines() -> str:
     """The keys of every kind of rater; those of a column are in use."""
     chosen = 'kind = "column"'
-    first = f"{chosen:<33} # {' | '.join(KINDS)}: where its ratings come from"
+    first = f"{chosen:<33} # {' | '.join(KINDS)}: where ratings come from"
+    shown = [(name, line, what) for name, kind in KINDS.items() for line, what in kind.example]
+    keys = [line.partition(" = ")[0] for _, line, _ in shown]
     lines = [
         f'{("" if name == "column" else "# ") + line:<33} # kind "{name}": {what}'
-        for name, kind in KINDS.items()
-        for line, what in kind.example
+        for number, (name, line, what) in enumerate(shown)
+        if keys[number] not in keys[:number]  # kinds may share a word
     ]
     return "\n".join([first, *lines])
 

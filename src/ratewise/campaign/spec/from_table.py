@@ -2,6 +2,7 @@
 
 import json
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
@@ -12,6 +13,7 @@ from ratewise.campaign.spec.spec import Spec, read_spec
 from ratewise.errors import InputError
 from ratewise.tables import read_table
 from ratewise.tables.files import write_text
+from ratewise.tables.words import in_numbers, meaning_of
 
 _WEAK_PRICE, _STRONG_PRICE = "0.01", "1"  # placeholders
 _USUAL_LABELS = 200
@@ -35,6 +37,12 @@ class Begun:
     weak_price: str | None  # None: a placeholder was written
     strong_price: str | None
     budget: str
+    positive: tuple[str, ...] = ()
+
+    @property
+    def has_labels(self) -> bool:
+        """Whether some rows have a strong rating already and others do not."""
+        return self.guess.strong is not None and 0 < self.guess.labels < self.rows
 
     @property
     def to_change(self) -> tuple[str, ...]:
@@ -45,6 +53,8 @@ class Begun:
         changes.append(f"the budget ({self.budget})")
         if self.guess.scale.kind in {"likert", "score"}:
             changes.append(f"the ends of the scale ({self.guess.scale.low:g} and {self.guess.scale.high:g})")
+        if self.has_labels:
+            changes.append(f"how the {self.guess.labels:,} labels that are there were drawn (at random)")
         return tuple(changes)
 
     def to_dict(self) -> dict[str, object]:
@@ -66,11 +76,20 @@ def begin_from(
     strong: str | None = None,
     weak_price: str | None = None,
     strong_price: str | None = None,
+    positive: Sequence[str] = (),
 ) -> Begun:
-    """Write a campaign for a table; what is not given is guessed. The file is read back, so that it can be run."""
+    """Write a campaign for a table; what is not given is guessed. The file is read back, so that it can be run.
+
+    `positive` are the words that count as 1 in the strong rating, and in the weak one where that has words.
+    """
     if table == "-":
         raise InputError("a campaign needs a table that stays; give --from the path of a file")
     read = read_table(table)
+    if positive:
+        if strong is None:
+            raise InputError("--positive explains the words of one column; name it with --strong human")
+        named = () if weak is None else (weak,)
+        read, _ = in_numbers(read, strong=(strong,), weak=named, meaning=meaning_of(positive))
     guess = guess_columns(read, id=id, weak=weak, strong=strong)
     path = place_of(folder_or_file)
     check_new(path)
@@ -78,7 +97,7 @@ def begin_from(
     budget = _budget(read.rows, weak_price or _WEAK_PRICE, strong_price or _STRONG_PRICE, guess)
     begun = Begun(
         path=path, table=table, rows=read.rows, guess=guess, weak_price=weak_price, strong_price=strong_price,
-        budget=budget,
+        budget=budget, positive=tuple(positive),
     )  # fmt: skip
     write_text(path, _toml(begun))
     _check(path)
@@ -123,11 +142,12 @@ def _toml(b: Begun) -> str:
         *_feature_lines(g),
         "",
         "[rating]",
-        *_rating_lines(g),
+        *_rating_lines(g, b.positive),
         "",
         "[goal]",
         _line(f"budget = {toml_text(b.budget)}", "CHANGE: money in any unit; never overspent"),
         _line("# target_se = 0.01", "stop when the standard error is this small"),
+        *_start_lines(b),
         *_rater_lines(b),
     ]
     return "\n".join(lines) + "\n"
@@ -141,7 +161,11 @@ def _feature_lines(g: Guess) -> list[str]:
     return [_line(f"features = [{listed}]", "guessed: known before anyone rates, and may help to predict"), *told]
 
 
-def _rating_lines(g: Guess) -> list[str]:
+def _rating_lines(g: Guess, positive: tuple[str, ...]) -> list[str]:
+    if positive:
+        listed = ", ".join(map(toml_text, positive))
+        said = listed if len(positive) == 1 else f"[{listed}]"
+        return ['kind = "binary"', _line(f"positive = {said}", "counts as 1, every other word as 0")]
     said = "guessed" if g.strong is not None else "CHANGE: binary | likert | score | pairwise"
     lines = [_line(f'kind = "{g.scale.kind}"', f"{said}; {scale_words(g)}")]
     if g.scale.kind in {"likert", "score"}:
@@ -169,12 +193,22 @@ def _rater_lines(b: Begun) -> list[str]:
     else:
         name = g.strong if g.strong is not None and g.strong != g.weak else "human"
         lines += [f"name = {toml_text(name)}", _line('kind = "people"', "questions stay open until people answer them")]
-        if g.labels:
-            lines.append(
-                f"# {g.labels:,} rows have a rating in {_comment(str(g.strong))} already; this campaign asks anew"
-            )
     lines.append(_line(f"price = {toml_text(b.strong_price or _STRONG_PRICE)}", _price_words(b.strong_price)))
     return lines
+
+
+def _start_lines(b: Begun) -> list[str]:
+    """The labels that are there already, where some rows have one and others do not."""
+    if not b.has_labels:
+        return []
+    return [
+        "",
+        "[start]",
+        _line(
+            f"labels = {toml_text(str(b.guess.strong))}", f"guessed: {b.guess.labels:,} rows have one, which is free"
+        ),
+        _line('drawn = "at random"', 'CHANGE if they were not: "by hand", or a column of rates'),
+    ]
 
 
 def _column_rater(column: str) -> list[str]:

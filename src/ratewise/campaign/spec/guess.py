@@ -88,7 +88,8 @@ def guess_columns(table: Table, *, id: str | None = None, weak: str | None = Non
     for role, name in (("weak", weak), ("strong", strong)):
         if name is not None and columns[name].kind is None:
             raise InputError(
-                f"column {name!r} of {table.name} holds no ratings that can be read; choose another {role}"
+                f"column {name!r} of {table.name} holds no ratings that can be read; choose another {role}, or say "
+                "which word counts as 1 with --positive"
             )
     id = _id(columns) if id is None else id
     rated = {name: c for name, c in columns.items() if c.kind is not None and name != id and c.different > 0}

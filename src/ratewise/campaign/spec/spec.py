@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal, TypedDict, get_args
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
@@ -184,6 +184,7 @@ class Spec:
     items: ItemsSpec
     inputs: InputsSpec | None = None
     start: StartSpec | None = None
+    teacher: str | None = None  # start.from: the TOML of a finished campaign
     scale: RatingScale
     goal: Goal
     raters: tuple[RaterSpec, ...]
@@ -224,7 +225,9 @@ class Spec:
         del document["path"]
         document["raters"] = tuple(_flat(rater) for rater in document["raters"])
         document["rating"] = _rating_keys(self.scale)
-        del document["scale"]
+        del document["scale"], document["teacher"]
+        if self.teacher is not None:
+            document["start"] = {"from": self.teacher}
         return {name: _for_json(value) for name, value in document.items()}
 
     @classmethod
@@ -270,6 +273,14 @@ def rater_keys(kind: object = None) -> Keys:
     return out | common
 
 
+def keys_of_kind(kind: object) -> list[str]:
+    """What may stand in a [[raters]] of this kind; of all kinds where it is none."""
+    if not isinstance(kind, str) or kind not in KINDS:
+        return list(rater_keys())
+    common = [name for name in keys_of(RaterSpec) if name not in ("name", "kind")]
+    return ["name", "kind", *keys_of(KINDS[kind].settings), *common]
+
+
 def _homes() -> dict[str, str]:
     """The table that each key belongs to; keys such as name and kind, which fit several, are left out."""
     tables = {name: keys_of(record) for name, record in _TABLES.items()} | {"raters": rater_keys()}
@@ -285,7 +296,7 @@ def _spec(document: Mapping[str, Any], path: Path, mistakes: Mistakes) -> Spec:
     top = read_keys(keys_of(Spec), document, (), mistakes, homes=homes, also=_TABLES)
     items, rating, goal = (_table(document, name, mistakes, homes) for name in ("items", "rating", "goal"))
     inputs = _table(document, "inputs", mistakes, homes) if document.get("inputs") is not None else None
-    begun = _table(document, "start", mistakes, homes) if document.get("start") is not None else None
+    begun = _start(document, mistakes, homes)
     raters = _raters(document, mistakes, homes)
     check_start(begun, inputs, raters, mistakes)
     check_store(top, mistakes)
@@ -299,10 +310,25 @@ def _spec(document: Mapping[str, Any], path: Path, mistakes: Mistakes) -> Spec:
     return Spec(
         **{"name": name, "store": f"{name}.sqlite", **top.good},
         items=ItemsSpec(**items.good), inputs=None if inputs is None else InputsSpec(**inputs.good),
-        start=None if begun is None else StartSpec(**begun.good),
+        start=None if begun is None or "labels" not in begun.good else StartSpec(**begun.good),
+        teacher=None if begun is None or "labels" in begun.good else begun.good.get("from"),
         scale=_rating_scale(rating.good), goal=Goal(**goal.good),
         raters=tuple(_rater(rater.good) for rater in raters), path=path.absolute(),
     )  # fmt: skip
+
+
+_From = TypedDict("_From", {"from": Annotated[str, TEXT, Says("the path of a finished campaign's TOML, as text")]})
+
+
+def _start(document: Mapping[str, Any], mistakes: Mistakes, homes: Mapping[str, str]) -> Section | None:
+    """[start]: old labels, or a finished campaign to learn from."""
+    raw = document.get("start")
+    if not isinstance(raw, dict):
+        return None if raw is None else _table(document, "start", mistakes, homes)
+    keys: Keys = {**keys_of(StartSpec), **keys_of(_From)}
+    if raw.get("from") is not None:
+        keys = {name: (replace(said, needed=""), taken) for name, (said, taken) in keys.items()}
+    return read_keys(keys, raw, ("start",), mistakes, homes=homes)
 
 
 def _rating_scale(good: Mapping[str, Any]) -> RatingScale:
@@ -342,7 +368,9 @@ def _raters(document: Mapping[str, Any], mistakes: Mistakes, homes: Mapping[str,
     for number, rater in enumerate(raw):
         place = ("raters", number)
         if isinstance(rater, dict):
-            sections.append(read_keys(rater_keys(rater.get("kind")), rater, place, mistakes, homes=homes))
+            kind = rater.get("kind")
+            listed = keys_of_kind(kind)
+            sections.append(read_keys(rater_keys(kind), rater, place, mistakes, homes=homes, listed=listed))
         else:
             mistakes.add(place, f"must be a table; got {shown(rater)}; write {_EXAMPLES['raters']}")
             sections.append(Section())

@@ -97,7 +97,7 @@ def _texts(piece: NDArray[Any]) -> list[str]:
     if bytes in kinds:
         raise InputError("ids must be text or whole numbers; some are bytes")
     texts = values if kinds <= {str} else list(map(str, values))
-    if any(text.endswith("\0") for text in texts):
+    if "\0" in "".join(texts) and any(text.endswith("\0") for text in texts):
         raise InputError("ids may not contain NUL characters; rename those items")
     return texts
 

@@ -58,8 +58,7 @@ def score_interval(
     test = _Test.of(
         _scaled(s, low, width, stream=math.isinf(pool_size)), (f - low) / width, unit, level, pool_size, factor
     )
-    first = test.look(test.worlds.shifts())
-    below, above = test.end(-1, first), test.end(1, first)
+    below, above = test.ends()
     if math.isfinite(pool_size):  # ratings that are known bound the pool's mean for sure
         known = float(unit.strong[unit.labelled].sum())
         below = max(below, known / pool_size)
@@ -262,18 +261,19 @@ class _Test:
         wider = factor * _few_labels(seen, level, _uneven(residual, weight)) * _cluster_effect(seen)
         return cls(worlds, seen, model, off, shrunk, of_more, max(ratio, shrunk), wider, (1 - level) / 2)
 
-    def end(self, side: int, first: _Look) -> float:
-        """One end of the interval: the first world on that side of the estimate that the test rejects."""
-        found = self._bracket(first, side)
-        if found is None:
-            return 0.0 if side < 0 else 1.0
+    def ends(self) -> Interval:
+        """The interval: on each side of the estimate, the first world that the test rejects."""
+        every = self.worlds.shifts()
+        found = self._brackets(self.look(every), dict.fromkeys((-1, 1), range(every.size)))
         for _ in range(_PASSES):
-            closer = self._bracket(self.look(np.linspace(min(found), max(found), _FINE)), side)
-            if closer is None:  # it rejects at the very edge of the bracket
+            closer = [np.linspace(min(pair), max(pair), _FINE) for pair in found.values()]
+            if not closer:
                 break
-            found = closer
-        mean, _ = self.worlds.chances(np.array([found[0]]))
-        return float(mean[0])
+            parts = {side: range(k * _FINE, (k + 1) * _FINE) for k, side in enumerate(found)}
+            found |= self._brackets(self.look(np.concatenate(closer)), parts)  # at the edge it may not be found anew
+        means, _ = self.worlds.chances(np.array([pair[0] for pair in found.values()]))
+        end = dict(zip(found, means.tolist(), strict=True))
+        return end.get(-1, 0.0), end.get(1, 1.0)
 
     def look(self, shifts: Floats) -> _Look:
         """Mean and variances in the worlds with these shifts."""
@@ -282,17 +282,23 @@ class _Test:
         off = np.clip(self.off / self.worlds.items / np.maximum(model, _LEAST**2), 0.0, 1.0)
         return _Look(shifts, mean, self._variance(mean, model), off)
 
-    def _bracket(self, at: _Look, side: int) -> tuple[float, float] | None:
-        """The nearest rejected world beyond the estimate, and its neighbour towards it; `None` if none is."""
-        beyond = at.mean < self.seen.value if side < 0 else at.mean > self.seen.value
-        rejected = np.flatnonzero(beyond & (self._chance_of_seen(at, side) < self.tail))
-        if not rejected.size:
-            return None
-        i = int(rejected[-1] if side < 0 else rejected[0])
-        j = min(max(i - side, 0), at.shifts.size - 1)
-        return float(at.shifts[i]), float(at.shifts[j])
+    def _brackets(self, at: _Look, parts: dict[int, range]) -> dict[int, tuple[float, float]]:
+        """The nearest rejected world beyond the estimate, and its neighbour towards it, by side.
 
-    def _chance_of_seen(self, at: _Look, side: int) -> Floats:
+        `parts` are the worlds to look among on each side; their shifts go upwards.
+        """
+        side = np.sign(at.mean - self.seen.value)
+        rejected = (side != 0) & (self._chance_of_seen(at, side) < self.tail)
+        found = {}
+        for which, part in parts.items():
+            here = np.flatnonzero((rejected & (side == which))[part.start : part.stop])
+            if here.size:
+                i = part.start + int(here[-1] if which < 0 else here[0])
+                j = min(max(i - which, part.start), part.stop - 1)
+                found[which] = float(at.shifts[i]), float(at.shifts[j])
+        return found
+
+    def _chance_of_seen(self, at: _Look, side: Floats) -> Floats:
         """P(an estimate at least as far from θ₀ as the one seen), in worlds with these means.
 
         The part of the variance that comes from predictions that are off is a sum over all labels, as good as normal:
@@ -305,7 +311,9 @@ class _Test:
         n0 = mean * (1 - mean) / np.maximum((1 - off) * variance, _LEAST**2)
         ones, zeros = n0 * value, n0 * (1 - value)
         exact = 0.5 + 0.5 / (1.0 + np.minimum(ones, zeros) / _FEW)
-        many, few, chance = (ones, zeros, mean) if side < 0 else (zeros, ones, 1 - mean)
+        below = side < 0
+        many, few = np.where(below, ones, zeros), np.where(below, zeros, ones)
+        chance = np.where(below, mean, 1 - mean)
         found = exact * _at_least(many, few + 1, chance) + (1 - exact) * _at_least(many + 1, few, chance)
         return np.asarray(found)
 

@@ -131,7 +131,7 @@ def cost_of_wrong_policy(
     best = solve(u, V)
     made = solve(v, V if believed_variance is None else believed_variance)
     w = w / w.sum()
-    world = _World(u, w, V, c_g, c_h)
+    world = TrueWorld(u, w, V, c_g, c_h)
     believed, optimal = world.price(made.rates), world.price(best.rates)
     excess = _excess(made.rates, best.rates, u, w)
     additive, why = _additive(u, v, made, best, w, b, floor)
@@ -152,7 +152,7 @@ def cost_of_wrong_policy(
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _World:
+class TrueWorld:
     """The true error, variance and costs."""
 
     u: Floats
@@ -172,7 +172,7 @@ class _World:
         return PolicyPrice(rate, cost, variance, cost * variance, cost * variance / (self.c_h * self.V))
 
 
-def _uniform_rate(world: _World) -> float:
+def _uniform_rate(world: TrueWorld) -> float:
     """Prop. 1's p*; a rate that is never drawn where that is 0."""
     M = float(np.dot(world.w, world.u))
     p = optimal_uniform_rate(M, variance=world.V, weak_cost=world.c_g, strong_cost=world.c_h).rate

@@ -98,7 +98,8 @@ def decide_draw(table: Table, ids: NDArray[Any], transfer: Transfer, *, seed: in
         looked = first_items(ids, int(transfer.items), seed)
         rates = np.where(looked, rates, np.nan)
     check_rates(np.where(looked, rates, np.nan))
-    selected = draw(np.where(looked, rates, 0.0), ids, seed=seed) & looked
+    selected = np.zeros(table.rows, dtype=np.bool_)
+    selected[looked] = draw(rates[looked], ids[looked], seed=seed)
     planned = int(np.count_nonzero(looked))
     if within_budget and chosen is None:
         weak_price = 0.0 if transfer.policy == "base" else transfer.weak_cost

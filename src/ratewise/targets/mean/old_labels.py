@@ -14,6 +14,7 @@ Labels that somebody picked have no p₀. For a pool's mean they are the known v
 item, and those that are not drawn are set aside.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,6 +29,7 @@ from ratewise.errors import InputError, TableError
 from ratewise.tables import Table
 from ratewise.targets.mean.pilot import Pilot
 from ratewise.targets.mean.transfer import OldLabels, Transfer
+from ratewise.targets.people import ready_for
 
 AT_RANDOM, BY_HAND = "at random", "by hand"
 _STEPS = 200  # of a bisection, to the last bit
@@ -195,7 +197,8 @@ class DrawnBeside:
 
 def draw_beside(table: Table, transfer: Transfer, old: OldLabels, error: Floats, *, seed: int) -> DrawnBeside:
     """π and who has or gets a label, by a hash of its own: independent of the draw that the old labels are from."""
-    before = read_before(table, old.strong, old.drawn, old.estimand)
+    labels = ready_for(table, strong=old.strong, meaning=transfer.words)
+    before = read_before(labels.table, labels.strong, old.drawn, old.estimand)
     own = _own_rates(table, old, before)
     wanted = before.total(transfer.rates(error))
     wanted[before.labelled] = own
@@ -203,12 +206,11 @@ def draw_beside(table: Table, transfer: Transfer, old: OldLabels, error: Floats,
     hit = uniform(table.ids(), seed=f"{seed}:beside old labels") < p1
     count = int(before.labelled.sum())
     if before.teach:
-        labels = table.numbers(old.strong, missing="allow")
-        columns = {old.strong: np.where(hit, labels, np.nan), f"{old.strong}_by_hand": labels}
+        columns = _set_aside(table, labels.names, hit)
         note = (
             f"a population's mean is asked for: the {count:,} labels picked by hand only teach; the "
             f"{int((before.labelled & hit).sum()):,} of them that were drawn are used, the others are in column "
-            f"'{old.strong}_by_hand'"
+            f"'{labels.names[0]}_by_hand'"
         )
         return DrawnBeside({"rate": wanted, "selected": hit, **columns}, wanted, hit, hit & before.askable, (note,))
     selected = before.labelled | hit
@@ -216,6 +218,19 @@ def draw_beside(table: Table, transfer: Transfer, old: OldLabels, error: Floats,
     note = f"{count:,} labels are there already: they are {how} and are not asked for again"
     columns = {"rate": wanted, "selected": selected, "rate_new": np.where(before.labelled, np.nan, p1)}
     return DrawnBeside(columns, wanted, selected, hit & before.askable, (note,))
+
+
+def _set_aside(table: Table, names: Sequence[str], keep: Mask) -> dict[str, Any]:
+    """The columns of labels with those to keep, words or numbers as they are, and a copy of each with all labels."""
+    columns: dict[str, Any] = {}
+    for name in names:
+        cells = table.arrays()[name]
+        numbers = cells.dtype.kind in "fiub"
+        kept = cells.astype(np.float64 if numbers else object)
+        kept[~keep] = np.nan if numbers else None
+        columns[name] = kept
+        columns[f"{name}_by_hand"] = cells
+    return columns
 
 
 def _own_rates(table: Table, old: OldLabels, before: Before) -> Floats:

@@ -8,6 +8,8 @@ from typing import Any, cast
 import numpy as np
 
 from ratewise.core.checks import Floats
+from ratewise.core.mean.what_if import Assumed, WhatIf
+from ratewise.core.mean.what_if import what_if as tried
 from ratewise.core.messages import Message, argument
 from ratewise.core.names import Estimand, PolicyName, Recalibration
 from ratewise.core.shown import shown
@@ -52,10 +54,13 @@ class Plan:
     notes: tuple[str, ...] = ()
     rates: Floats = field(repr=False, default_factory=lambda: np.empty(0))  # of the table's rows, as recommended
     by_stratum: InputPlan | None = None  # how many items of each stratum to look at, where strata were given
+    what_if: WhatIf | None = None  # what wrong beliefs would cost, where that was asked for
 
     def to_dict(self) -> dict[str, Any]:
         """Ready for JSON; `draw` takes it back."""
         chosen = {} if self.by_stratum is None else {"inputs_by_stratum": self.by_stratum.to_dict()}
+        if self.what_if is not None:
+            chosen["what_if"] = self.what_if.to_dict()
         return {
             "recommendation": self.recommendation,
             "reason": self.reason,
@@ -108,6 +113,7 @@ def plan(
     positive: Positive = None,
     scale: Scale = None,
     seed: int = 0,
+    what_if: bool = False,
 ) -> Plan:
     """Base, random and active policies for a budget or a precision to reach, from a labelled pilot.
 
@@ -124,6 +130,9 @@ def plan(
     With `drawn` the table is the pool itself and its labels count: they are free, `draw` does not ask for them again
     and the estimate pools them with the new ones. It says how they were drawn: "at random", "by hand", or a column of
     rates.
+
+    `what_if` adds what the plan loses if prices, V, the weak rater's error or u are wrong by a factor, and how it
+    depends on the size of a burn-in.
     """
     target = target_of(target_se, within, level)
     goal = Goal.of(weak_cost, strong_cost, budget, target, pool_size, estimand, floor)
@@ -136,19 +145,40 @@ def plan(
         rows = float(count_rows(pool) if rated is None else rated.rows)
         goal = goal if goal.pool_size is not None else replace(goal, pool_size=rows)
     if drawn is not None:
+        if what_if:
+            raise InputError(
+                Message(
+                    f"{argument('what_if')} is for a plan from a pilot; leave it out, or leave {argument('drawn')} out"
+                )
+            )
         if strata is not None or pool is not None:
             raise InputError("with drawn the table is the pool itself, without strata; leave pool and strata out")
         goal = replace(goal, pool_size=float(read.rows))
-        beside = plan_beside(read, pilot, goal, strong=ready.strong, drawn=drawn)
-        return _with_old_labels(plan_mean(read, pilot, columns, goal, hints=False), beside)
-    made = plan_mean(read, pilot, columns, goal)
+        beside = plan_beside(read, pilot, goal, weak=weak, labels=ready, drawn=drawn)
+        made = _with_old_labels(plan_mean(read, pilot, columns, goal, hints=False), beside)
+    else:
+        made = plan_mean(read, pilot, columns, goal)
     made = replace(
         made,
-        basis=made.basis | {"within": within, "level": level},
+        basis=made.basis | {"strong": ready.typed, "within": within, "level": level},
         transfer=replace(made.transfer, words=meaning_of(positive, scale)),
         notes=ready.notes + _of_people(ready) + made.notes,
     )
+    if what_if:
+        made = replace(made, what_if=tried_beliefs(pilot, goal, made.policies[made.recommendation].spend, seed))
     return made if strata is None else _with_strata(made, strata, read, rated, pilot, goal)
+
+
+def tried_beliefs(pilot: Pilot, goal: Goal, spend: float, seed: int) -> WhatIf:
+    """What wrong beliefs would cost a plan from this pilot; to a target, with the money that it takes."""
+    mean = float(pilot.error.mean())
+    u = pilot.error * (pilot.weak_error / mean) if mean > 0 else np.full(pilot.error.size, pilot.weak_error)
+    budget = spend if goal.budget is None else goal.budget
+    truth = Assumed(
+        u, pilot.variance, goal.weak_cost, goal.strong_cost, budget, goal.pool_size,
+        goal.estimand == "pool", goal.floor,
+    )  # fmt: skip
+    return tried(truth, pilot.strong, pilot.residual**2, rng=np.random.default_rng([seed, 17]))
 
 
 def _of_people(ready: Ready) -> tuple[str, ...]:

@@ -6,11 +6,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ratewise.core.checks import Floats, share
+from ratewise.core.messages import argument
 from ratewise.core.names import PolicyName
 from ratewise.errors import InputError
 from ratewise.models.error_model import DEFAULT_FLOOR_SHARE
 from ratewise.tables import Table
+from ratewise.targets.chosen_labels import warn_of_choice
 from ratewise.targets.mean.old_labels import (
+    AT_RANDOM,
     BY_HAND,
     Before,
     Solved,
@@ -23,6 +26,7 @@ from ratewise.targets.mean.old_labels import (
 from ratewise.targets.mean.pilot import Pilot
 from ratewise.targets.mean.side_by_side import Goal, PlannedPolicy
 from ratewise.targets.mean.transfer import OldLabels
+from ratewise.targets.people import Ready
 
 _NEAR_TIE = 0.01  # a simpler policy is preferred unless another has a variance smaller by more than this share
 
@@ -39,28 +43,31 @@ class Beside:
     notes: tuple[str, ...]
 
 
-def plan_beside(table: Table, pilot: Pilot, goal: Goal, *, strong: str, drawn: str) -> Beside:
+def plan_beside(table: Table, pilot: Pilot, goal: Goal, *, weak: str, labels: Ready, drawn: str) -> Beside:
     """Plan beside old labels: all labels count, only new ones cost, and the table's weak ratings are there already."""
-    before = read_before(table, strong, drawn, goal.estimand)
+    before = read_before(table, labels.strong, drawn, goal.estimand)
+    if drawn == AT_RANDOM:
+        todo = f"say how they were drawn ({argument('drawn')}): 'by hand', or a column of rates"
+        warn_of_choice(table, before.labelled, {weak: table.numbers(weak)}, apart=labels.names, todo=todo)
     if not before.askable.any():
         raise InputError(f"every row of {table.name} has a label already; there is nothing left to buy")
-    labels = None if goal.budget is None else min(goal.budget / goal.strong_cost, float(before.askable.sum()))
+    count = None if goal.budget is None else min(goal.budget / goal.strong_cost, float(before.askable.sum()))
     wanted = None if goal.target_se is None else goal.target_se**2
     least = DEFAULT_FLOOR_SHARE if goal.floor is None else share(goal.floor, name="floor", zero=True, one=True)
     of = Variance(pilot, before, goal.estimand)
     even = np.ones(table.rows), np.ones(pilot.strong.size)
     sharp = np.sqrt(pilot.error), unseen_root(pilot)
     found = {
-        "random": solve(pilot, before, even, 0.0, labels=labels, variance=wanted, of=of),
-        "active": solve(pilot, before, sharp, least, labels=labels, variance=wanted, of=of),
+        "random": solve(pilot, before, even, 0.0, labels=count, variance=wanted, of=of),
+        "active": solve(pilot, before, sharp, least, labels=count, variance=wanted, of=of),
     }
-    name = _recommended(found, by_price=labels is None)
-    policies = {"base": _base(pilot, before, goal, labels)}
+    name = _recommended(found, by_price=count is None)
+    policies = {"base": _base(pilot, before, goal, count)}
     policies |= {key: _planned(one, policies["base"], goal, table.rows) for key, one in found.items()}
     policies["random"] = replace(policies["random"], rate=found["random"].scale, scale=None, floor=None)
     ids = tuple(table.ids()[before.labelled].tolist())
-    own = tuple(_own_rates(found, before, by_price=labels is None).tolist())
-    old = OldLabels(strong, drawn, goal.estimand, ids, own)
+    own = tuple(_own_rates(found, before, by_price=count is None).tolist())
+    old = OldLabels(labels.typed, drawn, goal.estimand, ids, own)
     reason = _reason(name, policies, before)
     return Beside(name, policies, old, found[name].rates, reason, _notes(before, goal))
 

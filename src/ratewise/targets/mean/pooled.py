@@ -78,6 +78,7 @@ class Pooled:
     selected: Mask
     clusters: NDArray[np.intp] | None = None
     strata: NDArray[np.str_] | None = None
+    raters: tuple[int, ...] = ()  # of a chain: whose answers each column rests on, and the last one; all if empty
 
 
 def estimate_pooled(pooled: Pooled, *, level: float | None = None) -> Estimate:

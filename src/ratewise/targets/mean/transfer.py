@@ -158,7 +158,10 @@ class Transfer:
 
     def prepared(self, pool: Table) -> Table:
         """The pool with every column that the policy reads, where it can be made from those the pool has."""
-        return pool if self.derived is None else self.derived.added_to(pool)
+        if self.derived is None:
+            return pool
+        there = [name for name in self.derived.columns if name in pool.columns]
+        return self.derived.added_to(in_numbers(pool, strong=(), weak=there, meaning=self.words)[0])
 
     def columns(self, table: Table) -> tuple[Floats, Floats]:
         """The pool's weak ratings (calibrated if the policy is) and u(x)."""
@@ -253,7 +256,9 @@ def load_transfer(path: str | os.PathLike[str]) -> Transfer:
     except InputError as error:
         raise TableError(f"{shown} cannot be used: {error}") from None
     except FileNotFoundError:
-        raise TableError(f"{shown} does not exist; make a plan and save it there") from None
+        raise TableError(
+            f"{shown} does not exist; save a plan there first: ratewise plan … --json > {shown}, or plan.save in Python"
+        ) from None
     except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
         raise TableError(f"{shown} cannot be read as a plan: {str(error).splitlines()[0]}") from None
     except (AttributeError, KeyError, TypeError, ValueError, IndexError, ArithmeticError, RecursionError) as error:

@@ -1,0 +1,82 @@
+"""What a campaign knows of its LLM judges: where their probabilities come from, who answered, what was lost."""
+
+import json
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+from ratewise.campaign.made import fact_name
+from ratewise.campaign.snapshot import Snapshot
+from ratewise.core.shown import shown
+from ratewise.judges.ladder import Rung
+from ratewise.judges.prices import Prices
+from ratewise.judges.votes import PlaceEffect, place_effect
+from ratewise.queue import audit
+from ratewise.queue.records import ANSWERED, MISSING
+from ratewise.raters.llm import LlmSettings
+
+_MOST_MODELS = 5  # that are named
+
+
+@shown
+@dataclass(frozen=True, slots=True)
+class JudgeFound:
+    """One judge of a campaign, as its ratings show it."""
+
+    name: str
+    model: str
+    source: str | None  # of its probabilities: the whole sentence; None before its first answer
+    priced: str | None  # where the prices of its tokens come from; None: the TOML gives a price for each rating
+    rated: int
+    missing: int  # asked, and no verdict came
+    answered_as: tuple[tuple[str, int], ...]  # names and fingerprints that the server gave, with how many ratings
+    place: PlaceEffect | None  # of comparisons
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """What is known, a sentence each."""
+        out = [f"{self.name} asked {self.model}: {self.rated:,} ratings, {self.missing:,} without a verdict"]
+        out += [self.source] if self.source else []
+        out += [f"prices of its tokens: {self.priced}"] if self.priced else []
+        if len(self.answered_as) > 1:
+            named = ", ".join(f"{name} ({count:,})" for name, count in self.answered_as[:_MOST_MODELS])
+            out.append(f"the server answered under several names: {named}")
+        out += [self.place.said] if self.place is not None else []
+        return tuple(out)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Ready for JSON."""
+        out = {name: getattr(self, name) for name in ("name", "model", "source", "priced", "rated", "missing")}
+        place = None if self.place is None else {name: getattr(self.place, name) for name in self.place.__slots__}
+        return out | {"answered_as": dict(self.answered_as), "position_effect": place}
+
+
+def judges_found(now: Snapshot) -> tuple[JudgeFound, ...]:
+    """Every LLM judge of a campaign."""
+    first = 0 if len(now.spec.raters) > 1 else 1
+    steps = {first + k: rater for k, rater in enumerate(now.spec.raters) if isinstance(rater.settings, LlmSettings)}
+    return tuple(_found(now, step, rater.name, rater.settings.model) for step, rater in steps.items())
+
+
+def _found(now: Snapshot, step: int, name: str, model: str) -> JudgeFound:
+    ladder, prices = (now.store.meta(fact_name(name, fact)) for fact in ("ladder", "prices"))
+    looked = now.status.looked
+    rows = [
+        row for first, end in audit.pieces(looked) for row in audit.rating_rows(now.store, first, end)
+        if row.step == step
+    ]  # fmt: skip
+    notes = [row.note or "" for row in rows if row.state == ANSWERED]
+    return JudgeFound(
+        name, model, None if ladder is None else Rung.from_json(ladder).said,
+        None if prices is None else Prices.from_json(prices).source, len(notes),
+        sum(row.state == MISSING for row in rows), tuple(Counter(map(_who, notes)).most_common()), place_effect(notes),
+    )  # fmt: skip
+
+
+def _who(note: str) -> str:
+    """Model and fingerprint that the server gave with a rating."""
+    try:
+        row = json.loads(note)
+        return f"{row.get('model', '')} {row.get('fingerprint', '')}".strip()
+    except (ValueError, AttributeError):
+        return "unknown"

@@ -1,0 +1,166 @@
+"""A judge's ratings for a whole table, without a campaign around them: the columns `judge` and `judge_uncertainty`.
+
+Behind it is a campaign with one rater that is asked about every item, so that all its care for money, limits, crashes
+and repeated texts holds here, too. Its store lies beside the output; run again, and it goes on where it was.
+"""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ratewise.campaign.campaign import Campaign, Progress
+from ratewise.campaign.judged import JudgeFound, judges_found
+from ratewise.campaign.load import quoted
+from ratewise.campaign.made import check_settings, quote_of
+from ratewise.campaign.spec.spec import Spec, legal_name
+from ratewise.core.shown import shown
+from ratewise.errors import InputError
+from ratewise.judges.template import load
+from ratewise.queue import audit
+from ratewise.queue.money import to_money, total
+from ratewise.tables import Table, open_relation, read_table, write_table
+
+VALUE, DOUBT = "judge", "judge_uncertainty"
+_RATER = "judge"
+_ATTEMPTS = 3
+_UNIT = 1  # billionth: a budget is above 0
+
+
+@shown
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What came of judging a table."""
+
+    output: str
+    items: int
+    rated: int
+    missing: int
+    spent: Decimal
+    reason: str  # why it ended
+    judge: JudgeFound | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Ready for JSON; the amount as text, so that it stays exact."""
+        out = {name: getattr(self, name) for name in ("output", "items", "rated", "missing", "reason")}
+        return out | {"spent": f"{self.spent:f}", "judge": None if self.judge is None else self.judge.to_dict()}
+
+    def summary(self) -> str:
+        """A few lines for people."""
+        lost = f", {self.missing:,} without a verdict" if self.missing else ""
+        lines = [f"{self.rated:,} of {self.items:,} items rated{lost}, {self.spent:f} spent; written to {self.output}."]
+        return "\n".join(lines if self.judge is None else [*lines, *self.judge.sentences])
+
+
+def judge_table(
+    table: str, output: str, *, settings: Mapping[str, Any], low: float | None = None, high: float | None = None,
+    id_column: str | None = None, budget: str | None = None, progress: Progress | None = None,
+) -> Judged:  # fmt: skip
+    """Rate every row of a table and write it with two columns more; `settings` are keys of an llm rater."""
+    source = Path(table)
+    columns = open_relation(source).columns
+    for name in (VALUE, DOUBT):
+        if name in columns:
+            raise InputError(f"{table} has a column {name!r} already; rename it, since the judge's own is called so")
+    spec = _spec(source, Path(output), settings, _scale(settings, low, high), id_column, budget)
+    campaign = Campaign(spec)
+    try:
+        campaign.check()
+    except InputError as error:
+        raise InputError(
+            f"{output} was begun otherwise: {error}; or choose another output, or delete {spec.store} to begin anew"
+        ) from None
+    ended = campaign.run(progress=progress)
+    return _written(campaign, source, output, str(ended.reason))
+
+
+def _scale(settings: Mapping[str, Any], low: float | None, high: float | None) -> tuple[float, float]:
+    """The ends of the judge's scale."""
+    template = load(str(settings["judge"]), os.getcwd())
+    if template.kind in ("binary", "pairwise"):
+        return 0.0, 1.0
+    low, high = (template.low if low is None else low), (template.high if high is None else high)
+    if low is None or high is None:
+        raise InputError(f"a {template.kind} judge needs the ends of its scale; write --low 1 --high 5")
+    return low, high
+
+
+def _spec(
+    table: Path, output: Path, settings: Mapping[str, Any], scale: tuple[float, float], id_column: str | None,
+    budget: str | None,
+) -> Spec:  # fmt: skip
+    path = output.with_name(output.name + ".judge.toml")  # is not written; messages and the store are named by it
+    here = dict(settings)
+    if os.path.exists(str(here["judge"])):
+        here["judge"] = os.path.abspath(str(here["judge"]))
+    items = {"table": str(table.absolute())} | ({} if id_column is None else {"id": id_column})
+    document = {
+        "name": legal_name(path.stem), "seed": 0, "method": "base", "store": output.name + ".judge.sqlite",
+        "items": items, "rating": {"kind": "score", "low": scale[0], "high": scale[1]},
+        "goal": {"budget": budget or "1"}, "raters": [{"name": _RATER, "kind": "llm", "attempts": _ATTEMPTS, **here}],
+    }  # fmt: skip
+    spec = Spec.from_dict(document, path)
+    if budget is not None:
+        return spec
+    check_settings(spec)
+    return Spec.from_dict({**document, "goal": {"budget": f"{_most(spec):f}"}}, path)
+
+
+def _most(spec: Spec) -> Decimal:
+    """The most that all items can cost, every attempt at each of them counted."""
+    rater = spec.raters[0]
+    quote, relation = quote_of(spec, rater), open_relation(spec.table_path)
+    if quote is None:
+        assert rater.price is not None
+        return relation.count() * _ATTEMPTS * rater.price + to_money(_UNIT)
+    _, most = quoted(quote, rater, relation)
+    return to_money(_ATTEMPTS * total(most) + _UNIT)
+
+
+def _written(campaign: Campaign, table: Path, output: str, reason: str) -> Judged:
+    with campaign.look() as now:
+        found = _ratings(now.store, now.facts.items)
+        judges = judges_found(now)
+        spent = now.status.spent
+    read = read_table(str(table))
+    order = [found.get(name) for name in _ids(campaign.spec, read)]
+    values = np.array([np.nan if one is None else one[0] for one in order])
+    doubts = np.array([np.nan if one is None else one[1] for one in order])
+    write_table(read_table({**read.arrays(), VALUE: values, DOUBT: doubts}), output)
+    rated = int(np.count_nonzero(~np.isnan(values)))
+    return Judged(output, read.rows, rated, read.rows - rated, spent, reason, judges[0] if judges else None)
+
+
+def _ratings(store: Any, items: int) -> dict[str, tuple[float, float]]:
+    """id → (rating, uncertainty), NaN where there is none."""
+    out: dict[str, tuple[float, float]] = {}
+    for first, end in audit.pieces(items):
+        names = {row.position: row.id for row in audit.item_keys(store, first, end)}
+        for row in audit.rating_rows(store, first, end):
+            if row.value is not None:
+                out[names[row.position]] = row.value, np.nan if row.doubt is None else row.doubt
+    return out
+
+
+def _ids(spec: Spec, table: Table) -> list[str]:
+    """Ids as the campaign has them."""
+    column = spec.items.id if spec.items.id is not None else "id" if "id" in table.columns else None
+    if column is None:
+        return [str(i) for i in range(table.rows)]
+    found: list[str] = table.texts(column).tolist()
+    return found
+
+
+def parsed_prices(text: str) -> dict[str, str]:
+    """Prices as they are typed: input=0.15,output=0.60."""
+    out: dict[str, str] = {}
+    for part in text.split(","):
+        name, mark, amount = (word.strip() for word in part.partition("="))
+        if not mark:
+            raise InputError("write prices per million tokens as --prices input=0.15,output=0.60")
+        out[name] = amount
+    return out

@@ -1,0 +1,82 @@
+"""The next round of a chain of raters, once everyone has rated the start."""
+
+import math
+from dataclasses import replace
+
+from ratewise.campaign.history import RoundPlan, finite_or_none
+from ratewise.campaign.planner.state import UNIT, State
+from ratewise.rounds.auto import CHAIN_PLANNER
+from ratewise.rounds.designs import Design
+from ratewise.rounds.options import Money
+from ratewise.rounds.seen import Seen
+from ratewise.rounds.step_choice import Choice, choose_design, step_money
+from ratewise.rounds.step_plan import StepPlan, exact_items, plan_steps, spend_of
+
+_OF_THE_REST = 0.8  # of a pool's last items, taken up in one go towards a precision: some are left if it falls short
+_FEW_ITEMS = 25  # too few to leave some
+_SURE_OF_STEPS = 0.985  # of the expected squared error of strong ratings alone: at most this, to go on with steps
+
+
+def chosen_design(state: State, left: int) -> Choice:
+    """How the raters are used from here on."""
+    looked, terms = state.history.looked, state.terms
+    return state.history.fits.once(
+        ("design", left),
+        lambda: choose_design(
+            looked.x, looked.values[:, :-1], looked.values[:, -1], costs=(terms.weak_cost, *terms.costs),
+            left=left * UNIT, pool_left=float(terms.pool - state.history.items),
+        ),
+    )  # fmt: skip
+
+
+def steps_pay(choice: Choice) -> bool:
+    """Whether the steps are expected to beat strong ratings alone."""
+    alone = next(one.variance for one in choice.compared if not one.design.first)
+    return choice.plan is not None and choice.plan.expected_variance < _SURE_OF_STEPS * alone
+
+
+def pair_of(state: State, design: Design, left: int) -> tuple[Seen, Money]:
+    """The items as two raters would see them, those who see every item being the weak one; and the money for these."""
+    terms, history = state.terms, state.history.designed(design)
+    assert history.seen is not None
+    costs = (terms.weak_cost, *terms.costs)
+    weak_cost = sum(costs[k] for k in design.first)
+    return history.seen, Money(weak_cost, costs[-1], left * UNIT, float(terms.pool - history.items))
+
+
+def step_round(
+    state: State, left: int, design: Design, *, aims: bool, choice: Choice | None = None
+) -> RoundPlan | None:
+    """The next round of a chain with steps."""
+    terms, history = state.terms, state.history.designed(design)
+    assert history.steps is not None
+    remaining = float(terms.pool - history.items)
+    money = step_money(design, (terms.weak_cost, *terms.costs), left * UNIT, remaining)
+    if money.left < money.all_raters * (1 - 1e-12):
+        return None
+    plan = choice.plan if choice is not None else plan_steps(history.steps, money)
+    assert plan is not None  # the start has the answers of all raters
+    spend = spend_of(money, (state.spent + state.free) * UNIT)
+    items = exact_items(plan, money, spend)
+    units = left if spend >= money.left else min(round(spend / UNIT), left)
+    if aims and items is not None and items >= remaining > _FEW_ITEMS:
+        items, units = math.ceil(_OF_THE_REST * items), math.ceil(_OF_THE_REST * units)
+    return _as_plan(state, left, units, items, plan, design, choice)
+
+
+def _as_plan(
+    state: State, left: int, spend: int, items: int | None, plan: StepPlan, design: Design, choice: Choice | None
+) -> RoundPlan:
+    return RoundPlan(
+        "chain", True, items, spend, left, state.history.rounds, plan.rule, plan.own_rates.ravel(),
+        finite_or_none(math.sqrt(max(plan.expected_variance, 0.0))), planner=CHAIN_PLANNER, design=design,
+        compared=() if choice is None else choice.compared,
+    )  # fmt: skip
+
+
+def as_chain(plan: RoundPlan | None, design: Design | None, choice: Choice | None) -> RoundPlan | None:
+    """A plan for two raters as one of a chain."""
+    if plan is None:
+        return None
+    compared = () if choice is None else choice.compared
+    return replace(plan, planner=CHAIN_PLANNER, design=design, compared=compared)

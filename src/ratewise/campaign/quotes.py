@@ -1,0 +1,130 @@
+"""Prices that come from the items' texts: what a whole campaign may cost, and `verify`'s look at them."""
+
+import json
+import math
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+
+from ratewise.campaign.columns import check_columns
+from ratewise.campaign.items import Facts
+from ratewise.campaign.load import listed_prices, quoted
+from ratewise.campaign.made import StoreMemory, check_settings, quote_of
+from ratewise.campaign.spec.spec import RaterSpec, Spec
+from ratewise.campaign.verification import Verification
+from ratewise.core.shown import shown
+from ratewise.errors import RatewiseError
+from ratewise.queue import audit
+from ratewise.queue.money import to_money, to_units, total
+from ratewise.queue.records import Units
+from ratewise.queue.store import Store
+from ratewise.tables import Relation, open_relation
+
+
+@shown
+@dataclass(frozen=True, slots=True)
+class RaterCost:
+    """What one rater may cost: by `items` ratings, each of so many calls."""
+
+    name: str
+    items: int
+    calls: int
+    expected: Decimal
+    most: Decimal
+    priced: str  # where its prices come from
+
+    def to_dict(self) -> dict[str, Any]:
+        """Ready for JSON; amounts as text, so that they stay exact."""
+        return {
+            "name": self.name, "items": self.items, "calls": self.calls, "cost_expected": f"{self.expected:f}",
+            "cost_most": f"{self.most:f}", "priced": self.priced,
+        }  # fmt: skip
+
+
+@shown
+@dataclass(frozen=True, slots=True)
+class CampaignCost:
+    """What a campaign may cost, before anyone is asked."""
+
+    raters: tuple[RaterCost, ...]
+    budget: Decimal | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Ready for JSON."""
+        expected, most = (sum((getattr(r, name) for r in self.raters), Decimal(0)) for name in ("expected", "most"))
+        if self.budget is not None:
+            expected, most = min(expected, self.budget), min(most, self.budget)
+        return {
+            "calls": sum(rater.calls for rater in self.raters), "cost_expected": f"{expected:f}",
+            "cost_most": f"{most:f}", "priced": {rater.name: rater.priced for rater in self.raters},
+            "budget": None if self.budget is None else f"{self.budget:f}",
+            "raters": [rater.to_dict() for rater in self.raters],
+        }  # fmt: skip
+
+    def summary(self) -> str:
+        """A line for each rater, and one for all."""
+        lines = [
+            f"{r.name}: {r.items:,} ratings in {r.calls:,} calls, about {r.expected:,f}, at most {r.most:,f} "
+            f"(prices: {r.priced})"
+            for r in self.raters
+        ]
+        found = self.to_dict()
+        of = "" if self.budget is None else f"; the budget of {self.budget:f} is never passed"
+        return "\n".join([*lines, f"together about {found['cost_expected']}, at most {found['cost_most']}{of}"])
+
+
+def campaign_cost(spec: Spec) -> CampaignCost:
+    """What the whole pool costs by every rater but the last, and what is left for the last one; asks for nothing."""
+    check_settings(spec)
+    relation = open_relation(spec.table_path)
+    check_columns(spec, relation)
+    left = None if spec.goal.budget is None else to_units(spec.goal.budget)
+    costs = []
+    for k, rater in enumerate(spec.raters):
+        usual, most, calls, source = _by_item(spec, rater, relation)
+        last = k == len(spec.raters) - 1
+        items = usual.size if not last or left is None else _paid_for(usual, left)
+        share = 1.0 if not usual.size else items / usual.size
+        expected, worst = (round(total(units) * share) for units in (usual, most))
+        costs.append(RaterCost(rater.name, items, items * calls, to_money(expected), to_money(worst), source))
+        left = None if left is None else max(left - expected, 0)
+    return CampaignCost(tuple(costs), spec.goal.budget)
+
+
+def _paid_for(usual: Units, left: int) -> int:
+    """How many items of average price the money pays for."""
+    mean = total(usual) / max(usual.size, 1)
+    return int(usual.size if mean == 0 else min(left // mean, usual.size))
+
+
+def _by_item(spec: Spec, rater: RaterSpec, relation: Relation) -> tuple[Units, Units, int, str]:
+    """(expected, most, calls, source of the prices) of a rater for every item."""
+    quote = quote_of(spec, rater)
+    if quote is not None:
+        return *quoted(quote, rater, relation), quote.calls, quote.source
+    usual = listed_prices(rater, relation)
+    most = usual if rater.max_price is None else np.full(usual.size, to_units(rater.max_price), dtype=np.int64)
+    return usual, most, 1, "TOML" if rater.price_column is None else f"column {rater.price_column}"
+
+
+def check_quotes(spec: Spec, store: Store, facts: Facts, k: int, found: Verification) -> None:
+    """Check that every item is priced by its text, at the prices that the campaign began with."""
+    rater = spec.raters[k]
+    try:
+        quote = quote_of(spec, rater, StoreMemory(store, rater.name, k))
+    except RatewiseError as error:
+        found.told.append(f"prices of rater {rater.name!r} were not computed again: {error}")
+        return
+    assert quote is not None
+    sums = 0
+    for first, end in audit.pieces(facts.items):
+        stored = [json.loads(text or "[]") for text in store.item_prices(first, end)]
+        for row, prices in zip(audit.item_contents(store, first, end), stored, strict=True):
+            usual, most = quote.of(json.loads(row.content))
+            sums += to_units(usual)
+            if prices[k] != to_units(most):
+                found.differ(f"item {row.position}, rater {rater.name!r}: its price is not that of its text")
+    if not math.isclose(sums / facts.items, facts.prices[k], rel_tol=1e-9, abs_tol=1e-6):
+        found.differ(f"rater {rater.name!r}: mean price {facts.prices[k]!r} is not that of its items")

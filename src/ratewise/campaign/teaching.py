@@ -1,0 +1,27 @@
+"""`[start] from`: what a finished campaign hands on to the next one, read once, when that begins."""
+
+import json
+
+from ratewise.campaign.snapshot import Snapshot
+from ratewise.campaign.spec.spec import Spec
+from ratewise.errors import InputError
+from ratewise.models.features import Coding
+from ratewise.rounds.teacher import Lesson, Teacher, enough_to_teach
+
+
+def lesson_of(now: Snapshot, pupil: Spec) -> Lesson:
+    """What the campaign has to teach; an InputError where it is not finished, or is about something else."""
+    old, where = now.spec, f"start.from in {pupil.path.name}: the campaign {now.spec.name!r}"
+    if now.store.meta("ended") is None:
+        raise InputError(f"{where} has not ended; let it end with: ratewise run {old.path.name}")
+    if len(old.raters) != 2 or now.facts.inputs is not None:
+        raise InputError(f"{where} has strata, or not one weak and one strong rater; leave start.from out")
+    if old.scale != pupil.scale:
+        raise InputError(f"{where} has another rating scale; leave start.from out, or make [rating] the same")
+    if (old.items.features, old.items.uncertainty) != (pupil.items.features, pupil.items.uncertainty):
+        raise InputError(f"{where} has other features or another uncertainty; make them the same under [items]")
+    seen = now.state.history.seen
+    if seen is None or not enough_to_teach(seen):
+        raise InputError(f"{where} bought too few strong ratings beside weak ones to teach; leave start.from out")
+    coded = tuple(Coding.from_dict(one) for one in json.loads(now.store.meta("codings") or "[]"))
+    return Lesson(Teacher.of(old.name, seen), coded)

@@ -1,0 +1,1 @@
+"""LLM judges over HTTP: templates, prompts, one client, the source of their probability, strict parsing, prices."""

@@ -1,0 +1,221 @@
+"""One HTTP call after the other to an OpenAI-compatible endpoint: limits, waiting as told, and plain words for trouble.
+
+Nothing is retried here that may have cost money: such a call ends as `CallError`, its price goes into the ledger, and
+whoever keeps the ledger asks again. What the server turned away unread (429, or 503 with Retry-After) costs nothing;
+it is sent again after the pause that the server asks for, and all other calls wait as long.
+"""
+
+import asyncio
+import json
+import os
+import random
+import re
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from decimal import Decimal
+from email.utils import parsedate_to_datetime
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from ratewise.errors import InputError
+
+if TYPE_CHECKING:
+    import httpx2
+
+_BUSY = (429, 503, 529)
+_TURNED_AWAY = 12  # times in a row that a call may be told to wait
+_LONGEST_WAIT = 900.0  # seconds that a server may ask for; beyond that it is taken to be down
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 60.0
+_NO_MONEY = b"insufficient_quota"  # a service's word for an account that is empty: waiting does not help
+_LARGEST = 8_000_000  # bytes of a reply
+_SHOWN = 200  # characters of a server's own words
+HIDDEN = "***"
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """Where the judge is, and its limits; the key is read from the environment when the client is made."""
+
+    base_url: str
+    key_env: str | None = None
+    timeout: float = 60.0
+    concurrency: int = 1
+    per_minute: float | None = None
+    tokens_per_minute: float | None = None
+
+
+class CallError(Exception):
+    """A call without a reply that can be used: why, the HTTP status if there was one, and what that means for money."""
+
+    def __init__(self, reason: str, *, status: int | None = None, billed: bool = False, after: float = 0.0) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.status = status
+        self.billed = billed  # whether the server may have done the work, so that it has to be counted
+        self.after = after  # seconds to wait before the next attempt
+        self.paid = Decimal(0)  # for everything on the way to this trouble
+
+
+@dataclass(slots=True)
+class Pace:
+    """A steady pace of so much a minute; nothing is let through in bursts."""
+
+    per_minute: float | None
+    _next: float = field(init=False, default=0.0)
+
+    async def take(self, amount: float) -> None:
+        """Wait for the turn of so much."""
+        if self.per_minute is None:
+            return
+        now = time.monotonic()
+        start = max(now, self._next)
+        self._next = start + 60.0 * amount / self.per_minute
+        if start > now:
+            await asyncio.sleep(start - now)
+
+
+@dataclass(slots=True, eq=False)
+class Client:
+    """A connection to an endpoint."""
+
+    endpoint: Endpoint
+    waits: int = field(init=False, default=0)  # times that the server has asked to wait
+    _http: "httpx2.AsyncClient" = field(init=False, repr=False)
+    _secret: str = field(init=False, repr=False, default="")
+    _calls: Pace = field(init=False)
+    _tokens: Pace = field(init=False)
+    _not_before: float = field(init=False, default=0.0)
+
+    def __post_init__(self) -> None:
+        self._secret = _key(self.endpoint)
+        self._http = _made(self.endpoint, self._secret)
+        self._calls = Pace(self.endpoint.per_minute)
+        self._tokens = Pace(self.endpoint.tokens_per_minute)
+
+    async def post(self, path: str, body: Mapping[str, Any], *, key: str, tokens: int) -> dict[str, Any]:
+        """The reply as a JSON object. `key` stays the same if the call is repeated after a crash."""
+        content = json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
+        pause = _FIRST_PAUSE
+        for turn in range(_TURNED_AWAY):
+            await self._turn(tokens)
+            response = await self._send(path, content, key)
+            wait = retry_after(response.headers.get("retry-after"))
+            if response.status_code not in _BUSY or (response.status_code != 429 and wait is None):
+                return self._read(response)
+            if turn == _TURNED_AWAY - 1 or (wait or 0.0) > _LONGEST_WAIT or _NO_MONEY in response.content:
+                break
+            self.waits += 1
+            self._wait_at_least(wait if wait is not None else pause * random.uniform(0.5, 1.0))
+            pause = min(2 * pause, _LONGEST_PAUSE)
+        raise CallError(
+            f"the server is too busy: {self._words(response)}", status=response.status_code, after=wait or 0
+        )
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._http.aclose()
+
+    async def _turn(self, tokens: int) -> None:
+        """Wait until the server wants calls again, and for the turn of this one."""
+        while (left := self._not_before - time.monotonic()) > 0:
+            await asyncio.sleep(left)
+        await self._calls.take(1)
+        await self._tokens.take(tokens)
+
+    def _wait_at_least(self, seconds: float) -> None:
+        """Let all calls wait; each comes back at a moment of its own, so that they do not knock together."""
+        spread = seconds + random.uniform(0.0, min(0.1 * seconds, 1.0))
+        self._not_before = max(self._not_before, time.monotonic() + spread)
+
+    async def _send(self, path: str, content: bytes, key: str) -> "httpx2.Response":
+        import httpx2
+
+        try:
+            async with asyncio.timeout(self.endpoint.timeout):
+                return await self._http.post(path, content=content, headers={"Idempotency-Key": key})
+        except (TimeoutError, httpx2.TimeoutException):
+            reason, billed = f"no answer within {self.endpoint.timeout:g} s", True
+        except httpx2.ConnectError as error:
+            reason, billed = f"cannot reach the server: {error}", False
+        except (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError, OSError) as error:
+            reason, billed = f"the connection was cut: {str(error) or type(error).__name__}", True
+        raise CallError(self.safe(reason), billed=billed) from None  # the original holds the request, and so the key
+
+    def _read(self, response: "httpx2.Response") -> dict[str, Any]:
+        status = response.status_code
+        if status != 200:
+            raise CallError(f"HTTP {status}: {self._words(response)}", status=status)
+        try:
+            data = json.loads(response.content) if len(response.content) <= _LARGEST else None
+        except (ValueError, RecursionError):
+            data = None
+        if not isinstance(data, dict):
+            raise CallError("the reply is no JSON object", status=status, billed=True)
+        return data
+
+    def _words(self, response: "httpx2.Response") -> str:
+        """What the server says about an error, without the key, in one line."""
+        text = response.content[:4000].decode("utf-8", "replace")
+        with suppress(ValueError, TypeError, KeyError, RecursionError):
+            found = json.loads(response.content)["error"]
+            text = str(found["message"] if isinstance(found, dict) else found)
+        return self.safe(text) or "no reason was given"
+
+    def safe(self, text: str) -> str:
+        """Foreign text in one line, without the key."""
+        hidden = text.replace(self._secret, HIDDEN) if self._secret else text
+        line = " ".join("".join(c if c.isprintable() else " " for c in hidden).split())
+        return line if len(line) <= _SHOWN else line[: _SHOWN - 3] + "..."
+
+
+def retry_after(value: str | None, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> float | None:
+    """Seconds that a Retry-After header asks for, given as a number or as a date; None where it says nothing."""
+    if value is None:
+        return None
+    if re.fullmatch(r"\s*[0-9]{1,9}(\.[0-9]{1,9})?\s*", value):
+        return float(value)
+    try:
+        moment = parsedate_to_datetime(value)
+    except (TypeError, ValueError):
+        return None
+    moment = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
+    return max((moment - now()).total_seconds(), 0.0)
+
+
+def _key(endpoint: Endpoint) -> str:
+    if endpoint.key_env is None:
+        return ""
+    found = os.environ.get(endpoint.key_env, "").strip()
+    if not found:
+        raise InputError(f"the environment variable {endpoint.key_env} is empty; put the judge's key into it")
+    if not (found.isascii() and found.isprintable()):
+        raise InputError(f"the environment variable {endpoint.key_env} holds no key: only plain ASCII can be sent")
+    return found
+
+
+def _is_here(address: str) -> bool:
+    """Whether the server is on this machine, where no proxy of the environment leads."""
+    return urlsplit(address).hostname in ("localhost", "127.0.0.1", "::1")
+
+
+def _made(endpoint: Endpoint, secret: str) -> "httpx2.AsyncClient":
+    try:
+        import httpx2
+    except ImportError:
+        raise InputError("LLM judges need httpx2; install it with: pip install 'ratewise[llm]'") from None
+    headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {secret}"} if secret else {})
+    many = httpx2.Limits(max_connections=endpoint.concurrency, max_keepalive_connections=endpoint.concurrency)
+    try:
+        return httpx2.AsyncClient(
+            base_url=endpoint.base_url,
+            headers=headers,
+            timeout=None,
+            limits=many,
+            follow_redirects=False,
+            trust_env=not _is_here(endpoint.base_url),
+        )
+    except (httpx2.InvalidURL, ValueError) as error:
+        raise InputError(f"base_url cannot be used: {error}") from None

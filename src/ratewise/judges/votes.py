@@ -1,0 +1,116 @@
+"""From ballots to a verdict: the chances of all calls together, the majority, and how far verdicts follow the place."""
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from statistics import median_low
+from typing import Any
+
+from ratewise.judges.calls import Ballot, NoVerdict
+from ratewise.judges.scale import Verdicts, mean_of, mixed, swapped, variance_of
+
+Place = tuple[bool, int]  # (whether the answers were swapped, number of the sample)
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """A judge's verdict on an item. `value` is what it expects, `hard` is the majority's verdict."""
+
+    value: float | None  # None: there is no rating
+    hard: float | None
+    doubt: float | None  # expected squared error, by its own chances; None where they are not known
+    price: Decimal
+    note: str  # JSON of who has answered; or why there is no rating
+    repeated: bool = False  # whether it was asked for an item of the same text before, and cost nothing now
+
+
+def counted(
+    ballots: Mapping[Place, Ballot | NoVerdict], verdicts: Verdicts, *, paid: Decimal, facts: Mapping[str, Any]
+) -> Verdict:
+    """What all ballots come to. One without a verdict is left out; where an order has none left, there is no rating."""
+    good = {place: _as_asked(ballot, place[0]) for place, ballot in ballots.items() if isinstance(ballot, Ballot)}
+    orders = sorted({swap for swap, _ in ballots})
+    if any(not any(place[0] == swap for place in good) for swap in orders):
+        lost = next(ballot.reason for ballot in ballots.values() if isinstance(ballot, NoVerdict))
+        return Verdict(None, None, None, paid, lost)
+    parts = [mixed([b.chances for place, b in good.items() if place[0] == swap]) for swap in orders]
+    chances = mixed(parts)
+    told = len(good) > 1 or all(ballot.told for ballot in good.values())
+    note = dict(facts)
+    if len(orders) == 2:
+        note |= {"ab": _rounded(mean_of(parts[0])), "ba": _rounded(mean_of(parts[1]))}
+    if len(good) < len(ballots):
+        note["lost"] = len(ballots) - len(good)
+    hard = majority([good[place].vote for place in sorted(good)], verdicts)
+    doubt = variance_of(chances) if told else None
+    return Verdict(mean_of(chances), hard, doubt, paid, json.dumps(note, ensure_ascii=False))
+
+
+def majority(votes: Sequence[float], verdicts: Verdicts) -> float:
+    """The verdict of most votes. As many for a as for b is a tie; an even split between yes and no goes to the first.
+
+    Of votes on a scale of numbers, the lower median counts.
+    """
+    if verdicts.kind in ("likert", "score"):
+        return median_low(votes)
+    ones, zeros = (sum(vote == end for vote in votes) for end in (1.0, 0.0))
+    if ones == zeros:
+        return 0.5 if verdicts.kind == "pairwise" else votes[0]
+    ties = len(votes) - ones - zeros
+    if verdicts.kind == "pairwise" and ties > max(ones, zeros):
+        return 0.5
+    return 1.0 if ones > zeros else 0.0
+
+
+def _as_asked(ballot: Ballot, swap: bool) -> Ballot:
+    """A ballot in terms of a and b, whichever was shown first."""
+    return Ballot(1.0 - ballot.vote, swapped(ballot.chances), ballot.told) if swap else ballot
+
+
+def _rounded(x: float) -> float:
+    return round(x, 6)
+
+
+@dataclass(frozen=True, slots=True)
+class PlaceEffect:
+    """How verdicts on pairs follow the place in which an answer stands."""
+
+    pairs: int
+    first: int  # pairs in which the first place won in both orders
+    second: int  # pairs in which the second place won in both orders
+    gain: float  # mean rating of an answer when it stands first, less its rating when it stands second
+    gain_se: float | None  # None for one pair
+
+    @property
+    def said(self) -> str:
+        """The effect in a sentence."""
+        more = "" if self.gain_se is None else f" ± {1.96 * self.gain_se:.3f}"
+        return (
+            f"the verdict followed the place in {self.first + self.second:,} of {self.pairs:,} pairs "
+            f"({self.first:,} times the first, {self.second:,} times the second); "
+            f"standing first is worth {self.gain:+.3f}{more}"
+        )
+
+
+def place_effect(notes: Sequence[str]) -> PlaceEffect | None:
+    """The effect of the place, from what is stored with the ratings; None where no pair was asked in both orders."""
+    pairs = [pair for note in notes if (pair := _orders(note)) is not None]
+    if not pairs:
+        return None
+    gains = [ab - ba for ab, ba in pairs]
+    mean = math.fsum(gains) / len(gains)
+    spread = math.fsum((gain - mean) ** 2 for gain in gains)
+    error = math.sqrt(spread / (len(gains) - 1) / len(gains)) if len(gains) > 1 else None
+    first = sum(ab > 0.5 > ba for ab, ba in pairs)
+    second = sum(ab < 0.5 < ba for ab, ba in pairs)
+    return PlaceEffect(len(pairs), first, second, mean, error)
+
+
+def _orders(note: str) -> tuple[float, float] | None:
+    try:
+        row = json.loads(note)
+        return float(row["ab"]), float(row["ba"])
+    except (ValueError, TypeError, KeyError):
+        return None

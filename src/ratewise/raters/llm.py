@@ -1,0 +1,227 @@
+"""A language model as a rater, over HTTP: any OpenAI-compatible endpoint."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from functools import lru_cache
+from typing import Annotated, Literal
+from urllib.parse import urlsplit
+
+from pydantic import AfterValidator, BeforeValidator, Field
+
+from ratewise.judges.client import CallError, Client, Endpoint
+from ratewise.judges.fence import LONGEST
+from ratewise.judges.judge import Judge, JudgeSpec
+from ratewise.judges.ladder import WISHES, Wish
+from ratewise.judges.memory import Forgetful, Memory
+from ratewise.judges.prices import PARTS, Prices, given_prices, listed_prices
+from ratewise.judges.prompt import Shown
+from ratewise.judges.scale import Verdicts
+from ratewise.judges.template import KINDS, Template, load
+from ratewise.judges.votes import Verdict
+from ratewise.raters.keys import A_COLUMN, TEXT, Says, hint
+from ratewise.raters.kind import Place, Quote, RaterKind
+from ratewise.raters.protocol import Answer, Failure, Question
+
+_PRICES = "prices"  # the fact that keeps what tokens cost
+_COLUMNS = tuple[Annotated[str, TEXT], ...]
+_JUDGED = "the ratings so far came from the old judge, and a changed judge is another rater"
+_LONGEST_MODEL = 200
+
+
+def _address(value: str) -> str:
+    parts = urlsplit(value)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise hint('write it as "https://api.example.com/v1"')
+    if "@" in parts.netloc or parts.query or parts.fragment:
+        raise hint("take keys and options out of it; a key belongs into an environment variable: key_env")
+    return value.rstrip("/")
+
+
+def _variable(value: str) -> str:
+    if not re.fullmatch(r"[A-Z_][A-Z0-9_]{0,63}", value):
+        raise hint("name the variable in capitals; a key itself does not belong into this file")
+    return value
+
+
+def _model(value: str) -> str:
+    if len(value) > _LONGEST_MODEL or not value.isprintable():
+        raise hint("write the model's name as its server knows it")
+    return value
+
+
+def _tokens(value: object) -> object:
+    """Prices by part, each exact."""
+    if not isinstance(value, Mapping) or not value or not set(value) <= set(PARTS):
+        raise hint(f"its keys are {', '.join(PARTS)}")
+    if "call" not in value and not {"input", "output"} <= set(value):
+        raise hint("give both input and output, or the price of a call")
+    return {name: _amount(amount) for name, amount in value.items()}
+
+
+def _amount(value: object) -> Decimal:
+    try:
+        amount = Decimal(repr(value) if isinstance(value, float) else str(value))
+    except InvalidOperation:
+        raise hint('write amounts as "0.15"') from None
+    if isinstance(value, bool) or not (amount.is_finite() and 0 <= amount < 1_000_000 and amount == round(amount, 9)):
+        raise hint('write amounts from 0 to 1,000,000 with at most 9 decimals, as "0.15"')
+    return amount
+
+
+_WISHES = ", ".join(f'"{wish}"' for wish in WISHES)
+_Judge = Annotated[str, TEXT, Says(f"one of {', '.join(KINDS)}, or the path of a template", 'judge = "binary"')]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LlmSettings:
+    """The keys of kind "llm"."""
+
+    model: Annotated[
+        str, TEXT, AfterValidator(_model), Says("the name of a model, as text", 'model = "small-judge"')
+    ]  # fmt: skip
+    base_url: Annotated[
+        str, TEXT, AfterValidator(_address), Says("the address of an endpoint", 'base_url = "http://127.0.0.1:8000/v1"')
+    ]  # fmt: skip
+    key_env: Annotated[
+        str | None, AfterValidator(lambda value: value if value is None else _variable(value)),
+        Says("the name of an environment variable"),
+    ] = None  # fmt: skip
+    judge: _Judge
+    criterion: Annotated[str, TEXT, Says("what is judged, in a sentence")] = "The answer is correct."
+    show: Annotated[_COLUMNS, Says('a list of names of columns, such as ["question", "answer"]')] = ()
+    a: Annotated[str | None, TEXT, Says(A_COLUMN)] = None
+    b: Annotated[str | None, TEXT, Says(A_COLUMN)] = None
+    samples: Annotated[int, Field(ge=1, le=100), Says("a whole number from 1 to 100")] = 1
+    probability: Annotated[Wish, Says(f"one of {_WISHES}", choices=WISHES)] = "auto"
+    prices: Annotated[
+        dict[Literal["input", "output", "cached", "call"], Decimal] | None, BeforeValidator(_tokens),
+        Says('prices per million tokens, such as { input = "0.15", output = "0.60" }'),
+    ] = None  # fmt: skip
+    tokens_per_minute: Annotated[float | None, Field(gt=0), Says("a number above 0")] = None
+    max_tokens: Annotated[int | None, Field(ge=1, le=1_000_000), Says("a whole number from 1 to 1,000,000")] = None
+    temperature: Annotated[float | None, Field(ge=0, le=2), Says("a number from 0 to 2")] = None
+    longest: Annotated[int, Field(ge=100, le=10_000_000), Says("a whole number from 100 to 10,000,000")] = LONGEST
+
+
+class LlmRater:
+    """Asks a judge about each item; a call that failed is asked again by the campaign, which pays for it."""
+
+    def __init__(self, settings: LlmSettings, place: Place) -> None:
+        memory = place.memory or Forgetful()
+        endpoint = Endpoint(
+            settings.base_url, settings.key_env, timeout=place.timeout, concurrency=place.concurrency,
+            per_minute=place.per_minute, tokens_per_minute=settings.tokens_per_minute,
+        )  # fmt: skip
+        prices = None if place.flat_price else prices_of(settings, memory)
+        self._hard = place.strong
+        self._flat = place.flat_price
+        self._judge = Judge(spec_of(settings, place), Client(endpoint), prices, memory)
+
+    async def rate(self, questions: Sequence[Question]) -> Sequence[Answer | Failure]:
+        """One verdict after the other."""
+        return [await self._one(question) for question in questions]
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._judge.client.close()
+
+    async def _one(self, question: Question) -> Answer | Failure:
+        try:
+            verdict = await self._judge.rate(question.item, question.key)
+        except CallError as error:
+            return Failure(error.reason, None if self._flat and error.billed else error.paid, error.after)
+        return self._answer(verdict)
+
+    def _answer(self, verdict: Verdict) -> Answer:
+        value = verdict.hard if self._hard else verdict.value
+        price = None if self._flat and not verdict.repeated else verdict.price
+        return Answer(value, price, verdict.note, verdict.doubt)
+
+
+def prices_of(settings: LlmSettings, memory: Memory) -> Prices:
+    """What tokens cost: as it was when the campaign began, as the TOML says, or by the price list."""
+    kept = memory.recall(_PRICES)
+    if kept is not None:
+        return Prices.from_json(kept)
+    if settings.prices is not None:
+        return given_prices(settings.prices)
+    return listed_prices(settings.model, settings.base_url)
+
+
+def spec_of(settings: LlmSettings, place: Place) -> JudgeSpec:
+    """The judge by its settings; its scale is the template's, or the campaign's."""
+    template = _template(settings.judge, place.folder)
+    low, high = place.scale
+    if template.low is not None and template.high is not None:
+        low, high = template.low, template.high
+    shown = Shown(settings.show, settings.a or "", settings.b or "", settings.longest)
+    return JudgeSpec(
+        template, Verdicts.of(template.kind, low, high), shown, settings.model, settings.criterion, settings.samples,
+        settings.probability, settings.temperature, settings.max_tokens,
+    )  # fmt: skip
+
+
+@lru_cache(maxsize=16)
+def _template(judge: str, folder: str) -> Template:
+    return load(judge, folder)
+
+
+def _columns(settings: LlmSettings) -> tuple[str, ...]:
+    return Shown(settings.show, settings.a or "", settings.b or "").all
+
+
+def _quote(settings: LlmSettings, place: Place) -> Quote:
+    """What items cost, by their texts."""
+    spec, prices = spec_of(settings, place), prices_of(settings, place.memory or Forgetful())
+    return Quote(lambda item: spec.quote(item, prices), spec.calls, prices.source, {_PRICES: prices.to_json()})
+
+
+def _check(settings: LlmSettings, folder: str) -> str:
+    """What is wrong with settings that are each right for themselves; empty where nothing is."""
+    kind = load(settings.judge, folder).kind
+    if kind == "pairwise" and not (settings.a and settings.b):
+        return 'compares two answers; write a = "answer_a" and b = "answer_b"'
+    if kind != "pairwise" and (settings.a or settings.b):
+        return f'is a {kind} judge and has no a and b; write show = ["question", "answer"]'
+    if kind != "pairwise" and not settings.show:
+        return 'needs to know what it is shown; write show = ["question", "answer"]'
+    return ""
+
+
+def _doubts(settings: LlmSettings) -> bool:
+    return settings.probability != "none" or settings.samples > 1 or settings.a is not None
+
+
+_FIXED = ("model", "judge", "criterion", "show", "a", "b", "samples", "probability", "max_tokens", "temperature")
+
+KIND = RaterKind(
+    settings=LlmSettings,
+    make=LlmRater,
+    example=(
+        ('model = "small-judge"', "a language model"),
+        ('base_url = "http://127.0.0.1:8000/v1"', "any OpenAI-compatible endpoint"),
+        ('key_env = "OPENAI_API_KEY"', "the variable that holds the key; the key itself stands in no file"),
+        ('judge = "binary"', "binary | likert | score | pairwise, or a template of your own"),
+        ('criterion = "It is correct."', "what is judged"),
+        ('show = ["question", "answer"]', "the columns that it sees"),
+        ('a = "answer_a"', "of pairwise: the column of one answer"),
+        ('b = "answer_b"', "of pairwise: the column of the other one"),
+        ("samples = 1", "times that it is asked; of pairwise: in each order"),
+        ('probability = "auto"', "auto | decisions | logprobs | samples | verbal | none"),
+        ('prices = { input = "0.15", output = "0.60" }', "per million tokens; default: a dated price list"),
+        ("tokens_per_minute = 200000", "the service's limit"),
+        ("max_tokens = 32", "of one answer; default: the template's"),
+        ("temperature = 0", "default: 0 for one sample, else the model's own"),
+        ("longest = 20000", "characters of a cell; more is cut, with a note to the judge"),
+    ),
+    columns=_columns,
+    fixed={**dict.fromkeys(_FIXED, _JUDGED), "longest": _JUDGED, "prices": "ratings were chosen and paid for by them"},
+    leads_to=("base_url",),
+    quote=_quote,
+    check=_check,
+    doubts=_doubts,
+    own_limits=True,
+    digests=lambda settings, folder: {"its template": load(settings.judge, folder).digest},
+)

@@ -1,0 +1,109 @@
+"""Were labels that are taken as a random draw picked by hand? Labelled rows against the others, column by column."""
+
+import warnings
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from ratewise.core.checks import Floats
+from ratewise.core.mean.ratings import Mask
+from ratewise.core.messages import Message, argument
+from ratewise.errors import RatewiseWarning, TableError
+from ratewise.tables import Table
+from ratewise.tables.convert import Texts
+from ratewise.targets.draw_checks import chance_of
+
+_FALSE_ALARM = 1e-4  # of the warning, at most: half for weak ratings, half for all other columns
+_OF_THE_DRAW = frozenset({"id", "rate", "selected", "weight", "rate_new", "weak_calibrated"})
+_MOST_WORDS = 20  # different ones in a column; more are text
+_MOST_COLUMNS = 60  # that are looked at beside weak ratings
+_MOST_ROWS = 1_000_000  # of a table whose other columns are looked at: more would take seconds
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Trait:
+    """A number for every row, and how to say that labelled rows have more or less of it."""
+
+    score: Floats
+    more: str
+    less: str
+
+
+def warn_of_choice(
+    table: Table,
+    labelled: Mask,
+    weak: Mapping[str, Floats],
+    *,
+    apart: Iterable[str] = (),
+    todo: str | None = None,
+) -> None:
+    """Warn if labels taken as a random draw clearly have other weak ratings or features than the rest.
+
+    Features are the table's other columns: numbers, and words where there are few different ones. Those in `apart` are
+    no features, nor are columns with gaps or with one value in all unlabelled rows: labelling itself fills in such
+    columns. A random draw is warned of at most once in 10,000 tables, whatever the columns hold, by a bound that holds
+    for any number of labels. `todo` says what to do then, where rates are not what is asked for.
+    """
+    if not labelled.any() or labelled.all():
+        return
+    ratings = [trait for column, values in weak.items() for trait in _of_numbers(column, values)]
+    if todo is None:
+        given = f"give the rates that they were drawn with ({argument('rate')})"
+        todo = f"{given}, or read the estimate as that of rows like these"
+    if _warned(table.name, labelled, ratings, todo) or table.rows > _MOST_ROWS:
+        return
+    left = [name for name in table.columns if name not in {*_OF_THE_DRAW, *weak, *apart}]
+    features = [trait for name in left[:_MOST_COLUMNS] for trait in _of_feature(table, name, labelled)]
+    _warned(table.name, labelled, features, todo)
+
+
+def _warned(name: str, labelled: Mask, traits: list[_Trait], todo: str) -> bool:
+    limit = _FALSE_ALARM / 2 / max(len(traits), 1)
+    found = next((trait for trait in traits if chance_of(trait.score, labelled) < limit), None)
+    if found is None:
+        return False
+    what = found.more if found.score[labelled].mean() > found.score.mean() else found.less
+    warnings.warn(
+        Message(
+            f"rows of {name} with a strong rating have clearly {what} than the others: they were not drawn at random; "
+            f"{todo}"
+        ),
+        RatewiseWarning,
+        stacklevel=5,
+    )
+    return True
+
+
+def _of_numbers(column: str, values: Floats) -> Iterator[_Trait]:
+    rank, where = _ranks(values), f"values in column {column!r}"
+    yield _Trait(rank, f"higher {where}", f"lower {where}")
+    yield _Trait(np.abs(rank - 0.5), f"further out {where}", f"less far out {where}")
+
+
+def _of_feature(table: Table, column: str, labelled: Mask) -> Iterator[_Trait]:
+    try:
+        values = table.numbers(column, missing="allow")
+    except TableError:
+        yield from _of_words(column, table.texts(column, missing="allow"), labelled)
+        return
+    if not np.isnan(values).any() and np.ptp(values[~labelled]) > 0:
+        yield from _of_numbers(column, values)
+
+
+def _of_words(column: str, texts: Texts, labelled: Mask) -> Iterator[_Trait]:
+    if len(set(texts[:1000].tolist())) > 10 * _MOST_WORDS:
+        return
+    words = set(texts.tolist())
+    if "" in words or len(words) > _MOST_WORDS or len(set(texts[~labelled].tolist())) < 2:
+        return
+    for word in sorted(words):
+        where = f"often {word[:40]!r} in column {column!r}"
+        yield _Trait(np.asarray(texts == word, dtype=np.float64), f"more {where}", f"less {where}")
+
+
+def _ranks(values: Floats) -> Floats:
+    """Ranks from 0 to 1; ties get their mean rank."""
+    _, index, counts = np.unique(values, return_inverse=True, return_counts=True)
+    middle = np.cumsum(counts) - 0.5 * counts
+    return np.asarray(middle[index] / values.size)

@@ -1,0 +1,1 @@
+"""What users may rehearse with: a judge server on this machine that costs nothing."""

@@ -1,0 +1,306 @@
+"""Campaigns with LLM judges, against the shipped server: estimates, money, faults, identity, secrets, dry runs."""
+
+import json
+import sqlite3
+from contextlib import closing
+from decimal import Decimal
+
+import pytest
+
+from ratewise.campaign.campaign import Campaign
+from ratewise.campaign.judged import judges_found
+from ratewise.campaign.judging import judge_table, parsed_prices
+from ratewise.campaign.quotes import campaign_cost
+from ratewise.errors import InputError, RaterDownError
+from ratewise.judges.prices import Usage, given_prices
+from ratewise.report.campaign import campaign_page
+from ratewise.tables import read_table
+from ratewise.testing.faults import FAULTS
+from ratewise.testing.hidden_rule import HiddenRule
+from ratewise.testing.judge_server import Behaviour, JudgeServer
+from ratewise.testing.serve import made_up_rows, write_rows
+
+SECRET = "sk-verysecret-0123456789abcdef"
+PRICES = given_prices({"input": Decimal("0.15"), "output": Decimal("0.6")})
+JUDGE = """
+[[raters]]
+name = "judge"
+kind = "llm"
+model = "small-judge"
+base_url = "{url}"
+judge = "{judge}"
+show = ["question", "answer"]
+concurrency = 8
+backoff = 0
+{more}
+"""
+ONE_BY_ONE = JUDGE.replace("concurrency = 8", "concurrency = 1")  # so that no failure is heard before a good answer
+HUMAN = '\n[[raters]]\nname = "human"\nkind = "column"\ncolumn = "human"\nprice = "1"\n'
+TOP = 'seed = 7\n[items]\ntable = "items.csv"\n[rating]\nkind = "binary"\n[goal]\nbudget = "{budget}"\n'
+COST = 'prices = { input = "0.15", output = "0.60" }\n'
+
+
+@pytest.fixture(scope="module")
+def running():
+    with JudgeServer(HiddenRule(noise=0.5)) as server:
+        yield server
+
+
+@pytest.fixture
+def server(running):
+    running.behaviour = Behaviour()
+    running.faults.queue.clear()
+    running.faults.shares.clear()
+    return running
+
+
+@pytest.fixture
+def campaign(tmp_path, server):
+    def made(rows=120, more=COST, budget="25", raters=JUDGE + HUMAN, judge="binary"):
+        if not (tmp_path / "items.csv").exists():
+            write_rows(tmp_path / "items.csv", made_up_rows(rows, server.rule, seed=3))
+        judged = raters.replace("{url}", server.base_url).replace("{more}", more).replace("{judge}", judge)
+        (tmp_path / "c.toml").write_text(TOP.format(budget=budget) + judged)
+        return Campaign.open(tmp_path / "c.toml")
+
+    return made
+
+
+def bill(server):
+    return PRICES.cost(Usage(server.billed.input, server.billed.output))
+
+
+def test_a_campaign_finds_the_truth_and_pays_what_the_server_bills(campaign, server):
+    before = bill(server)
+    opened = campaign(rows=200, budget="60")
+    ended = opened.run()
+    truth = sum(int(row["human"]) for row in made_up_rows(200, server.rule, seed=3)) / 200
+    low, high = ended.estimate.interval
+    assert low <= truth <= high
+    assert ended.spent - ended.status.labels == bill(server) - before
+    assert opened.verify().passed
+    with opened.look() as now:
+        (judge,) = judges_found(now)
+        assert (judge.rated, judge.missing, judge.priced) == (200, 0, "TOML")
+        x = now.state.history.looked.x
+        assert x.uncertainty is not None  # by itself: no column was named
+        assert x.uncertainty.std() > 0
+    opened.export(path := opened.spec.folder / "out.csv")
+    assert "uncertainty_judge" in read_table(str(path)).columns
+    assert "its probabilities come from the decisions endpoint" in campaign_page(opened)
+
+
+def test_what_fails_is_asked_again_and_every_attempt_is_in_the_ledger(campaign, server):
+    server.faults.shares.update({"429": 0.05, "500": 0.08, "refusal": 0.03})
+    before = bill(server)
+    opened = campaign(more=COST + "attempts = 6\n")
+    ended = opened.run()
+    assert ended.status.failed_calls > 0
+    assert ended.spent - ended.status.labels == bill(server) - before
+    assert opened.verify().passed
+    with closing(sqlite3.connect(opened.spec.folder / "c.sqlite")) as store:
+        attempts = store.execute("SELECT COUNT(*) FROM ledger WHERE kind = 'settle' AND step = 0").fetchone()[0]
+        missing = store.execute("SELECT COUNT(*) FROM ratings WHERE step = 0 AND state = 2").fetchone()[0]
+    assert attempts == 120 + ended.status.failed_calls
+    assert missing > 0  # refusals, counted
+
+
+def test_the_key_is_written_nowhere_whatever_goes_wrong(campaign, server, tmp_path, monkeypatch, caplog, capsys):
+    monkeypatch.setenv("JUDGE_KEY", SECRET)
+    server.behaviour.key = SECRET
+    server.behaviour.slow = 30.0
+    said = []
+    opened = campaign(rows=40, more=COST + 'key_env = "JUDGE_KEY"\ntimeout = 0.3\nattempts = 3\n', budget="10")
+    server.faults.queue.extend([None, *FAULTS])
+    opened.run()
+    server.behaviour.key = "sk-another-key"  # from now on the server refuses the key, and repeats it
+    (tmp_path / "c.toml").write_text((tmp_path / "c.toml").read_text().replace('budget = "10"', 'budget = "30"'))
+    server._answered.clear()
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "items.csv").write_bytes((tmp_path / "items.csv").read_bytes())
+    (other / "c.toml").write_text((tmp_path / "c.toml").read_text())
+    refused = Campaign.open(other / "c.toml")
+    with pytest.raises(RaterDownError) as caught:
+        refused.run()
+    said += [str(caught.value), repr(caught.value), caplog.text, *capsys.readouterr()]
+    trace = caught.value
+    while trace is not None:
+        said.append(repr(vars(trace)) + str(trace))
+        trace = trace.__cause__ or trace.__context__
+    for one in (opened, refused):
+        said.append(campaign_page(one))
+        said.append(one.status().summary())
+        said += [text for _, text in one.notes()]
+        one.export_folder(one.spec.folder / "out")
+        one.backup(one.spec.folder / "copy.sqlite")
+    assert "HTTP 401" in str(caught.value)
+    files = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert len(files) > 12
+    for path in files:
+        assert SECRET.encode() not in path.read_bytes(), path
+    assert all(SECRET not in text and SECRET[8:] not in text for text in said)
+
+
+def test_an_endpoint_that_is_down_stops_the_campaign_and_the_next_run_goes_on(campaign, server):
+    server.faults.queue.extend([None] * 10)
+    opened = campaign(rows=60, raters=ONE_BY_ONE + HUMAN)
+    server.faults.shares["500"] = 1.0
+    with pytest.raises(RaterDownError, match="HTTP 500") as caught:
+        opened.run()
+    assert caught.value.exit_code == 3
+    done = opened.status()
+    server.faults.shares.clear()
+    before = server.billed.calls
+    ended = opened.run()
+    assert server.billed.calls - before == 60 - 10
+    assert ended.status.looked == 60
+    assert done.spent <= ended.spent
+
+
+def test_the_same_text_is_not_paid_twice(campaign, server, tmp_path):
+    rows = made_up_rows(30, server.rule, seed=5)
+    twice = rows + [{**row, "id": f"again-{row['id']}"} for row in rows]
+    write_rows(tmp_path / "items.csv", twice)
+    before = server.billed.calls
+    ended = campaign().run()
+    assert server.billed.calls - before == 30
+    assert ended.status.looked == 60
+
+
+def test_a_changed_judge_is_refused_and_a_changed_template_too(campaign, server, tmp_path):
+    (tmp_path / "mine.txt").write_text(
+        "kind: binary\n=== system ===\nYou judge.\n=== user ===\n{criterion}\n{item}\n{format}\n"
+    )
+    campaign(rows=30, judge="mine.txt").run()
+    for more, said in (
+        ('criterion = "It is short."\n', r"raters\.judge\.criterion from"),
+        ("samples = 2\n", r"raters\.judge\.samples from 1 to 2"),
+    ):
+        with pytest.raises(InputError, match=said) as caught:
+            campaign(more=COST + more, judge="mine.txt")
+        assert "a changed judge is another rater" in str(caught.value)
+    (tmp_path / "mine.txt").write_text((tmp_path / "mine.txt").read_text().replace("You judge", "You decide"))
+    with pytest.raises(InputError, match="because its template has changed, and ratings of two raters cannot be mixed"):
+        campaign(judge="mine.txt").run()
+
+
+def test_a_server_that_changes_the_model_is_told(campaign, server):
+    opened = campaign(rows=60)
+    server.faults.queue.extend([None] * 20)
+    server.faults.shares["500"] = 1.0
+    with pytest.raises(RaterDownError):
+        opened.run()
+    server.faults.shares.clear()
+    server.behaviour.fingerprint = "fp_2"
+    opened.run()
+    assert any("the server answers as 'small-judge fp_2'" in text for _, text in opened.notes())
+    assert "the server answered under several names" in campaign_page(opened)
+
+
+def test_prices_are_those_the_campaign_began_with(campaign, server, tmp_path, monkeypatch):
+    opened = campaign(rows=30)
+    opened.run()
+    with opened.look() as now:
+        kept = json.loads(now.store.meta("rater judge: prices"))
+    assert kept == {"input": "0.15", "output": "0.60", "cached": "0.15", "call": "0", "source": "TOML"}
+    with pytest.raises(InputError, match=r"raters\.judge\.prices from"):
+        campaign(more='prices = { input = "9", output = "9" }\n')
+
+
+def test_an_unknown_price_stops_before_anything_is_asked(campaign, server, tmp_path):
+    opened = campaign(rows=10, more="")
+    before = server.billed.calls
+    with pytest.raises(InputError, match="the price of model 'small-judge' is unknown"):
+        opened.run()
+    assert server.billed.calls == before
+    assert not (tmp_path / "c.sqlite").exists()
+
+
+def test_a_dry_run_tells_the_cost_and_asks_for_nothing(campaign, server):
+    opened = campaign(rows=50, budget="20")
+    before = server.billed.calls + server.billed.turned_away
+    found = campaign_cost(opened.spec).to_dict()
+    assert server.billed.calls + server.billed.turned_away == before
+    assert not opened.has_begun()
+    assert {"calls", "cost_expected", "cost_most", "priced"} <= set(found)
+    judge, human = found["raters"]
+    assert (judge["items"], judge["calls"], human["items"]) == (50, 50, 19)
+    assert 0 < Decimal(judge["cost_expected"]) < Decimal(judge["cost_most"])
+    assert Decimal(found["cost_most"]) <= 20
+    assert found["priced"] == {"judge": "TOML", "human": "TOML"}
+    cost = bill(server)
+    opened.run()
+    assert Decimal(judge["cost_expected"]) / 3 < bill(server) - cost < Decimal(judge["cost_most"])
+
+
+PAIRS = """
+[[raters]]
+name = "votes"
+kind = "llm"
+model = "large-judge"
+base_url = "{url}"
+judge = "pairwise"
+criterion = "Which answer helps more?"
+show = ["question"]
+a = "one"
+b = "two"
+samples = 10
+concurrency = 4
+{more}
+"""
+
+
+def test_ten_votes_in_both_orders_are_a_strong_rater(campaign, server, tmp_path):
+    """The paper's strong rater: twenty calls an item, the majority counts, ties are ties."""
+    rows = [{"id": str(i), "question": "Why?", "one": f"Since {i}.", "two": f"Because {i}."} for i in range(4)]
+    write_rows(tmp_path / "items.csv", rows)
+    server.behaviour.position_bias = 1.0
+    before = server.billed.calls
+    opened = campaign(raters=PAIRS, budget="5")
+    text = (tmp_path / "c.toml").read_text().replace('kind = "binary"', 'kind = "pairwise"')
+    (tmp_path / "c.toml").write_text(text)
+    opened = Campaign.open(tmp_path / "c.toml")
+    assert opened.run().status.labels == 4
+    assert server.billed.calls - before == 80
+    with opened.look() as now:
+        (judge,) = judges_found(now)
+    assert judge.place.pairs == 4
+    assert judge.place.gain > 0
+    assert "standing first is worth" in campaign_page(opened)
+
+
+def judge(server, tmp_path, **changes):
+    keys = {"judge": "binary", "model": "m", "base_url": server.base_url, "show": ["question", "answer"],
+            "prices": parsed_prices("input=0.15,output=0.60"), "concurrency": 1, "backoff": 0}  # fmt: skip
+    return judge_table(str(tmp_path / "items.csv"), str(tmp_path / "out.csv"), settings=keys | changes)
+
+
+def test_a_table_gets_the_judges_columns_and_an_unfinished_one_is_gone_on_with(server, tmp_path):
+    rows = made_up_rows(25, server.rule, seed=9)
+    write_rows(tmp_path / "items.csv", rows)
+    server.faults.queue.extend([None] * 8)
+    server.faults.shares["500"] = 1.0
+    before, cost = server.billed.calls, bill(server)
+    with pytest.raises(RaterDownError):
+        judge(server, tmp_path)
+    server.faults.shares.clear()
+    done = judge(server, tmp_path)
+    assert server.billed.calls - before == 25
+    assert (done.items, done.rated, done.missing, done.spent) == (25, 25, 0, bill(server) - cost)
+    table = read_table(str(tmp_path / "out.csv"))
+    assert table.texts("id").tolist() == [row["id"] for row in rows]
+    value, doubt = table.numbers("judge"), table.numbers("judge_uncertainty")
+    assert doubt == pytest.approx(value * (1 - value))
+    assert judge(server, tmp_path).rated == 25  # nothing is asked again
+    assert server.billed.calls - before == 25
+    with pytest.raises(InputError, match=r"was begun otherwise.*delete out.csv.judge.sqlite to begin anew"):
+        judge(server, tmp_path, criterion="It is short.")
+
+
+def test_a_table_that_has_the_columns_already_is_refused(server, tmp_path):
+    write_rows(tmp_path / "items.csv", [{"id": "1", "question": "q", "answer": "a", "judge": "1"}])
+    with pytest.raises(InputError, match="has a column 'judge' already"):
+        judge(server, tmp_path)
+    with pytest.raises(InputError, match="write prices per million tokens as --prices"):
+        parsed_prices("0.15")

@@ -1,0 +1,30 @@
+"""A judge and its prompts, as tests of the room share them."""
+
+from ratewise.judges.judge import JudgeSpec
+from ratewise.judges.prompt import Asked, Shown, prompt_for
+from ratewise.judges.scale import Verdicts
+from ratewise.judges.template import built_in, parse
+
+ITEM = {"question": "How much is 2 + 2?", "answer": "It is 4."}
+PAIR = {"question": "How much is 2 + 2?", "one": "It is 4.", "two": "It is 5."}
+SHOWN = Shown(("question", "answer"))
+BOTH = Shown(("question",), "one", "two")
+CODE = "0123456789abcdef"
+
+
+def spec(kind="binary", **changes):
+    """A judge of a kind; likert and score run from 1 to 5."""
+    template = parse(built_in(kind), kind)
+    shown = BOTH if kind == "pairwise" else SHOWN
+    given = {"model": "small-judge", "criterion": "The answer is correct."} | changes
+    return JudgeSpec(template, Verdicts.of(kind, 1.0, 5.0), shown, **given)
+
+
+def prompt(kind="binary", form="json", confidence=False, item=None, swap=False, code=CODE):
+    """A prompt about an item."""
+    judge = spec(kind)
+    item = (PAIR if kind == "pairwise" else ITEM) if item is None else item
+    return prompt_for(
+        judge.template, judge.verdicts, judge.shown, item, criterion=judge.criterion, asked=Asked(form, confidence),
+        swap=swap, code=code,
+    )  # fmt: skip

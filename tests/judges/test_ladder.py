@@ -1,0 +1,52 @@
+import pytest
+
+from ratewise.judges.ladder import Rung, first_rung, next_rung, no_confidence, no_logprobs
+
+
+def test_the_ladder_begins_at_the_top_unless_something_is_asked_for():
+    assert first_rung("auto", 1).source == "decisions"
+    assert first_rung("auto", 5).source == "samples"
+    assert first_rung("verbal", 1).source == "verbal"
+
+
+def test_an_endpoint_without_decisions_is_asked_for_log_probabilities():
+    down = next_rung(Rung("decisions"), "auto", 404, "HTTP 404: unknown URL")
+    assert (down.source, down.reasons) == ("logprobs", ("no decisions: HTTP 404: unknown URL",))
+    assert next_rung(Rung("decisions"), "auto", 200, "the reply is no JSON object").source == "logprobs"
+    assert next_rung(Rung("decisions"), "auto", 500, "down") is None
+    assert next_rung(Rung("decisions"), "auto", 401, "who are you?") is None
+    assert next_rung(Rung("decisions"), "decisions", 404, "unknown URL") is None
+
+
+@pytest.mark.parametrize(
+    ("words", "source", "gone"),
+    [
+        ("You are not allowed to request logprobs", "verbal", None),
+        ("'response_format' is not supported", "logprobs", "structured"),
+        ("Use 'max_completion_tokens' instead", "logprobs", "max_tokens"),
+        ("temperature does not support 0", "logprobs", "temperature"),
+        ("Bad request", "logprobs", "structured"),
+    ],
+)
+def test_what_the_complaint_names_goes_first(words, source, gone):
+    down = next_rung(Rung("logprobs"), "auto", 400, words)
+    assert down.source == source
+    assert Rung("logprobs").takes - down.takes == ({gone} if gone else set())
+    assert any(words in reason for reason in down.reasons)
+
+
+def test_a_plain_request_that_is_refused_is_refused():
+    bare = Rung("none", takes=frozenset())
+    assert next_rung(bare, "auto", 400, "too long") is None
+    assert next_rung(Rung("logprobs"), "logprobs", 400, "no logprobs here") is None
+    assert no_logprobs(Rung("logprobs"), "logprobs") is None
+    assert next_rung(Rung("logprobs"), "auto", 401, "who are you?") is None
+
+
+def test_the_way_down_is_told_and_kept():
+    rung = no_confidence(no_logprobs(Rung("logprobs", reasons=("no decisions: 404",)), "auto"))
+    assert rung.source == "none"
+    kept = Rung.from_json(rung.to_json())
+    assert (kept, kept.settled) == (rung, True)
+    assert kept.said.startswith("it gives bare answers, without probabilities (no decisions: 404; no log-prob")
+    assert "write samples = 5" in kept.said
