@@ -11,6 +11,7 @@ from ratewise.cli.campaign import export, init, report, run, status, verify
 from ratewise.cli.check import check
 from ratewise.cli.compare import compare
 from ratewise.cli.console import STOPPED, one_line_errors, print_json, print_notes, print_rich, say, typed_notes
+from ratewise.cli.convert import convert
 from ratewise.cli.judge import judge
 from ratewise.cli.lab import reproduce, simulate
 from ratewise.cli.leaderboard import leaderboard
@@ -298,6 +299,7 @@ def estimate(
 
 
 for command in (
+    convert,
     merge,
     judge,
     check,
