@@ -317,7 +317,7 @@ def _start(document: Mapping[str, Any], mistakes: Mistakes, homes: Mapping[str, 
     raw = document.get("start")
     if not isinstance(raw, dict):
         return None if raw is None else _table(document, "start", mistakes, homes)
-    keys = keys_of(StartSpec) | keys_of(_From)
+    keys: Keys = {**keys_of(StartSpec), **keys_of(_From)}
     if raw.get("from") is not None:
         keys = {name: (replace(said, needed=""), taken) for name, (said, taken) in keys.items()}
     return read_keys(keys, raw, ("start",), mistakes, homes=homes)
