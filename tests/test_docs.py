@@ -78,6 +78,7 @@ def by_hand(demo, tmp_path_factory):
 def folder(demo, tmp_path, monkeypatch):
     """A folder in which the files that the pages speak of are there."""
     shutil.copytree(demo, tmp_path / "ratewise-demo")
+    shutil.copytree(ROOT / "examples", tmp_path / "examples")
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

@@ -11,6 +11,7 @@ from ratewise.cli.campaign import export, init, report, run, status, verify
 from ratewise.cli.check import check
 from ratewise.cli.compare import compare
 from ratewise.cli.console import STOPPED, one_line_errors, print_json, print_notes, print_rich, say, typed_notes
+from ratewise.cli.convert import convert
 from ratewise.cli.judge import judge
 from ratewise.cli.lab import reproduce, simulate
 from ratewise.cli.leaderboard import leaderboard
@@ -36,7 +37,7 @@ from ratewise.cli.options import (
     words,
 )
 from ratewise.cli.regress import quantile, regress
-from ratewise.cli.sheets import merge, where_to_draw, write_sheet
+from ratewise.cli.sheets import merge, merge_command, where_to_draw, write_sheet
 from ratewise.core.names import Estimand, IntervalMethod, Method, Objective, Recalibration
 
 app = typer.Typer(
@@ -207,7 +208,8 @@ def draw(
 
             print_rich(drawn_text(typed_notes(drawn), output))
             if sheet is not None:
-                print(f"{asked:,} questions written to {sheet}. Once it is filled in: ratewise merge {output} {sheet}")
+                say(f"{asked:,} questions written to {sheet}. Once it is filled in:")
+                say(merge_command(plan, output, sheet))
 
 
 @app.command()
@@ -297,6 +299,7 @@ def estimate(
 
 
 for command in (
+    convert,
     merge,
     judge,
     check,

@@ -9,7 +9,9 @@ SafeCells = Annotated[
     bool, typer.Option("--safe-cells", help="Put ' before texts that a spreadsheet would run as formulas.")
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output, and nothing else.")]
-TableArgument = Annotated[str, typer.Argument(help="CSV, JSONL or Parquet file by its ending; - for standard input.")]
+TableArgument = Annotated[
+    str, typer.Argument(help="CSV, JSONL or Parquet file, or one that another tool wrote; - for standard input.")
+]
 Weak = Annotated[str, typer.Option(help="Column with the weak rating.")]
 Strong = Annotated[str, typer.Option(help="Column with the strong rating; empty where there is none.")]
 People = Annotated[

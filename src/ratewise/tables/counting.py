@@ -6,6 +6,7 @@ from collections.abc import Mapping
 import duckdb
 
 from ratewise.errors import TableError
+from ratewise.tables.adapters import adapted
 from ratewise.tables.engine import connect, no_rows, reason
 from ratewise.tables.formats import Kind
 from ratewise.tables.loaders import COUNTERS
@@ -29,6 +30,9 @@ def count_rows(source: TableLike | Relation, *, name: str | None = None) -> int:
 
 
 def _rows_of_files(path: str, name: str | None) -> int:
+    found = adapted(path)
+    if found is not None:
+        return found.table.rows
     files, name, folder = files_of(path), name or name_of(path), Folder()
     kind = kind_of(files)
     called = [shown(file, files, name) for file in files]

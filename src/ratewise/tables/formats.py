@@ -42,7 +42,10 @@ def format_of(path: str, endings: Mapping[str, Kind] = READING) -> Format:
     ending = os.path.splitext(lower.removesuffix(".gz") if gzipped else lower)[1]
     if ending not in endings:
         legal = ", ".join((*endings, *packed))
-        raise TableError(f"{one_line(path)} is not a table by its ending; the legal endings are {legal}")
+        other = (
+            " (a file that another tool wrote is known by its content, and this is none)" if ending == ".json" else ""
+        )
+        raise TableError(f"{one_line(path)} is not a table by its ending; the legal endings are {legal}{other}")
     return Format(endings[ending], gzipped)
 
 

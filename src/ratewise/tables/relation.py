@@ -11,12 +11,13 @@ Expressions are Narwhals': the same ones for files, folders, frames and engines.
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import narwhals as nw
 
 from ratewise.errors import TableError
+from ratewise.tables.adapters import adapted
 from ratewise.tables.engine import no_rows
 from ratewise.tables.frames import frame_of, named
 from ratewise.tables.held import Array
@@ -137,8 +138,8 @@ def open_relation(source: "TableLike | Relation", *, name: str | None = None) ->
     """A relation over whatever holds a table: a file, a folder of files, a pattern such as "pool/*.parquet", a frame of
     pandas, Polars or PyArrow, a relation of DuckDB or another engine that Narwhals knows, or a `Table`.
 
-    Parquet files and engines are asked where they are. A CSV or JSONL file is read into a
-    temporary file that is gone with the relation. `name` is what messages call the table.
+    Parquet files and engines are asked where they are. A CSV or JSONL file, or one that another tool wrote, is read
+    into a temporary file that is gone with the relation. `name` is what messages call the table.
     """
     if isinstance(source, Relation):
         return source
@@ -158,6 +159,9 @@ def read_columns(source: TableLike, *columns: str) -> Table:
 
 
 def _over_files(path: str, name: str | None) -> Asked:
+    found = adapted(path)
+    if found is not None:
+        return _over_table(found.table if name is None else replace(found.table, name=name))
     files, folder = files_of(path), Folder()
     kind = kind_of(files)
     name = name or name_of(path)

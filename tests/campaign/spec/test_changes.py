@@ -19,11 +19,16 @@ RATERS = {
     "tape": {"kind": "recorded", "file": "a.jsonl", "price": "2"},
     "crowd": {"kind": "people", "votes": 3, "price": "4"},
     "later": {"kind": "sheet", "price": "5"},
-}
+    "machine": {
+        "kind": "llm", "model": "m", "base_url": "http://127.0.0.1:1/v1", "judge": "pairwise", "show": ["q"],
+        "a": "x", "b": "y", "prices": {"input": "1", "output": "2"},
+    },
+}  # fmt: skip
 SAME = ": it must still be the same rater"
 DRAWN = ": items were drawn from the table as it was"
 PAID = ": ratings were chosen and paid for at the old price"
 CHOSEN = ": ratings were chosen by what they could cost"
+JUDGED = ": the ratings so far came from the old judge, and a changed judge is another rater"
 
 TAKEN = [
     ("level", 0.9, "level from 0.95 to 0.9"),
@@ -48,6 +53,10 @@ TAKEN = [
     ("raters.code.function", "m:g", 'raters.code.function from "m:f" to "m:g"' + SAME),
     ("raters.tool.command", ["y", "z"], 'raters.tool.command from ["x"] to ["y", "z"]' + SAME),
     ("raters.tape.file", "b.jsonl", 'raters.tape.file from "a.jsonl" to "b.jsonl"' + SAME),
+    ("raters.machine.base_url", "http://127.0.0.1:2/v1",
+     'raters.machine.base_url from "http://127.0.0.1:1/v1" to "http://127.0.0.1:2/v1"' + SAME),
+    ("raters.machine.key_env", "KEY", 'raters.machine.key_env from none to "KEY"'),
+    ("raters.machine.tokens_per_minute", 9, "raters.machine.tokens_per_minute from none to 9.0"),
 ]  # fmt: skip
 REFUSED = [
     ("name", "other", 'name from "bot" to "other": it names the store'),
@@ -71,6 +80,20 @@ REFUSED = [
     ("raters.cell.max_price", "0.01", "raters.cell.max_price from 0.02 to 0.01" + CHOSEN),
     ("raters.cell.max_price", "0.03", "raters.cell.max_price from 0.02 to 0.03" + CHOSEN),
     ("raters.code.max_price", "9", "raters.code.max_price from none to 9" + CHOSEN),
+    ("raters.machine.model", "n", 'raters.machine.model from "m" to "n"' + JUDGED),
+    ("raters.machine.judge", "my.txt", 'raters.machine.judge from "pairwise" to "my.txt"' + JUDGED),
+    ("raters.machine.criterion", "Good.",
+     'raters.machine.criterion from "The answer is correct." to "Good."' + JUDGED),
+    ("raters.machine.a", "z", 'raters.machine.a from "x" to "z"' + JUDGED),
+    ("raters.machine.b", "z", 'raters.machine.b from "y" to "z"' + JUDGED),
+    ("raters.machine.samples", 2, "raters.machine.samples from 1 to 2" + JUDGED),
+    ("raters.machine.probability", "samples", 'raters.machine.probability from "auto" to "samples"' + JUDGED),
+    ("raters.machine.max_tokens", 9, "raters.machine.max_tokens from none to 9" + JUDGED),
+    ("raters.machine.temperature", 1, "raters.machine.temperature from none to 1.0" + JUDGED),
+    ("raters.machine.longest", 200, "raters.machine.longest from 20000 to 200" + JUDGED),
+    ("raters.machine.prices", {"input": "1", "output": "3"},
+     "raters.machine.prices from { input = 1, output = 2 } to { input = 1, output = 3 }: ratings were chosen and paid"
+     " for by them"),
 ]  # fmt: skip
 
 
@@ -125,7 +148,7 @@ def test_raters_keep_their_number_and_order():
     fewer = {name: RATERS[name] for name in ("code", "tool", "tape")}
     turned = {name: RATERS[name] for name in ("code", "cell", "tool", "tape", "crowd", "later")}
     why = ": ratings so far belong to the old ones, in their old order"
-    before = 'raters from ["cell", "code", "tool", "tape", "crowd", "later"] to '
+    before = 'raters from ["cell", "code", "tool", "tape", "crowd", "later", "machine"] to '
     assert changes(spec(), spec(raters=fewer)) == Changes(refused=(before + '["code", "tool", "tape"]' + why,))
     assert changes(spec(), spec(raters=turned)) == Changes(
         refused=(before + '["code", "cell", "tool", "tape", "crowd", "later"]' + why,)

@@ -54,7 +54,7 @@ DIGITS = 'write digits and a point, such as "0.01", without currency, commas or 
 NAME = "text of 1 to 40 letters, digits, - and _"
 SCHEMES = "write the path of a SQLite file, or postgresql://…"
 RATER_KEYS = (
-    "name, kind, column, function, command, file, votes, lease, sheets, show, price, price_column, max_price, "
+    "name, kind, column, price, price_column, max_price, "
     "failed_price, concurrency, batch, timeout, attempts, backoff, per_minute, lost_calls"
 )
 MISTAKES = [
@@ -277,13 +277,13 @@ RATERS = [
     ('kind = "column"\ncolumn = "a"\nprice = 1', 'c.toml:8: raters[1].name is missing; write name = "judge"'),
     (
         'name = "a"\ncolumn = "a"\nprice = 1',
-        'c.toml:8: raters.a.kind is missing; write kind = "column", "python", "command", "recorded", "people" or '
-        '"sheet"',
+        'c.toml:8: raters.a.kind is missing; write kind = "column", "python", "command", "recorded", "people", '
+        '"sheet" or "llm"',
     ),
     (
         'name = "a"\nkind = "colum"\ncolumn = "a"\nprice = 1',
         'c.toml:10: raters.a.kind must be one of "column", "python", '
-        '"command", "recorded", "people", "sheet"; got the text "colum"; did you mean "column"?',
+        '"command", "recorded", "people", "sheet", "llm"; got the text "colum"; did you mean "column"?',
     ),
     (
         'name = "a\\nb"\nkind = "column"\ncolumn = "a"\nprice = 1',

@@ -3,7 +3,7 @@ import json
 import numpy as np
 import pytest
 
-from ratewise.tables import open_relation, read_table, write_table
+from ratewise.tables import count_rows, open_relation, read_table, write_table
 
 
 def stat(name, mean, count=1, **more):
@@ -76,12 +76,19 @@ def test_another_document_is_refused(document, message, written, complaint):
 
 def test_an_unknown_format_is_refused(written, complaint):
     assert complaint(read_table, written([]), format="hlem") == (
-        "'hlem' is no format; the formats of other tools are 'helm'"
+        "'hlem' is no format; the formats of other tools are 'inspect_ai', 'lm_eval', 'helm', 'openai_evals',"
+        " 'promptfoo', 'langfuse', 'arena', 'label_studio'"
     )
     assert complaint(read_table, {"a": [1]}, format="helm") == (
         "dict is no file of 'helm'; give a path, or leave the format out"
     )
     assert complaint(read_table, "none.json", format="helm") == "none.json does not exist; check the path"
+
+
+def test_it_is_known_by_its_content(written):
+    path = written(ENTRIES)
+    assert read_table(path).ids().tolist() == ["id3", "id8/0", "id8/0/typos"]
+    assert (open_relation(path).count(), count_rows(path)) == (3, 3)
 
 
 def test_it_is_only_read(written, complaint):

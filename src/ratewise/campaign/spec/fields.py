@@ -55,13 +55,16 @@ def keys_of(record: type) -> Keys:
 
 def read_keys(
     keys: Keys, raw: Mapping[str, Any], place: Place, mistakes: Mistakes, *,
-    homes: Mapping[str, str], also: Iterable[str] = (),
+    homes: Mapping[str, str], also: Iterable[str] = (), listed: Iterable[str] = (),
 ) -> Section:  # fmt: skip
-    """What of a table can be read; `also` are legal keys that are read elsewhere, `homes` where others' keys belong."""
+    """What of a table can be read.
+
+    `also` are legal keys that are read elsewhere, `homes` where others' keys belong, `listed` the keys to tell of.
+    """
     also = tuple(also)
     raw = {name: value for name, value in raw.items() if value is not None}  # JSON's null is nothing
     unknown = [name for name in raw if name not in keys and name not in also]
-    meant = [mistakes.unknown((*place, name), (*keys, *also), homes) for name in unknown]
+    meant = [mistakes.unknown((*place, name), (*keys, *also), homes, listed) for name in unknown]
     good = {}
     for name, (said, adapter) in keys.items():
         if name not in raw:

@@ -53,7 +53,9 @@ class Mistakes:
         where = self._file if line is None else f"{self._file}:{line}"
         self._found.append((line, f"{where}: {self.key(place)} {sentence}"))
 
-    def unknown(self, place: Place, legal: Iterable[str], homes: Mapping[str, str]) -> str | None:
+    def unknown(
+        self, place: Place, legal: Iterable[str], homes: Mapping[str, str], listed: Iterable[str] = ()
+    ) -> str | None:
         """Add a mistake about an unknown key: another table's, a slip, or invented. Returns the key that was meant."""
         name, legal = str(place[-1])[:_LONGEST], list(legal)
         close = get_close_matches(name.lower(), legal, n=1)
@@ -65,7 +67,7 @@ class Mistakes:
         elif elsewhere:
             hint = f"did you mean {elsewhere[0]!r}, {homes[elsewhere[0]]}?"
         else:
-            hint = f"the keys here are {', '.join(legal)}"
+            hint = f"the keys here are {', '.join(list(listed) or legal)}"
         self.add(place, f"is unknown; {hint}")
         return close[0] if close and name not in homes else None
 

@@ -273,6 +273,14 @@ def rater_keys(kind: object = None) -> Keys:
     return out | common
 
 
+def keys_of_kind(kind: object) -> list[str]:
+    """What may stand in a [[raters]] of this kind; of all kinds where it is none."""
+    if not isinstance(kind, str) or kind not in KINDS:
+        return list(rater_keys())
+    common = [name for name in keys_of(RaterSpec) if name not in ("name", "kind")]
+    return ["name", "kind", *keys_of(KINDS[kind].settings), *common]
+
+
 def _homes() -> dict[str, str]:
     """The table that each key belongs to; keys such as name and kind, which fit several, are left out."""
     tables = {name: keys_of(record) for name, record in _TABLES.items()} | {"raters": rater_keys()}
@@ -360,7 +368,9 @@ def _raters(document: Mapping[str, Any], mistakes: Mistakes, homes: Mapping[str,
     for number, rater in enumerate(raw):
         place = ("raters", number)
         if isinstance(rater, dict):
-            sections.append(read_keys(rater_keys(rater.get("kind")), rater, place, mistakes, homes=homes))
+            kind = rater.get("kind")
+            listed = keys_of_kind(kind)
+            sections.append(read_keys(rater_keys(kind), rater, place, mistakes, homes=homes, listed=listed))
         else:
             mistakes.add(place, f"must be a table; got {shown(rater)}; write {_EXAMPLES['raters']}")
             sections.append(Section())

@@ -6,34 +6,42 @@
 A statistic is its mean; one that counted nothing, or is not in a row, is missing there.
 """
 
-import os
 from collections import Counter
 from typing import Any
 
-import numpy as np
-
 from ratewise.errors import TableError
-from ratewise.tables.adapters.json_file import read_json
-from ratewise.tables.engine import COUNTED, no_rows, one_line
-from ratewise.tables.frames import table_from_mapping
-from ratewise.tables.table import Table
+from ratewise.tables.adapters.imported import Became, Imported, imported
+from ratewise.tables.adapters.source import Source
+from ratewise.tables.engine import COUNTED, no_rows
 
-_KEYS = ("id", "instance_id", "train_trial_index", "perturbation", "split")
+_TOLD = (
+    Became("id", "id", "instance_id, train_trial_index and perturbation"),
+    Became("instance_id", "cluster", "instance_id"),
+    Became("train_trial_index", "epoch", "train_trial_index"),
+    Became("perturbation", "more", "perturbation.name"),
+    Became("split", "more", "stats.name.split"),
+)
+_KEYS = tuple(each.column for each in _TOLD)
 
 
-def read_helm(path: str) -> Table:
+def looks_like_helm(source: Source) -> bool:
+    """Whether it is a list of instances with their statistics."""
+    first = source.first[0] if isinstance(source.first, list) and source.first else None
+    return isinstance(first, dict) and "instance_id" in first and "stats" in first
+
+
+def read_helm(source: Source) -> Imported:
     """The table; `id` is the instance's, with trial and perturbation behind it where it would not be unique."""
-    name = one_line(os.path.basename(path))
-    document = read_json(path)
+    document = source.document
     if not isinstance(document, list):
-        raise TableError(f"{name} is no list of instances; give HELM's per_instance_stats.json")
+        raise TableError(f"{source.name} is no list of instances; give HELM's per_instance_stats.json")
     if not document:
-        raise no_rows(name)
-    rows = [_row(entry, number, name) for number, entry in enumerate(document, start=1)]
+        raise no_rows(source.name)
+    rows = [_row(entry, number, source.name) for number, entry in enumerate(document, start=1)]
     _name_rows(rows)
     statistics = dict.fromkeys(key for row in rows for key in row if key not in _KEYS)
-    keys = [key for key in _KEYS if any(row[key] is not None for row in rows)]
-    return table_from_mapping({key: _column(rows, key) for key in (*keys, *statistics)}, name=name)
+    told = [*_TOLD, *(Became(key, "judge score", f"stats of {key}: mean") for key in statistics)]
+    return imported(source, "HELM per_instance_stats.json", rows, told)
 
 
 def _row(entry: Any, number: int, name: str) -> dict[str, Any]:
@@ -66,9 +74,3 @@ def _name_rows(rows: list[dict[str, Any]]) -> None:
     for row in rows:
         behind = [row["train_trial_index"], row["perturbation"]] if seen[row["instance_id"]] > 1 else []
         row["id"] = "/".join(str(part) for part in (row["instance_id"], *behind) if part is not None)
-
-
-def _column(rows: list[dict[str, Any]], key: str) -> Any:
-    if key in _KEYS:
-        return np.array([row[key] for row in rows], dtype=object)
-    return np.array([row.get(key, np.nan) for row in rows], dtype=np.float64)

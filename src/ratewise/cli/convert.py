@@ -1,0 +1,98 @@
+"""`ratewise convert`: other tools' files as flat tables, and ratings back to inspect_ai."""
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ratewise.cli.console import one_line_errors, print_json, print_notes, print_rich
+from ratewise.cli.options import Json, SafeCells
+
+if TYPE_CHECKING:
+    from ratewise.tables.adapters import Imported
+
+
+def convert(
+    file: Annotated[str, typer.Argument(help="File that another tool wrote, or a CSV, JSONL or Parquet table.")],
+    output: Annotated[str, typer.Option("--output", "-o", help="File to write; - for CSV on standard output.")],
+    format: Annotated[
+        str | None,
+        typer.Option(
+            help="Format, if the content is not to decide: inspect_ai, lm_eval, helm, openai_evals, promptfoo, "
+            "langfuse, arena, label_studio."
+        ),
+    ] = None,
+    scores: Annotated[
+        str | None,
+        typer.Option(
+            help="Write this column's ratings instead, as .json or .jsonl for inspect_ai's precomputed_scores."
+        ),
+    ] = None,
+    safe_cells: SafeCells = False,
+    json: Json = False,
+) -> None:
+    """Write a flat table of a file that another tool wrote, and say what became which column.
+
+    Known by their content: logs of inspect_ai (.eval, .json), samples and results of lm-evaluation-harness, HELM's
+    per_instance_stats.json, records of OpenAI evals, results of promptfoo (.json, .jsonl), scores of Langfuse, votes of
+    Chatbot Arena and MT-Bench, annotations of Label Studio (JSON, JSON_MIN). Any other command takes these files, too.
+
+    Example: ratewise convert logs/run.eval -o items.parquet
+    """
+    with one_line_errors():
+        from ratewise.errors import InputError
+        from ratewise.tables import read_table, write_table
+        from ratewise.tables.adapters import adapted
+        from ratewise.tables.files import check_folder
+        from ratewise.tables.spreadsheet import safe_cells as make_safe
+
+        if json and output == "-":
+            raise InputError("--json and -o - both want standard output; write the table to a file")
+        check_folder(output)
+        found = None if file == "-" and format is None else adapted(file, format)
+        table = read_table(file) if found is None else found.table
+        if scores is not None:
+            _write_scores(table, scores, output, as_json=json)
+            return
+        write_table(make_safe(table) if safe_cells else table, output)
+        notes = () if found is None else found.notes
+        if json:
+            print_json(_document(table, found, output))
+            return
+        if output != "-":
+            print_rich(_text(table, found, output))
+        print_notes(notes)
+
+
+def _write_scores(table: Any, column: str, output: str, *, as_json: bool) -> None:
+    from ratewise.tables.precomputed import write_precomputed_scores
+
+    written = write_precomputed_scores(table, column, output)
+    if as_json:
+        print_json({"output": output, "scores": written})
+    else:
+        print_rich(f"{written:,} scores written to {output}, for precomputed_scores of inspect_ai.")
+
+
+def _document(table: Any, found: "Imported | None", output: str) -> dict[str, Any]:
+    became = [] if found is None else [each.to_dict() for each in found.became]
+    plain = [{"column": name, "role": "more", "source": name} for name in table.columns]
+    return {
+        "output": output, "tool": None if found is None else found.tool, "rows": table.rows,
+        "columns": became or plain, "notes": [] if found is None else list(found.notes),
+    }  # fmt: skip
+
+
+def _text(table: Any, found: "Imported | None", output: str) -> Any:
+    """What became which column, and how many rows there are."""
+    from rich.console import Group
+    from rich.table import Table
+    from rich.text import Text
+
+    if found is None:
+        return Text(f"{table.name} is a plain table: {table.rows:,} rows written to {output}, its columns as they are.")
+    shown = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    for name in ("column", "is", "from"):
+        shown.add_column(name)
+    for each in found.became:
+        shown.add_row(Text(each.column), "" if each.role == "more" else each.role, Text(each.source))
+    return Group(Text(f"{found.tool}: {table.rows:,} rows written to {output}."), Text(), shown)

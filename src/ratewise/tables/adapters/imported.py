@@ -1,0 +1,117 @@
+"""What an adapter hands back: a flat table, and what became which of its columns."""
+
+import json
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from ratewise.errors import TableError
+from ratewise.tables.adapters.source import Source
+from ratewise.tables.engine import no_rows, shortened
+from ratewise.tables.frames import table_from_mapping
+from ratewise.tables.held import Array
+from ratewise.tables.table import Table
+
+Role: TypeAlias = Literal[
+    "id", "prompt", "answer", "target", "system", "judge score", "human score", "epoch", "cluster", "more"
+]
+Row: TypeAlias = dict[str, Any]
+
+_NUMBERS = frozenset(("judge score", "human score", "epoch"))
+
+
+@dataclass(frozen=True, slots=True)
+class Became:
+    """One column of the table, what it is, and where the file has it."""
+
+    column: str
+    role: Role
+    source: str
+
+    def to_dict(self) -> dict[str, str]:
+        """A dictionary, ready for JSON."""
+        return {"column": self.column, "role": self.role, "source": self.source}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Imported:
+    """The table of another tool's file."""
+
+    table: Table
+    tool: str
+    became: tuple[Became, ...]
+    notes: tuple[str, ...] = ()
+
+
+def imported(
+    source: Source, tool: str, rows: Sequence[Row], told: Sequence[Became], *, notes: Sequence[str] = ()
+) -> Imported:
+    """The table of these rows, with the columns in the order told; a column without any value is left out.
+
+    Scores are numbers, NaN where there is none; where a score is a word, its column holds words.
+    """
+    if not rows:
+        raise no_rows(source.name)
+    kept = [each for each in told if each.role == "id" or any(_there(row.get(each.column)) for row in rows)]
+    columns = {each.column: _cells([row.get(each.column) for row in rows], each.role) for each in kept}
+    _refuse_repeated(source.name, rows, [each.column for each in kept if each.role == "id"])
+    return Imported(table_from_mapping(columns, name=source.name), tool, tuple(kept), tuple(notes))
+
+
+def free(name: str, taken: Sequence[str]) -> str:
+    """A name for a score that is no other column's."""
+    return f"{name} score" if name in taken else name
+
+
+def number(value: Any) -> float | None:
+    """A finite number, NaN for none, or None where the value is no number at all."""
+    if value is None:
+        return math.nan
+    try:
+        found = float(value)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return found if math.isfinite(found) else math.nan
+
+
+def text(value: Any) -> str | None:
+    """A text that can be written anywhere: half a character, as JSON may hold it, is a question mark."""
+    return None if value is None else str(value).encode("utf-8", "replace").decode("utf-8")
+
+
+def shown(value: Any) -> str | None:
+    """A text as it is, anything else as JSON."""
+    return value if value is None or isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def damaged(source: Source, row: int, what: str) -> TableError:
+    """The complaint about a row that the tool would not have written."""
+    return TableError(f"row {row} of {source.name} is no {what}; export the file once more")
+
+
+def _there(value: Any) -> bool:
+    return value is not None and not (isinstance(value, float) and math.isnan(value))
+
+
+def _cells(values: list[Any], role: Role) -> Array:
+    if role in _NUMBERS:
+        numbers = [number(value) for value in values]
+        if None not in numbers:
+            array = np.array(numbers, dtype=np.float64)
+            return array.astype(np.int64) if role == "epoch" and not np.isnan(array).any() else array
+        values = [value if _there(value) else None for value in values]
+    return np.array([text(value) for value in values], dtype=object)
+
+
+def _refuse_repeated(name: str, rows: Sequence[Row], columns: Sequence[str]) -> None:
+    for column in columns:
+        (most, times), *_ = Counter(row.get(column) for row in rows).most_common(1)
+        if times > 1:
+            raise TableError(
+                f"{name} has {times} rows with the id {shortened(str(most))}: it was written twice or appended to;"
+                " give a file of one run"
+            )
