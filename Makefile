@@ -54,6 +54,7 @@ study: $(VENV)/.dev tables
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/coverage_everyday.py --write docs/coverage-everyday.md
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/coverage_questions.py --write docs/coverage-questions.md
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/everyday.py --write docs/everyday.md
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/old_labels.py --write build/study/old-labels.md
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/auto.py --features | tee build/study/auto-features.md
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/auto.py --from-nothing | tee build/study/auto-from-nothing.md
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/caution.py | tee build/study/caution.md

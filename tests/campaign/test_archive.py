@@ -16,6 +16,7 @@ from ratewise.campaign.campaign import Campaign
 from ratewise.campaign.offline import verify_path
 from ratewise.campaign.rescuing import rescue
 from ratewise.errors import InputError, StoreError
+from ratewise.queue.chain import digest_of
 from ratewise.queue.records import Claim, Outcome
 from ratewise.queue.unsaved import Unsaved
 
@@ -146,6 +147,7 @@ def test_a_read_only_archive_is_checked(campaign, tmp_path, version):
 # Backups
 
 
+@pytest.mark.filterwarnings("ignore:with this goal:ratewise.errors.RatewiseWarning")  # 50 instead of 40 buy little
 @pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
 def test_a_backup_is_a_store_to_go_on_with(tmp_path, kind, request):
     store = "c.sqlite" if kind == "sqlite" else request.getfixturevalue("database")
@@ -225,7 +227,49 @@ def test_what_is_missing_is_told(campaign, tmp_path):
     assert not found.whole
     assert "missing: 10 of 300 items" in found.summary()
     assert "questions that were drawn" in found.summary()
-    assert "a new one begins" in found.summary()
+    assert "all of it is gone, and what it held" in found.summary()
+    assert "a new record begins" in found.summary()
+
+
+def facts(path):
+    """Facts and sums of a store, without those that pass."""
+    with closing(sqlite3.connect(path)) as connection:
+        rows = connection.execute("SELECT key, value FROM meta WHERE key NOT IN ('version', 'leader')")
+        return dict(rows.fetchall()), connection.execute("SELECT reserved, spent, cap FROM totals").fetchall()
+
+
+@pytest.mark.filterwarnings("ignore::ratewise.errors.RatewiseWarning")
+def test_a_record_that_breaks_in_the_middle_is_no_reason_to_go_back(tmp_path):
+    """Its first part is older than the tables: the budget that was raised since, and its end, stay as they are."""
+    for budget in (20, 24):
+        path = write(tmp_path / "c", judged(60), goal=f'budget = "{budget}"')
+        campaign = Campaign.open(path)
+        campaign.run()
+    source, entries = tmp_path / "c" / "c.sqlite", campaign.verify().entries
+    right = facts(source)
+    assert "goal changed" in right[0]
+    tamper(campaign, "UPDATE chain SET body = body || ' ' WHERE number = 5")
+    found = rescue(str(source), str(tmp_path / "out.sqlite"))
+    assert found.missing == []
+    assert f"the record was damaged: entries 5 to {entries} cannot be used" in found.summary()
+    assert facts(tmp_path / "out.sqlite") == right
+    assert verify_path(str(tmp_path / "out.sqlite")).differences == []
+    tamper(campaign, "DELETE FROM ratings WHERE position < 20", "DELETE FROM meta WHERE key = 'ended'")
+    again = rescue(str(source), str(tmp_path / "more.sqlite"))
+    assert any("answers that were paid for" in line or "ratings that were paid for" in line for line in again.missing)
+    assert facts(tmp_path / "more.sqlite")[1] == right[1]
+
+
+def test_a_record_that_cannot_be_played_is_told(campaign, tmp_path):
+    tamper(campaign, "DELETE FROM chain WHERE number > 3")
+    with closing(sqlite3.connect(campaign.spec.folder / "c.sqlite")) as connection, connection:
+        (before,) = connection.execute("SELECT digest FROM chain WHERE number = 3").fetchone()
+        body = '[["+", "nowhere", [], []]]'
+        connection.execute("INSERT INTO chain VALUES (4, ?, ?)", (body, digest_of(before, 4, body)))
+    found = rescue(str(campaign.spec.folder / "c.sqlite"), str(tmp_path / "out.sqlite"))
+    assert not found.whole
+    assert "entries 1 to 4 cannot be used" in found.summary()
+    assert found.saved["ratings"] > 300
 
 
 def unsaved(campaign, name=None):

@@ -81,6 +81,7 @@ def test_the_export_gives_the_same_estimate(campaign, tmp_path):
     assert abs(again.value - campaign.estimate().value) < 3 * again.standard_error
 
 
+@pytest.mark.filterwarnings("ignore:with this goal:ratewise.errors.RatewiseWarning")
 def test_a_campaign_goes_on_where_it_was(tmp_path):
     """Two runs, the second with more money, give what the log says; it is verified again."""
     path = write(tmp_path, topics(700), items=items(SHARES), goal='budget = "40"')

@@ -33,6 +33,7 @@ def test_a_target_taken_out_of_the_toml_after_the_stop_changes_nothing(tmp_path)
         assert "goal.target_se from 0.04 to none" in now.told[0]
 
 
+@pytest.mark.filterwarnings("ignore:with this goal:ratewise.errors.RatewiseWarning")
 def test_a_legal_edit_is_no_false_alarm(tmp_path):
     """A budget below what is spent made `verify` say that too much was."""
     campaign = ran(tmp_path, judged(300))
@@ -54,6 +55,7 @@ def with_function(folder, module):
     return path
 
 
+@pytest.mark.filterwarnings("ignore:with this goal:ratewise.errors.RatewiseWarning")
 def test_a_function_that_changed_on_the_way_is_told(tmp_path):
     path = with_function(tmp_path, "rater_one")
     (tmp_path / "rater_one.py").write_text("def human(item):\n    return item['human']\n")

@@ -7,7 +7,7 @@ import pytest
 
 import ratewise as rw
 from ratewise.campaign.campaign import Campaign
-from ratewise.errors import InputError, SpecError, TableError
+from ratewise.errors import InputError, RatewiseWarning, SpecError, TableError
 
 from .making import judged, scored, write
 
@@ -73,7 +73,7 @@ def test_what_was_done_is_told(tmp_path):
         ("at random", "pool"): "drawn at random: they are the first round",
         ("was", "pool"): "drawn by a column of rates: they are pooled with the new ones",
         ("by hand", "pool"): "they count as the known values of their items",
-        ("by hand", "population"): "they can only teach for a population's mean",
+        ("by hand", "population"): "for a population's mean they are not used",
     }
     for number, ((how, estimand), words) in enumerate(said.items()):
         campaign, *_ = begun(tmp_path / str(number), how, estimand=estimand)
@@ -155,3 +155,15 @@ def test_a_label_that_was_changed_in_the_log_is_found(tmp_path):
     campaign.run()
     tamper(campaign, "UPDATE ratings SET value = 1 - value WHERE position = 0 AND step = 1")
     assert any("its label from before is" in text for text in campaign.verify().differences)
+
+
+def test_labels_that_were_not_drawn_at_random_are_warned_of_before_anything_is_spent(tmp_path):
+    """Somebody labelled what the judge likes, and says that it was at random."""
+    columns = judged(ITEMS)
+    likes = np.array(columns["judge"]) > np.quantile(columns["judge"], 0.7)
+    columns["labelled"] = [x if liked else "" for x, liked in zip(columns["human"], likes, strict=True)]
+    start = 'budget = "40"\n[start]\nlabels = "labelled"\ndrawn = "at random"'
+    campaign = Campaign.open(write(tmp_path, columns, goal=start))
+    with pytest.warns(RatewiseWarning, match="clearly higher values in column 'judge'.*say how they were drawn: start"):
+        campaign.begin()
+    assert campaign.status().spent == 0

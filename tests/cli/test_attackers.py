@@ -2,6 +2,7 @@
 
 import json
 import sqlite3
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -70,6 +71,91 @@ def test_arguments_that_look_like_secrets_are_in_no_report(run, toml):  # noqa: 
     assert "rate.py" in told
     assert SECRET not in told
     assert "correcthorse" not in told
+
+
+TELLS = """
+import json, os, sys
+key = sys.argv[sys.argv.index("--api-key") + 1]
+for number, line in enumerate(sys.stdin):
+    asked = json.loads(line)
+    if number == 1:
+        print(json.dumps({"key": asked["key"], "error": f"401 for {key}, {sys.argv[-1]}"}), flush=True)
+    elif number == 3:
+        sys.exit(f"cannot log in with --api-key {key} or {os.environ['JUDGE_TOKEN']}")
+    else:
+        said = f"asked with {key}, {os.environ['JUDGE_TOKEN']}, {os.environ['POOL_SEED']}"
+        print(json.dumps({"key": asked["key"], "rating": asked["item"]["truth"], "note": said}), flush=True)
+"""
+RAISES = """
+import os
+def rate(item):
+    raise ConnectionError(f"https://me:{os.environ['PLAIN']}@host/rate said no; token={os.environ['PLAIN']}")
+"""
+SEED = "correct-horse-battery-staple"
+
+
+def test_what_raters_say_is_kept_and_shown_without_secrets(run, toml, monkeypatch):  # noqa: F811
+    """A key of the command, a password in an address, variables that sound like keys, and the secret seed."""
+    for name, value in {"JUDGE_TOKEN": "swordfish-99", "POOL_SEED": SEED, "PLAIN": "opensesame"}.items():
+        monkeypatch.setenv(name, value)
+    head = TOML.format(budget=12).rpartition("[[raters]]")[0].replace("seed = 3", 'seed = { env = "POOL_SEED" }')
+    Path("rate.py").write_text(TELLS, encoding="utf-8")
+    Path("raises.py").write_text(RAISES, encoding="utf-8")
+    Path(toml).write_text(head + COMMAND.format(key=SECRET) + "batch = 1\nbackoff = 0\nattempts = 9", encoding="utf-8")
+    told = [run("run", toml)]
+    down = head + '[[raters]]\nname = "human"\nkind = "python"\nfunction = "raises:rate"\nprice = "1"\nbackoff = 0'
+    Path("down.toml").write_text(down, encoding="utf-8")
+    told += [run("run", "down.toml"), run("status", "down.toml"), run("status", toml), run("verify", toml)]
+    assert "***" in told[1].err
+    assert told[1].code == 3
+    before = "".join(done.out + done.err for done in told)
+    files = [path.read_bytes() for path in Path().glob("*.sqlite*")]
+    for arguments in (
+        ("report", toml, "-o", "r.html"),
+        ("export", toml, "-o", "out/"),
+        ("report", "down.toml", "-o", "d.html"),
+    ):
+        before += run(*arguments).err
+    files += [path.read_bytes() for path in (*Path().glob("*.html"), *Path("out").glob("*"), *Path().glob("*unsaved*"))]
+    assert b"asked with ***, ***, ***" in b"".join(files)
+    assert f"asked with ***, ***, {SEED}".encode() not in b"".join(files)  # it is public only at the end
+    for secret in (SECRET, "swordfish-99", "opensesame"):
+        assert secret not in before
+        assert all(secret.encode() not in data for data in files), secret
+
+
+# Long ids
+
+
+WRITERS = {"csv": "write_csv", "jsonl": "write_ndjson", "parquet": "write_parquet"}
+
+
+@pytest.mark.parametrize("ending", WRITERS)
+def test_a_long_id_takes_no_more_room_than_itself(run, tmp_path, ending):
+    """400 rows, one of whose ids has 10 MB: an array as wide as the longest id would take 16 GB."""
+    import polars
+
+    ids = [f"i{i}" for i in range(400)]
+    ids[7] = "x" * 10_000_000
+    judge, truth = [(i * 37 % 101) / 101 for i in range(400)], [float(i % 3 > 0) for i in range(400)]
+    frame = polars.DataFrame({"id": ids, "judge": judge, "truth": truth})
+    getattr(frame, WRITERS[ending])(f"long.{ending}")
+    named = (f"long.{ending}", "--weak", "judge", "--strong", "truth")
+    plan = run("plan", *named, "--weak-cost", "0.1", "--strong-cost", "1", "--budget", "100", "--json")
+    Path("plan.json").write_text(plan.out, encoding="utf-8")
+    Path("c.toml").write_text(TOML.format(budget=12).replace("items.csv", f"long.{ending}"), encoding="utf-8")
+    tracemalloc.start()
+    try:
+        for arguments in (
+            ("estimate", *named), ("draw", named[0], "--plan", "plan.json", "--seed", "1", "-o", "drawn.csv"),
+            ("run", "c.toml"), ("verify", "c.toml"),
+        ):  # fmt: skip
+            done = run(*arguments)
+            assert done.code == 0, done.err
+            assert len(done.out) < 20_000
+        assert tracemalloc.get_traced_memory()[1] < 400e6
+    finally:
+        tracemalloc.stop()
 
 
 # What a terminal would obey

@@ -64,7 +64,7 @@ def test_a_sheet_that_is_partly_filled_in_can_be_merged_now_and_again_later(run,
     filled("labels.csv", lambda row: 1 if row["id"] in first else "")
     done = run("merge", "drawn.csv", "filled.csv", "-o", "some.csv")
     left = drawn["selected"] - 10
-    assert done.out == f"10 answers brought back, written to some.csv; {left} of those drawn have none yet.\n"
+    assert done.out == f"10 answers brought back, written to some.csv; still without one: {left} of those drawn.\n"
     filled("labels.csv", lambda row: 1 if row["id"] in first else 0)
     assert run("merge", "some.csv", "filled.csv", "-o", "all.csv", "--json").document["waiting"] == 0
 
@@ -74,7 +74,7 @@ def test_one_who_cannot_tell_says_so_and_is_counted(run, drawn):
     filled("labels.csv", lambda row: "cannot tell" if row["id"] == first else 1)
     done = run("merge", "drawn.csv", "filled.csv", "-o", "rated.csv", "--json")
     assert done.document["waiting"] == 1
-    assert done.document["notes"] == ["1 answers say that nobody can tell; they stay empty and are counted"]
+    assert done.document["notes"] == ["answers that say that nobody can tell: 1; they stay empty and are counted"]
 
 
 @pytest.mark.parametrize(

@@ -92,3 +92,17 @@ def test_every_result_has_html(name):
     record = getattr(rw, name)
     assert inspect.isclass(record)
     assert callable(record._repr_html_)
+
+
+def test_every_public_result_that_has_numbers_is_a_frame():
+    table = {"judge": [0.9, 0.1, 0.8, 0.4] * 5, "human": [1.0, 0.0, 1.0, 0.0] * 5, "rate": [1.0] * 20}
+    found = rw.estimate_table(table, weak="judge", strong="human")
+    for kind in ("pandas", "polars", "pyarrow"):
+        frame = found.to_frame(kind)
+        assert frame.shape[0] == 1
+        assert float(frame["value"][0].as_py() if kind == "pyarrow" else frame["value"][0]) == found.value
+    checked = rw.check(table, weak="judge", strong="human", at_least=0.1).to_frame("pandas")
+    assert (checked["verdict"][0], checked["estimate_value"][0]) == ("yes", found.value)
+    public = (getattr(rw, name) for name in rw.__all__)
+    records = [one for one in public if isinstance(one, type) and hasattr(one, "to_dict")]
+    assert [one.__name__ for one in records if not hasattr(one, "to_frame")] == []

@@ -148,6 +148,18 @@ def test_rounds_from_before_the_record_are_said_to_be_so(tmp_path, name, rounds)
     assert any(line.startswith("ledger, row") for line in campaign.verify(head=head).differences)
 
 
+def test_a_store_from_before_raters_told_their_uncertainty_goes_on(tmp_path):
+    campaign = ran(tmp_path, judged(40), goal='budget = "10"')
+    before = log_of(campaign)
+    tamper(campaign, "UPDATE meta SET value = '4' WHERE key = 'version'")
+    with closing(sqlite3.connect(tmp_path / "c.sqlite")) as connection:
+        connection.execute("ALTER TABLE ratings DROP COLUMN doubt")
+    assert campaign.verify().differences == []
+    assert log_of(campaign) == before
+    with closing(sqlite3.connect(tmp_path / "c.sqlite")) as connection:
+        assert "doubt" in {row[1] for row in connection.execute("PRAGMA table_info(ratings)")}
+
+
 REFUSED = (
     "UPDATE ledger SET amount = 0",
     "DELETE FROM draws",

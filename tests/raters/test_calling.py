@@ -51,6 +51,18 @@ def test_answers_pass(ask):
     assert outcome(Fake(tuple(replies)), ask("a", "b", "c")) == replies
 
 
+def test_an_uncertainty_that_makes_no_sense_is_dropped_and_the_answer_stays(ask):
+    given = (0.25, 0, -1.0, float("nan"), float("inf"), True, "high", None)
+    found = outcome(Fake([Answer(1, doubt=doubt) for doubt in given]), ask(*"abcdefgh"))
+    assert [answer.doubt for answer in found] == [0.25, 0.0, *[None] * 6]
+    assert {answer.value for answer in found} == {1}
+
+
+def test_a_failure_says_how_long_to_wait(ask):
+    assert outcome(Fake(RaterError("busy", Decimal(0), 3.5)), ask("a")) == [Failure("busy", Decimal(0), 3.5)]
+    assert outcome(Fake([Failure("busy", None, float("nan"))]), ask("a")) == [Failure("busy")]
+
+
 def test_no_questions_no_call():
     rater = Fake()
     assert outcome(rater, []) == []

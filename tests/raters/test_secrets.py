@@ -2,7 +2,16 @@
 
 import pytest
 
-from ratewise.raters.secrets import address_problem, safe_text, safe_words, without_secrets
+from ratewise.raters.secrets import (
+    address_problem,
+    concealed,
+    safe_reason,
+    safe_text,
+    safe_words,
+    secrets_of,
+    without,
+    without_secrets,
+)
 
 
 @pytest.mark.parametrize(
@@ -45,3 +54,30 @@ def test_addresses_that_cannot_be_read(address, problem):
     found = address_problem(address)
     assert (problem in found) if problem else found == ""
     assert "pw" not in found
+
+
+def test_settings_are_stored_with_marks_by_which_a_change_is_seen():
+    words = ("python", "judge.py", "--api-key", "abcdef", "--token=abcdef", "https://me:pw@host/x")
+    stored = concealed(words)
+    assert "abcdef" not in str(stored)
+    assert "pw" not in str(stored)
+    assert stored[:3] == words[:3]
+    assert concealed(stored) == stored
+    assert concealed((*words[:3], "other", *words[4:])) != stored
+    assert concealed("judge --api-key abcdef") == concealed(concealed("judge --api-key abcdef"))
+    assert concealed(3) == 3
+
+
+def test_secrets_are_found_in_settings_and_environment():
+    settings = {"command": ("judge", "--api-key", "abcdef", "-q", "https://me:p%40ss@host/x"), "n": 3}
+    found = secrets_of(
+        settings, {"OPENAI_API_KEY": "0123456789", "PWD": "/home/me/here", "HOME_KEY": "short", "X": "y" * 9}
+    )
+    assert found == {"abcdef", "me:p%40ss", "p%40ss", "p@ss", "0123456789"}
+    assert secrets_of({"command": "judge --token 'a b c d'"}, {}) == {"a b c d"}
+    assert secrets_of({"command": "judge --token 1"}, {}) == frozenset()
+    assert secrets_of({"key_env": "MY_VENDOR"}, {"MY_VENDOR": "abcde"}) == {"abcde"}
+    assert without("key abcdefgh and abcdef", ["abcdef", "abcdefgh"]) == "key *** and ***"
+    assert safe_reason("no abcdef at https://a:b@host, --token xyz", {"abcdef"}) == (
+        "no *** at https://***@host, --token ***"
+    )

@@ -11,7 +11,7 @@ from ratewise.targets.chosen_labels import warn_of_choice
 COLUMNS = {"weak": "judge", "strong": "human"}
 
 
-def world(seed=2, items=2000):
+def judged_pool(seed=2, items=2000):
     rng = np.random.default_rng(seed)
     return {
         "judge": rng.random(items), "length": rng.gamma(2, 50, items), "topic": rng.choice(["a", "b", "c"], items),
@@ -31,7 +31,7 @@ def told(function, *arguments, **options):
 
 
 def test_labels_picked_where_the_judge_is_low_are_warned_of():
-    table = world()
+    table = judged_pool()
     picked = {"judge": table["judge"], "human": np.where(table["judge"] < 0.2, 0.0, np.nan)}
     with pytest.warns(rw.RatewiseWarning, match="clearly lower values in column 'judge'.*not drawn at random"):
         rw.estimate_table(picked, **COLUMNS)
@@ -60,7 +60,7 @@ def test_labels_drawn_at_random_are_not_warned_of():
 
 
 def test_labels_picked_by_a_feature_are_warned_of_though_the_judge_looks_the_same():
-    table, rng = world(), np.random.default_rng(4)
+    table, rng = judged_pool(), np.random.default_rng(4)
     long = labelled(table, (table["length"] > 150) & (rng.random(2000) < 0.5))
     (said,) = told(rw.estimate_table, long, **COLUMNS)
     assert "rows of table with a strong rating have clearly higher values in column 'length' than the others" in said
@@ -76,7 +76,7 @@ def test_labels_picked_by_a_feature_are_warned_of_though_the_judge_looks_the_sam
 
 
 def test_a_plan_with_old_labels_at_random_is_warned_as_well():
-    table = world()
+    table = judged_pool()
     pool = labelled(table, table["length"] > 200)
     options = {"weak_cost": 0, "strong_cost": 1, "budget": 50}
     (said,) = told(rw.plan, pool, **COLUMNS, drawn="at random", **options)
@@ -85,7 +85,7 @@ def test_a_plan_with_old_labels_at_random_is_warned_as_well():
 
 
 def test_what_labelling_itself_writes_down_is_no_sign_of_choice():
-    table = world()
+    table = judged_pool()
     chosen = np.random.default_rng(5).random(2000) < 0.1
     more = {
         "annotator": np.where(chosen, "ann", ""), "state": np.where(chosen, "done", "open"), "votes": chosen * 1,
@@ -95,7 +95,7 @@ def test_what_labelling_itself_writes_down_is_no_sign_of_choice():
 
 
 def test_rates_that_are_given_are_believed():
-    table = world()
+    table = judged_pool()
     rates = np.where(table["length"] > 150, 0.8, 0.1)
     chosen = np.random.default_rng(8).random(2000) < rates
     assert told(rw.estimate_table, labelled({**table, "rate": rates}, chosen), **COLUMNS) == []

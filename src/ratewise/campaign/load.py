@@ -29,6 +29,7 @@ from ratewise.queue.money import MOST, shown, to_units
 from ratewise.queue.records import Units
 from ratewise.raters.kind import Quote
 from ratewise.raters.kinds import KINDS
+from ratewise.raters.secrets import concealed
 from ratewise.rounds.teacher import Lesson
 from ratewise.tables import Relation, Table, open_relation
 
@@ -60,7 +61,7 @@ def load_items(spec: Spec, lesson: Lesson | None = None) -> Loaded:
     numbers, coded = _numbers(spec, table, lesson)
     prices, expected, facts = _prices(spec, table, relation)
     _check_sums(spec, prices)
-    begun = load_start(spec, table)
+    begun = load_start(spec, table, _told_by(spec, relation))
     if spec.inputs is None:
         order, extra = np.argsort(keys.turn, kind="stable"), {}
     else:
@@ -149,6 +150,12 @@ def _of_start(spec: Spec, relation: Relation) -> list[str]:
     return [name for name in (spec.start.labels, spec.start.drawn) if name in relation.columns]
 
 
+def _told_by(spec: Spec, relation: Relation) -> Table | None:
+    """Columns that would tell whether old labels were drawn at random: those of raters but the last."""
+    columns = [c for rater in spec.raters[:-1] for c in KINDS[rater.kind].columns(rater.settings)]
+    return relation.table(*dict.fromkeys(columns)) if spec.start is not None and columns else None
+
+
 def _feature_columns(spec: Spec, columns: int) -> int | None:
     """Columns to learn from, without the user's own uncertainty and the numbers of stratum and cluster."""
     kept = (spec.items.uncertainty, spec.items.clusters, spec.inputs)
@@ -157,8 +164,13 @@ def _feature_columns(spec: Spec, columns: int) -> int | None:
 
 
 def stored_form(spec: Spec) -> str:
-    """The TOML as the store keeps it: without the store's own address, which may have a password in it."""
-    return json.dumps({key: value for key, value in spec.to_dict().items() if key != "store"})
+    """The TOML as the store keeps it: without the store's own address and with marks for a command's secrets."""
+    document = {key: value for key, value in spec.to_dict().items() if key != "store"}
+    document["raters"] = [
+        rater | {"command": concealed(rater["command"])} if "command" in rater else rater
+        for rater in document["raters"]
+    ]
+    return json.dumps(document)
 
 
 def file_digest(path: Path) -> str:

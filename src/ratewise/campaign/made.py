@@ -3,8 +3,9 @@
 import json
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
+from ratewise.campaign.seed import secret_seed
 from ratewise.campaign.spec.spec import RaterSpec, Spec
 from ratewise.errors import InputError, StoreError
 from ratewise.judges.memory import Memory, Rated
@@ -14,6 +15,7 @@ from ratewise.queue.store import Store
 from ratewise.raters.calling import Caller
 from ratewise.raters.kind import Place, Quote
 from ratewise.raters.kinds import KINDS
+from ratewise.raters.secrets import secrets_of
 
 
 def fact_name(rater: str, name: str) -> str:
@@ -92,6 +94,9 @@ def _caller(rater: RaterSpec, spec: Spec, memory: Memory) -> Caller | None:
     if kind.make is None:
         return None
     made = kind.make(rater.settings, place_of(spec, rater, memory))
+    secrets = secrets_of(asdict(rater.settings)) | secret_seed(spec)
     if kind.own_limits:
-        return Caller(made, concurrency=rater.concurrency, timeout=None)
-    return Caller(made, concurrency=rater.concurrency, timeout=rater.timeout, per_minute=rater.per_minute)
+        return Caller(made, concurrency=rater.concurrency, timeout=None, secrets=secrets)
+    return Caller(
+        made, concurrency=rater.concurrency, timeout=rater.timeout, per_minute=rater.per_minute, secrets=secrets
+    )

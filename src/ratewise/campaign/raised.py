@@ -107,6 +107,9 @@ def _times(state: p.State, plan: RoundPlan, before: Estimate) -> float | None:
 def _error(state: p.State, plan: RoundPlan, before: Estimate) -> float | None:
     """The expected standard error over the present one, both as the planner sees them where it can."""
     history, wanted = state.history, state.terms.wanted
+    if wanted.inputs is not None:  # plans by strata are on a scale of their own: the error goes with the money's root
+        spent = state.spent + state.free
+        return math.sqrt(spent / (spent + plan.left)) if spent > 0 else None
     if plan.again and history.seen is not None and plan.expected_se is not None:
         now = variance_now(history.seen, population=wanted.estimand == "population")
         return plan.expected_se / math.sqrt(now) if now > 0 else None

@@ -29,6 +29,12 @@ def seed_of(spec: Spec) -> int | str:
     return value
 
 
+def secret_seed(spec: Spec) -> frozenset[str]:
+    """The seed where it is a secret, so that no rater tells it before the end; else nothing."""
+    value = os.environ.get(spec.seed.env, "") if isinstance(spec.seed, SecretSeed) else ""
+    return frozenset([value]) if value else frozenset()
+
+
 def digest_of(seed: int | str) -> str:
     """SHA-256 of a secret."""
     return hashlib.sha256(str(seed).encode("utf-8", "surrogatepass")).hexdigest()

@@ -67,7 +67,7 @@ class Start:
             return f"{many}, drawn by a column of rates: they are pooled with the new ones, and cost nothing"
         if self.known:
             return f"{many}, picked by hand: they count as the known values of their items, and the others are drawn"
-        return f"{many}, picked by hand: they can only teach for a population's mean; those drawn anyway cost nothing"
+        return f"{many}, picked by hand: for a population's mean they are not used; those drawn anyway cost nothing"
 
     def to_json(self) -> str:
         """JSON text in which numbers keep every bit."""
@@ -96,8 +96,11 @@ class Loaded:
         return np.lexsort((turn, self.start.group(self.values)))
 
 
-def load_start(spec: Spec, table: Table) -> Loaded | None:
-    """The old labels, each on the scale of the campaign; None where the TOML has no [start]."""
+def load_start(spec: Spec, table: Table, ratings: Table | None = None) -> Loaded | None:
+    """The old labels, each on the scale of the campaign; None where the TOML has no [start].
+
+    `ratings` are columns of weak ratings, which tell whether labels were drawn at random.
+    """
     if spec.start is None:
         return None
     values = _labels(spec, table, spec.start.labels)
@@ -109,7 +112,8 @@ def load_start(spec: Spec, table: Table) -> Loaded | None:
     drawn = spec.start.drawn
     mean, count = float(values[old].mean()), int(old.sum())
     if drawn == _AT_RANDOM:
-        warn_of_choice(table, old, {}, apart=_ratings(spec), todo="write how they were drawn in [start]: by hand")
+        for one in (ratings, table) if ratings is not None else (table,):
+            warn_of_choice(one, old, {}, apart=_ratings(spec), todo="say how they were drawn: start.drawn, 'by hand'")
     if drawn in (_AT_RANDOM, _BY_HAND):
         how: Literal["at random", "by hand"] = "at random" if drawn == _AT_RANDOM else "by hand"
         return Loaded(Start(how, count, mean, spec.estimand), values, np.zeros(values.size))

@@ -37,7 +37,7 @@ from ratewise.cli.options import (
     words,
 )
 from ratewise.cli.regress import quantile, regress
-from ratewise.cli.sheets import merge, where_to_draw, write_sheet
+from ratewise.cli.sheets import merge, merge_command, where_to_draw, write_sheet
 from ratewise.core.names import Estimand, IntervalMethod, Method, Objective, Recalibration
 
 app = typer.Typer(
@@ -208,7 +208,8 @@ def draw(
 
             print_rich(drawn_text(typed_notes(drawn), output))
             if sheet is not None:
-                print(f"{asked:,} questions written to {sheet}. Once it is filled in: ratewise merge {output} {sheet}")
+                say(f"{asked:,} questions written to {sheet}. Once it is filled in:")
+                say(merge_command(plan, output, sheet))
 
 
 @app.command()

@@ -1,6 +1,7 @@
 """`merge`, and what `draw` does with --sheet: labelling in a spreadsheet."""
 
 import json as json_format
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -43,6 +44,20 @@ def write_sheet(
     made = blind_sheet(drawn.table, seed=seed, fill=fill, hide=hidden, id_column=id_column)
     write_table(made, sheet)
     return made.rows
+
+
+def merge_command(plan: str, drawn: str, sheet: str) -> str:
+    """What to type when the sheet is filled in, with the meaning of words that the plan knows."""
+    try:
+        said = json_format.loads(Path(plan).read_text(encoding="utf-8"))["transfer"]["words"]
+    except (OSError, ValueError, AttributeError, KeyError, TypeError):
+        said = {}
+    typed = ["ratewise", "merge", drawn, sheet, "-o", "rated.csv"]
+    if said.get("positive"):
+        typed += ["--positive", ",".join(said["positive"])]
+    elif said.get("scale"):
+        typed += ["--scale", ",".join(f"{word}={value:g}" for word, value in said["scale"].items())]
+    return shlex.join(typed)
 
 
 def _columns_of(plan: str) -> dict[str, Any]:
@@ -93,5 +108,5 @@ def merge(
             return
         print_notes(merged.notes)
         if output != "-":
-            left = f"; {merged.waiting:,} of those drawn have none yet" if merged.waiting else ""
+            left = f"; still without one: {merged.waiting:,} of those drawn" if merged.waiting else ""
             print(f"{merged.answers:,} answers brought back, written to {output}{left}.")

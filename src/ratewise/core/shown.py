@@ -11,6 +11,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from ratewise.core.frames import FrameKind, frame_of_record
+
 _T = TypeVar("_T")
 _LONGEST = 76  # signs of a value
 _MOST = 20  # fields
@@ -21,8 +23,15 @@ def shown(cls: type[_T]) -> type[_T]:
     own: Any = cls
     own.__repr__ = _repr
     own.__dir__ = _dir
+    if hasattr(cls, "to_dict") and not hasattr(cls, "to_frame"):
+        own.to_frame = _to_frame
     own._repr_html_ = _with_notes(vars(cls)["_repr_html_"]) if "_repr_html_" in vars(cls) else _html
     return cls
+
+
+def _to_frame(self: Any, kind: FrameKind | None = None) -> Any:
+    """One row with the record's fields, as a pandas, Polars or PyArrow frame."""
+    return frame_of_record(self.to_dict(), kind)
 
 
 def _repr(self: Any) -> str:

@@ -11,8 +11,8 @@ import os
 import random
 import re
 import time
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -83,7 +83,8 @@ class Client:
 
     endpoint: Endpoint
     waits: int = field(init=False, default=0)  # times that the server has asked to wait
-    _http: "httpx2.AsyncClient" = field(init=False, repr=False)
+    _idle: "list[httpx2.AsyncClient]" = field(init=False, repr=False)
+    _free: asyncio.Semaphore = field(init=False, repr=False)
     _secret: str = field(init=False, repr=False, default="")
     _calls: Pace = field(init=False)
     _tokens: Pace = field(init=False)
@@ -91,7 +92,8 @@ class Client:
 
     def __post_init__(self) -> None:
         self._secret = _key(self.endpoint)
-        self._http = _made(self.endpoint, self._secret)
+        self._idle = _made(self.endpoint, self._secret)
+        self._free = asyncio.Semaphore(self.endpoint.concurrency)
         self._calls = Pace(self.endpoint.per_minute)
         self._tokens = Pace(self.endpoint.tokens_per_minute)
 
@@ -116,7 +118,8 @@ class Client:
 
     async def close(self) -> None:
         """Close the connections."""
-        await self._http.aclose()
+        for http in self._idle:
+            await http.aclose()
 
     async def _turn(self, tokens: int) -> None:
         """Wait until the server wants calls again, and for the turn of this one."""
@@ -134,8 +137,8 @@ class Client:
         import httpx2
 
         try:
-            async with asyncio.timeout(self.endpoint.timeout):
-                return await self._http.post(path, content=content, headers={"Idempotency-Key": key})
+            async with self._connection() as http, asyncio.timeout(self.endpoint.timeout):
+                return await http.post(path, content=content, headers={"Idempotency-Key": key})
         except (TimeoutError, httpx2.TimeoutException):
             reason, billed = f"no answer within {self.endpoint.timeout:g} s", True
         except httpx2.ConnectError as error:
@@ -143,6 +146,16 @@ class Client:
         except (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError, OSError) as error:
             reason, billed = f"the connection was cut: {str(error) or type(error).__name__}", True
         raise CallError(self.safe(reason), billed=billed) from None  # the original holds the request, and so the key
+
+    @asynccontextmanager
+    async def _connection(self) -> "AsyncIterator[httpx2.AsyncClient]":
+        """A connection that nobody uses, the one used last first."""
+        async with self._free:
+            http = self._idle.pop()
+            try:
+                yield http
+            finally:
+                self._idle.append(http)
 
     def _read(self, response: "httpx2.Response") -> dict[str, Any]:
         status = response.status_code
@@ -201,21 +214,29 @@ def _is_here(address: str) -> bool:
     return urlsplit(address).hostname in ("localhost", "127.0.0.1", "::1")
 
 
-def _made(endpoint: Endpoint, secret: str) -> "httpx2.AsyncClient":
+def _made(endpoint: Endpoint, secret: str) -> "list[httpx2.AsyncClient]":
+    """A client for each connection: a pool of many looks at all of them in every call, which takes most of its time."""
     try:
         import httpx2
     except ImportError:
         raise InputError("LLM judges need httpx2; install it with: pip install 'ratewise[llm]'") from None
     headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {secret}"} if secret else {})
-    many = httpx2.Limits(max_connections=endpoint.concurrency, max_keepalive_connections=endpoint.concurrency)
+    one = httpx2.Limits(max_connections=1, max_keepalive_connections=1)
+    here = _is_here(endpoint.base_url)
+    plain = here and endpoint.base_url.startswith("http:")
+    trusted: Any = False if plain else httpx2.create_ssl_context()  # made once: it takes a while
     try:
-        return httpx2.AsyncClient(
-            base_url=endpoint.base_url,
-            headers=headers,
-            timeout=None,
-            limits=many,
-            follow_redirects=False,
-            trust_env=not _is_here(endpoint.base_url),
-        )
+        return [
+            httpx2.AsyncClient(
+                base_url=endpoint.base_url,
+                headers=headers,
+                timeout=None,
+                limits=one,
+                follow_redirects=False,
+                trust_env=not here,
+                verify=trusted,
+            )
+            for _ in range(endpoint.concurrency)
+        ]
     except (httpx2.InvalidURL, ValueError) as error:
         raise InputError(f"base_url cannot be used: {error}") from None

@@ -124,6 +124,11 @@ class Judge:
     _running: dict[str, asyncio.Future[Verdict]] = field(init=False, default_factory=dict)
     _begun: dict[str, _Ballots] = field(init=False, default_factory=dict)
     _models: set[str] = field(init=False, default_factory=set)
+    _request: Request = field(init=False)
+    _digest: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._request, self._digest = self.spec.request, self.spec.digest  # asked for in every call
 
     async def rate(self, item: Mapping[str, Any], key: str) -> Verdict:
         """The verdict on an item; `CallError` where a call failed, with what was `paid` so far."""
@@ -177,7 +182,7 @@ class Judge:
 
     def _facts(self, rung: Rung, tab: _Tab) -> dict[str, Any]:
         """What is stored with every rating: who has answered, and where the probability comes from."""
-        named = {"judge": self.spec.digest, "model": tab.model, "fingerprint": tab.fingerprint, "source": rung.source}
+        named = {"judge": self._digest, "model": tab.model, "fingerprint": tab.fingerprint, "source": rung.source}
         return {name: value for name, value in named.items() if value}
 
     # The source of the probability
@@ -194,7 +199,7 @@ class Judge:
 
     async def _decide(self, item: Mapping[str, Any], tab: _Tab, ballots: _Ballots) -> Rung:
         rung: Rung = first_rung(self.spec.wish, self.spec.samples)
-        if rung.source == "decisions" and not self.spec.request.can_decide:
+        if rung.source == "decisions" and not self._request.can_decide:
             rung = Rung("logprobs", rung.takes, ("no decisions: they have no question for this scale",))
         while True:
             try:
@@ -207,7 +212,7 @@ class Judge:
                 break
             rung = lower
         self.memory.keep(_LADDER, rung.to_json())
-        self.memory.keep(_JUDGE, json.dumps({"digest": self.spec.digest, **self.spec.facts()}))
+        self.memory.keep(_JUDGE, json.dumps({"digest": self._digest, **self.spec.facts()}))
         self.memory.tell(f"judge {self.spec.model}: {rung.said}")
         return rung
 
@@ -258,7 +263,7 @@ class Judge:
 
     async def _post(self, prompt: Prompt, rung: Rung, tab: _Tab, part: str) -> dict[str, Any]:
         """One call; its price is put on the tab, at the most it can be where the server does not tell."""
-        request = self.spec.request
+        request = self._request
         tokens = usual_tokens(prompt.messages) + request.max_tokens
         path = DECISIONS if rung.source == "decisions" else CHAT
         try:
@@ -274,7 +279,7 @@ class Judge:
         return data
 
     def _most(self, prompt: Prompt) -> Decimal:
-        limit = self.spec.request.max_tokens
+        limit = self._request.max_tokens
         return Decimal(0) if self.prices is None else self.prices.most(most_tokens(prompt.messages), limit)
 
     # Who answers

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ratewise.core.checks import choice, number, share
+from ratewise.core.frames import FrameKind, frame_of_rows
 from ratewise.core.messages import Message, argument
 from ratewise.core.names import MODES, SIMULATED_METHODS, Mode, SimulatedMethod
 from ratewise.core.shown import shown
@@ -21,7 +22,6 @@ from ratewise.lab.words import in_words
 from ratewise.lab.workers import in_order
 from ratewise.models.features import Coding, codings, feature_matrix
 from ratewise.tables import Table, TableLike, read_table
-from ratewise.tables.frames_out import FrameKind, frame_of_rows
 from ratewise.tables.words import Positive, in_numbers, meaning_of
 from ratewise.tables.words import Scale as WordScale
 

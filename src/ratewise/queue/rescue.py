@@ -31,6 +31,7 @@ class Rescued:
     from_record: int = 0  # rows that only the record still had
     answers: int = 0  # from the file of unsaved answers
     whole: bool = False  # whether the record is whole, so that old heads still fit
+    broken: str = ""  # what of it cannot be used, where it is not
 
     def to_dict(self) -> dict[str, Any]:
         """A dictionary, ready for JSON."""
@@ -44,7 +45,8 @@ class Rescued:
         if self.answers:
             lines.append(f"saved: {self.answers:,} answers that were not in the store")
         if not self.whole:
-            lines.append("the record was damaged: a new one begins, and heads from before do not fit it")
+            lines.append(f"the record was damaged: {self.broken}")
+            lines.append("a new record begins, and heads from before do not fit it")
         return "\n".join([*lines, *(f"missing: {what}" for what in self.missing or ["nothing that is known of"])])
 
 
@@ -64,7 +66,9 @@ def rescue_store(source: str, path: str, *, fill: Fill | None = None) -> Rescued
     with tempfile.TemporaryDirectory(prefix="ratewise-") as folder:
         found, lost = _read(copied(source, folder), os.path.basename(source))
         entries = _unbroken(found.get("chain", []))
-        out.whole = bool(entries) and "chain" not in lost and len(entries) == len(found["chain"])
+        rebuilt = _rebuilt(entries, os.path.join(folder, "rebuilt.sqlite"))
+        out.whole = rebuilt is not None and "chain" not in lost and len(entries) == len(found["chain"])
+        out.broken = "" if out.whole else _broken(len(entries) if rebuilt else 0, found.get("chain", []))
         make_tables(path)
         with closing(sqlite3.connect(path, isolation_level=None)) as new:
             new.execute("BEGIN")
@@ -73,7 +77,8 @@ def rescue_store(source: str, path: str, *, fill: Fill | None = None) -> Rescued
             if out.whole:
                 for name in ("items", "chain", "workers"):
                     _add(new, name, found.get(name, []))
-            out.from_record = _from_record(new, entries, folder, found)
+            if rebuilt is not None:
+                out.from_record = _from_record(new, rebuilt, found, whole=out.whole)
             if fill is not None and "items" in lost:
                 known = new.execute("SELECT value FROM meta WHERE key = 'digest'").fetchone()
                 _add(new, "items", fill(None if known is None else known[0]))
@@ -157,28 +162,43 @@ def _unbroken(rows: list[tuple[Any, ...]]) -> list[Entry]:
     return out
 
 
+def _rebuilt(entries: list[Entry], path: str) -> str | None:
+    """The tables as these entries say, in a file; None where there are none, or they cannot be played."""
+    try:
+        rebuild(path, entries)
+    except ValueError:  # its digests fit, and yet it says nothing that can be done: somebody wrote it so
+        return None
+    return path if entries else None
+
+
+def _broken(usable: int, rows: list[tuple[Any, ...]]) -> str:
+    """Which entries of the record cannot be used."""
+    last = max((int(row[0]) for row in rows), default=0)
+    which = f"entries {usable + 1} to {max(last, usable + 1)} cannot be used" if rows else "all of it is gone"
+    return f"{which}, and what it held is taken from the tables as they are"
+
+
 def _add(new: sqlite3.Connection, name: str, rows: list[tuple[Any, ...]]) -> None:
+    """Add rows of which none is there yet; what is there stays."""
     if rows:
         if name == "totals":
             new.execute("DELETE FROM totals")
         marks = ", ".join("?" * len(t.metadata.tables[name].columns))
-        verb = "INSERT OR REPLACE" if name == "meta" else "INSERT OR IGNORE"
         kept = [row for row in rows if not (name == "meta" and row[0] == "version")]
-        new.executemany(f"{verb} INTO {name} VALUES ({marks})", kept)
+        new.executemany(f"INSERT OR IGNORE INTO {name} VALUES ({marks})", kept)
 
 
-def _from_record(
-    new: sqlite3.Connection, entries: list[Entry], folder: str, found: dict[str, list[tuple[Any, ...]]]
-) -> int:
-    """Add what the record has and the tables have not; how many rows that were."""
-    if not entries:
-        return 0
-    path = os.path.join(folder, "rebuilt.sqlite")
-    rebuild(path, entries)
+def _from_record(new: sqlite3.Connection, rebuilt: str, found: dict[str, list[tuple[Any, ...]]], *, whole: bool) -> int:
+    """Add what the record has and the tables have not; how many rows that were.
+
+    A record that breaks off is older than the tables: its facts and sums count only where the tables have none.
+    """
     more = 0
-    with closing(sqlite3.connect(path)) as right:
+    with closing(sqlite3.connect(rebuilt)) as right:
         for name in ("meta", "rounds", "batches", "draws", "ratings", "ledger", "events", "answers", "totals"):
             rows = right.execute(f"SELECT * FROM {name}").fetchall()
+            if name == "totals" and not whole and found.get(name):
+                continue
             had = _count(new, name) or len(found.get(name, []))
             _add(new, name, rows)
             more += max(_count(new, name) - had, 0) if name not in {"meta", "totals"} else 0
@@ -194,6 +214,10 @@ _NEEDED = {
     "(SELECT 1 FROM ratings r WHERE r.position = d.position AND r.step = d.step)",
     "payments of ratings": "SELECT count(*) FROM ratings r WHERE state <> 0 AND NOT EXISTS "
     "(SELECT 1 FROM ledger l WHERE l.position = r.position AND l.step = r.step AND l.kind = 'settle')",
+    "answers that were paid for, whose questions are open again": "SELECT count(*) FROM ratings r WHERE state = 0 AND "
+    "EXISTS (SELECT 1 FROM ledger l WHERE l.kind = 'settle' AND l.position = r.position AND l.step = r.step "
+    "AND l.attempt > r.attempts)",
+    "ends of rounds": "SELECT count(*) FROM rounds WHERE items IS NULL AND number < (SELECT max(number) FROM rounds)",
     "ratings that were paid for": "SELECT count(*) FROM ledger l WHERE kind = 'settle' AND NOT EXISTS "
     "(SELECT 1 FROM ratings r WHERE r.position = l.position AND r.step = l.step)",
 }

@@ -2,13 +2,14 @@
 
 import asyncio
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from aiolimiter import AsyncLimiter
 
 from ratewise.errors import InputError
 from ratewise.raters.protocol import Answer, Failure, Question, Rater, RaterError, failure_from, is_price
+from ratewise.raters.secrets import safe_reason, without
 from ratewise.raters.text import one_line, short, storable
 
 _GRACE = 10.0  # seconds a call may take to stop once it is cancelled; after that it is left alone
@@ -17,15 +18,18 @@ _GRACE = 10.0  # seconds a call may take to stop once it is cancelled; after tha
 class Caller:
     """One rater with its limits: how many calls at once, how long one may take, how many questions a minute.
 
-    May be made outside an event loop, but all its calls belong to one loop.
+    May be made outside an event loop, but all its calls belong to one loop. What the rater says is never told with one
+    of the `secrets` in it.
     """
 
     def __init__(
-        self, rater: Rater, *, concurrency: int = 1, timeout: float | None = 60.0, per_minute: float | None = None
-    ) -> None:
+        self, rater: Rater, *, concurrency: int = 1, timeout: float | None = 60.0, per_minute: float | None = None,
+        secrets: Collection[str] = (),
+    ) -> None:  # fmt: skip
         if concurrency < 1:
             raise InputError(f"concurrency must be at least 1; got {concurrency}")
         self._rater = rater
+        self._secrets = frozenset(secrets)
         self._timeout = _positive(timeout, "timeout")
         self._slots = asyncio.Semaphore(concurrency)
         self._limiter = _limiter(_positive(per_minute, "per_minute"))
@@ -55,7 +59,14 @@ class Caller:
             )
         finally:
             await _stop(task)
-        return [outcome] * len(questions) if isinstance(outcome, Failure) else outcome
+        replies = [outcome] * len(questions) if isinstance(outcome, Failure) else outcome
+        return [self._safe(reply) for reply in replies]
+
+    def _safe(self, reply: Answer | Failure) -> Answer | Failure:
+        """The reply without secrets in its text, which goes into the store and the report."""
+        if isinstance(reply, Failure):
+            return replace(reply, reason=safe_reason(reply.reason, self._secrets))
+        return replace(reply, note=without(reply.note, self._secrets)) if reply.note else reply
 
     async def _rate(self, questions: Sequence[Question]) -> object:
         try:

@@ -20,6 +20,7 @@ from ratewise.raters.identity import module_file
 from ratewise.raters.keys import Says, hint
 from ratewise.raters.kind import RaterKind
 from ratewise.raters.protocol import Answer, Failure, Question, failure_from
+from ratewise.raters.secrets import safe_reason, secrets_of
 from ratewise.raters.text import short
 
 _T = TypeVar("_T")
@@ -145,7 +146,8 @@ def _import(name: str, folder: str) -> ModuleType:
     try:
         module = importlib.import_module(name)
     except (Exception, SystemExit) as error:
-        raise InputError(f"cannot import {name} from {place}: {failure_from(error).reason}") from None
+        reason = safe_reason(failure_from(error).reason, secrets_of({}))
+        raise InputError(f"cannot import {name} from {place}: {reason}") from None
     finally:
         with suppress(ValueError):  # the module may have changed the path itself
             sys.path.remove(place)

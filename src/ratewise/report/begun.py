@@ -17,7 +17,8 @@ def begun_text(begun: Begun) -> RenderableType:
     grid.add_row("id", one_line(g.id or "none: rows are numbered"))
     grid.add_row("weak rating", one_line(g.weak or "none: the strong rater works alone"))
     grid.add_row("strong rating", _strong(begun))
-    grid.add_row("scale", f"{g.scale.kind}: {scale_words(g)}")
+    spoken = f"{' and '.join(begun.positive)} counts as 1, every other word as 0"
+    grid.add_row("scale", one_line(f"{g.scale.kind}: {spoken if begun.positive else scale_words(g)}"))
     grid.add_row("features", one_line(", ".join(g.features) or "none"))
     for k, (name, why) in enumerate(g.left_out.items()):
         grid.add_row("left out" if k == 0 else "", one_line(f"{name}, which {why}"))

@@ -13,7 +13,7 @@ from ratewise.targets.mean.words import within
 _LONGEST = 160  # signs of an item's text that are shown
 _KINDS = {
     "column": "a column of the table", "python": "a Python function", "command": "a program", "people": "people",
-    "recorded": "a recording", "llm": "a language model",
+    "recorded": "a recording", "sheet": "people, in sheets", "llm": "a language model",
 }  # fmt: skip
 
 
@@ -39,7 +39,7 @@ def raters(listed: Sequence[RaterSpec]) -> str:
     """The raters and their prices; programs' arguments are not shown, since they may hold keys."""
     last = len(listed) - 1
     rows = [
-        (rater.name, _KINDS.get(rater.kind, rater.kind), _price(rater), "believed" if k == last else "saves time")
+        (rater.name, _KINDS.get(rater.kind, rater.kind), _price(rater), "believed" if k == last else "saves money")
         for k, rater in enumerate(listed)
     ]
     return table(("rater", "is", "price of a rating", "role"), rows)

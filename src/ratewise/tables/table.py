@@ -13,12 +13,12 @@ import numpy as np
 import numpy.typing as npt
 from duckdb import DuckDBPyConnection
 
+from ratewise.core.frames import FrameKind, frame_of_columns
 from ratewise.errors import TableError
 from ratewise.tables import convert
 from ratewise.tables.cells import Cells, View, opened, unmasked
 from ratewise.tables.convert import Missing, Texts
 from ratewise.tables.engine import reason
-from ratewise.tables.frames_out import FrameKind, frame_of_columns
 from ratewise.tables.held import Array, held
 
 _MOST_LISTED = 40

@@ -12,6 +12,7 @@ import numpy as np
 from scipy import special
 
 from ratewise.core.checks import Floats, number
+from ratewise.core.frames import FrameKind
 from ratewise.core.m_estimation.bradley_terry import Pairs, centring, components
 from ratewise.core.m_estimation.fit import influence
 from ratewise.core.m_estimation.newton import gram
@@ -24,7 +25,6 @@ from ratewise.models.rating_model import Covariates
 from ratewise.rounds.options import sharpest_error
 from ratewise.rounds.seen import Phase, Seen, learn
 from ratewise.tables import Table, TableLike, read_table
-from ratewise.tables.frames_out import FrameKind
 from ratewise.tables.words import Scale, meaning_of
 from ratewise.targets.people import Ready, Strong, strong_columns, with_mean
 from ratewise.targets.rated import plain_numbers

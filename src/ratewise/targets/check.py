@@ -8,6 +8,7 @@ from typing import Any
 from scipy import special
 
 from ratewise.core.checks import number, share
+from ratewise.core.frames import FrameKind, frame_of_record
 from ratewise.core.mean.estimate import Estimate
 from ratewise.core.mean.gate import POWER, GateVerdict, gate, labels_to_tell, rounded_up, times_to_tell
 from ratewise.core.messages import Message, argument
@@ -61,6 +62,10 @@ class Check:
             "comparison": None if self.comparison is None else self.comparison.to_dict(),
             "notes": list(self.notes),
         }
+
+    def to_frame(self, kind: FrameKind | None = None) -> Any:
+        """One row with the verdict and its numbers, as a pandas, Polars or PyArrow frame."""
+        return frame_of_record(self.to_dict(), kind)
 
     def to_markdown(self) -> str:
         """A summary for a pull request."""

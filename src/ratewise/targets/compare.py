@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from ratewise.core.checks import Floats
+from ratewise.core.frames import FrameKind, frame_of_rows
 from ratewise.core.mean.estimate import Estimate
 from ratewise.core.mean.how import How
 from ratewise.core.names import Estimand, Method, Recalibration
 from ratewise.core.shown import shown
 from ratewise.errors import InputError
 from ratewise.tables import TableLike
-from ratewise.tables.frames_out import FrameKind, frame_of_rows
 from ratewise.tables.words import Positive, Scale, meaning_of
 from ratewise.targets.fieller import Ratio, lift, ratio
 from ratewise.targets.rated import DrawColumns, Rate

@@ -9,6 +9,7 @@ import numpy as np
 from scipy import special
 
 from ratewise.core.checks import Floats
+from ratewise.core.frames import FrameKind, frame_of_rows
 from ratewise.core.m_estimation.simultaneous import normal_draws, simultaneous_quantile
 from ratewise.core.mean.estimate import Estimate
 from ratewise.core.mean.how import How
@@ -16,7 +17,6 @@ from ratewise.core.names import Estimand, Method, Recalibration
 from ratewise.core.shown import shown
 from ratewise.errors import InputError
 from ratewise.tables import TableLike
-from ratewise.tables.frames_out import FrameKind, frame_of_rows
 from ratewise.tables.words import Positive, Scale, meaning_of
 from ratewise.targets.compare import between, percent, signed
 from ratewise.targets.rated import DrawColumns, Rate

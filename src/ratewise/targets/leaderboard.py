@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from ratewise.core.checks import Floats, choice
+from ratewise.core.frames import FrameKind, frame_of_rows
 from ratewise.core.m_estimation.bradley_terry import (
     Pairs,
     Standing,
@@ -31,7 +32,6 @@ from ratewise.core.shown import shown
 from ratewise.errors import InputError
 from ratewise.models.rating_model import Covariates, cluster_fitted_rating, fitted_rating
 from ratewise.tables import TableLike
-from ratewise.tables.frames_out import FrameKind, frame_of_rows
 from ratewise.tables.words import Scale
 from ratewise.targets.people import Strong, votes_in_words
 from ratewise.targets.rated import DrawColumns, Rate, RatedColumns, RatedTable, read_rated, refuse_missing

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ratewise.core.checks import Floats, number, share
+from ratewise.core.frames import FrameKind, frame_of_rows
 from ratewise.core.m_estimation.quantiles import estimate_quantile
 from ratewise.core.mean.estimate import Estimate
 from ratewise.core.mean.how import How, both_ends
@@ -17,7 +18,6 @@ from ratewise.core.shown import shown
 from ratewise.errors import InputError, TableError
 from ratewise.models.error_model import ErrorModel, fit_error
 from ratewise.tables import TableLike
-from ratewise.tables.frames_out import FrameKind, frame_of_rows
 from ratewise.tables.words import Positive, Scale, meaning_of
 from ratewise.targets.mean.derived import STRONG_BELOW, UNCERTAINTY, WEAK_BELOW, Derived
 from ratewise.targets.mean.pilot import PilotColumns, read_pilot

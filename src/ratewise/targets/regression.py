@@ -9,6 +9,7 @@ import numpy as np
 from scipy import special
 
 from ratewise.core.checks import Floats, choice
+from ratewise.core.frames import FrameKind, frame_of_rows
 from ratewise.core.m_estimation.fit import MFit, degrees_of_freedom, fit_m_estimator
 from ratewise.core.m_estimation.losses import LOSSES
 from ratewise.core.m_estimation.newton import NoFitError
@@ -19,7 +20,6 @@ from ratewise.core.names import REGRESSION_METHODS as METHODS
 from ratewise.core.shown import shown
 from ratewise.errors import InputError
 from ratewise.tables import TableLike
-from ratewise.tables.frames_out import FrameKind, frame_of_rows
 from ratewise.tables.words import Positive, Scale
 from ratewise.targets.columns import INTERCEPT, Columns, design
 from ratewise.targets.identify import running_rows, unlabelled_rows

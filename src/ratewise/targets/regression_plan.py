@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from ratewise.core.checks import Floats, choice
+from ratewise.core.frames import FrameKind, frame_of_rows
 from ratewise.core.names import FAMILIES, Estimand, Family, PolicyName, Recalibration
 from ratewise.core.shown import shown
 from ratewise.tables import TableLike
-from ratewise.tables.frames_out import FrameKind, frame_of_rows
 from ratewise.tables.words import Positive, Scale, meaning_of
 from ratewise.targets.columns import Columns, design
 from ratewise.targets.mean.pilot import Pilot, PilotColumns, read_pilot

@@ -125,7 +125,9 @@ def merge_sheet(
     empty = [np.isnan(merged_numbers.numbers(column, missing="allow")) for column in columns]
     left = int(np.count_nonzero(asked.selected & np.logical_or.reduce(empty)))
     gave_up = sum(one.gave_up for one in found.values())
-    notes += (f"{gave_up:,} answers say that nobody can tell; they stay empty and are counted",) if gave_up else ()
+    notes += (
+        (f"answers that say that nobody can tell: {gave_up:,}; they stay empty and are counted",) if gave_up else ()
+    )
     return Merged(merged, columns, sum(one.answers for one in found.values()), left, notes)
 
 

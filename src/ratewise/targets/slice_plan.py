@@ -14,11 +14,11 @@ from typing import Any, Literal
 import numpy as np
 
 from ratewise.core.checks import choice, number
+from ratewise.core.frames import FrameKind, frame_of_rows
 from ratewise.core.names import OBJECTIVES, Estimand, Objective, Recalibration
 from ratewise.core.shown import shown
 from ratewise.errors import InputError, PolicyError
 from ratewise.tables import Table, TableLike, read_table
-from ratewise.tables.frames_out import FrameKind, frame_of_rows
 from ratewise.tables.words import Meaning, Positive, Scale, meaning_of
 from ratewise.targets.mean.pilot import PilotColumns, read_pilot
 from ratewise.targets.mean.plan import Plan, plan_mean

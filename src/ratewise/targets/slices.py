@@ -12,6 +12,7 @@ import numpy as np
 from scipy import special
 
 from ratewise.core.checks import choice, number
+from ratewise.core.frames import FrameKind, frame_of_rows
 from ratewise.core.mean.estimate import Estimate
 from ratewise.core.mean.how import How, both_ends
 from ratewise.core.mean.ratings import Mask, Rated
@@ -20,7 +21,6 @@ from ratewise.core.shown import shown
 from ratewise.errors import InputError, TableError
 from ratewise.tables import Table, TableLike, read_columns
 from ratewise.tables.convert import Texts
-from ratewise.tables.frames_out import FrameKind, frame_of_rows
 from ratewise.tables.words import Positive, Scale
 from ratewise.targets.mean.estimation import estimate_rated, recalibrated, refuse_unused_weights, without_second_line
 from ratewise.targets.people import Strong, made_ready

@@ -148,7 +148,7 @@ def test_raters_keep_their_number_and_order():
     fewer = {name: RATERS[name] for name in ("code", "tool", "tape")}
     turned = {name: RATERS[name] for name in ("code", "cell", "tool", "tape", "crowd", "later")}
     why = ": ratings so far belong to the old ones, in their old order"
-    before = 'raters from ["cell", "code", "tool", "tape", "crowd", "later"] to '
+    before = 'raters from ["cell", "code", "tool", "tape", "crowd", "later", "machine"] to '
     assert changes(spec(), spec(raters=fewer)) == Changes(refused=(before + '["code", "tool", "tape"]' + why,))
     assert changes(spec(), spec(raters=turned)) == Changes(
         refused=(before + '["code", "cell", "tool", "tape", "crowd", "later"]' + why,)

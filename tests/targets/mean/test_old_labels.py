@@ -56,6 +56,17 @@ def test_the_plan_counts_old_labels_and_money_buys_new_ones_alone():
     assert f"The {count} labels that are there count and are free. Buy about 50 more" in with_old.reason
 
 
+@pytest.mark.parametrize("drawn", ["at random", "by hand", "was"])
+def test_a_draw_beside_old_labels_never_costs_more_than_the_budget(drawn):
+    table = pool(by=lambda judge: 0.1 + 0.3 * (1 - judge))
+    plan = rw.plan(table, **PRICES, budget=50, drawn=drawn, estimand="pool")
+    spent = [rw.draw_pool(table, plan, seed=seed).spend for seed in range(12)]
+    assert max(spent) <= 50
+    assert min(spent) >= 49
+    free = [rw.draw_pool(table, plan, seed=seed, within_budget=False).spend for seed in range(12)]
+    assert max(free) > 50  # by chance
+
+
 def test_more_money_is_more_precise_until_every_item_has_a_label():
     table = pool()
     errors = []

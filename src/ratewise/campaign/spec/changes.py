@@ -10,7 +10,7 @@ from ratewise.campaign.spec.fields import keys_of, plain
 from ratewise.campaign.spec.mistakes import quoted
 from ratewise.campaign.spec.spec import InputsSpec, RaterSpec, SecretSeed, Spec, StartSpec
 from ratewise.raters.kinds import KINDS
-from ratewise.raters.secrets import safe_text, safe_words
+from ratewise.raters.secrets import concealed, safe_text, safe_words
 
 _SAME = "it must still be the same rater"
 _DRAWN = "items were drawn from the table as it was"
@@ -56,7 +56,7 @@ def changes(old: Spec, new: Spec) -> Changes:
     found = [
         change
         for change in (*_top(old, new), *_tables(old, new), *_raters(old.raters, new.raters))
-        if change.old != change.new
+        if concealed(change.old) != concealed(change.new)  # what is stored has marks instead of secrets
     ]
     return Changes(
         tuple(change.sentence for change in found if not change.reason),

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ratewise.core.checks import Floats, number, share
+from ratewise.core.frames import FrameKind, frame_of_record
 from ratewise.core.mean import anytime, contributions, intervals, score
 from ratewise.core.mean.clusters import Codes, cluster_codes, cluster_folds
 from ratewise.core.mean.how import How
@@ -73,6 +74,10 @@ class Estimate:
         out |= {"clusters": self.clusters, "notes": list(self.notes)}
         out |= {} if self.agreement is None else {"agreement": self.agreement.to_dict()}
         return out
+
+    def to_frame(self, kind: FrameKind | None = None) -> Any:
+        """One row with the estimate's numbers, as a pandas, Polars or PyArrow frame."""
+        return frame_of_record(self.to_dict(), kind)
 
     def summary(self) -> str:
         """One line for people, the level always said."""

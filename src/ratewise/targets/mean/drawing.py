@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ratewise.core.checks import Floats
+from ratewise.core.frames import FrameKind
 from ratewise.core.mean.draw import draw, uniform
 from ratewise.core.mean.ratings import Mask
 from ratewise.core.messages import Message, argument
@@ -14,7 +15,6 @@ from ratewise.core.shown import shown
 from ratewise.errors import TableError
 from ratewise.tables import Relation, Table, TableLike, read_table
 from ratewise.tables.convert import Texts
-from ratewise.tables.frames_out import FrameKind
 from ratewise.targets.mean.input_draw import choose_items
 from ratewise.targets.mean.old_labels import draw_beside
 from ratewise.targets.mean.plan_file import check_rates
@@ -71,7 +71,7 @@ def draw_transfer(
     what each of those counts, 1 on average.
     """
     if transfer.old is not None:
-        return _beside_old_labels(read_table(pool), transfer, transfer.old, seed=seed)
+        return _beside_old_labels(read_table(pool), transfer, transfer.old, seed=seed, within_budget=within_budget)
     given, ids = undrawn(pool, id_column)
     made = decide_draw(transfer.prepared(given), ids, transfer, seed=seed, within_budget=within_budget)
     return Drawn(table=given.with_columns(made.added), **made.told)
@@ -124,10 +124,12 @@ def decide_draw(table: Table, ids: NDArray[Any], transfer: Transfer, *, seed: in
     return MadeDraw(added, told)
 
 
-def _beside_old_labels(table: Table, transfer: Transfer, old: OldLabels, *, seed: int) -> Drawn:
+def _beside_old_labels(
+    table: Table, transfer: Transfer, old: OldLabels, *, seed: int, within_budget: bool
+) -> Drawn:  # fmt: skip
     """Draw only among rows that have no label; their weak ratings are there already."""
     weak, error = transfer.columns(transfer.prepared(table))
-    made = draw_beside(table, transfer, old, error, seed=seed)
+    made = draw_beside(table, transfer, old, error, seed=seed, within_budget=within_budget)
     columns = {**made.columns, "weak_calibrated": weak} if transfer.calibrates else made.columns
     spend = float(transfer.strong_cost * np.count_nonzero(made.asked))
     return Drawn(

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from ratewise.core.checks import Floats
-from ratewise.core.mean.draw import uniform
+from ratewise.core.mean.draw import draw_within, uniform
 from ratewise.core.mean.rates import LARGEST_SCALE
 from ratewise.core.mean.ratings import Mask
 from ratewise.core.names import Estimand
@@ -195,7 +195,9 @@ class DrawnBeside:
     notes: tuple[str, ...]
 
 
-def draw_beside(table: Table, transfer: Transfer, old: OldLabels, error: Floats, *, seed: int) -> DrawnBeside:
+def draw_beside(
+    table: Table, transfer: Transfer, old: OldLabels, error: Floats, *, seed: int, within_budget: bool = True
+) -> DrawnBeside:
     """π and who has or gets a label, by a hash of its own: independent of the draw that the old labels are from."""
     labels = ready_for(table, strong=old.strong, meaning=transfer.words)
     before = read_before(labels.table, labels.strong, old.drawn, old.estimand)
@@ -203,7 +205,10 @@ def draw_beside(table: Table, transfer: Transfer, old: OldLabels, error: Floats,
     wanted = before.total(transfer.rates(error))
     wanted[before.labelled] = own
     p1 = before.new(wanted)
-    hit = uniform(table.ids(), seed=f"{seed}:beside old labels") < p1
+    fresh = uniform(table.ids(), seed=f"{seed}:beside old labels")
+    hit = fresh < p1
+    if within_budget and transfer.budget is not None:
+        hit[before.askable] = _within(p1[before.askable], fresh[before.askable], transfer)
     count = int(before.labelled.sum())
     if before.teach:
         columns = _set_aside(table, labels.names, hit)
@@ -218,6 +223,13 @@ def draw_beside(table: Table, transfer: Transfer, old: OldLabels, error: Floats,
     note = f"{count:,} labels are there already: they are {how} and are not asked for again"
     columns = {"rate": wanted, "selected": selected, "rate_new": np.where(before.labelled, np.nan, p1)}
     return DrawnBeside(columns, wanted, selected, hit & before.askable, (note,))
+
+
+def _within(rates: Floats, uniforms: Floats, transfer: Transfer) -> Mask:
+    """As many as the rates sum to, and never more than the budget pays for."""
+    assert transfer.budget is not None
+    labels = min(np.floor(transfer.budget / transfer.strong_cost * (1 + 1e-12)), round(float(rates.sum())))
+    return draw_within(rates, uniforms, np.ones(rates.size), labels + 0.5)
 
 
 def _set_aside(table: Table, names: Sequence[str], keep: Mask) -> dict[str, Any]:

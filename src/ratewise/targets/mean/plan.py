@@ -8,6 +8,7 @@ from typing import Any, cast
 import numpy as np
 
 from ratewise.core.checks import Floats
+from ratewise.core.frames import FrameKind, frame_of_rows
 from ratewise.core.mean.what_if import Assumed, WhatIf
 from ratewise.core.mean.what_if import what_if as tried
 from ratewise.core.messages import Message, argument
@@ -15,7 +16,6 @@ from ratewise.core.names import Estimand, PolicyName, Recalibration
 from ratewise.core.shown import shown
 from ratewise.errors import InputError
 from ratewise.tables import Table, TableLike, count_rows, read_columns
-from ratewise.tables.frames_out import FrameKind, frame_of_rows
 from ratewise.tables.words import Positive, Scale, meaning_of
 from ratewise.targets.mean.derived import Derived
 from ratewise.targets.mean.input_plan import Rival, in_words, plan_inputs

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ratewise.core.checks import Floats, share
-from ratewise.core.messages import argument
+from ratewise.core.messages import Message, argument
 from ratewise.core.names import PolicyName
 from ratewise.errors import InputError
 from ratewise.models.error_model import DEFAULT_FLOOR_SHARE
@@ -26,8 +26,10 @@ from ratewise.targets.mean.old_labels import (
 from ratewise.targets.mean.pilot import Pilot
 from ratewise.targets.mean.side_by_side import Goal, PlannedPolicy
 from ratewise.targets.mean.transfer import OldLabels
+from ratewise.targets.mean.words import within
 from ratewise.targets.people import Ready
 
+_Z = 1.959964  # of a 95 % interval
 _NEAR_TIE = 0.01  # a simpler policy is preferred unless another has a variance smaller by more than this share
 
 
@@ -68,7 +70,7 @@ def plan_beside(table: Table, pilot: Pilot, goal: Goal, *, weak: str, labels: Re
     ids = tuple(table.ids()[before.labelled].tolist())
     own = tuple(_own_rates(found, before, by_price=count is None).tolist())
     old = OldLabels(labels.typed, drawn, goal.estimand, ids, own)
-    reason = _reason(name, policies, before)
+    reason = _reason(name, policies, before, points=bool(np.isin(pilot.strong, (0.0, 1.0)).all()))
     return Beside(name, policies, old, found[name].rates, reason, _notes(before, goal))
 
 
@@ -124,13 +126,15 @@ def _planned(one: Solved, base: PlannedPolicy, goal: Goal, items: int) -> Planne
     )
 
 
-def _reason(name: str, policies: dict[str, PlannedPolicy], before: Before) -> str:
+def _reason(name: str, policies: dict[str, PlannedPolicy], before: Before, *, points: bool) -> str:
     best, old = policies[name], int(before.labelled.sum())
+    ours, alone = (within(_Z * policy.expected_se, points=points) for policy in (best, policies["base"]))
     how = "at one rate for all" if name == "random" else "most often where the weak rater is likely wrong"
     counted = "teach and are free" if before.teach else "count and are free"
     return (
         f"The {old:,} labels that are there {counted}. Buy about {best.strong_labels:,.0f} more for {best.spend:,.2f}, "
-        f"{how}: a standard error of {best.expected_se:.4g} from all labels together."
+        f"{how}: {ours} from all labels together, instead of {alone.removesuffix(' points')} without the weak rater "
+        f"(standard error {best.expected_se:.4g} instead of {policies['base'].expected_se:.4g})."
     )
 
 
@@ -139,5 +143,10 @@ def _notes(before: Before, goal: Goal) -> tuple[str, ...]:
     if before.drawn == BY_HAND and before.known:
         notes.append("labels picked by hand count as known values of their items, for this pool's own mean only")
     if before.teach:
-        notes.append("labels picked by hand can only teach for a population's mean; for the pool's, add estimand pool")
+        notes.append(
+            Message(
+                "labels picked by hand can only teach for a population's mean; for this pool's own mean they count: "
+                f"{argument('estimand pool')}"
+            )
+        )
     return tuple(notes)

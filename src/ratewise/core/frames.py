@@ -1,15 +1,15 @@
 """Results as frames: pandas, Polars or PyArrow, whichever is there; none of them is needed otherwise."""
 
 from collections.abc import Mapping, Sequence
+from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, Literal, get_args
-
-import narwhals as nw
 
 from ratewise.errors import InputError
 
 FrameKind = Literal["pandas", "polars", "pyarrow"]
 KINDS: tuple[FrameKind, ...] = get_args(FrameKind)
+_MAKERS = {"pandas": "DataFrame", "polars": "DataFrame", "pyarrow": "table"}
 
 
 def frame_of_rows(rows: Sequence[Mapping[str, Any]], kind: FrameKind | None = None) -> Any:
@@ -21,7 +21,19 @@ def frame_of_columns(columns: Mapping[str, Any], kind: FrameKind | None = None) 
     """Columns of one length, as a frame of this kind; by default the first kind that is installed."""
     backend = _installed(kind)
     plain = {name: values.tolist() if hasattr(values, "tolist") else values for name, values in columns.items()}
-    return nw.from_dict(plain, backend=backend).to_native()
+    return getattr(import_module(backend), _MAKERS[backend])(plain)
+
+
+def frame_of_record(record: Mapping[str, Any], kind: FrameKind | None = None) -> Any:
+    """One row; records within the record become columns of their own, such as estimate_value."""
+    return frame_of_rows([_flat(record)], kind)
+
+
+def _flat(record: Mapping[str, Any]) -> dict[str, Any]:
+    out: dict[str, Any] = {}
+    for name, value in record.items():
+        out |= {f"{name}_{k}": v for k, v in _flat(value).items()} if isinstance(value, Mapping) else {name: value}
+    return out
 
 
 def _columns(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
