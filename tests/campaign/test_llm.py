@@ -8,6 +8,7 @@ from decimal import Decimal
 import pytest
 
 from ratewise.campaign.campaign import Campaign
+from ratewise.campaign.clients.health import DOWN
 from ratewise.campaign.judged import judges_found
 from ratewise.campaign.judging import judge_table, parsed_prices
 from ratewise.campaign.quotes import campaign_cost
@@ -153,7 +154,8 @@ def test_an_endpoint_that_is_down_stops_the_campaign_and_the_next_run_goes_on(ca
     server.faults.shares.clear()
     before = server.billed.calls
     ended = opened.run()
-    assert server.billed.calls - before == 60 - 10
+    # What was given up is asked again, but for items that were drawn before the rater was taken to be down.
+    assert 60 - 10 - (DOWN - 1) <= server.billed.calls - before <= 60 - 10
     assert ended.status.looked == 60
     assert done.spent <= ended.spent
 

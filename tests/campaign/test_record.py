@@ -377,6 +377,7 @@ REFUSED = [
 ]  # fmt: skip
 
 
+@pytest.mark.filterwarnings("ignore:with this goal:ratewise.errors.RatewiseWarning")
 @pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
 def test_the_database_refuses_what_is_never_done(tmp_path, kind, request):
     store = "c.sqlite" if kind == "sqlite" else request.getfixturevalue("database")

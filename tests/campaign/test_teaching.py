@@ -80,6 +80,13 @@ def test_another_kind_of_campaign_is_refused(tmp_path, keys, said):
         Campaign.open(taught(tmp_path, **keys)).run()
 
 
+def test_a_judge_that_tells_its_uncertainty_teaches_only_its_like(tmp_path, monkeypatch):
+    ran(tmp_path, judged(60), name="spring", goal='budget = "30"')
+    monkeypatch.setattr("ratewise.campaign.teaching.doubtful", lambda spec: 0.25 if spec.name == "autumn" else None)
+    with pytest.raises(InputError, match="tells its uncertainty"):
+        Campaign.open(taught(tmp_path)).run()
+
+
 def test_a_campaign_that_has_not_ended_is_refused(tmp_path):
     Campaign.open(write(tmp_path, judged(60), name="spring")).begin()
     with pytest.raises(InputError, match=r"has not ended; let it end with: ratewise run spring\.toml"):

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from ratewise.tables import count_rows, open_relation, read_table, write_table
-from ratewise.tables import read as reading
+from ratewise.tables import load as loading
 
 VALUES = {"id": [str(number) for number in range(7)], "text": ["a", "b\nb", '"', ",", "", None, "é"]}
 
@@ -19,7 +19,7 @@ VALUES = {"id": [str(number) for number in range(7)], "text": ["a", "b\nb", '"',
 def test_the_rows_of_a_file_are_counted_without_loading_them(ending, tmp_path, monkeypatch):
     path = tmp_path / f"pool.{ending}"
     write_table(read_table(VALUES), path)
-    monkeypatch.setattr(reading, "LOADERS", {})
+    monkeypatch.setattr(loading, "LOADERS", {})
     assert count_rows(path) == count_rows(str(path)) == 7
 
 

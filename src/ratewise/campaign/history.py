@@ -217,11 +217,20 @@ class History:
 
     def _as_designed(self, design: Design) -> "History":
         """The same items, everyone having rated them, as the design sees them."""
-        looked = self.looked
-        arrays = looked.x, looked.values[:, :-1], looked.values[:, -1]
         if design.steps:
-            return replace(self, design=design, steps=StepSeen.start(design, *arrays))
-        return replace(self, design=design, seen=seen_as_pair(design, *arrays))
+            return replace(self, design=design, steps=self.in_steps(design))
+        return replace(self, design=design, seen=self.as_pair(design))
+
+    def as_pair(self, design: Design) -> Seen:
+        """The items as two raters would see them; made once, so that they are learned from once."""
+        return self.fits.once(("pair", design), lambda: seen_as_pair(design, *self._rated_by_all()))
+
+    def in_steps(self, design: Design) -> StepSeen:
+        """The items as a chain with steps sees them; made once, as `as_pair`."""
+        return self.fits.once(("steps of", design), lambda: StepSeen.start(design, *self._rated_by_all()))
+
+    def _rated_by_all(self) -> tuple[Covariates, Floats, Floats]:
+        return self.looked.x, self.looked.values[:, :-1], self.looked.values[:, -1]
 
     def _more_steps(self, steps: StepSeen, plan: RoundPlan, factor: float | None, more: Looked) -> StepSeen:
         assert isinstance(plan.rule, StepRule)

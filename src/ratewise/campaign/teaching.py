@@ -2,6 +2,7 @@
 
 import json
 
+from ratewise.campaign.items import doubtful
 from ratewise.campaign.snapshot import Snapshot
 from ratewise.campaign.spec.spec import Spec
 from ratewise.errors import InputError
@@ -20,6 +21,8 @@ def lesson_of(now: Snapshot, pupil: Spec) -> Lesson:
         raise InputError(f"{where} has another rating scale; leave start.from out, or make [rating] the same")
     if (old.items.features, old.items.uncertainty) != (pupil.items.features, pupil.items.uncertainty):
         raise InputError(f"{where} has other features or another uncertainty; make them the same under [items]")
+    if (doubtful(old) is None) != (doubtful(pupil) is None):
+        raise InputError(f"{where} has a weak rater that tells its uncertainty, or this one has; leave start.from out")
     seen = now.state.history.seen
     if seen is None or not enough_to_teach(seen):
         raise InputError(f"{where} bought too few strong ratings beside weak ones to teach; leave start.from out")

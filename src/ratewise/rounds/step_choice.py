@@ -3,7 +3,9 @@
 A step's answers are known for part of the items only, so a rater cannot be taken in or left out later.
 """
 
+import functools
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -37,29 +39,36 @@ class Choice:
 
 
 def choose_design(
-    x: Covariates, said: Floats, strong: Floats, *, costs: tuple[float, ...], left: float, pool_left: float
-) -> Choice:
-    """The best way to go on from items that everyone has rated; fewer raters and fewer steps on a near tie."""
+    x: Covariates, said: Floats, strong: Floats, *, costs: tuple[float, ...], left: float, pool_left: float,
+    pairs: Callable[[Design], Seen] | None = None, steps: Callable[[Design], StepSeen] | None = None,
+) -> Choice:  # fmt: skip
+    """The best way to go on from items that everyone has rated; fewer raters and fewer steps on a near tie.
+
+    `pairs` gives `seen_as_pair` and `steps` gives `StepSeen.start` of a design, if someone keeps them with what was
+    learned from them.
+    """
+    as_pair = pairs or functools.cache(lambda design: seen_as_pair(design, x, said, strong))
+    in_steps = steps or (lambda design: StepSeen.start(design, x, said, strong))
     raters = len(costs) - 1
     labels = int(np.count_nonzero(~np.isnan(strong)))
     compared, best, best_plan = [], Compared(Design(()), math.inf), None
     for design in all_at_once(raters):
         money = Money(sum(costs[k] for k in design.first), costs[-1], left, pool_left)
-        seen = seen_as_pair(design, x, said, strong)
+        seen = as_pair(design)
         found = Compared(design, Options.of(learn(seen), seen, money).choose()[0].variance)
         compared.append(found)
         if not math.isfinite(best.variance) or found.variance * (1 + NEAR_TIE_IN_VARIANCE) < best.variance:
             best = found
     at_once = best.variance
     for design in step_by_step(raters):
-        plan = plan_steps(StepSeen.start(design, x, said, strong), step_money(design, costs, left, pool_left))
+        plan = plan_steps(in_steps(design), step_money(design, costs, left, pool_left))
         if plan is None:
             continue
         found = Compared(design, plan.expected_variance)
         compared.append(found)
         if found.variance < min(_WORTH_A_STEP * at_once, best.variance):
             best, best_plan = found, plan
-    V = learn(seen_as_pair(Design((0,)), x, said, strong)).variance
+    V = learn(as_pair(Design((0,)))).variance
     compared.append(Compared(Design(()), V / (labels + left / costs[-1]) if costs[-1] > 0 else 0.0))
     return Choice(best.design, tuple(compared), best_plan)
 

@@ -52,6 +52,8 @@ def test_every_option_can_be_switched_on(tmp_path, key):
         text = text.replace("# [inputs]", "[inputs]").replace("# strata =", "strata =")
     if key in keys_of(StartSpec):
         text = text.replace("# [start]", "[start]").replace("# labels =", "labels =")
+    if key == "from":
+        text = text.replace("# [start]", "[start]")
     if key in KINDS:
         text = text.replace('kind = "column" ', f'kind = "{KINDS[key]}" ').replace(
             '\ncolumn = "judge" ', '\n# column = "judge" '

@@ -35,6 +35,19 @@ def test_a_document_and_lines_are_the_same_table(file, roles):
         assert (roles(path)["test"], roles(path)["score"]) == ("cluster", "judge score")
 
 
+@pytest.mark.parametrize("name", ["promptfoo.json", "promptfoo.jsonl"])
+def test_the_files_that_promptfoo_wrote(name, fixture):
+    """Two prompts, two tests; the provider echoes, and half of the assertions have a metric of their own."""
+    found = adapted(fixture(name))
+    table = found.table
+    scores = dict(zip(table.ids(), table.numbers("score"), strict=True))
+    assert scores == {"0/0": 1, "0/1": 0.5, "1/0": 0, "1/1": 0}
+    assert set(table.texts("system")) == {"echo, What is {{a}} + {{b}}?", "echo, Add {{a}} and {{b}}."}
+    assert sorted(table.texts("answer")) == ["Add 1 and 2.", "Add 3 and 4.", "What is 1 + 2?", "What is 3 + 4?"]
+    assert np.isnan(table.numbers("asks", missing="allow")).sum() == 2
+    assert (found.tool, found.notes) == ("promptfoo results, version 3", ())
+
+
 def test_an_error_of_the_provider_is_no_score_of_zero(file):
     failed = row(1, success=False, score=0, failureReason=2, error="down", response=None)
     found = adapted(file("results.json", document(row(), failed, row(2, success=False, score=0, failureReason=1))))
@@ -63,6 +76,7 @@ def test_another_version_says_what_it_found(version, file, complaint):
     [
         (document(row(), 7), "row 2 of r.json is no result of promptfoo: each has testIdx and promptIdx; export the"),
         ({"results": {"version": 3, "stats": {}}}, "r.json has no list of results; write it with `promptfoo eval -o"),
+        (document(row(test=[1])), "r.json is damaged, or no file of 'promptfoo'; export it once more"),
         (document(), "r.json has no rows; there is nothing to work on"),
     ],
 )

@@ -25,6 +25,7 @@ def chosen_design(state: State, left: int) -> Choice:
         lambda: choose_design(
             looked.x, looked.values[:, :-1], looked.values[:, -1], costs=(terms.weak_cost, *terms.costs),
             left=left * UNIT, pool_left=float(terms.pool - state.history.items),
+            pairs=state.history.as_pair, steps=state.history.in_steps,
         ),
     )  # fmt: skip
 

@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ratewise.errors import TableError
+from ratewise.errors import RatewiseError, TableError
 from ratewise.tables.adapters.arena import looks_like_arena, read_arena
 from ratewise.tables.adapters.helm import looks_like_helm, read_helm
 from ratewise.tables.adapters.imported import Became, Imported
@@ -50,10 +50,20 @@ def adapted(path: str, format: str | None = None) -> Imported | None:
         raise TableError(f"{format!r} is no format; the formats of other tools are {', '.join(map(repr, ADAPTERS))}")
     source = Source(path)
     if format is None:
-        found = next((adapter for adapter in ADAPTERS.values() if adapter.looks(source)), None)
-        return None if found is None else found.read(source)
+        format = next((name for name, adapter in ADAPTERS.items() if adapter.looks(source)), None)
+        return None if format is None else _read(source, format)
     if not os.path.exists(path):
         raise TableError(f"{one_line(path)} does not exist; check the path")
     if not os.path.isfile(path):
         raise TableError(f"{one_line(path)} is no file; give the path of a file of {format!r}")
-    return ADAPTERS[format].read(source)
+    return _read(source, format)
+
+
+def _read(source: Source, format: str) -> Imported:
+    """The table; values of kinds that the tool never writes, wherever they are, are damage."""
+    try:
+        return ADAPTERS[format].read(source)
+    except RatewiseError:
+        raise
+    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
+        raise TableError(f"{source.name} is damaged, or no file of {format!r}; export it once more") from error
