@@ -89,7 +89,8 @@ def test_rates_count_in_the_ratings():
     table = table.assign(human=np.where(rng.random(len(table)) < rates, table["all"], np.nan), p=rates)
     table = table.drop(columns=["rate", "selected"])
     weighted = rw.leaderboard(table, strong="human", weak="judge", rate="p")
-    flat = rw.leaderboard(table, strong="human", weak="judge")
+    with pytest.warns(rw.RatewiseWarning, match="they were not drawn at random"):
+        flat = rw.leaderboard(table, strong="human", weak="judge")
     assert np.abs(weighted.log_odds - flat.log_odds).max() > 0.01
 
 

@@ -16,7 +16,13 @@ from ratewise.tables.table import Table
 Positive: TypeAlias = str | Sequence[str] | None
 Scale: TypeAlias = Sequence[str] | Mapping[str, float] | None
 
-KNOWN_PAIRS = (("yes", "no"), ("true", "false"), ("pass", "fail"), ("correct", "incorrect"), ("right", "wrong"))  # 1 and 0
+KNOWN_PAIRS = (
+    ("yes", "no"),
+    ("true", "false"),
+    ("pass", "fail"),
+    ("correct", "incorrect"),
+    ("right", "wrong"),
+)  # 1 and 0
 _MOST_OTHERS = 20  # different words beside the positive ones; more are text, not ratings
 _MOST_LISTED = 6
 
