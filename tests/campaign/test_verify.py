@@ -10,7 +10,8 @@ import pytest
 
 from ratewise.campaign.campaign import Campaign
 
-from .making import forge, judged, log_of, ran, scored, tamper
+from ..worlds import unsure_judge
+from .making import forge, judged, log_of, ran, tamper
 
 LABELLED = "SELECT position FROM ratings WHERE step = 1 AND state = 1"
 NOT_DRAWN = "SELECT position FROM draws WHERE step = 1 AND selected = 0"
@@ -233,16 +234,19 @@ def test_another_seed_is_told_at_every_item(campaign):
 
 
 def test_chains_and_scores_are_replayed_too(tmp_path):
+    judge, expert, human = (column.tolist() for column in unsure_judge(900, 1))
+    columns = {"id": [f"q{i}" for i in range(900)], "judge": judge, "expert": expert, "human": human}
     campaign = ran(
-        tmp_path, scored(600), rating='kind = "score"\nlow = 1\nhigh = 9', goal='budget = "90"',
-        raters=(("judge", "0.02"), ("expert", "0.2"), ("human", "1")),
+        tmp_path, columns, rating='kind = "score"\nlow = 0\nhigh = 1', goal='budget = "200"',
+        raters=(("judge", "0.01"), ("expert", "0.15"), ("human", "1")),
     )  # fmt: skip
     assert campaign.verify().passed
     log = log_of(campaign)
     assert json.loads(log["rounds"][-1][2])["policy"] == "chain"
     shutil.copytree(tmp_path, tmp_path / "copy")
     tamper(campaign, f"UPDATE ratings SET value = value + 0.5 WHERE step = 1 AND position = ({LABELLED} LIMIT 1)")
-    assert any("errors" in sentence for sentence in campaign.verify().differences)
+    forge(campaign)  # the record agrees, and the plans that were made from the old value do not
+    assert any("round" in sentence for sentence in campaign.verify().differences)
     copy = Campaign.open(tmp_path / "copy" / "c.toml")
     tamper(copy, "UPDATE draws SET rate = rate * 0.99 WHERE step = 2 AND position = (SELECT max(position) FROM draws)")
     assert any("rate" in sentence for sentence in copy.verify().differences)

@@ -136,8 +136,11 @@ class Snapshot:
     @property
     def _drift(self) -> list[str]:
         """Whether this pool still looks like that of the campaign it has learned from."""
-        teacher, seen = self.facts.teacher, self.state.history.seen
-        if teacher is None or seen is None or not seen.items or seen.by_features or not seen.phases[0].weak:
+        teacher = self.facts.teacher
+        if teacher is None:
+            return []
+        seen = self.state.history.seen
+        if seen is None or not seen.items or seen.by_features or not seen.phases[0].weak:
             return []
         found = self.state.history.fits.once("drift", lambda: teacher.drift(seen))
         return [found.summary(teacher.campaign)]
