@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ratewise.campaign.planner.state import UNIT
 from ratewise.campaign.snapshot import Snapshot
 from ratewise.core.checks import Floats
 from ratewise.core.mean.estimate import Estimate, estimate_mean
@@ -160,20 +161,32 @@ def _slice(now: Snapshot, column: str, name: str, items: int, here: Mask, learne
 
 
 def outlook(now: Snapshot) -> tuple[Outlook, ...]:
-    """Half-widths to expect of more money spent in the same way: squared errors fall as 1/money, in a pool to 0."""
-    found, seen = now.estimate, now.state.history.seen
-    spent = float(now.status.spent)
-    if found is None or found.interval is None or found.standard_error is None or spent <= 0:
+    """Half-widths to expect of more money spent in the same way.
+
+    Squared errors fall as 1/money; in a pool that was looked at whole, as rates rise, to 0 where everything is rated.
+    """
+    found, spent = now.estimate, float(now.status.spent)
+    if found is None or found.interval is None or not found.standard_error or spent <= 0:
         return ()
     half = 0.5 * (found.interval[1] - found.interval[0])
-    left = 0.0
-    if now.spec.estimand == "pool" and seen is not None and np.count_nonzero(seen.labelled) >= FEWEST_TO_LEARN:
-        left = learn(seen).variance / now.facts.items
-    now_squared = found.standard_error**2
-    if now_squared == 0:
-        return ()
-    shares = [max((now_squared + left) / times - left, 0.0) / now_squared for times in (1.0, *_TIMES)]
     return tuple(
-        Outlook(times, times * spent, half * math.sqrt(share))
-        for times, share in zip((1.0, *_TIMES), shares, strict=True)
+        Outlook(times, times * spent, half * math.sqrt(_share_left(now, found.standard_error**2, times)))
+        for times in (1.0, *_TIMES)
     )
+
+
+def _share_left(now: Snapshot, squared: float, times: float) -> float:
+    """The share of the squared error that is left with so many times the money."""
+    history, pool = now.state.history, now.spec.estimand == "pool"
+    seen = history.seen
+    if not pool or seen is None or np.count_nonzero(seen.labelled) < FEWEST_TO_LEARN:
+        return 1.0 / times
+    known = learn(seen)
+    if history.items < now.facts.items:
+        left = known.variance / now.facts.items
+        return max((squared + left) / times - left, 0.0) / squared
+    rates, spent = 1.0 / known.weights, float(now.status.spent)
+    labels = np.count_nonzero(seen.labelled) * now.state.terms.prices[-1] * UNIT
+    more = 1.0 + (times - 1.0) * spent / labels if labels > 0 else math.inf  # weak ratings are there already
+    before, after = (known.mean(known.squared * (1.0 / r - 1.0)) for r in (rates, np.minimum(more * rates, 1.0)))
+    return after / before if before > 0 else 1.0 / times
