@@ -16,6 +16,7 @@ from ratewise.core.mean.estimate import Estimate, estimate_mean
 from ratewise.core.mean.ratings import Mask
 from ratewise.errors import InputError
 from ratewise.queue import audit
+from ratewise.raters.kinds import KINDS
 from ratewise.rounds.auto import LearnedRating, below_one, learned_rating
 from ratewise.rounds.seen import FEWEST_TO_LEARN, learn
 from ratewise.tables.table import no_column
@@ -33,7 +34,7 @@ class Difference:
     id: str
     weak: float
     strong: float
-    text: str  # the longest of its columns
+    text: str  # the longest of its columns, but for ratings
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +86,12 @@ def _learned(now: Snapshot) -> Floats | None:
 def _difference(now: Snapshot, position: int, weak: Floats, strong: Floats) -> Difference:
     [row] = audit.item_contents(now.store, position, position + 1)
     content = json.loads(row.content)
-    texts = [value for value in content.values() if isinstance(value, str) and value != row.id]
+    read = {column for rater in now.spec.raters for column in KINDS[rater.kind].columns(rater.settings)}
+    shown = {name for rater in now.spec.raters for name in getattr(rater.settings, "show", ())}
+    texts = [
+        value for name, value in content.items()
+        if isinstance(value, str) and value != row.id and (name not in read or name in shown)
+    ]  # fmt: skip
     return Difference(str(row.id), float(weak[position]), float(strong[position]), max(texts, key=len, default=""))
 
 

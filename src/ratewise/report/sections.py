@@ -78,8 +78,9 @@ def _estimate(one: SliceFound) -> tuple[str, str]:
 def difference_table(found: Sequence[Difference], weak: str, strong: str) -> str:
     """The items with what both said, and below each its text, so that a narrow screen shows all of it."""
     rows = "".join(
-        f"<tr class=above><td>{html.escape(one.id)}</td><td>{one.weak:.4g}</td><td>{one.strong:.4g}</td></tr>"
-        f"<tr><td colspan=3 class=text>{html.escape(_cut(one.text))}</td></tr>"
+        f"<tr{' class=above' if one.text else ''}><td>{html.escape(one.id)}</td><td>{one.weak:.4g}</td>"
+        f"<td>{one.strong:.4g}</td></tr>"
+        + (f"<tr><td colspan=3 class=text>{html.escape(_cut(one.text))}</td></tr>" if one.text else "")
         for one in found
     )
     head = f"<tr><th>item</th><th>{html.escape(weak)}</th><th>{html.escape(strong)}</th></tr>"
