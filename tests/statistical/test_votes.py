@@ -37,7 +37,7 @@ def estimated(rng, mu, vote, estimand, *, rate=0.5, most=3, bounds=None):
     items = Rated(judge, votes.means, np.full(T, rate))
     everyone = np.ones(T, dtype=np.bool_)
     found = estimate_rated(items, How(estimand=estimand, bounds=bounds))
-    ready = Ready(None, "", votes=votes, scale=bounds)
+    ready = Ready(None, "", (), votes=votes, scale=bounds)
     return found, with_votes(found, ready, RatedTable(None, items, everyone, everyone, (), False))
 
 
