@@ -178,5 +178,7 @@ def _check_labels(name: str, strong: str, h: Floats) -> None:
         raise TableError(f"only one row of {name} has a strong rating in column {strong!r}; a plan needs two at least")
     if np.ptp(as_floats(h, name="strong")) == 0:
         raise InputError(
-            f"all {h.size} strong ratings of column {strong!r} are {h[0]:g}; their variance is unknown; get more labels"
+            f"all {h.size} strong ratings of column {strong!r} are {h[0]:g}, so their variance is unknown; "
+            "label more rows drawn at random, or let a campaign learn on the way: ratewise init --from "
+            f"{name}"
         )
