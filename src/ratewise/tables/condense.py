@@ -39,7 +39,6 @@ class Expressions:
     rate: str
     asked: str | None = None
     row: str | None = None
-    key: str | None = None  # tells rows with a label apart where they have no numbers
     by: str | None = None
 
 
@@ -61,14 +60,70 @@ def row_folds(rows: npt.NDArray[np.integer]) -> npt.NDArray[np.int64]:
     return np.asarray((rows.astype(np.int64) * _GOLDEN % _WORD) * FOLDS // _WORD, dtype=np.int64)
 
 
-def condense(ask: Ask, what: Expressions, *, folds: bool) -> Condensed:
-    """The condensed table; `folds` keeps the folds apart, ten times as many cells."""
-    weak, rate = _ranges(ask, what)
-    found = ask(_question(what, weak, rate, folds=folds and what.row is not None))
-    return _rows(found, what, folds=folds and what.row is not None)
+Range = tuple[float, float]
 
 
-def _ranges(ask: Ask, what: Expressions) -> tuple[tuple[float, float], tuple[float, float]]:
+def condense(
+    ask: Ask, what: Expressions, *, folds: bool, weak: Range | None = None, rate: Range | None = None
+) -> Condensed:
+    """The condensed table; `folds` keeps the folds apart, ten times as many cells.
+
+    `weak` and `rate` are the least and the largest value, where they are known; else they are asked for.
+    """
+    if weak is None or rate is None:
+        weak, rate = _ranges(ask, what)
+    grid = _Grid(weak, rate, folds=folds and what.row is not None)
+    alone = {name: unmasked(values) for name, values in ask(_alone(what, grid)).items()}
+    cells = {name: unmasked(values) for name, values in ask(_cells(what, grid)).items()}
+    return _joined(alone, cells, what, grid)
+
+
+@dataclass(frozen=True, slots=True)
+class _Grid:
+    """Cells of equal width in the weak rating and in the logarithm of the rate, and folds."""
+
+    weak: Range
+    rate: Range
+    folds: bool
+
+    @property
+    def one_rate(self) -> bool:
+        return not self.rate[0] < self.rate[1]
+
+    @property
+    def cells(self) -> int:
+        return _CELLS_OF_ONE_RATE if self.one_rate else _CELLS
+
+    @property
+    def width(self) -> float:
+        """Of a cell, in the weak rating."""
+        return (self.weak[1] - self.weak[0]) / self.cells
+
+    @property
+    def cell(self) -> str:
+        """The SQL of a row's cell in the weak rating, from 0."""
+        if not self.width > 0:
+            return "CASE WHEN g IS NOT NULL THEN 0.0 END"
+        low = f"({self.weak[0]!r})"
+        return f"least(greatest(floor((g - {low}) * {1.0 / self.width!r}), 0.0), {self.cells - 1}.0)"
+
+    @property
+    def number(self) -> str:
+        """The SQL of a row's cell among all."""
+        number = self.cell
+        if not self.one_rate:
+            low, high = (float(np.log(max(end, 1e-100))) for end in self.rate)
+            at = f"floor((ln(CASE WHEN q > 0 THEN q END) - ({low!r})) * {_RATES / (high - low)!r})"
+            number = f"{number} + {self.cells}.0 * least(greatest({at}, 0.0), {_RATES - 1}.0)"
+        return f"{number} + {self.cells * _RATES}.0 * f" if self.folds else number
+
+    @property
+    def fold(self) -> str:
+        """The SQL of a row's fold."""
+        return f"floor(mod(r * {_GOLDEN}, {_WORD}) * {FOLDS} / {_WORD}.0)" if self.folds else "0.0"
+
+
+def _ranges(ask: Ask, what: Expressions) -> tuple[Range, Range]:
     """The least and the largest weak rating and rate of rows that have a rate."""
     query = (
         "SELECT min(g) AS a, max(g) AS b, min(q) AS c, max(q) AS d FROM "
@@ -79,64 +134,61 @@ def _ranges(ask: Ask, what: Expressions) -> tuple[tuple[float, float], tuple[flo
     return (a, b), (c, d)
 
 
-def _question(what: Expressions, weak: tuple[float, float], rate: tuple[float, float], *, folds: bool) -> str:
-    one_rate = not rate[0] < rate[1]
-    asked = "0" if what.asked is None else what.asked
-    row, key = what.row or "0", what.key or what.row or "0"
-    by = "''" if what.by is None else what.by
+def _named(what: Expressions, fold: str) -> str:
+    """The SQL of all rows with the letters g, h, q, s (asked for), p (group) and f (fold)."""
+    asked, by = "0" if what.asked is None else what.asked, "''" if what.by is None else what.by
+    row = what.row or "0"
     inner = (
-        f"SELECT {what.weak} AS g, {what.strong} AS h, {what.rate} AS q, {asked} AS s, {row} AS r, {key} AS k,"
-        f" {by} AS p FROM {what.source}"
+        f"SELECT {what.weak} AS g, {what.strong} AS h, {what.rate} AS q, {asked} AS s, {by} AS p, {row} AS r"
+        f" FROM {what.source}"
     )
-    alone = "(h IS NOT NULL OR s = 1 OR q >= 1)"
-    cells = _CELLS_OF_ONE_RATE if one_rate else _CELLS
-    rates = "0" if one_rate else _cell("ln(CASE WHEN q > 0 THEN q END)", (_log(rate[0]), _log(rate[1])), _RATES)
-    fold = f"floor(mod(r * {_GOLDEN}, {_WORD}) * {FOLDS} / {_WORD}.0)" if folds else "0"
-    keys = (_cell("g", weak, cells), rates, fold, f"CASE WHEN {alone} THEN k END", "p")
-    sums = (
-        "count(*) AS n, avg(g) AS g, var_pop(g) AS v, min(g) AS lo, max(g) AS hi, avg(1.0 / nullif(q, 0.0)) AS i,"
-        " avg(g / nullif(q, 0.0)) AS w,"
-        " min(q) AS q, max(q) AS most, min(h) AS h, max(s) AS s, count(g) AS rated"
+    return f"(SELECT g, h, q, s, p, {fold} AS f FROM ({inner}) t) t"
+
+
+_ALONE = "(h IS NOT NULL OR s = 1 OR q >= 1)"
+
+
+def _alone(what: Expressions, grid: _Grid) -> str:
+    """The question for rows that have a label, or were surely asked for."""
+    return f"SELECT g, h, q, s, p, f FROM {_named(what, grid.fold)} WHERE {_ALONE}"
+
+
+def _cells(what: Expressions, grid: _Grid) -> str:
+    """The question for all other rows that have a rate; d is the distance from the cell's lower edge."""
+    edge = f"({grid.weak[0]!r}) + {grid.width!r} * {grid.cell}" if grid.width > 0 else f"({grid.weak[0]!r})"
+    inner = (
+        f"SELECT g - ({edge}) AS d, q, p, f, {grid.cell} AS c, {grid.number} AS k FROM {_named(what, grid.fold)}"
+        f" WHERE q IS NOT NULL AND NOT coalesce({_ALONE}, false)"
     )
-    named = ", ".join(f"{sql} AS k{number}" for number, sql in enumerate(keys))
+    inverse = "" if grid.one_rate else ", sum(1.0 / nullif(q, 0.0)) AS i, sum(d / nullif(q, 0.0)) AS w"
+    keys = "k" if what.by is None else "k, p"
+    named = "'' AS p" if what.by is None else "p"
     return (
-        f"SELECT {named}, {sums} FROM ({inner}) t WHERE q IS NOT NULL OR h IS NOT NULL GROUP BY 1, 2, 3, 4, 5"
-        " ORDER BY 4, 5, 3, 2, 1"
+        f"SELECT k, {named}, min(c) AS c, min(f) AS f, count(*) AS n, sum(d) AS d, sum(d * d) AS dd{inverse}"
+        f" FROM ({inner}) t GROUP BY {keys} ORDER BY {keys}"
     )
 
 
-def _cell(value: str, ends: tuple[float, float], cells: int) -> str:
-    low, high = ends
-    if not low < high:
-        return "0"
-    return f"floor(({value} - ({low!r})) * {cells / (high - low)!r})"
+def _joined(
+    alone: Mapping[str, Array], cells: Mapping[str, Array], what: Expressions, grid: _Grid
+) -> Condensed:  # fmt: skip
+    points = _two_points({name: _floats(values) for name, values in cells.items() if name != "p"}, grid)
+    two = [np.flatnonzero(one.counts > 0) for one in points]
 
+    def joined(name: str, cell: str) -> Floats:
+        own = [getattr(one, name)[at] for one, at in zip(points, two, strict=True)]
+        return np.concatenate([np.ones(alone["g"].size) if cell == "" else _floats(alone[cell]), *own])
 
-def _log(rate: float) -> float:
-    return float(np.log(max(rate, 1e-100)))
-
-
-def _rows(found: Mapping[str, Array], what: Expressions, *, folds: bool) -> Condensed:
-    columns = {name: unmasked(values) for name, values in found.items()}
-    cells = {
-        name: _floats(columns[name]) for name in ("n", "g", "v", "lo", "hi", "i", "w", "q", "most", "h", "s", "k2")
-    }
-    alone = np.array([value is not None and value == value for value in columns["k3"].tolist()], dtype=np.bool_)  # noqa: PLR0124 (NaN)
-    first, second = _two_points(cells, alone)
-    split = np.flatnonzero(second.counts > 0)
-    at = np.r_[np.arange(alone.size), split]  # the second points stand behind all first ones
-
-    def both(name: str) -> Floats:
-        return np.asarray(np.r_[getattr(first, name), getattr(second, name)[split]])
-
+    rest = sum(at.size for at in two)
+    order = np.concatenate(two)
     return Condensed(
-        both("weak"),
-        cells["h"][at],
-        both("rates"),
-        None if what.asked is None else np.asarray(cells["s"][at] == 1),
-        both("counts"),
-        cells["k2"][at].astype(np.int64) if folds else None,
-        None if what.by is None else columns["k4"].astype(object)[at],
+        joined("weak", "g"),
+        np.r_[_floats(alone["h"]), np.full(rest, np.nan)],
+        joined("rates", "q"),
+        None if what.asked is None else np.r_[_floats(alone["s"]) == 1, np.zeros(rest, dtype=np.bool_)],
+        joined("counts", ""),
+        np.r_[_floats(alone["f"]), _floats(cells["f"])[order]].astype(np.int64) if grid.folds else None,
+        None if what.by is None else np.r_[alone["p"].astype(object), cells["p"].astype(object)[order]],
     )
 
 
@@ -149,27 +201,42 @@ class _Points:
     counts: Floats
 
 
-def _two_points(cells: Mapping[str, Floats], alone: npt.NDArray[np.bool_]) -> tuple[_Points, _Points]:
+def _two_points(cells: Mapping[str, Floats], grid: _Grid) -> tuple[_Points, _Points]:
     """μ − σt and μ + σ/t in the shares 1/(1 + t²) and t²/(1 + t²), for every cell that is not all alike.
 
-    They have the mean μ and the variance σ² whatever t is; t = sqrt((μ − low)/(high − μ)) keeps them between the ends.
+    They have the mean μ and the variance σ² whatever t is; t = sqrt(μ/(width − μ)), with μ counted from the lower edge,
+    keeps them in the cell.
     """
-    n, mean, v, low, high = (cells[name] for name in ("n", "g", "v", "lo", "hi"))
-    spread = ~alone & (v > 1e-18 * np.maximum(mean * mean, 1e-300)) & (low < mean) & (mean < high)
+    n, width = cells["n"], max(grid.width, 0.0)
+    edge = grid.weak[0] + width * cells["c"]
+    mean = cells["d"] / n
+    v = cells["dd"] / n - mean**2
+    spread = (v > 1e-12 * width**2) & (mean > 0) & (mean < width)
     sd = np.sqrt(np.where(spread, v, 0.0))
-    t = np.sqrt(np.where(spread, mean - low, 1.0) / np.where(spread, high - mean, 1.0))
+    t = np.sqrt(np.where(spread, mean, 1.0) / np.where(spread, width - mean, 1.0))
     share = np.where(spread, 1.0 / (1.0 + t**2), 1.0)
     x = mean - sd * t, mean + sd / t
-    one_rate = np.where(alone | (cells["q"] == cells["most"]), cells["q"], 1.0 / cells["i"])
+    if grid.one_rate:
+        rates = [np.full(n.size, grid.rate[0])] * 2
+    else:
+        rates = _two_rates(cells["i"] / n, cells["w"] / n, x, share, spread)
+    return _Points(edge + x[0], rates[0], n * share), _Points(edge + x[1], rates[1], n * (1.0 - share))
+
+
+def _two_rates(
+    inverse: Floats, weighted: Floats, x: tuple[Floats, Floats], share: Floats, spread: npt.NDArray[np.bool_]
+) -> list[Floats]:
+    """Rates of both points that have the cell's mean of 1/π and of G/π; one for both where those would be no rates."""
     gap = np.where(spread, x[1] - x[0], 1.0)
-    upper = np.where(spread, (cells["w"] - cells["i"] * x[0]) / gap, 0.0)  # share of the second point times its 1/π
-    inverse = (cells["i"] - upper) / share, upper / np.where(spread, 1.0 - share, 1.0)
-    fits = spread & (cells["q"] < cells["most"]) & (inverse[0] >= 1.0) & (inverse[1] >= 1.0)
-    rates = [np.where(fits, 1.0 / np.where(fits, i, 1.0), one_rate) for i in inverse]
-    return _Points(x[0], rates[0], n * share), _Points(x[1], rates[1], n * (1.0 - share))
+    upper = np.where(spread, (weighted - inverse * x[0]) / gap, 0.0)  # share of the second point times its 1/π
+    each = (inverse - upper) / share, upper / np.where(spread, 1.0 - share, 1.0)
+    fits = spread & (each[0] >= 1.0) & (each[1] >= 1.0)
+    return [np.where(fits, 1.0 / np.where(fits, one, 1.0), 1.0 / inverse) for one in each]
 
 
 def _floats(values: Array) -> Floats:
+    if values.dtype.kind in "biuf":
+        return values.astype(np.float64)
     return np.array([np.nan if x is None else float(x) for x in values.tolist()], dtype=np.float64)
 
 

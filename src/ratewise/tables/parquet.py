@@ -10,10 +10,11 @@ from typing import Any
 
 import duckdb
 import narwhals as nw
+import numpy as np
 
 from ratewise.errors import TableError
 from ratewise.tables import convert
-from ratewise.tables.cells import Stored, View
+from ratewise.tables.cells import Stored, View, unmasked
 from ratewise.tables.engine import connect, for_memory, no_rows, quoted_name, quoted_text, reason
 from ratewise.tables.held import Array
 from ratewise.tables.loaders.names import different, refuse_other_columns
@@ -120,6 +121,27 @@ class ParquetFiles:
                     return None
             found[column] = value
         return found
+
+    def range_of(self, column: str) -> tuple[float, float] | None:
+        """A range that holds all numbers of a column, if every part of every file says one."""
+        if column not in self.columns:
+            return None
+        (number,) = self.numbers_of([column])
+        if self.kinds[number] != "DOUBLE":
+            return None
+        paths = ", ".join(quoted_text(part.path) for part in self.parts)
+        inside = self.parts[0].positions[number]
+        query = (
+            "SELECT min(CAST(stats_min_value AS DOUBLE)) AS a, max(CAST(stats_max_value AS DOUBLE)) AS b,"
+            " count(*) FILTER (WHERE (stats_min_value IS NULL OR stats_max_value IS NULL)"
+            f" AND coalesce(stats_null_count, 0) < num_values) AS unknown FROM parquet_metadata([{paths}])"
+            f" WHERE column_id = {inside:d} AND num_values > 0"
+        )
+        alike = all(part.positions[number] == inside for part in self.parts)
+        found = {name: unmasked(values)[0] for name, values in self.ask(query).items()} if alike else {"unknown": 1}
+        if found["unknown"] or found["a"] is None or not np.isfinite([found["a"], found["b"]]).all():
+            return None
+        return float(found["a"]), float(found["b"])
 
     def text_in_sql(self, column: str) -> str:
         """The SQL of a column as text, "" where missing."""

@@ -12,7 +12,7 @@ import numpy as np
 from ratewise.core.checks import share
 from ratewise.core.mean.ratings import Rated
 from ratewise.errors import TableError
-from ratewise.tables import Relation, TableLike, open_relation
+from ratewise.tables import Relation, Table, TableLike, open_relation, read_table
 from ratewise.tables.condense import Condensed, Expressions, condense, conditions
 from ratewise.tables.convert import Texts
 from ratewise.tables.places import files_of, kind_of
@@ -57,6 +57,23 @@ def large_relation(source: TableLike | Relation) -> Relation | None:
     return relation if relation is not None and relation.count() > readers.MANY_ROWS else None
 
 
+def read_whole(source: TableLike, relation: Relation | None) -> Table:
+    """A table in memory: of a relation that could not be asked, of a file, or of a folder or pattern of several."""
+    if relation is not None:
+        return relation.table()
+    several = isinstance(source, str | os.PathLike) and os.fsdecode(source) != "-" and _several(os.fsdecode(source))
+    return open_relation(source).table() if several else read_table(source)
+
+
+def _several(path: str) -> bool:
+    if os.path.lexists(path) and not os.path.isdir(path):
+        return False
+    try:
+        return files_of(path) != (path,)
+    except TableError:
+        return False  # whoever reads it says what is wrong
+
+
 def read_large(
     relation: Relation, columns: RatedColumns, *, folds: bool, by: str | None = None, sure_without_weak: bool = False
 ) -> LargeTable | None:
@@ -72,22 +89,22 @@ def read_large(
     if sure_without_weak:  # Δ = H whatever stands here
         sure = f"CASE WHEN {what.rate} >= 1 THEN coalesce({what.strong}, 0.0) END"
         what = replace(what, weak=f"coalesce({what.weak}, {sure})")
-    made = condense(relation.ask, what, folds=folds)
+    rate = relation.range_of(_rate_column(relation, columns)) if relation.in_files else None
+    weak = None if rate is None or columns.weak is None else relation.range_of(columns.weak)
+    made = condense(relation.ask, what, folds=folds, weak=weak, rate=rate)
     _check(relation, what, made, columns, source)
     items = Rated(made.weak, made.strong, made.rates, made.asked, counts=made.counts, folds=made.folds)
     return LargeTable(relation.name, items, made.by, relation.count(), items.size)
 
 
-def group_sizes(relation: Relation, by: str) -> dict[str, float]:
-    """How many rows of a large table each group has."""
-    query = f"SELECT {relation.text_in_sql(by)} AS name, count(*) AS n FROM {relation.source_in_sql()} GROUP BY 1"
-    found = relation.ask(query + " ORDER BY 1")
-    return {str(name): float(n) for name, n in zip(found["name"].tolist(), found["n"].tolist(), strict=True)}
+def _rate_column(relation: Relation, columns: RatedColumns) -> str | float | None:
+    rate = columns.draw.rate
+    return RATE if rate is None and RATE in relation.columns else rate
 
 
 def _expressions(relation: Relation, columns: RatedColumns, by: str | None) -> tuple[Expressions, str] | None:
     draw, weak = columns.draw, columns.weak
-    rate = RATE if draw.rate is None and RATE in relation.columns else draw.rate
+    rate = _rate_column(relation, columns)
     if weak is None or rate is None or draw.clusters is not None or EXPORTED in relation.columns:
         return None
     named = rate if isinstance(rate, str) and rate in relation.columns else None

@@ -12,10 +12,10 @@ from ratewise.core.mean.ratings import Mask, Rated
 from ratewise.core.mean.stratified import Shares, stratified, weighted
 from ratewise.core.messages import Message, argument
 from ratewise.errors import InputError, TableError
-from ratewise.tables import Relation, Table
+from ratewise.tables import Relation, Table, count_groups
 from ratewise.tables.condense import row_folds
 from ratewise.targets import rated as readers
-from ratewise.targets.large import group_sizes, read_large
+from ratewise.targets.large import read_large
 from ratewise.targets.prices import Prices
 from ratewise.targets.rated import Draw, RatedColumns, check_draw, check_labels, plain_numbers, read_draw
 
@@ -69,7 +69,7 @@ def estimate_large_chosen(
     by = chosen.weight if chosen.strata is None else chosen.strata
     assert by is not None
     asked_for_more = prices != Prices() or how.pool_size is not None or by not in relation.columns
-    sizes = {} if asked_for_more else group_sizes(relation, by)
+    sizes = {} if asked_for_more else count_groups(relation, by)
     if not 0 < len(sizes) <= _MOST_KINDS or (chosen.strata is None and how.estimand == "pool"):
         return None
     large = read_large(relation, columns, folds=how.method == "auto", by=by, sure_without_weak=True)

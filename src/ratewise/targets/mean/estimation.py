@@ -17,10 +17,10 @@ from ratewise.core.names import RECALIBRATIONS, Calibrator, Estimand, IntervalMe
 from ratewise.errors import InputError, TableError
 from ratewise.models.calibration import cross_calibrated
 from ratewise.models.rating_model import Covariates, cluster_fitted_rating, fitted_rating
-from ratewise.tables import Relation, Table, TableLike, read_table
+from ratewise.tables import Relation, Table, TableLike
 from ratewise.tables.convert import Texts
 from ratewise.tables.words import Positive, Scale
-from ratewise.targets.large import large_relation, read_large
+from ratewise.targets.large import large_relation, read_large, read_whole
 from ratewise.targets.mean.chosen import Chosen, estimate_chosen, estimate_large_chosen
 from ratewise.targets.mean.pooled import Terms, estimate_pooled, read_pooled, read_terms
 from ratewise.targets.people import Strong, made_ready, with_votes
@@ -158,7 +158,7 @@ def estimate_table(
                 large = estimate_large_chosen(relation, columns, Chosen(strata, weight), how, prices)
         if large is not None:
             return large
-    table = read_table(table) if relation is None else relation.table()
+    table = read_whole(table, relation)
     terms = read_terms(table)
     if terms is not None and _as_reported(
         terms, weak, strong, rate, selected, clusters, strata, weight, method, interval, recalibrate, bounds,
