@@ -32,12 +32,13 @@ def count_rows(source: TableLike | Relation, *, name: str | None = None) -> int:
 
 def count_groups(source: TableLike | Relation, column: str) -> dict[str, int]:
     """How many rows each value of a column has, as text, "" where it is missing; in files, only counts are kept."""
-    there = isinstance(source, Relation) or (isinstance(source, str | os.PathLike) and os.fsdecode(source) != "-")
-    relation = open_relation(source if there else read_table(source))  # type: ignore[arg-type]  # a relation is no table
-    if not relation.in_files:
-        found = Counter(relation.table(column).texts(column, missing="allow").tolist())
-        return dict(sorted(found.items()))
+    if not isinstance(source, str | os.PathLike | Relation) or source == "-":
+        source = read_table(source)
+    relation = open_relation(source)
     relation.refuse_unknown([column])
+    if not relation.in_files:
+        texts = relation.table(column).texts(column, missing="allow")
+        return dict(sorted(Counter(texts.tolist()).items()))
     text = relation.text_in_sql(column)
     found = relation.ask(f"SELECT {text} AS name, count(*) AS n FROM {relation.source_in_sql()} GROUP BY 1 ORDER BY 1")
     return {str(name): int(n) for name, n in zip(found["name"].tolist(), found["n"].tolist(), strict=True)}
