@@ -139,7 +139,7 @@ def plan(
     ready = made_ready(table, strong=strong, weak=(weak,), positive=positive, scale=scale)
     read = ready.table
     columns = PilotColumns(weak, ready.strong, uncertainty, calibrate, tuple(features), seed)
-    pilot = read_pilot(read, columns)
+    pilot = read_pilot(read, columns, imagine=True)
     rated = None if pool is None or strata is None else read_columns(pool, strata)
     if pool is not None:
         rows = float(count_rows(pool) if rated is None else rated.rows)
@@ -156,6 +156,7 @@ def plan(
         goal = replace(goal, pool_size=float(read.rows))
         beside = plan_beside(read, pilot, goal, weak=weak, labels=ready, drawn=drawn)
         made = _with_old_labels(plan_mean(read, pilot, columns, goal, hints=False), beside)
+        made = replace(made, notes=_of_agreement(pilot) + made.notes)
     else:
         made = plan_mean(read, pilot, columns, goal)
     made = replace(
@@ -284,7 +285,7 @@ def _reason(sides: SideBySide, goal: Goal, pilot: Pilot) -> str:
 
 
 def _notes(pilot: Pilot, policies: dict[str, PlannedPolicy]) -> tuple[str, ...]:
-    notes = []
+    notes = list(_of_agreement(pilot))
     if pilot.strong.size < 50:
         notes.append(f"the pilot has only {pilot.strong.size} labels: take these figures as rough")
     if policies["active"].error_ratio > policies["random"].error_ratio * (1 + NEAR_TIE_IN_PRICE):
@@ -295,9 +296,18 @@ def _notes(pilot: Pilot, policies: dict[str, PlannedPolicy]) -> tuple[str, ...]:
     return tuple(notes)
 
 
+def _of_agreement(pilot: Pilot) -> tuple[str, ...]:
+    if pilot.agreed is None:
+        return ()
+    return (
+        f"all {pilot.strong.size} labels are {pilot.agreed:g}, so mistakes have not been seen yet: the plan takes one "
+        "of them as a mistake that the weak rater did not see. Plan again when a mistake has been found",
+    )
+
+
 def _calibration_hint(table: Table, pilot: Pilot, columns: PilotColumns, goal: Goal) -> tuple[str, ...]:
     """A note on what an affine calibration would do to the best uniform policy; empty if little."""
-    if columns.calibrate != "none" or pilot.strong.size < 20:
+    if columns.calibrate != "none" or pilot.strong.size < 20 or pilot.agreed is not None:
         return ()
     g, h = table.numbers(columns.weak), table.numbers(columns.strong, missing="allow")
     calibrated = learn_pilot(g, h, None, calibrate="affine", seed=0)
