@@ -7,7 +7,7 @@ import numpy as np
 from ratewise.core.mean.estimate import estimate_mean
 from ratewise.core.mean.stratified import estimate_stratified, estimate_weighted
 
-from ..core.mean.strata import MEANS, NAMES, NOISES, RATES, SHARES, SPREADS, TRUTH, sample
+from ..core.mean.strata import MEANS, NAMES, NOISES, RATES, SHARES, SPREADS, TRUTH, sample, weighted_sample
 
 # 3,000 trials of a 95 % interval cover less than 93.4 % with probability < 1e-4, more than 96.5 % likewise.
 
@@ -114,16 +114,6 @@ def test_coverage_of_the_pool_s_own_mean():
 
     assert LEAST <= coverage(ours) <= MOST
     assert coverage(lambda rng: ours(rng, "population")) > MOST
-
-
-def weighted_sample(rng, n=250):
-    """A continuous covariate x, uniform in the population; items are drawn by Q ∝ 0.3 + 2x."""
-    x = rng.random(4 * n)
-    x = x[rng.random(x.size) < (0.3 + 2 * x) / 2.3][:n]
-    h = 2 * x + (0.2 + 2 * x) * rng.normal(size=x.size)
-    g = h + (0.1 + x) * rng.normal(size=x.size)
-    q = 0.3 + 0.6 * x
-    return g, np.where(rng.random(x.size) < q, h, np.nan), q, 1 / (0.3 + 2 * x)
 
 
 def test_coverage_of_weights():

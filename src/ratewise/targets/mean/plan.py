@@ -1,6 +1,5 @@
 """`plan`: how to spend a budget, every policy side by side, and one recommendation."""
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
@@ -8,7 +7,6 @@ from typing import Any, cast
 import numpy as np
 
 from ratewise.core.checks import Floats
-from ratewise.core.frames import FrameKind, frame_of_rows
 from ratewise.core.mean.what_if import Assumed, WhatIf
 from ratewise.core.mean.what_if import what_if as tried
 from ratewise.core.messages import Message, argument
@@ -26,10 +24,9 @@ from ratewise.targets.mean.side_by_side import (
     NEAR_TIE_IN_PRICE,
     Goal,
     PlannedPolicy,
+    ShowsPolicies,
     SideBySide,
-    policies_html,
     price,
-    save_plan,
     side_by_side,
 )
 from ratewise.targets.mean.strata import InputPlan, read_strata
@@ -43,7 +40,7 @@ _WORTH_A_HINT = 0.9  # calibration is hinted at when it would cut the error to t
 
 @shown
 @dataclass(frozen=True, slots=True, eq=False)
-class Plan:
+class Plan(ShowsPolicies):
     """Three policies side by side, the one to take, and all that is needed to apply it to a pool."""
 
     recommendation: PolicyName
@@ -70,24 +67,6 @@ class Plan:
             "transfer": self.transfer.to_dict(),
             **chosen,
         }
-
-    def to_frame(self, kind: FrameKind | None = None) -> Any:
-        """A row for each policy, as a pandas, Polars or PyArrow frame."""
-        return frame_of_rows([{"policy": name} | asked.to_dict() for name, asked in self.policies.items()], kind)
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the plan as JSON."""
-        save_plan(self, path)
-
-    def summary(self) -> str:
-        """The recommendation in words."""
-        return self.reason
-
-    def __str__(self) -> str:
-        return self.summary()
-
-    def _repr_html_(self) -> str:
-        return policies_html(self.policies, self.reason, error="standard error")
 
 
 def plan(
