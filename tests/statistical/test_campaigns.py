@@ -81,7 +81,7 @@ AIMS = {
     "free weak ratings": {"mean": 0.7, "items": 800, "weak_cost": "0", "target": 0.03},
     "skewed": {"mean": 0.94, "items": 3000, "weak_cost": "0.02", "target": 0.02},
 }
-AIMERS = sizes(80, all=200)
+AIMERS = sizes(130, all=200)
 
 
 @cache
