@@ -52,7 +52,7 @@ def _deciding(relation: Relation, transfer: Transfer) -> Table:
     """The columns that rates hang on; at least one, to count rows by."""
     strata = () if transfer.inputs is None else (transfer.inputs.column,)
     own = () if transfer.uncertainty is None else (transfer.uncertainty,)
-    features = () if transfer.models is None else tuple(coding.name for coding in transfer.models.features)
+    features = () if transfer.models is None else transfer.models.columns
     sources = () if transfer.derived is None else transfer.derived.columns
     wanted = dict.fromkeys((transfer.weak, *own, *features, *strata, *sources))
     held = [column for column in wanted if column in relation.columns] or [relation.columns[0]]
