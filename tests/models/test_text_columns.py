@@ -25,7 +25,13 @@ def test_products_are_the_same_for_few_and_for_many_items() -> None:
     assert not few.times(np.zeros(3)).any()
 
 
+def test_rows_that_were_read_apart_are_put_together() -> None:
+    one, more = (TextColumns.of(np.full((3, 2), k, dtype=np.float32)) for k in (1, 2))
+    both = one.rows(np.array([2])).joined(more.rows(np.array([0, 1])))
+    np.testing.assert_array_equal(both.dense()[:, 0], [1, 2, 2])
+
+
 def test_texts_of_two_tables_do_not_mix() -> None:
-    one, other = (TextColumns.of(np.zeros((2, 2), dtype=np.float32)) for _ in range(2))
+    one, other = (TextColumns.of(np.zeros((2, width), dtype=np.float32)) for width in (2, 3))
     with pytest.raises(InputError, match="two tables"):
         one.joined(other)

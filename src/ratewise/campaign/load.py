@@ -20,6 +20,7 @@ from ratewise.campaign.seed import facts_of_seed, seed_of
 from ratewise.campaign.spec.fields import LARGEST_AMOUNT
 from ratewise.campaign.spec.spec import RaterSpec, Spec
 from ratewise.campaign.start import COLUMNS, load_start
+from ratewise.campaign.texts import load_texts
 from ratewise.core.checks import Floats
 from ratewise.core.mean.clusters import cluster_codes
 from ratewise.core.mean.draw import uniform
@@ -59,6 +60,9 @@ def load_items(spec: Spec, lesson: Lesson | None = None) -> Loaded:
     keys = _keys(spec, relation)
     table = relation.table(*_deciding(spec, relation))
     numbers, coded = _numbers(spec, table, lesson)
+    texts = load_texts(spec, relation)
+    if texts is not None:
+        numbers = np.column_stack([numbers, texts.columns])
     prices, expected, facts = _prices(spec, table, relation)
     _check_sums(spec, prices)
     begun = load_start(spec, table, _told_by(spec, relation))
@@ -82,8 +86,9 @@ def load_items(spec: Spec, lesson: Lesson | None = None) -> Loaded:
         "items": str(table.rows),
         "digest": file_digest(spec.table_path),
         "codings": json.dumps(coded),
-        "columns": json.dumps(_feature_columns(spec, numbers.shape[1])),
+        "columns": json.dumps(_feature_columns(spec, numbers.shape[1] - (0 if texts is None else texts.count))),
         "prices": json.dumps(expected),
+        **({} if texts is None else texts.facts),
         **facts,
         **extra,
         **facts_of_seed(spec),

@@ -40,10 +40,13 @@ class TextColumns:
         return TextColumns(self.matrix, self.index[index])
 
     def joined(self, more: "TextColumns") -> "TextColumns":
-        """The items of both, these first."""
-        if self.matrix is not more.matrix:
+        """The items of both, these first; rows that were read apart are put into one matrix."""
+        if self.columns != more.columns:
             raise InputError("texts of two tables cannot be put together: their columns mean different things")
-        return TextColumns(self.matrix, np.concatenate([self.index, more.index]))
+        if self.matrix is more.matrix:
+            return TextColumns(self.matrix, np.concatenate([self.index, more.index]))
+        matrix = np.concatenate([self.matrix, more.matrix])
+        return TextColumns(matrix, np.concatenate([self.index, self.matrix.shape[0] + more.index]))
 
     def dense(self) -> Floats:
         """Items × columns."""
