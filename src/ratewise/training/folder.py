@@ -16,9 +16,9 @@ Kind = Literal["encoder", "causal"]
 SETTINGS, CARD, KNOWN = "ratewise.json", "card.json", "trained_on.json"
 _WORD = re.compile(r"\w+")
 _NEAR = 3  # words that stand together; texts that share nearly all of these are nearly the same
-_FEWEST_SHINGLES = 8  # texts with fewer are only known by being the same
-_ALIKE = 0.85  # share of shingles that nearly the same texts have in common
-_KEPT = 24  # smallest hashes of a text's shingles: enough to tell 0.85 from 0.5
+_FEWEST_RUNS = 8  # texts with fewer are only known by being the same
+_ALIKE = 0.8  # share of runs that nearly the same texts have in common
+_KEPT = 24  # smallest hashes of a text's runs: enough to tell 0.8 from 0.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,15 +72,15 @@ def _hash(text: str) -> int:
     return int.from_bytes(hashlib.sha256(text.encode("utf-8", "replace")).digest()[:6], "big")
 
 
-def _plain(text: str) -> list[str]:
-    return _WORD.findall(text.lower())
+Look = tuple[int, tuple[int, ...]]  # of a text: its hash, and the smallest hashes of its runs of three words
 
 
-def _sketch(text: str) -> list[int]:
-    """The smallest hashes of runs of three words: two texts share of them what they share of all runs."""
-    words = _plain(text)
-    runs = {" ".join(words[i : i + _NEAR]) for i in range(max(len(words) - _NEAR + 1, 1))}
-    return sorted(map(_hash, runs))[:_KEPT]
+def _look(text: str) -> Look:
+    """Two texts share of the smallest hashes what they share of all runs of words."""
+    words = _WORD.findall(text.lower())
+    runs = {" ".join(words[i : i + _NEAR]) for i in range(len(words) - _NEAR + 1)}
+    kept = tuple(sorted(map(_hash, runs))[:_KEPT])
+    return _hash(" ".join(words)), kept if len(kept) >= _FEWEST_RUNS else ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -88,44 +88,39 @@ class TrainedOn:
     """Ids and texts that a rater has been trained on, as hashes: enough to know them again, not to read them."""
 
     ids: frozenset[int]
-    texts: frozenset[int]
-    sketches: tuple[tuple[int, ...], ...]
-    _by_hash: dict[int, list[int]] = field(init=False, repr=False)
+    rows: tuple[tuple[Look, ...], ...]  # a look for each text column
+    _whole: frozenset[tuple[int, ...]] = field(init=False, repr=False)
+    _having: dict[tuple[int, int], list[int]] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        found: dict[int, list[int]] = {}
-        for number, sketch in enumerate(self.sketches):
-            for each in sketch:
-                found.setdefault(each, []).append(number)
-        object.__setattr__(self, "_by_hash", found)
+        having: dict[tuple[int, int], list[int]] = {}
+        for number, row in enumerate(self.rows):
+            for column, (_, runs) in enumerate(row):
+                for each in runs:
+                    having.setdefault((column, each), []).append(number)
+        object.__setattr__(self, "_having", having)
+        object.__setattr__(self, "_whole", frozenset(tuple(text for text, _ in row) for row in self.rows))
 
     @classmethod
-    def of(cls, ids: Iterable[str], texts: Iterable[str]) -> "TrainedOn":
+    def of(cls, ids: Iterable[str], rows: Iterable[Sequence[str]]) -> "TrainedOn":
         """The hashes of what is trained on."""
-        listed = list(texts)
-        sketches = {tuple(_sketch(text)) for text in listed}
-        long = tuple(sorted(sketch for sketch in sketches if len(sketch) >= _FEWEST_SHINGLES))
-        return cls(frozenset(map(_hash, ids)), frozenset(_hash(" ".join(_plain(text))) for text in listed), long)
+        return cls(frozenset(map(_hash, ids)), tuple(dict.fromkeys(tuple(map(_look, row)) for row in rows)))
 
-    def knows(self, id: str | None, text: str) -> bool:
-        """Whether an item has the id or the text of one that was trained on, or nearly its text."""
+    def knows(self, id: str | None, row: Sequence[str]) -> bool:
+        """Whether an item has the id or the texts of one that was trained on, or texts that are nearly the same."""
         if id is not None and _hash(id) in self.ids:
             return True
-        return _hash(" ".join(_plain(text))) in self.texts or self._knows_nearly(text)
-
-    def _knows_nearly(self, text: str) -> bool:
-        own = _sketch(text)
-        if len(own) < _FEWEST_SHINGLES:
-            return False
-        shared: dict[int, int] = {}
-        for each in own:
-            for number in self._by_hash.get(each, ()):
-                shared[number] = shared.get(number, 0) + 1
-        return any(count >= _ALIKE * min(len(own), len(self.sketches[k])) for k, count in shared.items())
+        looks = tuple(map(_look, row))
+        if tuple(text for text, _ in looks) in self._whole:
+            return True
+        near = {
+            k for column, (_, runs) in enumerate(looks) for each in runs for k in self._having.get((column, each), ())
+        }
+        return any(all(map(_alike, looks, self.rows[k])) for k in near)
 
     def to_json(self) -> str:
         """Text of the file."""
-        lists: dict[str, Any] = {"ids": sorted(self.ids), "texts": sorted(self.texts), "sketches": self.sketches}
+        lists: dict[str, Any] = {"ids": sorted(self.ids), "rows": self.rows}
         return json.dumps(lists)
 
     @classmethod
@@ -133,8 +128,17 @@ class TrainedOn:
         """From a trained rater's folder."""
         try:
             data = json.loads((folder / KNOWN).read_text(encoding="utf-8"))
-            return cls(frozenset(data["ids"]), frozenset(data["texts"]), tuple(map(tuple, data["sketches"])))
+            rows = tuple(tuple((int(text), tuple(runs)) for text, runs in row) for row in data["rows"])
+            return cls(frozenset(data["ids"]), rows)
         except (OSError, ValueError, KeyError, TypeError):
             raise InputError(
                 f"{folder / KNOWN} cannot be read, so that items it was trained on cannot be told; train again"
             ) from None
+
+
+def _alike(one: Look, other: Look) -> bool:
+    """The same text, or one with nearly the same runs of words."""
+    if one[0] == other[0]:
+        return True
+    shared, fewest = len(set(one[1]) & set(other[1])), min(len(one[1]), len(other[1]))
+    return fewest > 0 and shared >= _ALIKE * fewest

@@ -21,7 +21,7 @@ _CLIP = 1.0  # of a step's gradient
 class Recipe:
     """How to train."""
 
-    epochs: int = 8  # at most
+    epochs: int = 4  # at most
     patience: int = 2  # epochs without a gain before it stops
     batch: int = 16
     rate: float = 5e-5
@@ -81,15 +81,15 @@ def fit(
         network.train(True)
         total, batches = 0.0, [order[i : i + recipe.batch] for i in range(0, order.size, recipe.batch)]
         for done, batch in enumerate(batches):
-            warm = min(1.0, (epoch * len(batches) + done + 1) / max(_WARM_UP * len(batches), 1.0))
-            total += _step(network, optimizer, [prompts[i] for i in batch], target[batch], recipe.rate * warm)
+            rate = recipe.rate * _size(epoch * len(batches) + done, len(batches), recipe.epochs)
+            total += _step(network, optimizer, [prompts[i] for i in batch.tolist()], target[batch], rate)
             steps += 1
             if tell is not None:
                 passed = (time.monotonic() - started) / steps
                 left = passed * ((recipe.epochs - epoch) * len(batches) - done - 1)
                 tell(Step(epoch + (done + 1) / len(batches), recipe.epochs, total / (done + 1), _last(course), left))
         course.losses.append(total / len(batches))
-        course.held_out.append(_loss(network, [prompts[i] for i in others], target[others], recipe.batch))
+        course.held_out.append(_loss(network, [prompts[i] for i in others.tolist()], target[others], recipe.batch))
         if course.best < 0 or course.held_out[-1] < course.held_out[course.best]:
             course.best = len(course.held_out) - 1
             best = {name: part.detach().to("cpu", copy=True) for name, part in parts.items()}
@@ -99,6 +99,11 @@ def fit(
         for name, part in parts.items():
             part.copy_(best[name])
     return course
+
+
+def _size(step: int, steps: int, epochs: int) -> float:
+    """Of a step, as a share of the largest: it grows for the first ones, then falls to 0 along a line."""
+    return min(1.0, (step + 1) / max(_WARM_UP * steps, 1.0)) * (1.0 - step / (steps * epochs))
 
 
 def _step(network: Network, optimizer: Any, prompts: list[str], target: Floats, rate: float) -> float:

@@ -14,6 +14,7 @@ from ratewise.errors import InputError
 from ratewise.training.folder import Settings
 from ratewise.training.torches import NEEDED, half, torch_module, transformers_module
 
+BETWEEN = "<sep>"  # in an encoder's template: the model's own mark between two texts
 _HEAD = "head.pt"
 _BATCH = 32  # texts that go through the network at once, when it only answers
 
@@ -60,7 +61,9 @@ class Encoder:
 
     def log_odds(self, prompts: Sequence[str]) -> Any:
         """The head's number."""
-        read = _tokens(self.tokenizer, prompts, self.settings.longest, self.device)
+        between = self.tokenizer.sep_token or "\n"
+        texts = [prompt.replace(BETWEEN, between) for prompt in prompts]
+        read = _tokens(self.tokenizer, texts, self.settings.longest, self.device)
         hidden = self.base(**read).last_hidden_state
         mask = read["attention_mask"].unsqueeze(-1).to(hidden.dtype)
         mean = (hidden * mask).sum(dim=1) / mask.sum(dim=1).clamp(min=1.0)

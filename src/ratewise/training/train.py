@@ -15,7 +15,7 @@ from ratewise.training.calibrated import fit_temperature, quality
 from ratewise.training.examples import Examples, read_examples
 from ratewise.training.folder import CARD, KNOWN, SETTINGS, Kind, Settings, TrainedOn, write_text
 from ratewise.training.loop import CHECKPOINT, Course, Recipe, Tell, fit
-from ratewise.training.networks import Causal, Encoder, Network, answer
+from ratewise.training.networks import BETWEEN, Causal, Encoder, Network, answer
 from ratewise.training.torches import device_of, seeded
 
 _RATES = {"encoder": 5e-5, "causal": 2e-4}
@@ -40,8 +40,9 @@ class Trained:
         r2 = "unknown" if q["r2"] is None else f"{q['r2']:.2f}"
         whole = "whole groups of " if c["data"]["groups"] else ""
         return (
-            f"trained on {c['data']['trained_on']:,} labels of {c['data']['table']}, {c['training']['epochs']} epochs, the "
-            f"best one {c['training']['best']}; R² {r2} on {whole}{q['items']:,} labels held out; saved in {self.folder}"
+            f"trained on {c['data']['trained_on']:,} labels of {c['data']['table']}, {c['training']['epochs']} epochs, "
+            f"the best one {c['training']['best']}; R² {r2} on {whole}{q['items']:,} labels held out; saved in "
+            f"{self.folder}"
         )
 
     def __str__(self) -> str:
@@ -59,7 +60,7 @@ def train_rater(
     groups: str | None = None,
     template: str | None = None,
     words: tuple[str, str] = ("no", "yes"),
-    epochs: int = 8,
+    epochs: int = 4,
     batch: int = 16,
     longest: int = 256,
     device: str | None = None,
@@ -106,7 +107,7 @@ def _saved(
     z = answer(network, [prompt for prompt, out in zip(prompts, held, strict=True) if out])
     scaled = fit_temperature(z, examples.target[held])
     settings = replace(settings, temperature=scaled.temperature, shift=scaled.shift)
-    known = TrainedOn.of(examples.ids, prompts)
+    known = TrainedOn.of(examples.ids, examples.texts)
     card = {
         "made": datetime.now(UTC).isoformat(timespec="seconds"),
         "data": {
@@ -136,7 +137,7 @@ def _network(settings: Settings, device: str) -> Network:
 
 def _template(kind: Kind, text: Sequence[str], words: tuple[str, str]) -> str:
     if kind == "encoder":
-        return "\n".join(f"{{{name}}}" for name in text)
+        return f" {BETWEEN} ".join(f"{{{name}}}" for name in text)
     shown = "\n".join(f"{name}: {{{name}}}" for name in text)
     return f"{shown}\nIs this good? Answer {words[1]} or {words[0]}.\nAnswer: "
 
