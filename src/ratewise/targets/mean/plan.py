@@ -33,6 +33,7 @@ from ratewise.targets.mean.strata import InputPlan, read_strata
 from ratewise.targets.mean.transfer import Reference, Transfer
 from ratewise.targets.mean.words import within
 from ratewise.targets.people import Ready, Strong, made_ready
+from ratewise.text.learner import Learner
 
 _Z = 1.959964  # of a 95 % interval
 _WORTH_A_HINT = 0.9  # calibration is hinted at when it would cut the error to this share
@@ -85,6 +86,8 @@ def plan(
     floor: float | None = None,
     calibrate: Recalibration = "none",
     features: Sequence[str] = (),
+    text: Sequence[str] = (),
+    learner: str | Learner = "words",
     strata: str | None = None,
     pool: TableLike | None = None,
     estimand: Estimand = "population",
@@ -101,7 +104,8 @@ def plan(
     policy's error come from them. `uncertainty` names a column with u(x); without it u is g(1−g) for a probability of a
     0/1 rating, else fitted to the squared residuals. `floor` is the least rate of the active policy (default: a tenth
     of its mean rate). `calibrate` maps the weak rating to the strong one first; with "auto" both the rating and u are
-    learned as campaigns do, from `features` too. `strata` names a column of groups that are known beforehand: the plan
+    learned as campaigns do, from `features` too, and from columns of `text`, which ask for it; `learner` is as in
+    `simulate`. `strata` names a column of groups that are known beforehand: the plan
     then also says how many items of each to look at, and `draw` goes by that where it helps. Their shares are those of
     `pool`, the table that will be rated, else of this one. Words as ratings and several people's columns are as in
     `estimate_table`.
@@ -117,7 +121,9 @@ def plan(
     goal = Goal.of(weak_cost, strong_cost, budget, target, pool_size, estimand, floor)
     ready = made_ready(table, strong=strong, weak=(weak,), positive=positive, scale=scale)
     read = ready.table
-    columns = PilotColumns(weak, ready.strong, uncertainty, calibrate, tuple(features), seed)
+    columns = PilotColumns(
+        weak, ready.strong, uncertainty, calibrate, tuple(features), seed, tuple(text), Learner.said(learner)
+    )
     pilot = read_pilot(read, columns, imagine=True)
     rated = None if pool is None or strata is None else read_columns(pool, strata)
     if pool is not None:
