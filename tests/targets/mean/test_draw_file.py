@@ -1,6 +1,5 @@
 """`draw_file`: from file to file in batches, what `draw_pool` gives for a table that is whole."""
 
-import hashlib
 import tracemalloc
 
 import numpy as np
@@ -8,29 +7,10 @@ import pytest
 
 import ratewise as rw
 from ratewise import TableError
-from ratewise.lab.worlds import calibrated
 from ratewise.tables import open_relation, pieces
 from ratewise.targets.mean import draw_file
 
-
-@pytest.fixture(scope="module")
-def judged():
-    return calibrated(9000, mean=0.82, spread=0.6, rng=np.random.default_rng(601))
-
-
-@pytest.fixture(scope="module")
-def plan(judged):
-    pilot = {"g": judged.weak[:500], "h": judged.strong[:500]}
-    return rw.plan(pilot, weak="g", strong="h", weak_cost=0.02, strong_cost=1.1, budget=260)
-
-
-@pytest.fixture(scope="module")
-def pool(judged):
-    return {"id": np.array([f"x{i}" for i in range(8500)], dtype=object), "g": judged.weak[500:]}
-
-
-def r(seed, item):
-    return int(hashlib.md5(f"{seed}:{item}".encode()).hexdigest()[:13], 16) / 2**52
+from .drawn import r
 
 
 @pytest.mark.parametrize("ending", ["csv", "csv.gz", "jsonl", "parquet"])

@@ -79,6 +79,20 @@ def check_inputs(inputs: Section | None, items: Section, mistakes: Mistakes) -> 
         mistakes.add((*inputs.place, "plan"), "and shares are both given; keep the one that says how to choose")
 
 
+def check_learner(learner: Section | None, items: Section, mistakes: Mistakes) -> None:
+    """Check that there are texts to learn from, and that an embedding model, and nothing else, is named."""
+    if learner is None:
+        return
+    if not items.good.get("text"):
+        mistakes.add(learner.place, 'needs texts to learn from; write text = ["question", "answer"] under [items]')
+    kind = learner.good.get("kind", "words")
+    if kind == "embeddings" and "model" not in learner.raw:
+        mistakes.add((*learner.place, "kind"), 'needs a model; write model = "path/to/model" below it')
+    for name in ("model", "base_url", "key_env", "price"):
+        if name in learner.raw and kind != "embeddings":
+            mistakes.add((*learner.place, name), 'is for kind = "embeddings"; remove it, or change the kind')
+
+
 def check_start(
     start: Section | None, inputs: Section | None, raters: Sequence[Section], mistakes: Mistakes
 ) -> None:  # fmt: skip
@@ -86,7 +100,11 @@ def check_start(
     if start is None:
         return
     if inputs is not None:
-        mistakes.add(start.place, "and [inputs] are both given; old labels and strata do not go together: keep one")
+        mistakes.add(
+            start.place,
+            "and [inputs] are both given, and a campaign can only have one: delete [inputs] and its strata to use the "
+            "old labels, or delete [start] to choose inputs by strata",
+        )
     if {"from", "labels"} <= set(start.raw):
         mistakes.add((*start.place, "from"), "and labels are both given; a campaign begins with one of them: keep one")
     if "from" in start.raw and len(raters) != 2:
