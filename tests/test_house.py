@@ -10,6 +10,10 @@ SOURCE = TESTS.parent / "src" / "ratewise"
 FEWEST_LINES = 25  # below that a module says too little to have tests of its own
 
 ELSEWHERE = {  # module: the test file that tests it, where that is not its mirror
+    # what a draw decides, tested by those who go through the rows; Spark is started once
+    "targets/mean/draw_steps.py": "targets/mean/test_draw_file.py",
+    "tables/spark.py": "targets/mean/test_draw_spark.py",
+    "cli/engines.py": "cli/test_draw.py",
     # a protocol: whoever keeps it is tested
     "queue/protocol.py": "queue/test_memory.py",
     # options that every command has
