@@ -104,7 +104,7 @@ def spark():
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # its own, about pandas and sockets
-        session = start("local[2]")
+        session = start("local[2,3]")  # a task may fail twice
         session.conf.set("spark.sql.shuffle.partitions", "2")
         session.sparkContext.setLogLevel("OFF")
         yield session
