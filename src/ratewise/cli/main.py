@@ -25,12 +25,14 @@ from ratewise.cli.means import (
 )
 from ratewise.cli.options import (
     Json,
+    LearnerOption,
     People,
     Positive,
     Rate,
     SafeCells,
     Scale,
     TableArgument,
+    Text,
     Weak,
     needed,
     said,
@@ -81,6 +83,8 @@ def plan(
     floor: Annotated[float | None, typer.Option(help="Least rate of the active policy.")] = None,
     calibrate: Annotated[Recalibration, typer.Option(help="Map weak to strong ratings first.")] = "none",
     features: Annotated[str, typer.Option(help="Columns to learn from, separated by commas; for auto.")] = "",
+    text: Text = "",
+    learner: LearnerOption = "words",
     strata: Annotated[
         str | None, typer.Option(help="Column of groups; the plan says how many items of each to look at.")
     ] = None,
@@ -116,7 +120,7 @@ def plan(
         counted, order = said(positive, scale)
         check_what_if(asked=what_if, picture=picture, by=by)
         if by is not None:
-            not_with_by(strata=strata)
+            not_with_by(strata=strata, text=text)
             print_slice_plan(
                 table, by=by, weak=weak, strong=strong, weak_cost=weak_cost, strong_cost=strong_cost, budget=budget,
                 target_se=target_se, within=within, level=level, objective=objective,
@@ -130,8 +134,8 @@ def plan(
         made = make_plan(
             table, weak=weak, strong=strong, weak_cost=weak_cost, strong_cost=strong_cost, budget=budget,
             target_se=target_se, within=within, level=level, uncertainty=uncertainty, pool_size=pool_size, floor=floor,
-            calibrate=calibrate, features=words(features), strata=strata, pool=pool, estimand=estimand, drawn=drawn,
-            seed=seed, positive=counted, scale=order, what_if=what_if,
+            calibrate=calibrate, features=words(features), text=words(text), learner=learner, strata=strata,
+            pool=pool, estimand=estimand, drawn=drawn, seed=seed, positive=counted, scale=order, what_if=what_if,
         )  # fmt: skip
         save_what_if(made.what_if, picture)
         if json:
@@ -148,7 +152,8 @@ def draw(
     plan: Annotated[str, typer.Option(help="The plan's JSON, as `ratewise plan --json` prints it.")],
     seed: Annotated[int, typer.Option(help="Names the draw: the same seed draws the same items anywhere.")],
     output: Annotated[
-        str | None, typer.Option("--output", "-o", help="File to write; - for CSV on standard output.")
+        str | None,
+        typer.Option("--output", "-o", help="File to write, a folder for parts (drawn/), or - for standard output."),
     ] = None,
     id: Annotated[str | None, typer.Option(help="Column with the items' ids; `id`, else the row number.")] = None,
     sheet: Annotated[
@@ -172,7 +177,8 @@ def draw(
         from ratewise.tables import write_table
         from ratewise.tables.spreadsheet import safe_cells as make_safe
         from ratewise.targets.draw_pool import draw_pool
-        from ratewise.targets.mean.draw_file import draw_file
+        from ratewise.targets.mean.draw_file import DrawnFile, draw_file
+        from ratewise.targets.mean.drawing import Drawn
         from ratewise.targets.mean.plan_file import believed
         from ratewise.targets.mean.transfer import load_transfer
         from ratewise.targets.slice_draw import is_slice_plan
@@ -184,17 +190,18 @@ def draw(
             whole = safe_cells or table == "-" or sheet is not None or is_slice_plan(plan)
             transfer = None if whole else load_transfer(plan)
             if transfer is None or transfer.old is not None:
-                drawn = draw_pool(table, plan, seed=seed, id_column=id, within_budget=within_budget)
-                write_table(make_safe(drawn.table) if safe_cells else drawn.table, output)
+                held = draw_pool(table, plan, seed=seed, id_column=id, within_budget=within_budget)
+                write_table(make_safe(held.table) if safe_cells else held.table, output)
+                drawn: Drawn | DrawnFile = held
             else:
                 drawn = draw_file(table, transfer, output, seed=seed, id_column=id, within_budget=within_budget)
         asked = None
         if sheet is not None:
-            asked = write_sheet(drawn, sheet, plan=plan, strong=strong, hide=hide, id_column=id, seed=seed)
+            asked = write_sheet(held, sheet, plan=plan, strong=strong, hide=hide, id_column=id, seed=seed)
         if json:
             print_json(
                 {
-                    "output": output, "items": int((drawn.rates > 0).sum()), "selected": int(drawn.selected.sum()),
+                    "output": output, "items": drawn.items, "selected": drawn.asked,
                     "sheet": sheet, "asked": asked,
                     "expected_spend": drawn.expected_spend, "spend": drawn.spend, "seed": seed,
                     "drift": None if drawn.drift is None else drawn.drift.to_dict(),
@@ -242,6 +249,8 @@ def estimate(
     recalibrate: Annotated[
         Recalibration, typer.Option(help="Map weak to strong ratings first, cross-fitted.")
     ] = "none",
+    text: Text = "",
+    learner: LearnerOption = "words",
     low: Annotated[float | None, typer.Option(help="Lowest possible rating; not needed for 0/1 ratings.")] = None,
     high: Annotated[float | None, typer.Option(help="Highest possible rating.")] = None,
     floor: Annotated[
@@ -272,7 +281,7 @@ def estimate(
     with one_line_errors():
         counted, order = said(positive, scale)
         if by is not None:
-            not_with_by(strata=strata, weight=weight, pool_size=pool_size)
+            not_with_by(strata=strata, weight=weight, pool_size=pool_size, text=text)
             print_slices(
                 table, by=by, weak=weak, strong=needed(strong, "--strong human"), rate=rate, selected=selected,
                 clusters=cluster, bounds=(low, high), weak_cost=weak_cost, strong_cost=strong_cost, shrink=shrink,
@@ -287,8 +296,8 @@ def estimate(
         found = estimate_table(
             table, weak=weak, strong=strong, rate=rate, selected=selected, clusters=cluster, strata=strata,
             weight=weight, method=method, interval=interval, level=level, estimand=estimand, pool_size=pool_size,
-            recalibrate=recalibrate, bounds=(low, high), floor=floor, weak_cost=weak_cost, strong_cost=strong_cost,
-            positive=counted, scale=order, seed=seed,
+            recalibrate=recalibrate, text=words(text), learner=learner, bounds=(low, high), floor=floor,
+            weak_cost=weak_cost, strong_cost=strong_cost, positive=counted, scale=order, seed=seed,
         )  # fmt: skip
         if json:
             print_json(found.to_dict())

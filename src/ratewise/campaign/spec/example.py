@@ -32,8 +32,16 @@ seed = 7                          # names the draws: the same seed draws the sam
 table = "items.csv"               # CSV, JSONL or Parquet
 id = "id"                         # optional column of unique item ids; default: a number for each row
 # features = ["length", "topic"]  # columns that may help to predict ratings and mistakes of the weak rater
+# text = ["question", "answer"]   # columns of text to learn from
 # uncertainty = "judge_doubt"     # column that is large where the weak rater may be wrong
 # clusters = "conversation"       # column of items that belong together; the interval then counts clusters
+
+# [learner]                       # how texts become numbers
+# kind = "words"                  # "words"; "embeddings": by a model; "vectors": the columns hold lists of numbers
+# model = "models/minilm"         # of embeddings: a sentence-transformers model's path or name
+# base_url = "https://api.example.com/v1"  # or one behind an OpenAI-compatible address
+# key_env = "EMBEDDING_KEY"       # the environment variable with its key
+# price = "0.02"                  # of a million tokens, to say what was paid; not part of the budget
 
 # [inputs]                        # choose the items by strata, groups that are known beforehand; default: at random
 # strata = "topic"                # the column that says which stratum an item is of

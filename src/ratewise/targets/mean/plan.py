@@ -1,6 +1,5 @@
 """`plan`: how to spend a budget, every policy side by side, and one recommendation."""
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
@@ -8,7 +7,6 @@ from typing import Any, cast
 import numpy as np
 
 from ratewise.core.checks import Floats
-from ratewise.core.frames import FrameKind, frame_of_rows
 from ratewise.core.mean.what_if import Assumed, WhatIf
 from ratewise.core.mean.what_if import what_if as tried
 from ratewise.core.messages import Message, argument
@@ -26,16 +24,16 @@ from ratewise.targets.mean.side_by_side import (
     NEAR_TIE_IN_PRICE,
     Goal,
     PlannedPolicy,
+    ShowsPolicies,
     SideBySide,
-    policies_html,
     price,
-    save_plan,
     side_by_side,
 )
 from ratewise.targets.mean.strata import InputPlan, read_strata
 from ratewise.targets.mean.transfer import Reference, Transfer
 from ratewise.targets.mean.words import within
 from ratewise.targets.people import Ready, Strong, made_ready
+from ratewise.text.learner import Learner
 
 _Z = 1.959964  # of a 95 % interval
 _WORTH_A_HINT = 0.9  # calibration is hinted at when it would cut the error to this share
@@ -43,7 +41,7 @@ _WORTH_A_HINT = 0.9  # calibration is hinted at when it would cut the error to t
 
 @shown
 @dataclass(frozen=True, slots=True, eq=False)
-class Plan:
+class Plan(ShowsPolicies):
     """Three policies side by side, the one to take, and all that is needed to apply it to a pool."""
 
     recommendation: PolicyName
@@ -71,24 +69,6 @@ class Plan:
             **chosen,
         }
 
-    def to_frame(self, kind: FrameKind | None = None) -> Any:
-        """A row for each policy, as a pandas, Polars or PyArrow frame."""
-        return frame_of_rows([{"policy": name} | asked.to_dict() for name, asked in self.policies.items()], kind)
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the plan as JSON."""
-        save_plan(self, path)
-
-    def summary(self) -> str:
-        """The recommendation in words."""
-        return self.reason
-
-    def __str__(self) -> str:
-        return self.summary()
-
-    def _repr_html_(self) -> str:
-        return policies_html(self.policies, self.reason, error="standard error")
-
 
 def plan(
     table: TableLike,
@@ -106,6 +86,8 @@ def plan(
     floor: float | None = None,
     calibrate: Recalibration = "none",
     features: Sequence[str] = (),
+    text: Sequence[str] = (),
+    learner: str | Learner = "words",
     strata: str | None = None,
     pool: TableLike | None = None,
     estimand: Estimand = "population",
@@ -122,7 +104,8 @@ def plan(
     policy's error come from them. `uncertainty` names a column with u(x); without it u is g(1−g) for a probability of a
     0/1 rating, else fitted to the squared residuals. `floor` is the least rate of the active policy (default: a tenth
     of its mean rate). `calibrate` maps the weak rating to the strong one first; with "auto" both the rating and u are
-    learned as campaigns do, from `features` too. `strata` names a column of groups that are known beforehand: the plan
+    learned as campaigns do, from `features` too, and from columns of `text`, which ask for it; `learner` is as in
+    `simulate`. `strata` names a column of groups that are known beforehand: the plan
     then also says how many items of each to look at, and `draw` goes by that where it helps. Their shares are those of
     `pool`, the table that will be rated, else of this one. Words as ratings and several people's columns are as in
     `estimate_table`.
@@ -138,7 +121,9 @@ def plan(
     goal = Goal.of(weak_cost, strong_cost, budget, target, pool_size, estimand, floor)
     ready = made_ready(table, strong=strong, weak=(weak,), positive=positive, scale=scale)
     read = ready.table
-    columns = PilotColumns(weak, ready.strong, uncertainty, calibrate, tuple(features), seed)
+    columns = PilotColumns(
+        weak, ready.strong, uncertainty, calibrate, tuple(features), seed, tuple(text), Learner.said(learner)
+    )
     pilot = read_pilot(read, columns, imagine=True)
     rated = None if pool is None or strata is None else read_columns(pool, strata)
     if pool is not None:
