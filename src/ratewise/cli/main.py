@@ -38,6 +38,7 @@ from ratewise.cli.options import (
     said,
     words,
 )
+from ratewise.cli.people import people, serve
 from ratewise.cli.regress import quantile, regress
 from ratewise.cli.sheets import merge, merge_command, where_to_draw, write_sheet
 from ratewise.core.names import Estimand, IntervalMethod, Method, Objective, Recalibration
@@ -321,6 +322,8 @@ for command in (
     init,
     run,
     status,
+    serve,
+    people,
     report,
     export,
     verify,
