@@ -37,8 +37,23 @@ def _entry(name: str, thing: Any) -> str:
         fields = [field.name for field in dataclasses.fields(thing) if not field.name.startswith("_")]
         lines.append("Fields: " + ", ".join(f"`{field}`" for field in fields) + ".\n" if fields else "")
     if inspect.isclass(thing):
-        lines += [_method(key, value) for key, value in vars(thing).items() if _shown(thing, key, value)]
+        lines += [_method(key, value) for key, value in _members(thing).items() if _shown(thing, key, value)]
     return "\n".join(line for line in lines if line)
+
+
+def _parts(thing: type) -> list[type]:
+    """Our classes that it is put together from and that have no entry of their own."""
+    import ratewise
+
+    ours = [base for base in thing.__mro__[1:] if base.__module__.startswith("ratewise")]
+    return [base for base in ours if not hasattr(ratewise, base.__name__)]
+
+
+def _members(thing: type) -> dict[str, Any]:
+    found: dict[str, Any] = dict(vars(thing))
+    for base in _parts(thing):
+        found = found | {key: value for key, value in vars(base).items() if key not in found}
+    return found
 
 
 def _shown(owner: type, key: str, value: Any) -> bool:
@@ -66,7 +81,7 @@ def _call(name: str, function: Any) -> str:
 def _signature(name: str, thing: Any) -> str:
     """One argument a line, as it is written in the code."""
     if inspect.isclass(thing):  # results are made by functions
-        bases = [base.__name__ for base in thing.__bases__ if base is not object]
+        bases = [base.__name__ for base in thing.__bases__ if base is not object and base not in _parts(thing)]
         return f"class {name}" + (f"({', '.join(bases)})" if bases else "")
     [made] = ast.parse(textwrap.dedent(inspect.getsource(thing))).body
     assert isinstance(made, ast.FunctionDef)

@@ -13,6 +13,11 @@ def further(*values: Any) -> Any:
     return pytest.param(*values, marks=pytest.mark.soak)
 
 
+def sizes(some: int, all: int) -> list[Any]:
+    """How many trials: some in `make test`, all in `make soak`, held to bounds that know how many they are."""
+    return [some, further(all)]
+
+
 def fewest(target: float, trials: int) -> float:
     """Share of successes below which a chance of `target` is implausible."""
     return float(stats.binom.ppf(FALSE_ALARM, trials, target)) / trials

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import ratewise as rw
+from ratewise.campaign import findings
 from ratewise.campaign.campaign import Campaign
 from ratewise.errors import InputError, RatewiseWarning, SpecError, TableError
 
@@ -133,7 +134,7 @@ def test_what_does_not_fit_is_refused(tmp_path):
 def test_strata_and_chains_with_rates_are_refused_in_the_toml(tmp_path):
     columns, _ = with_labels(judged(60), "at random")
     start = 'budget = "9"\n[start]\nlabels = "labelled"\ndrawn = "was"\n[inputs]\nstrata = "human"'
-    with pytest.raises(SpecError, match="old labels and strata do not go together"):
+    with pytest.raises(SpecError, match=r"can only have one: delete \[inputs\] .* or delete \[start\]"):
         Campaign.open(write(tmp_path, columns, goal=start))
     raters = (("judge", "0.02"), ("was", "0.2"), ("human", "1"))
     start = 'budget = "9"\n[start]\nlabels = "labelled"\ndrawn = "was"'
@@ -167,3 +168,18 @@ def test_labels_that_were_not_drawn_at_random_are_warned_of_before_anything_is_s
     with pytest.warns(RatewiseWarning, match="clearly higher values in column 'judge'.*say how they were drawn: start"):
         campaign.begin()
     assert campaign.status().spent == 0
+
+
+@pytest.mark.parametrize("how", ["at random", "was", "by hand"])
+def test_slices_count_the_labels_that_were_there(tmp_path, how):
+    columns = judged(ITEMS)
+    columns["lang"] = [("en", "de")[i % 2] for i in range(ITEMS)]
+    campaign, columns, _ = begun(tmp_path, how, items=columns, goal='budget = "120"')
+    campaign.run()
+    with campaign.look() as now:
+        found = findings.slices(now, ["lang"])
+    assert sum(one.labels for one in found) == campaign.estimate().labels
+    truth = np.array(columns["human"], dtype=float)
+    for one in found:
+        assert one.estimate.labels == one.labels
+        assert abs(one.estimate.value - truth[np.array(columns["lang"]) == one.name].mean()) < 0.2

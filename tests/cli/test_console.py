@@ -42,8 +42,20 @@ def test_an_error_is_one_line_and_an_exit_code(capsys, error, code, said):
 def test_warnings_and_notes_are_lines_too(capsys):
     with one_line_errors():
         warnings.warn("few labels", RatewiseWarning, stacklevel=1)
+        assert capsys.readouterr().err == "ratewise: warning: few labels\n"  # at once: a command may take days
     print_notes(("seen",))
-    assert capsys.readouterr().err == "ratewise: warning: few labels\nnote: seen\n"
+    assert capsys.readouterr().err == "note: seen\n"
+
+
+def test_a_command_that_is_stopped_has_told_its_warnings(capsys):
+    def stopped() -> None:
+        with one_line_errors():
+            warnings.warn("few labels", RatewiseWarning, stacklevel=1)
+            raise KeyboardInterrupt
+
+    with pytest.raises(SystemExit):
+        stopped()
+    assert capsys.readouterr().err == "ratewise: warning: few labels\nratewise: stopped\n"
 
 
 def test_names_are_options_and_no_bar_where_nobody_looks():

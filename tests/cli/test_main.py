@@ -1,6 +1,8 @@
 """Help, version and wrong usage."""
 
 import shlex
+import subprocess
+import sys
 
 import pytest
 from typer.main import get_command
@@ -13,6 +15,11 @@ COMMANDS = get_command(app).commands
 
 def options_of(name: str) -> set[str]:
     return {option for parameter in COMMANDS[name].params for option in parameter.opts}
+
+
+def test_python_runs_the_package():
+    done = subprocess.run([sys.executable, "-m", "ratewise", "--version"], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, f"ratewise {ratewise.__version__}\n")
 
 
 def test_the_first_commands_are_there():

@@ -16,7 +16,7 @@ from ratewise.campaign.rehearsal import Pool, Rehearsal
 from ratewise.core.mean.policy import optimal_policy
 from ratewise.lab.worlds import calibrated
 
-from ..bounds import FALSE_ALARM, most
+from ..bounds import FALSE_ALARM, most, sizes
 
 Z = stats.norm.isf(FALSE_ALARM / 2)
 
@@ -31,14 +31,14 @@ def covers(found, truth):
 
 # Looking after every round
 
-PEEKERS = 1000
+PEEKERS = sizes(350, all=1000)
 
 
 @cache
-def peeked():
+def peeked(trials):
     """Does any round's interval miss: the one that may be looked at, the plain one? Pools and populations in turn."""
     any_miss, any_plain_miss, last_miss = [], [], []
-    for i in range(PEEKERS):
+    for i in range(trials):
         mean, estimand = (0.6, 0.8)[i % 2], ("population", "pool")[i // 2 % 2]
         world = judge(i, 500, mean)
         truth = world.mean if estimand == "population" else float(world.strong.mean())
@@ -59,17 +59,19 @@ def peeked():
     return np.mean(any_miss), np.mean(any_plain_miss), np.mean(last_miss)
 
 
-def test_intervals_of_all_rounds_hold_together():
-    """At most 5 % of 1,000 campaigns have a round, any round, whose interval misses."""
-    any_miss, _, _ = peeked()
-    assert any_miss <= most(0.05, PEEKERS)
+@pytest.mark.parametrize("trials", PEEKERS)
+def test_intervals_of_all_rounds_hold_together(trials):
+    """At most 5 % of the campaigns have a round, any round, whose interval misses."""
+    any_miss, _, _ = peeked(trials)
+    assert any_miss <= most(0.05, trials)
 
 
-def test_plain_intervals_at_every_round_do_not():
+@pytest.mark.parametrize("trials", PEEKERS)
+def test_plain_intervals_at_every_round_do_not(trials):
     """The check above notices: 95 % at each look is not 95 % for all of them; at the end alone it holds."""
-    _, any_plain_miss, last_miss = peeked()
-    assert any_plain_miss > most(0.05, PEEKERS)
-    assert last_miss <= most(0.08, PEEKERS)
+    _, any_plain_miss, last_miss = peeked(trials)
+    assert any_plain_miss > most(0.05, trials)
+    assert last_miss <= most(0.08, trials)
 
 
 # Stopping at a precision
@@ -79,15 +81,15 @@ AIMS = {
     "free weak ratings": {"mean": 0.7, "items": 800, "weak_cost": "0", "target": 0.03},
     "skewed": {"mean": 0.94, "items": 3000, "weak_cost": "0.02", "target": 0.02},
 }
-AIMERS = 200
+AIMERS = sizes(130, all=200)
 
 
 @cache
-def aimed(name):
+def aimed(name, trials):
     """Errors over the target, whether the last interval covers, money over the least, reasons, whether all cover."""
     case = AIMS[name]
     errors, good, ratios, reasons, every = [], [], [], [], []
-    for i in range(AIMERS):
+    for i in range(trials):
         world = judge(i, case["items"], case["mean"])
         truth = float(world.strong.mean())
         pool = Pool.of(world.weak, world.strong, prices=(Decimal(case["weak_cost"]), Decimal(1)), seed=i)
@@ -114,26 +116,28 @@ def _least(world, case):
     return min(policy.spend, base), base
 
 
+@pytest.mark.parametrize("trials", AIMERS)
 @pytest.mark.parametrize("name", AIMS)
-def test_a_stop_at_a_precision_covers_and_is_as_precise_as_asked(name):
+def test_a_stop_at_a_precision_covers_and_is_as_precise_as_asked(name, trials):
     """95 % at the stop, all rounds together too, and a root mean squared error of no more than the target."""
-    errors, good, _, reasons, every = aimed(name)
-    assert 1 - good.mean() <= most(0.05, AIMERS)
-    assert 1 - every.mean() <= most(0.05, AIMERS)
-    assert np.mean(errors**2) <= 1.0 + Z * np.std(errors**2) / np.sqrt(AIMERS)
-    assert reasons.count("the precision asked for is reached") >= 0.97 * AIMERS
+    errors, good, _, reasons, every = aimed(name, trials)
+    assert 1 - good.mean() <= most(0.05, trials)
+    assert 1 - every.mean() <= most(0.05, trials)
+    assert np.mean(errors**2) <= 1.0 + Z * np.std(errors**2) / np.sqrt(trials)
+    assert reasons.count("the precision asked for is reached") >= 0.97 * trials
 
 
+@pytest.mark.parametrize("trials", AIMERS)
 @pytest.mark.parametrize(
     ("name", "of_best", "of_base"), [("stream", 2.2, 1.2), ("free weak ratings", 2.6, 1.0), ("skewed", 7.5, 1.6)]
 )
-def test_a_precision_is_not_grossly_overspent(name, of_best, of_base):
+def test_a_precision_is_not_grossly_overspent(name, of_best, of_base, trials):
     """Against policies that know all beforehand: the best by the true u, and strong ratings alone by the true V.
 
     What is added: learning, 96 % instead of 95 %, and room for what was not seen yet. In the skewed world the best
     policy needs 22 labels, fewer than half of what a start has.
     """
-    ratios = aimed(name)[2]
+    ratios = aimed(name, trials)[2]
     assert 1.0 < ratios[:, 0].mean() <= of_best
     assert ratios[:, 1].mean() <= of_base
 
@@ -160,13 +164,14 @@ def test_a_stop_before_any_mistake_was_seen_covers_and_is_paid_for_once(mean, us
     assert np.mean(spent) <= of_base * V / (target**2 + V / 3000)
 
 
-def test_the_checks_notice_a_stop_that_comes_too_early():
+@pytest.mark.parametrize("trials", AIMERS)
+def test_the_checks_notice_a_stop_that_comes_too_early(trials):
     """Half the money: twice the squared error. And intervals two thirds as wide miss too often."""
-    errors, *_ = aimed("stream")
+    errors, *_ = aimed("stream", trials)
     early = 1.6 * errors
-    assert np.mean(early**2) > 1.0 + Z * np.std(early**2) / np.sqrt(AIMERS)
+    assert np.mean(early**2) > 1.0 + Z * np.std(early**2) / np.sqrt(trials)
     narrow = np.abs(errors) > 0.66 * 1.96 * np.sqrt(np.mean(errors**2))
-    assert narrow.mean() > most(0.05, AIMERS)
+    assert narrow.mean() > most(0.05, trials)
 
 
 # Chains
@@ -214,9 +219,9 @@ def test_a_chain_with_a_good_middle_rater_is_better_than_strong_ratings_alone():
 # Missing answers
 
 
-def test_intervals_hold_whatever_the_missing_answers_would_have_been():
-    """A tenth of the strong answers never comes, and those that do not are all failures, or all passes: 200 of each."""
-    trials = 200
+@pytest.mark.parametrize("trials", sizes(80, all=200))
+def test_intervals_hold_whatever_the_missing_answers_would_have_been(trials):
+    """A tenth of the strong answers never comes, and those that do not are all failures, or all passes."""
     for worst in (0.0, 1.0):
         missed = 0
         for i in range(trials):

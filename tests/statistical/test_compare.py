@@ -9,7 +9,7 @@ from ratewise.targets.compare import compare_systems
 from ratewise.targets.compare_many import against_baseline
 from ratewise.targets.systems import Systems
 
-from ..bounds import FALSE_ALARM, fewest, further, most
+from ..bounds import FALSE_ALARM, fewest, further, most, sizes
 
 TRIALS = 1500
 
@@ -70,12 +70,13 @@ CELLS = [
 ]
 
 
+@pytest.mark.parametrize("trials", sizes(500, all=1500))
 @pytest.mark.parametrize(("world", "means", "items", "bounds"), CELLS)
-def test_difference_ratio_and_lift_cover(world, means, items, bounds):
+def test_difference_ratio_and_lift_cover(world, means, items, bounds, trials):
     """Target 94 %; deliberately broken: an interval that forgets what the draw adds."""
     a, b = truth_of(world, means)
     held = {"difference": 0, "ratio": 0, "lift": 0, "broken": 0, "none": 0}
-    for trial in range(TRIALS):
+    for trial in range(trials):
         g, h, rates, xi = world(np.random.default_rng([7, trial]), items, means)
         found = compare_systems(systems(g, h, rates, xi, bounds=bounds), 0, 1)
         d = found.difference
@@ -87,9 +88,9 @@ def test_difference_ratio_and_lift_cover(world, means, items, bounds):
             held["lift"] += found.relative_lift.interval[0] <= a / b - 1 <= found.relative_lift.interval[1]
         if trial < 500:
             held["broken"] += _forgets_the_draw(g, h, rates, xi, a - b)
-    assert held["difference"] / TRIALS >= fewest(0.94, TRIALS)
+    assert held["difference"] / trials >= fewest(0.94, trials)
     assert held["none"] == 0
-    assert held["ratio"] / TRIALS >= fewest(0.94, TRIALS)
+    assert held["ratio"] / trials >= fewest(0.94, trials)
     assert held["lift"] == held["ratio"]
     assert held["broken"] / 500 < fewest(0.94, 500)
 
@@ -169,10 +170,10 @@ MANY = [
 ]
 
 
+@pytest.mark.parametrize("trials", sizes(200, all=500))
 @pytest.mark.parametrize(("world", "means", "items", "bounds"), MANY)
-def test_intervals_hold_together(world, means, items, bounds):
+def test_intervals_hold_together(world, means, items, bounds, trials):
     """Five rivals: all intervals hold in 94 % of the trials at least, and single ones would not."""
-    trials = 500
     theta = truth_of(world, means)
     truth = theta[:-1] - theta[-1]
     together = single = bonferroni = 0

@@ -10,16 +10,17 @@ from decimal import Decimal
 from functools import cache
 
 import numpy as np
+import pytest
 from scipy import stats
 
 from ratewise.campaign.answers import estimate_history
 from ratewise.campaign.inputs import Inputs
 from ratewise.campaign.rehearsal import Pool, Rehearsal
 
-from ..bounds import FALSE_ALARM, most
+from ..bounds import FALSE_ALARM, most, sizes
 
 Z = stats.norm.isf(FALSE_ALARM / 2)
-CAMPAIGNS = 600
+CAMPAIGNS = sizes(250, all=600)
 USING_UP = 300
 NAMES = ("easy", "hard", "odd")
 SIZES = np.array([800, 150, 50])
@@ -66,10 +67,10 @@ def played(pool, budget=BUDGET):
 
 
 @cache
-def campaigns(kind):
+def campaigns(kind, trials):
     """Errors, and whether the interval misses, of many campaigns."""
     errors, misses = [], []
-    for seed in range(CAMPAIGNS):
+    for seed in range(trials):
         pool, truth = plain_pool(seed) if kind == "plain" else chosen_pool(seed, SHARES)
         game = played(pool)
         found = estimate_history(game.history, game.terms.wanted)
@@ -78,22 +79,25 @@ def campaigns(kind):
     return np.array(errors), np.array(misses)
 
 
-def test_chosen_campaigns_are_unbiased():
-    errors, _ = campaigns("chosen")
-    assert abs(errors.mean()) < Z * errors.std() / np.sqrt(CAMPAIGNS)
+@pytest.mark.parametrize("trials", CAMPAIGNS)
+def test_chosen_campaigns_are_unbiased(trials):
+    errors, _ = campaigns("chosen", trials)
+    assert abs(errors.mean()) < Z * errors.std() / np.sqrt(trials)
 
 
-def test_intervals_of_chosen_campaigns_cover():
+@pytest.mark.parametrize("trials", CAMPAIGNS)
+def test_intervals_of_chosen_campaigns_cover(trials):
     """Misses of a plain interval at the end: at most 8 %, as for campaigns that do not choose."""
-    _, misses = campaigns("chosen")
-    assert misses.mean() <= most(0.08, CAMPAIGNS)
+    _, misses = campaigns("chosen", trials)
+    assert misses.mean() <= most(0.08, trials)
 
 
-def test_choosing_pays_where_strata_differ():
+@pytest.mark.parametrize("trials", CAMPAIGNS)
+def test_choosing_pays_where_strata_differ(trials):
     """The squared error is smaller, by pairs on the same items; without a gain this would pass one time in twenty."""
-    chosen, plain = campaigns("chosen")[0] ** 2, campaigns("plain")[0] ** 2
+    chosen, plain = campaigns("chosen", trials)[0] ** 2, campaigns("plain", trials)[0] ** 2
     gain = plain - chosen
-    assert gain.mean() > stats.norm.isf(0.05) * gain.std() / np.sqrt(CAMPAIGNS)
+    assert gain.mean() > stats.norm.isf(0.05) * gain.std() / np.sqrt(trials)
 
 
 @cache

@@ -16,17 +16,13 @@ from ratewise.campaign.answers import estimate_history
 from ratewise.campaign.rehearsal import Pool, Rehearsal
 from ratewise.campaign.start import Loaded, Start
 
-FALSE_ALARM = 1e-4
+from ..bounds import FALSE_ALARM, most, sizes
+
 Z = stats.norm.isf(FALSE_ALARM / 2)
 BIAS = 0.1  # allowed, in standard deviations of the estimate
 MISSES = 0.06  # allowed of 95 % intervals
-GAMES, TABLES = 700, 300
+GAMES, TABLES = sizes(250, all=700), sizes(120, all=300)
 WAYS = ("at random", "rates", "by hand")
-
-
-def most(share, trials):
-    """Share of misses above which a chance of `share` is implausible."""
-    return stats.binom.isf(FALSE_ALARM, trials, share) / trials
 
 
 def unbiased(errors):
@@ -49,10 +45,10 @@ def labelled_pool(how, seed, items):
 
 
 @cache
-def played(how):
+def played(how, trials):
     """Errors of campaigns with old labels, whether their intervals miss, and errors of one who weighs them wrongly."""
     errors, misses, broken = [], [], []
-    for seed in range(GAMES):
+    for seed in range(trials):
         judge, truth, old, was = labelled_pool(how, seed, 400)
         estimand = ("pool", "population")[seed % 2] if how != "by hand" else "pool"
         start = Start(how, int(old.sum()), float(truth[old].mean()), estimand)
@@ -78,11 +74,12 @@ def played(how):
     return np.array(errors), np.array(misses), np.array(broken)
 
 
+@pytest.mark.parametrize("trials", GAMES)
 @pytest.mark.parametrize("how", WAYS)
-def test_campaigns_with_old_labels_are_unbiased_and_their_intervals_hold(how):
-    errors, misses, broken = played(how)
+def test_campaigns_with_old_labels_are_unbiased_and_their_intervals_hold(how, trials):
+    errors, misses, broken = played(how, trials)
     assert unbiased(errors)
-    assert misses.mean() <= most(MISSES, GAMES)
+    assert misses.mean() <= most(MISSES, trials)
     if how != "at random":
         assert not unbiased(broken)
 
@@ -91,11 +88,11 @@ def test_campaigns_with_old_labels_are_unbiased_and_their_intervals_hold(how):
 
 
 @cache
-def drawn(how):
+def drawn(how, trials):
     """The same by `plan`, `draw` and `estimate`; the broken one forgets that old labels had a chance of their own."""
     table = rw.read_table({"id": [f"q{i}" for i in range(300)], "was": np.zeros(300)})
     errors, misses, broken = [], [], []
-    for seed in range(TABLES):
+    for seed in range(trials):
         judge, truth, old, was = labelled_pool(how, seed, 300)
         judge = 0.75 * judge  # a strict one: who weighs labels wrongly is off
         pool = table.with_columns({"judge": judge, "human": np.where(old, truth, np.nan), "was": was}, replace=True)
@@ -113,11 +110,12 @@ def drawn(how):
     return np.array(errors), np.array(misses), np.array(broken)
 
 
+@pytest.mark.parametrize("trials", TABLES)
 @pytest.mark.parametrize("how", WAYS)
-def test_plan_draw_and_estimate_with_old_labels_are_unbiased_and_their_intervals_hold(how):
-    errors, misses, broken = drawn(how)
+def test_plan_draw_and_estimate_with_old_labels_are_unbiased_and_their_intervals_hold(how, trials):
+    errors, misses, broken = drawn(how, trials)
     assert unbiased(errors)
-    assert misses.mean() <= most(MISSES, TABLES)
+    assert misses.mean() <= most(MISSES, trials)
     if how != "by hand":
         assert not unbiased(broken)
 

@@ -3,26 +3,35 @@
 import math
 
 import numpy as np
+import pytest
 
 from ratewise.core.mean.estimate import estimate_mean
 from ratewise.core.mean.stratified import estimate_stratified, estimate_weighted
 
-from ..core.mean.strata import MEANS, NAMES, NOISES, RATES, SHARES, SPREADS, TRUTH, sample
+from .. import bounds
+from ..bounds import sizes
+from ..core.mean.strata import MEANS, NAMES, NOISES, RATES, SHARES, SPREADS, TRUTH, sample, weighted_sample
 
-# 3,000 trials of a 95 % interval cover less than 93.4 % with probability < 1e-4, more than 96.5 % likewise.
-
-TRIALS, LEAST, MOST = 3000, 0.934, 0.966
+TRIALS = sizes(1200, all=3000)
 
 
-def coverage(one_trial, trials=TRIALS, seed=21):
+def ends(trials):
+    """Between these the coverage of a 95 % interval lies in so many trials, by chance alone."""
+    return bounds.fewest(0.95, trials), bounds.most(0.95, trials)
+
+
+def coverage(one_trial, trials, seed=21):
     hits = 0
     for i in range(trials):
-        ends, truth = one_trial(np.random.default_rng([seed, i]))
-        hits += ends[0] <= truth <= ends[1]
+        (low, high), truth = one_trial(np.random.default_rng([seed, i]))
+        hits += low <= truth <= high
     return hits / trials
 
 
-def test_coverage_of_shares_that_are_known():
+@pytest.mark.parametrize("trials", TRIALS)
+def test_coverage_of_shares_that_are_known(trials):
+    least, most = ends(trials)
+
     def ours(rng):
         return estimate_stratified(*sample(rng), shares=SHARES).interval, TRUTH
 
@@ -36,20 +45,22 @@ def test_coverage_of_shares_that_are_known():
         se = found.contributions.std(ddof=1) / math.sqrt(found.items)
         return (found.value - 1.96 * se, found.value + 1.96 * se), TRUTH
 
-    assert LEAST <= coverage(ours) <= MOST
+    assert least <= coverage(ours, trials) <= most
     assert coverage(unweighted, trials=300) < 0.5
-    assert coverage(as_one, trials=1500) > MOST  # far too wide
+    assert coverage(as_one, trials=1500) > most  # far too wide
 
 
-def test_coverage_with_few_items():
+@pytest.mark.parametrize("trials", TRIALS)
+def test_coverage_with_few_items(trials):
     """6 to 9 items a stratum: t with Satterthwaite's degrees of freedom, where normal falls short."""
+    least, most = ends(trials)
     counts, ones = np.array([6, 9, 7]), np.ones(3)
 
     def ours(rng, interval="t"):
         return estimate_stratified(*sample(rng, counts, ones), shares=SHARES, interval=interval).interval, TRUTH
 
-    assert LEAST <= coverage(ours) <= MOST
-    assert coverage(lambda rng: ours(rng, "normal")) < LEAST
+    assert least <= coverage(ours, trials) <= most
+    assert coverage(lambda rng: ours(rng, "normal"), 3000) < ends(3000)[0]
 
 
 def binary(rng, p, counts, rates):
@@ -59,8 +70,10 @@ def binary(rng, p, counts, rates):
     return g, np.where(rng.random(s.size) < rates[s], h, np.nan), rates[s], NAMES[s]
 
 
-def test_coverage_of_zeros_and_ones_near_the_end():
+@pytest.mark.parametrize("trials", TRIALS)
+def test_coverage_of_zeros_and_ones_near_the_end(trials):
     """Strata that often show nothing but ones: the score interval's sides hold, Student's t does not."""
+    least, _ = ends(trials)
     p, counts, rates = np.array([0.97, 0.9, 0.98]), np.array([40, 50, 30]), np.array([0.7, 0.9, 0.8])
     truth = float(np.array([0.6, 0.3, 0.1]) @ p)
 
@@ -70,12 +83,14 @@ def test_coverage_of_zeros_and_ones_near_the_end():
         )
         return found.interval or (1.0, 0.0), truth
 
-    assert coverage(ours) >= LEAST
-    assert coverage(lambda rng: ours(rng, "t")) < LEAST
+    assert coverage(ours, trials) >= least
+    assert coverage(lambda rng: ours(rng, "t"), trials=1000) < least
 
 
-def test_coverage_of_a_population_whose_shares_are_those_of_a_sample():
+@pytest.mark.parametrize("trials", TRIALS)
+def test_coverage_of_a_population_whose_shares_are_those_of_a_sample(trials):
     """300 items tell the strata's shares: that adds variance, and leaving it out does not cover."""
+    least, most = ends(trials)
     counts, rates = np.array([30, 45, 20]), np.ones(3)
 
     def pool(rng):
@@ -90,11 +105,13 @@ def test_coverage_of_a_population_whose_shares_are_those_of_a_sample():
         looked, sizes = pool(rng)
         return estimate_stratified(*sample(rng, looked, rates), shares=sizes, method="difference").interval, TRUTH
 
-    assert LEAST <= coverage(ours) <= MOST
-    assert coverage(without) < 0.9
+    assert least <= coverage(ours, trials) <= most
+    assert coverage(without, trials) < 0.9
 
 
-def test_coverage_of_the_pool_s_own_mean():
+@pytest.mark.parametrize("trials", TRIALS)
+def test_coverage_of_the_pool_s_own_mean(trials):
+    least, most = ends(trials)
     rng = np.random.default_rng(31)
     s = np.repeat(np.arange(3), [120, 60, 60])
     h = MEANS[s] + SPREADS[s] * rng.normal(size=s.size)
@@ -112,21 +129,14 @@ def test_coverage_of_the_pool_s_own_mean():
         )
         return found.interval, float(h.mean())
 
-    assert LEAST <= coverage(ours) <= MOST
-    assert coverage(lambda rng: ours(rng, "population")) > MOST
+    assert least <= coverage(ours, trials) <= most
+    assert coverage(lambda rng: ours(rng, "population"), trials) > most
 
 
-def weighted_sample(rng, n=250):
-    """A continuous covariate x, uniform in the population; items are drawn by Q ∝ 0.3 + 2x."""
-    x = rng.random(4 * n)
-    x = x[rng.random(x.size) < (0.3 + 2 * x) / 2.3][:n]
-    h = 2 * x + (0.2 + 2 * x) * rng.normal(size=x.size)
-    g = h + (0.1 + x) * rng.normal(size=x.size)
-    q = 0.3 + 0.6 * x
-    return g, np.where(rng.random(x.size) < q, h, np.nan), q, 1 / (0.3 + 2 * x)
+@pytest.mark.parametrize("trials", TRIALS)
+def test_coverage_of_weights(trials):
+    least, most = ends(trials)
 
-
-def test_coverage_of_weights():
     def ours(rng):
         return estimate_weighted(*weighted_sample(rng)).interval, 1.0
 
@@ -134,5 +144,5 @@ def test_coverage_of_weights():
         g, h, q, _ = weighted_sample(rng)
         return estimate_mean(g, h, q, interval="t").interval, 1.0
 
-    assert LEAST <= coverage(ours) <= MOST
+    assert least <= coverage(ours, trials) <= most
     assert coverage(without, trials=300) < 0.5

@@ -32,7 +32,7 @@ def test_labels_that_are_missing_without_a_word_are_refused():
     del table["selected"]
     table["human"] = np.where(np.arange(2000) % 2, table["human"], np.nan)
     for function in (rw.estimate_table, lambda t, **k: rw.estimate_slices({**t, "by": ["x"] * 2000}, by="by", **k)):
-        with pytest.raises(rw.TableError, match=r"add up to 5\d\d.*standard deviations off.*\(selected\).*\(rate\)"):
+        with pytest.raises(rw.TableError, match=r"adds up to 5\d\d.*standard deviations off.*\(selected\).*\(rate\)"):
             function(table, **COLUMNS)
     both = {**table, "judge_2": table["judge"], "human_2": table["human"]}
     with pytest.raises(rw.TableError, match="not the rates of this draw"):

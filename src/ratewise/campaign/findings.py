@@ -4,11 +4,12 @@ import json
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from ratewise.campaign.items import LoggedItems
 from ratewise.campaign.planner.state import UNIT
 from ratewise.campaign.snapshot import Snapshot
 from ratewise.core.checks import Floats
@@ -20,6 +21,7 @@ from ratewise.raters.kinds import KINDS
 from ratewise.rounds.auto import LearnedRating, below_one, learned_rating
 from ratewise.rounds.seen import FEWEST_TO_LEARN, learn
 from ratewise.tables.table import no_column
+from ratewise.targets.mean.pooled import with_known
 
 MOST_DIFFERENCES = 10
 _MOST_SLICES = 12  # of one column; more of them make no table
@@ -101,8 +103,9 @@ def _difference(now: Snapshot, position: int, weak: Floats, strong: Floats) -> D
 def slices(now: Snapshot, columns: Sequence[str] | None = None) -> tuple[SliceFound, ...]:
     """An estimate for every word of some columns; by default, of the features that are words.
 
-    Each item has the rate of the whole campaign, and its rating is predicted by what all labels teach. Where items were
-    chosen by strata or belong together, there are none yet.
+    Each item has the rate of the whole campaign, and its rating is predicted by what all labels teach. Labels that were
+    known values of their items when the campaign began are so in their slices, too. Where items were chosen by strata
+    or belong together, there are none yet.
     """
     history = now.state.history
     seen = history.seen
@@ -119,8 +122,17 @@ def slices(now: Snapshot, columns: Sequence[str] | None = None) -> tuple[SliceFo
         if name not in contents[0]:
             raise no_column(now.spec.items.table, name, tuple(contents[0]))
     values = {name: np.array([_word(content.get(name)) for content in contents], dtype=object) for name in named}
-    learned = learned_rating(seen)
-    return tuple(one for name, words in values.items() for one in _of_column(now, name, words, learned))
+    learned, known = learned_rating(seen), _known_values(now)
+    return tuple(one for name, words in values.items() for one in _of_column(now, name, words, learned, known))
+
+
+def _known_values(now: Snapshot) -> Floats:
+    """The ratings of the last items, where they were known when the campaign began and are never looked at."""
+    items, start = now.facts.items, now.facts.start
+    if start is None or not start.known:
+        return np.empty(0)
+    found = LoggedItems(now.spec, now.store, now.facts).known(items - start.known, items)
+    return np.empty(0) if found is None else found
 
 
 def _word_columns(now: Snapshot) -> tuple[str, ...]:
@@ -138,20 +150,27 @@ def _word(value: object) -> str:
     return "" if value is None else str(value)
 
 
-def _of_column(now: Snapshot, column: str, words: Any, learned: LearnedRating) -> list[SliceFound]:
-    looked = words[: now.state.history.items]
+def _of_column(
+    now: Snapshot, column: str, words: Any, learned: LearnedRating, known: Floats
+) -> list[SliceFound]:  # fmt: skip
+    looked, last = words[: now.state.history.items], words[words.size - known.size :]
     counts = Counter(words.tolist()).most_common(_MOST_SLICES)
-    return [_slice(now, column, name, count, looked == name, learned) for name, count in sorted(counts)]
+    return [
+        _slice(now, SliceFound(column, name, count, 0, None), looked == name, learned, known[last == name])
+        for name, count in sorted(counts)
+    ]
 
 
-def _slice(now: Snapshot, column: str, name: str, items: int, here: Mask, learned: LearnedRating) -> SliceFound:
-    history = now.state.history
+def _slice(now: Snapshot, empty: SliceFound, here: Mask, learned: LearnedRating, known: Floats) -> SliceFound:
+    """One slice; `known` are the ratings of its items that are never looked at."""
+    history, items = now.state.history, empty.items
     assert history.seen is not None
     strong, asked = history.seen.strong[here], history.seen.labelled[here] | history.looked.missing[here]
     labels = int(np.count_nonzero(~np.isnan(strong)))
-    pool = float(items) if now.spec.estimand == "pool" else None
+    pool = float(items - known.size) if now.spec.estimand == "pool" else None
+    few = replace(empty, labels=labels + known.size)
     if labels < FEWEST_TO_LEARN:
-        return SliceFound(column, name, items, labels, None)
+        return few
     try:
         found = estimate_mean(
             learned.values[here], strong, below_one(history.seen.rates()[here], asked), method="difference",
@@ -159,8 +178,9 @@ def _slice(now: Snapshot, column: str, name: str, items: int, here: Mask, learne
             bounds=now.reader.terms.wanted.bounds, variance_factor=learned.factor,
         )  # fmt: skip
     except InputError:  # such as missing answers only
-        return SliceFound(column, name, items, labels, None)
-    return SliceFound(column, name, items, labels, found)
+        return few
+    mean = float(known.mean()) if known.size else 0.0
+    return replace(few, estimate=with_known(found, known.size, mean, pool))
 
 
 # More money

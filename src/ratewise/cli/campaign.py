@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ratewise.cli.console import STOPPED, one_line_errors, print_json, print_notes, print_rich, say
-from ratewise.cli.options import Json, SafeCells, words
+from ratewise.cli.options import Json, SafeCells, said, words
 
 if TYPE_CHECKING:
     from ratewise.campaign.campaign import Campaign, Progress
@@ -31,8 +31,11 @@ def init(
     weak_cost: Annotated[str | None, typer.Option(help="With --from: the price of one weak rating.")] = None,
     strong_cost: Annotated[str | None, typer.Option(help="With --from: the price of one strong rating.")] = None,
     positive: Annotated[
-        str, typer.Option(help="With --from and --strong: words that count as 1, separated by commas.")
-    ] = "",
+        str | None, typer.Option(help="With --from and --strong: words that count as 1, separated by commas.")
+    ] = None,
+    scale: Annotated[
+        str | None, typer.Option(help="With --from and --strong: all words from the worst to the best: bad,ok,good.")
+    ] = None,
     judge: Annotated[
         str | None, typer.Option(help="Write a judge's template to change instead: binary, likert, score or pairwise.")
     ] = None,
@@ -57,16 +60,17 @@ def init(
             from ratewise.campaign.spec.from_table import begin_from
             from ratewise.report.begun import begun_text
 
+            counted, order = said(positive, scale)
             begun = begin_from(
                 from_table, file, id=id, weak=weak, strong=strong, weak_price=weak_cost, strong_price=strong_cost,
-                positive=words(positive),
+                positive=counted or (), scale=order,
             )  # fmt: skip
             if json:
                 print_json(begun.to_dict())
             else:
                 print_rich(begun_text(begun))
             return
-        if positive or any(given is not None for given in (id, weak, strong, weak_cost, strong_cost)):
+        if any(given is not None for given in (id, weak, strong, weak_cost, strong_cost, positive, scale)):
             raise InputError("these options describe your own table; name it with --from TABLE")
         written = write_example(file, table=table)
         if json:

@@ -66,19 +66,21 @@ def progress_bar(unit: str, *, quiet: bool) -> Iterator[Callable[[int, int], Non
 
 @contextmanager
 def one_line_errors() -> Iterator[None]:
-    """Ratewise's own errors end the program with one line and their exit code; warnings become one line each."""
-    with warnings.catch_warnings(record=True) as caught:
+    """Ratewise's own errors end the program with one line and their exit code; warnings become one line each.
+
+    A warning is shown at once: `run` may take days, and what it warns of is to be known before money is spent.
+    """
+    with warnings.catch_warnings():
         warnings.simplefilter("always", RatewiseWarning)
+        warnings.showwarning = _show
         try:
             yield
         except RatewiseError as error:
-            _say(caught)
             say(f"ratewise: {_told(error)}", error=True)
             raise SystemExit(error.exit_code) from None
         except KeyboardInterrupt:
             say("ratewise: stopped", error=True)
             raise SystemExit(STOPPED) from None
-        _say(caught)
 
 
 def _told(error: RatewiseError) -> str:
@@ -104,10 +106,9 @@ def typed_notes(record: Any) -> Any:
     return replace(record, notes=tuple(map(as_typed, record.notes)))
 
 
-def _say(caught: list[warnings.WarningMessage]) -> None:
-    for warning in caught:
-        said = warning.message.args[0] if isinstance(warning.message, RatewiseWarning) else warning.message
-        say(f"ratewise: warning: {as_typed(said)}", error=True)
+def _show(message: Warning | str, *_: object, **__: object) -> None:
+    said = message.args[0] if isinstance(message, RatewiseWarning) else message
+    say(f"ratewise: warning: {as_typed(said)}", error=True)
 
 
 def _plain(value: Any) -> Any:

@@ -152,7 +152,8 @@ def draw(
     plan: Annotated[str, typer.Option(help="The plan's JSON, as `ratewise plan --json` prints it.")],
     seed: Annotated[int, typer.Option(help="Names the draw: the same seed draws the same items anywhere.")],
     output: Annotated[
-        str | None, typer.Option("--output", "-o", help="File to write; - for CSV on standard output.")
+        str | None,
+        typer.Option("--output", "-o", help="File to write, a folder for parts (drawn/), or - for standard output."),
     ] = None,
     id: Annotated[str | None, typer.Option(help="Column with the items' ids; `id`, else the row number.")] = None,
     sheet: Annotated[
@@ -176,7 +177,8 @@ def draw(
         from ratewise.tables import write_table
         from ratewise.tables.spreadsheet import safe_cells as make_safe
         from ratewise.targets.draw_pool import draw_pool
-        from ratewise.targets.mean.draw_file import draw_file
+        from ratewise.targets.mean.draw_file import DrawnFile, draw_file
+        from ratewise.targets.mean.drawing import Drawn
         from ratewise.targets.mean.plan_file import believed
         from ratewise.targets.mean.transfer import load_transfer
         from ratewise.targets.slice_draw import is_slice_plan
@@ -188,17 +190,18 @@ def draw(
             whole = safe_cells or table == "-" or sheet is not None or is_slice_plan(plan)
             transfer = None if whole else load_transfer(plan)
             if transfer is None or transfer.old is not None:
-                drawn = draw_pool(table, plan, seed=seed, id_column=id, within_budget=within_budget)
-                write_table(make_safe(drawn.table) if safe_cells else drawn.table, output)
+                held = draw_pool(table, plan, seed=seed, id_column=id, within_budget=within_budget)
+                write_table(make_safe(held.table) if safe_cells else held.table, output)
+                drawn: Drawn | DrawnFile = held
             else:
                 drawn = draw_file(table, transfer, output, seed=seed, id_column=id, within_budget=within_budget)
         asked = None
         if sheet is not None:
-            asked = write_sheet(drawn, sheet, plan=plan, strong=strong, hide=hide, id_column=id, seed=seed)
+            asked = write_sheet(held, sheet, plan=plan, strong=strong, hide=hide, id_column=id, seed=seed)
         if json:
             print_json(
                 {
-                    "output": output, "items": int((drawn.rates > 0).sum()), "selected": int(drawn.selected.sum()),
+                    "output": output, "items": drawn.items, "selected": drawn.asked,
                     "sheet": sheet, "asked": asked,
                     "expected_spend": drawn.expected_spend, "spend": drawn.spend, "seed": seed,
                     "drift": None if drawn.drift is None else drawn.drift.to_dict(),

@@ -25,7 +25,7 @@ def shown(cls: type[_T]) -> type[_T]:
     own.__dir__ = _dir
     if hasattr(cls, "to_dict") and not hasattr(cls, "to_frame"):
         own.to_frame = _to_frame
-    own._repr_html_ = _with_notes(vars(cls)["_repr_html_"]) if "_repr_html_" in vars(cls) else _html
+    own._repr_html_ = _with_notes(own._repr_html_) if hasattr(cls, "_repr_html_") else _html
     return cls
 
 

@@ -19,6 +19,7 @@ from decimal import Decimal
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
 
 from ratewise.errors import InputError
 
@@ -32,6 +33,7 @@ _FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 60.0
 _NO_MONEY = b"insufficient_quota"  # a service's word for an account that is empty: waiting does not help
 _LARGEST = 8_000_000  # bytes of a reply
 _SHOWN = 200  # characters of a server's own words
+_HEADERS = {"Content-Type": "application/json", "Accept": "application/json", "User-Agent": "ratewise"}
 HIDDEN = "***"
 
 
@@ -83,7 +85,9 @@ class Client:
 
     endpoint: Endpoint
     waits: int = field(init=False, default=0)  # times that the server has asked to wait
-    _idle: "list[httpx2.AsyncClient]" = field(init=False, repr=False)
+    _idle: "list[httpx2.AsyncHTTPTransport]" = field(init=False, repr=False)
+    _headers: dict[str, str] = field(init=False, repr=False)
+    _urls: "dict[str, httpx2.URL]" = field(init=False, repr=False, default_factory=dict)
     _free: asyncio.Semaphore = field(init=False, repr=False)
     _secret: str = field(init=False, repr=False, default="")
     _calls: Pace = field(init=False)
@@ -92,7 +96,8 @@ class Client:
 
     def __post_init__(self) -> None:
         self._secret = _key(self.endpoint)
-        self._idle = _made(self.endpoint, self._secret)
+        self._headers = _HEADERS | ({"Authorization": f"Bearer {self._secret}"} if self._secret else {})
+        self._idle = _made(self.endpoint)
         self._free = asyncio.Semaphore(self.endpoint.concurrency)
         self._calls = Pace(self.endpoint.per_minute)
         self._tokens = Pace(self.endpoint.tokens_per_minute)
@@ -138,7 +143,14 @@ class Client:
 
         try:
             async with self._connection() as http, asyncio.timeout(self.endpoint.timeout):
-                return await http.post(path, content=content, headers={"Idempotency-Key": key})
+                headers = self._headers | {"Idempotency-Key": key}
+                request = httpx2.Request("POST", self._url(path), headers=headers, content=content)
+                response = await http.handle_async_request(request)
+                try:
+                    await response.aread()
+                finally:
+                    await response.aclose()
+                return response
         except (TimeoutError, httpx2.TimeoutException):
             reason, billed = f"no answer within {self.endpoint.timeout:g} s", True
         except httpx2.ConnectError as error:
@@ -147,8 +159,16 @@ class Client:
             reason, billed = f"the connection was cut: {str(error) or type(error).__name__}", True
         raise CallError(self.safe(reason), billed=billed) from None  # the original holds the request, and so the key
 
+    def _url(self, path: str) -> "httpx2.URL":
+        """The address of a path, read once: that takes as long as a tenth of a call."""
+        import httpx2
+
+        if path not in self._urls:
+            self._urls[path] = httpx2.URL(f"{self.endpoint.base_url.rstrip('/')}/{path}")
+        return self._urls[path]
+
     @asynccontextmanager
-    async def _connection(self) -> "AsyncIterator[httpx2.AsyncClient]":
+    async def _connection(self) -> "AsyncIterator[httpx2.AsyncHTTPTransport]":
         """A connection that nobody uses, the one used last first."""
         async with self._free:
             http = self._idle.pop()
@@ -214,29 +234,32 @@ def _is_here(address: str) -> bool:
     return urlsplit(address).hostname in ("localhost", "127.0.0.1", "::1")
 
 
-def _made(endpoint: Endpoint, secret: str) -> "list[httpx2.AsyncClient]":
-    """A client for each connection: a pool of many looks at all of them in every call, which takes most of its time."""
+def _made(endpoint: Endpoint) -> "list[httpx2.AsyncHTTPTransport]":
+    """A transport for each connection: a pool of many looks at all of them in every call.
+
+    Transports, not clients: cookies, redirects and log-ins, which no judge needs, take as long as the call itself.
+    """
     try:
         import httpx2
     except ImportError:
         raise InputError("LLM judges need httpx2; install it with: pip install 'ratewise[llm]'") from None
-    headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {secret}"} if secret else {})
     one = httpx2.Limits(max_connections=1, max_keepalive_connections=1)
-    here = _is_here(endpoint.base_url)
-    plain = here and endpoint.base_url.startswith("http:")
+    plain = _is_here(endpoint.base_url) and endpoint.base_url.startswith("http:")
     trusted: Any = False if plain else httpx2.create_ssl_context()  # made once: it takes a while
     try:
-        return [
-            httpx2.AsyncClient(
-                base_url=endpoint.base_url,
-                headers=headers,
-                timeout=None,
-                limits=one,
-                follow_redirects=False,
-                trust_env=not here,
-                verify=trusted,
-            )
-            for _ in range(endpoint.concurrency)
-        ]
+        if httpx2.URL(endpoint.base_url).scheme not in ("http", "https"):
+            raise ValueError("it must begin with http:// or https://")
+        proxy = _proxy(endpoint.base_url)
+        return [httpx2.AsyncHTTPTransport(limits=one, verify=trusted, proxy=proxy) for _ in range(endpoint.concurrency)]
     except (httpx2.InvalidURL, ValueError) as error:
         raise InputError(f"base_url cannot be used: {error}") from None
+
+
+def _proxy(address: str) -> str | None:
+    """The proxy that the environment names for an address (HTTPS_PROXY, ALL_PROXY), unless NO_PROXY leaves it out."""
+    parts = urlsplit(address)
+    if _is_here(address) or proxy_bypass(parts.hostname or ""):
+        return None
+    named = getproxies()
+    found = named.get(parts.scheme) or named.get("all")
+    return found if found is None or "://" in found else f"http://{found}"

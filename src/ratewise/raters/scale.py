@@ -11,13 +11,14 @@ import numpy as np
 
 from ratewise.errors import InputError
 from ratewise.raters.text import short
-from ratewise.tables.words import Meaning
+from ratewise.tables.words import KNOWN_PAIRS, Meaning
 
 Kind = Literal["binary", "likert", "score", "pairwise"]
 
 _WORDS: dict[str, dict[str, float]] = {
-    "binary": dict.fromkeys(("yes", "true", "1", "correct", "pass"), 1.0)
-    | dict.fromkeys(("no", "false", "0", "incorrect", "fail"), 0.0),
+    "binary": {
+        word: value for pair in (*KNOWN_PAIRS, ("1", "0")) for word, value in zip(pair, (1.0, 0.0), strict=True)
+    },
     "likert": {},
     "score": {},
     "pairwise": {"a": 1.0, "b": 0.0} | dict.fromkeys(("tie", "draw", "equal", "both", "neither"), 0.5),
@@ -104,7 +105,7 @@ class RatingScale:
         if self.words:
             return f"one of {', '.join(word for word, _ in self.words)}"
         if self.kind == "binary":
-            return "0 or 1, true or false, yes or no, correct or incorrect, pass or fail"
+            return f"0 or 1, {', '.join(' or '.join(pair) for pair in KNOWN_PAIRS)}"
         if self.kind == "pairwise":
             return "a, b or tie, or the numbers 1 (a wins), 0 (b wins) or 0.5"
         return f"a {'whole ' if self.kind == 'likert' else ''}number from {self.low:g} to {self.high:g}"

@@ -17,8 +17,7 @@ def begun_text(begun: Begun) -> RenderableType:
     grid.add_row("id", one_line(g.id or "none: rows are numbered"))
     grid.add_row("weak rating", one_line(g.weak or "none: the strong rater works alone"))
     grid.add_row("strong rating", _strong(begun))
-    spoken = f"{' and '.join(begun.positive)} counts as 1, every other word as 0"
-    grid.add_row("scale", one_line(f"{g.scale.kind}: {spoken if begun.positive else scale_words(g)}"))
+    grid.add_row("scale", one_line(f"{g.scale.kind}: {_spoken(begun) or scale_words(g)}"))
     grid.add_row("features", one_line(", ".join(g.features) or "none"))
     for k, (name, why) in enumerate(g.left_out.items()):
         grid.add_row("left out" if k == 0 else "", one_line(f"{name}, which {why}"))
@@ -30,10 +29,19 @@ def begun_text(begun: Begun) -> RenderableType:
 def _strong(begun: Begun) -> Text:
     g = begun.guess
     if g.strong is None:
-        return Text("no column; people are asked")
+        return Text("no column; people are asked, in a sheet")
     if g.labels < begun.rows:
-        return one_line(f"{g.strong}, on {g.labels:,} rows, which count and are free; people are asked for more")
+        return one_line(
+            f"{g.strong}, on {g.labels:,} rows, which count and are free; people are asked for more, in a sheet"
+        )
     return one_line(g.strong)
+
+
+def _spoken(begun: Begun) -> str:
+    """What words count; empty where nothing was said about them."""
+    if begun.words.positive:
+        return f"{' and '.join(begun.words.positive)} counts as 1, every other word as 0"
+    return ", ".join(f"{word} counts as {value:g}" for word, value in begun.words.scale)
 
 
 def _listed(words: tuple[str, ...]) -> str:

@@ -8,6 +8,7 @@ from scipy import special
 from ratewise.core.mean.estimate import Estimate
 from ratewise.report.pictures import POLICY_TITLES
 from ratewise.report.what_if import what_if_text
+from ratewise.targets.mean.draw_file import DrawnFile
 from ratewise.targets.mean.drawing import Drawn
 from ratewise.targets.mean.plan import Plan
 from ratewise.targets.mean.side_by_side import PlannedPolicy
@@ -91,12 +92,11 @@ def estimate_text(estimate: Estimate) -> RenderableType:
     return Group(grid, *notes_text(estimate.notes))
 
 
-def drawn_text(drawn: Drawn, where: str) -> RenderableType:
+def drawn_text(drawn: Drawn | DrawnFile, where: str) -> RenderableType:
     """How many were drawn and what it will cost."""
-    looked = int((drawn.rates > 0).sum())
     line = (
-        f"{int(drawn.selected.sum()):,} of {looked:,} items selected for the strong rater "
-        f"(mean rate {float(drawn.rates[drawn.rates > 0].mean()):.3f}); this draw costs {drawn.spend:,.2f}. "
+        f"{drawn.asked:,} of {drawn.items:,} items selected for the strong rater "
+        f"(mean rate {drawn.mean_rate:.3f}); this draw costs {drawn.spend:,.2f}. "
         f"Written to {where}."
     )
     return Group(Text(line), *notes_text(drawn.notes))

@@ -36,10 +36,14 @@ _CSV_COMPLAINTS = (
 COUNTED = "(rows are counted from 1, without the header)"
 
 
-def connect(database: str = ":memory:") -> DuckDBPyConnection:
-    """A database of one table; what does not fit into memory goes to a folder that is gone afterwards."""
+def connect(database: str = ":memory:", *, threads: int | None = None) -> DuckDBPyConnection:
+    """A database of one table; what does not fit into memory goes to a folder that is gone afterwards.
+
+    `threads` are as many as the machine has, unless said.
+    """
     spill = Path(tempfile.gettempdir(), f"ratewise-spill-{secrets.token_hex(8)}")
-    connection = duckdb.connect(database, config={**_SETTINGS, "temp_directory": str(spill)})
+    settings = _SETTINGS if threads is None else _SETTINGS | {"threads": str(threads)}
+    connection = duckdb.connect(database, config={**settings, "temp_directory": str(spill)})
     connection.execute("SET GLOBAL TimeZone = 'UTC'")
     return connection
 

@@ -33,12 +33,17 @@ class Part:
     rows: int
     stamp: Stamp | None
 
-    def select(self, columns: Sequence[int], kinds: Sequence[str] = (), rows: range | None = None) -> str:
-        """The SQL of some of the table's columns, cast to `kinds` if given, and of all rows or a range of them."""
+    def select(
+        self, columns: Sequence[int], kinds: Sequence[str] = (), rows: range | None = None, *, numbered: bool = False
+    ) -> str:
+        """The SQL of some of the table's columns, cast to `kinds` if given, and of all rows or a range of them.
+
+        `numbered` adds the rows' numbers in the file.
+        """
         values = [f"f{self.positions[column]}" for column in columns]
         if kinds:
             values = [f"CAST({value} AS {kind})" for value, kind in zip(values, kinds, strict=True)]
-        fields = ", ".join(f"{value} AS c{number}" for number, value in enumerate(values))
+        fields = ", ".join([*(f"{value} AS c{number}" for number, value in enumerate(values)), *["row"] * numbered])
         names = ", ".join([*(f"f{number}" for number in range(self.width)), "row"])
         reading = f"read_parquet({quoted_text(self.path)}, hive_partitioning = false, file_row_number = true)"
         within = "" if rows is None else f" WHERE row >= {rows.start:d} AND row < {rows.stop:d}"
@@ -68,15 +73,15 @@ class ParquetFiles:
 
     def table(self, columns: Sequence[str]) -> Table:
         """These columns in memory."""
-        return self._load(self.name, columns, self._select(self._numbers(columns)), self.count())
+        return self._load(self.name, columns, self._select(self.numbers_of(columns)), self.count())
 
     def scan(self, columns: Sequence[str], size: int) -> Iterator[Table]:
         """These columns, `size` rows at a time in memory, in the order of the files."""
-        picked, before = self._numbers(columns), 0
+        picked, before = self.numbers_of(columns), 0
         for part in self.parts:
             for start in range(0, part.rows, size):
                 rows = range(start, min(start + size, part.rows))
-                self._refuse_changes()
+                self.refuse_changes()
                 name = f"{self.name} from row {before + start + 1:,} on"
                 yield self._load(name, columns, part.select(picked, self._kinds(picked), rows), len(rows))
             before += part.rows
@@ -84,7 +89,7 @@ class ParquetFiles:
     def check_ids(self, column: str) -> None:
         """Refuse a column of ids that is missing or repeated somewhere."""
         with for_memory().cursor() as connection:
-            view = View(connection, ("c0",), f"({self._select(self._numbers([column]))})")
+            view = View(connection, ("c0",), f"({self._select(self.numbers_of([column]))})")
             convert.check_ids(view, f"column {column!r} of {self.name}")
 
     def _load(self, name: str, columns: Sequence[str], select: str, rows: int) -> Table:
@@ -97,16 +102,18 @@ class ParquetFiles:
         return Table(name, rows, tuple(columns), cells, connection)
 
     def _select(self, picked: Sequence[int]) -> str:
-        self._refuse_changes()
+        self.refuse_changes()
         return " UNION ALL ".join(part.select(picked, self._kinds(picked)) for part in self.parts)
 
-    def _numbers(self, columns: Sequence[str]) -> list[int]:
+    def numbers_of(self, columns: Sequence[str]) -> list[int]:
+        """Where these columns stand among all."""
         return [self.columns.index(column) for column in columns]
 
     def _kinds(self, picked: Sequence[int]) -> list[str]:
         return [self.kinds[number] for number in picked]
 
-    def _refuse_changes(self) -> None:
+    def refuse_changes(self) -> None:
+        """Refuse files that are not what they were when the table was opened."""
         if any(_stamp(part.path) != part.stamp for part in self.parts):
             raise TableError(f"{self.name} has changed since it was opened; open it again")
 

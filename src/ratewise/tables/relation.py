@@ -22,7 +22,8 @@ from ratewise.tables.engine import no_rows
 from ratewise.tables.frames import frame_of, named
 from ratewise.tables.held import Array
 from ratewise.tables.lazy_frames import Engine, Frame, answer, one_complaint, spooled
-from ratewise.tables.parquet import parquet_files
+from ratewise.tables.parquet import ParquetFiles, parquet_files
+from ratewise.tables.pieces import Piece, pieces_of
 from ratewise.tables.places import Folder, files_of, kind_of, name_of, plain_files, shown
 from ratewise.tables.read import TableLike, read_table
 from ratewise.tables.stage import staged
@@ -77,7 +78,7 @@ class Relation:
 
         In the arrays, what is missing is NaN among floats and None among anything else.
         """
-        self._refuse_unknown(by)
+        self.refuse_unknown(by)
         values = [expression.alias(name) for name, expression in expressions.items()]
         frame = self._asked.frame()
         with one_complaint(self.name):
@@ -86,7 +87,7 @@ class Relation:
 
     def number(self, column: str) -> nw.Expr:
         """The column as a number in an expression, by the rules of `Table.numbers`; missing where there is none."""
-        self._refuse_unknown([column])
+        self.refuse_unknown([column])
         dtype, value = self._asked.frame().collect_schema()[column], nw.col(column)
         if dtype == nw.String or dtype.is_float():
             value = _parsed(value) if dtype == nw.String else value.cast(nw.Float64)
@@ -97,7 +98,7 @@ class Relation:
 
     def table(self, *columns: str) -> Table:
         """The columns (all of them where none is named) in memory, as they are now."""
-        self._refuse_unknown(columns)
+        self.refuse_unknown(columns)
         return self._asked.table(columns or self.columns)
 
     def scan(self, *columns: str, rows: int = BATCH, order: str | None = None) -> Iterator[Table]:
@@ -107,7 +108,7 @@ class Relation:
         a temporary file first; `order` should have no ties.
         """
         columns = columns or self.columns
-        self._refuse_unknown(columns if order is None else (*columns, order))
+        self.refuse_unknown(columns if order is None else (*columns, order))
         if rows < 1:
             raise TableError(f"a batch has at least 1 row; got rows={rows}")
         if order is None:
@@ -115,12 +116,20 @@ class Relation:
         ordered = self._asked.frame().sort(order, nulls_last=True).select(*columns)
         return spooled(self.name, ordered).scan(columns, rows)
 
+    def pieces(self, rows: int | None = None) -> list[Piece]:
+        """All rows in pieces that can be hashed, and written with columns added; a table in memory goes to a file."""
+        asked = self._asked
+        if not isinstance(asked, ParquetFiles):
+            asked = spooled(self.name, asked.frame())
+        return pieces_of(asked, rows)
+
     def check_ids(self, column: str) -> None:
         """Refuse a column of ids in which one is missing or repeated."""
-        self._refuse_unknown([column])
+        self.refuse_unknown([column])
         self._asked.check_ids(column)
 
-    def _refuse_unknown(self, columns: Sequence[str]) -> None:
+    def refuse_unknown(self, columns: Sequence[str]) -> None:
+        """Refuse columns that are not there, with the names of those that are."""
         for column in columns:
             if column not in self.columns:
                 raise no_column(self.name, column, self.columns)

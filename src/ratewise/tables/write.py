@@ -14,7 +14,7 @@ import duckdb
 from ratewise.errors import TableError
 from ratewise.tables.cells import View, opened
 from ratewise.tables.convert import text_sql
-from ratewise.tables.engine import for_memory, one_line, quoted_name, quoted_text, reason
+from ratewise.tables.engine import connect, one_line, quoted_name, quoted_text, reason
 from ratewise.tables.formats import WRITING, Format, Kind, format_of
 from ratewise.tables.table import Table
 
@@ -83,34 +83,37 @@ def replacing(place: str) -> Iterator[str]:
 def _copy_all(tables: Iterable[Table], path: str, form: Format) -> None:
     """Batches of text follow each other, as compressed ones may; those of Parquet are put together at the end."""
     batches = iter(tables)
-    _copy(next(batches), path, form)
+    copy_table(next(batches), path, form)
     with tempfile.TemporaryDirectory(prefix="ratewise-") as folder:
         parts = []
         for number, table in enumerate(batches, start=1):
             part = os.path.join(folder, f"part-{number}")
-            _copy(table, part, form, header=False)
+            copy_table(table, part, form, header=False)
             if form.kind == "Parquet":
                 parts.append(part)
             else:
-                _move_to_end(part, path)
+                move_to_end(part, path)
         if parts:
             first = shutil.copyfile(path, os.path.join(folder, "part-0"))
-            _join_parquet([first, *parts], path)
+            join_parquet([first, *parts], path)
 
 
-def _move_to_end(part: str, path: str) -> None:
+def move_to_end(part: str, path: str) -> None:
+    """Put a file behind another one, and delete it."""
     with open(path, "ab") as whole, open(part, "rb") as more:
         shutil.copyfileobj(more, whole, 1 << 20)
     os.unlink(part)
 
 
-def _join_parquet(parts: list[str], path: str) -> None:
+def join_parquet(parts: list[str], path: str) -> None:
+    """Make one Parquet file of several; on one thread, since others would wait with their rows in memory."""
     reading = f"read_parquet([{', '.join(map(quoted_text, parts))}], hive_partitioning = false)"
-    with for_memory().cursor() as connection:
+    with connect(threads=1) as connection:
         connection.execute(f"COPY (FROM {reading}) TO {quoted_text(path)} ({_OPTIONS['Parquet']}, USE_TMP_FILE false)")
 
 
-def _copy(table: Table, path: str, form: Format, *, header: bool = True) -> None:
+def copy_table(table: Table, path: str, form: Format, *, header: bool = True) -> None:
+    """Write one file at a path that nobody reads yet; `header` is the line of names in CSV."""
     _refuse_names(table, form.kind)
     names = table.columns
     options = [_OPTIONS[form.kind], "USE_TMP_FILE false"]

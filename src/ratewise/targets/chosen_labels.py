@@ -40,39 +40,44 @@ def warn_of_choice(
 ) -> None:
     """Warn if labels taken as a random draw clearly have other weak ratings or features than the rest.
 
-    Features are the table's other columns: numbers, and words where there are few different ones. Those in `apart` are
-    no features, nor are columns with gaps or with one value in all unlabelled rows: labelling itself fills in such
-    columns. A random draw is warned of at most once in 10,000 tables, whatever the columns hold, by a bound that holds
-    for any number of labels. `todo` says what to do then, where rates are not what is asked for.
+    `todo` says what to do then, where rates are not what is asked for.
     """
-    if not labelled.any() or labelled.all():
+    what = clear_difference(table, labelled, weak, apart=apart)
+    if what is None:
         return
-    ratings = [trait for column, values in weak.items() for trait in _of_numbers(column, values)]
     if todo is None:
         given = f"give the rates that they were drawn with ({argument('rate')})"
         todo = f"{given}, or read the estimate as that of rows like these"
-    if _warned(table.name, labelled, ratings, todo) or table.rows > _MOST_ROWS:
-        return
+    told = f"rows of {table.name} with a strong rating have clearly {what} than the others"
+    warnings.warn(Message(f"{told}: they were not drawn at random; {todo}"), RatewiseWarning, stacklevel=4)
+
+
+def clear_difference(
+    table: Table, labelled: Mask, weak: Mapping[str, Floats], *, apart: Iterable[str] = ()
+) -> str | None:
+    """What labelled rows clearly have more or less of than the others, in words; `None` if they may be a random draw.
+
+    Features are the table's other columns: numbers, and words where there are few different ones. Those in `apart` are
+    no features, nor are columns with gaps or with one value in all unlabelled rows: labelling itself fills in such
+    columns. A random draw is told apart at most once in 10,000 tables, whatever the columns hold, by a bound that holds
+    for any number of labels.
+    """
+    if not labelled.any() or labelled.all():
+        return None
+    ratings = [trait for column, values in weak.items() for trait in _of_numbers(column, values)]
+    found = _clearest(labelled, ratings)
+    if found is not None or table.rows > _MOST_ROWS:
+        return found
     left = [name for name in table.columns if name not in {*_OF_THE_DRAW, *weak, *apart}]
-    features = [trait for name in left[:_MOST_COLUMNS] for trait in _of_feature(table, name, labelled)]
-    _warned(table.name, labelled, features, todo)
+    return _clearest(labelled, [t for name in left[:_MOST_COLUMNS] for t in _of_feature(table, name, labelled)])
 
 
-def _warned(name: str, labelled: Mask, traits: list[_Trait], todo: str) -> bool:
+def _clearest(labelled: Mask, traits: list[_Trait]) -> str | None:
     limit = _FALSE_ALARM / 2 / max(len(traits), 1)
     found = next((trait for trait in traits if chance_of(trait.score, labelled) < limit), None)
     if found is None:
-        return False
-    what = found.more if found.score[labelled].mean() > found.score.mean() else found.less
-    warnings.warn(
-        Message(
-            f"rows of {name} with a strong rating have clearly {what} than the others: they were not drawn at random; "
-            f"{todo}"
-        ),
-        RatewiseWarning,
-        stacklevel=5,
-    )
-    return True
+        return None
+    return found.more if found.score[labelled].mean() > found.score.mean() else found.less
 
 
 def _of_numbers(column: str, values: Floats) -> Iterator[_Trait]:

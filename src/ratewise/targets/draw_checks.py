@@ -27,7 +27,7 @@ def check_count(name: str, rates: Floats, drawn: Mask, source: str) -> None:
     if off <= _WARNED * sd:
         return
     said = (
-        f"{count:,} rows of {name} are labelled, but the rates in {source} add up to {expected:,.1f}, "
+        f"{count:,} rows of {name} are labelled, but {source} adds up to {expected:,.1f}, "
         f"{off / sd:.0f} standard deviations off"
     )
     todo = (

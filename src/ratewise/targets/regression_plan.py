@@ -1,15 +1,13 @@
 """`plan_regression`: how to spend on coefficients, every policy side by side, and one recommendation (METHODS 7)."""
 
 import math
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from ratewise.core.checks import Floats, choice
-from ratewise.core.frames import FrameKind, frame_of_rows
 from ratewise.core.names import FAMILIES, Estimand, Family, PolicyName, Recalibration
 from ratewise.core.shown import shown
 from ratewise.tables import TableLike
@@ -20,10 +18,9 @@ from ratewise.targets.mean.side_by_side import (
     NEAR_TIE_IN_PRICE,
     Goal,
     PlannedPolicy,
+    ShowsPolicies,
     SideBySide,
-    policies_html,
     price,
-    save_plan,
     side_by_side,
 )
 from ratewise.targets.people import Strong, made_ready
@@ -33,12 +30,13 @@ from ratewise.targets.regression_pilot import RegressionPilot, coefficient_weigh
 
 @shown
 @dataclass(frozen=True, slots=True, eq=False)
-class RegressionPlan:
+class RegressionPlan(ShowsPolicies):
     """Three policies side by side, the one to take, and its rates for the table's rows.
 
     Errors are of the weighted total: the root of Σ weight_k Var(coefficient_k).
     """
 
+    error_name: ClassVar[str] = "total error"
     recommendation: PolicyName
     reason: str
     basis: dict[str, Any]  # arguments and the figures found; "inputs" in JSON
@@ -60,24 +58,6 @@ class RegressionPlan:
             "expected_ses": self.expected_ses,
             "notes": list(self.notes),
         }
-
-    def to_frame(self, kind: FrameKind | None = None) -> Any:
-        """A row for each policy, as a pandas, Polars or PyArrow frame."""
-        return frame_of_rows([{"policy": name} | asked.to_dict() for name, asked in self.policies.items()], kind)
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the plan as JSON."""
-        save_plan(self, path)
-
-    def summary(self) -> str:
-        """The recommendation in words."""
-        return self.reason
-
-    def __str__(self) -> str:
-        return self.summary()
-
-    def _repr_html_(self) -> str:
-        return policies_html(self.policies, self.reason, error="total error")
 
 
 def plan_regression(

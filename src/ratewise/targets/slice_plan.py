@@ -220,12 +220,12 @@ class _One:
     ) -> Plan:
         """The plan of one slice."""
         goal = Goal.of(self.weak_cost, self.strong_cost, budget, target, size, self.estimand, self.floor)
-        made = plan_mean(rows, read_pilot(rows, self.columns), self.columns, goal)
+        made = plan_mean(rows, read_pilot(rows, self.columns, imagine=True), self.columns, goal)
         return replace(made, transfer=replace(made.transfer, words=self.words))
 
     def curve(self, rows: Table, size: float | None) -> Curve:
         """What money buys in one slice."""
-        pilot = read_pilot(rows, self.columns)
+        pilot = read_pilot(rows, self.columns, imagine=True)
         return Curve.of(
             pilot.error, variance=pilot.variance, weak_cost=self.weak_cost, strong_cost=self.strong_cost,
             pool_size=math.inf if size is None else size, own_mean=self.estimand == "pool",

@@ -51,34 +51,70 @@ def test_few_labels_and_no_labels_ask_people(tmp_path, monkeypatch):
     for name in ("some", "none"):
         begin_from(f"{name}.csv", f"{name}.toml")
         spec = read_spec(f"{name}.toml")
-        assert [(r.name, r.kind) for r in spec.raters] == [("judge", "column"), ("human", "people")]
+        assert [(r.name, r.kind) for r in spec.raters] == [("judge", "column"), ("human", "sheet")]
         assert Campaign.open(f"{name}.toml").run(wait=False)
     write_table(read_table({"words": np.array(["one", "two"], dtype=object)}, name="t"), "bare.csv")
     begin_from("bare.csv", "bare.toml")
-    assert [r.kind for r in read_spec("bare.toml").raters] == ["people"]
+    assert [r.kind for r in read_spec("bare.toml").raters] == ["sheet"]
 
 
 def test_labels_that_are_there_are_the_start_and_are_not_asked_for_again(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     old = np.random.default_rng(8).permutation(N) < 40
-    words = np.where(old, np.where(RIGHT == 1, "right", "wrong"), "")
+    words = np.where(old, np.where(RIGHT == 1, "fine", "poor"), "")
     table = {"id": [f"q{i}" for i in range(N)], "judge": JUDGE, "human": words.astype(object)}
     write_table(read_table(table, name="t"), "some.csv")
-    with pytest.raises(InputError, match="which word counts as 1 with --positive"):
+    with pytest.raises(
+        InputError, match=r"\(fine, poor\); say which word counts as 1 \(--positive\).*another column \(--strong\)"
+    ):
         begin_from("some.csv", "some.toml", strong="human")
     with pytest.raises(InputError, match="name it with --strong human"):
-        begin_from("some.csv", "some.toml", positive=["right"])
-    begun = begin_from("some.csv", "some.toml", strong="human", positive=["right"])
+        begin_from("some.csv", "some.toml", positive=["fine"])
+    begun = begin_from("some.csv", "some.toml", strong="human", positive=["fine"])
     assert begun.to_change[-1] == "how the 40 labels that are there were drawn (at random)"
     spec = read_spec("some.toml")
     assert (spec.start.labels, spec.start.drawn) == ("human", "at random")
     campaign = Campaign.open("some.toml")
-    assert campaign.run(wait=False) == "waiting for answers"
+    assert campaign.run(wait=False) == "waiting for 30 answers in questions-1.csv"
     status = campaign.status()
     assert (status.labels, status.spent) == (40, Decimal(3))  # the price of 300 weak ratings
-    with campaign.people() as desk:
-        asked = desk.next("ann").item["id"]
-    assert asked not in {f"q{i}" for i in np.flatnonzero(old)}
+    asked = read_table("questions-1.csv").texts("id").tolist()
+    assert asked
+    assert not set(asked) & {f"q{i}" for i in np.flatnonzero(old)}
+
+
+@pytest.mark.parametrize("word", ["correct", "right", "pass", "fail", "wrong"])
+def test_labels_that_all_say_one_usual_word_need_no_explanation(tmp_path, monkeypatch, word):
+    monkeypatch.chdir(tmp_path)
+    labels = np.where(np.random.default_rng(8).permutation(N) < 40, word, "").astype(object)
+    write_table(read_table({"judge": JUDGE, "human": labels}, name="t"), "some.csv")
+    begun = begin_from("some.csv", "some.toml", strong="human")
+    assert (begun.guess.labels, begun.guess.scale.kind) == (40, "binary")
+    assert read_spec("some.toml").number(1, word) == float(word in {"correct", "right", "pass"})
+
+
+def test_words_from_the_worst_to_the_best_are_the_campaigns_scale(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    labels = np.where(np.random.default_rng(8).permutation(N) < 40, np.where(RIGHT == 1, "good", "so so"), "")
+    write_table(read_table({"judge": JUDGE, "human": labels.astype(object)}, name="t"), "some.csv")
+    told = begin_from("some.csv", "guessed.toml").guess.left_out["human"]
+    assert told.startswith("has words (good, so so); say what they mean: --strong human --positive WORD")
+    with pytest.raises(InputError, match="--scale explains the words of one column; name it with --strong human"):
+        begin_from("some.csv", "some.toml", scale=["bad", "so so", "good"])
+    begun = begin_from("some.csv", "some.toml", strong="human", scale=["bad", "so so", "good"])
+    assert not any("ends of the scale" in change for change in begun.to_change)
+    spec = read_spec("some.toml")
+    assert (spec.scale.kind, dict(spec.scale.words)) == ("score", {"bad": 0.0, "so so": 0.5, "good": 1.0})
+    assert spec.number(1, "so so") == 0.5
+
+
+def test_labels_that_clearly_differ_are_taken_as_picked_by_hand(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    lowest = np.sort(JUDGE)[60] >= JUDGE
+    write_table(read_table({"judge": JUDGE, "human": np.where(lowest, RIGHT, np.nan)}, name="t"), "some.csv")
+    begun = begin_from("some.csv", "some.toml")
+    assert "(by hand: they have clearly lower values in column 'judge' than the others)" in begun.to_change[-1]
+    assert read_spec("some.toml").start.drawn == "by hand"
 
 
 def test_a_bad_price_leaves_no_file(tmp_path, monkeypatch):

@@ -69,7 +69,7 @@ def test_what_is_given_is_taken_and_what_cannot_be_is_refused():
     assert (found.weak, found.strong) == ("two", "one")
     with pytest.raises(InputError, match="has no column 'twoo'; did you mean 'two'"):
         guess_columns(columns, weak="twoo")
-    with pytest.raises(InputError, match=r"column 'words' of .* holds no ratings that can be read"):
+    with pytest.raises(InputError, match=r"column 'words' of .* has words where ratings belong"):
         guess_columns(columns, strong="words")
     with pytest.raises(InputError, match="cannot be the weak and the strong rating"):
         guess_columns(columns, weak="one", strong="one")

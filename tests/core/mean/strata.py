@@ -17,3 +17,13 @@ def sample(rng, counts=COUNTS, rates=RATES, skewed=False):
     g = h + 0.1 + NOISES[s] * rng.normal(size=s.size)
     drawn = rng.random(s.size) < rates[s]
     return g, np.where(drawn, h, np.nan), rates[s], NAMES[s]
+
+
+def weighted_sample(rng, n=250):
+    """A continuous covariate x, uniform in the population; items are drawn by Q ∝ 0.3 + 2x."""
+    x = rng.random(4 * n)
+    x = x[rng.random(x.size) < (0.3 + 2 * x) / 2.3][:n]
+    h = 2 * x + (0.2 + 2 * x) * rng.normal(size=x.size)
+    g = h + (0.1 + x) * rng.normal(size=x.size)
+    q = 0.3 + 0.6 * x
+    return g, np.where(rng.random(x.size) < q, h, np.nan), q, 1 / (0.3 + 2 * x)

@@ -10,7 +10,7 @@ from ratewise.core.mean.estimate import estimate_mean
 from ratewise.core.mean.stratified import estimate_stratified, estimate_weighted
 from ratewise.errors import InputError
 
-from .strata import NAMES, SHARES, sample
+from .strata import NAMES, SHARES, sample, weighted_sample
 
 
 def test_by_hand():
@@ -129,16 +129,6 @@ def test_refusals(keys, message):
 
 
 # Weights
-
-
-def weighted_sample(rng, n=250):
-    """A continuous covariate x, uniform in the population; items are drawn by Q ∝ 0.3 + 2x."""
-    x = rng.random(4 * n)
-    x = x[rng.random(x.size) < (0.3 + 2 * x) / 2.3][:n]
-    h = 2 * x + (0.2 + 2 * x) * rng.normal(size=x.size)
-    g = h + (0.1 + x) * rng.normal(size=x.size)
-    q = 0.3 + 0.6 * x
-    return g, np.where(rng.random(x.size) < q, h, np.nan), q, 1 / (0.3 + 2 * x)
 
 
 def test_weighted_by_hand_and_equal_weights():

@@ -1,36 +1,14 @@
 """`draw_pool`: columns added, spend counted, and selections that are as frequent as their rates."""
 
-import hashlib
-
 import numpy as np
 import pytest
 from scipy import stats
 
 import ratewise as rw
 from ratewise import TableError
-from ratewise.lab.worlds import calibrated
 
 from ...bounds import FALSE_ALARM
-
-
-@pytest.fixture(scope="module")
-def judged():
-    return calibrated(9000, mean=0.82, spread=0.6, rng=np.random.default_rng(601))
-
-
-@pytest.fixture(scope="module")
-def plan(judged):
-    pilot = {"g": judged.weak[:500], "h": judged.strong[:500]}
-    return rw.plan(pilot, weak="g", strong="h", weak_cost=0.02, strong_cost=1.1, budget=260)
-
-
-@pytest.fixture(scope="module")
-def pool(judged):
-    return {"id": np.array([f"x{i}" for i in range(8500)], dtype=object), "g": judged.weak[500:]}
-
-
-def r(seed, item):
-    return int(hashlib.md5(f"{seed}:{item}".encode()).hexdigest()[:13], 16) / 2**52
+from .drawn import r
 
 
 def test_columns_are_added_and_the_rest_is_kept(plan, pool):

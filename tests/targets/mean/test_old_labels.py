@@ -172,3 +172,17 @@ def test_estimate_takes_the_rates_of_two_draws():
     one = rw.estimate_table({**table, "rate": 1 - 0.8 * 0.7 * np.ones(N)}, weak="judge", strong="human", rate="rate")
     assert both.value == pytest.approx(one.value, rel=1e-12)
     assert both.labels == np.count_nonzero(label)
+
+
+def test_a_weak_rating_that_harms_is_told_with_what_to_do():
+    table = pool()
+    assert not any(
+        "strong ratings alone" in note for note in rw.plan(table, **PRICES, budget=50, drawn="at random").notes
+    )
+    noise = {**table, "judge": np.random.default_rng(5).random(N)}
+    for goal in ({"budget": 50.0}, {"target_se": 0.03}):
+        plan = rw.plan(noise, **PRICES, **goal, drawn="at random")
+        [told] = [note for note in plan.notes if "larger than strong ratings alone would" in note]
+        assert told.endswith("map it to the strong one first (calibrate auto)")
+        calm = rw.plan(noise, **PRICES, **goal, drawn="at random", calibrate="auto").notes
+        assert not any("calibrate auto" in note for note in calm)

@@ -396,3 +396,16 @@ def test_a_pool_is_counted_and_not_loaded(coins, tmp_path, monkeypatch):
 def test_a_pool_that_is_not_there_is_refused(coins, tmp_path):
     with pytest.raises(TableError, match="does not exist; check the path"):
         rw.plan(coins, **PRICES, budget=300, pool=tmp_path / "pool.csv", pool_size=4000)
+
+
+@pytest.mark.parametrize("options", [{}, {"calibrate": "auto"}, {"drawn": "at random"}])
+@pytest.mark.parametrize("said", [0.0, 1.0])
+def test_labels_that_all_agree_plan_with_one_mistake(options, said):
+    """Forty labels of a system that is right 98 % of the time: nearly half of the time they are all 1."""
+    g = np.random.default_rng(5).beta(9, 1, 800)
+    columns = {"id": np.arange(800), "judge": g, "human": np.where(np.arange(800) < 40, said, np.nan)}
+    made = rw.plan(columns, weak="judge", strong="human", weak_cost=0.02, strong_cost=1, budget=300, **options)
+    assert f"all 40 labels are {said:g}" in made.notes[0]
+    assert made.basis["variance"] == pytest.approx(1 / 40 * (1 - 1 / 40))
+    assert made.policies[made.recommendation].expected_se > 0
+    assert not any("off the strong ones' scale" in note for note in made.notes)  # one imagined mistake is no scale

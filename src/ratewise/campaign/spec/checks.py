@@ -100,7 +100,11 @@ def check_start(
     if start is None:
         return
     if inputs is not None:
-        mistakes.add(start.place, "and [inputs] are both given; old labels and strata do not go together: keep one")
+        mistakes.add(
+            start.place,
+            "and [inputs] are both given, and a campaign can only have one: delete [inputs] and its strata to use the "
+            "old labels, or delete [start] to choose inputs by strata",
+        )
     if {"from", "labels"} <= set(start.raw):
         mistakes.add((*start.place, "from"), "and labels are both given; a campaign begins with one of them: keep one")
     if "from" in start.raw and len(raters) != 2:

@@ -3,17 +3,21 @@
 import json
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
+
+import numpy as np
 
 from ratewise.campaign.spec.example import check_new, make_folder, place_of
 from ratewise.campaign.spec.fields import plain
 from ratewise.campaign.spec.guess import Guess, guess_columns
 from ratewise.campaign.spec.spec import Spec, read_spec
 from ratewise.errors import InputError
-from ratewise.tables import read_table
+from ratewise.raters.scale import RatingScale
+from ratewise.tables import Table, read_table
 from ratewise.tables.files import write_text
-from ratewise.tables.words import in_numbers, meaning_of
+from ratewise.tables.words import Meaning, Scale, in_numbers, meaning_of
+from ratewise.targets.chosen_labels import clear_difference
 
 _WEAK_PRICE, _STRONG_PRICE = "0.01", "1"  # placeholders
 _USUAL_LABELS = 200
@@ -37,7 +41,8 @@ class Begun:
     weak_price: str | None  # None: a placeholder was written
     strong_price: str | None
     budget: str
-    positive: tuple[str, ...] = ()
+    words: Meaning = field(default_factory=Meaning)
+    picked: str | None = None  # why labels that are there cannot be a random draw
 
     @property
     def has_labels(self) -> bool:
@@ -51,10 +56,11 @@ class Begun:
         prices = [_WEAK_PRICE] * (both and self.weak_price is None) + [_STRONG_PRICE] * (self.strong_price is None)
         changes = [f"the {'prices' if len(prices) > 1 else 'price'} ({' and '.join(prices)})"] if prices else []
         changes.append(f"the budget ({self.budget})")
-        if self.guess.scale.kind in {"likert", "score"}:
+        if self.guess.scale.kind in {"likert", "score"} and not self.words.scale:
             changes.append(f"the ends of the scale ({self.guess.scale.low:g} and {self.guess.scale.high:g})")
         if self.has_labels:
-            changes.append(f"how the {self.guess.labels:,} labels that are there were drawn (at random)")
+            how = "at random" if self.picked is None else f"by hand: they have clearly {self.picked} than the others"
+            changes.append(f"how the {self.guess.labels:,} labels that are there were drawn ({how})")
         return tuple(changes)
 
     def to_dict(self) -> dict[str, object]:
@@ -77,27 +83,33 @@ def begin_from(
     weak_price: str | None = None,
     strong_price: str | None = None,
     positive: Sequence[str] = (),
+    scale: Scale = None,
 ) -> Begun:
     """Write a campaign for a table; what is not given is guessed. The file is read back, so that it can be run.
 
-    `positive` are the words that count as 1 in the strong rating, and in the weak one where that has words.
+    `positive` are the words that count as 1 in the strong rating, and in the weak one where that has words; `scale`
+    lists all words from the worst to the best instead.
     """
     if table == "-":
         raise InputError("a campaign needs a table that stays; give --from the path of a file")
     read = read_table(table)
-    if positive:
+    said = meaning_of(tuple(positive) or None, scale)
+    if said != Meaning():
         if strong is None:
-            raise InputError("--positive explains the words of one column; name it with --strong human")
+            option = "--positive" if said.positive else "--scale"
+            raise InputError(f"{option} explains the words of one column; name it with --strong human")
         named = () if weak is None else (weak,)
-        read, _ = in_numbers(read, strong=(strong,), weak=named, meaning=meaning_of(positive))
+        read, _ = in_numbers(read, strong=(strong,), weak=named, meaning=said)
     guess = guess_columns(read, id=id, weak=weak, strong=strong)
+    if said.bounds is not None and said.scale:
+        guess = replace(guess, scale=RatingScale("score", *said.bounds))
     path = place_of(folder_or_file)
     check_new(path)
     make_folder(os.path.dirname(path))
     budget = _budget(read.rows, weak_price or _WEAK_PRICE, strong_price or _STRONG_PRICE, guess)
     begun = Begun(
         path=path, table=table, rows=read.rows, guess=guess, weak_price=weak_price, strong_price=strong_price,
-        budget=budget, positive=tuple(positive),
+        budget=budget, words=said, picked=_picked(read, guess),
     )  # fmt: skip
     write_text(path, _toml(begun))
     _check(path)
@@ -142,7 +154,7 @@ def _toml(b: Begun) -> str:
         *_feature_lines(g),
         "",
         "[rating]",
-        *_rating_lines(g, b.positive),
+        *_rating_lines(g, b.words),
         "",
         "[goal]",
         _line(f"budget = {toml_text(b.budget)}", "CHANGE: money in any unit; never overspent"),
@@ -161,11 +173,14 @@ def _feature_lines(g: Guess) -> list[str]:
     return [_line(f"features = [{listed}]", "guessed: known before anyone rates, and may help to predict"), *told]
 
 
-def _rating_lines(g: Guess, positive: tuple[str, ...]) -> list[str]:
-    if positive:
-        listed = ", ".join(map(toml_text, positive))
-        said = listed if len(positive) == 1 else f"[{listed}]"
+def _rating_lines(g: Guess, words: Meaning) -> list[str]:
+    if words.positive:
+        listed = ", ".join(map(toml_text, words.positive))
+        said = listed if len(words.positive) == 1 else f"[{listed}]"
         return ['kind = "binary"', _line(f"positive = {said}", "counts as 1, every other word as 0")]
+    if words.scale:
+        pairs = ", ".join(f"{toml_text(word)} = {value!r}" for word, value in words.scale)
+        return ['kind = "score"', _line(f"scale = {{ {pairs} }}", "what each word counts")]
     said = "guessed" if g.strong is not None else "CHANGE: binary | likert | score | pairwise"
     lines = [_line(f'kind = "{g.scale.kind}"', f"{said}; {scale_words(g)}")]
     if g.scale.kind in {"likert", "score"}:
@@ -192,7 +207,10 @@ def _rater_lines(b: Begun) -> list[str]:
         lines += _column_rater(g.strong)
     else:
         name = g.strong if g.strong is not None and g.strong != g.weak else "human"
-        lines += [f"name = {toml_text(name)}", _line('kind = "people"', "questions stay open until people answer them")]
+        lines += [
+            f"name = {toml_text(name)}",
+            _line('kind = "sheet"', "questions go to a CSV file; fill it in, run again"),
+        ]
     lines.append(_line(f"price = {toml_text(b.strong_price or _STRONG_PRICE)}", _price_words(b.strong_price)))
     return lines
 
@@ -207,8 +225,19 @@ def _start_lines(b: Begun) -> list[str]:
         _line(
             f"labels = {toml_text(str(b.guess.strong))}", f"guessed: {b.guess.labels:,} rows have one, which is free"
         ),
-        _line('drawn = "at random"', 'CHANGE if they were not: "by hand", or a column of rates'),
+        _line('drawn = "at random"', 'CHANGE if they were not: "by hand", or a column of rates')
+        if b.picked is None
+        else _line('drawn = "by hand"', f"guessed: they have clearly {_comment(b.picked)} than the others"),
     ]
+
+
+def _picked(table: Table, guess: Guess) -> str | None:
+    """What tells the labels that are there from a random draw; `None` where nothing does."""
+    if guess.strong is None:
+        return None
+    labelled = np.array([text.strip() != "" for text in table.texts(guess.strong, missing="allow")])
+    apart = [name for name in (guess.strong, guess.id) if name is not None]
+    return clear_difference(table, labelled, {}, apart=apart)
 
 
 def _column_rater(column: str) -> list[str]:

@@ -29,6 +29,7 @@ _IDS = ("id", "uid", "uuid", "key", "index", "item")
 _NOT_FEATURES = ("rate", "rates", "selected", "price", "cost", "weight", "id", "uid", "uuid", "index")
 _LONGEST_ID = 80  # signs; longer ones are texts
 _MOST_WORDS = 20  # of a feature; with more of them it is text
+_FEW = 4  # words that are shown
 _MOST_STEPS = 11  # of a likert scale
 _USUAL_TOPS = (5, 7, 10)
 _MOST_MISSING = 0.05  # of a feature's cells
@@ -88,8 +89,9 @@ def guess_columns(table: Table, *, id: str | None = None, weak: str | None = Non
     for role, name in (("weak", weak), ("strong", strong)):
         if name is not None and columns[name].kind is None:
             raise InputError(
-                f"column {name!r} of {table.name} holds no ratings that can be read; choose another {role}, or say "
-                "which word counts as 1 with --positive"
+                f"column {name!r} of {table.name} has words where ratings belong ({_some(columns[name])}); say "
+                f"which word counts as 1 (--positive), list all from the worst to the best (--scale), or name another "
+                f"column (--{role})"
             )
     id = _id(columns) if id is None else id
     rated = {name: c for name, c in columns.items() if c.kind is not None and name != id and c.different > 0}
@@ -180,6 +182,8 @@ def _features(
 
 
 def _why_not(c: _Column, strong: _Column | None) -> str:
+    if c.leaning > 0 and c.kind is None and 0 < c.different <= _MOST_WORDS:
+        return f"has words ({_some(c)}); say what they mean: --strong {c.name} --positive WORD, or --scale WORST,…,BEST"
     if c.leaning > 0:
         return "sounds like another person's rating"
     if strong is not None and c.texts == strong.texts:
@@ -193,6 +197,12 @@ def _why_not(c: _Column, strong: _Column | None) -> str:
     if (c.numbers is None or c.kind == "pairwise") and c.different > _MOST_WORDS:
         return "is text"
     return ""
+
+
+def _some(c: _Column) -> str:
+    """A few of the words of a column."""
+    words = sorted(set(c.texts) - {""})
+    return ", ".join(word[:20] for word in words[:_FEW]) + (", …" if len(words) > _FEW else "")
 
 
 def _scale(c: _Column) -> RatingScale:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from ratewise.core.checks import Floats
 from ratewise.core.frames import FrameKind
 from ratewise.core.mean.draw import draw, uniform
+from ratewise.core.mean.looking import ROUNDING, Prices, cut_after, cut_for_money
 from ratewise.core.mean.ratings import Mask
 from ratewise.core.messages import Message, argument
 from ratewise.core.shown import shown
@@ -20,7 +21,7 @@ from ratewise.targets.mean.old_labels import draw_beside
 from ratewise.targets.mean.plan_file import check_rates
 from ratewise.targets.mean.transfer import Drift, OldLabels, Transfer
 
-_OVER = 1.01  # how far above the budget the expected spend may be before it is said
+OVER = 1.01  # how far above the budget the expected spend may be before it is said
 
 
 @shown
@@ -36,6 +37,21 @@ class Drawn:
     expected_spend: float  # before anyone is asked: weak ratings of the items looked at, and strong ones at their rates
     spend: float  # the same for the items that were in fact selected
     notes: tuple[str, ...]
+
+    @property
+    def items(self) -> int:
+        """How many items are looked at."""
+        return int(np.count_nonzero(self.rates > 0))
+
+    @property
+    def asked(self) -> int:
+        """How many of them get the strong rating."""
+        return int(np.count_nonzero(self.selected))
+
+    @property
+    def mean_rate(self) -> float:
+        """Mean rate of the items that are looked at."""
+        return float(self.rates[self.rates > 0].mean())
 
     def to_frame(self, kind: FrameKind | None = None) -> Any:
         """The drawn pool as a pandas, Polars or PyArrow frame; by default of the kind that came in."""
@@ -116,7 +132,7 @@ def decide_draw(table: Table, ids: NDArray[Any], transfer: Transfer, *, seed: in
     expected = float(weak_spend + transfer.strong_cost * np.nansum(rates))
     spend = float(weak_spend + transfer.strong_cost * np.count_nonzero(selected))
     notes = () if chosen is None else chosen.notes
-    notes += _notes(transfer, drift, expected, spend, int(np.count_nonzero(looked)))
+    notes += draw_notes(transfer, drift, expected, spend, int(np.count_nonzero(looked)))
     notes += ended_early(int(np.count_nonzero(looked)), planned)
     told = {
         "rates": rates, "selected": selected, "drift": drift, "expected_spend": expected, "spend": spend, "notes": notes
@@ -145,10 +161,8 @@ def _beside_old_labels(
 
 def first_items(ids: NDArray[Any], count: int, seed: int) -> Mask:
     """Choose so many items by a hash of seed and item that is independent of the draw."""
-    order = np.argpartition(uniform(ids, seed=f"{seed}:look"), min(count, ids.size) - 1)[:count]
-    looked = np.zeros(ids.size, dtype=np.bool_)
-    looked[order] = True
-    return looked
+    look, r = uniform(ids, seed=f"{seed}:look"), uniform(ids, seed=seed)
+    return cut_after(look, r, count).keeps(look, r)
 
 
 def within_money(
@@ -159,16 +173,12 @@ def within_money(
     An item is taken up if both of its ratings could still be paid. That does not hang on its own draw, so that rates
     stay what they are.
     """
-    cost = prices[0] + prices[1] * selected
-    if budget is None or float(cost[looked].sum()) <= budget * (1 + 1e-12):
+    each, count = Prices(*prices), int(np.count_nonzero(looked))
+    if budget is None or each.cost(count, int(np.count_nonzero(selected & looked))) <= budget * (1 + ROUNDING):
         return looked
-    order = np.argsort(uniform(ids, seed=f"{seed}:look"), kind="stable")
-    order = order[looked[order]]
-    before = np.cumsum(cost[order]) - cost[order]
-    lasts = int(np.argmax(before + sum(prices) > budget * (1 + 1e-12)))
-    kept = np.zeros(looked.size, dtype=np.bool_)
-    kept[order[:lasts]] = True
-    return kept
+    look, r = uniform(ids, seed=f"{seed}:look"), uniform(ids, seed=seed)
+    cut = cut_for_money(look[looked], r[looked], selected[looked], each, budget)
+    return looked & cut.keeps(look, r)
 
 
 def ended_early(looked: int, planned: int) -> tuple[str, ...]:
@@ -179,7 +189,8 @@ def ended_early(looked: int, planned: int) -> tuple[str, ...]:
     return (f"by chance the money lasts for {looked:,} of the {planned:,} items; the other {left:,} get no rate",)
 
 
-def _notes(transfer: Transfer, drift: Drift | None, expected: float, spend: float, rows: int) -> tuple[str, ...]:
+def draw_notes(transfer: Transfer, drift: Drift | None, expected: float, spend: float, rows: int) -> tuple[str, ...]:
+    """What a user should know about a draw: drift, and money."""
     notes = (drift.summary(),) if drift is not None and drift.drifted else ()
     if transfer.inputs is not None:  # by strata: as many of each as planned, so only chance can cost more
         return notes + by_chance(transfer.budget, spend)
@@ -190,7 +201,7 @@ def over_budget(
     budget: float | None, expected: float, spend: float, rows: int, items: float, pool_size: float | None
 ) -> tuple[str, ...]:  # fmt: skip
     """The note on what to do where all rows cost more than planned, or chance makes them."""
-    if budget is None or expected <= _OVER * budget or rows <= items + 1:
+    if budget is None or expected <= OVER * budget or rows <= items + 1:
         return by_chance(budget, spend)
     again = "" if pool_size == rows else f"plan again with {argument('pool_size')} {rows}, or "
     return (

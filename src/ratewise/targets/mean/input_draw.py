@@ -30,29 +30,49 @@ def choose_items(
     pool: Table, plan: InputPlan, error: Floats, ids: NDArray[Any], *, seed: int
 ) -> ChosenItems:  # fmt: skip
     """Choose the planned number of items of each stratum (all, where there are fewer) by a hash of seed and id."""
-    names = tuple(stratum.name for stratum in plan.strata)
+    names = plan_names(plan)
     strata = read_strata(pool, plan.column, names)
     check_known(strata, pool, plan.column)
     N = strata.counts
-    wanted = np.array([stratum.items for stratum in plan.strata])
-    T = np.minimum(np.maximum(np.floor(wanted * (1 + 1e-9)), 2), N)
-    looked = _first_of_each(strata, T, uniform(ids, seed=f"{seed}:look"))
+    T = items_of(plan, N)
+    looked = _first_of_each(strata, T, uniform(ids, seed=f"{seed}:look"), uniform(ids, seed=seed))
     code = strata.code
-    weights = N / N.sum() * T.sum() / np.maximum(T, 1)
-    rates = _rates(plan, code, error)
-    buys_weak = np.array([stratum.buys_weak for stratum in plan.strata])[code]
     return ChosenItems(
         looked,
-        np.where(looked, rates, np.nan),
-        np.where(looked, weights[code], np.nan),
-        looked & buys_weak,
-        _notes(names, wanted, N),
+        np.where(looked, rates_in(plan, code, error), np.nan),
+        np.where(looked, weights_of(N, T)[code], np.nan),
+        looked & buys_weak(plan)[code],
+        short_notes(plan, N),
     )
 
 
-def _first_of_each(strata: Strata, T: Floats, uniforms: Floats) -> Mask:
-    """The T rows of each stratum with the smallest numbers."""
-    order = np.lexsort((uniforms, strata.code))
+def plan_names(plan: InputPlan) -> tuple[str, ...]:
+    """The strata that the plan knows."""
+    return tuple(stratum.name for stratum in plan.strata)
+
+
+def items_of(plan: InputPlan, N: Floats) -> Floats:
+    """How many items of each stratum are looked at: as planned, at least two, at most all of its N."""
+    return np.minimum(np.maximum(np.floor(_wanted(plan) * (1 + 1e-9)), 2), N)
+
+
+def weights_of(N: Floats, T: Floats) -> Floats:
+    """W_s T/T_s of every stratum."""
+    return np.asarray(N / N.sum() * T.sum() / np.maximum(T, 1))
+
+
+def buys_weak(plan: InputPlan) -> Mask:
+    """Whether weak ratings are bought in each stratum."""
+    return np.array([stratum.buys_weak for stratum in plan.strata], dtype=np.bool_)
+
+
+def _wanted(plan: InputPlan) -> Floats:
+    return np.array([stratum.items for stratum in plan.strata], dtype=np.float64)
+
+
+def _first_of_each(strata: Strata, T: Floats, look: Floats, r: Floats) -> Mask:
+    """The T rows of each stratum that stand first in line."""
+    order = np.lexsort((r, look, strata.code))
     code = strata.code[order]
     starts = np.searchsorted(code, np.arange(len(strata.names)))
     looked = np.zeros(code.size, dtype=np.bool_)
@@ -60,7 +80,7 @@ def _first_of_each(strata: Strata, T: Floats, uniforms: Floats) -> Mask:
     return looked
 
 
-def _rates(plan: InputPlan, code: NDArray[np.intp], error: Floats) -> Floats:
+def rates_in(plan: InputPlan, code: NDArray[np.intp], error: Floats) -> Floats:
     """One rate in each stratum, or clip(γ·sqrt(u), floor, 1) with the stratum's own γ."""
 
     def of(name: str) -> Any:
@@ -71,12 +91,13 @@ def _rates(plan: InputPlan, code: NDArray[np.intp], error: Floats) -> Floats:
     return np.asarray(np.where(np.isnan(scale), of("rate"), follows))
 
 
-def _notes(names: tuple[str, ...], wanted: Floats, N: Floats) -> tuple[str, ...]:
-    notes = []
-    short = [f"{name!r} ({n:,.0f} of {w:,.0f})" for name, w, n in zip(names, wanted, N, strict=True) if n < np.floor(w)]
-    if short:
-        notes.append(
-            f"the pool has fewer items than planned of {', '.join(short[:5])}: all are looked at; plan again with this "
-            "pool to spend what is left"
-        )
-    return tuple(notes)
+def short_notes(plan: InputPlan, N: Floats) -> tuple[str, ...]:
+    """The note about strata of which the pool has fewer items than planned."""
+    each = zip(plan_names(plan), _wanted(plan), N, strict=True)
+    short = [f"{name!r} ({n:,.0f} of {w:,.0f})" for name, w, n in each if n < np.floor(w)]
+    if not short:
+        return ()
+    return (
+        f"the pool has fewer items than planned of {', '.join(short[:5])}: all are looked at; plan again with this "
+        "pool to spend what is left",
+    )

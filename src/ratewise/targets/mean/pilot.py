@@ -1,6 +1,6 @@
 """A pilot: the labelled part of a table, and what it says about the weak rater."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -47,6 +47,7 @@ class Pilot:
     calibration: Calibration | None
     error_model: ErrorModel
     models: Models | None = None  # with calibration "auto": f and u, in place of the two
+    agreed: float | None = None  # what all labels said, where one of them was taken as a mistake
 
     @property
     def error_source(self) -> str:
@@ -92,14 +93,20 @@ class PilotColumns:
         return {name: getattr(self, name) for name in _PLAIN} | {"features": list(self.features)} | texts
 
 
-def read_pilot(table: Table, columns: PilotColumns) -> Pilot:
-    """Learn from the rows of `table` that have a strong rating; the others are the pool."""
+def read_pilot(table: Table, columns: PilotColumns, *, imagine: bool = False) -> Pilot:
+    """Learn from the rows of `table` that have a strong rating; the others are the pool.
+
+    Where all labels are 0, or all are 1, `imagine` takes one of them as a mistake, since none need not mean never.
+    """
     strong, uncertainty, features = columns.strong, columns.uncertainty, columns.features
     calibrate = None if columns.calibrate == "none" else columns.calibrate
     g = table.numbers(columns.weak)
     h = table.numbers(strong, missing="allow")
     own = None if uncertainty is None else table.numbers(uncertainty)
     labelled = ~np.isnan(h)
+    agreed = _agreed(h[labelled]) if imagine else None
+    if agreed is not None:
+        h = _with_a_mistake(g, h)
     _check_labels(table.name, strong, h[labelled])
     if own is not None and own.min() < 0:
         raise TableError(
@@ -108,10 +115,26 @@ def read_pilot(table: Table, columns: PilotColumns) -> Pilot:
     if calibrate == "auto" or columns.text:
         coded, texts = codings(table, features), read_texts(table, columns.text, columns.learner)
         seen, reading = (None, None) if texts is None else texts
-        return _auto_pilot(Covariates(g, feature_matrix(table, coded), own, seen), h, coded, reading)
+        x = Covariates(g, feature_matrix(table, coded), own, seen)
+        return replace(_auto_pilot(x, h, coded, reading), agreed=agreed)
     if features:
         raise InputError("features are for calibrate 'auto'; add it, or leave the features out")
-    return learn_pilot(g, h, own, calibrate=calibrate, seed=columns.seed)
+    return replace(learn_pilot(g, h, own, calibrate=calibrate, seed=columns.seed), agreed=agreed)
+
+
+def _agreed(h: Floats) -> float | None:
+    """What all labels say, where they are several and all 0 or all 1."""
+    same = h.size > 1 and np.ptp(h) == 0 and h[0] in (0.0, 1.0)
+    return float(h[0]) if same else None
+
+
+def _with_a_mistake(g: Floats, h: Floats) -> Floats:
+    """The labels with one turned over: the one with the middle weak rating, of which the judge knew nothing."""
+    rows = np.flatnonzero(~np.isnan(h))
+    middle = rows[np.argsort(g[rows], kind="stable")[rows.size // 2]]
+    out = h.copy()
+    out[middle] = 1.0 - out[middle]
+    return out
 
 
 def _auto_pilot(x: Covariates, h: Floats, coded: tuple[Coding, ...], reading: TextReading | None) -> Pilot:

@@ -1,6 +1,5 @@
 """`plan`: how to spend a budget, every policy side by side, and one recommendation."""
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
@@ -8,7 +7,6 @@ from typing import Any, cast
 import numpy as np
 
 from ratewise.core.checks import Floats
-from ratewise.core.frames import FrameKind, frame_of_rows
 from ratewise.core.mean.what_if import Assumed, WhatIf
 from ratewise.core.mean.what_if import what_if as tried
 from ratewise.core.messages import Message, argument
@@ -26,10 +24,9 @@ from ratewise.targets.mean.side_by_side import (
     NEAR_TIE_IN_PRICE,
     Goal,
     PlannedPolicy,
+    ShowsPolicies,
     SideBySide,
-    policies_html,
     price,
-    save_plan,
     side_by_side,
 )
 from ratewise.targets.mean.strata import InputPlan, read_strata
@@ -44,7 +41,7 @@ _WORTH_A_HINT = 0.9  # calibration is hinted at when it would cut the error to t
 
 @shown
 @dataclass(frozen=True, slots=True, eq=False)
-class Plan:
+class Plan(ShowsPolicies):
     """Three policies side by side, the one to take, and all that is needed to apply it to a pool."""
 
     recommendation: PolicyName
@@ -71,24 +68,6 @@ class Plan:
             "transfer": self.transfer.to_dict(),
             **chosen,
         }
-
-    def to_frame(self, kind: FrameKind | None = None) -> Any:
-        """A row for each policy, as a pandas, Polars or PyArrow frame."""
-        return frame_of_rows([{"policy": name} | asked.to_dict() for name, asked in self.policies.items()], kind)
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the plan as JSON."""
-        save_plan(self, path)
-
-    def summary(self) -> str:
-        """The recommendation in words."""
-        return self.reason
-
-    def __str__(self) -> str:
-        return self.summary()
-
-    def _repr_html_(self) -> str:
-        return policies_html(self.policies, self.reason, error="standard error")
 
 
 def plan(
@@ -145,7 +124,7 @@ def plan(
     columns = PilotColumns(
         weak, ready.strong, uncertainty, calibrate, tuple(features), seed, tuple(text), Learner.said(learner)
     )
-    pilot = read_pilot(read, columns)
+    pilot = read_pilot(read, columns, imagine=True)
     rated = None if pool is None or strata is None else read_columns(pool, strata)
     if pool is not None:
         rows = float(count_rows(pool) if rated is None else rated.rows)
@@ -162,6 +141,7 @@ def plan(
         goal = replace(goal, pool_size=float(read.rows))
         beside = plan_beside(read, pilot, goal, weak=weak, labels=ready, drawn=drawn)
         made = _with_old_labels(plan_mean(read, pilot, columns, goal, hints=False), beside)
+        made = replace(made, notes=_of_agreement(pilot) + made.notes)
     else:
         made = plan_mean(read, pilot, columns, goal)
     made = replace(
@@ -290,7 +270,7 @@ def _reason(sides: SideBySide, goal: Goal, pilot: Pilot) -> str:
 
 
 def _notes(pilot: Pilot, policies: dict[str, PlannedPolicy]) -> tuple[str, ...]:
-    notes = []
+    notes = list(_of_agreement(pilot))
     if pilot.strong.size < 50:
         notes.append(f"the pilot has only {pilot.strong.size} labels: take these figures as rough")
     if policies["active"].error_ratio > policies["random"].error_ratio * (1 + NEAR_TIE_IN_PRICE):
@@ -301,9 +281,18 @@ def _notes(pilot: Pilot, policies: dict[str, PlannedPolicy]) -> tuple[str, ...]:
     return tuple(notes)
 
 
+def _of_agreement(pilot: Pilot) -> tuple[str, ...]:
+    if pilot.agreed is None:
+        return ()
+    return (
+        f"all {pilot.strong.size} labels are {pilot.agreed:g}, so mistakes have not been seen yet: the plan takes one "
+        "of them as a mistake that the weak rater did not see. Plan again when a mistake has been found",
+    )
+
+
 def _calibration_hint(table: Table, pilot: Pilot, columns: PilotColumns, goal: Goal) -> tuple[str, ...]:
     """A note on what an affine calibration would do to the best uniform policy; empty if little."""
-    if columns.calibrate != "none" or pilot.strong.size < 20:
+    if columns.calibrate != "none" or pilot.strong.size < 20 or pilot.agreed is not None:
         return ()
     g, h = table.numbers(columns.weak), table.numbers(columns.strong, missing="allow")
     calibrated = learn_pilot(g, h, None, calibrate="affine", seed=0)

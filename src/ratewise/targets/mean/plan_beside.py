@@ -71,7 +71,8 @@ def plan_beside(table: Table, pilot: Pilot, goal: Goal, *, weak: str, labels: Re
     own = tuple(_own_rates(found, before, by_price=count is None).tolist())
     old = OldLabels(labels.typed, drawn, goal.estimand, ids, own)
     reason = _reason(name, policies, before, points=bool(np.isin(pilot.strong, (0.0, 1.0)).all()))
-    return Beside(name, policies, old, found[name].rates, reason, _notes(before, goal))
+    notes = _notes(before, goal) + _alone(policies[name], policies["base"], pilot, by_price=count is None)
+    return Beside(name, policies, old, found[name].rates, reason, notes)
 
 
 def _recommended(found: dict[str, Solved], *, by_price: bool) -> PolicyName:
@@ -136,6 +137,17 @@ def _reason(name: str, policies: dict[str, PlannedPolicy], before: Before, *, po
         f"{how}: {ours} from all labels together, instead of {alone.removesuffix(' points')} without the weak rater "
         f"(standard error {best.expected_se:.4g} instead of {policies['base'].expected_se:.4g})."
     )
+
+
+def _alone(best: PlannedPolicy, base: PlannedPolicy, pilot: Pilot, *, by_price: bool) -> tuple[str, ...]:
+    """A note where the weak rating makes the plan worse than strong ratings alone; empty where it does not."""
+    worse = best.spend > base.spend if by_price else best.expected_se > base.expected_se
+    if not worse:
+        return ()
+    if pilot.calibration is None and pilot.models is None:
+        found = "the weak rating as it stands makes the expected error larger than strong ratings alone would"
+        return (Message(f"{found}: map it to the strong one first ({argument('calibrate auto')})"),)
+    return ("even calibrated, the weak rating makes the expected error no smaller than strong ratings alone would",)
 
 
 def _notes(before: Before, goal: Goal) -> tuple[str, ...]:

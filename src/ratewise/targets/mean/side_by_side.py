@@ -7,12 +7,13 @@ import os
 import warnings
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, Protocol, cast
+from typing import Any, ClassVar, Protocol, cast
 
 import numpy as np
 from scipy import optimize
 
 from ratewise.core.checks import Floats, number, share
+from ratewise.core.frames import FrameKind, frame_of_rows
 from ratewise.core.mean.policy import Policy, optimal_policy
 from ratewise.core.mean.rates import LARGEST_SCALE, active_rates
 from ratewise.core.names import Estimand, PolicyName
@@ -266,6 +267,33 @@ def recommend(policies: Mapping[str, PlannedPolicy], lost: float) -> PolicyName:
 def price(policy: PlannedPolicy, lost: float = 0.0) -> float:
     """Squared error (around the population's mean, so that it is never 0) times spend: J, where no pool ends first."""
     return (policy.expected_se**2 + lost) * policy.spend
+
+
+class ShowsPolicies:
+    """What plans with policies side by side can do: be saved, be a frame, and show themselves."""
+
+    __slots__ = ()
+    error_name: ClassVar[str] = "standard error"
+    policies: dict[str, PlannedPolicy]
+    reason: str
+
+    def to_frame(self, kind: FrameKind | None = None) -> Any:
+        """A row for each policy, as a pandas, Polars or PyArrow frame."""
+        return frame_of_rows([{"policy": name} | asked.to_dict() for name, asked in self.policies.items()], kind)
+
+    def save(self: AnyPlan, path: str | os.PathLike[str]) -> None:
+        """Write the plan as JSON."""
+        save_plan(self, path)
+
+    def summary(self) -> str:
+        """The recommendation in words."""
+        return self.reason
+
+    def __str__(self) -> str:
+        return self.summary()
+
+    def _repr_html_(self) -> str:
+        return policies_html(self.policies, self.reason, error=self.error_name)
 
 
 def policies_html(policies: Mapping[str, PlannedPolicy], reason: str, *, error: str) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ratewise.core.checks import Floats, choice, number
 from ratewise.core.mean.rates import active_rates
@@ -23,6 +24,8 @@ from ratewise.tables.words import Meaning, in_numbers
 from ratewise.targets.mean.derived import Derived
 from ratewise.targets.mean.strata import InputPlan
 from ratewise.text.reading import TextReading
+
+Counts = NDArray[np.intp]
 
 VERSION = 1
 _QUANTILES = 101  # enough to see a shift of one per cent of the items
@@ -75,6 +78,18 @@ class Drift:
         if not self.drifted:
             return f"the pool looks like the one the policy was learned on ({gaps})"
         return f"the pool has drifted from the one the policy was learned on ({gaps}): label a new pilot first"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Shares:
+    """How many items of a pool lie below and up to each of the reference's quantiles; parts of a pool add up."""
+
+    items: int
+    weak: Counts
+    error: Counts
+
+    def __add__(self, other: "Shares") -> "Shares":
+        return Shares(self.items + other.items, self.weak + other.weak, self.error + other.error)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -191,19 +206,32 @@ class Transfer:
         column = g if self.uncertainty is None else table.numbers(self.uncertainty)
         return g, self.error_model.predict(column)
 
-    def rates(self, error: Floats) -> Floats:
-        """π of every item: one rate for all, or clip(γ·sqrt(u), floor, 1); base asks for `items` of the pool."""
+    def rates(self, error: Floats, *, rows: int | None = None) -> Floats:
+        """π of every item: one rate for all, or clip(γ·sqrt(u), floor, 1); base asks for `items` of the pool.
+
+        `rows` are those of the whole pool, where this is a part of it.
+        """
         if self.policy == "base":
-            return np.full(error.size, min(1.0, self.items / error.size))
+            return np.full(error.size, min(1.0, self.items / (error.size if rows is None else rows)))
         if self.policy == "random":
             return np.full(error.size, self.rate)
         return active_rates(error, scale=self.scale, floor=self.floor)
 
     def drift(self, weak: Floats, error: Floats) -> Drift:
         """Compare a pool with the one learned on (Kolmogorov–Smirnov)."""
-        n, m = weak.size, self.reference.items
+        return self.drift_of(self.shares(weak, error))
+
+    def shares(self, weak: Floats, error: Floats) -> "Shares":
+        """What `drift_of` needs of a pool, or of a part of it: shares of several parts add up."""
+        return Shares(weak.size, _counts(weak, self.reference.weak), _counts(error, self.reference.error))
+
+    def drift_of(self, shares: "Shares") -> Drift:
+        """Compare a pool, given by its shares, with the one learned on."""
+        n, m = shares.items, self.reference.items
         chance = math.sqrt(-0.5 * math.log(_FALSE_ALARM / 2) * (n + m) / (n * m)) + 1.0 / (_QUANTILES - 1)
-        return Drift(_gap(weak, self.reference.weak), _gap(error, self.reference.error), chance)
+        return Drift(
+            _gap(shares.weak, n, self.reference.weak), _gap(shares.error, n, self.reference.error), chance
+        )  # fmt: skip
 
     def to_dict(self) -> dict[str, Any]:
         """A dictionary, ready for JSON."""
@@ -282,12 +310,17 @@ def load_transfer(path: str | os.PathLike[str]) -> Transfer:
         ) from None
 
 
-def _gap(x: Floats, quantiles: tuple[float, ...]) -> float:
-    """Largest distance between the new pool's distribution and the stored one (Kolmogorov–Smirnov)."""
+def _counts(x: Floats, quantiles: tuple[float, ...]) -> Counts:
+    """How many are below each quantile, and how many are not above it."""
     q, x = np.asarray(quantiles), np.sort(x)
-    points = np.union1d(q, x[np.linspace(0, x.size - 1, min(x.size, 10 * _QUANTILES)).astype(int)])
-    gaps = [
-        np.abs(np.searchsorted(x, points, side=side) / x.size - np.searchsorted(q, points, side=side) / q.size)
-        for side in _SIDES
-    ]
-    return float(np.max(gaps))
+    return np.stack([np.searchsorted(x, q, side=side) for side in _SIDES])
+
+
+def _gap(counts: Counts, items: int, quantiles: tuple[float, ...]) -> float:
+    """Largest distance between the new pool's distribution and the stored one (Kolmogorov–Smirnov).
+
+    The stored one is flat between its quantiles and the other never falls, so it is largest at one of them.
+    """
+    q = np.asarray(quantiles)
+    stored = np.stack([np.searchsorted(q, q, side=side) / q.size for side in _SIDES])
+    return float(np.abs(counts / items - stored).max())

@@ -1,0 +1,160 @@
+"""A table in its Parquet files, piece by piece: read, hashed and written back with columns added, in fixed memory.
+
+Pieces come in the order of the rows and are small enough to be held several at a time; what is done with them may run
+on several threads, because DuckDB and NumPy both let go of Python meanwhile.
+"""
+
+import os
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Any, TypeVar
+
+import duckdb
+import numpy as np
+import numpy.typing as npt
+
+from ratewise.errors import TableError
+from ratewise.tables.cells import Stored
+from ratewise.tables.convert import text_sql
+from ratewise.tables.engine import COUNTED, connect, for_memory, quoted_text, reason
+from ratewise.tables.formats import Format
+from ratewise.tables.held import Array
+from ratewise.tables.parquet import ParquetFiles, Part
+from ratewise.tables.table import Table
+from ratewise.tables.write import copy_table
+
+MOST_ROWS = 1 << 19
+"""Rows of a piece, where they are narrow."""
+_MOST_BYTES = 96 * 2**20  # of a piece, unpacked
+_FEWEST_ROWS = 1 << 10
+_WORKERS = max(1, min(4, os.cpu_count() or 1))
+_LOW_HALF = "18446744073709551615::UHUGEINT"  # DuckDB numbers a digest from its last byte: the first eight are lowest
+
+Floats = npt.NDArray[np.float64]
+Found = TypeVar("Found")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Piece:
+    """Rows of one file that follow each other; `first` is the first one's number in the whole table, from 0."""
+
+    files: ParquetFiles
+    part: Part
+    rows: range
+    first: int
+
+    @property
+    def size(self) -> int:
+        """The number of rows."""
+        return len(self.rows)
+
+    def table(self, columns: Sequence[str]) -> Table:
+        """These columns in memory."""
+        return self._table(columns, "TABLE")
+
+    def uniforms(self, column: str | None, *seeds: str) -> list[Floats]:
+        """r of every row for each seed, as `core.mean.draw.uniform` computes it from the texts of the column.
+
+        Without a column the row's number in the whole table stands for it.
+        """
+        self.files.refuse_changes()
+        picked = [] if column is None else self.files.numbers_of([column])
+        rows = self.part.select(picked, [self.files.kinds[number] for number in picked], self.rows, numbered=True)
+        text = self._text(column)
+        digests = [f"md5_number({quoted_text(seed + ':')} || {text}) & {_LOW_HALF}" for seed in seeds]
+        values = ", ".join(f"CAST({digest} AS UBIGINT) AS h{number}" for number, digest in enumerate(digests))
+        found = self._fetch(f"SELECT {values} FROM ({rows})")
+        return [self._in_unit(found[f"h{number}"], column) for number in range(len(seeds))]
+
+    def write(self, path: str, form: Format, added: Mapping[str, Array], *, header: bool) -> None:
+        """All columns of these rows with others behind them, as a file of its own; rows are not loaded for it."""
+        table = replace(self._table(self.files.columns, "VIEW"), name=self.files.name)
+        copy_table(table.with_columns(added), path, form, header=header)
+
+    def _table(self, columns: Sequence[str], kind: str) -> Table:
+        self.files.refuse_changes()
+        picked = self.files.numbers_of(columns)
+        connection = connect(threads=1)
+        select = self.part.select(picked, [self.files.kinds[number] for number in picked], self.rows)
+        try:
+            connection.execute(f"CREATE {kind} data AS {select}")
+        except (duckdb.Error, OSError) as error:
+            raise TableError(f"{self.files.name} cannot be read as Parquet: {reason(error)}") from error
+        name = f"{self.files.name} from row {self.first + 1:,} on"
+        return Table(name, self.size, tuple(columns), {c: Stored(f"c{i}") for i, c in enumerate(columns)}, connection)
+
+    def _text(self, column: str | None) -> str:
+        """The SQL of a row's id, nothing where it has none."""
+        if column is None:
+            return f"CAST(row + {self.first - self.rows.start:d} AS VARCHAR)"
+        return f"nullif({text_sql(self.files.kinds[self.files.columns.index(column)], 'c0')}, '')"
+
+    def _in_unit(self, digests: Array, column: str | None) -> Floats:
+        missing = np.ma.getmaskarray(digests)
+        if missing.any():
+            row = self.first + int(np.argmax(missing)) + 1
+            raise TableError(
+                f"column {column!r} of {self.files.name} has no value in row {row:,} {COUNTED}; give every row "
+                "an id of its own"
+            )
+        return np.asarray((np.ma.getdata(digests).byteswap() >> np.uint64(12)).astype(np.float64) / 2.0**52)
+
+    def _fetch(self, query: str) -> dict[str, Array]:
+        with for_memory().cursor() as cursor:
+            try:
+                return {str(name): values for name, values in cursor.execute(query).fetchnumpy().items()}
+            except (duckdb.Error, OSError) as error:
+                raise TableError(f"{self.files.name} cannot be read as Parquet: {reason(error)}") from error
+
+
+def pieces_of(files: ParquetFiles, rows: int | None = None) -> list[Piece]:
+    """The pieces of a table in the order of its rows: as many rows each as given, or as fit a fixed size unpacked."""
+    size, pieces, before = rows or _rows_that_fit(files), [], 0
+    for part in files.parts:
+        for start in range(0, part.rows, size):
+            stop = min(start + size, part.rows)
+            pieces.append(Piece(files, part, range(start, stop), before + start))
+        before += part.rows
+    return pieces
+
+
+def _rows_that_fit(files: ParquetFiles) -> int:
+    query = "SELECT coalesce(sum(total_uncompressed_size), 0) FROM parquet_metadata(?)"
+    with for_memory().cursor() as cursor:
+        (size,) = cursor.execute(query, [[part.path for part in files.parts]]).fetchone() or (0,)
+    fit = int(_MOST_BYTES / max(float(size) / files.count(), 1e-3))
+    return max(_FEWEST_ROWS, min(MOST_ROWS, fit))
+
+
+def each(do: Callable[[Piece], Found], pieces: Sequence[Piece], *, workers: int = _WORKERS) -> Iterator[Found]:
+    """What `do` makes of every piece, in their order, a few of them at a time."""
+    if workers == 1 or len(pieces) == 1:
+        yield from map(do, pieces)
+        return
+    with ThreadPoolExecutor(workers) as pool:
+        coming = iter(pieces)
+        waiting: deque[Future[Found]] = deque(pool.submit(do, piece) for piece in islice(coming, workers + 1))
+        try:
+            while waiting:
+                done = waiting.popleft().result()
+                waiting.extend(pool.submit(do, piece) for piece in islice(coming, 1))
+                yield done
+        finally:
+            for future in waiting:
+                future.cancel()
+
+
+def shared_id(pieces: Sequence[Piece], column: str, suspects: Floats, seed: str) -> tuple[str, int, int] | None:
+    """An id that two rows share, and their numbers from 1, among rows whose r is one of these; mostly there is none."""
+    seen: dict[str, int] = {}
+    for piece in pieces:
+        at = np.flatnonzero(np.isin(piece.uniforms(column, seed)[0], suspects))
+        texts: Any = piece.table([column]).texts(column) if at.size else ()
+        for row in at.tolist():
+            if texts[row] in seen:
+                return str(texts[row]), seen[texts[row]] + 1, piece.first + row + 1
+            seen[texts[row]] = piece.first + row
+    return None
