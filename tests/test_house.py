@@ -70,7 +70,6 @@ ELSEWHERE = {  # module: the test file that tests it, where that is not its mirr
     "campaign/made.py": "campaign/test_llm.py",
     "campaign/quotes.py": "campaign/test_llm.py",
     # texts and trained raters, tested on whole tables, campaigns and training runs
-    "campaign/content.py": "campaign/test_load.py",
     "campaign/trained.py": "raters/test_trained.py",
     "text/learner.py": "text/test_reading.py",
     "training/answering.py": "training/test_train.py",
