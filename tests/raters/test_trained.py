@@ -5,6 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
+from tests.training.tiny import bert
 
 from ratewise.campaign.campaign import Campaign
 from ratewise.errors import InputError
@@ -12,7 +13,6 @@ from ratewise.raters.kind import Place
 from ratewise.raters.protocol import Answer, Question
 from ratewise.raters.trained import TrainedRater, TrainedSettings
 from ratewise.training.train import train_rater
-from tests.training.tiny import bert
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 

@@ -67,7 +67,9 @@ def test_each_text_is_paid_for_once(learner: Learner, server: ThreadingHTTPServe
     assert [sorted(texts) for *_, texts in server.asked] == [["a", "bb"]]  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize(("text", "words"), [("break", "does not have 2 embeddings"), ("pay", "did not come: HTTP 402")])
+@pytest.mark.parametrize(
+    ("text", "words"), [("break", "does not have 2 embeddings"), ("pay", "did not come: HTTP 402")]
+)
 def test_trouble_is_told_in_one_line(learner: Learner, text: str, words: str) -> None:
     with pytest.raises(InputError, match=words):
         endpoint_embedder(learner)(["a", text])
