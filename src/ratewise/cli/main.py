@@ -41,6 +41,7 @@ from ratewise.cli.options import (
 from ratewise.cli.people import people, serve
 from ratewise.cli.regress import quantile, regress
 from ratewise.cli.sheets import merge, merge_command, where_to_draw, write_sheet
+from ratewise.cli.train import train
 from ratewise.core.names import Estimand, IntervalMethod, Method, Objective, Recalibration
 
 app = typer.Typer(
@@ -319,6 +320,7 @@ for command in (
     quantile,
     simulate,
     reproduce,
+    train,
     init,
     run,
     status,
