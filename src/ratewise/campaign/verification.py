@@ -62,7 +62,8 @@ class Verification:
             return [f"{counted}: nothing differs"]
         told = self.differences[:_MOST_TOLD]
         more = len(self.differences) - len(told)
-        return [f"{counted}: {len(self.differences)} {_noun(len(self.differences))}", *told, *([f"and {more} more"] if more else [])]
+        head = f"{counted}: {_counted(len(self.differences))}"
+        return [head, *told, *([f"and {more} more"] if more else [])]
 
     def _about_the_record(self) -> list[str]:
         """What the given head proves, the present head, and other notes."""
@@ -89,5 +90,5 @@ def telling(where: str, found: Verification) -> Iterator[None]:
         found.differ(f"{where} cannot be replayed: {one_line(str(error)) or type(error).__name__}")
 
 
-def _noun(count: int) -> str:
-    return "difference" if count == 1 else "differences"
+def _counted(differences: int) -> str:
+    return "1 difference" if differences == 1 else f"{differences:,} differences"
