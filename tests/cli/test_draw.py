@@ -4,11 +4,14 @@ import csv
 import hashlib
 import io
 import json
+import os
 from pathlib import Path
 
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
+
+from ratewise import read_table
 
 WHOLE = "--whole-pool"
 

@@ -31,7 +31,7 @@ def _fitted(init, settings, made, rows, target, recipe, folder):
 def test_it_can_memorise_fifty_items(kind, request, noise, tmp_path):
     settings = Settings(kind=kind, text=("text",), template="{text} Answer : ")
     made = Causal if kind == "causal" else Encoder
-    recipe = loop.Recipe(epochs=60, patience=60, batch=10, rate=2e-2 if kind == "causal" else 1e-2)
+    recipe = loop.Recipe(epochs=40, patience=40, batch=25, rate=1e-2)
     target = np.array(noise["human"][:50], dtype=float)
     network, prompts, course = _fitted(
         request.getfixturevalue(kind), settings, made, noise["text"][:50], target, recipe, tmp_path

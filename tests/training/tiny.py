@@ -29,7 +29,7 @@ def gemma(folder: Path) -> str:
     config = Gemma3TextConfig(
         vocab_size=size, hidden_size=32, intermediate_size=64, num_hidden_layers=2, num_attention_heads=2,
         num_key_value_heads=1, head_dim=16, max_position_embeddings=64, sliding_window=32, pad_token_id=0,
-        eos_token_id=2, bos_token_id=2,
+        eos_token_id=2, bos_token_id=2, initializer_range=0.3,
     )  # fmt: skip
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -91,7 +91,10 @@ def _sources(settings: TrainedSettings, folder: str) -> tuple[str, ...]:
 KIND = RaterKind(
     settings=TrainedSettings,
     make=TrainedRater,
-    example=(('path = "judge/"', "the folder that ratewise train has written"),),
+    example=(
+        ('path = "judge/"', "the folder that ratewise train has written"),
+        ('device = "auto"', "auto | cpu | cuda"),
+    ),
     batch=64,
     fixed={"path": "the ratings so far came from the old one"},
     flat_price=True,

@@ -88,7 +88,7 @@ def check_learner(learner: Section | None, items: Section, mistakes: Mistakes) -
     kind = learner.good.get("kind", "words")
     if kind == "embeddings" and "model" not in learner.raw:
         mistakes.add((*learner.place, "kind"), 'needs a model; write model = "path/to/model" below it')
-    for name in ("model", "base_url", "key_env", "price"):
+    for name in ("model", "base_url", "key_env", "token_price"):
         if name in learner.raw and kind != "embeddings":
             mistakes.add((*learner.place, name), 'is for kind = "embeddings"; remove it, or change the kind')
 

@@ -27,6 +27,7 @@ seed = 7                          # names the draws: the same seed draws the sam
 # estimand = "pool"               # the mean over "pool": the items of the table; "population": where they come from
 # level = 0.95                    # of the interval
 # store = "support-bot.sqlite"    # where all is kept; default: <name>.sqlite; or postgresql://user@host/database
+# learner = { kind = "words" }    # how texts become numbers: words, vectors, or embeddings and a model
 
 [items]                           # what is rated: one row each
 table = "items.csv"               # CSV, JSONL or Parquet
@@ -35,13 +36,6 @@ id = "id"                         # optional column of unique item ids; default:
 # text = ["question", "answer"]   # columns of text to learn from
 # uncertainty = "judge_doubt"     # column that is large where the weak rater may be wrong
 # clusters = "conversation"       # column of items that belong together; the interval then counts clusters
-
-# [learner]                       # how texts become numbers
-# kind = "words"                  # "words"; "embeddings": by a model; "vectors": the columns hold lists of numbers
-# model = "models/minilm"         # of embeddings: a sentence-transformers model's path or name
-# base_url = "https://api.example.com/v1"  # or one behind an OpenAI-compatible address
-# key_env = "EMBEDDING_KEY"       # the environment variable with its key
-# price = "0.02"                  # of a million tokens, to say what was paid; not part of the budget
 
 # [inputs]                        # choose the items by strata, groups that are known beforehand; default: at random
 # strata = "topic"                # the column that says which stratum an item is of
@@ -95,7 +89,7 @@ price = "1"
 def _kind_lines() -> str:
     """The keys of every kind of rater; those of a column are in use."""
     chosen = 'kind = "column"'
-    first = f"{chosen:<33} # {' | '.join(KINDS)}: where ratings come from"
+    first = f"{chosen:<33} # {' | '.join(KINDS)}: who rates"
     shown = [(name, line, what) for name, kind in KINDS.items() for line, what in kind.example]
     keys = [line.partition(" = ")[0] for _, line, _ in shown]
     lines = [

@@ -84,12 +84,12 @@ class LearnerSpec:
     model: Annotated[str | None, TEXT, Says("the path or name of an embedding model, as text")] = None
     base_url: Annotated[str | None, TEXT, Says("the address of an OpenAI-compatible endpoint, as text")] = None
     key_env: Annotated[str | None, TEXT, Says("the name of an environment variable, as text")] = None
-    price: Annotated[str | None, TEXT, Says('the price of a million tokens, as text such as "0.02"')] = None
+    token_price: Annotated[str | None, TEXT, Says('the price of a million tokens, as text such as "0.02"')] = None
 
     @property
     def learner(self) -> Learner:
         """The learner that the keys stand for."""
-        return Learner(self.kind, self.model, self.base_url, self.key_env, self.price)
+        return Learner(self.kind, self.model, self.base_url, self.key_env, self.token_price)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -173,8 +173,7 @@ def estimate_table(
         columns = RatedColumns(strong, weak, DrawColumns(rate, selected, clusters))
         how = How(method, interval, level, estimand, pool_size, both_ends(bounds), floor, seed=seed)
         large = None
-        plain = with_text(recalibrate, text, weak or "weak") == "none"
-        if plain and interval != "anytime" and clusters is None:
+        if recalibrate == "none" and interval != "anytime" and clusters is None and not text:
             if strata is None and weight is None:
                 large = _estimate_large(relation, columns, how, prices)
             else:
