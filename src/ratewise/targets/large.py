@@ -66,7 +66,8 @@ def read_whole(source: TableLike, relation: Relation | None) -> Table:
         raise TableError(
             f"{relation.name} is a table of Spark, and this would collect all of its rows: give ratings that are "
             "numbers and the rate they were drawn with (a column 'rate', or rate=0.05); clusters, recalibration, "
-            "words, several people's columns and the anytime interval are for tables in memory"
+            "words, several people's columns, the anytime interval, and slices of a table in which some rows have no "
+            "rate, are for tables in memory"
         )
     if relation is not None:
         return relation.table()

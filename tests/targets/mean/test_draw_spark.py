@@ -51,9 +51,8 @@ def by_id(frame):
     return [rows[f"é{i}"] for i in range(N)]
 
 
-@pytest.mark.parametrize("calibrate", ["none", "auto"])
-def test_a_frame_is_drawn_as_memory_draws_it_whatever_the_partitions(frame, pool, judged, calibrate):
-    plan = plan_of(judged, budget=50, calibrate=calibrate)
+def test_a_frame_is_drawn_as_memory_draws_it_whatever_the_partitions(frame, pool, judged):
+    plan = plan_of(judged, budget=50)
     whole = rw.draw_pool(pool, plan, seed=4)
     assert whole.items < N  # the line ends before its end
     drawn = rw.draw_pool(frame, plan, seed=4)
@@ -67,7 +66,7 @@ def test_a_frame_is_drawn_as_memory_draws_it_whatever_the_partitions(frame, pool
 
 
 def test_a_task_that_fails_and_runs_again_gives_the_same_rows(frame, pool, judged, tmp_path):
-    """The first worker that has handed out a batch dies, once."""
+    """The first worker that has handed out a batch dies, once; rates are those of learned models."""
     mark = str(tmp_path / "died")
 
     def dies_once(batches):
@@ -77,7 +76,7 @@ def test_a_task_that_fails_and_runs_again_gives_the_same_rows(frame, pool, judge
                 with open(mark, "w"):
                     os._exit(7)
 
-    plan = plan_of(judged, budget=50)
+    plan = plan_of(judged, budget=50, calibrate="auto")
     drawn = rw.draw_pool(frame.mapInArrow(dies_once, frame.schema), plan, seed=4)
     assert os.path.exists(mark)
     found = sorted(row["id"] for row in drawn.where("selected").collect())
@@ -86,7 +85,7 @@ def test_a_task_that_fails_and_runs_again_gives_the_same_rows(frame, pool, judge
 
 def test_plans_and_estimates_collect_sums_and_labels_only(frame, spark, pool, judged, monkeypatch):
     plan = plan_of(judged, budget=400, pool_size=N)
-    whole = rw.draw_pool(pool, plan, seed=9)
+    whole = rw.draw_pool(pool, plan, seed=9, within_budget=False)
     human = np.where(whole.selected, judged.strong[400:], np.nan)
     columns = {**pool, "rate": whole.rates, "selected": whole.selected, "human": human}
     rows = rw.read_table(columns).to_frame("pyarrow")
