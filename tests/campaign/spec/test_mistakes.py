@@ -80,7 +80,7 @@ MISTAKES = [
     (at_top("sed = 7"), "sed is unknown; did you mean 'seed'?"),
     (
         at_top('"a\\nb" = 7'),
-        '"a\\nb" is unknown; the keys here are name, seed, method, estimand, level, store, items, rating, goal, '
+        '"a\\nb" is unknown; the keys here are name, seed, method, estimand, level, currency, claim, store, items, rating, goal, '
         "raters, inputs, start",
     ),
     # [items]
