@@ -78,6 +78,14 @@ ELSEWHERE = {  # module: the test file that tests it, where that is not its mirr
     "web/people.py": "cli/test_people.py",
     "web/requests.py": "web/test_api.py",
     "web/service.py": "web/test_api.py",
+    # texts and trained raters, tested on whole tables, campaigns and training runs
+    "campaign/trained.py": "raters/test_trained.py",
+    "text/learner.py": "text/test_reading.py",
+    "training/answering.py": "training/test_train.py",
+    "training/examples.py": "training/test_train.py",
+    "training/loop.py": "training/test_train.py",
+    "training/networks.py": "training/test_train.py",
+    "training/torches.py": "training/test_train.py",
     # parts that several targets share, tested through each of them
     "targets/learned_weak.py": "targets/test_regression.py",
     "targets/planned_rows.py": "targets/test_draw_pool.py",

@@ -122,6 +122,8 @@ if TYPE_CHECKING:
     from ratewise.targets.slices import estimate_slices as estimate_slices
     from ratewise.targets.two_tables import TableColumns as TableColumns
     from ratewise.targets.two_tables import compare_tables as compare_tables
+    from ratewise.training.train import Trained as Trained
+    from ratewise.training.train import train_rater as train_rater
 
 __version__ = "0.1.0"
 
@@ -264,6 +266,10 @@ _GROUPS: dict[str, dict[str, tuple[str, ...]]] = {  # as people look for them; e
         "ratewise.lab.metrics": ("MethodResult",),
     },
     "raters": {
+        "ratewise.training.train": (
+            "train_rater",
+            "Trained",
+        ),
         "ratewise.raters.protocol": (
             "Rater",
             "Question",

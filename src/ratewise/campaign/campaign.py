@@ -140,6 +140,8 @@ class Campaign:
             if "teacher" in loaded.meta:
                 teacher = Teacher.from_json(loaded.meta["teacher"])
                 store.note(f"{teacher.strong.size:,} labels of the campaign {teacher.campaign!r} teach this one")
+            if "text note" in loaded.meta:
+                store.note(loaded.meta["text note"])
             note_raters(self.spec, store)
             return
         self._check(store)

@@ -40,6 +40,8 @@ def _named(spec: Spec) -> Iterator[tuple[Place, str, str]]:
             yield ("items", key), f"items.{key}", name
     for name in spec.items.features:
         yield ("items", "features"), "items.features", name
+    for name in spec.items.text:
+        yield ("items", "text"), "items.text", name
     if spec.inputs is not None:
         yield ("inputs", "strata"), "inputs.strata", spec.inputs.strata
     for number, rater in enumerate(spec.raters):

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ratewise.core.checks import Floats
 from ratewise.core.mean.ratings import Mask
 from ratewise.models.rating_model import Covariates
+from ratewise.models.text_columns import TextColumns
 from ratewise.queue.records import AgainRows
 from ratewise.rounds.again import again_rates, scaled
 from ratewise.rounds.auto import PLANNER
@@ -169,10 +170,13 @@ class History:
     fits: Fits = field(init=False, default_factory=Fits, repr=False)  # a changed copy begins anew
 
     @classmethod
-    def empty(cls, later_raters: int, *, columns: int | None, uncertainty: bool, middle: float) -> "History":
-        """A history without items; `columns` is the number of features, if any."""
-        none = np.empty(0)
-        x = Covariates(none, None if columns is None else np.empty((0, columns)), none if uncertainty else None)
+    def empty(
+        cls, later_raters: int, *, columns: int | None, uncertainty: bool, middle: float, text: int = 0
+    ) -> "History":
+        """A history without items; `columns` is the number of features, if any, `text` that of columns from texts."""
+        none, known = np.empty(0), None if columns is None else np.empty((0, columns))
+        texts = TextColumns.of(np.empty((0, text))) if text else None
+        x = Covariates(none, known, none if uncertainty else None, texts)
         table = np.empty((0, later_raters))
         looked = Looked(x, none, table, table.astype(np.bool_), table)
         return cls(looked, seen=Seen.of(x, none, ()) if later_raters == 1 else None, middle=middle)

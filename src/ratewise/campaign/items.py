@@ -14,6 +14,7 @@ from ratewise.campaign.spec.spec import RaterSpec, Spec
 from ratewise.campaign.start import COLUMNS, Start
 from ratewise.core.checks import Floats
 from ratewise.models.rating_model import Covariates
+from ratewise.models.text_columns import TextColumns
 from ratewise.queue.money import to_units
 from ratewise.queue.records import ItemRows, Units
 from ratewise.queue.store import Store
@@ -31,17 +32,18 @@ class Facts:
     inputs: Inputs | None = None
     start: Start | None = None
     teacher: Teacher | None = None
+    text: int = 0  # columns made from texts
 
     @classmethod
     def of(cls, store: Store) -> "Facts":
         """The facts as the store has them."""
-        names = ("items", "columns", "prices", "strata", "start", "teacher")
-        items, columns, prices, strata, start, taught = (store.meta(key) for key in names)
+        names = ("items", "columns", "prices", "strata", "start", "teacher", "text")
+        items, columns, prices, strata, start, taught, text = (store.meta(key) for key in names)
         chosen = None if strata is None else Inputs.from_json(strata)
         begun = None if start is None else Start.from_json(start)
         teacher = None if taught is None else Teacher.from_json(taught)
         many, each = json.loads(columns or "null"), tuple(json.loads(prices or "[]"))
-        return cls(int(items or 0), many, each, chosen, begun, teacher)
+        return cls(int(items or 0), many, each, chosen, begun, teacher, int(text or 0))
 
 
 def terms_of(spec: Spec, facts: Facts) -> p.Terms:
@@ -68,7 +70,9 @@ def empty_history(spec: Spec, facts: Facts, terms: p.Terms) -> History:
     """The history before the first round."""
     middle = 0.5 * (spec.scale.low + spec.scale.high) if facts.inputs is None else facts.inputs.middle
     uncertainty = spec.items.uncertainty is not None or doubtful(spec) is not None
-    return History.empty(terms.later_raters, columns=facts.columns, uncertainty=uncertainty, middle=middle)
+    return History.empty(
+        terms.later_raters, columns=facts.columns, uncertainty=uncertainty, middle=middle, text=facts.text
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -85,7 +89,7 @@ class LoggedItems:
         found = looked_of(
             self.store.item_rows(first, end, later_raters(self.spec)),
             uncertainty=self.spec.items.uncertainty is not None, strata=chosen is not None, clusters=together,
-            start=self.facts.start, doubtful=doubtful(self.spec),
+            start=self.facts.start, doubtful=doubtful(self.spec), text=self.facts.text,
         )  # fmt: skip
         return found if chosen is None else chosen.scaled(found)
 
@@ -124,9 +128,9 @@ def doubtful(spec: Spec) -> float | None:
 
 def looked_of(
     rows: ItemRows, *, uncertainty: bool, strata: bool = False, clusters: bool = False, start: Start | None = None,
-    doubtful: float | None = None,
+    doubtful: float | None = None, text: int = 0,
 ) -> Looked:  # fmt: skip
-    """Items from their stored numbers: uncertainty, features, stratum or cluster, and old label with its rate."""
+    """Items from their stored numbers: uncertainty, features, texts, stratum or cluster, old label with its rate."""
     numbers, old, given = rows.numbers, None, None
     if start is not None:
         numbers, old, given = numbers[:, :-COLUMNS], numbers[:, -COLUMNS], numbers[:, -1]
@@ -134,7 +138,8 @@ def looked_of(
     own = numbers[:, 0] if uncertainty else None
     if doubtful is not None and rows.doubts is not None:
         own = np.where(np.isnan(rows.doubts), doubtful, rows.doubts)
-    x = Covariates(rows.values[:, 0], numbers[:, first:end] if end > first else None, own)
+    known = numbers[:, first : end - text] if end - text > first else None
+    x = Covariates(rows.values[:, 0], known, own, TextColumns.of(numbers[:, end - text : end]) if text else None)
     code = numbers[:, end].astype(np.intp) if strata or clusters else None
     values = np.where(rows.selected, rows.values[:, 1:], np.nan)  # without what a second look has brought
     return Looked(

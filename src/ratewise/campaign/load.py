@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -14,12 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ratewise.campaign.columns import check_columns
+from ratewise.campaign.content import cells, plain_rows
 from ratewise.campaign.inputs import inputs_of
 from ratewise.campaign.made import fact_name, quote_of
 from ratewise.campaign.seed import facts_of_seed, seed_of
 from ratewise.campaign.spec.fields import LARGEST_AMOUNT
 from ratewise.campaign.spec.spec import RaterSpec, Spec
 from ratewise.campaign.start import COLUMNS, load_start
+from ratewise.campaign.texts import load_texts
+from ratewise.campaign.trained import refuse_known
 from ratewise.core.checks import Floats
 from ratewise.core.mean.clusters import cluster_codes
 from ratewise.core.mean.draw import uniform
@@ -57,8 +59,12 @@ def load_items(spec: Spec, lesson: Lesson | None = None) -> Loaded:
     check_columns(spec, relation)
     _check_filled(spec, relation)
     keys = _keys(spec, relation)
+    refuse_known(spec, relation, keys.column)
     table = relation.table(*_deciding(spec, relation))
     numbers, coded = _numbers(spec, table, lesson)
+    texts = load_texts(spec, relation)
+    if texts is not None:
+        numbers = np.column_stack([numbers, texts.columns])
     prices, expected, facts = _prices(spec, table, relation)
     _check_sums(spec, prices)
     begun = load_start(spec, table, _told_by(spec, relation))
@@ -82,8 +88,9 @@ def load_items(spec: Spec, lesson: Lesson | None = None) -> Loaded:
         "items": str(table.rows),
         "digest": file_digest(spec.table_path),
         "codings": json.dumps(coded),
-        "columns": json.dumps(_feature_columns(spec, numbers.shape[1])),
+        "columns": json.dumps(_feature_columns(spec, numbers.shape[1] - (0 if texts is None else texts.count))),
         "prices": json.dumps(expected),
+        **({} if texts is None else texts.facts),
         **facts,
         **extra,
         **facts_of_seed(spec),
@@ -223,17 +230,10 @@ def quoted(quote: Quote, rater: RaterSpec, relation: Relation) -> tuple[Units, U
     found = [
         (to_units(usual), to_units(most))
         for rows in relation.scan(*columns, rows=_ROWS)
-        for usual, most in map(quote.of, _plain_rows(rows))
+        for usual, most in map(quote.of, plain_rows(rows))
     ]
     both = np.array(found, dtype=np.int64).reshape(-1, 2)
     return both[:, 0], both[:, 1]
-
-
-def _plain_rows(rows: Table) -> Iterator[dict[str, Any]]:
-    """Each row as raters get it."""
-    columns = {name: _cells(values) for name, values in rows.arrays().items()}
-    for row in zip(*columns.values(), strict=True):
-        yield dict(zip(columns, row, strict=True))
 
 
 def _check_sums(spec: Spec, prices: Units) -> None:
@@ -297,16 +297,7 @@ def _rows(
 
 def _contents(rows: Table) -> list[str]:
     """Each row as JSON."""
-    columns = {name: _cells(values) for name, values in rows.arrays().items()}
+    columns = {name: cells(values) for name, values in rows.arrays().items()}
     names = list(columns)
     as_json = json.JSONEncoder(ensure_ascii=False, default=str).encode
     return [as_json(dict(zip(names, row, strict=True))) for row in zip(*columns.values(), strict=True)]
-
-
-def _cells(values: Any) -> list[Any]:
-    """Python values for JSON; missing values and NaN become None."""
-    if values.dtype.kind == "f":
-        return [None if not math.isfinite(x) else x for x in values.tolist()]
-    if values.dtype.kind in "mM":
-        return [None if np.isnat(x) else str(x) for x in values]
-    return list(values.tolist())

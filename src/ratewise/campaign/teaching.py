@@ -21,6 +21,8 @@ def lesson_of(now: Snapshot, pupil: Spec) -> Lesson:
         raise InputError(f"{where} has another rating scale; leave start.from out, or make [rating] the same")
     if (old.items.features, old.items.uncertainty) != (pupil.items.features, pupil.items.uncertainty):
         raise InputError(f"{where} has other features or another uncertainty; make them the same under [items]")
+    if old.items.text or pupil.items.text:
+        raise InputError(f"{where} or this one learns from texts, which cannot be handed on; leave start.from out")
     if (doubtful(old) is None) != (doubtful(pupil) is None):
         raise InputError(f"{where} has a weak rater that tells its uncertainty, or this one has; leave start.from out")
     seen = now.state.history.seen

@@ -5,7 +5,19 @@ from typing import Annotated
 import typer
 
 from ratewise.cli.console import STOPPED, one_line_errors, print_json, print_rich, progress_bar
-from ratewise.cli.options import Json, Positive, Scale, Seed, TableArgument, Weak, Workers, said, words
+from ratewise.cli.options import (
+    Json,
+    LearnerOption,
+    Positive,
+    Scale,
+    Seed,
+    TableArgument,
+    Text,
+    Weak,
+    Workers,
+    said,
+    words,
+)
 from ratewise.core.names import FIGURES, SIMULATED_METHODS, Mode
 
 
@@ -26,6 +38,8 @@ def simulate(
     ] = "stream",
     trials: Annotated[int, typer.Option(help="Number of trials.")] = 2000,
     features: Annotated[str, typer.Option(help="Columns that auto may learn from, separated by commas.")] = "",
+    text: Text = "",
+    learner: LearnerOption = "words",
     uncertainty: Annotated[
         str | None, typer.Option(help="Column with the weak rater's expected squared error.")
     ] = None,
@@ -42,7 +56,7 @@ def simulate(
     workers: Workers = None,
     json: Json = False,
 ) -> None:
-    """Show what each method would have achieved on a table that is already fully rated.
+    """Try every method on a table that is fully rated. Shows what each would have achieved.
 
     Example: ratewise simulate rated.csv --cost-ratio 0.05 --budgets 100,400 --weak judge --strong human
     """
@@ -62,7 +76,7 @@ def simulate(
                 table, weak=weak, strong=strong, cost_ratio=cost_ratio, budgets=_numbers(budgets), burn_in=burn_in,
                 methods=DEFAULT_METHODS if methods is None else words(methods),  # type: ignore[arg-type]
                 mode=mode, trials=trials, features=words(features), uncertainty=uncertainty,
-                transfer_from=transfer_from,
+                text=words(text), learner=learner, transfer_from=transfer_from,
                 fixed_rate=fixed_rate, level=level, positive=counted, scale=order, seed=seed, workers=workers,
                 progress=progress,
             )  # fmt: skip
@@ -99,7 +113,7 @@ def reproduce(
     workers: Workers = None,
     json: Json = False,
 ) -> None:
-    """Repeat the paper's experiments: a CSV and a picture each, and a page that says whether its claims hold.
+    """Repeat the paper's experiments. Writes a CSV and a picture each, and a page that says whether its claims hold.
 
     Example: ratewise reproduce gaussian bernoulli -o figures
     """

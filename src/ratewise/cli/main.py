@@ -25,12 +25,14 @@ from ratewise.cli.means import (
 )
 from ratewise.cli.options import (
     Json,
+    LearnerOption,
     People,
     Positive,
     Rate,
     SafeCells,
     Scale,
     TableArgument,
+    Text,
     Weak,
     needed,
     said,
@@ -39,6 +41,7 @@ from ratewise.cli.options import (
 from ratewise.cli.people import check_installed, people, serve
 from ratewise.cli.regress import quantile, regress
 from ratewise.cli.sheets import merge, merge_command, where_to_draw, write_sheet
+from ratewise.cli.train import train
 from ratewise.core.names import Estimand, IntervalMethod, Method, Objective, Recalibration
 
 app = typer.Typer(
@@ -82,6 +85,8 @@ def plan(
     floor: Annotated[float | None, typer.Option(help="Least rate of the active policy.")] = None,
     calibrate: Annotated[Recalibration, typer.Option(help="Map weak to strong ratings first.")] = "none",
     features: Annotated[str, typer.Option(help="Columns to learn from, separated by commas; for auto.")] = "",
+    text: Text = "",
+    learner: LearnerOption = "words",
     strata: Annotated[
         str | None, typer.Option(help="Column of groups; the plan says how many items of each to look at.")
     ] = None,
@@ -109,7 +114,7 @@ def plan(
     seed: Annotated[int, typer.Option(help="Seed of the cross-fitting folds.")] = 0,
     json: Json = False,
 ) -> None:
-    """Compare ways to spend a budget, or to reach a precision, and recommend one.
+    """Compare ways to spend a budget and recommend one. Or name a precision: it finds the cheapest way there.
 
     Example: ratewise plan pilot.csv --weak judge --strong human --weak-cost 0.01 --strong-cost 1 --budget 500
     """
@@ -117,7 +122,7 @@ def plan(
         counted, order = said(positive, scale)
         check_what_if(asked=what_if, picture=picture, by=by)
         if by is not None:
-            not_with_by(strata=strata)
+            not_with_by(strata=strata, text=text)
             print_slice_plan(
                 table, by=by, weak=weak, strong=strong, weak_cost=weak_cost, strong_cost=strong_cost, budget=budget,
                 target_se=target_se, within=within, level=level, objective=objective,
@@ -131,8 +136,8 @@ def plan(
         made = make_plan(
             table, weak=weak, strong=strong, weak_cost=weak_cost, strong_cost=strong_cost, budget=budget,
             target_se=target_se, within=within, level=level, uncertainty=uncertainty, pool_size=pool_size, floor=floor,
-            calibrate=calibrate, features=words(features), strata=strata, pool=pool, estimand=estimand, drawn=drawn,
-            seed=seed, positive=counted, scale=order, what_if=what_if,
+            calibrate=calibrate, features=words(features), text=words(text), learner=learner, strata=strata,
+            pool=pool, estimand=estimand, drawn=drawn, seed=seed, positive=counted, scale=order, what_if=what_if,
         )  # fmt: skip
         save_what_if(made.what_if, picture)
         if json:
@@ -165,7 +170,7 @@ def draw(
     safe_cells: SafeCells = False,
     json: Json = False,
 ) -> None:
-    """Add each item's rate, and whether the strong rater gets it, to a pool.
+    """Draw the items that the strong rater gets. Adds the columns `rate` and `selected`.
 
     Example: ratewise draw pool.csv --plan plan.json --seed 7 -o drawn.csv
     """
@@ -246,6 +251,8 @@ def estimate(
     recalibrate: Annotated[
         Recalibration, typer.Option(help="Map weak to strong ratings first, cross-fitted.")
     ] = "none",
+    text: Text = "",
+    learner: LearnerOption = "words",
     low: Annotated[float | None, typer.Option(help="Lowest possible rating; not needed for 0/1 ratings.")] = None,
     high: Annotated[float | None, typer.Option(help="Highest possible rating.")] = None,
     floor: Annotated[
@@ -269,14 +276,14 @@ def estimate(
     seed: Annotated[int, typer.Option(help="Seed of folds and bootstrap.")] = 0,
     json: Json = False,
 ) -> None:
-    """The mean strong rating with its interval, from a drawn and rated table.
+    """Estimate the mean strong rating, with its interval. The table is drawn, and rated in part.
 
     Example: ratewise estimate rated.csv --weak judge --strong human --rate rate
     """
     with one_line_errors():
         counted, order = said(positive, scale)
         if by is not None:
-            not_with_by(strata=strata, weight=weight, pool_size=pool_size)
+            not_with_by(strata=strata, weight=weight, pool_size=pool_size, text=text)
             print_slices(
                 table, by=by, weak=weak, strong=needed(strong, "--strong human"), rate=rate, selected=selected,
                 clusters=cluster, bounds=(low, high), weak_cost=weak_cost, strong_cost=strong_cost, shrink=shrink,
@@ -291,8 +298,8 @@ def estimate(
         found = estimate_table(
             table, weak=weak, strong=strong, rate=rate, selected=selected, clusters=cluster, strata=strata,
             weight=weight, method=method, interval=interval, level=level, estimand=estimand, pool_size=pool_size,
-            recalibrate=recalibrate, bounds=(low, high), floor=floor, weak_cost=weak_cost, strong_cost=strong_cost,
-            positive=counted, scale=order, seed=seed,
+            recalibrate=recalibrate, text=words(text), learner=learner, bounds=(low, high), floor=floor,
+            weak_cost=weak_cost, strong_cost=strong_cost, positive=counted, scale=order, seed=seed,
         )  # fmt: skip
         if json:
             print_json(found.to_dict())
@@ -313,6 +320,7 @@ for command in (
     quantile,
     simulate,
     reproduce,
+    train,
     init,
     run,
     status,
@@ -335,7 +343,7 @@ def demo(
     port: Annotated[int, typer.Option(help="With --serve: port to listen at.")] = 8765,
     json: Json = False,
 ) -> None:
-    """Run a whole campaign on a small made-up pool whose true mean is known.
+    """Run a whole campaign on a small made-up pool. Its true mean is known.
 
     Example: ratewise demo
     """
@@ -367,7 +375,9 @@ def main(arguments: list[str] | None = None) -> None:
     except Exception as error:
         if not hasattr(error, "format_message"):  # click's own errors have one
             raise
-        say(f"ratewise: {' '.join(error.format_message().split())} (see ratewise --help)", error=True)
+        context = getattr(error, "ctx", None)
+        asked = "ratewise" if context is None else context.command_path
+        say(f"ratewise: {' '.join(error.format_message().split())} (see {asked} --help)", error=True)
         raise SystemExit(2) from None
     if code == STOPPED and arguments is None:
         sys.stdout.flush()

@@ -10,11 +10,13 @@ if TYPE_CHECKING:
     from ratewise.core.mean.what_if import WhatIf
 
 
-def not_with_by(*, strata: str | None = None, weight: str | None = None, pool_size: float | None = None) -> None:
+def not_with_by(
+    *, strata: str | None = None, weight: str | None = None, pool_size: float | None = None, text: str = ""
+) -> None:
     """Refuse what slices do not take."""
     from ratewise.errors import InputError
 
-    for name, value in (("strata", strata), ("weight", weight), ("pool-size", pool_size)):
+    for name, value in (("strata", strata), ("weight", weight), ("pool-size", pool_size), ("text", text or None)):
         if value is not None:
             raise InputError(f"--by and --{name} do not go together; leave one of them out")
 

@@ -34,6 +34,13 @@ Rate = Annotated[
         "column, else one rate for all."
     ),
 ]
+Text = Annotated[str, typer.Option(help="Columns of text to learn from, separated by commas.")]
+LearnerOption = Annotated[
+    str,
+    typer.Option(
+        "--learner", help="How texts become numbers: words, vectors (columns of lists), or an embedding model's path."
+    ),
+]
 Seed = Annotated[int, typer.Option(help="The same seed gives the same result.")]
 Workers = Annotated[int | None, typer.Option(help="Processes to use; as many as there are cores if absent.")]
 

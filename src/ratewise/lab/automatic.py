@@ -100,8 +100,7 @@ class Trial:
         return index[self.trial, here], uniform[self.trial, here]
 
     def _covariates(self, rows: Index) -> Covariates:
-        population = self.block.population
-        return Covariates(population.weak, population.features, population.uncertainty).rows(rows)
+        return self.block.population.covariates.rows(rows)
 
     def _strong(self, rows: Index) -> Floats:
         return self.block.population.strong[rows]
@@ -165,5 +164,4 @@ def auto(block: Block, teacher: Learned | None = None) -> Outcome:
 
 def learn_all(population: Population) -> Learned:
     """The models that a fully rated table teaches."""
-    x = Covariates(population.weak, population.features, population.uncertainty)
-    return learn(Seen.of(x, population.strong, (Phase(population.items),)))
+    return learn(Seen.of(population.covariates, population.strong, (Phase(population.items),)))

@@ -4,7 +4,7 @@ Not the oracle, which knows the error of every single item: only what can be lea
 features. The difference to `auto` is what learning on the way costs, and so what is left to gain.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -13,7 +13,6 @@ from ratewise.core.mean.policy import optimal_policy
 from ratewise.errors import PolicyError
 from ratewise.lab.automatic import learn_all
 from ratewise.lab.trials import Population, Setting
-from ratewise.models.rating_model import Covariates
 from ratewise.rounds.options import sharpest_error
 
 _STRONG_COST = 1.0
@@ -44,7 +43,7 @@ class Known:
     def of(cls, population: Population, weak_cost: float) -> "Known":
         """What all labels of the table tell."""
         learned = learn_all(population)
-        x = Covariates(population.weak, population.features, population.uncertainty)
+        x = population.covariates
         error, _ = sharpest_error(learned, x)
         u = np.maximum(error.predict(learned.model.predict(x), x), 0.0)
         return cls(learned.unseen, u, learned.residual**2, population.variance, weak_cost)
@@ -80,8 +79,8 @@ class Limit:
     def of(cls, population: Population, setting: Setting) -> "Limit":
         """The limit. Features alone are an option where a pool ends: only then is looking at all of it free."""
         known = [Known.of(population, setting.cost_ratio)]
-        if setting.mode == "pool" and population.features is not None:
-            bare = Population(np.zeros(population.items), population.strong, population.scale, population.features)
+        if setting.mode == "pool" and population.covariates.known_for_nothing:
+            bare = replace(population, weak=np.zeros(population.items), uncertainty=None)
             known.append(Known.of(bare, 0.0))
         return cls(tuple(known))
 

@@ -21,9 +21,12 @@ from ratewise.lab.trials import Outcome, Population, Scale, Setting
 from ratewise.lab.words import in_words
 from ratewise.lab.workers import in_order
 from ratewise.models.features import Coding, codings, feature_matrix
+from ratewise.models.text_columns import TextColumns
 from ratewise.tables import Table, TableLike, read_table
 from ratewise.tables.words import Positive, in_numbers, meaning_of
 from ratewise.tables.words import Scale as WordScale
+from ratewise.text.learner import Learner
+from ratewise.text.reading import read_texts
 
 Progress = Callable[[int, int], None]  # trials done, trials in all
 
@@ -132,6 +135,8 @@ def simulate(
     mode: Mode = "stream",
     trials: int = 2000,
     features: Sequence[str] = (),
+    text: Sequence[str] = (),
+    learner: str | Learner = "words",
     uncertainty: str | None = None,
     transfer_from: TableLike | None = None,
     fixed_rate: float = 0.1,
@@ -149,17 +154,24 @@ def simulate(
     without a table to transfer from, the methods know the whole table's parameters. `mode` is "stream" (with
     replacement) or "pool" (without; the table is the pool and its mean the target). `fixed_rate` is n/N of ppi++ and
     active-fixed. `auto` starts from the burn-in, from the transfer table, or with neither from labels it pays for; it
-    may learn from `features` and from an `uncertainty` column. Ratings may be words, see `estimate_table`.
+    may learn from `features`, from columns of `text` and from an `uncertainty` column. `learner` says how texts become
+    numbers: "words", "vectors" (the columns hold lists of numbers), or the path or name of an embedding model. Ratings
+    may be words, see `estimate_table`.
     Results depend on the seed, not on `workers`. Ctrl-C gives the trials done so far, marked partial.
     """
     n_b = (0 if transfer_from is not None else DEFAULT_BURN_IN) if burn_in is None else burn_in
     said = meaning_of(positive, scale)
     read, _ = in_numbers(read_table(table), strong=(strong,), weak=(weak,), meaning=said)
     coded = codings(read, features)
-    population = _population(read, weak, strong, coded, uncertainty)
+    texts = read_texts(read, text, learner)
+    population = _population(read, weak, strong, coded, uncertainty, None if texts is None else texts[0])
     other = None
     if transfer_from is not None:
         taught, _ = in_numbers(read_table(transfer_from), strong=(strong,), weak=(weak,), meaning=said)
+        if texts is not None:
+            raise InputError(
+                "texts are learned from on the way; leave out either the text or the table to transfer from"
+            )
         other = _population(taught, weak, strong, coded, uncertainty)
     population, other = on_one_scale(population, other)
     setting = _setting(population, cost_ratio, budgets, n_b, mode, fixed_rate, level, seed)
@@ -253,7 +265,10 @@ def on_one_scale(population: Population, other: Population | None) -> tuple[Popu
 # Checks
 
 
-def _population(table: Table, weak: str, strong: str, coded: Sequence[Coding], uncertainty: str | None) -> Population:
+def _population(
+    table: Table, weak: str, strong: str, coded: Sequence[Coding], uncertainty: str | None,
+    text: TextColumns | None = None,
+) -> Population:  # fmt: skip
     h = table.numbers(strong, missing="allow")
     missing = np.isnan(h)
     if missing.any():
@@ -268,7 +283,8 @@ def _population(table: Table, weak: str, strong: str, coded: Sequence[Coding], u
         raise TableError(
             f"column {uncertainty!r} of {table.name} has values below 0; an expected squared error cannot be"
         )
-    return Population.of(table.numbers(weak), h, features=feature_matrix(table, coded), uncertainty=own)
+    features = feature_matrix(table, coded)
+    return Population.of(table.numbers(weak), h, features=features, uncertainty=own, text=text)
 
 
 def _methods(methods: Sequence[str]) -> tuple[str, ...]:

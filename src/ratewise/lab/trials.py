@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 
 from ratewise.core.checks import Floats
 from ratewise.core.names import Mode
+from ratewise.models.rating_model import Covariates
+from ratewise.models.text_columns import TextColumns
 
 Index = NDArray[np.intp]
 
@@ -49,6 +51,7 @@ class Population:
     scale: Scale
     features: Floats | None = None  # items × columns, for methods that learn from them
     uncertainty: Floats | None = None
+    text: TextColumns | None = None
 
     @classmethod
     def of(
@@ -59,11 +62,12 @@ class Population:
         scale: Scale | None = None,
         features: Floats | None = None,
         uncertainty: Floats | None = None,
+        text: TextColumns | None = None,
     ) -> "Population":
         """Rescale by the table's own range, or by a given one."""
         s = Scale.of(weak, strong) if scale is None else scale
         g, h = (weak - s.weak_low) / s.weak_width, (strong - s.low) / s.width
-        return cls(g, h, s, features, uncertainty)
+        return cls(g, h, s, features, uncertainty, text)
 
     def raw_weak(self) -> Floats:
         """The weak ratings as they were given."""
@@ -76,12 +80,20 @@ class Population:
     def rescaled(self, scale: Scale) -> "Population":
         """The population on another rating scale."""
         raw = self.raw_weak(), self.raw_strong()
-        return Population.of(*raw, scale=scale, features=self.features, uncertainty=self.uncertainty)
+        return Population.of(
+            *raw, scale=scale, features=self.features, uncertainty=self.uncertainty, text=self.text
+        )  # fmt: skip
 
     def rows(self, index: Index) -> "Population":
         """The population's rows at these positions."""
         features, own = (None if a is None else a[index] for a in (self.features, self.uncertainty))
-        return Population(self.weak[index], self.strong[index], self.scale, features, own)
+        text = None if self.text is None else self.text.rows(index)
+        return Population(self.weak[index], self.strong[index], self.scale, features, own, text)
+
+    @property
+    def covariates(self) -> Covariates:
+        """What is known of the items before anyone is asked for a strong rating."""
+        return Covariates(self.weak, self.features, self.uncertainty, self.text)
 
     @property
     def items(self) -> int:

@@ -2,7 +2,8 @@
 
 Ridge regression on the weak rating, a few bends of it, and the features. It starts either from the weak rating itself
 or from the mean; the start and the penalty are those of least leave-one-out error, so that a weak rating that is right
-stays as it is and one that is useless is left out.
+stays as it is and one that is useless is left out. Columns made from texts are a group with a penalty of its own, and
+are left out unless they predict labels that they have not seen.
 """
 
 from dataclasses import dataclass
@@ -13,14 +14,18 @@ from numpy.typing import NDArray
 from scipy import special
 
 from ratewise.core.checks import Floats
-from ratewise.core.mean.clusters import Codes
+from ratewise.core.mean.clusters import Codes, cluster_folds
+from ratewise.models.group_ridge import GroupFit, TextFactor, fit_groups
 from ratewise.models.ridge import PENALTIES, Line, RidgePath, ridge_path
+from ratewise.models.text_columns import TextColumns
 
 _BENDS = (0.1, 0.3, 0.5, 0.7)  # quantiles of the weak rating at which the curve may turn
 _BEND_SIZE = 0.25  # bends are penalised sixteen times as much as the straight line
 _CLIP = 1e-3  # probabilities are kept this far from 0 and 1 before the logit
 _MOST_SCALED = 5000  # items that columns are scaled by: more would not move the scale
 _NOTHING = 1e-3  # a column that varies less than this share of its size says nothing
+_SURE_OF_TEXT = 0.5  # standard errors by which a fit with text must beat the one without it
+_FOLDS = 10  # of clusters, where text is learned from
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -30,6 +35,7 @@ class Covariates:
     weak: Floats
     features: Floats | None = None  # items × columns
     uncertainty: Floats | None = None  # the user's own guess of (H−G)²
+    text: TextColumns | None = None
 
     @property
     def items(self) -> int:
@@ -42,6 +48,7 @@ class Covariates:
             self.weak[index],
             None if self.features is None else self.features[index],
             None if self.uncertainty is None else self.uncertainty[index],
+            None if self.text is None else self.text.rows(index),
         )
 
     def some(self, most: int) -> "Covariates":
@@ -50,7 +57,12 @@ class Covariates:
 
     def without_weak(self) -> "Covariates":
         """The covariates without weak ratings: what is known of an item before any rater has seen it."""
-        return Covariates(np.zeros(self.items), self.features)
+        return Covariates(np.zeros(self.items), self.features, text=self.text)
+
+    @property
+    def known_for_nothing(self) -> bool:
+        """Whether anything is known of an item before any rater has seen it."""
+        return self.features is not None or self.text is not None
 
     def joined(self, more: "Covariates") -> "Covariates":
         """The covariates of both, these first."""
@@ -58,7 +70,8 @@ class Covariates:
             None if a is None or b is None else np.concatenate([a, b])
             for a, b in ((self.features, more.features), (self.uncertainty, more.uncertainty))
         )
-        return Covariates(np.concatenate([self.weak, more.weak]), features, uncertainty)
+        text = None if self.text is None or more.text is None else self.text.joined(more.text)
+        return Covariates(np.concatenate([self.weak, more.weak]), features, uncertainty, text)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -155,12 +168,14 @@ class RatingModel:
     penalty: int
     from_weak: bool  # starts from the weak rating; else from the mean
     bounds: tuple[float, float]
+    text: Floats | None = None  # coefficients of the columns made from texts; None: they say nothing
 
     def to_dict(self) -> dict[str, Any]:
         """All that predictions need, ready for JSON."""
         return {
             "bends": self.basis.bends.tolist(), "logit": self.basis.logit, "columns": self.basis.standard.to_dict(),
             "line": self.path.to_dict(self.penalty), "from_weak": self.from_weak, "bounds": list(self.bounds),
+            **({} if self.text is None else {"text": self.text.tolist()}),
         }  # fmt: skip
 
     @classmethod
@@ -168,23 +183,27 @@ class RatingModel:
         """The inverse of `to_dict`, for predictions."""
         basis = Basis(np.array(data["bends"]), data["logit"], Standard.from_dict(data["columns"]))
         bounds = (data["bounds"][0], data["bounds"][1])
-        return cls(basis, RidgePath.from_dict(data["line"]), 0, data["from_weak"], bounds)
+        text = np.array(data["text"]) if "text" in data else None
+        return cls(basis, RidgePath.from_dict(data["line"]), 0, data["from_weak"], bounds, text)
 
     def predict(self, x: Covariates) -> Floats:
         """f of any items."""
         line = self.path.line(self.penalty)
+        said = 0.0 if self.text is None or x.text is None else x.text.times(self.text)
         if not self.from_weak:
-            return np.clip(self.basis.along(line, x), *self.bounds)
+            return np.clip(self.basis.along(line, x) + said, *self.bounds)
         line = Line(line.offset + float(line.coefficients[0]), line.coefficients[1:])
-        return np.clip(x.weak + self.basis.along(line, x), *self.bounds)
+        return np.clip(x.weak + self.basis.along(line, x) + said, *self.bounds)
 
 
 def fit_rating(
-    basis: Basis, x: Covariates, strong: Floats, weights: Floats, *, bounds: tuple[float, float]
-) -> tuple[RatingModel, Floats]:
-    """The model, and its prediction of every label from the others.
+    basis: Basis, x: Covariates, strong: Floats, weights: Floats, *, bounds: tuple[float, float],
+    factor: TextFactor | None = None,
+) -> tuple[RatingModel, Floats]:  # fmt: skip
+    """The model, and its prediction of every label from the others. `factor` is that of the texts, if it is known.
 
-    Limiting cases: a weak rating that is already right stays (the largest penalty); one label gives that label.
+    Limiting cases: a weak rating that is already right stays (the largest penalty); one label gives that label; texts
+    that say nothing give the model without them.
     """
     X = basis(x)
     from_weak = ridge_path(_with_ones(X), strong - x.weak, weights, intercept=False)
@@ -192,7 +211,39 @@ def fit_rating(
     keep = basis.has_weak and from_weak.risk[from_weak.best] <= from_mean.risk[from_mean.best]
     path = from_weak if keep else from_mean
     model = RatingModel(basis, path, path.best, bool(keep), bounds)
-    return model, np.clip(strong - path.unseen[:, path.best], *_others_bounds(strong, bounds))
+    unseen = path.unseen[:, path.best]
+    if x.text is not None:
+        made = TextFactor.of(x.text.dense(), weights) if factor is None else factor
+        from_weak_fit, fit = _with_text(X, x, strong, made, has_weak=basis.has_weak)
+        if _text_helps(unseen, fit.unseen, made.root**2):
+            model = RatingModel(basis, _only(fit, from_weak_fit), 0, from_weak_fit, bounds, fit.many)
+            unseen = fit.unseen
+    return model, np.clip(strong - unseen, *_others_bounds(strong, bounds))
+
+
+def _with_text(
+    X: Floats, x: Covariates, strong: Floats, factor: TextFactor, *, has_weak: bool
+) -> tuple[bool, GroupFit]:
+    """The better of the fits from the weak rating and from the mean, and whether it is the first."""
+    ones = _with_ones(X)
+    from_mean = fit_groups(ones, strong, factor, free=1)
+    if not has_weak:
+        return False, from_mean
+    from_weak = fit_groups(ones, strong - x.weak, factor)
+    return (True, from_weak) if from_weak.risk <= from_mean.risk else (False, from_mean)
+
+
+def _text_helps(without: Floats, with_text: Floats, W: Floats) -> bool:
+    """Whether labels are better predicted with text, by more than chance: text that says nothing must cost nothing."""
+    gain = W * (without**2 - with_text**2)
+    return bool(gain.sum() > _SURE_OF_TEXT * np.sqrt((gain**2).sum()))
+
+
+def _only(fit: GroupFit, from_weak: bool) -> RidgePath:
+    """The fit's few coefficients as a path of one line; with an intercept if it starts from the mean."""
+    few = fit.few if from_weak else fit.few[1:]
+    intercept = 0.0 if from_weak else float(fit.few[0])
+    return RidgePath(np.zeros(few.size), intercept, few[:, None], fit.unseen[:, None], np.array([fit.risk]))
 
 
 def _others_bounds(strong: Floats, bounds: tuple[float, float]) -> tuple[Floats, Floats]:
@@ -235,6 +286,8 @@ def cluster_fitted_rating(x: Covariates, strong: Floats, weights: Floats, codes:
     h = strong[use]
     if np.unique(codes[use]).size < 2:
         return x.weak.copy()
+    if x.text is not None:
+        return _fitted_by_folds(x, strong, weights, codes)
     X, W = Basis.of(x)(x), weights[use] * (h.size / weights[use].sum())
     ones = _with_ones(X)
     penalised = np.ones(ones.shape[1])
@@ -246,6 +299,23 @@ def cluster_fitted_rating(x: Covariates, strong: Floats, weights: Floats, codes:
     best = f[:, int(np.argmin(risk))]
     bounds, binary = rating_bounds(h)
     return np.clip(best, *bounds) if binary else best  # a range that a cluster's own labels set may not limit them
+
+
+def _fitted_by_folds(x: Covariates, strong: Floats, weights: Floats, codes: Codes) -> Floats:
+    """f of all items, each fold of clusters from the labels of the other folds: texts have too many columns for sums.
+
+    The range is that of 0/1 ratings or none, as in `cluster_fitted_rating`.
+    """
+    use, f, basis = ~np.isnan(strong), x.weak.copy(), Basis.of(x)
+    bounds, binary = rating_bounds(strong[use])
+    fold = cluster_folds(codes, _FOLDS, np.random.default_rng(0))
+    for k in np.unique(fold):
+        here, others = fold == k, use & (fold != k)
+        if np.count_nonzero(others) > 1:
+            ends = bounds if binary else (-np.inf, np.inf)
+            model, _ = fit_rating(basis, x.rows(others), strong[others], weights[others], bounds=ends)
+            f[here] = model.predict(x.rows(here))
+    return f
 
 
 def _left_out(X: Floats, y: Floats, W: Floats, use: NDArray[np.bool_], codes: Codes, penalised: Floats) -> Floats:

@@ -57,6 +57,10 @@ Reread = Callable[[str, Mapping[str, Any]], "tuple[object, ...] | None"]
 """All that a rater can have said of an item, by its id and row, with None for no rating; None for an unknown item."""
 
 
+Knows = Callable[[str | None, Mapping[str, Any]], bool]
+"""Whether a rater has seen the label of an item, by its id and row."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class RaterKind:
     """One kind of rater. The fields of `settings` that say what they must be are the keys that only this kind has."""
@@ -75,4 +79,5 @@ class RaterKind:
     doubts: Callable[[Any], bool] = _sure  # whether answers come with an uncertainty
     own_limits: bool = False  # whether it keeps its timeout and its calls a minute itself
     digests: Callable[[Any, str], dict[str, str]] = _no_digests  # of what it is made of; may not change on the way
+    knows: Callable[[Any, str], Knows] | None = None  # where it was trained on labels, which it may not be asked about
     reread: Callable[[Any, str], Reread] | None = None  # where answers can be looked up again, in files of the folder

@@ -123,7 +123,7 @@ def _best_way(seen: Seen, money: Money, learned: Learned | None, teacher: Learne
     if teacher is not None:
         return _Way.with_weak(teacher, seen, money, around=teacher.x)
     way = _Way.with_weak(learn(seen) if learned is None else learned, seen, money)
-    possible = free_features and seen.x.features is not None and math.isfinite(money.pool_left)
+    possible = free_features and seen.x.known_for_nothing and math.isfinite(money.pool_left)
     if not possible or any(phase.rule is not None for phase in seen.phases):
         return way
     free = _Way.by_features(seen, money)

@@ -56,7 +56,7 @@ class Design:
         beside = answers[:, :-1]
         features = beside if x.features is None else np.column_stack([beside, x.features])
         own = x.uncertainty if who == (0,) else None
-        return Covariates(answers[:, -1], features if features.shape[1] else None, own)
+        return Covariates(answers[:, -1], features if features.shape[1] else None, own, x.text)
 
 
 def carried(said: Floats) -> Floats:

@@ -13,6 +13,7 @@ import numpy as np
 from ratewise.core.checks import Floats
 from ratewise.core.mean.ratings import Mask
 from ratewise.errors import InputError
+from ratewise.models.group_ridge import TextFactor
 from ratewise.models.learned_error import LearnedError
 from ratewise.models.rating_model import Basis, Covariates, RatingModel, fit_rating, rating_bounds
 
@@ -131,8 +132,19 @@ class Seen:
         return _fitted(self)
 
     @cached_property
+    def text_factor(self) -> TextFactor | None:
+        """What fits to these labels need of their texts: most of the work, the same with and without weak ratings."""
+        if self.x.text is None:
+            return None
+        use = self.labelled
+        return TextFactor.of(self.x.text.rows(use).dense(), 1.0 / self.rates()[use])
+
+    @cached_property
     def _features_alone(self) -> "Seen":
-        return replace(self, x=self.x.without_weak())
+        alone = replace(self, x=self.x.without_weak())
+        if self.x.text is not None:
+            alone.__dict__["text_factor"] = self.text_factor
+        return alone
 
     def without_weak(self) -> "Seen":
         """The items seen as if no weak rating had been bought; itself where none counts any more."""
@@ -247,7 +259,7 @@ def _fitted(seen: Seen) -> Learned:
         raise InputError(f"auto needs two strong ratings to learn from; there are {h.size}")
     x, weights = seen.x.rows(use), 1.0 / seen.rates()[use]
     bounds, binary = rating_bounds(h)
-    model, unseen = fit_rating(Basis.of(seen.x), x, h, weights, bounds=bounds)
+    model, unseen = fit_rating(Basis.of(seen.x), x, h, weights, bounds=bounds, factor=seen.text_factor)
     return Learned(x, h, weights, model, unseen, _variance(h, weights, bounds), bounds, binary)
 
 

@@ -19,6 +19,7 @@ RATERS = {
     "tape": {"kind": "recorded", "file": "a.jsonl", "price": "2"},
     "crowd": {"kind": "people", "votes": 3, "price": "4"},
     "later": {"kind": "sheet", "price": "5"},
+    "small": {"kind": "trained", "path": "judge", "price": "5"},
     "machine": {
         "kind": "llm", "model": "m", "base_url": "http://127.0.0.1:1/v1", "judge": "pairwise", "show": ["q"],
         "a": "x", "b": "y", "prices": {"input": "1", "output": "2"},
@@ -55,6 +56,7 @@ TAKEN = [
     ("raters.tape.file", "b.jsonl", 'raters.tape.file from "a.jsonl" to "b.jsonl"' + SAME),
     ("raters.machine.base_url", "http://127.0.0.1:2/v1",
      'raters.machine.base_url from "http://127.0.0.1:1/v1" to "http://127.0.0.1:2/v1"' + SAME),
+    ("raters.small.device", "cpu", 'raters.small.device from "auto" to "cpu"'),
     ("raters.machine.key_env", "KEY", 'raters.machine.key_env from none to "KEY"'),
     ("raters.machine.tokens_per_minute", 9, "raters.machine.tokens_per_minute from none to 9.0"),
 ]  # fmt: skip
@@ -67,6 +69,9 @@ REFUSED = [
     ("items.table", "b.csv", 'items.table from "items.csv" to "b.csv"' + DRAWN),
     ("items.id", None, 'items.id from "id" to none' + DRAWN),
     ("items.features", ["a", "b"], 'items.features from ["a"] to ["a", "b"]' + DRAWN),
+    ("items.text", ["q"], 'items.text from [] to ["q"]' + DRAWN),
+    ("raters.small.path", "other",
+     'raters.small.path from "judge" to "other": the ratings so far came from the old one'),
     ("items.uncertainty", "v", 'items.uncertainty from "u" to "v"' + DRAWN),
     ("items.clusters", "talk", 'items.clusters from none to "talk"' + DRAWN),
     ("rating.low", 0, "rating.low from 1.0 to 0.0: ratings so far are on the old scale"),
@@ -148,7 +153,7 @@ def test_raters_keep_their_number_and_order():
     fewer = {name: RATERS[name] for name in ("code", "tool", "tape")}
     turned = {name: RATERS[name] for name in ("code", "cell", "tool", "tape", "crowd", "later")}
     why = ": ratings so far belong to the old ones, in their old order"
-    before = 'raters from ["cell", "code", "tool", "tape", "crowd", "later", "machine"] to '
+    before = 'raters from ["cell", "code", "tool", "tape", "crowd", "later", "small", "machine"] to '
     assert changes(spec(), spec(raters=fewer)) == Changes(refused=(before + '["code", "tool", "tape"]' + why,))
     assert changes(spec(), spec(raters=turned)) == Changes(
         refused=(before + '["code", "cell", "tool", "tape", "crowd", "later"]' + why,)

@@ -38,9 +38,10 @@ def test_it_shows_every_key_and_fits_a_screen():
 
 KINDS = {
     "function": "python", "command": "command", "file": "recorded", "votes": "people", "lease": "people",
-    "sheets": "sheet", "show": "sheet", **{key: "llm" for key in keys_of(LlmSettings) if key != "show"},
+    "sheets": "sheet", "show": "sheet", "path": "trained", "device": "trained",
+    **{key: "llm" for key in keys_of(LlmSettings) if key != "show"},
 }  # fmt: skip
-NEEDED = {"llm": ("model", "base_url", "judge", "show")}
+NEEDED = {"llm": ("model", "base_url", "judge", "show"), "trained": ("path",)}
 
 
 @pytest.mark.parametrize("key", [match[1] for match in OPTION.finditer(EXAMPLE)])
@@ -52,6 +53,8 @@ def test_every_option_can_be_switched_on(tmp_path, key):
         text = text.replace("# [inputs]", "[inputs]").replace("# strata =", "strata =")
     if key in keys_of(StartSpec):
         text = text.replace("# [start]", "[start]").replace("# labels =", "labels =")
+    if key == "learner":
+        text = text.replace("# text =", "text =")
     if key == "from":
         text = text.replace("# [start]", "[start]")
     if key in KINDS:

@@ -80,8 +80,8 @@ MISTAKES = [
     (at_top("sed = 7"), "sed is unknown; did you mean 'seed'?"),
     (
         at_top('"a\\nb" = 7'),
-        '"a\\nb" is unknown; the keys here are name, seed, method, estimand, level, currency, claim, store, items, rating, goal, '
-        "raters, inputs, start",
+        '"a\\nb" is unknown; the keys here are name, seed, method, estimand, level, currency, claim, store, items, '
+        "rating, goal, raters, learner, inputs, start",
     ),
     # [items]
     (in_items("id = 3"), "items.id must be the name of a column of the table, as text; got 3"),
@@ -96,7 +96,7 @@ MISTAKES = [
     (in_items("uncertainty = [1]"), "items.uncertainty must be the name of a column of the table, as text; got a list"),
     (in_items("seed = 7"), "items.seed is unknown; it belongs at the top of the file, above the first [table]"),
     (in_items("feature = []"), "items.feature is unknown; did you mean 'features'?"),
-    (in_items("xyz = 1"), "items.xyz is unknown; the keys here are table, id, features, uncertainty, clusters"),
+    (in_items("xyz = 1"), "items.xyz is unknown; the keys here are table, id, features, text, uncertainty, clusters"),
     # [rating]
     (in_rating(""), 'rating.kind is missing; write kind = "binary", "likert", "score" or "pairwise"'),
     (in_rating('kind = "score"\nhigh = 5'), "rating.low is missing; a score scale needs both bounds, so write low = 1"),
@@ -278,12 +278,12 @@ RATERS = [
     (
         'name = "a"\ncolumn = "a"\nprice = 1',
         'c.toml:8: raters.a.kind is missing; write kind = "column", "python", "command", "recorded", "people", '
-        '"sheet" or "llm"',
+        '"sheet", "llm" or "trained"',
     ),
     (
         'name = "a"\nkind = "colum"\ncolumn = "a"\nprice = 1',
         'c.toml:10: raters.a.kind must be one of "column", "python", '
-        '"command", "recorded", "people", "sheet", "llm"; got the text "colum"; did you mean "column"?',
+        '"command", "recorded", "people", "sheet", "llm", "trained"; got the text "colum"; did you mean "column"?',
     ),
     (
         'name = "a\\nb"\nkind = "column"\ncolumn = "a"\nprice = 1',

@@ -72,8 +72,9 @@ def _top(old: Spec, new: Spec) -> Iterator[_Change]:
 
 
 def _tables(old: Spec, new: Spec) -> Iterator[_Change]:
-    for key in ("table", "id", "features", "uncertainty", "clusters"):
+    for key in ("table", "id", "features", "text", "uncertainty", "clusters"):
         yield _between(key, old.items, new.items, within="items.", reason=_DRAWN)
+    yield _Change("learner", old.learner, new.learner, reason=_DRAWN)
     yield _Change("inputs", old.inputs, new.inputs, reason="items were put into their order by it")
     yield _Change("start", old.start, new.start, reason="items were put into their order by it")
     yield _Change("start.from", old.teacher, new.teacher, reason="plans went by what it taught")

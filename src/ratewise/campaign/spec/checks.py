@@ -79,6 +79,20 @@ def check_inputs(inputs: Section | None, items: Section, mistakes: Mistakes) -> 
         mistakes.add((*inputs.place, "plan"), "and shares are both given; keep the one that says how to choose")
 
 
+def check_learner(learner: Section | None, items: Section, mistakes: Mistakes) -> None:
+    """Check that there are texts to learn from, and that an embedding model, and nothing else, is named."""
+    if learner is None:
+        return
+    if not items.good.get("text"):
+        mistakes.add(learner.place, 'needs texts to learn from; write text = ["question", "answer"] under [items]')
+    kind = learner.good.get("kind", "words")
+    if kind == "embeddings" and "model" not in learner.raw:
+        mistakes.add((*learner.place, "kind"), 'needs a model; write model = "path/to/model" below it')
+    for name in ("model", "base_url", "key_env", "token_price"):
+        if name in learner.raw and kind != "embeddings":
+            mistakes.add((*learner.place, name), 'is for kind = "embeddings"; remove it, or change the kind')
+
+
 def check_start(
     start: Section | None, inputs: Section | None, raters: Sequence[Section], mistakes: Mistakes
 ) -> None:  # fmt: skip

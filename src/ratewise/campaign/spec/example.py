@@ -29,11 +29,13 @@ seed = 7                          # names the draws: the same seed draws the sam
 # currency = "USD"                # of all prices, for reports
 # claim = "The answer is right"   # what a yes means, for reports
 # store = "support-bot.sqlite"    # where all is kept; default: <name>.sqlite; or postgresql://user@host/database
+# learner = { kind = "words" }    # how texts become numbers: words, vectors, or embeddings and a model
 
 [items]                           # what is rated: one row each
 table = "items.csv"               # CSV, JSONL or Parquet
 id = "id"                         # optional column of unique item ids; default: a number for each row
 # features = ["length", "topic"]  # columns that may help to predict ratings and mistakes of the weak rater
+# text = ["question", "answer"]   # columns of text to learn from
 # uncertainty = "judge_doubt"     # column that is large where the weak rater may be wrong
 # clusters = "conversation"       # column of items that belong together; the interval then counts clusters
 
@@ -89,7 +91,7 @@ price = "1"
 def _kind_lines() -> str:
     """The keys of every kind of rater; those of a column are in use."""
     chosen = 'kind = "column"'
-    first = f"{chosen:<33} # {' | '.join(KINDS)}: where ratings come from"
+    first = f"{chosen:<33} # {' | '.join(KINDS)}: who rates"
     shown = [(name, line, what) for name, kind in KINDS.items() for line, what in kind.example]
     keys = [line.partition(" = ")[0] for _, line, _ in shown]
     lines = [

@@ -16,6 +16,7 @@ from ratewise.campaign.spec.checks import (
     check_budget,
     check_goal,
     check_inputs,
+    check_learner,
     check_raters,
     check_rating,
     check_start,
@@ -49,6 +50,8 @@ from ratewise.raters.scale import LARGEST, RatingScale
 from ratewise.raters.scale import Kind as ScaleKind
 from ratewise.tables.words import meaning_of
 from ratewise.targets.mean.precision import target_of
+from ratewise.text.learner import Kind as LearnerKind
+from ratewise.text.learner import Learner
 
 CampaignMethod = Literal["auto", "base"]
 LostCalls = Literal["ask again", "count as paid"]
@@ -68,8 +71,25 @@ class ItemsSpec:
     table: Annotated[str, TEXT, Says("the path of a table, as text", 'table = "items.csv"')]
     id: Column = None
     features: Annotated[Columns, Says('a list of names of columns, such as ["length", "topic"]')] = ()
+    text: Annotated[Columns, Says('a list of names of columns, such as ["question", "answer"]')] = ()
     uncertainty: Column = None
     clusters: Column = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LearnerSpec:
+    """[learner]: how the texts of [items] become numbers to learn from."""
+
+    kind: Annotated[LearnerKind, one_of(get_args(LearnerKind))] = "words"
+    model: Annotated[str | None, TEXT, Says("the path or name of an embedding model, as text")] = None
+    base_url: Annotated[str | None, TEXT, Says("the address of an OpenAI-compatible endpoint, as text")] = None
+    key_env: Annotated[str | None, TEXT, Says("the name of an environment variable, as text")] = None
+    token_price: Annotated[str | None, TEXT, Says('the price of a million tokens, as text such as "0.02"')] = None
+
+    @property
+    def learner(self) -> Learner:
+        """The learner that the keys stand for."""
+        return Learner(self.kind, self.model, self.base_url, self.key_env, self.token_price)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -186,6 +206,7 @@ class Spec:
     ] = None
     store: Annotated[str, TEXT, Says("the path of a SQLite file or a postgresql:// address, as text")]
     items: ItemsSpec
+    learner: LearnerSpec | None = None
     inputs: InputsSpec | None = None
     start: StartSpec | None = None
     teacher: str | None = None  # start.from: the TOML of a finished campaign
@@ -254,6 +275,7 @@ _TABLES = {
     "rating": _Rating,
     "goal": Goal,
     "raters": RaterSpec,
+    "learner": LearnerSpec,
     "inputs": InputsSpec,
     "start": StartSpec,
 }
@@ -262,6 +284,7 @@ _EXAMPLES = {
     "rating": 'a table [rating] with kind = "binary"',
     "goal": 'a table [goal] with budget = "200" or within = 0.02',
     "raters": "a table [[raters]] for each rater, from the cheapest to the one that is right",
+    "learner": 'a table [learner] with kind = "words"',
     "inputs": 'a table [inputs] with strata = "topic"',
     "start": 'a table [start] with labels = "human"',
 }
@@ -300,11 +323,13 @@ def _spec(document: Mapping[str, Any], path: Path, mistakes: Mistakes) -> Spec:
     top = read_keys(keys_of(Spec), document, (), mistakes, homes=homes, also=_TABLES)
     items, rating, goal = (_table(document, name, mistakes, homes) for name in ("items", "rating", "goal"))
     inputs = _table(document, "inputs", mistakes, homes) if document.get("inputs") is not None else None
+    learner = _table(document, "learner", mistakes, homes) if document.get("learner") is not None else None
     begun = _start(document, mistakes, homes)
     raters = _raters(document, mistakes, homes)
     check_start(begun, inputs, raters, mistakes)
     check_store(top, mistakes)
     check_inputs(inputs, items, mistakes)
+    check_learner(learner, items, mistakes)
     check_rating(rating, mistakes)
     check_goal(goal, mistakes)
     check_raters(raters, mistakes)
@@ -314,6 +339,7 @@ def _spec(document: Mapping[str, Any], path: Path, mistakes: Mistakes) -> Spec:
     return Spec(
         **{"name": name, "store": f"{name}.sqlite", **top.good},
         items=ItemsSpec(**items.good), inputs=None if inputs is None else InputsSpec(**inputs.good),
+        learner=None if learner is None else LearnerSpec(**learner.good),
         start=None if begun is None or "labels" not in begun.good else StartSpec(**begun.good),
         teacher=None if begun is None or "labels" in begun.good else begun.good.get("from"),
         scale=_rating_scale(rating.good), goal=Goal(**goal.good),

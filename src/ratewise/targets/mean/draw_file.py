@@ -122,7 +122,7 @@ def _deciding(relation: Relation, transfer: Transfer) -> tuple[str, ...]:
     """The columns that rates hang on, as the pool has them or as they are made from those; at least one."""
     strata = () if transfer.inputs is None else (transfer.inputs.column,)
     own = () if transfer.uncertainty is None else (transfer.uncertainty,)
-    features = () if transfer.models is None else tuple(coding.name for coding in transfer.models.features)
+    features = () if transfer.models is None else transfer.models.columns
     sources = () if transfer.derived is None else transfer.derived.columns
     wanted = dict.fromkeys((transfer.weak, *own, *features, *strata, *sources))
     held = tuple(column for column in wanted if column in relation.columns)

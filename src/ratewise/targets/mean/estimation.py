@@ -1,5 +1,6 @@
 """`estimate_mean` with recalibration of the weak rating, cross-fitted (METHODS section 5)."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal
 
@@ -17,14 +18,18 @@ from ratewise.core.names import RECALIBRATIONS, Calibrator, Estimand, IntervalMe
 from ratewise.errors import InputError, TableError
 from ratewise.models.calibration import cross_calibrated
 from ratewise.models.rating_model import Covariates, cluster_fitted_rating, fitted_rating
-from ratewise.tables import Table, TableLike, read_table
+from ratewise.models.text_columns import TextColumns
+from ratewise.tables import Relation, Table, TableLike
 from ratewise.tables.convert import Texts
 from ratewise.tables.words import Positive, Scale
-from ratewise.targets.mean.chosen import Chosen, estimate_chosen
+from ratewise.targets.large import large_relation, read_large, read_whole
+from ratewise.targets.mean.chosen import Chosen, estimate_chosen, estimate_large_chosen
 from ratewise.targets.mean.pooled import Terms, estimate_pooled, read_pooled, read_terms
 from ratewise.targets.people import Strong, made_ready, with_votes
 from ratewise.targets.prices import Prices
 from ratewise.targets.rated import DrawColumns, Rate, RatedColumns, plain_numbers, read_rated
+from ratewise.text.learner import Learner
+from ratewise.text.reading import read_texts
 
 _LEVEL = 0.95  # unless another one is asked for
 
@@ -65,7 +70,20 @@ def estimate_mean(
     return estimate_rated(rated, how, recalibrate)
 
 
-def estimate_rated(rated: Rated, how: How, recalibrate: Recalibration = "none") -> Estimate:
+def with_text(recalibrate: Recalibration, text: Sequence[str], weak: str | None) -> Recalibration:
+    """The recalibration that texts ask for."""
+    if not text:
+        return recalibrate
+    if recalibrate not in ("none", "auto"):
+        raise InputError("texts are for recalibrate 'auto'; leave recalibrate or the texts out")
+    if weak is None:
+        raise InputError("texts help to correct a weak rating; name its column, or leave the texts out")
+    return "auto"
+
+
+def estimate_rated(
+    rated: Rated, how: How, recalibrate: Recalibration = "none", text: TextColumns | None = None
+) -> Estimate:
     """`estimate_mean` of a rated table and how to estimate, each as one record."""
     choice(recalibrate, RECALIBRATIONS, name="recalibration")
     if recalibrate == "none":
@@ -73,7 +91,7 @@ def estimate_rated(rated: Rated, how: How, recalibrate: Recalibration = "none") 
     if how.interval == "anytime":
         raise InputError("the anytime interval needs the weak rating as it was; leave recalibrate out")
     whole = how.estimand == "pool" and how.pool_size in (None, rated.strong.size)  # then only the draw counts
-    weak = recalibrated(replace(rated, clusters=None) if whole else rated, kind=recalibrate, seed=how.seed)
+    weak = recalibrated(replace(rated, clusters=None) if whole else rated, kind=recalibrate, seed=how.seed, text=text)
     found = core.estimate_rated(replace(rated, weak=weak), without_second_line(how))
     return replace(found, method=f"{found.method}, {recalibrate} recalibrated")
 
@@ -83,7 +101,9 @@ def without_second_line(how: How) -> How:
     return replace(how, method="difference") if how.method == "auto" else how
 
 
-def recalibrated(rated: Rated, *, kind: Calibrator | Literal["auto"], seed: int = 0) -> Floats:
+def recalibrated(
+    rated: Rated, *, kind: Calibrator | Literal["auto"], seed: int = 0, text: TextColumns | None = None
+) -> Floats:
     """The weak rating mapped to the strong one, cross-fitted; clusters are left out whole."""
     g, h = rated.weak, rated.strong
     if g.ndim > 1:
@@ -96,7 +116,7 @@ def recalibrated(rated: Rated, *, kind: Calibrator | Literal["auto"], seed: int 
     data = rated.ratings()
     if data.labels < 2:
         return g
-    x, weights = Covariates(g), 1.0 / data.rates[:, 0]
+    x, weights = Covariates(g, text=text), 1.0 / data.rates[:, 0]
     return fitted_rating(x, h, weights) if codes is None else cluster_fitted_rating(x, h, weights, codes)
 
 
@@ -127,6 +147,8 @@ def estimate_table(
     estimand: Estimand = "population",
     pool_size: float | None = None,
     recalibrate: Recalibration = "none",
+    text: Sequence[str] = (),
+    learner: str | Learner = "words",
     floor: float | None = None,
     seed: int = 0,
 ) -> Estimate:
@@ -140,15 +162,29 @@ def estimate_table(
 
     Ratings may be words: `positive` says which count as 1, `scale` lists them from the worst to the best. `strong` may
     be several people's columns: their mean is the rating, and what their disagreement does is said in the notes.
+    Columns of `text` help to predict the strong rating, with recalibrate "auto"; `learner` is as in `simulate`.
 
     The export of a campaign says itself how its columns are combined: unless other columns or methods are asked for,
     its estimate is what the campaign reports.
     """
-    table = read_table(table)
-    terms = read_terms(table)
     prices = Prices(weak_cost, strong_cost)
+    relation = large_relation(table)
+    if relation is not None and isinstance(strong, str) and positive is None and scale is None:
+        columns = RatedColumns(strong, weak, DrawColumns(rate, selected, clusters))
+        how = How(method, interval, level, estimand, pool_size, both_ends(bounds), floor, seed=seed)
+        large = None
+        if recalibrate == "none" and interval != "anytime" and clusters is None and not text:
+            if strata is None and weight is None:
+                large = _estimate_large(relation, columns, how, prices)
+            else:
+                large = estimate_large_chosen(relation, columns, Chosen(strata, weight), how, prices)
+        if large is not None:
+            return large
+    table = read_whole(table, relation)
+    terms = read_terms(table)
     if terms is not None and _as_reported(
-        terms, weak, strong, rate, selected, clusters, strata, weight, method, interval, recalibrate, bounds,
+        terms, weak, strong, rate, selected, clusters, strata, weight, method, interval,
+        with_text(recalibrate, text, weak or "weak"), bounds,
         pool_size, floor, positive, scale,
     ):  # fmt: skip
         return _exported(table, terms, level, prices)
@@ -159,6 +195,7 @@ def estimate_table(
     columns = RatedColumns(ready.strong, weak, DrawColumns(rate, selected, clusters))
     ends = ready.bounds(both_ends(bounds))
     how = How(method, interval, level, estimand, pool_size, ends, floor, seed=seed)
+    recalibrate = with_text(recalibrate, text, weak)
     if strata is not None or weight is not None:
         if clusters is not None or recalibrate != "none":
             raise InputError("clusters and recalibrate are not for strata or weight; leave them out")
@@ -168,10 +205,24 @@ def estimate_table(
     refuse_unused_weights(read, rate)
     rated = read_rated(read, columns, fewest=2)
     how.refuse_idle_pool_size()
-    found = with_votes(estimate_rated(rated.items, rated.how(how), recalibrate), ready, rated)
+    texts = read_texts(read, text, learner)
+    known = None if texts is None else texts[0].rows(rated.rows)
+    found = with_votes(estimate_rated(rated.items, rated.how(how), recalibrate, known), ready, rated)
     bought = found.labels if found.agreement is None else found.agreement.votes
     spend = prices.spend(found.items, bought, alone=weak is None)
     return replace(found, spend=spend, notes=ready.notes + rated.notes + found.notes)
+
+
+def _estimate_large(relation: Relation, columns: RatedColumns, how: How, prices: Prices) -> Estimate | None:
+    """The estimate of a table that stays in its files; nothing where it has to be read whole."""
+    if "weight" in relation.columns and columns.draw.rate in (None, "rate"):
+        return None  # `refuse_unused_weights` looks at it
+    large = read_large(relation, columns, folds=how.method == "auto")
+    if large is None:
+        return None
+    how.refuse_idle_pool_size()
+    found = estimate_rated(large.items, how)
+    return replace(found, spend=prices.spend(found.items, found.labels), notes=large.notes + found.notes)
 
 
 def _as_reported(terms: Terms, weak: str | None, strong: Strong | None, rate: Rate, *others: object) -> bool:

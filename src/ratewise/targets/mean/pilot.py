@@ -1,6 +1,6 @@
 """A pilot: the labelled part of a table, and what it says about the weak rater."""
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,10 @@ from ratewise.rounds.options import sharpest_error
 from ratewise.rounds.seen import Phase, Seen, learn
 from ratewise.tables import Table
 from ratewise.targets.mean.transfer import Models
+from ratewise.text.learner import Learner
+from ratewise.text.reading import TextReading, read_texts
 
+_PLAIN = ("weak", "strong", "uncertainty", "calibrate", "features", "seed")
 _FOLDS = 10
 _FEWEST_TO_FIT = 50  # fewer labels than this say nothing of how the error varies with the score
 
@@ -76,13 +79,18 @@ class PilotColumns:
     calibrate: Recalibration = "none"
     features: tuple[str, ...] = ()
     seed: int = 0
+    text: tuple[str, ...] = ()
+    learner: Learner = field(default_factory=Learner)
 
     def __post_init__(self) -> None:
         choice(self.calibrate, RECALIBRATIONS, name="calibration")
+        if self.text and self.calibrate not in ("none", "auto"):
+            raise InputError("texts are for calibrate 'auto'; leave calibrate or the texts out")
 
     def to_dict(self) -> dict[str, Any]:
         """The settings that a plan reports."""
-        return asdict(self) | {"features": list(self.features)}
+        texts = {"text": list(self.text), "learner": self.learner.to_dict()} if self.text else {}
+        return {name: getattr(self, name) for name in _PLAIN} | {"features": list(self.features)} | texts
 
 
 def read_pilot(table: Table, columns: PilotColumns, *, imagine: bool = False) -> Pilot:
@@ -104,9 +112,11 @@ def read_pilot(table: Table, columns: PilotColumns, *, imagine: bool = False) ->
         raise TableError(
             f"column {uncertainty!r} of {table.name} has values below 0; an expected squared error cannot be"
         )
-    if calibrate == "auto":
-        coded = codings(table, features)
-        return replace(_auto_pilot(Covariates(g, feature_matrix(table, coded), own), h, coded), agreed=agreed)
+    if calibrate == "auto" or columns.text:
+        coded, texts = codings(table, features), read_texts(table, columns.text, columns.learner)
+        seen, reading = (None, None) if texts is None else texts
+        x = Covariates(g, feature_matrix(table, coded), own, seen)
+        return replace(_auto_pilot(x, h, coded, reading), agreed=agreed)
     if features:
         raise InputError("features are for calibrate 'auto'; add it, or leave the features out")
     return replace(learn_pilot(g, h, own, calibrate=calibrate, seed=columns.seed), agreed=agreed)
@@ -127,7 +137,7 @@ def _with_a_mistake(g: Floats, h: Floats) -> Floats:
     return out
 
 
-def _auto_pilot(x: Covariates, h: Floats, coded: tuple[Coding, ...]) -> Pilot:
+def _auto_pilot(x: Covariates, h: Floats, coded: tuple[Coding, ...], reading: TextReading | None) -> Pilot:
     """f and u as campaigns learn them; what is said of a label comes from the others."""
     labelled = ~np.isnan(h)
     strong = h[labelled]
@@ -143,7 +153,7 @@ def _auto_pilot(x: Covariates, h: Floats, coded: tuple[Coding, ...]) -> Pilot:
         held_out_error=unseen,
         calibration=None,
         error_model=ErrorModel("fitted", knots=(0.0,), values=(known.mean(known.squared),)),
-        models=Models(coded, known.model, error),
+        models=Models(coded, known.model, error, reading if known.model.text is not None else None),
     )
 
 

@@ -13,7 +13,7 @@ from ratewise.core.messages import Message, argument
 from ratewise.core.names import Estimand, PolicyName, Recalibration
 from ratewise.core.shown import shown
 from ratewise.errors import InputError
-from ratewise.tables import Table, TableLike, count_rows, read_columns
+from ratewise.tables import Table, TableLike, count_rows
 from ratewise.tables.words import Positive, Scale, meaning_of
 from ratewise.targets.mean.derived import Derived
 from ratewise.targets.mean.input_plan import Rival, in_words, plan_inputs
@@ -29,10 +29,11 @@ from ratewise.targets.mean.side_by_side import (
     price,
     side_by_side,
 )
-from ratewise.targets.mean.strata import InputPlan, read_strata
+from ratewise.targets.mean.strata import InputPlan, read_strata, strata_sizes
 from ratewise.targets.mean.transfer import Reference, Transfer
 from ratewise.targets.mean.words import within
 from ratewise.targets.people import Ready, Strong, made_ready
+from ratewise.text.learner import Learner
 
 _Z = 1.959964  # of a 95 % interval
 _WORTH_A_HINT = 0.9  # calibration is hinted at when it would cut the error to this share
@@ -85,6 +86,8 @@ def plan(
     floor: float | None = None,
     calibrate: Recalibration = "none",
     features: Sequence[str] = (),
+    text: Sequence[str] = (),
+    learner: str | Learner = "words",
     strata: str | None = None,
     pool: TableLike | None = None,
     estimand: Estimand = "population",
@@ -101,7 +104,8 @@ def plan(
     policy's error come from them. `uncertainty` names a column with u(x); without it u is g(1−g) for a probability of a
     0/1 rating, else fitted to the squared residuals. `floor` is the least rate of the active policy (default: a tenth
     of its mean rate). `calibrate` maps the weak rating to the strong one first; with "auto" both the rating and u are
-    learned as campaigns do, from `features` too. `strata` names a column of groups that are known beforehand: the plan
+    learned as campaigns do, from `features` too, and from columns of `text`, which ask for it; `learner` is as in
+    `simulate`. `strata` names a column of groups that are known beforehand: the plan
     then also says how many items of each to look at, and `draw` goes by that where it helps. Their shares are those of
     `pool`, the table that will be rated, else of this one. Words as ratings and several people's columns are as in
     `estimate_table`.
@@ -117,11 +121,13 @@ def plan(
     goal = Goal.of(weak_cost, strong_cost, budget, target, pool_size, estimand, floor)
     ready = made_ready(table, strong=strong, weak=(weak,), positive=positive, scale=scale)
     read = ready.table
-    columns = PilotColumns(weak, ready.strong, uncertainty, calibrate, tuple(features), seed)
+    columns = PilotColumns(
+        weak, ready.strong, uncertainty, calibrate, tuple(features), seed, tuple(text), Learner.said(learner)
+    )
     pilot = read_pilot(read, columns, imagine=True)
-    rated = None if pool is None or strata is None else read_columns(pool, strata)
+    rated = None if pool is None or strata is None else strata_sizes(pool, strata)
     if pool is not None:
-        rows = float(count_rows(pool) if rated is None else rated.rows)
+        rows = float(count_rows(pool) if rated is None else sum(rated.values()))
         goal = goal if goal.pool_size is not None else replace(goal, pool_size=rows)
     if drawn is not None:
         if what_if:
@@ -214,13 +220,15 @@ def _with_old_labels(made: Plan, beside: Beside) -> Plan:
     )
 
 
-def _with_strata(made: Plan, column: str, table: Table, pool: Table | None, pilot: Pilot, goal: Goal) -> Plan:
+def _with_strata(
+    made: Plan, column: str, table: Table, pool: dict[str, int] | None, pilot: Pilot, goal: Goal
+) -> Plan:  # fmt: skip
     """The plan with the strata of the pool (of the table, where none is given), judged by the pilot's labels."""
-    target = read_strata(table if pool is None else pool, column)
-    own = target if pool is None else read_strata(table, column, target.names)
+    own = read_strata(table, column, None if pool is None else tuple(pool))
+    sizes = own.counts if pool is None else np.array(list(pool.values()), dtype=np.float64)
     best = made.policies[made.recommendation]
     rival = Rival(made.recommendation, best.expected_se, best.spend)
-    chosen = plan_inputs(column, own, target.counts, pilot, goal, rival)
+    chosen = plan_inputs(column, own, sizes, pilot, goal, rival)
     return replace(
         made,
         reason=f"{made.reason} {in_words(chosen, rival, target=goal.target_se is not None)}",

@@ -23,6 +23,7 @@ from ratewise.tables import Table
 from ratewise.tables.words import Meaning, in_numbers
 from ratewise.targets.mean.derived import Derived
 from ratewise.targets.mean.strata import InputPlan
+from ratewise.text.reading import TextReading
 
 Counts = NDArray[np.intp]
 
@@ -98,6 +99,7 @@ class Models:
     features: tuple[Coding, ...]
     rating: RatingModel
     error: LearnedError
+    text: TextReading | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """A dictionary, ready for JSON."""
@@ -105,13 +107,26 @@ class Models:
             "features": [coding.to_dict() for coding in self.features],
             "rating": self.rating.to_dict(),
             "error": self.error.to_dict(),
+            **({} if self.text is None else {"text": self.text.to_dict()}),
         }
+
+    def covariates(self, table: Table, weak: Floats, own: Floats | None) -> Covariates:
+        """What is known of a table's items."""
+        text = None if self.text is None else self.text.columns(table)
+        return Covariates(weak, feature_matrix(table, self.features), own, text)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Columns of a table that are read besides the ratings."""
+        names = tuple(coding.name for coding in self.features)
+        return names if self.text is None else (*names, *self.text.names)
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> "Models":
         """The inverse of `to_dict`."""
         coded = tuple(Coding.from_dict(coding) for coding in data["features"])
-        return cls(coded, RatingModel.from_dict(data["rating"]), LearnedError.from_dict(data["error"]))
+        text = TextReading.from_dict(data["text"]) if "text" in data else None
+        return cls(coded, RatingModel.from_dict(data["rating"]), LearnedError.from_dict(data["error"]), text)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Models) and self.to_dict() == other.to_dict()
@@ -183,7 +198,7 @@ class Transfer:
         g = in_numbers(table, strong=(), weak=(self.weak,), meaning=self.words)[0].numbers(self.weak)
         if self.models is not None:
             own = None if self.uncertainty is None else table.numbers(self.uncertainty)
-            x = Covariates(g, feature_matrix(table, self.models.features), own)
+            x = self.models.covariates(table, g, own)
             f = self.models.rating.predict(x)
             return f, self.models.error.predict(f, x)
         if self.calibration is not None:

@@ -1,0 +1,25 @@
+"""Rows of a table as raters get them and as the store keeps them: plain values, None where there is none."""
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from ratewise.tables import Table
+
+
+def plain_rows(rows: Table) -> Iterator[dict[str, Any]]:
+    """Each row as raters get it."""
+    columns = {name: cells(values) for name, values in rows.arrays().items()}
+    for row in zip(*columns.values(), strict=True):
+        yield dict(zip(columns, row, strict=True))
+
+
+def cells(values: Any) -> list[Any]:
+    """Python values for JSON; missing values and NaN become None."""
+    if values.dtype.kind == "f":
+        return [None if not math.isfinite(x) else x for x in values.tolist()]
+    if values.dtype.kind in "mM":
+        return [None if np.isnat(x) else str(x) for x in values]
+    return list(values.tolist())

@@ -1,0 +1,144 @@
+"""The folder of a trained rater: weights or adapters, the template, the card, and what it was trained on."""
+
+import hashlib
+import json
+import os
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from ratewise.errors import InputError
+
+Kind = Literal["encoder", "causal"]
+
+SETTINGS, CARD, KNOWN = "ratewise.json", "card.json", "trained_on.json"
+_WORD = re.compile(r"\w+")
+_NEAR = 3  # words that stand together; texts that share nearly all of these are nearly the same
+_FEWEST_RUNS = 8  # texts with fewer are only known by being the same
+_ALIKE = 0.8  # share of runs that nearly the same texts have in common
+_KEPT = 24  # smallest hashes of a text's runs: enough to tell 0.8 from 0.5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """How a trained rater reads an item and what its number means."""
+
+    kind: Kind
+    text: tuple[str, ...]
+    template: str  # how the texts become one; {name} stands for a column
+    low: float = 0.0
+    high: float = 1.0
+    temperature: float = 1.0
+    shift: float = 0.0  # of the log-odds, after the temperature
+    longest: int = 256  # tokens
+    words: tuple[str, str] = ("no", "yes")  # causal: the answers that stand for low and high
+    init: str = ""
+
+    def prompt(self, row: Sequence[str]) -> str:
+        """The item as the model reads it."""
+        filled = dict(zip(self.text, row, strict=True))
+        return re.sub(r"\{(\w+)\}", lambda m: filled.get(m[1], m[0]), self.template)
+
+    def to_json(self) -> str:
+        """Text of the file."""
+        return json.dumps(asdict(self), indent=2, ensure_ascii=False)
+
+
+def read_settings(folder: Path) -> Settings:
+    """The settings of a trained rater's folder."""
+    try:
+        data = json.loads((folder / SETTINGS).read_text(encoding="utf-8"))
+        data["text"], data["words"] = tuple(data["text"]), tuple(data["words"])
+        return Settings(**data)
+    except FileNotFoundError:
+        raise InputError(f"{folder} is no trained rater: it has no {SETTINGS}; make one with ratewise train") from None
+    except (ValueError, TypeError, KeyError) as error:
+        raise InputError(f"{folder / SETTINGS} cannot be read: {error}; train the rater again") from None
+
+
+def write_text(path: Path, text: str) -> None:
+    """Whole or not at all."""
+    part = path.with_suffix(f"{path.suffix}.{os.getpid()}.part")
+    part.write_text(text, encoding="utf-8")
+    part.replace(path)
+
+
+# What it was trained on
+
+
+def _hash(text: str) -> int:
+    return int.from_bytes(hashlib.sha256(text.encode("utf-8", "replace")).digest()[:6], "big")
+
+
+Look = tuple[int, tuple[int, ...]]  # of a text: its hash, and the smallest hashes of its runs of three words
+
+
+def _look(text: str) -> Look:
+    """Two texts share of the smallest hashes what they share of all runs of words."""
+    words = _WORD.findall(text.lower())
+    runs = {" ".join(words[i : i + _NEAR]) for i in range(len(words) - _NEAR + 1)}
+    kept = tuple(sorted(map(_hash, runs))[:_KEPT])
+    return _hash(" ".join(words)), kept if len(kept) >= _FEWEST_RUNS else ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TrainedOn:
+    """Ids and texts that a rater has been trained on, as hashes: enough to know them again, not to read them."""
+
+    ids: frozenset[int]
+    rows: tuple[tuple[Look, ...], ...]  # a look for each text column
+    _whole: frozenset[tuple[int, ...]] = field(init=False, repr=False)
+    _having: dict[tuple[int, int], list[int]] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        having: dict[tuple[int, int], list[int]] = {}
+        for number, row in enumerate(self.rows):
+            for column, (_, runs) in enumerate(row):
+                for each in runs:
+                    having.setdefault((column, each), []).append(number)
+        object.__setattr__(self, "_having", having)
+        object.__setattr__(self, "_whole", frozenset(tuple(text for text, _ in row) for row in self.rows))
+
+    @classmethod
+    def of(cls, ids: Iterable[str], rows: Iterable[Sequence[str]]) -> "TrainedOn":
+        """The hashes of what is trained on."""
+        return cls(frozenset(map(_hash, ids)), tuple(dict.fromkeys(tuple(map(_look, row)) for row in rows)))
+
+    def knows(self, id: str | None, row: Sequence[str]) -> bool:
+        """Whether an item has the id or the texts of one that was trained on, or texts that are nearly the same."""
+        if id is not None and _hash(id) in self.ids:
+            return True
+        looks = tuple(map(_look, row))
+        if tuple(text for text, _ in looks) in self._whole:
+            return True
+        near = {
+            k for column, (_, runs) in enumerate(looks) for each in runs for k in self._having.get((column, each), ())
+        }
+        return any(all(map(_alike, looks, self.rows[k])) for k in near)
+
+    def to_json(self) -> str:
+        """Text of the file."""
+        lists: dict[str, Any] = {"ids": sorted(self.ids), "rows": self.rows}
+        return json.dumps(lists)
+
+    @classmethod
+    def read(cls, folder: Path) -> "TrainedOn":
+        """From a trained rater's folder."""
+        try:
+            data = json.loads((folder / KNOWN).read_text(encoding="utf-8"))
+            rows = tuple(tuple((int(text), tuple(runs)) for text, runs in row) for row in data["rows"])
+            return cls(frozenset(data["ids"]), rows)
+        except (OSError, ValueError, KeyError, TypeError):
+            raise InputError(
+                f"{folder / KNOWN} cannot be read, so that items it was trained on cannot be told; train again"
+            ) from None
+
+
+def _alike(one: Look, other: Look) -> bool:
+    """The same text, or one with nearly the same runs of words."""
+    if one[0] == other[0]:
+        return True
+    shared, fewest = len(set(one[1]) & set(other[1])), min(len(one[1]), len(other[1]))
+    return fewest > 0 and shared >= _ALIKE * fewest

@@ -1,0 +1,96 @@
+"""A trained rater in a campaign: it answers with its doubt, and may not be asked about what it was trained on."""
+
+import asyncio
+import warnings
+
+import numpy as np
+import pytest
+from tests.training.tiny import bert
+
+from ratewise.campaign.campaign import Campaign
+from ratewise.errors import InputError
+from ratewise.raters.kind import Place
+from ratewise.raters.protocol import Answer, Question
+from ratewise.raters.trained import TrainedRater, TrainedSettings
+from ratewise.training.train import train_rater
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+TOML = """
+name = "c"
+seed = 3
+[items]
+table = "items.jsonl"
+[rating]
+kind = "binary"
+[goal]
+budget = "40"
+[[raters]]
+name = "small"
+kind = "trained"
+path = "judge"
+price = "0.01"
+[[raters]]
+name = "people"
+kind = "column"
+column = "human"
+price = "1"
+"""
+
+
+def _items(first, count):
+    rng = np.random.default_rng([first, 5])
+    human = rng.integers(0, 2, count).tolist()
+    words = [" ".join(["good" if h else "bad", *(f"w{k}" for k in rng.integers(0, 80, 5))]) for h in human]
+    return {"id": [f"i{first + k}" for k in range(count)], "text": words, "human": human}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A folder with a trained rater."""
+    place = tmp_path_factory.mktemp("campaign")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        init = bert(tmp_path_factory.mktemp("bert"))
+    train_rater(_items(0, 60), text=["text"], strong="human", output=place / "judge", init=init, epochs=1)
+    return place
+
+
+def _campaign(folder, items):
+    import json
+
+    rows = [dict(zip(items, row, strict=True)) for row in zip(*items.values(), strict=True)]
+    (folder / "items.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (folder / "c.toml").write_text(TOML)
+    (folder / "c.sqlite").unlink(missing_ok=True)
+    return Campaign.open(folder / "c.toml")
+
+
+def test_it_answers_in_batches_with_its_doubt(folder):
+    items = _items(100, 5)
+    rater = TrainedRater(TrainedSettings(path="judge"), Place(str(folder), 1))
+    asked = [Question(str(i), str(i), {"text": text}) for i, text in enumerate(items["text"])]
+    said = asyncio.run(rater.rate([*asked, Question("x", "x", {"text": None})]))
+    assert all(isinstance(reply, Answer) and 0 < reply.value < 1 for reply in said)
+    assert said[0].doubt == pytest.approx(said[0].value * (1 - said[0].value))
+    asyncio.run(rater.close())
+
+
+def test_a_campaign_runs_with_it_and_can_be_verified(folder):
+    campaign = _campaign(folder, _items(100, 120))
+    campaign.run()
+    assert campaign.status().labels > 10
+    assert campaign.verify().differences == []
+
+
+def test_items_that_it_was_trained_on_are_refused_with_their_count(folder):
+    known, new = _items(0, 60), _items(100, 40)
+    mixed = {name: [*new[name], *known[name][:3]] for name in new}
+    with pytest.raises(InputError, match=r"'small' was trained on 3 of 43 items .* \(the first is 'i0'"):
+        _campaign(folder, mixed).run()
+
+
+def test_a_folder_that_is_no_rater_is_told_before_anything_is_bought(folder, tmp_path):
+    campaign = _campaign(tmp_path, _items(100, 40))
+    with pytest.raises(InputError, match="no trained rater"):
+        campaign.run()

@@ -1,0 +1,12 @@
+"""The reliability picture."""
+
+from ratewise.report.trained import save_reliability
+from ratewise.training.train import Trained
+
+
+def test_a_picture_of_what_was_held_out(tmp_path):
+    bins = [{"said": 0.2, "found": 0.1, "items": 5}, {"said": 0.8, "found": 0.9, "items": 5}]
+    path = save_reliability(Trained(str(tmp_path), {"held_out": {"items": 10, "reliability": bins}}))
+    assert path is not None
+    assert path.read_text().count("<svg") == 1
+    assert save_reliability(Trained(str(tmp_path), {"held_out": {"items": 0, "reliability": []}})) is None

@@ -1,0 +1,62 @@
+"""Vectors kept by the hash of their text."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ratewise.errors import InputError
+from ratewise.text.vault import Vault, cache_folder
+
+
+class Model:
+    """Counts what it embeds; stops after so many batches."""
+
+    def __init__(self, batches: int = 1000) -> None:
+        self.seen: list[str] = []
+        self.left = batches
+
+    def __call__(self, texts: Sequence[str]) -> np.ndarray:
+        if not self.left:
+            raise KeyboardInterrupt
+        self.left -= 1
+        self.seen += texts
+        return np.array([[len(text), ord(text[0])] for text in texts], dtype=np.float32)
+
+
+def test_each_text_is_embedded_once_and_kept(tmp_path: Path) -> None:
+    model, told = Model(), []
+    first = Vault.of(tmp_path, "m").vectors(["aa", "b", "aa"], model, progress=lambda *done: told.append(done))
+    assert sorted(model.seen) == ["aa", "b"]
+    assert told == [(2, 2)]
+    again = Vault.of(tmp_path, "m").vectors(["b", "aa", "c"], model)
+    assert model.seen[-1:] == ["c"]
+    assert len(model.seen) == 3
+    np.testing.assert_array_equal(again[1], first[0])
+
+
+def test_another_model_has_vectors_of_its_own(tmp_path: Path) -> None:
+    model = Model()
+    for name in ("one", "other"):
+        Vault.of(tmp_path, name).vectors(["aa"], model)
+    assert model.seen == ["aa", "aa"]
+
+
+def test_a_stopped_run_goes_on_where_it_was(tmp_path: Path) -> None:
+    texts = [f"{i} text" for i in range(600)]
+    with pytest.raises(KeyboardInterrupt):
+        Vault.of(tmp_path, "m").vectors(texts, Model(batches=2))
+    model = Model()
+    assert Vault.of(tmp_path, "m").vectors(texts, model).shape == (600, 2)
+    assert len(model.seen) == 600 - 2 * 256
+
+
+def test_a_model_that_gives_nonsense_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"shape \(1, 1\) for 2 texts"):
+        Vault.of(tmp_path, "m").vectors(["a", "b"], lambda texts: np.ones((1, 1), dtype=np.float32))
+
+
+def test_the_cache_can_be_put_elsewhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("RATEWISE_CACHE", str(tmp_path))
+    assert cache_folder() == tmp_path / "vectors"

@@ -1,0 +1,54 @@
+"""What a trained rater has seen is known again: by id, by text, and by nearly the same text."""
+
+import pytest
+
+from ratewise.errors import InputError
+from ratewise.training.folder import Settings, TrainedOn, read_settings, write_text
+
+LONG = "the committee met on tuesday and decided after a long talk that the old bridge over the river must be closed"
+
+
+@pytest.fixture
+def known():
+    return TrainedOn.of(["a1", "a2"], [("What is it?", LONG), ("Who?", "Paris")])
+
+
+@pytest.mark.parametrize(
+    ("id", "row", "knows"),
+    [
+        ("a1", ("other", "text"), True),
+        ("b1", ("other", "text"), False),
+        (None, ("Who?", "Paris"), True),
+        (None, ("who", "PARIS!"), True),  # the same words
+        (None, ("Who?", "London"), False),  # short texts must be the same
+        (None, ("What is it?", LONG.replace("old bridge", "old wooden bridge")), True),
+        (None, ("What was it?", LONG), False),  # another question
+        (None, ("What is it?", " ".join(reversed(LONG.split()))), False),
+    ],
+)
+def test_items_are_known_again(known, id, row, knows, tmp_path):
+    assert known.knows(id, row) is knows
+    write_text(tmp_path / "trained_on.json", known.to_json())
+    assert TrainedOn.read(tmp_path).knows(id, row) is knows
+
+
+def test_the_file_does_not_hold_the_texts(known):
+    assert "bridge" not in known.to_json()
+
+
+def test_settings_come_back_and_fill_the_template(tmp_path):
+    settings = Settings(kind="causal", text=("q", "a"), template="Q {q} A {a} {other}", words=("bad", "good"))
+    write_text(tmp_path / "ratewise.json", settings.to_json())
+    again = read_settings(tmp_path)
+    assert again == settings
+    assert again.prompt(("{a}", "x")) == "Q {a} A x {other}"
+
+
+def test_a_folder_without_settings_is_refused(tmp_path):
+    with pytest.raises(InputError, match="no trained rater"):
+        read_settings(tmp_path)
+    with pytest.raises(InputError, match="train again"):
+        TrainedOn.read(tmp_path)
+    (tmp_path / "ratewise.json").write_text("{}")
+    with pytest.raises(InputError, match="train the rater again"):
+        read_settings(tmp_path)
