@@ -39,7 +39,7 @@ from ratewise.cli.options import (
     said,
     words,
 )
-from ratewise.cli.people import people, serve
+from ratewise.cli.people import check_installed, people, serve
 from ratewise.cli.regress import quantile, regress
 from ratewise.cli.sheets import merge, merge_command, where_to_draw, write_sheet
 from ratewise.cli.train import train
@@ -351,6 +351,8 @@ for command in (
 def demo(
     output: Annotated[str, typer.Option("--output", "-o", help="Folder for the files it writes.")] = "ratewise-demo",
     seed: Annotated[int, typer.Option(help="Names the made-up pool and the draw.")] = 1,
+    serve: Annotated[bool, typer.Option("--serve", help="Open a labelling page to click through instead.")] = False,
+    port: Annotated[int, typer.Option(help="With --serve: port to listen at.")] = 8765,
     json: Json = False,
 ) -> None:
     """Run a whole campaign on a small made-up pool. Its true mean is known.
@@ -358,6 +360,12 @@ def demo(
     Example: ratewise demo
     """
     with one_line_errors():
+        if serve:
+            check_installed()
+            from ratewise.cli.demo_page import serve_demo
+
+            serve_demo(os.path.join(output, "labelling"), seed=seed, port=port, as_json=json)
+            return
         from ratewise.cli.demo import run_demo
 
         run_demo(output, seed=seed, as_json=json)
