@@ -69,9 +69,10 @@ def simulate(
             check_folder(path)
         check_ending(picture)
         from ratewise.lab.simulate import simulate as run_simulation
+        from ratewise.text.telling import told
 
         counted, order = said(positive, scale)
-        with progress_bar("trials", quiet=json) as progress:
+        with progress_bar("trials", quiet=json) as progress, told(progress):  # texts first, if a model embeds them
             found = run_simulation(
                 table, weak=weak, strong=strong, cost_ratio=cost_ratio, budgets=_numbers(budgets), burn_in=burn_in,
                 methods=DEFAULT_METHODS if methods is None else words(methods),  # type: ignore[arg-type]
