@@ -69,6 +69,14 @@ ELSEWHERE = {  # module: the test file that tests it, where that is not its mirr
     "campaign/judging.py": "campaign/test_llm.py",
     "campaign/made.py": "campaign/test_llm.py",
     "campaign/quotes.py": "campaign/test_llm.py",
+    # the labelling page: what stands behind it, tested through it
+    "campaign/clients/blind.py": "campaign/clients/test_labelling.py",
+    "queue/handed.py": "campaign/clients/test_labelling.py",
+    "web/app.py": "web/test_api.py",
+    "web/headers.py": "web/test_pages.py",
+    "web/people.py": "cli/test_people.py",
+    "web/requests.py": "web/test_api.py",
+    "web/service.py": "web/test_api.py",
     # texts and trained raters, tested on whole tables, campaigns and training runs
     "campaign/trained.py": "raters/test_trained.py",
     "text/learner.py": "text/test_reading.py",

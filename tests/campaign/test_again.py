@@ -117,6 +117,19 @@ def test_a_populations_mean_gets_second_looks_too_and_what_no_budget_can_do_is_t
     assert campaign.verify().differences == []
 
 
+def test_a_goal_changed_twice_is_compared_with_the_interval_that_may_be_looked_at(ended, tmp_path, recwarn):
+    """What is there is wide already because it was looked at: the second change does not make it so again."""
+    campaign = raised(tmp_path, 61)
+    campaign.run()
+    before = campaign.estimate().interval
+    recwarn.clear()
+    campaign = raised(tmp_path, 110)
+    campaign.run()
+    assert not [w for w in recwarn if issubclass(w.category, RatewiseWarning)]
+    after = campaign.estimate().interval
+    assert after[1] - after[0] < before[1] - before[0]
+
+
 def test_enough_money_is_not_warned_of(ended, tmp_path, recwarn):
     campaign = raised(tmp_path, 240)
     campaign.begin()

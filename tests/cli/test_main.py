@@ -72,6 +72,17 @@ def test_no_command_shows_the_help_in_lines(run):
     assert max(map(len, shown.splitlines())) <= 120
 
 
+def test_every_command_is_told_in_one_whole_line(run):
+    told = {line.split()[0]: line for line in run("--help").out.splitlines() if line.startswith("  ")}
+    for name in ("plan", "draw", "estimate", "check", "compare", "simulate", "init", "run", "report", "verify", "demo"):
+        assert told[name].endswith((".", "?")), name
+        assert not told[name].endswith("..."), name
+
+
+def test_wrong_usage_names_the_help_of_its_command(run):
+    assert run("plan").err == "ratewise: Missing argument 'table'. (see ratewise plan --help)\n"
+
+
 def test_an_unknown_command_is_one_line(run):
     done = run("estimat", "x.csv")
     assert (done.code, done.out) == (2, "")

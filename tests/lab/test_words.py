@@ -75,3 +75,9 @@ def test_the_printed_and_the_written_ratio_are_the_same_number(found):
     auto = found.of("auto")[-1]
     assert auto.of_base > auto.error_ratio  # the share of what a stream would have; the pool is what was simulated
     assert f"{auto.of_base:.1%}" in found.summary() or "run base" in found.summary()
+
+
+def test_a_limit_that_is_no_better_leaves_nothing_to_gain(found):
+    said = words(found, auto=0.6, limit=0.65)
+    assert "it would not be less: nothing is left to gain by learning." in said
+    assert "the rest is left to gain" not in said

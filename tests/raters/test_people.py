@@ -8,7 +8,7 @@ from ratewise.raters.people import KIND, PeopleSettings
 
 def test_they_are_not_called_and_their_votes_stay_as_they_are():
     assert KIND.make is None
-    assert set(KIND.fixed) == {"votes"}
+    assert set(KIND.fixed) == {"votes", "a", "b", "adjudicator"}
     assert PeopleSettings() == PeopleSettings(votes=1, lease=600.0)
 
 
@@ -16,3 +16,16 @@ def test_they_are_not_called_and_their_votes_stay_as_they_are():
 def test_limits(wrong):
     with pytest.raises(ValidationError):
         TypeAdapter(PeopleSettings).validate_python(wrong)
+
+
+def test_settings_that_do_not_fit_together(tmp_path):
+    (tmp_path / "guide.md").write_text("x")
+    for settings, word in (
+        (PeopleSettings(a="x"), "go together"),
+        (PeopleSettings(adjudicator="ann"), "at least 2"),
+        (PeopleSettings(guidelines="none.md"), "no file"),
+        (PeopleSettings(guidelines="guide.md", a="x", b="y", votes=2, adjudicator="ann"), ""),
+    ):
+        said = KIND.check(settings, str(tmp_path))
+        assert word in said
+        assert bool(word) == bool(said)

@@ -9,7 +9,8 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from ratewise.tables import count_rows, open_relation, read_table, write_table
+from ratewise.errors import TableError
+from ratewise.tables import count_groups, count_rows, open_relation, read_table, write_table
 from ratewise.tables import load as loading
 
 VALUES = {"id": [str(number) for number in range(7)], "text": ["a", "b\nb", '"', ",", "", None, "é"]}
@@ -82,3 +83,14 @@ def test_names_that_differ_in_capitals_are_no_hindrance(tmp_path):
     path = tmp_path / "pool.csv"
     path.write_text("A,a\n1,2\n")
     assert count_rows(path) == 1
+
+
+def test_groups_are_counted_where_they_are(tmp_path):
+    table = read_table({"topic": ["b", "a", None, "b"], "n": [1.0, 2.0, 2.0, 0.5]})
+    for ending in ("parquet", "csv", "jsonl"):
+        write_table(table, tmp_path / f"t.{ending}")
+        assert count_groups(tmp_path / f"t.{ending}", "topic") == {"": 1, "a": 1, "b": 2}
+        assert count_groups(tmp_path / f"t.{ending}", "n")["2" if ending != "csv" else "2.0"] == 2
+    assert count_groups(table, "topic") == {"": 1, "a": 1, "b": 2}
+    with pytest.raises(TableError, match="no column 'x'"):
+        count_groups(tmp_path / "t.parquet", "x")

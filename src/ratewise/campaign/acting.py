@@ -28,7 +28,7 @@ class Items(Protocol):
 
 
 def carry_out(queue: PlanningQueue, items: Items, state: p.State, action: p.Action) -> bool:
-    """Do what the planner says; False where the budget does not hold another batch."""
+    """Do what the planner says; False where the budget does not hold another batch, or an answer was just undone."""
     now = state.open
     if isinstance(action, p.Done):
         queue.set_meta("ended", action.reason)
@@ -41,12 +41,12 @@ def carry_out(queue: PlanningQueue, items: Items, state: p.State, action: p.Acti
         drawn = p.draw_batch(state.history, now, items.looked(action.first, action.end), worst)
         new = new_draws(now, action.first, drawn, worst)
         whole = new.end > drawn.rates.shape[1]  # the last rater is among them
-        queue.draw(replace(new, known=items.known(action.first, action.end) if whole else None))
+        return queue.draw(replace(new, known=items.known(action.first, action.end) if whole else None))
     elif now is not None and isinstance(action, p.DrawAgain):
         worst = items.worst(0, state.history.items)
         return queue.draw_again(p.second_draw(state.history, now, worst), state.terms.budget)
     elif isinstance(action, p.GiveUp):
         return queue.give_up(action.reason) > 0
     elif now is not None and isinstance(action, p.Close):
-        queue.close_round(now.number, now.end - now.first)
+        return queue.close_round(now.number, now.end - now.first)
     return True

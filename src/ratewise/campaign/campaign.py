@@ -12,6 +12,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+from ratewise.campaign.clients.labelling import Labelling
 from ratewise.campaign.clients.patience import PATIENCE, wait_for
 from ratewise.campaign.clients.people import People
 from ratewise.campaign.damage import UNREADABLE, damaged_log, is_sound
@@ -90,17 +91,19 @@ class Campaign:
         return digest_of(seed_of(self.spec))
 
     def run(
-        self, *, progress: Progress | None = None, patience: float = PATIENCE, wait: bool = True, new: bool = False
-    ) -> Ending:
+        self, *, progress: Progress | None = None, patience: float = PATIENCE, wait: bool = True, new: bool = False,
+        stop: threading.Event | None = None,
+    ) -> Ending:  # fmt: skip
         """Start or go on until the goal is reached; returns why it ended. Ctrl-C finishes the calls under way.
 
         Answers that others give, such as people, are waited for; or with `wait=False` the run ends where nothing else
         is to be done, and the next one goes on. With `new=True` it begins though a store of the same name lies beside.
+        When `stop` is set by another thread, calls under way finish, too.
         """
         with self._store() as store:
             callers = wait_for(lambda: callers_of(self.spec, store), patience)
             wait_for(lambda: self._begin(store, new=new), patience)
-            engine = Engine(self.spec, store, callers, self._unsaved(store), patience=patience, wait=wait)
+            engine = Engine(self.spec, store, callers, self._unsaved(store), patience=patience, wait=wait, stop=stop)
             if progress is not None:
                 engine.tell = Watch(self.spec, store, progress)
             reason = _run(engine)
@@ -114,6 +117,15 @@ class Campaign:
             self._check_begun(store)
             store.upgrade()
             yield People(self.spec, Desk(store))
+
+    @contextmanager
+    def labelling(self) -> Iterator[Labelling]:
+        """The questions for people behind the labelling page; begins the campaign where nobody has."""
+        if not self.has_begun():
+            self.begin()
+        with self._store() as store:
+            store.upgrade()
+            yield Labelling(self.spec, store)
 
     def _begin(self, store: Store, *, new: bool) -> None:
         if not new and not store.exists():

@@ -6,6 +6,7 @@ before it is spent.
 
 import asyncio
 import math
+import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -52,6 +53,7 @@ class Engine:
     tell: Callable[[p.State], None] | None = None  # told when something has changed
     clock: Callable[[], datetime] = field(default=lambda: datetime.now(UTC))
     wait: bool = True  # for answers that others give; else the run ends when there is nothing else to do
+    stop: threading.Event | None = None  # set by another thread that wants the run to end
     client: CallerClient = field(init=False)
     reader: Reader = field(init=False)
     stopping: bool = field(init=False, default=False)
@@ -86,6 +88,7 @@ class Engine:
         calls = self.client.calls
         while True:
             reason = None
+            self.stopping = self.stopping or (self.stop is not None and self.stop.is_set())
             if not self.stopping:
                 if self._plan_is_due():
                     reason = await self._plan(patiently)
@@ -185,7 +188,7 @@ class Engine:
         self._next_plan = self.client.settled + min((n for n in (state.weak_open, state.strong_open) if n), default=0)
         if carry_out(self.store, self.reader.items, state, action):
             return action
-        if isinstance(action, p.GiveUp):  # others have in hand what is left
+        if isinstance(action, p.GiveUp | p.Draw | p.Close):  # others have in hand what is left, or took it back
             return p.Wait()
         assert state.open is not None
         self._cut = state.open.number

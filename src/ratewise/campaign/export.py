@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -129,8 +130,21 @@ def export_answers(spec: Spec, store: Store, items: int) -> Table:
             "rating": np.array([np.nan if row.value is None else row.value for row in rows]),
             "note": _array([row.note for row in rows]),
             "at": _array([row.at for row in rows]),
+            **_told_by_the_page(rows),
         }
     )
+
+
+def _told_by_the_page(rows: Sequence[Any]) -> dict[str, Any]:
+    """Seconds, sides and flags of answers; none of them where nobody used the page."""
+    out: dict[str, Any] = {}
+    if any(row.seconds is not None for row in rows):
+        out["seconds"] = np.array([np.nan if row.seconds is None else row.seconds for row in rows])
+    if any(row.sides is not None for row in rows):
+        out["sides"] = _array([row.sides for row in rows])
+    if any(row.flagged for row in rows):
+        out["flagged"] = np.array([bool(row.flagged) for row in rows])
+    return out
 
 
 def _by_id(row: Any) -> int:

@@ -101,7 +101,16 @@ def _times(state: p.State, plan: RoundPlan, before: Estimate) -> float | None:
     error = _error(state, plan, before)
     wanted = state.terms.wanted
     look = level_of_look(wanted, state.history.rounds + _rounds(state, plan))
-    return None if error is None else error * _z(look) / _z(before.level)
+    return None if error is None else error * _z(look) / _present_z(state, before)
+
+
+def _present_z(state: p.State, before: Estimate) -> float:
+    """Standard errors in half the interval there is: more of them if it may be looked at already."""
+    plain = _z(before.level)
+    if before.interval is None or not before.standard_error or not before.interval_method.startswith("anytime"):
+        return plain
+    seen = 0.5 * (before.interval[1] - before.interval[0]) / before.standard_error
+    return min(max(seen, plain), _z(level_of_look(state.terms.wanted, state.history.rounds)))
 
 
 def _error(state: p.State, plan: RoundPlan, before: Estimate) -> float | None:

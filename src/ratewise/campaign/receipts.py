@@ -8,11 +8,12 @@ from ratewise.campaign.planner.outcomes import rater_of
 from ratewise.campaign.reader import Round
 from ratewise.campaign.spec.spec import RaterSpec, Spec
 from ratewise.campaign.verification import Verification, telling
+from ratewise.campaign.voting import rule_of
 from ratewise.queue import audit
 from ratewise.queue.money import shown
-from ratewise.queue.records import ANSWERED, OPEN
+from ratewise.queue.records import ANSWERED, OPEN, UNDO
 from ratewise.queue.store import Store
-from ratewise.queue.votes import Vote, median_of
+from ratewise.queue.votes import Vote
 from ratewise.raters.kinds import KINDS
 from ratewise.raters.people import PeopleSettings
 
@@ -94,7 +95,7 @@ def _settled(r: Any, votes: Sequence[Vote], rater: RaterSpec, found: Verificatio
     """Check a rating by people against their votes; one that was given up may lack some, a process has none."""
     if not isinstance(rater.settings, PeopleSettings) or not votes:
         return
-    verdict = median_of(rater.settings.votes)(votes)
+    verdict = rule_of(rater.settings)(votes)
     if verdict is None and r.state == ANSWERED:
         found.differ(f"item {r.position}, rater {rater.name!r}: rated, though only {len(votes)} people have answered")
     if verdict is not None and (r.state == OPEN or verdict.value != r.value):
@@ -116,8 +117,11 @@ def _paid(r: Any, kinds: Payments, worst: int, rater: RaterSpec, found: Verifica
     where = f"item {r.position}, rater {rater.name!r}"
     reserved, settled = kinds.get("reserve", {}), kinds.get("settle", {})
     found.payments += len(settled)
-    if kinds.keys() - {"reserve", "settle"}:
+    undone = kinds.get(UNDO, {})
+    if kinds.keys() - {"reserve", "settle", UNDO}:
         found.differ(f"{where}: the ledger has rows of an unknown kind")
+    if any(amounts != settled.get(attempt) for attempt, amounts in undone.items()):
+        found.differ(f"{where}: more or less was taken back than was paid")
     if any(len(amounts) != 1 for amounts in (*reserved.values(), *settled.values())):
         found.differ(f"{where}: an attempt was paid twice")
     attempts = sorted(reserved)
@@ -143,8 +147,9 @@ def check_money(store: Store, budget: int | None, found: Verification) -> None:
     """Check that the sums are the ledger's, and within the budget."""
     sums = audit.ledger_sums(store)
     reserved, spent = store.totals()
-    if spent != sums.get("settle", 0):
-        found.differ(f"{shown(spent)} are said to be spent; the ledger has {shown(sums.get('settle', 0))}")
+    paid = sums.get("settle", 0) - sums.get(UNDO, 0)
+    if spent != paid:
+        found.differ(f"{shown(spent)} are said to be spent; the ledger has {shown(paid)}")
     held = sums.get("hold", 0) - sums.get("unhold", 0)
     right = held + sums.get("reserve", 0) - audit.freed(store)
     if reserved != right or held < 0:

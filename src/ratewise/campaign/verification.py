@@ -62,7 +62,8 @@ class Verification:
             return [f"{counted}: nothing differs"]
         told = self.differences[:_MOST_TOLD]
         more = len(self.differences) - len(told)
-        return [f"{counted}: {len(self.differences)} differences", *told, *([f"and {more} more"] if more else [])]
+        head = f"{counted}: {_counted(len(self.differences))}"
+        return [head, *told, *([f"and {more} more"] if more else [])]
 
     def _about_the_record(self) -> list[str]:
         """What the given head proves, the present head, and other notes."""
@@ -87,3 +88,7 @@ def telling(where: str, found: Verification) -> Iterator[None]:
             yield
     except (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError) as error:
         found.differ(f"{where} cannot be replayed: {one_line(str(error)) or type(error).__name__}")
+
+
+def _counted(differences: int) -> str:
+    return "1 difference" if differences == 1 else f"{differences:,} differences"

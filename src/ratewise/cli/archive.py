@@ -14,7 +14,7 @@ def backup(
     output: Annotated[str, typer.Option("--output", "-o", help="SQLite file to write; it must not exist yet.")],
     json: Json = False,
 ) -> None:
-    """Copy a campaign's store into one SQLite file, also while it runs.
+    """Copy a campaign's store into one file, even while it runs. That file is an SQLite database.
 
     Example: ratewise backup campaign.toml -o copy.sqlite
     """
@@ -37,7 +37,7 @@ def rescue(
     ],
     json: Json = False,
 ) -> None:
-    """Save what is left of a damaged store, and answers that were not saved; say what is missing.
+    """Save what is left of a damaged store. Also answers that were not saved; it says what is missing.
 
     Example: ratewise rescue campaign.toml -o rescued.sqlite
     """

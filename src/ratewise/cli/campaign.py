@@ -41,7 +41,7 @@ def init(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Write a campaign: a commented example, or with --from one for the columns of your own table.
+    """Write a campaign to edit: an example, or for your own table. Name your table with --from.
 
     Example: ratewise init campaign.toml --table
     """
@@ -92,7 +92,7 @@ def run(
     ] = False,
     json: Json = False,
 ) -> None:
-    """Start a campaign, or go on with it, until its goal is reached. Stop it with Ctrl-C at any time.
+    """Start a campaign, or go on with it, to its goal. Stop it with Ctrl-C at any time.
 
     Example: ratewise run campaign.toml
     """
@@ -132,7 +132,7 @@ def status(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Show money, answers and the estimate so far; look as often as you like.
+    """Show money, answers and the estimate so far. Look as often as you like.
 
     Example: ratewise status campaign.toml
     """
@@ -170,7 +170,7 @@ def report(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Write one self-contained HTML page: the estimate, its history, the money, and what the labels say.
+    """Write the report: one HTML page. The estimate, its history, the money, and what the labels say.
 
     Example: ratewise report campaign.toml -o report.html
     """
@@ -202,7 +202,7 @@ def export(
     safe_cells: SafeCells = False,
     json: Json = False,
 ) -> None:
-    """Export the items with their ratings, rates and draws, as `ratewise estimate` reads them.
+    """Export items with their ratings, rates and draws. `ratewise estimate` reads the table.
 
     Where -o names a folder, all tables and the record go into it.
 
@@ -233,7 +233,7 @@ def verify(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Replay the campaign from its seed and log, and compare it with its record; exit code 4 if anything differs.
+    """Replay the campaign and compare it with its record. Exit code 4 if anything differs.
 
     Example: ratewise verify campaign.toml --head 148-5f6296ad1e8ad58b8190ad8c1f2b7be4f3a6e5d1
     """

@@ -48,7 +48,7 @@ def check(
     seed: Seed = 0,
     json: Json = False,
 ) -> None:
-    """Check that the mean is high enough, or no worse than the last release's. Exit code: 0 yes, 1 no, 5 cannot tell.
+    """Check that the mean is high enough, or no worse than before. Exit code: 0 yes, 1 no, 5 cannot tell.
 
     Example: ratewise check rated.csv --weak judge --strong human --at-least 0.8 --summary check.md
     """

@@ -50,7 +50,7 @@ def compare(
     seed: Seed = 0,
     json: Json = False,
 ) -> None:
-    """Compare systems, on the same items or on different ones: the difference, its interval, and a sentence.
+    """Compare systems, on the same items or on different ones. Shows the difference, its interval, and a sentence.
 
     Example: ratewise compare rated.csv --system new:judge_new:human_new --system old:judge_old:human_old
     """

@@ -30,7 +30,7 @@ def convert(
     safe_cells: SafeCells = False,
     json: Json = False,
 ) -> None:
-    """Write a flat table of a file that another tool wrote, and say what became which column.
+    """Turn a file that another tool wrote into a flat table. It says what became which column.
 
     Known by their content: logs of inspect_ai (.eval, .json), samples and results of lm-evaluation-harness, HELM's
     per_instance_stats.json, records of OpenAI evals, results of promptfoo (.json, .jsonl), scores of Langfuse, votes of

@@ -39,7 +39,7 @@ def judge(
     timeout: Annotated[float, typer.Option(help="Seconds that a call may take.")] = 60.0,
     json: Json = False,
 ) -> None:
-    """Rate every row with an LLM judge: adds the columns `judge` and `judge_uncertainty`.
+    """Rate every row with an LLM judge. Adds the columns `judge` and `judge_uncertainty`.
 
     Example: ratewise judge items.csv -o judged.csv --judge binary --model small-judge --show question,answer
     --base-url http://127.0.0.1:8000/v1

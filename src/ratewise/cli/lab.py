@@ -56,7 +56,7 @@ def simulate(
     workers: Workers = None,
     json: Json = False,
 ) -> None:
-    """Show what each method would have achieved on a table that is already fully rated.
+    """Try every method on a table that is fully rated. Shows what each would have achieved.
 
     Example: ratewise simulate rated.csv --cost-ratio 0.05 --budgets 100,400 --weak judge --strong human
     """
@@ -117,7 +117,7 @@ def reproduce(
     workers: Workers = None,
     json: Json = False,
 ) -> None:
-    """Repeat the paper's experiments: a CSV and a picture each, and a page that says whether its claims hold.
+    """Repeat the paper's experiments. Writes a CSV and a picture each, and a page that says whether its claims hold.
 
     Example: ratewise reproduce gaussian bernoulli -o figures
     """

@@ -40,7 +40,7 @@ def leaderboard(
     seed: Seed = 0,
     json: Json = False,
 ) -> None:
-    """Bradley–Terry ratings with intervals, from weak votes on all comparisons and strong votes on some.
+    """Rank systems by votes: Bradley–Terry ratings with intervals. Weak votes on all comparisons, strong votes on some.
 
     Example: ratewise leaderboard votes.csv --weak judge --strong human
     """

@@ -47,6 +47,7 @@ from ratewise.cli.options import (
     said,
     words,
 )
+from ratewise.cli.people import people, serve
 from ratewise.cli.regress import quantile, regress
 from ratewise.cli.sheets import merge, merge_command, where_to_draw, write_sheet
 from ratewise.cli.train import train
@@ -122,7 +123,7 @@ def plan(
     seed: Annotated[int, typer.Option(help="Seed of the cross-fitting folds.")] = 0,
     json: Json = False,
 ) -> None:
-    """Compare ways to spend a budget, or to reach a precision, and recommend one.
+    """Compare ways to spend a budget and recommend one. Or name a precision: it finds the cheapest way there.
 
     Example: ratewise plan pilot.csv --weak judge --strong human --weak-cost 0.01 --strong-cost 1 --budget 500
     """
@@ -180,7 +181,7 @@ def draw(
     safe_cells: SafeCells = False,
     json: Json = False,
 ) -> None:
-    """Add each item's rate, and whether the strong rater gets it, to a pool.
+    """Draw the items that the strong rater gets. Adds the columns `rate` and `selected`.
 
     Example: ratewise draw pool.csv --plan plan.json --seed 7 -o drawn.csv
     """
@@ -286,7 +287,7 @@ def estimate(
     seed: Annotated[int, typer.Option(help="Seed of folds and bootstrap.")] = 0,
     json: Json = False,
 ) -> None:
-    """The mean strong rating with its interval, from a drawn and rated table.
+    """Estimate the mean strong rating, with its interval. The table is drawn, and rated in part.
 
     Example: ratewise estimate rated.csv --weak judge --strong human --rate rate
     """
@@ -335,6 +336,8 @@ for command in (
     init,
     run,
     status,
+    serve,
+    people,
     report,
     export,
     verify,
@@ -350,7 +353,7 @@ def demo(
     seed: Annotated[int, typer.Option(help="Names the made-up pool and the draw.")] = 1,
     json: Json = False,
 ) -> None:
-    """Run a whole campaign on a small made-up pool whose true mean is known.
+    """Run a whole campaign on a small made-up pool. Its true mean is known.
 
     Example: ratewise demo
     """
@@ -376,7 +379,9 @@ def main(arguments: list[str] | None = None) -> None:
     except Exception as error:
         if not hasattr(error, "format_message"):  # click's own errors have one
             raise
-        say(f"ratewise: {' '.join(error.format_message().split())} (see ratewise --help)", error=True)
+        context = getattr(error, "ctx", None)
+        asked = "ratewise" if context is None else context.command_path
+        say(f"ratewise: {' '.join(error.format_message().split())} (see {asked} --help)", error=True)
         raise SystemExit(2) from None
     if code == STOPPED and arguments is None:
         sys.stdout.flush()

@@ -39,7 +39,7 @@ def regress(
     scale: Scale = None,
     json: Json = False,
 ) -> None:
-    """Regression of the strong rating on columns, from few strong ratings and many weak ones.
+    """Regress the strong rating on columns. From few strong ratings and many weak ones.
 
     Example: ratewise regress rated.csv --weak judge --strong human --on length,topic --family logistic --rate rate
     """
@@ -92,7 +92,7 @@ def quantile(
     scale: Scale = None,
     json: Json = False,
 ) -> None:
-    """Quantiles of the strong rating with intervals, from few strong ratings and many weak ones.
+    """Estimate quantiles of the strong rating, with intervals. From few strong ratings and many weak ones.
 
     Example: ratewise quantile rated.csv --weak judge --strong human --at 0.5,0.9 --rate rate
     """

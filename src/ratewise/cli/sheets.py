@@ -81,7 +81,7 @@ def merge(
     scale: Scale = None,
     json: Json = False,
 ) -> None:
-    """Bring a sheet's answers back into the drawn table, by id; what does not fit is refused.
+    """Bring a sheet's answers back into the drawn table, by id. What does not fit is refused.
 
     Example: ratewise merge drawn.csv labels.csv -o rated.parquet
     """

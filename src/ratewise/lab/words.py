@@ -54,6 +54,10 @@ def _sentence(r: MethodResult, money: str) -> str:
 def _left_to_gain(best: MethodResult, limit: MethodResult | None) -> str:
     if limit is None or best.method in YARDSTICKS:
         return ""
+    if limit.of_base >= best.of_base:
+        return (
+            "Were the weak rater's errors known beforehand, it would not be less: nothing is left to gain by learning."
+        )
     return f"Were the weak rater's errors known beforehand, it would be {limit.of_base:.1%}: the rest is left to gain."
 
 

@@ -7,6 +7,7 @@ import sqlalchemy as sa
 
 from ratewise.queue import schema as t
 from ratewise.queue import statements as sql
+from ratewise.queue.records import UNDO
 from ratewise.queue.store import Store
 
 
@@ -54,15 +55,22 @@ def settled_before(store: Store, position: int, looks: int | None = None) -> int
     """What all items before this one have cost; with `looks`, up to so many second looks at them."""
     paid = sa.select(*sql.exact_sum(t.ledger.c.amount))
     with store.reading() as connection:
-        first = paid.where(t.ledger.c.kind == "settle", t.ledger.c.position < position)
-        found = sql.summed(connection.execute(first).one())
+        here = t.ledger.c.position < position
+        found = sql.summed(connection.execute(paid.where(t.ledger.c.kind == "settle", here)).one())
+        found -= sql.summed(connection.execute(paid.where(t.ledger.c.kind == UNDO, here)).one())
         if looks is None:
             return found
         later = sa.and_(
             t.draws.c.position == t.ledger.c.position, t.draws.c.step < -looks, t.draws.c.selected,
             t.ledger.c.kind == "settle", t.ledger.c.step > 0,
         )  # fmt: skip
-        return found - sql.summed(connection.execute(paid.select_from(t.ledger.join(t.draws, later))).one())
+        seconds = sql.summed(connection.execute(paid.select_from(t.ledger.join(t.draws, later))).one())
+        undone = sa.and_(
+            t.draws.c.position == t.ledger.c.position, t.draws.c.step < -looks, t.draws.c.selected,
+            t.ledger.c.kind == UNDO, t.ledger.c.step > 0,
+        )  # fmt: skip
+        undone_sum = sql.summed(connection.execute(paid.select_from(t.ledger.join(t.draws, undone))).one())
+        return found - seconds + undone_sum
 
 
 def ledger_sums(store: Store) -> dict[str, int]:

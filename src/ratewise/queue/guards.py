@@ -8,9 +8,11 @@ import sqlalchemy as sa
 
 _ADDED_ONLY = ("items", "draws", "ledger", "events", "chain")
 _KEPT = ("rounds", "ratings", "batches", "totals")  # rows stay, and change in few ways
+# An answer may be taken back by the one who gave it: then the question is open, and a new attempt begins.
+_UNDONE = "NEW.state = 0 AND NEW.value IS NULL AND NEW.attempts > OLD.attempts"
 _FIXED = {  # of these, rows that nobody may change any more
     "rounds": "OLD.items IS NOT NULL OR NEW.plan <> OLD.plan OR NEW.first <> OLD.first",
-    "ratings": "OLD.state = 1",
+    "ratings": f"OLD.state = 1 AND NOT ({_UNDONE})",
     "batches": "OLD.drawn",
 }
 _AMOUNTS = {"ledger": ("amount",), "totals": ("reserved", "spent")}
@@ -34,6 +36,13 @@ def raise_guards(connection: sa.Connection) -> None:
             _guard(connection, table, "TRUNCATE")
     for table, columns in _AMOUNTS.items():
         _no_negative(connection, table, columns)
+
+
+def let_undo(connection: sa.Connection) -> None:
+    """Put the guard of ratings up anew: older ones let nobody take an answer back."""
+    on = " ON ratings" if connection.dialect.name == "postgresql" else ""
+    connection.exec_driver_sql(f"DROP TRIGGER IF EXISTS guard_ratings_update{on}")
+    raise_guards(connection)
 
 
 def _guard(connection: sa.Connection, table: str, act: str, when: str = "") -> None:

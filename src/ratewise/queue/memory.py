@@ -92,9 +92,12 @@ class MemoryQueue(PlanningQueue):
         assert number == len(self._rounds) + 1
         self._rounds.append(RoundRow(number, first, plan, None, None))
 
-    def close_round(self, number: int, items: int) -> None:
-        """Close a round whose answers are all in."""
+    def close_round(self, number: int, items: int) -> bool:
+        """Close a round whose answers are all in; False where they are not."""
+        if self._open.any():
+            return False
         self._rounds[number - 1] = replace(self._rounds[number - 1], items=items)
+        return True
 
     def take_up(self, batch: NewBatch, budget: int | None) -> bool:
         """Ask for weak ratings and hold money for the rest; False where the budget forbids it."""
@@ -108,8 +111,13 @@ class MemoryQueue(PlanningQueue):
             self._ask(here, np.zeros_like(here), batch.weak)
         return True
 
-    def draw(self, new: NewDraws) -> None:
-        """Write down rates and draws, and ask for what was drawn; the money held for it is given back or reserved."""
+    def draw(self, new: NewDraws) -> bool:
+        """Write down rates and draws, and ask for what was drawn; the money held for it is given back or reserved.
+
+        False where raters before have not answered yet.
+        """
+        if np.any(self.states[new.first : new.first + len(new.rates), : new.step] == OPEN):
+            return False
         here, columns = slice(new.first, new.first + len(new.rates)), slice(new.step - 1, new.end - 1)
         self.rates[here, columns], self.selected[here, columns] = new.rates, new.selected
         index, step = np.nonzero(new.selected)
@@ -130,6 +138,7 @@ class MemoryQueue(PlanningQueue):
             last = new.end - 1
             asked = [(Claim(int(new.first + i), last, 1, str(new.first + i), "{}", None), new.known[i]) for i in rows]
             self.settle([Outcome(claim, 0, float(value), "was there already") for claim, value in asked], None)
+        return True
 
     def draw_again(self, new: NewAgain, budget: int | None) -> bool:
         """Write down a second draw of items passed over, and ask for what was drawn; False if the budget forbids it."""

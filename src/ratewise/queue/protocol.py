@@ -53,8 +53,8 @@ class PlanningQueue(Protocol):
         """Ask for weak ratings and hold money for the rest; False where the budget forbids it."""
         ...
 
-    def draw(self, new: NewDraws) -> None:
-        """Write down rates and draws, and ask for what was drawn."""
+    def draw(self, new: NewDraws) -> bool:
+        """Write down rates and draws, and ask for what was drawn; False where an answer was just taken back."""
         ...
 
     def draw_again(self, new: NewAgain, budget: int | None) -> bool:
@@ -65,8 +65,8 @@ class PlanningQueue(Protocol):
         """The draws of a second look; none where it was not made yet."""
         ...
 
-    def close_round(self, number: int, items: int) -> None:
-        """Close a round whose answers are all in."""
+    def close_round(self, number: int, items: int) -> bool:
+        """Close a round whose answers are all in; False where one was just taken back."""
         ...
 
     def give_up(self, reason: str) -> int:

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 OPEN, ANSWERED, MISSING = 0, 1, 2  # states of a question
+UNDO = "undo"  # in the ledger: a payment that was taken back with its answer
 
 Units = NDArray[np.int64]  # exact money, in billionths
 Floats = NDArray[np.float64]

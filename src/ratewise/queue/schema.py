@@ -12,7 +12,10 @@ workers   processes that take part
 events    what users should know of
 leases    questions in the hands of people, each until a moment
 answers   what each annotator said to a question, below the rating that is settled
-chain     the record of everything above but items' rows, workers and leases; see chain.py
+people    who may sign in to the labelling page, by a hash of their link
+sessions  browsers that are signed in, by a hash of their cookie
+handed    keys of questions that people were given on the page, and what came of each
+chain     the record of everything above but items' rows, workers, leases, people, sessions and handed; see chain.py
 """
 
 import json
@@ -166,7 +169,46 @@ answers = Table(
     Column("value", Float(53)),  # null: cannot tell
     Column("note", Text),
     Column("at", Text, nullable=False),
+    Column("seconds", Float(53)),  # that it took, without pauses; null where nobody timed it
+    Column("sides", Text),  # of a comparison: "ab" or "ba", as this person saw it
+    Column("flagged", Boolean),  # by the annotator, for others to look at
     Index("answers_question", "position", "step", "annotator", unique=True),
+)
+
+people = Table(
+    "people",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("admin", Boolean, nullable=False),
+    Column("token", Text, unique=True),  # SHA-256 of the link's secret; null: taken back
+    Column("made_at", Text, nullable=False),
+)
+
+sessions = Table(
+    "sessions",
+    metadata,
+    Column("token", Text, primary_key=True),  # SHA-256 of the cookie
+    Column("name", Text, nullable=False),
+    Column("csrf", Text, nullable=False),
+    Column("until", Float(53), nullable=False),  # seconds since 1970
+    Index("sessions_name", "name"),
+)
+
+handed = Table(
+    "handed",
+    metadata,
+    Column("number", BigInteger().with_variant(Integer, "sqlite"), primary_key=True, autoincrement=True),
+    Column("key", Text, nullable=False, unique=True),
+    Column("person", Text, nullable=False),
+    Column("position", Integer, nullable=False),
+    Column("step", SmallInteger, nullable=False),
+    Column("attempt", SmallInteger, nullable=False),
+    Column("sides", Text),
+    Column("at", Float(53), nullable=False),  # seconds since 1970
+    Column("state", Text, nullable=False),  # open | answered | undone | skipped | lapsed
+    Column("turn", Integer),  # of an answered one: in which order this person answered
+    Index("handed_question", "position", "step", "attempt"),
+    Index("handed_person", "person", "state"),
 )
 
 chain = Table(
@@ -223,16 +265,34 @@ def _with_record(connection: sa.Connection) -> None:
     raise_guards(connection)
 
 
+def _with_details(connection: sa.Connection) -> None:
+    """Add what the page tells of an answer: its seconds, the sides of a comparison, and a flag."""
+    there = {column["name"] for column in sa.inspect(connection).get_columns("answers")}
+    number = "DOUBLE PRECISION" if connection.dialect.name == "postgresql" else "FLOAT"
+    for name, kind in (("seconds", number), ("sides", "TEXT"), ("flagged", "BOOLEAN")):
+        if name not in there:
+            connection.exec_driver_sql(f"ALTER TABLE answers ADD COLUMN {name} {kind}")
+
+
+def _with_page(connection: sa.Connection) -> None:
+    from ratewise.queue.guards import let_undo
+
+    _with_details(connection)
+    metadata.create_all(connection, tables=[people, sessions, handed])
+    let_undo(connection)
+
+
 def _fourth_version(connection: sa.Connection) -> None:
     _with_campaign_id(connection)
     _with_cap(connection)
     _with_doubt(connection)  # the record is made of today's columns
+    _with_details(connection)
     _with_record(connection)  # last, so that it holds those above
 
 
 # Number n leads from version n to n + 1. One that was released is never changed.
 MIGRATIONS: tuple[Callable[[sa.Connection], None], ...] = (
-    _first_version, _with_events, _with_people, _fourth_version, _with_doubt,
+    _first_version, _with_events, _with_people, _fourth_version, _with_doubt, _with_page,
 )  # fmt: skip
 VERSION = len(MIGRATIONS)
 

@@ -50,7 +50,11 @@ def one(claim: Claim) -> sa.Update:
 
 def given_up(claim: Claim) -> sa.Update:
     """A question without an answer in the open round; a weak one only where its item is not drawn yet."""
-    position, step = claim.position, claim.step
+    return not_acted_upon(claim.position, claim.step).where(t.ratings.c.state == MISSING)
+
+
+def not_acted_upon(position: int, step: int) -> sa.Update:
+    """A question of the open round whose answer nothing has followed from yet."""
     first = sa.select(t.rounds.c.first).where(t.rounds.c["items"].is_(None)).scalar_subquery()
     last = sa.select(sa.func.min(t.draws.c.step)).scalar_subquery()  # of second looks, the latest
     again = sa.exists().where(
@@ -58,10 +62,16 @@ def given_up(claim: Claim) -> sa.Update:
     )
     drawn = sa.select(t.batches.c.drawn).where(t.batches.c.first <= position, t.batches.c.end > position)
     return t.ratings.update().where(
-        t.ratings.c.position == position, t.ratings.c.step == step, t.ratings.c.state == MISSING,
+        t.ratings.c.position == position, t.ratings.c.step == step,
         first.is_not(None), sa.or_(t.ratings.c.position >= first, again),
         sa.true() if step else ~drawn.scalar_subquery(),
     )  # fmt: skip
+
+
+def still_asked(connection: sa.Connection, first: int, end: int, step: int) -> bool:
+    """Whether raters before this step have questions without an answer among these items."""
+    here = sa.and_(t.ratings.c.position >= first, t.ratings.c.position < end, t.ratings.c.step < step)
+    return bool(connection.scalar(sa.select(sa.exists().where(open_ones, here))))
 
 
 def free(workers: Sequence[int]) -> sa.Update:

@@ -3,6 +3,7 @@
 import json
 import os
 import socket
+import time
 from collections.abc import Sequence
 
 import numpy as np
@@ -18,6 +19,7 @@ from ratewise.queue.log import Log
 from ratewise.queue.money import total
 from ratewise.queue.records import (
     OPEN,
+    UNDO,
     AgainRows,
     Batch,
     Claim,
@@ -122,7 +124,9 @@ class Store(Log):
         )
         paid = sa.select(*sql.exact_sum(t.ledger.c.amount)).select_from(t.ledger.join(t.ratings, same))
         with self.reading() as connection:
-            return sql.summed(connection.execute(paid.where(failed, t.ledger.c.position < position)).one())
+            found = sql.summed(connection.execute(paid.where(failed, t.ledger.c.position < position)).one())
+            undone = sa.select(*sql.exact_sum(t.ledger.c.amount)).where(t.ledger.c.kind == UNDO)
+            return found - sql.summed(connection.execute(undone.where(t.ledger.c.position < position)).one())
 
     def set_cap(self, budget: int | None, *, was: int | None) -> bool:
         """Write the cap where every process reads it; False where a new cap is below what is already committed."""
@@ -143,12 +147,16 @@ class Store(Log):
             row = {"number": number, "first": first, "plan": plan, "opened_at": now()}
             chain.insert(connection, t.rounds, [row])
 
-    def close_round(self, number: int, items: int) -> None:
-        """Close a round whose answers are all in."""
+    def close_round(self, number: int, items: int) -> bool:
+        """Close a round whose answers are all in; False where somebody has just taken an answer back."""
         with self.writing() as connection:
+            sql.bound(connection)  # nobody answers or undoes meanwhile
+            if connection.scalar(sa.select(sa.func.count()).select_from(t.ratings).where(sql.open_ones)):
+                return False
             at = now()
             connection.execute(t.rounds.update().where(t.rounds.c.number == number).values(items=items, closed_at=at))
             chain.changed(connection, t.rounds, ["number"], ["items", "closed_at"], [[items, at, number]])
+        return True
 
     def batches(self, number: int) -> tuple[Batch, ...]:
         """What a round has taken up."""
@@ -179,8 +187,11 @@ class Store(Log):
                 sql.ask(connection, zip(range(first, end), [0] * (end - first), weak.tolist(), strict=True))
         return True
 
-    def draw(self, new: NewDraws) -> None:
-        """Write down rates and draws, and ask for what was drawn; the money held for it is given back or reserved."""
+    def draw(self, new: NewDraws) -> bool:
+        """Write down rates and draws, and ask for what was drawn; the money held for it is given back or reserved.
+
+        False where somebody has just taken back an answer that the draw was to follow.
+        """
         rows = [
             {"position": new.first + i, "step": new.step + k, "rate": rate, "selected": drawn}
             for k in range(new.rates.shape[1])
@@ -188,7 +199,11 @@ class Store(Log):
         ]
         index, step = np.nonzero(new.selected)
         amounts = new.prices[index, step]
+        end = new.first + int(new.rates.shape[0])
         with self.writing() as connection:
+            sql.bound(connection)
+            if sql.still_asked(connection, new.first, end, new.step):
+                return False
             chain.insert(connection, t.draws, rows)
             sql.ask(
                 connection, zip((new.first + index).tolist(), (step + new.step).tolist(), amounts.tolist(), strict=True)
@@ -204,6 +219,7 @@ class Store(Log):
             sql.move(connection, total(amounts) - new.release, 0)
             if new.known is not None:
                 sql.settle_known(connection, new)
+        return True
 
     def draw_again(self, new: NewAgain, budget: int | None) -> bool:
         """Write down a second draw of items passed over, and ask for what was drawn; False if the budget forbids it.
@@ -332,6 +348,11 @@ class Store(Log):
         (found,) = self.item_prices(position, position + 1)
         return None if found is None else tuple(json.loads(found))
 
+    def in_hand(self) -> set[str]:
+        """People who have a question in hand now."""
+        with self.reading() as connection:
+            return set(connection.scalars(sa.select(t.leases.c.holder).where(t.leases.c.until > time.time())))
+
     def counts(self) -> dict[str, int]:
         """How many questions of each step are in which state, and failed calls, for people."""
         state = sa.select(t.ratings.c.step, t.ratings.c.state, sa.func.count()).group_by(
@@ -339,6 +360,8 @@ class Store(Log):
         )
         with self.reading() as connection:
             out = {f"{step}:{kind}": n for step, kind, n in connection.execute(state)}
-            out["failed"] = connection.scalar(sa.select(sa.func.coalesce(sa.func.sum(t.ratings.c.attempts), 0))) or 0
+            failed = connection.scalar(sa.select(sa.func.coalesce(sa.func.sum(t.ratings.c.attempts), 0))) or 0
+            undone = connection.scalar(sa.select(sa.func.count()).where(t.ledger.c.kind == UNDO)) or 0
+            out["failed"] = failed - undone
             out["looked"] = connection.scalar(sa.select(sa.func.coalesce(sa.func.max(t.batches.c.end), 0))) or 0
         return out

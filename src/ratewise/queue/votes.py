@@ -43,3 +43,17 @@ def median_of(k: int) -> Rule:
         return Verdict(median_low(values) if values else None)
 
     return rule
+
+
+def decided_by(k: int, referee: str) -> Rule:
+    """Settles when k others agree; where they do not, the named person decides, who sees none of their answers."""
+
+    def rule(votes: Sequence[Vote]) -> Verdict | None:
+        theirs = [vote.value for vote in votes if vote.annotator != referee]
+        if len(theirs) < k:
+            return None
+        if len(set(theirs)) == 1:
+            return Verdict(theirs[0])
+        return next((Verdict(vote.value) for vote in votes if vote.annotator == referee), None)
+
+    return rule

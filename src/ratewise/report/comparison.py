@@ -39,6 +39,9 @@ def comparison_text(found: Comparison) -> RenderableType:
     return Group(*lines, *notes_text(reasons + found.notes))
 
 
+_MANY_TIMES = 100  # beyond it the figure says only that the two systems hardly ever differ
+
+
 def _rests_on(found: Comparison) -> str:
     if not found.paired:
         sides = (f"{e.labels:,} strong ratings of {e.items:,} items" for e in (found.first, found.second))
@@ -46,7 +49,8 @@ def _rests_on(found: Comparison) -> str:
     d = found.difference
     rests = f"Rests on {d.labels:,} items with both strong ratings, of {d.items:,}"
     if found.pairing is not None:
-        rests += f"; two separate samples would need {found.pairing:.1f} times as many"
+        times = f"{found.pairing:.1f}" if found.pairing < _MANY_TIMES else f"more than {_MANY_TIMES}"
+        rests += f"; two separate samples would need {times} times as many"
     return rests + "."
 
 

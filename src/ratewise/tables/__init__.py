@@ -3,7 +3,7 @@
 `read_table` takes a table into memory; `open_relation` asks it where it is; `count_rows` only counts.
 """
 
-from ratewise.tables.counting import count_rows
+from ratewise.tables.counting import count_groups, count_rows
 from ratewise.tables.read import TableLike, read_table
 from ratewise.tables.relation import Relation, open_relation, read_columns
 from ratewise.tables.table import Table
@@ -13,6 +13,7 @@ __all__ = [
     "Relation",
     "Table",
     "TableLike",
+    "count_groups",
     "count_rows",
     "open_relation",
     "read_columns",

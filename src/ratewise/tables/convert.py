@@ -32,6 +32,21 @@ def text_sql(kind: str, x: str = "x") -> str:
     return f"({x} ->> '$')" if kind == "JSON" else f"CAST({x} AS VARCHAR)"
 
 
+def number_sql(kind: str, field: str) -> tuple[str, str | None] | None:
+    """The SQL of a field of this type as a number, and of whether it is something else; nothing where it never is one.
+
+    What is NaN is missing.
+    """
+    if kind in {"FLOAT", "DOUBLE"}:
+        return f"CASE WHEN isnan({field}) THEN NULL ELSE CAST({field} AS DOUBLE) END", None
+    if _NUMBER.fullmatch(kind):
+        return f"CAST({field} AS DOUBLE)", None
+    if kind in {"VARCHAR", '"NULL"'}:
+        parsed = _parsed(text_sql(kind, field))
+        return parsed["value"], parsed["broken"]
+    return None
+
+
 def numbers(view: View, place: str, *, missing: Missing) -> npt.NDArray[np.float64]:
     """The only column of a view as float64, NaN where missing; never infinite."""
     (kind,) = view.kinds()

@@ -1,6 +1,7 @@
 """How many rows a table has, without keeping one of them."""
 
 import os
+from collections import Counter
 from collections.abc import Mapping
 
 import duckdb
@@ -27,6 +28,20 @@ def count_rows(source: TableLike | Relation, *, name: str | None = None) -> int:
         return read_table(source, name=name).rows
     relation = open_relation(source, name=name)
     return relation.count() or _refuse(relation.name)
+
+
+def count_groups(source: TableLike | Relation, column: str) -> dict[str, int]:
+    """How many rows each value of a column has, as text, "" where it is missing; in files, only counts are kept."""
+    if not isinstance(source, str | os.PathLike | Relation) or source == "-":
+        source = read_table(source)
+    relation = open_relation(source)
+    relation.refuse_unknown([column])
+    if not relation.in_files:
+        texts = relation.table(column).texts(column, missing="allow")
+        return dict(sorted(Counter(texts.tolist()).items()))
+    text = relation.text_in_sql(column)
+    found = relation.ask(f"SELECT {text} AS name, count(*) AS n FROM {relation.source_in_sql()} GROUP BY 1 ORDER BY 1")
+    return {str(name): int(n) for name, n in zip(found["name"].tolist(), found["n"].tolist(), strict=True)}
 
 
 def _rows_of_files(path: str, name: str | None) -> int:

@@ -10,11 +10,13 @@ from typing import Any
 
 import duckdb
 import narwhals as nw
+import numpy as np
 
 from ratewise.errors import TableError
 from ratewise.tables import convert
-from ratewise.tables.cells import Stored, View
+from ratewise.tables.cells import Stored, View, unmasked
 from ratewise.tables.engine import connect, for_memory, no_rows, quoted_name, quoted_text, reason
+from ratewise.tables.held import Array
 from ratewise.tables.loaders.names import different, refuse_other_columns
 from ratewise.tables.loaders.parquet_file import parquet_names, parquet_rows
 from ratewise.tables.places import Folder
@@ -85,6 +87,66 @@ class ParquetFiles:
                 name = f"{self.name} from row {before + start + 1:,} on"
                 yield self._load(name, columns, part.select(picked, self._kinds(picked), rows), len(rows))
             before += part.rows
+
+    def ask(self, query: str) -> dict[str, Array]:
+        """The answer to a question in SQL."""
+        with for_memory().cursor() as cursor:
+            try:
+                return {str(name): values for name, values in cursor.execute(query).fetchnumpy().items()}
+            except (duckdb.Error, OSError) as error:
+                raise TableError(f"{self.name} cannot answer: {reason(error)}") from error
+
+    def numbered(self) -> str:
+        """The SQL of all rows, with the columns c0, c1, … and `row`, the number of each row from 0."""
+        self.refuse_changes()
+        every, before, parts = range(len(self.columns)), 0, []
+        fields = ", ".join(f"c{number}" for number in every)
+        for part in self.parts:
+            rows = part.select(every, self._kinds(every), numbered=True)
+            parts.append(f"SELECT {fields}, row + {before:d} AS row FROM ({rows})")
+            before += part.rows
+        return f"({' UNION ALL '.join(parts)})"
+
+    def numbers_in_sql(self, columns: Sequence[str]) -> dict[str, str] | None:
+        """The SQL of these columns as numbers, NULL where missing; nothing where one of them holds something else."""
+        found = {}
+        for column, number in zip(columns, self.numbers_of(columns), strict=True):
+            sql = convert.number_sql(self.kinds[number], f"c{number}")
+            if sql is None:
+                return None
+            value, broken = sql
+            if broken is not None:
+                one = self.ask(f"SELECT count(*) AS n FROM {self.numbered()} WHERE {broken}")
+                if one["n"][0]:
+                    return None
+            found[column] = value
+        return found
+
+    def range_of(self, column: str) -> tuple[float, float] | None:
+        """A range that holds all numbers of a column, if every part of every file says one."""
+        if column not in self.columns:
+            return None
+        (number,) = self.numbers_of([column])
+        if self.kinds[number] != "DOUBLE":
+            return None
+        paths = ", ".join(quoted_text(part.path) for part in self.parts)
+        inside = self.parts[0].positions[number]
+        query = (
+            "SELECT min(CAST(stats_min_value AS DOUBLE)) AS a, max(CAST(stats_max_value AS DOUBLE)) AS b,"
+            " count(*) FILTER (WHERE (stats_min_value IS NULL OR stats_max_value IS NULL)"
+            f" AND coalesce(stats_null_count, 0) < num_values) AS unknown FROM parquet_metadata([{paths}])"
+            f" WHERE column_id = {inside:d} AND num_values > 0"
+        )
+        alike = all(part.positions[number] == inside for part in self.parts)
+        found = {name: unmasked(values)[0] for name, values in self.ask(query).items()} if alike else {"unknown": 1}
+        if found["unknown"] or found["a"] is None or not np.isfinite([found["a"], found["b"]]).all():
+            return None
+        return float(found["a"]), float(found["b"])
+
+    def text_in_sql(self, column: str) -> str:
+        """The SQL of a column as text, "" where missing."""
+        (number,) = self.numbers_of([column])
+        return f"coalesce({convert.text_sql(self.kinds[number], f'c{number}')}, '')"
 
     def check_ids(self, column: str) -> None:
         """Refuse a column of ids that is missing or repeated somewhere."""

@@ -123,6 +123,41 @@ class Relation:
             asked = spooled(self.name, asked.frame())
         return pieces_of(asked, rows)
 
+    @property
+    def in_files(self) -> bool:
+        """Whether questions in SQL can be asked: the table lies in Parquet files, or was put there."""
+        return isinstance(self._asked, ParquetFiles)
+
+    def ask(self, query: str) -> Mapping[str, Array]:
+        """The answer to a question in SQL about `source_in_sql`."""
+        return self._files().ask(query)
+
+    def source_in_sql(self) -> str:
+        """What a question in SQL selects from; its columns are named by the other methods."""
+        return self._files().numbered()
+
+    def range_of(self, column: str | float | None) -> tuple[float, float] | None:
+        """A range that holds all numbers of a column, if the files say one; of a number, itself."""
+        if isinstance(column, float | int):
+            return float(column), float(column)
+        return None if column is None else self._files().range_of(column)
+
+    row_in_sql = "row"
+    """The number of each row, from 0."""
+
+    def numbers_in_sql(self, columns: Sequence[str]) -> dict[str, str] | None:
+        """The SQL of these columns as numbers, NULL where missing; nothing where one of them holds something else."""
+        return self._files().numbers_in_sql(columns)
+
+    def text_in_sql(self, column: str) -> str:
+        """The SQL of a column as text, "" where missing."""
+        return self._files().text_in_sql(column)
+
+    def _files(self) -> ParquetFiles:
+        if not isinstance(self._asked, ParquetFiles):
+            raise TableError(f"{self.name} does not lie in files; write it to Parquet first")
+        return self._asked
+
     def check_ids(self, column: str) -> None:
         """Refuse a column of ids in which one is missing or repeated."""
         self.refuse_unknown([column])

@@ -14,14 +14,16 @@ _REFUSED = 6.0  # standard deviations between the labels and the sum of rates: b
 _WARNED = 4.0  # once in 16,000
 
 
-def check_count(name: str, rates: Floats, drawn: Mask, source: str) -> None:
+def check_count(name: str, rates: Floats, drawn: Mask, source: str, counts: Floats | None = None) -> None:
     """The rows drawn are as many as the rates say; rows of rate 1 say nothing.
 
     Whether a row is drawn is independent of the others, so the number has the mean Σπ and the variance Σπ(1−π).
+    `counts` says how many rows each entry stands for, where that is not one.
     """
     use = (rates > 0) & (rates < 1)
-    expected = float(rates[use].sum())
-    sd = math.sqrt(float((rates[use] * (1 - rates[use])).sum()))
+    q, often = rates[use], 1.0 if counts is None else counts[use]
+    expected = float((often * q).sum())
+    sd = math.sqrt(float((often * q * (1 - q)).sum()))
     count = int(np.count_nonzero(drawn & use))
     off = max(abs(count - expected) - 1.0, 0.0)  # one row more or less: whole numbers, and few of them
     if off <= _WARNED * sd:

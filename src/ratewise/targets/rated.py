@@ -15,11 +15,13 @@ from ratewise.core.mean.how import How
 from ratewise.core.mean.ratings import Mask, Rated
 from ratewise.errors import InputError, TableError
 from ratewise.tables import Table
+from ratewise.tables.condense import row_folds
 from ratewise.tables.convert import Texts
 from ratewise.targets.chosen_labels import warn_of_choice
 from ratewise.targets.draw_checks import check_count
 
 RATE = "rate"  # as a draw names the column
+MANY_ROWS = 1 << 20  # from here on folds go by row number, which needs no permutation of all rows
 SELECTED = "selected"
 Rate = str | float | None
 
@@ -127,6 +129,7 @@ def read_rated(table: Table, columns: RatedColumns, *, fewest: int = 1, one_rate
     items = Rated(
         g[rows], h[rows], q[rows], None if draw.selected is None else draw.selected[rows],
         None if columns.draw.clusters is None else cluster_names(table, columns.draw.clusters, rows),
+        folds=row_folds(np.flatnonzero(rows)) if table.rows > MANY_ROWS and columns.draw.clusters is None else None,
     )  # fmt: skip
     return RatedTable(table, items, rows, looked, draw.notes + unlooked(draw), alone)
 

@@ -5,6 +5,8 @@ asked for, slices borrow from each other: values are shrunk toward the overall m
 """
 
 import html
+import os
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,9 +21,10 @@ from ratewise.core.mean.ratings import Mask, Rated
 from ratewise.core.names import RECALIBRATIONS, Estimand, IntervalMethod, Method, Recalibration
 from ratewise.core.shown import shown
 from ratewise.errors import InputError, TableError
-from ratewise.tables import Table, TableLike, read_columns
+from ratewise.tables import Relation, Table, TableLike, count_groups, read_table
 from ratewise.tables.convert import Texts
 from ratewise.tables.words import Positive, Scale
+from ratewise.targets.large import large_relation, read_large, read_whole
 from ratewise.targets.mean.estimation import estimate_rated, recalibrated, refuse_unused_weights, without_second_line
 from ratewise.targets.people import Strong, made_ready
 from ratewise.targets.prices import Prices
@@ -197,25 +200,51 @@ def estimate_slices(
     fewest = int(number(min_labels, name="min_labels", minimum=2))
     if shrink and simultaneous:
         raise InputError("shrunk intervals hold on average over slices, not all at once: choose shrink or simultaneous")
-    ready = made_ready(table, strong=strong, weak=() if weak is None else (weak,), positive=positive, scale=scale)
-    ready.refuse_pool(estimand)
-    read = ready.table
     if by == strong:
         raise InputError(f"slices by {by!r}, the strong rating itself, have no mean to estimate; name another column")
-    how = How(method, interval, level, estimand, bounds=ready.bounds(both_ends(bounds)), floor=floor, seed=seed)
-    _, all_groups = slice_names(read, by)
-    refuse_unused_weights(read, rate, all_groups)
-    rated = read_rated(read, RatedColumns(ready.strong, weak, DrawColumns(rate, selected, clusters)), fewest=2)
+    draw = DrawColumns(rate, selected, clusters)
+    relation = large_relation(table)
+    plain = positive is None and scale is None and recalibrate == "none" and interval != "anytime"
+    large, first = None, tuple[str, ...]()
+    if relation is not None and plain and isinstance(strong, str):
+        large = _read_large(relation, RatedColumns(strong, weak, draw), by, method)
+    if large is not None:
+        rated, all_groups = large, large.table.texts(by, missing="allow")
+        how = How(method, interval, level, estimand, bounds=both_ends(bounds), floor=floor, seed=seed)
+    else:
+        ready = made_ready(
+            read_whole(table, relation), strong=strong, weak=() if weak is None else (weak,), positive=positive,
+            scale=scale,
+        )  # fmt: skip
+        ready.refuse_pool(estimand)
+        read, first = ready.table, ready.notes
+        how = How(method, interval, level, estimand, bounds=ready.bounds(both_ends(bounds)), floor=floor, seed=seed)
+        _, all_groups = slice_names(read, by)
+        refuse_unused_weights(read, rate, all_groups)
+        rated = read_rated(read, RatedColumns(ready.strong, weak, draw), fewest=2)
     sliced = _Sliced(rated, all_groups, how, recalibrate, fewest)
     overall = sliced.overall()
     found, more = sliced.slices(simultaneous)
-    notes = ready.notes + rated.notes + more + _about_all(rated.items, overall)
+    notes = first + rated.notes + more + _about_all(rated.items, overall)
     if shrink:
         found, more = _shrunk(found, how.level, how.bounds)
         notes += more
     spend = Prices(weak_cost, strong_cost).spend(overall.items, overall.labels, alone=weak is None)
-    overall = replace(overall, spend=spend, notes=ready.notes + rated.notes + overall.notes)
+    overall = replace(overall, spend=spend, notes=first + rated.notes + overall.notes)
     return Slices(by, tuple(found), overall, how.level, simultaneous, shrink, notes)
+
+
+def _read_large(relation: Relation, columns: RatedColumns, by: str, method: Method) -> RatedTable | None:
+    """The rated rows of a table that stays in its files, every row of it looked at; else nothing."""
+    if "weight" in relation.columns and columns.draw.rate in (None, "rate"):
+        return None  # `refuse_unused_weights` looks at it
+    large = read_large(relation, columns, folds=method == "auto", by=by)
+    if large is None or large.groups is None or large.looked < large.rows:
+        return None
+    table = read_table({by: large.groups}, name=relation.name)
+    _, groups = slice_names(table, by)
+    every = np.ones(table.rows, dtype=np.bool_)
+    return RatedTable(table.with_columns({by: groups}, replace=True), large.items, every, every, large.notes, False)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -256,7 +285,7 @@ class _Sliced:
         return found, notes
 
     def _slice(self, name: str, items: Rated, labels: int, how: How) -> Slice:
-        count, fewest = items.strong.size, self.fewest
+        count, fewest = items.size, self.fewest
         if labels < fewest:
             many = "no strong rating" if labels == 0 else f"only {labels} strong rating{'s' if labels > 1 else ''}"
             return Slice(name, count, labels, None, f"{many}; at least {fewest} are needed")
@@ -273,7 +302,7 @@ class _Sliced:
 
 def _masks(groups: Texts) -> dict[str, Mask]:
     """The rows of every slice, in the order they are told."""
-    numbers = {name: k for k, name in enumerate(_sorted(groups))}
+    numbers = {name: k for k, name in enumerate(_sorted(groups.tolist()))}
     at = np.fromiter(map(numbers.__getitem__, groups.tolist()), dtype=np.intp, count=groups.size)
     return {name: np.asarray(at == k) for name, k in numbers.items()}
 
@@ -290,26 +319,31 @@ def _about_all(items: Rated, overall: Estimate) -> tuple[str, ...]:
 def slice_names(table: Table, by: str) -> tuple[list[str], Texts]:
     """The slices in the order of names, and every row's; rows without a group are the slice "(missing)", the last."""
     groups = table.texts(by, missing="allow")
-    if np.any(groups == MISSING) and np.any(groups == ""):
-        raise TableError(f"column {by!r} of {table.name} has both rows without a group and a group named {MISSING}")
-    groups = np.where(groups == "", MISSING, groups)
-    names = _sorted(groups)
+    return _names_of(table.name, by, set(groups.tolist())), np.where(groups == "", MISSING, groups)
+
+
+def _names_of(table: str, by: str, found: set[str]) -> list[str]:
+    if {MISSING, ""} <= found:
+        raise TableError(f"column {by!r} of {table} has both rows without a group and a group named {MISSING}")
+    names = _sorted([name or MISSING for name in found])
     if len(names) > _MOST_SLICES:
         raise TableError(
-            f"column {by!r} of {table.name} has {len(names):,} different values; slices are at most {_MOST_SLICES:,}"
+            f"column {by!r} of {table} has {len(names):,} different values; slices are at most {_MOST_SLICES:,}"
         )
-    return names, groups
+    return names
 
 
 def slice_sizes(table: TableLike, by: str) -> dict[str, float]:
     """How many rows every slice of a table has."""
-    names, groups = slice_names(read_columns(table, by), by)
-    return {name: float(np.count_nonzero(groups == name)) for name in names}
+    counts = count_groups(table, by)
+    named = os.path.basename(os.fsdecode(table)) if isinstance(table, str | os.PathLike) else "table"
+    return {name: float(counts["" if name == MISSING and "" in counts else name])
+            for name in _names_of(named, by, set(counts))}  # fmt: skip
 
 
-def _sorted(groups: Texts) -> list[str]:
+def _sorted(groups: Iterable[str]) -> list[str]:
     """Groups in alphabetical order, or by size where all are numbers; rows without a group last."""
-    names = sorted(set(groups.tolist()), key=lambda name: (name == MISSING, name))
+    names = sorted(set(groups), key=lambda name: (name == MISSING, name))
     try:
         return sorted(names, key=lambda name: (name == MISSING, 0.0 if name == MISSING else float(name)))
     except ValueError:

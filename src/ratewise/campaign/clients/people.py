@@ -9,10 +9,10 @@ from ratewise.campaign.clients.callers import steps_of
 from ratewise.campaign.planner.outcomes import rater_of
 from ratewise.campaign.planner.prices import list_price
 from ratewise.campaign.spec.spec import Spec
+from ratewise.campaign.voting import rule_of
 from ratewise.core.shown import shown
 from ratewise.errors import InputError
 from ratewise.queue.desk import Desk, Heard
-from ratewise.queue.votes import median_of
 from ratewise.raters.people import PeopleSettings
 
 
@@ -61,7 +61,7 @@ class People:
             value = None if rating is None else self.spec.number(k, rating)
         except ValueError as error:
             raise InputError(str(error)) from None
-        rule = median_of(rater.settings.votes)
+        rule = rule_of(rater.settings)
         return self.desk.answer(claim, person, value, note=note, price=list_price(rater, k, claim), rule=rule)
 
 

@@ -55,7 +55,7 @@ def power_tuned(data: Ratings) -> Lines:
     R = np.where(_had(data), data.weak, 0.0)
     residual = np.where(data.labelled, data.strong, 0.0)[:, None] - R
     top, bottom = power_terms(R, residual, odds, weight=(data.labelled / last)[:, None], had=had)
-    slope = power_slope(top.sum(axis=0), bottom.sum(axis=0))
+    slope = power_slope(top.sum(axis=0), data.each(bottom).sum(axis=0))
     return Lines(np.zeros_like(data.weak), np.broadcast_to(slope, data.weak.shape))
 
 
@@ -71,7 +71,7 @@ def power_slope(top: Floats, bottom: Floats) -> Floats:
 
 def regression(data: Ratings) -> Lines:
     """Both control variates, ξ/π − 1 and G (ξ/π − 1), fitted on all labels at once (biased with few of them)."""
-    return _fit(data, np.zeros(data.items, dtype=np.int64), folds=1, shrink=False)
+    return _fit(data, np.zeros(data.rows, dtype=np.int64), folds=1, shrink=False)
 
 
 def cross_fitted(data: Ratings, fold: NDArray[np.int64], *, folds: int) -> Lines:
@@ -81,7 +81,7 @@ def cross_fitted(data: Ratings, fold: NDArray[np.int64], *, folds: int) -> Lines
 
 def _had(data: Ratings) -> NDArray[np.bool_]:
     """ξ_{k−1}: whether R_{k−1} is known, for each item."""
-    return np.concatenate([np.ones((data.items, 1), dtype=np.bool_), data.rated[:, :-1]], axis=1)
+    return np.concatenate([np.ones((data.rows, 1), dtype=np.bool_), data.rated[:, :-1]], axis=1)
 
 
 def _fit(data: Ratings, fold: NDArray[np.int64], *, folds: int, shrink: bool) -> Lines:
@@ -161,7 +161,7 @@ def _stacking_weight(w: Floats, raw: Floats, unseen: Floats) -> Floats:
 def _pool_moments(data: Ratings, k: int) -> tuple[float, float]:
     """Mean and variance of R_k over the pool, weighted as the fit weights labels."""
     had = _had(data)[:, k]
-    weight = (data.step_odds()[:, k] * data.inverse_rates()[:, k])[had]
+    weight = data.each(data.step_odds()[:, k] * data.inverse_rates()[:, k])[had]
     if not weight.sum() > 0:
         return 0.0, 0.0
     x = data.weak[had, k]

@@ -1,11 +1,11 @@
 """`estimate_mean`: the mean strong rating with an interval, from few strong ratings and many weak ones."""
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from ratewise.core.checks import Floats, number, share
 from ratewise.core.frames import FrameKind, frame_of_record
@@ -19,7 +19,7 @@ from ratewise.core.names import Estimand, IntervalMethod, Method
 from ratewise.core.shown import shown
 from ratewise.errors import InputError, MissingAnswersError
 
-_FOLDS = 10
+FOLDS = 10
 _NEAR_AN_END = 0.1  # of the scale
 MANY_LABELS = 400  # from here on Student-t and normal agree to 0.3 % of the width
 
@@ -144,7 +144,7 @@ def estimate_rated(rated: Rated, how: How) -> Estimate:
     """`estimate_mean` of a rated table and how to estimate, each as one record."""
     data = rated.ratings()
     N = pool_of(how.estimand, how.pool_size, data.items)
-    case = _Case(how, N, _grouping(rated.clusters, data, N, how.interval))
+    case = _Case(how, N, _grouping(rated.clusters, data, N, how.interval), rated.folds)
     missing = _missing(data, rated.selected)
     if missing.any():
         return _with_missing(data, missing, case)
@@ -160,6 +160,7 @@ class _Case:
     how: How
     pool_size: float  # inf: the population
     grouping: "_Grouping | None"
+    folds: NDArray[np.int64] | None = None  # where they are given
 
     @property
     def codes(self) -> Codes | None:
@@ -240,11 +241,18 @@ def _lines(data: Ratings, case: _Case, kind: str) -> tuple[str, contributions.Li
         return "power-tuned", contributions.power_tuned(data)
     if case.how.method == "regression":
         return "regression", contributions.regression(data)
-    rng, codes = np.random.default_rng(case.how.seed), case.codes
-    fold = rng.permutation(data.items) % _FOLDS if codes is None else cluster_folds(codes, _FOLDS, rng)
-    lines = contributions.cross_fitted(data, fold, folds=_FOLDS)
+    fold = _folds(data, case)
+    lines = contributions.cross_fitted(data, fold, folds=FOLDS)
     plain = bool(np.all(lines.intercept == 0) and np.all(lines.slope == 1))
     return "auto (difference)" if plain else "auto (cross-fitted regression)", lines
+
+
+def _folds(data: Ratings, case: _Case) -> NDArray[np.int64]:
+    """A fold from 0 for every row: as given, at random, or by cluster."""
+    if case.folds is not None:
+        return case.folds
+    rng = np.random.default_rng(case.how.seed)
+    return rng.permutation(data.rows) % FOLDS if case.codes is None else cluster_folds(case.codes, FOLDS, rng)
 
 
 # Intervals: which, and whether there can be one
@@ -326,6 +334,10 @@ def _score(s: intervals.Spread, f: Floats, data: Ratings, case: _Case) -> tuple[
 
 
 def _anytime(delta: Floats, data: Ratings, case: _Case) -> tuple[float, float]:
+    if data.counts is not None:
+        raise InputError(
+            "the anytime interval goes item by item, and rows of a large table were put together; take another interval"
+        )
     if case.how.estimand == "pool" or data.weak.shape[1] > 1:
         raise InputError("the anytime interval is for the population's mean with one weak rater")
     low, high = _bounds(data, case, "the anytime interval")
@@ -404,4 +416,4 @@ def _filled(data: Ratings, missing: Mask, rating: float) -> Ratings:
     strong = np.where(missing, rating, data.strong)
     rated = data.rated.copy()
     rated[:, -1] |= missing
-    return Ratings(data.weak, strong, data.rates, rated)
+    return replace(data, strong=strong, rated=rated)

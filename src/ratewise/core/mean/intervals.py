@@ -47,6 +47,7 @@ class Spread:
     labels: int
     items: int
     clustering: Clustering | None = None
+    counts: Floats | None = None  # how many times each centred term is there
 
     @property
     def skewness(self) -> float:
@@ -60,12 +61,12 @@ def spread(delta: Floats, f: Floats, data: Ratings, *, pool_size: float, codes: 
     Population: s²_Δ / T. Pool: only the draw is random, T^{-2} Σ ξ (1−π)/π² (H − f)², plus V (1/T − 1/N) where
     only T of the pool's N items were looked at. `codes` number the clusters of items that are alike, at least two.
     """
-    T, value = data.items, float(delta.mean())
+    T, value = data.items, data.mean(delta)
     drawn, drawn_third = _drawn_variance(f, data), _drawn_third_moment(f, data) / data.items**3
     if math.isinf(pool_size):
         centred = delta - value
-        variance = float(np.dot(centred, centred)) / max(T - 1, 1) / T
-        third = float((centred**3).sum()) / T**3
+        variance = float(np.dot(data.each(centred), centred)) / max(T - 1, 1) / T
+        third = float(data.each(centred**3).sum()) / T**3
         sampled = max(variance - float(drawn.sum()) / T**2, 0.0)
     else:
         h = _second_moment(f, data, value)
@@ -74,7 +75,9 @@ def spread(delta: Floats, f: Floats, data: Ratings, *, pool_size: float, codes: 
         centred = np.sqrt(drawn + sampled * T) * np.sign(delta - f[:, 0] + 1e-300)
         third = drawn_third
     df = _degrees_of_freedom(sampled, drawn, data, sampled_df=max(T - 1, 1))
-    s = Spread(value, variance, third, float(drawn.sum()) / T**2, drawn_third, df, centred, data.labels, T)
+    s = Spread(
+        value, variance, third, float(drawn.sum()) / T**2, drawn_third, df, centred, data.labels, T, counts=data.counts
+    )  # fmt: skip
     if codes is None:
         return s
     if math.isinf(pool_size):
@@ -204,11 +207,12 @@ def bootstrap(s: Spread, level: float, *, resamples: int, rng: np.random.Generat
     With clusters whole clusters are resampled, and the percentiles are as far out as Student's quantile.
     """
     T, terms = s.items, s.centred * math.sqrt(_missed(s))
+    often = 1.0 if s.counts is None else s.counts  # a sum of n Poisson weights of mean 1 is one of mean n
     sums = np.empty(resamples)
     block = max(1, int(2e6) // terms.size)
     for start in range(0, resamples, block):
         stop = min(start + block, resamples)
-        sums[start:stop] = (rng.poisson(1.0, (stop - start, terms.size)) - 1.0) @ terms / T
+        sums[start:stop] = (rng.poisson(often, (stop - start, terms.size)) - often) @ terms / T
     below = np.clip((sums < 0).mean(), 1 / resamples, 1 - 1 / resamples)
     z0, a = float(special.ndtri(below)), s.skewness / 6
     z = _z(level) if s.clustering is None else float(special.stdtrit(s.degrees_of_freedom, 0.5 + level / 2))

@@ -1,7 +1,7 @@
 """Ratings as the estimators take them: checked once, in one shape for two raters and for chains."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -28,6 +28,7 @@ class Ratings:
     strong: Floats
     rates: Floats
     rated: Mask
+    counts: Floats | None = None  # items that each row stands for, where rows without labels were put together
 
     @property
     def labelled(self) -> Mask:
@@ -37,7 +38,22 @@ class Ratings:
     @property
     def items(self) -> int:
         """T, the number of items looked at."""
+        return self.rows if self.counts is None else round(float(self.counts.sum()))
+
+    @property
+    def rows(self) -> int:
+        """Rows that the items are in: as many, unless some were put together."""
         return int(self.strong.size)
+
+    def each(self, terms: Floats) -> Floats:
+        """Terms of the rows (rows first) times the items they stand for."""
+        if self.counts is None:
+            return terms
+        return np.asarray(terms * (self.counts if terms.ndim == 1 else self.counts[:, None]))
+
+    def mean(self, terms: Floats) -> float:
+        """Mean over items of a term of each row."""
+        return float(terms.mean()) if self.counts is None else float(np.dot(self.counts, terms)) / self.items
 
     @property
     def labels(self) -> int:
@@ -46,7 +62,7 @@ class Ratings:
 
     def inverse_rates(self) -> Floats:
         """1/q with a first column of ones for R_0, which every item has."""
-        return np.concatenate([np.ones((self.items, 1)), 1.0 / self.rates], axis=1)
+        return np.concatenate([np.ones((self.rows, 1)), 1.0 / self.rates], axis=1)
 
     def step_odds(self) -> Floats:
         """1/q_k − 1/q_{k−1}: the weight of (H − R_{k−1})² in the variance (docs/statistics.md, chains)."""
@@ -58,7 +74,8 @@ class Rated:
     """The rated table as arrays, one entry per item looked at: rating, rate, and whether it was asked for.
 
     `strong` is NaN where not rated; for a chain, `weak` and `rates` are items × steps. `selected` says which items were
-    asked for, `clusters` what each item comes from.
+    asked for, `clusters` what each item comes from. Of a large table, rows without labels that are alike may be put
+    together: `counts` says how many each stands for, `folds` (from 0 to 9) which of them are fitted without each other.
     """
 
     weak: Floats
@@ -66,6 +83,13 @@ class Rated:
     rates: Floats
     selected: Mask | None = None
     clusters: NDArray[Any] | None = None
+    counts: Floats | None = None
+    folds: NDArray[np.int64] | None = None
+
+    @property
+    def size(self) -> int:
+        """The number of items."""
+        return int(self.strong.size) if self.counts is None else round(float(self.counts.sum()))
 
     @classmethod
     def of(
@@ -94,11 +118,13 @@ class Rated:
             self.rates[keep],
             None if self.selected is None else self.selected[keep],
             None if self.clusters is None else self.clusters[keep],
+            None if self.counts is None else self.counts[keep],
+            None if self.folds is None else self.folds[keep],
         )
 
     def ratings(self) -> Ratings:
         """Checked and in one shape, as the estimators take them."""
-        return ratings(self.weak, self.strong, self.rates)
+        return replace(ratings(self.weak, self.strong, self.rates), counts=self.counts)
 
 
 def ratings(weak: ArrayLike, strong: ArrayLike, rates: ArrayLike) -> Ratings:

@@ -14,7 +14,7 @@ ratings); no mistake seen at one rate for all gives log(2/α)/n.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import optimize, special
@@ -54,7 +54,7 @@ def score_interval(
     """
     low, high = bounds
     width = high - low
-    unit = Ratings(data.weak, (data.strong - low) / width, data.rates, data.rated)
+    unit = replace(data, strong=(data.strong - low) / width)
     test = _Test.of(
         _scaled(s, low, width, stream=math.isinf(pool_size)), (f - low) / width, unit, level, pool_size, factor
     )
@@ -134,39 +134,41 @@ def _worlds(f: Floats, data: Ratings, pool_size: float) -> tuple[_Worlds, Floats
     Along a chain every step has its own prediction of the items that reached it; all are shifted alike, and the first
     one, which every item has, says what the mean is.
     """
-    T, steps = f.shape
+    (rows, steps), T = f.shape, data.items
     inverse = data.inverse_rates()[:, :-1]
-    had = np.concatenate([np.ones((T, 1), dtype=np.bool_), data.rated[:, :-1]], axis=1)
-    a = np.where(had, data.step_odds() * inverse, 0.0) / T
-    share = np.zeros((T, steps))
-    share[:, 0] = 1.0 / T
+    had = np.concatenate([np.ones((rows, 1), dtype=np.bool_), data.rated[:, :-1]], axis=1)
+    a = data.each(np.where(had, data.step_odds() * inverse, 0.0)) / T
+    share, often = np.zeros((rows, steps)), data.each(np.ones(rows))
+    share[:, 0] = often / T
     # No prediction is surer than the labels are many: half of one is left in doubt, where rates say that mistakes are.
-    mean_rate = float(data.rates[:, -1].mean())
+    mean_rate = data.mean(data.rates[:, -1])
     keep = 0.5 / max(data.labels, 1) * np.minimum(data.rates[:, -1:] / (_LOW_RATE * mean_rate), 1.0) ** 4
-    anywhere = float((1.0 / np.maximum(data.rates[:, -1], _LOW_RATE * mean_rate)).mean()) - 1.0
+    anywhere = data.mean(1.0 / np.maximum(data.rates[:, -1], _LOW_RATE * mean_rate)) - 1.0
     z = special.logit(np.clip(np.where(had, f, 0.5), keep, 1 - keep))
-    told = np.sign(z) * _told_by_rates(data.rates[:, -1:])
+    told = np.sign(z) * _told_by_rates(data.rates[:, -1], data.counts)[:, None]
     use = data.labelled
     z = _recalibrated(np.stack([z[use, -1], told[use, -1]]), data.strong[use])(np.stack([z, told]))
     values = np.where(had, f, 0.0)
     columns = (share, a, a * values, a * values**2)
-    logit, (shares, weight, wf, wff) = _binned(z.ravel(), [column.ravel() for column in columns])
+    often = np.repeat(often, steps)
+    logit, (shares, weight, wf, wff) = _binned(z.ravel(), often, [column.ravel() for column in columns])
     return _Worlds(logit, shares, weight, wf, wff, T, pool_size, anywhere), z[data.labelled, -1]
 
 
-def _binned(z: Floats, weights: Sequence[Floats]) -> tuple[Floats, list[Floats]]:
+def _binned(z: Floats, often: Floats, weights: Sequence[Floats]) -> tuple[Floats, list[Floats]]:
     """Mean of z and sums of the weights in bins of equal width; empty ones are left out."""
     low, width = float(z.min()), float(np.ptp(z)) / _BINS
     at = np.minimum(((z - low) / width).astype(np.intp), _BINS - 1) if width > 0 else np.zeros(z.size, dtype=np.intp)
-    counts = np.bincount(at)
+    counts = np.bincount(at, weights=often)
     use = counts > 0
-    sums = [np.asarray(np.bincount(at, weights=w), dtype=np.float64)[use] for w in (z, *weights)]
+    sums = [np.asarray(np.bincount(at, weights=w), dtype=np.float64)[use] for w in (often * z, *weights)]
     return sums[0] / counts[use], sums[1:]
 
 
-def _told_by_rates(rates: Floats) -> Floats:
+def _told_by_rates(rates: Floats, often: Floats | None = None) -> Floats:
     """How much surer of f than average the rates show their author to have been, in log-odds: rates go with sqrt(u)."""
-    return np.asarray(-2.0 * (np.log(rates) - np.log(rates).mean()))
+    log = np.log(rates)
+    return np.asarray(-2.0 * (log - np.average(log, weights=often)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

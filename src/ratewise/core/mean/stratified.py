@@ -79,11 +79,11 @@ class Shares:
 def stratified(rated: Rated, shares: Shares, how: How) -> Estimate:
     """`estimate_stratified` of records."""
     data = rated.ratings()
-    groups = _groups(shares, data.items, how.estimand)
+    groups = _groups(shares, data, how.estimand)
     how = replace(how, interval=_kind(data, how.interval, how.bounds))
 
     def of(filled: Ratings) -> Estimate:
-        return _stratified(filled, *_fitted(filled, how.method, how.seed), groups, how)
+        return _stratified(filled, *_fitted(filled, how, rated.folds), groups, how)
 
     return _with_missing(data, rated.selected, how, of)
 
@@ -116,13 +116,13 @@ def weighted(rated: Rated, weights: ArrayLike, how: How) -> Estimate:
     """`estimate_weighted` of records."""
     data = rated.ratings()
     w = as_floats(weights, name="weights")
-    if w.shape != (data.items,) or not np.all(np.isfinite(w)) or w.min() <= 0:
+    if w.shape != (data.rows,) or not np.all(np.isfinite(w)) or w.min() <= 0:
         raise InputError(f"weights must be one finite number above 0 per item ({data.items}); got shape {w.shape}")
     few = how.interval == "auto" and data.labels < _MANY_LABELS
     how = replace(how, interval=_kind(data, "t" if few else how.interval, None, plain=True))
 
     def of(filled: Ratings) -> Estimate:
-        return _weighted(filled, *_fitted(filled, how.method, how.seed), w / w.mean(), how)
+        return _weighted(filled, *_fitted(filled, how, rated.folds), w / data.mean(w), how)
 
     return _with_missing(data, rated.selected, how, of)
 
@@ -137,7 +137,7 @@ class _Groups:
     N: Floats
 
 
-def _groups(told: Shares, items: int, estimand: str) -> _Groups:
+def _groups(told: Shares, data: Ratings, estimand: str) -> _Groups:
     sizes, given = told.sizes, told.sizes if told.sizes is not None else told.shares
     if given is None or (sizes is not None and told.shares is not None):
         raise InputError("give the strata's sizes or their shares (one of them)")
@@ -146,19 +146,19 @@ def _groups(told: Shares, items: int, estimand: str) -> _Groups:
     names = tuple(str(name) for name in given)
     values = np.array([number(x, name=f"the size or share of stratum {name!r}", above=0) for name, x in given.items()])
     text = np.asarray(told.strata).astype(np.str_)
-    if text.shape != (items,):
-        raise InputError(f"strata must have one name per item ({items}); got shape {text.shape}")
+    if text.shape != (data.rows,):
+        raise InputError(f"strata must have one name per item ({data.rows}); got shape {text.shape}")
     number_of = {name: s for s, name in enumerate(names)}
     code = np.array([number_of.get(name, -1) for name in text.tolist()], dtype=np.intp)
     if code.min() < 0:
         raise InputError(f"item {int(np.argmin(code))} is of stratum {str(text[np.argmin(code)])!r}, which has no size")
-    counts = np.bincount(code, minlength=len(names))
+    counts = _counts(data, code, len(names))
     if counts.min() == 0:
         raise InputError(f"no item of stratum {names[int(np.argmin(counts))]!r} was looked at; merge it with another")
     N = values if sizes is not None else np.full(values.size, math.inf)
     if np.any(counts > N):
         s = int(np.argmax(counts > N))
-        raise InputError(f"{counts[s]} items of stratum {names[s]!r} were looked at, but its size is {N[s]:g}")
+        raise InputError(f"{counts[s]:.0f} items of stratum {names[s]!r} were looked at, but its size is {N[s]:g}")
     return _Groups(code, names, values / values.sum(), N)
 
 
@@ -186,8 +186,14 @@ def _binary(data: Ratings) -> bool:
     return bool(np.all((h == 0) | (h == 1)) and g.min() >= 0 and g.max() <= 1)
 
 
-def _fitted(data: Ratings, method: Method, seed: int) -> tuple[str, Floats]:
+def _counts(data: Ratings, code: NDArray[np.intp], strata: int) -> Floats:
+    """Items of each stratum."""
+    return np.rint(np.bincount(code, weights=data.each(np.ones(data.rows)), minlength=strata))
+
+
+def _fitted(data: Ratings, how: How, folds: NDArray[np.int64] | None) -> tuple[str, Floats]:
     """The line in the weak rating's place, one for all strata."""
+    method = how.method
     if data.labels == 0:
         raise InputError("no item has a strong rating; at least one is needed for an estimate, two for an interval")
     if method == "difference":
@@ -195,8 +201,8 @@ def _fitted(data: Ratings, method: Method, seed: int) -> tuple[str, Floats]:
     if method in ("power-tuned", "regression"):
         lines = contributions.power_tuned(data) if method == "power-tuned" else contributions.regression(data)
         return method, lines.put(data.weak)
-    order = np.random.default_rng(seed).permutation(data.items)
-    lines = contributions.cross_fitted(data, order % _FOLDS, folds=_FOLDS)
+    fold = np.random.default_rng(how.seed).permutation(data.rows) % _FOLDS if folds is None else folds
+    lines = contributions.cross_fitted(data, fold, folds=_FOLDS)
     plain = bool(np.all(lines.intercept == 0) and np.all(lines.slope == 1))
     return "auto (difference)" if plain else "auto (cross-fitted regression)", lines.put(data.weak)
 
@@ -220,7 +226,7 @@ def _stratified(data: Ratings, method: str, f: Floats, groups: _Groups, how: How
     delta = contributions.contributions(f, data)
     parts = _parts(data, f, delta, groups, how)
     W, value = groups.W, float(groups.W @ parts.value)
-    counts = np.bincount(groups.code)
+    counts = _counts(data, groups.code, len(groups.names))
     notes = [f"{counts.size} strata; interval: {how.interval}"]
     if parts.borrowed.any():
         named = ", ".join(repr(groups.names[s]) for s in np.flatnonzero(parts.borrowed)[:5])
@@ -245,10 +251,10 @@ def _stratified(data: Ratings, method: str, f: Floats, groups: _Groups, how: How
 def _parts(data: Ratings, f: Floats, delta: Floats, groups: _Groups, how: How) -> _Parts:
     S = len(groups.names)
     value, variance, df, below, above = (np.full(S, np.nan) for _ in range(5))
-    counts, exact = np.bincount(groups.code, minlength=S), np.zeros(S, dtype=np.bool_)
+    counts, exact = _counts(data, groups.code, S), np.zeros(S, dtype=np.bool_)
     for s in range(S):
         own = groups.code == s
-        value[s] = delta[own].mean()
+        value[s] = np.average(delta[own], weights=None if data.counts is None else data.counts[own])
         exact[s] = how.estimand == "pool" and counts[s] == groups.N[s] and bool(np.all(data.rates[own] == 1))
         labels = int(np.count_nonzero(data.labelled[own]))
         if exact[s] or labels < 2:
@@ -264,7 +270,8 @@ def _parts(data: Ratings, f: Floats, delta: Floats, groups: _Groups, how: How) -
 
 def _of_stratum(data: Ratings, f: Floats, own: Mask, size: float, how: How) -> Estimate:
     score = how.interval == "score"
-    rated = Rated(f[own], data.strong[own], data.rates[own], selected=data.labelled[own])
+    counts = None if data.counts is None else data.counts[own]
+    rated = Rated(f[own], data.strong[own], data.rates[own], selected=data.labelled[own], counts=counts)
     own_how = replace(
         how, method="difference", interval="score" if score else "t", seed=0,
         pool_size=size if how.estimand == "pool" else None, bounds=(how.bounds or (0.0, 1.0)) if score else None,
@@ -272,7 +279,7 @@ def _of_stratum(data: Ratings, f: Floats, own: Mask, size: float, how: How) -> E
     return estimate_rated(rated, own_how)
 
 
-def _borrowed(parts: _Parts, counts: NDArray[np.intp], how: How) -> _Parts:
+def _borrowed(parts: _Parts, counts: Floats, how: How) -> _Parts:
     """Variance per item of the other strata, with one degree of freedom, for a stratum of unknown spread."""
     z, own = _z(how.level), ~np.isnan(parts.below)
     variance = np.where(parts.borrowed & own, ((parts.below + parts.above) / (2 * z)) ** 2, parts.variance)
@@ -325,10 +332,11 @@ def _z(level: float) -> float:
 
 def _weighted(data: Ratings, method: str, f: Floats, w: Floats, how: How) -> Estimate:
     """`estimate_mean` of the linearised ratings θ̂ + w (· − θ̂)/w̄: their mean is θ̂, and their spread is its own."""
-    value = float(np.average(contributions.contributions(f, data), weights=w))
+    value = float(np.average(contributions.contributions(f, data), weights=data.each(w)))
     linear = Rated(
-        value + w[:, None] * (f - value), value + w * (data.strong - value), data.rates, selected=data.labelled
-    )
+        value + w[:, None] * (f - value), value + w * (data.strong - value), data.rates, selected=data.labelled,
+        counts=data.counts,
+    )  # fmt: skip
     found = estimate_rated(linear, How("difference", how.interval, how.level))
     return replace(found, method=f"weighted {method}", slope=None)
 
@@ -370,4 +378,4 @@ def _with_missing(data: Ratings, selected: ArrayLike | None, how: How, of: Calla
 def _filled(data: Ratings, missing: Mask, rating: float) -> Ratings:
     rated = data.rated.copy()
     rated[:, -1] |= missing
-    return Ratings(data.weak, np.where(missing, rating, data.strong), data.rates, rated)
+    return replace(data, strong=np.where(missing, rating, data.strong), rated=rated)

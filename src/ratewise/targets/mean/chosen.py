@@ -12,9 +12,14 @@ from ratewise.core.mean.ratings import Mask, Rated
 from ratewise.core.mean.stratified import Shares, stratified, weighted
 from ratewise.core.messages import Message, argument
 from ratewise.errors import InputError, TableError
-from ratewise.tables import Table
+from ratewise.tables import Relation, Table, count_groups
+from ratewise.tables.condense import row_folds
+from ratewise.targets import rated as readers
+from ratewise.targets.large import read_large
 from ratewise.targets.prices import Prices
 from ratewise.targets.rated import Draw, RatedColumns, check_draw, check_labels, plain_numbers, read_draw
+
+_MOST_KINDS = 1000  # of strata or weights, that are told apart in a large table
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +45,8 @@ def estimate_chosen(table: Table, columns: RatedColumns, chosen: Chosen, how: Ho
     check_draw(table.name, draw, ~np.isnan(h))
     looked, g = draw.looked, _weak(table, columns.weak, draw)
     filled = np.where(np.isnan(g), np.where(np.isnan(h), 0.0, h), g)  # Δ = H whatever stands here
-    rated = Rated(filled, h, draw.rates, draw.selected).part(looked)
+    folds = row_folds(np.arange(table.rows)) if table.rows > readers.MANY_ROWS else None
+    rated = Rated(filled, h, draw.rates, draw.selected, folds=folds).part(looked)
     if chosen.strata is None:
         assert chosen.weight is not None
         if how.estimand == "pool":
@@ -51,6 +57,32 @@ def estimate_chosen(table: Table, columns: RatedColumns, chosen: Chosen, how: Ho
         found = stratified(rated, Shares(names[looked], _sizes(table, names, how.pool_size)), replace(how, floor=None))
     bought = int(np.count_nonzero(looked & ~np.isnan(g)))
     return replace(found, spend=prices.spend(bought, found.labels), notes=draw.notes + found.notes)
+
+
+def estimate_large_chosen(
+    relation: Relation, columns: RatedColumns, chosen: Chosen, how: How, prices: Prices
+) -> Estimate | None:
+    """`estimate_chosen` of a table that stays in its files; nothing where it has to be read whole.
+
+    Weights may be of few kinds only, as a draw by strata or slices writes them.
+    """
+    by = chosen.weight if chosen.strata is None else chosen.strata
+    assert by is not None
+    asked_for_more = prices != Prices() or how.pool_size is not None or by not in relation.columns
+    sizes = {} if asked_for_more else count_groups(relation, by)
+    if not 0 < len(sizes) <= _MOST_KINDS or (chosen.strata is None and how.estimand == "pool"):
+        return None
+    large = read_large(relation, columns, folds=how.method == "auto", by=by, sure_without_weak=True)
+    if large is None or large.groups is None:
+        return None
+    names = large.groups.astype(np.str_)
+    if chosen.strata is not None:
+        return stratified(large.items, Shares(names, sizes), replace(how, floor=None))
+    try:
+        weights = names.astype(np.float64)
+    except ValueError:
+        return None
+    return weighted(large.items, weights, how) if bool((weights > 0).all()) else None
 
 
 def _weak(table: Table, column: str | None, draw: Draw) -> Floats:

@@ -19,10 +19,11 @@ from ratewise.errors import InputError, TableError
 from ratewise.models.calibration import cross_calibrated
 from ratewise.models.rating_model import Covariates, cluster_fitted_rating, fitted_rating
 from ratewise.models.text_columns import TextColumns
-from ratewise.tables import Table, TableLike, read_table
+from ratewise.tables import Relation, Table, TableLike
 from ratewise.tables.convert import Texts
 from ratewise.tables.words import Positive, Scale
-from ratewise.targets.mean.chosen import Chosen, estimate_chosen
+from ratewise.targets.large import large_relation, read_large, read_whole
+from ratewise.targets.mean.chosen import Chosen, estimate_chosen, estimate_large_chosen
 from ratewise.targets.mean.pooled import Terms, estimate_pooled, read_pooled, read_terms
 from ratewise.targets.people import Strong, made_ready, with_votes
 from ratewise.targets.prices import Prices
@@ -166,9 +167,21 @@ def estimate_table(
     The export of a campaign says itself how its columns are combined: unless other columns or methods are asked for,
     its estimate is what the campaign reports.
     """
-    table = read_table(table)
-    terms = read_terms(table)
     prices = Prices(weak_cost, strong_cost)
+    relation = large_relation(table)
+    if relation is not None and isinstance(strong, str) and positive is None and scale is None:
+        columns = RatedColumns(strong, weak, DrawColumns(rate, selected, clusters))
+        how = How(method, interval, level, estimand, pool_size, both_ends(bounds), floor, seed=seed)
+        large = None
+        if recalibrate == "none" and interval != "anytime" and clusters is None and not text:
+            if strata is None and weight is None:
+                large = _estimate_large(relation, columns, how, prices)
+            else:
+                large = estimate_large_chosen(relation, columns, Chosen(strata, weight), how, prices)
+        if large is not None:
+            return large
+    table = read_whole(table, relation)
+    terms = read_terms(table)
     if terms is not None and _as_reported(
         terms, weak, strong, rate, selected, clusters, strata, weight, method, interval,
         with_text(recalibrate, text, weak or "weak"), bounds,
@@ -198,6 +211,18 @@ def estimate_table(
     bought = found.labels if found.agreement is None else found.agreement.votes
     spend = prices.spend(found.items, bought, alone=weak is None)
     return replace(found, spend=spend, notes=ready.notes + rated.notes + found.notes)
+
+
+def _estimate_large(relation: Relation, columns: RatedColumns, how: How, prices: Prices) -> Estimate | None:
+    """The estimate of a table that stays in its files; nothing where it has to be read whole."""
+    if "weight" in relation.columns and columns.draw.rate in (None, "rate"):
+        return None  # `refuse_unused_weights` looks at it
+    large = read_large(relation, columns, folds=how.method == "auto")
+    if large is None:
+        return None
+    how.refuse_idle_pool_size()
+    found = estimate_rated(large.items, how)
+    return replace(found, spend=prices.spend(found.items, found.labels), notes=large.notes + found.notes)
 
 
 def _as_reported(terms: Terms, weak: str | None, strong: Strong | None, rate: Rate, *others: object) -> bool:

@@ -13,7 +13,7 @@ from ratewise.core.messages import Message, argument
 from ratewise.core.names import Estimand, PolicyName, Recalibration
 from ratewise.core.shown import shown
 from ratewise.errors import InputError
-from ratewise.tables import Table, TableLike, count_rows, read_columns
+from ratewise.tables import Table, TableLike, count_rows
 from ratewise.tables.words import Positive, Scale, meaning_of
 from ratewise.targets.mean.derived import Derived
 from ratewise.targets.mean.input_plan import Rival, in_words, plan_inputs
@@ -29,7 +29,7 @@ from ratewise.targets.mean.side_by_side import (
     price,
     side_by_side,
 )
-from ratewise.targets.mean.strata import InputPlan, read_strata
+from ratewise.targets.mean.strata import InputPlan, read_strata, strata_sizes
 from ratewise.targets.mean.transfer import Reference, Transfer
 from ratewise.targets.mean.words import within
 from ratewise.targets.people import Ready, Strong, made_ready
@@ -125,9 +125,9 @@ def plan(
         weak, ready.strong, uncertainty, calibrate, tuple(features), seed, tuple(text), Learner.said(learner)
     )
     pilot = read_pilot(read, columns, imagine=True)
-    rated = None if pool is None or strata is None else read_columns(pool, strata)
+    rated = None if pool is None or strata is None else strata_sizes(pool, strata)
     if pool is not None:
-        rows = float(count_rows(pool) if rated is None else rated.rows)
+        rows = float(count_rows(pool) if rated is None else sum(rated.values()))
         goal = goal if goal.pool_size is not None else replace(goal, pool_size=rows)
     if drawn is not None:
         if what_if:
@@ -220,13 +220,15 @@ def _with_old_labels(made: Plan, beside: Beside) -> Plan:
     )
 
 
-def _with_strata(made: Plan, column: str, table: Table, pool: Table | None, pilot: Pilot, goal: Goal) -> Plan:
+def _with_strata(
+    made: Plan, column: str, table: Table, pool: dict[str, int] | None, pilot: Pilot, goal: Goal
+) -> Plan:  # fmt: skip
     """The plan with the strata of the pool (of the table, where none is given), judged by the pilot's labels."""
-    target = read_strata(table if pool is None else pool, column)
-    own = target if pool is None else read_strata(table, column, target.names)
+    own = read_strata(table, column, None if pool is None else tuple(pool))
+    sizes = own.counts if pool is None else np.array(list(pool.values()), dtype=np.float64)
     best = made.policies[made.recommendation]
     rival = Rival(made.recommendation, best.expected_se, best.spend)
-    chosen = plan_inputs(column, own, target.counts, pilot, goal, rival)
+    chosen = plan_inputs(column, own, sizes, pilot, goal, rival)
     return replace(
         made,
         reason=f"{made.reason} {in_words(chosen, rival, target=goal.target_se is not None)}",

@@ -1,5 +1,6 @@
 """A plan by strata: how many items of each to look at and at what rate, as records that go into a file and back."""
 
+import os
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
@@ -9,7 +10,7 @@ from numpy.typing import NDArray
 from ratewise.core.checks import Floats, choice, number, share
 from ratewise.core.shown import shown
 from ratewise.errors import InputError, TableError
-from ratewise.tables import Table
+from ratewise.tables import Table, TableLike, count_groups
 
 MOST_STRATA = 200
 _POLICIES = ("random", "active")
@@ -104,13 +105,28 @@ def read_strata(table: Table, column: str, names: tuple[str, ...] | None = None)
     texts = table.texts(column)
     if names is None:
         names = tuple(sorted(set(texts.tolist())))
-        if not 2 <= len(names) <= MOST_STRATA:
-            raise TableError(
-                f"column {column!r} of {table.name} has {len(names):,} different values; strata need from 2 to "
-                f"{MOST_STRATA}: give another column, or groups made from it"
-            )
+        check_number(len(names), table.name, column)
     number_of = {name: s for s, name in enumerate(names)}
     return Strata(names, np.array([number_of.get(text, -1) for text in texts.tolist()], dtype=np.intp))
+
+
+def check_number(strata: int, table: str, column: str) -> None:
+    """Refuse a column with one value, or with too many."""
+    if not 2 <= strata <= MOST_STRATA:
+        raise TableError(
+            f"column {column!r} of {table} has {strata:,} different values; strata need from 2 to "
+            f"{MOST_STRATA}: give another column, or groups made from it"
+        )
+
+
+def strata_sizes(pool: TableLike, column: str) -> dict[str, int]:
+    """The strata of a pool in the order of their names, and how many rows each has; the pool stays where it is."""
+    sizes = count_groups(pool, column)
+    named = os.path.basename(os.fsdecode(pool)) if isinstance(pool, str | os.PathLike) else "table"
+    if "" in sizes:
+        raise TableError(f"column {column!r} of {named} has {sizes['']:,} empty rows; fill them or leave them out")
+    check_number(len(sizes), named, column)
+    return sizes
 
 
 def shrunk(values: Floats, code: Codes, strata: int, *, prior: float = 2.0) -> Floats:

@@ -1,0 +1,199 @@
+"""Large pools on one machine: time beside what DuckDB alone needs for the same rows, and peak memory.
+
+    python benchmarks/scale.py                  # 10^6 and 10^7 rows
+    python benchmarks/scale.py --rows 1e8       # about 10 GB of disk, gone afterwards
+
+Every measurement runs in a process of its own. The baselines are those of the issue: a copy of the table with an md5
+column, `count, sum` by group of the judge's column, and `sum` over the columns of the estimate.
+"""
+
+import argparse
+import json
+import os
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+FILES = 8
+COLUMNS = (
+    "'item-' || i AS id, round(random(), 4) AS judge, CASE WHEN random() < 0.7 THEN 'chat' ELSE 'code' END AS model"
+)
+
+
+def made(rows: int, folder: str) -> str:
+    """A pool in a few files, about 15 bytes a row."""
+    import duckdb
+
+    place = os.path.join(folder, "pool")
+    os.makedirs(place)
+    connection = duckdb.connect()
+    connection.execute("SET threads = 1; SELECT setseed(0.19)")
+    for number in range(FILES):
+        start, stop = rows * number // FILES, rows * (number + 1) // FILES
+        query = f"SELECT {COLUMNS} FROM range({start}, {stop}) t(i)"
+        connection.execute(f"COPY ({query}) TO '{place}/{number}.parquet' (FORMAT parquet)")
+    return place
+
+
+def planned(folder: str, rows: int) -> str:
+    """A plan by a pilot of 1,000 labels: an active policy for 5,000 strong ratings."""
+    import numpy as np
+
+    import ratewise as rw
+
+    rng = np.random.default_rng(1)
+    judge = rng.random(1000)
+    pilot = {"judge": judge, "human": (rng.random(1000) < judge).astype(float)}
+    plan = rw.plan(
+        pilot, weak="judge", strong="human", weak_cost=0.0, strong_cost=1.0, budget=5000, pool_size=float(rows)
+    )
+    place = os.path.join(folder, "plan.json")
+    plan.save(place)
+    return place
+
+
+# What is measured: each in a process of its own
+
+
+def copy_with_md5(folder: str) -> None:
+    import duckdb
+
+    source = f"{folder}/pool/*.parquet"
+    duckdb.sql(f"COPY (SELECT *, md5('7:' || id) AS m FROM '{source}') TO '{folder}/copy.parquet' (FORMAT parquet)")
+
+
+def draw(folder: str) -> None:
+    from ratewise.targets.mean.draw_file import draw_file
+    from ratewise.targets.mean.transfer import load_transfer
+
+    draw_file(f"{folder}/pool", load_transfer(f"{folder}/plan.json"), f"{folder}/drawn/", seed=7)
+
+
+def group_by(folder: str) -> None:
+    import duckdb
+
+    duckdb.sql(f"SELECT model, count(*), sum(judge) FROM '{folder}/pool/*.parquet' GROUP BY model").fetchall()
+
+
+def plan(folder: str) -> None:
+    import numpy as np
+
+    import ratewise as rw
+
+    rng = np.random.default_rng(1)
+    judge = rng.random(1000)
+    human = (rng.random(1000) < judge).astype(float)
+    pilot = {"judge": judge, "human": human, "model": np.where(judge > 0.5, "chat", "code")}
+    rw.plan(
+        pilot, weak="judge", strong="human", weak_cost=0.0, strong_cost=1.0, budget=5000, strata="model",
+        pool=f"{folder}/pool",
+    )  # fmt: skip
+
+
+def sums(folder: str) -> None:
+    import duckdb
+
+    query = "SELECT sum(judge), sum(human), sum(rate), sum(selected::INT)"
+    duckdb.sql(f"{query} FROM '{folder}/rated/*.parquet'").fetchall()
+
+
+def estimate(folder: str, **options: str) -> None:
+    import ratewise as rw
+
+    rw.estimate_table(f"{folder}/rated", weak="judge", strong="human", **options)
+
+
+def estimate_t(folder: str) -> None:
+    estimate(folder, method="difference", interval="t")
+
+
+STEPS = {
+    "copy with md5": copy_with_md5, "draw": draw, "group by": group_by, "plan by strata": plan, "sum": sums,
+    "estimate": estimate, "estimate, difference and t": estimate_t,
+}  # fmt: skip
+BESIDE = {
+    "draw": ("copy with md5", 1.5), "plan by strata": ("group by", 3), "estimate": ("sum", 3),
+    "estimate, difference and t": ("sum", 3),
+}  # fmt: skip
+
+
+def measured(step: str, folder: str) -> tuple[float, float, float]:
+    """Wall seconds, processor seconds and peak MB of one step, imports left out of both times."""
+    done = subprocess.run(
+        [sys.executable, __file__, "--step", step, "--folder", folder], check=True, capture_output=True, text=True
+    )
+    return tuple(json.loads(done.stdout.splitlines()[-1]))
+
+
+def step_alone(step: str, folder: str) -> None:
+    import duckdb  # noqa: F401
+
+    import ratewise as rw
+
+    rw.estimate_table({"g": [0.1, 0.4, 0.5], "h": [1, 0, 1]}, weak="g", strong="h")  # imports
+    pilot = {"g": [0.1, 0.4, 0.5, 0.9] * 5, "h": [1, 0, 1, 1] * 5, "s": ["a", "b"] * 10}
+    rw.plan(pilot, weak="g", strong="h", weak_cost=0.1, strong_cost=1.0, budget=50, strata="s", pool=pilot)
+    before, started = os.times(), time.perf_counter()
+    STEPS[step](folder)
+    wall, after = time.perf_counter() - started, os.times()
+    used = after.user + after.system - before.user - before.system
+    print(json.dumps([wall, used, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024]))
+
+
+def rated(folder: str) -> None:
+    """The drawn pool with an answer where one was asked for."""
+    import duckdb
+
+    place = f"{folder}/rated"
+    os.makedirs(place)
+    human = "CASE WHEN selected THEN CAST(random() < judge AS INT) END AS human"
+    connection = duckdb.connect()
+    for name in sorted(os.listdir(f"{folder}/drawn")):
+        query = f"SELECT *, {human} FROM '{folder}/drawn/{name}'"
+        connection.execute(f"COPY ({query}) TO '{place}/{name}' (FORMAT parquet)")
+    shutil.rmtree(f"{folder}/drawn")
+
+
+def run(rows: int, repeats: int) -> None:
+    folder = tempfile.mkdtemp(prefix="ratewise-scale-")
+    try:
+        made(rows, folder)
+        planned(folder, rows)
+        found: dict[str, tuple[float, float, float]] = {}
+        for step in STEPS:
+            if step == "sum":
+                rated(folder)
+            for again in range(repeats):
+                if step == "draw":
+                    shutil.rmtree(f"{folder}/drawn", ignore_errors=True)
+                one = measured(step, folder)
+                found[step] = one if again == 0 else min(found[step], one)
+            if step == "copy with md5":
+                os.unlink(f"{folder}/copy.parquet")
+        for step, (wall, used, peak) in found.items():
+            beside = ""
+            if step in BESIDE:
+                base, most = BESIDE[step]
+                beside = f"{wall / found[base][0]:.2f} ({used / found[base][1]:.2f}) of {base}; at most {most}"
+            print(f"| {rows:.0e} | {step} | {wall:.2f} | {used:.2f} | {peak:.0f} | {beside} |", flush=True)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--rows", type=float, nargs="*", default=[1e6, 1e7])
+    parser.add_argument("--repeats", type=int, default=1)
+    parser.add_argument("--step")
+    parser.add_argument("--folder")
+    given = parser.parse_args()
+    if given.step:
+        step_alone(given.step, given.folder)
+    else:
+        print("| rows | step | s | processor s | peak MB | ratio of times (of processor times) |")
+        print("|---|---|---|---|---|---|")
+        for size in given.rows:
+            run(int(size), given.repeats)

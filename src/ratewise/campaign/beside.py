@@ -1,0 +1,152 @@
+"""What an admin sees beside the estimate: what people's answers alone say, and how the people do."""
+
+import statistics
+from collections import defaultdict
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from ratewise.campaign.history import History
+from ratewise.campaign.snapshot import Snapshot
+from ratewise.core.checks import Floats
+from ratewise.core.mean.estimate import Estimate, estimate_mean
+from ratewise.core.mean.votes import Votes, krippendorff_alpha, percent_agreement
+from ratewise.errors import InputError
+from ratewise.queue import audit
+from ratewise.rounds.auto import below_one
+
+_RESAMPLES = 200
+_Z = 1.959964
+
+
+@dataclass(frozen=True, slots=True)
+class PersonFound:
+    """One annotator: how much, how fast, and how often with the others."""
+
+    name: str
+    answers: int
+    cannot_tell: int
+    flags: int
+    seconds: float | None  # median of an answer
+    per_hour: float | None
+    agree: float | None  # share of pairs with others' votes that are equal
+    agree_low: float | None
+    agree_high: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Together:
+    """How far people agree, over all items with two votes or more; ends of 95 % intervals beside each."""
+
+    items: int
+    percent: float | None = None
+    percent_low: float | None = None
+    percent_high: float | None = None
+    alpha: float | None = None
+    alpha_low: float | None = None
+    alpha_high: float | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Ready for JSON."""
+        return asdict(self)
+
+
+def human_only(history: History, now: Snapshot) -> Estimate | None:
+    """The estimate from the strong ratings of closed rounds alone, each counted by its rate; None for too few.
+
+    Without a weak rating the difference estimator is the ratio mean. `None` too for strata and clusters.
+    """
+    seen = history.seen
+    if seen is None or history.looked.clusters is not None or now.facts.inputs is not None:
+        return None
+    asked = seen.labelled | history.looked.missing
+    if np.count_nonzero(seen.labelled) < 2:
+        return None
+    try:
+        return estimate_mean(
+            np.zeros(seen.strong.size), seen.strong, below_one(seen.rates(), asked), method="regression",
+            level=now.spec.level, estimand=now.spec.estimand, selected=asked,
+            pool_size=float(now.facts.items) if now.spec.estimand == "pool" else None,
+            bounds=now.reader.terms.wanted.bounds,
+        )  # fmt: skip
+    except InputError:  # such as missing answers only
+        return None
+
+
+def people_found(now: Snapshot) -> tuple[list[PersonFound], Together]:
+    """Everyone who has answered, by name, and how far they agree."""
+    rows = [row for span in audit.pieces(now.facts.items) for row in audit.answer_rows(now.store, *span)]
+    votes = _votes(rows)
+    by_name: dict[str, list[Any]] = defaultdict(list)
+    for row in rows:
+        by_name[row.annotator].append(row)
+    found = [_person(name, mine, votes) for name, mine in sorted(by_name.items())]
+    return found, _together(votes)
+
+
+def _person(name: str, rows: list[Any], votes: Votes) -> PersonFound:
+    times = [row.seconds for row in rows if row.seconds]
+    middle = statistics.median(times) if times else None
+    equal, pairs = _with_others(name, votes)
+    low, high = _wilson(equal, pairs)
+    return PersonFound(
+        name, len(rows), sum(row.value is None for row in rows), sum(bool(row.flagged) for row in rows), middle,
+        3600.0 / middle if middle else None, equal / pairs if pairs else None, low, high,
+    )  # fmt: skip
+
+
+def _votes(rows: list[Any]) -> Votes:
+    """Votes of items, question × person."""
+    people = sorted({row.annotator for row in rows})
+    questions = sorted({(row.position, row.step) for row in rows})
+    column, line = {name: j for j, name in enumerate(people)}, {q: i for i, q in enumerate(questions)}
+    values = np.full((len(questions), len(people)), np.nan)
+    for row in rows:
+        if row.value is not None:
+            values[line[row.position, row.step], column[row.annotator]] = row.value
+    return Votes(values, tuple(people))
+
+
+def _with_others(name: str, votes: Votes) -> tuple[int, int]:
+    """(equal pairs, pairs) of this person's votes with others' on the same items."""
+    if name not in votes.people:
+        return 0, 0
+    j = votes.people.index(name)
+    mine, others = votes.values[:, j : j + 1], np.delete(votes.values, j, axis=1)
+    both = ~np.isnan(mine) & ~np.isnan(others)
+    return int(np.count_nonzero((mine == others) & both)), int(np.count_nonzero(both))
+
+
+def _wilson(successes: int, trials: int) -> tuple[float | None, float | None]:
+    """Wilson's 95 % interval of a share."""
+    if not trials:
+        return None, None
+    p, z2 = successes / trials, _Z * _Z
+    middle = (p + z2 / (2 * trials)) / (1 + z2 / trials)
+    half = _Z * float(np.sqrt(p * (1 - p) / trials + z2 / (4 * trials**2))) / (1 + z2 / trials)
+    return max(middle - half, 0.0), min(middle + half, 1.0)
+
+
+def _together(votes: Votes) -> Together:
+    both = votes.rows(votes.counts > 1)
+    n = int(both.values.shape[0])
+    if n < 2:
+        return Together(n)
+    rng = np.random.default_rng(n)  # the same answers show the same ends
+    drawn = [both.rows(_chosen(rng, n)) for _ in range(_RESAMPLES)]
+    percents = [found for one in drawn if (found := percent_agreement(one)) is not None]
+    alphas = [found for one in drawn if (found := krippendorff_alpha(one)) is not None]
+    alpha = krippendorff_alpha(both)
+    a_low, a_high = _ends(alphas) if alpha is not None and alphas else (None, None)
+    p_low, p_high = _ends(percents)
+    return Together(n, percent_agreement(both), p_low, p_high, alpha, a_low, a_high)
+
+
+def _chosen(rng: np.random.Generator, n: int) -> Any:
+    return rng.integers(0, n, n)
+
+
+def _ends(values: list[float]) -> tuple[float, float]:
+    found: Floats = np.quantile(np.array(values), [0.025, 0.975])
+    return float(found[0]), float(found[1])

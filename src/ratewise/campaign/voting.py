@@ -1,0 +1,11 @@
+"""How the answers of several people become one rating, by the settings of their rater."""
+
+from ratewise.queue.votes import Rule, decided_by, median_of
+from ratewise.raters.people import PeopleSettings
+
+
+def rule_of(settings: PeopleSettings) -> Rule:
+    """The median of the votes; or with an adjudicator, what all say or what that person says."""
+    if settings.adjudicator is not None:
+        return decided_by(settings.votes, settings.adjudicator)
+    return median_of(settings.votes)

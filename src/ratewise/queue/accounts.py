@@ -1,0 +1,102 @@
+"""Who may sign in to the labelling page. Secrets are kept as hashes: who reads the store cannot sign in by it."""
+
+import hashlib
+import secrets
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import sqlalchemy as sa
+
+from ratewise.queue import schema as t
+from ratewise.queue.records import now
+from ratewise.queue.store import Store
+
+_BYTES = 24  # of a secret: 192 bits
+SESSION_SECONDS = 14 * 86_400.0
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """One who may sign in."""
+
+    name: str
+    admin: bool
+    active: bool  # whether their link still works
+    made_at: str
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """A browser that is signed in."""
+
+    name: str
+    admin: bool
+    csrf: str
+
+
+@dataclass(frozen=True, slots=True)
+class Accounts:
+    """Links that people sign in with, and their sessions."""
+
+    store: Store
+    clock: Callable[[], float] = time.time
+
+    def add(self, name: str, *, admin: bool = False) -> str:
+        """A new link's secret for this person; their old link and sessions end."""
+        token = secrets.token_urlsafe(_BYTES)
+        with self.store.writing() as connection:
+            self._end(connection, name)
+            connection.execute(t.people.delete().where(t.people.c.name == name))
+            row = {"name": name, "admin": admin, "token": hashed(token), "made_at": now()}
+            connection.execute(t.people.insert().values(row))
+        return token
+
+    def remove(self, name: str) -> bool:
+        """Take the link back and end all sessions; what the person answered stays. False where there is no such one."""
+        with self.store.writing() as connection:
+            self._end(connection, name)
+            mine = sa.and_(t.people.c.name == name, t.people.c.token.is_not(None))
+            return bool(connection.execute(t.people.update().where(mine).values(token=None)).rowcount)
+
+    def list(self) -> list[Person]:
+        """Everyone who was ever given a link, by name."""
+        with self.store.reading() as connection:
+            rows = connection.execute(sa.select(t.people).order_by(t.people.c.name)).all()
+        return [Person(row.name, bool(row.admin), row.token is not None, row.made_at) for row in rows]
+
+    def sign_in(self, token: str) -> str | None:
+        """A new session's secret for the one whose link this is; None where there is no such link."""
+        secret, csrf = secrets.token_urlsafe(_BYTES), secrets.token_urlsafe(_BYTES)
+        with self.store.writing() as connection:
+            name = connection.scalar(sa.select(t.people.c.name).where(t.people.c.token == hashed(token)))
+            if name is None:
+                return None
+            connection.execute(t.sessions.delete().where(t.sessions.c.until <= self.clock()))
+            until = self.clock() + SESSION_SECONDS
+            row = {"token": hashed(secret), "name": name, "csrf": csrf, "until": until}
+            connection.execute(t.sessions.insert().values(row))
+        return secret
+
+    def session(self, secret: str) -> Session | None:
+        """Who is signed in with this cookie; None where nobody is, or not any more."""
+        same = sa.and_(t.people.c.name == t.sessions.c.name, t.people.c.token.is_not(None))
+        chosen = sa.select(t.sessions.c.name, t.people.c.admin, t.sessions.c.csrf).join(t.people, same)
+        live = sa.and_(t.sessions.c.token == hashed(secret), t.sessions.c.until > self.clock())
+        with self.store.reading() as connection:
+            row = connection.execute(chosen.where(live)).first()
+        return None if row is None else Session(row.name, bool(row.admin), row.csrf)
+
+    def sign_out(self, secret: str) -> None:
+        """End a session."""
+        with self.store.writing() as connection:
+            connection.execute(t.sessions.delete().where(t.sessions.c.token == hashed(secret)))
+
+    @staticmethod
+    def _end(connection: sa.Connection, name: str) -> None:
+        connection.execute(t.sessions.delete().where(t.sessions.c.name == name))
+
+
+def hashed(secret: str) -> str:
+    """What is kept of a secret; it is random and long, so one hash is enough."""
+    return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()

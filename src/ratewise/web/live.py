@@ -1,0 +1,173 @@
+"""The live view for admins: one look at the campaign whenever its record has grown, pushed to every page."""
+
+import asyncio
+import json
+import threading
+from collections.abc import AsyncIterator, Callable
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import JSONResponse, RedirectResponse, Response, StreamingResponse
+from starlette.routing import Route
+from starlette.templating import Jinja2Templates
+
+from ratewise.campaign import findings
+from ratewise.campaign.beside import human_only, people_found
+from ratewise.campaign.snapshot import Snapshot
+from ratewise.core.mean.estimate import Estimate
+from ratewise.queue.money import to_money
+from ratewise.web.pages import HERE
+from ratewise.web.requests import RefusedError, session_of
+from ratewise.web.service import Service
+
+_EVERY = 1.0  # seconds between looks at whether anything has changed
+_BEAT = 15  # looks without news after which the line is kept open by a comment
+
+
+@dataclass(slots=True)
+class Board:
+    """The newest look; made anew only when the record has grown, whoever asks."""
+
+    look: Callable[[], Snapshot]
+    closing: threading.Event = field(default_factory=threading.Event)  # set when the server is to end
+    _seen: tuple[str, bool] = ("", False)
+    _found: dict[str, Any] = field(default_factory=dict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def newest(self) -> tuple[str, dict[str, Any]]:
+        """(a mark that changes with the news, what is known)."""
+        with self._lock:
+            now = self.look()
+            mark = (now.head, now.is_running)
+            if mark != self._seen:
+                self._found, self._seen = document(now), mark
+            return f"{mark[0]} {mark[1]}", self._found
+
+
+def document(now: Snapshot) -> dict[str, Any]:
+    """Everything that the live view shows, ready for JSON."""
+    status = now.status
+    people, together = people_found(now)
+    held = now.store.in_hand()
+    return {
+        "name": status.name, "ended": status.ended, "running": now.is_running, "unit": _unit(now),
+        "spend": _spend(now), "estimate": _numbers(status.estimate),
+        "interval": None if status.estimate is None else status.estimate.interval,
+        "final": _numbers(status.final), "human_only": _numbers(human_only(now.state.history, now)),
+        "queue": {
+            "open": status.pending, "answered": status.labels, "missing": status.missing, "looked": status.looked,
+            "pool": status.pool, "in_hand": len(held), "rounds": status.rounds,
+        },
+        "people": [asdict(one) | {"in_hand": one.name in held} for one in people],
+        "agreement": together.to_dict(), "judge": _judge(now), "outlook": _outlook(now),
+        "history": _history(now), "slices": _slices(now),
+    }  # fmt: skip
+
+
+def _unit(now: Snapshot) -> str:
+    return "percent" if now.spec.scale.kind in ("binary", "pairwise") else "rating"
+
+
+def _spend(now: Snapshot) -> dict[str, str | None]:
+    told = now.status.to_dict()
+    return {name: told[name] for name in ("spent", "reserved", "budget", "left")}
+
+
+def _numbers(found: Estimate | None) -> dict[str, Any] | None:
+    if found is None:
+        return None
+    names = ("value", "low", "high", "level", "standard_error", "labels", "items")
+    return {name: getattr(found, name) for name in names}
+
+
+def _history(now: Snapshot) -> list[dict[str, Any]]:
+    """After each round: money, the estimate, and what people's answers alone said."""
+    out = []
+    for chapter, closed in zip(now.story, now.reader.closed, strict=True):
+        e, alone = chapter.estimate, human_only(closed.history, now)
+        out.append({
+            "spent": float(to_money(chapter.spent)), "value": None if e is None else e.value,
+            "low": None if e is None else e.low, "high": None if e is None else e.high,
+            "alone": None if alone is None or alone.low is None else alone.value,
+            "alone_low": None if alone is None else alone.low, "alone_high": None if alone is None else alone.high,
+        })  # fmt: skip
+    return out
+
+
+def _judge(now: Snapshot) -> list[str]:
+    """What the labels say of the weak rater."""
+    found = now.diagnosis
+    return [] if found is None else list(found.words())
+
+
+def _outlook(now: Snapshot) -> str:
+    """What the rest of the money is expected to buy."""
+    expected = now.status.expected_se
+    if now.status.ended is not None or expected is None:
+        return ""
+    return f"at the end, a standard error of about {expected:.4f}"
+
+
+def _slices(now: Snapshot) -> list[dict[str, Any]]:
+    return [
+        {"column": one.column, "name": one.name, "items": one.items, "labels": one.labels,
+         "value": None if one.estimate is None else one.estimate.value,
+         "low": None if one.estimate is None else one.estimate.low,
+         "high": None if one.estimate is None else one.estimate.high}
+        for one in findings.slices(now)
+    ]  # fmt: skip
+
+
+# Routes
+
+
+def routes(service: Service, board: Board) -> list[Route]:
+    """The page, its JSON, and the stream behind it; admins only."""
+    templates = Jinja2Templates(directory=HERE / "templates")
+
+    def check(request: Request) -> None:
+        if not session_of(request, service).admin:
+            raise RefusedError(403, "this page is for admins; ask for a link made with --admin")
+
+    def page(request: Request) -> Response:
+        try:
+            check(request)
+        except RefusedError as refused:
+            if refused.status == 401:
+                return RedirectResponse("/", status_code=303)
+            raise
+        return templates.TemplateResponse(request, "live.html", {"campaign": service.labelling.spec.name})
+
+    def once(request: Request) -> Response:
+        check(request)
+        return JSONResponse(board.newest()[1])
+
+    async def events(request: Request) -> Response:
+        await run_in_threadpool(check, request)
+        stream = _stream(request, board, lambda: check(request))
+        return StreamingResponse(stream, media_type="text/event-stream", headers={"x-accel-buffering": "no"})
+
+    return [
+        Route("/live", page, methods=["GET"]),
+        Route("/api/v1/live", once, methods=["GET"]),
+        Route("/api/v1/live/events", events, methods=["GET"]),
+    ]
+
+
+async def _stream(request: Request, board: Board, check: Callable[[], None]) -> AsyncIterator[str]:
+    """News as they come, until the browser leaves or its session ends."""
+    seen, quiet = "", 0
+    while not board.closing.is_set() and not await request.is_disconnected():
+        try:
+            await run_in_threadpool(check)
+        except RefusedError:
+            return
+        mark, found = await run_in_threadpool(board.newest)
+        if mark != seen:
+            seen, quiet = mark, 0
+            yield f"data: {json.dumps(found)}\n\n"
+        elif (quiet := quiet + 1) % _BEAT == 0:
+            yield ": nothing new\n\n"
+        await asyncio.sleep(_EVERY)

@@ -1,0 +1,111 @@
+"""The pages: label, sign in by a link, sign out, images beside the campaign, and whether the server is well."""
+
+from pathlib import Path
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import FileResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.routing import Route
+from starlette.templating import Jinja2Templates
+
+from ratewise.queue.accounts import SESSION_SECONDS
+from ratewise.web.markup import IMAGES, as_html
+from ratewise.web.requests import COOKIE, RefusedError, address_of, check_csrf, session_of
+from ratewise.web.service import Service
+
+HERE = Path(__file__).parent
+_LONGEST_TOKEN = 200
+
+
+def routes(service: Service) -> list[Route]:
+    """The pages of a service."""
+    pages = Pages(service)
+    return [
+        Route("/", pages.label, methods=["GET"]),
+        Route("/join/{token}", pages.join, methods=["GET"]),
+        Route("/sign-out", pages.sign_out, methods=["POST"]),
+        Route("/images/{path:path}", pages.image, methods=["GET"]),
+        Route("/healthz", pages.health, methods=["GET"]),
+    ]
+
+
+class Pages:
+    """HTML for people; the questions themselves come as JSON."""
+
+    def __init__(self, service: Service) -> None:
+        self.service = service
+        self.templates = Jinja2Templates(directory=HERE / "templates")
+        self.templates.env.autoescape = True
+
+    def label(self, request: Request) -> Response:
+        """The labelling page; who is not signed in is told how to."""
+        try:
+            session = session_of(request, self.service)
+        except RefusedError as refused:
+            return self._told(request, refused.status, "You are not signed in", _OPEN_LINK)
+        desk = self.service.labelling
+        words = {
+            "person": session.name, "admin": session.admin, "csrf": session.csrf, "campaign": desk.spec.name,
+            "guidelines": as_html(desk.guidelines) if desk.guidelines.strip() else "",
+        }  # fmt: skip
+        return self.templates.TemplateResponse(request, "label.html", words)
+
+    def join(self, request: Request) -> Response:
+        """Sign in by a link, then go to the page without the secret in its address."""
+        limiter, address = self.service.limiter, address_of(request, self.service)
+        if not limiter.allows(address):
+            return self._told(request, 429, "Too many tries", "Wait a minute, then open your link again.")
+        token = request.path_params["token"]
+        with self.service.turn():
+            secret = self.service.accounts.sign_in(token) if len(token) <= _LONGEST_TOKEN else None
+        if secret is None:
+            limiter.failed(address)
+            return self._told(request, 404, "This link does not work", _OPEN_LINK)
+        response = RedirectResponse("/", status_code=303)
+        response.set_cookie(
+            COOKIE, secret, max_age=int(SESSION_SECONDS), httponly=True, samesite="lax",
+            secure=self.service.door.secure, path="/",
+        )  # fmt: skip
+        return response
+
+    def sign_out(self, request: Request) -> Response:
+        """End this session."""
+        session = session_of(request, self.service)
+        check_csrf(request, session)
+        with self.service.turn():
+            self.service.accounts.sign_out(request.cookies.get(COOKIE, ""))
+        response = Response(status_code=204)
+        response.delete_cookie(COOKIE, path="/", httponly=True, samesite="lax", secure=self.service.door.secure)
+        return response
+
+    async def image(self, request: Request) -> Response:
+        """An image of the campaign's folder, for those who are signed in; nothing else of it."""
+        await run_in_threadpool(session_of, request, self.service)
+        path = request.path_params["path"]
+        found = await run_in_threadpool(_image, self.service.folder, path)
+        if found is None:
+            raise RefusedError(404, "there is no such image")
+        return FileResponse(found)
+
+    def health(self, _: Request) -> Response:
+        """Whether the store can be read."""
+        self.service.labelling.store.meta("version")
+        return PlainTextResponse("ok\n")
+
+    def _told(self, request: Request, status: int, title: str, text: str) -> Response:
+        words = {"title": title, "text": text}
+        return self.templates.TemplateResponse(request, "told.html", words, status_code=status)
+
+
+_OPEN_LINK = "Open the link that you were given. If it no longer works, ask whoever runs this campaign for a new one."
+
+
+def _image(folder: Path, path: str) -> Path | None:
+    """The file of an image inside the folder; links that lead out of it are not followed."""
+    if "\0" in path or not path.lower().endswith(IMAGES) or any(part.startswith(".") for part in Path(path).parts):
+        return None
+    try:
+        found = (folder / path).resolve()
+        return found if found.is_file() and found.is_relative_to(folder.resolve()) else None
+    except (OSError, ValueError):
+        return None

@@ -1,0 +1,396 @@
+// The labelling page: one question at a time. An answer is kept on this device until the server says that it is saved.
+const csrf = document.querySelector("meta[name=csrf]").content;
+const person = document.querySelector("meta[name=person]").content;
+const $ = (id) => document.getElementById(id);
+const policy = window.trustedTypes?.createPolicy("ratewise", { createHTML: (html) => html }) ?? { createHTML: (html) => html };
+const PENDING = `ratewise pending ${person}`;
+const FOLD = 560; // pixels above which a text is folded
+const IDLE = 60_000; // milliseconds without a sign of life that no longer count as work
+
+let task = null; // the question on the page
+let busy = false; // an answer, undo or skip is under way
+let flagged = false;
+let spent = 0; // milliseconds of work on this question
+let seenAt = performance.now(); // the last sign of life
+const pace = []; // milliseconds of the last answers
+let done = 0;
+
+// Talking to the server
+
+class Offline extends Error {}
+
+async function call(path, body) {
+  let response;
+  try {
+    response = await fetch(path, {
+      method: body === undefined ? "GET" : "POST",
+      headers: body === undefined ? {} : { "Content-Type": "application/json", "X-CSRF-Token": csrf },
+      body: body === undefined ? undefined : JSON.stringify(body),
+      cache: "no-store",
+    });
+  } catch {
+    throw new Offline();
+  }
+  if (response.status >= 500) throw new Offline();
+  if (response.status === 401) {
+    say("You are signed out. What you answered is kept here: open your link again in this browser.", true);
+    throw new Error("signed out");
+  }
+  const found = response.status === 204 ? null : await response.json().catch(() => ({}));
+  return { status: response.status, found };
+}
+
+function say(text, warn = false) {
+  $("news").textContent = text;
+  $("news").className = warn ? "warn" : "";
+}
+
+const wait = (ms) => new Promise((resolve) => {
+  const timer = setTimeout(resolve, ms);
+  addEventListener("online", () => { clearTimeout(timer); resolve(); }, { once: true });
+});
+
+async function patiently(work, whileOffline) {
+  for (let pause = 1000; ; pause = Math.min(pause * 1.7, 15_000)) {
+    try {
+      return await work();
+    } catch (error) {
+      if (!(error instanceof Offline)) throw error;
+      say(whileOffline, true);
+      await wait(pause);
+    }
+  }
+}
+
+// Answers that the server has not confirmed yet
+
+const pending = () => JSON.parse(localStorage.getItem(PENDING) ?? "null");
+
+async function send(answer) {
+  localStorage.setItem(PENDING, JSON.stringify(answer));
+  const { status, found } = await patiently(
+    () => call("/api/v1/answers", answer),
+    "No connection. Your answer is kept on this device and is sent as soon as the server answers.",
+  );
+  localStorage.removeItem(PENDING);
+  localStorage.removeItem(draftOf(answer.key));
+  if (status === 200 || status === 201) {
+    done = found.done;
+    say("Saved.");
+  } else {
+    say(`Not saved: ${found?.error ?? "the server refused it"}.`, true);
+  }
+  return status;
+}
+
+// One question after the other
+
+async function progress() { // beside the work: nobody waits for it
+  const { found } = await patiently(() => call("/api/v1/me"), "No connection. Trying again …").catch(() => ({}));
+  if (!found) return;
+  done = found.done;
+  const each = pace.length ? pace.reduce((a, b) => a + b, 0) / pace.length / 1000 : 0;
+  const parts = [`${done.toLocaleString("en")} done`];
+  if (found.left) parts.push(`${found.left.toLocaleString("en")} open now`);
+  if (each) parts.push(`${each < 90 ? Math.max(1, Math.round(each)) + " s" : Math.round(each / 60) + " min"} each`);
+  $("progress").textContent = parts.join(" · ");
+  $("bar").setAttribute("width", String(done + found.left ? (100 * done) / (done + found.left) : 0));
+  if (found.ended) {
+    $("idle").querySelector("h2").textContent = "All done – thank you";
+    $("idle").querySelector("p").textContent = "This campaign needs no more answers.";
+  }
+}
+
+const draftOf = (key) => `ratewise draft ${key}`;
+
+function show(found) {
+  task = found;
+  $("answer").hidden = $("item").hidden = !found;
+  $("idle").hidden = Boolean(found);
+  $("title").classList.toggle("unseen", true);
+  if (!found) return;
+  spent = 0;
+  seenAt = performance.now();
+  setFlag(false);
+  const draft = JSON.parse(localStorage.getItem(draftOf(found.key)) ?? "{}");
+  $("comment").value = draft.comment ?? "";
+  openComment(Boolean(draft.comment), false);
+  $("criterion").textContent = found.criterion || { pairwise: "Which is better?", binary: "Your rating" }[found.kind] || "Your rating";
+  showParts(found);
+  showChoices(found, draft.rating);
+  scrollTo(0, 0);
+  $("title").textContent = `Question ${done + 1}`;
+  $("title").focus({ preventScroll: true });
+}
+
+function showParts(found) {
+  const parts = found.parts.map((part) => {
+    const box = document.createElement("section");
+    box.className = part.side ? "part side" : "part";
+    const head = document.createElement("h2");
+    head.textContent = part.name;
+    const text = document.createElement("div");
+    text.className = "text";
+    text.innerHTML = policy.createHTML(part.html); // cleaned by the server's allow-list
+    for (const wide of text.querySelectorAll("pre, table")) wide.tabIndex = 0; // scrolled by keyboard
+    box.append(head, text);
+    return box;
+  });
+  $("item").className = found.compares ? "compares" : "";
+  $("item").replaceChildren(...parts);
+  for (const box of parts) fold(box);
+}
+
+function fold(box) {
+  const text = box.querySelector(".text");
+  if (text.scrollHeight <= FOLD * 1.25) return;
+  const button = document.createElement("button");
+  button.type = "button";
+  button.className = "fold";
+  const set = (open) => {
+    text.classList.toggle("folded", !open);
+    text.inert = false;
+    button.textContent = open ? "Show less" : "Show all";
+    button.setAttribute("aria-expanded", String(open));
+  };
+  button.addEventListener("click", () => set(text.classList.contains("folded")));
+  set(false);
+  box.append(button);
+}
+
+// Choices
+
+function optionsOf({ kind, scale }) {
+  if (scale.words) return Object.entries(scale.words).map(([label, value], i) => ({ label, value, key: String(i + 1) }));
+  if (kind === "binary") return [{ label: "Yes", value: 1, key: "1" }, { label: "No", value: 0, key: "2" }];
+  if (kind === "pairwise") {
+    return [{ label: "A is better", value: "a", key: "1" }, { label: "B is better", value: "b", key: "2" }, { label: "Tie", value: "tie", key: "3" }];
+  }
+  if (kind === "likert" && scale.high - scale.low <= 20) {
+    return Array.from({ length: scale.high - scale.low + 1 }, (_, i) => scale.low + i)
+      .map((value) => ({ label: String(value), value, key: value >= 0 && value <= 9 ? String(value) : "" }));
+  }
+  return null; // a number is typed
+}
+
+function choice({ label, value, key }, chosen) {
+  const box = document.createElement("label");
+  box.className = "choice";
+  const input = document.createElement("input");
+  input.type = "radio";
+  input.name = "rating";
+  input.value = JSON.stringify(value);
+  input.checked = chosen === input.value;
+  const word = document.createElement("span");
+  word.textContent = label;
+  box.append(input, word);
+  if (key && key !== label) {
+    const hint = document.createElement("kbd");
+    hint.textContent = key.toUpperCase();
+    hint.ariaHidden = "true"; // told by aria-keyshortcuts
+    box.append(hint);
+  }
+  if (key) {
+    box.dataset.key = key;
+    input.setAttribute("aria-keyshortcuts", key.toUpperCase());
+  }
+  return box;
+}
+
+function showChoices(found, chosen) {
+  const options = optionsOf(found);
+  const boxes = (options ?? []).map((option) => choice(option, chosen));
+  if (!options) boxes.push(numberBox(found, chosen));
+  boxes.push(choice({ label: "Cannot tell", value: null, key: "x" }, chosen));
+  boxes.at(-1).classList.add("aside");
+  const ends = found.kind === "likert" && options && !found.scale.words;
+  $("choices").className = ends ? "row" : "";
+  $("choices").replaceChildren(...boxes);
+}
+
+function numberBox({ kind, scale }, chosen) {
+  const box = document.createElement("label");
+  box.className = "number";
+  const word = document.createElement("span");
+  word.textContent = `A ${kind === "likert" ? "whole " : ""}number from ${scale.low} to ${scale.high}`;
+  const input = document.createElement("input");
+  Object.assign(input, { type: "number", id: "number", min: scale.low, max: scale.high, step: kind === "likert" ? 1 : "any" });
+  if (chosen !== undefined && chosen !== "null") input.value = JSON.parse(chosen);
+  input.addEventListener("input", () => {
+    const other = $("choices").querySelector("input[type=radio]:checked");
+    if (other) other.checked = false;
+  });
+  box.append(word, input);
+  return box;
+}
+
+function chosen() {
+  const radio = $("choices").querySelector("input[type=radio]:checked");
+  if (radio) return JSON.parse(radio.value);
+  const number = $("number");
+  if (number && number.value !== "") return number.checkValidity() ? Number(number.value) : undefined;
+  return undefined;
+}
+
+// What people do
+
+async function alone(work) {
+  if (busy) return;
+  busy = true;
+  document.body.classList.add("busy");
+  try {
+    await work();
+  } catch (error) {
+    if (error.message !== "signed out") throw error;
+  } finally {
+    busy = false;
+    document.body.classList.remove("busy");
+  }
+}
+
+const save = () => alone(async () => {
+  if (!task) return;
+  const rating = chosen();
+  if (rating === undefined) {
+    const { low, high } = task.scale;
+    say($("number") ? `Type a number from ${low} to ${high}, or choose “Cannot tell”.` : "Choose an answer first.", true);
+    ($("number") ?? $("choices").querySelector("input"))?.focus();
+    return;
+  }
+  live();
+  const took = spent;
+  const status = await send({ key: task.key, rating, comment: $("comment").value.trim(), seconds: took / 1000, flagged });
+  if (status === 201) {
+    pace.push(took);
+    if (pace.length > 10) pace.shift();
+  }
+  await nextInBackground();
+});
+
+async function nextInBackground() {
+  const { status, found } = await patiently(() => call("/api/v1/next", {}), "No connection. Trying again …");
+  show(status === 200 ? found : null);
+  progress();
+  if (!task) poll();
+}
+
+let polling = false;
+async function poll() {
+  if (polling) return;
+  polling = true;
+  while (!task) {
+    await wait(2000);
+    if (!busy && !task) await alone(async () => {
+      const { status, found } = await patiently(() => call("/api/v1/next", {}), "No connection. Trying again …");
+      if (status === 200) { say("There is a new question."); show(found); }
+      progress();
+    });
+  }
+  polling = false;
+}
+
+const undo = () => alone(async () => {
+  const { status, found } = await patiently(() => call("/api/v1/undo", {}), "No connection. Trying again …");
+  if (status !== 200) return say(`Cannot undo: ${found.error}.`, true);
+  await nextInBackground();
+  say("Your last answer was taken back. Answer it again.");
+});
+
+const skip = () => alone(async () => {
+  if (!task) return;
+  const { status } = await patiently(() => call("/api/v1/skip", { key: task.key }), "No connection. Trying again …");
+  await nextInBackground();
+  say(status === 200 ? "Skipped. It comes back when nothing else is left." : "It was settled meanwhile.");
+});
+
+function setFlag(on) {
+  flagged = on;
+  $("flag").setAttribute("aria-pressed", String(on));
+}
+
+function openComment(open, focus = true) {
+  $("comment-box").hidden = !open;
+  $("open-comment").setAttribute("aria-expanded", String(open));
+  if (open && focus) $("comment").focus();
+}
+
+function keepDraft() {
+  if (!task) return;
+  const radio = $("choices").querySelector("input[type=radio]:checked");
+  const rating = radio?.value ?? ($("number")?.value ? JSON.stringify(Number($("number").value)) : undefined);
+  localStorage.setItem(draftOf(task.key), JSON.stringify({ comment: $("comment").value, rating }));
+}
+
+// A sign of life counts as work, and keeps the question in hand
+
+function live() {
+  const now = performance.now();
+  if (now - seenAt < IDLE) spent += now - seenAt;
+  seenAt = now;
+}
+
+let renewedAt = performance.now();
+async function renew() {
+  if (!task || busy) return;
+  const lease = task.lease * 1000;
+  const due = performance.now() - renewedAt > lease / 3;
+  if (!due || performance.now() - seenAt > lease) return;
+  renewedAt = performance.now();
+  try {
+    const { status } = await call("/api/v1/renew", { key: task.key });
+    if (status === 409) say("This question was given to somebody else meanwhile. You may still answer, or skip it.", true);
+  } catch { /* the next sign of life tries again */ }
+}
+
+// Keys and buttons
+
+const dialogs = { g: "guidelines", "?": "keys" };
+addEventListener("keydown", (event) => {
+  live();
+  const writing = event.target.matches("textarea, input[type=number], input[type=text]");
+  if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) { event.preventDefault(); return save(); }
+  if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || document.querySelector("dialog[open]")) return;
+  if (event.key === "Escape" && event.target.id === "comment") return $("save").focus();
+  if (event.target.matches("textarea")) return;
+  const key = event.key.toLowerCase();
+  if (event.key === "Enter" && !event.target.matches("button, a")) { event.preventDefault(); return save(); }
+  if (writing && /^[0-9.,e+-]$/.test(key)) return;
+  const acts = { u: undo, s: skip, f: () => setFlag(!flagged), c: () => openComment(true) };
+  if (dialogs[key] && $(`open-${dialogs[key]}`)) { event.preventDefault(); return $(dialogs[key]).showModal(); }
+  if (acts[key]) { event.preventDefault(); return acts[key](); }
+  const box = task && $("choices").querySelector(`[data-key="${CSS.escape(key)}"]`);
+  if (box) {
+    event.preventDefault();
+    pick(box.querySelector("input"), event.repeat);
+  } else if (/^[0-9]$/.test(key) && $("number")) $("number").focus();
+});
+
+function pick(input, repeated) {
+  input.checked = true;
+  input.focus();
+  if ($("number")) $("number").value = "";
+  keepDraft();
+  if ($("one-key").checked && !repeated) save();
+}
+
+for (const name of ["pointerdown", "pointermove", "scroll", "input"]) addEventListener(name, live, { passive: true });
+$("answer").addEventListener("submit", (event) => { event.preventDefault(); save(); });
+$("answer").addEventListener("input", keepDraft);
+$("undo").addEventListener("click", undo);
+$("skip").addEventListener("click", skip);
+$("flag").addEventListener("click", () => setFlag(!flagged));
+$("open-comment").addEventListener("click", () => openComment($("comment-box").hidden));
+for (const id of Object.values(dialogs)) $(`open-${id}`)?.addEventListener("click", () => $(id).showModal());
+$("sign-out").addEventListener("click", async () => {
+  await fetch("/sign-out", { method: "POST", headers: { "X-CSRF-Token": csrf } }).catch(() => say("No connection. Try again.", true));
+  location.reload();
+});
+$("one-key").checked = localStorage.getItem("ratewise one key") === "1";
+$("one-key").addEventListener("change", () => localStorage.setItem("ratewise one key", $("one-key").checked ? "1" : "0"));
+setInterval(renew, 5000);
+
+alone(async () => {
+  const kept = pending();
+  if (kept) await send(kept);
+  await nextInBackground();
+});

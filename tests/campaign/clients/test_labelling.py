@@ -1,0 +1,224 @@
+"""The questions behind the labelling page: blind, each answer once, undone with its payment, given up after tries."""
+
+import json
+
+import pytest
+
+from ratewise.campaign.campaign import Campaign
+from ratewise.campaign.clients.labelling import Labelling, Reply
+from ratewise.errors import InputError
+from ratewise.queue.audit import ledger_sums
+
+from ..making import judged
+
+ITEMS = judged(40)
+TOML = """\
+name = "c"
+seed = 7
+[items]
+table = "items.jsonl"
+[rating]
+kind = "{kind}"
+{rating}
+[goal]
+budget = "30"
+[[raters]]
+name = "judge"
+kind = "column"
+column = "judge"
+price = "0.05"
+[[raters]]
+name = "crowd"
+kind = "people"
+price = "1"
+{more}
+"""
+
+
+class Clock:
+    now = 1000.0
+
+    def __call__(self):
+        return self.now
+
+
+def begun(folder, *, kind="binary", rating="", more=""):
+    """A campaign that waits for its first answers."""
+    rows = [
+        {"id": i, "judge": g, "model": "gpt-secret", "question": f"What is {i}?", "answer": f"It is {i}.",
+         "left": f"L{i}", "right": f"R{i}"}
+        for i, g in zip(ITEMS["id"], ITEMS["judge"], strict=True)
+    ]  # fmt: skip
+    (folder / "items.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (folder / "c.toml").write_text(TOML.format(kind=kind, rating=rating, more=more))
+    campaign = Campaign.open(folder / "c.toml")
+    assert campaign.run(wait=False) == "waiting for answers"
+    return campaign
+
+
+@pytest.fixture
+def campaign(tmp_path):
+    return begun(tmp_path, more='show = ["question", "answer"]')
+
+
+def test_an_answer_counts_once_and_undoing_it_takes_the_payment_back(campaign):
+    with campaign.labelling() as desk:
+        task = desk.next("ann")
+        assert task.item.keys() == {"question", "answer"}
+        assert desk.next("ann").key == task.key  # a reload, another tab
+        assert desk.answer("ann", task.key, Reply(1)) == "new"
+        assert desk.answer("ann", task.key, Reply("yes")) == "same"
+        assert desk.answer("ann", task.key, Reply(0)) == "another"
+        assert desk.answer("bob", task.key, Reply(1)) == "unknown"
+        spent = campaign.status().spent
+        again = desk.undo("ann")
+        assert again not in (None, task.key)
+        assert campaign.status().spent == spent - 1
+        assert campaign.verify().differences == []
+        assert desk.answer("ann", task.key, Reply(1)) == "too late"  # what was under way when it was undone
+        assert desk.next("ann").key == again
+        assert desk.next("ann").item == task.item
+        assert desk.answer("ann", again, Reply(0, "typo")) == "new"
+        assert desk.undo("bob") is None
+        sums = ledger_sums(desk.store)
+        assert sums["undo"] == 10**9
+    assert campaign.status().spent == spent
+    assert campaign.status().failed_calls == 0
+    assert campaign.verify().differences == []
+
+
+def test_what_a_round_has_used_cannot_be_undone(campaign):
+    with campaign.labelling() as desk:
+        while (task := desk.next("ann")) is not None:
+            desk.answer("ann", task.key, Reply(1))
+        campaign.run(wait=False)
+        assert desk.undo("ann") is None
+    assert campaign.verify().differences == []
+
+
+def test_a_campaign_with_undone_answers_comes_to_its_end_and_to_the_same_estimate(tmp_path):
+    ends = []
+    for undoes in (False, True):
+        folder = tmp_path / str(undoes)
+        folder.mkdir()
+        campaign = begun(folder, more='show = ["question"]')
+        truth = {f"What is {i}?": h for i, h in zip(ITEMS["id"], ITEMS["human"], strict=True)}
+        while True:
+            with campaign.labelling() as desk:
+                while (task := desk.next("ann")) is not None:
+                    right = truth[task.item["question"]]
+                    if undoes:
+                        desk.answer("ann", task.key, Reply(1 - right))
+                        assert desk.undo("ann") is not None
+                        task = desk.next("ann")
+                    desk.answer("ann", task.key, Reply(right))
+            if campaign.run(wait=False) != "waiting for answers":
+                break
+        assert campaign.verify().differences == []
+        ends.append((campaign.estimate().to_dict(), campaign.status().spent))
+    assert ends[0] == ends[1]
+
+
+def test_without_show_nothing_that_tells_is_sent(tmp_path):
+    with begun(tmp_path).labelling() as desk:
+        assert desk.next("ann").item.keys() == {"question", "answer", "left", "right"}
+
+
+def test_sides_are_mixed_per_person_and_recorded(tmp_path):
+    campaign = begun(tmp_path, kind="pairwise", more='show = ["question"]\na = "left"\nb = "right"\nvotes = 2')
+    seen = []
+    with campaign.labelling() as desk:
+        for person in ("ann", "bob"):
+            while (task := desk.next(person)) is not None:
+                assert task.item.keys() == {"question", "a", "b"}
+                seen.append(task.item["a"][0])
+                desk.answer(person, task.key, Reply("a" if task.item["a"].startswith("L") else "b"))
+    assert {*seen} == {"L", "R"}
+    table = campaign.export(tmp_path / "answers.csv", answers=True)
+    assert {*table.texts("sides").tolist()} == {"ab", "ba"}
+    assert {*table.numbers("rating").tolist()} == {1.0}  # the left text, whichever side it was on
+    (tmp_path / "c.toml").write_text(TOML.format(kind="pairwise", rating="", more=""))
+    spec = Campaign.at(tmp_path / "c.toml").spec
+    with pytest.raises(InputError, match="answer_a"):
+        Labelling(spec, None)
+
+
+def test_a_split_goes_to_the_named_person_and_nobody_votes_twice(tmp_path):
+    campaign = begun(tmp_path, more='votes = 2\nadjudicator = "eve"')
+    with campaign.labelling() as desk:
+        assert desk.next("eve") is None
+        one, two = desk.next("ann"), desk.next("bob")
+        assert one.item == two.item
+        assert desk.next("cid").item != one.item  # two have it in hand
+        desk.answer("ann", one.key, Reply(1))
+        assert desk.next("ann").item != one.item
+        before = campaign.status().labels
+        desk.answer("bob", two.key, Reply(0))
+        assert campaign.status().labels == before
+        split = desk.next("eve")
+        assert split.item == one.item
+        assert desk.answer("eve", split.key, Reply(0)) == "new"
+        assert desk.next("eve") is None
+    assert campaign.status().labels == before + 1
+    assert campaign.verify().differences == []
+
+
+def test_who_never_comes_back_is_not_waited_for_and_after_tries_the_answer_is_missing(tmp_path):
+    campaign = begun(tmp_path, more="lease = 60\nattempts = 2")
+    with campaign.labelling() as opened:
+        clock = Clock()
+        desk = Labelling(opened.spec, opened.store, clock)
+        first = desk.next("ann")
+        assert desk.next("bob").item != first.item
+        clock.now += 61
+        taken = desk.next("cid")
+        assert taken.item == first.item
+        assert desk.renew("cid", taken.key) == clock.now + 60
+        assert desk.renew("ann", first.key) is None  # others have it by now
+        clock.now += 61
+        assert desk.next("dan").item != first.item  # two had it
+        assert campaign.status().missing >= 1
+        assert desk.answer("ann", first.key, Reply(1)) == "too late"
+    assert campaign.verify().differences == []
+
+
+def test_one_who_answers_late_is_heard_while_the_question_is_open(tmp_path):
+    campaign = begun(tmp_path, more="lease = 60")
+    with campaign.labelling() as opened:
+        clock = Clock()
+        desk = Labelling(opened.spec, opened.store, clock)
+        first = desk.next("ann")
+        clock.now += 1000
+        assert desk.answer("ann", first.key, Reply(1)) == "new"
+
+
+def test_what_was_skipped_comes_last(campaign):
+    with campaign.labelling() as desk:
+        first = desk.next("ann")
+        count = desk.left("ann")
+        assert desk.skip("ann", first.key) == "new"
+        assert desk.skip("ann", first.key) == "same"
+        assert desk.skip("bob", first.key) == "unknown"
+        items = []
+        while (task := desk.next("ann")) is not None:
+            items.append(task.item)
+            desk.answer("ann", task.key, Reply(None))
+        assert len(items) == count == desk.done("ann")
+        assert items[-1] == first.item
+
+
+def test_an_answer_that_is_off_the_scale_is_refused(campaign):
+    with campaign.labelling() as desk:
+        task = desk.next("ann")
+        with pytest.raises(InputError, match="is no binary rating"):
+            desk.answer("ann", task.key, Reply(7))
+
+
+def test_a_campaign_without_people_says_so(tmp_path):
+    campaign = begun(tmp_path)
+    text = (tmp_path / "c.toml").read_text()
+    (tmp_path / "c.toml").write_text(text.replace('kind = "people"', 'kind = "column"\ncolumn = "judge"'))
+    spec = Campaign.at(tmp_path / "c.toml").spec
+    with pytest.raises(InputError, match="nobody labels"):
+        Labelling(spec, None)
+    assert campaign.has_begun()

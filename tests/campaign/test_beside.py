@@ -1,0 +1,58 @@
+"""What an admin sees beside the estimate: people's answers alone, who is quick, and who agrees with whom."""
+
+import numpy as np
+import pytest
+
+from ratewise.campaign.beside import _wilson, human_only, people_found
+from ratewise.campaign.clients.labelling import Reply
+
+from .clients.test_labelling import begun
+from .making import judged, ran
+
+
+def test_people_alone_come_to_the_mean_of_their_labels_by_their_rates(tmp_path):
+    campaign = ran(tmp_path, judged(300), goal='budget = "60"')
+    with campaign.look() as now:
+        history = now.state.history
+        found = human_only(history, now)
+        rates, strong = history.seen.rates(), history.seen.strong
+        use = ~np.isnan(strong)
+        assert found.value == pytest.approx(np.sum(strong[use] / rates[use]) / np.sum(1 / rates[use]), rel=0.01)
+        assert found.low < found.value < found.high
+        assert found.standard_error > now.estimate.standard_error * 0.8
+
+
+def test_people_and_how_they_agree(tmp_path):
+    campaign = begun(tmp_path, more="votes = 2")
+    with campaign.labelling() as desk:
+        for person, slow in (("ann", 10.0), ("bob", 40.0)):
+            for i in range(10):
+                task = desk.next(person)
+                says = None if i == 9 else i % 2 if person == "ann" or i else 1
+                desk.answer(person, task.key, Reply(says, seconds=slow, flagged=i == 0))
+    with campaign.look() as now:
+        (ann, bob), together = people_found(now)
+    assert (ann.name, ann.answers, ann.cannot_tell, ann.flags, ann.seconds, ann.per_hour) == (
+        "ann", 10, 1, 1, 10.0, 360.0,
+    )  # fmt: skip
+    assert bob.per_hour == 90.0
+    assert ann.agree == bob.agree == pytest.approx(8 / 9)
+    assert ann.agree_low < 8 / 9 < ann.agree_high
+    assert together.items == 9
+    assert together.percent == pytest.approx(8 / 9)
+    assert together.alpha_low <= together.alpha <= together.alpha_high
+
+
+def test_nobody_has_answered(tmp_path):
+    campaign = begun(tmp_path)
+    with campaign.look() as now:
+        people, together = people_found(now)
+        assert people == []
+        assert together.alpha is None
+        assert human_only(now.state.history, now) is None
+
+
+def test_wilson_by_its_textbook():
+    low, high = _wilson(8, 10)
+    assert (low, high) == pytest.approx((0.4902, 0.9433), abs=1e-4)
+    assert _wilson(0, 0) == (None, None)

@@ -1,0 +1,165 @@
+"""Estimates of tables that stay in their files are those of tables in memory."""
+
+import json
+
+import numpy as np
+import pytest
+
+import ratewise as rw
+from ratewise.errors import InputError, TableError
+from ratewise.targets import rated as readers
+from ratewise.targets.large import large_relation
+
+N = 12_000
+COLUMNS = {"weak": "judge", "strong": "human"}
+
+
+def judged(*, seed=0, one_rate=False, words=False, **more):
+    rng = np.random.default_rng(seed)
+    topic = rng.choice(["a", "b", "c"], N, p=[0.6, 0.3, 0.1])
+    judge = np.clip(rng.beta(4, 1.5, N) - 0.1 * (topic == "b"), 0, 1)
+    human = (rng.random(N) < judge**1.4).astype(float)
+    rate = np.full(N, 0.06) if one_rate else np.clip(0.25 * np.sqrt(judge * (1 - judge)), 0.02, 1)
+    asked = rng.random(N) < rate
+    return {"judge": judge, "human": np.where(asked, human, np.nan), "rate": rate, "selected": asked, "topic": topic}
+
+
+@pytest.fixture
+def large(monkeypatch):
+    monkeypatch.setattr(readers, "MANY_ROWS", 1000)
+
+
+def placed(table, folder, name="rated"):
+    """The table as a folder of files of very different sizes."""
+    place = folder / name
+    place.mkdir()
+    for number, (start, stop) in enumerate([(0, 9000), (9000, 9001), (9001, N)]):
+        rows = {column: values[start:stop] for column, values in table.items()}
+        rw.write_table(rw.read_table(rows), place / f"{number}.parquet")
+    return place
+
+
+def alike(found, right, *, ends=1e-3):
+    """Value and standard error to rounding; ends of the interval to a share of its width."""
+    assert found.value == pytest.approx(right.value, rel=1e-12)
+    assert found.standard_error == pytest.approx(right.standard_error, rel=1e-9)
+    assert (found.items, found.labels, found.method) == (right.items, right.labels, right.method)
+    assert (found.interval_kind, found.notes) == (right.interval_kind, right.notes)
+    width = right.high - right.low
+    assert abs(found.low - right.low) < ends * width
+    assert abs(found.high - right.high) < ends * width
+
+
+@pytest.mark.parametrize("one_rate", [False, True])
+@pytest.mark.parametrize("method", ["auto", "difference", "power-tuned", "regression"])
+def test_every_method_and_interval_agrees_with_memory(tmp_path, large, one_rate, method):
+    table = judged(one_rate=one_rate)
+    place = placed(table, tmp_path)
+    bootstrap = [("bootstrap", 0.15)] if method == "difference" else []
+    for interval, ends in [("auto", 1e-3), ("t", 1e-9), ("normal", 1e-9), *bootstrap]:
+        options = {"method": method, "interval": interval} | COLUMNS
+        alike(rw.estimate_table(place, **options), rw.estimate_table(table, **options), ends=ends)
+
+
+def test_the_pools_own_mean_and_a_rate_that_is_a_number(tmp_path, large):
+    table = judged(one_rate=True)
+    place = placed(table, tmp_path)
+    for options in ({"estimand": "pool"}, {"rate": 0.06}, {"weak_cost": 0.01, "strong_cost": 2.0}):
+        found, right = (rw.estimate_table(where, **COLUMNS, **options) for where in (place, table))
+        alike(found, right)
+        assert found.spend == right.spend
+
+
+def test_slices_agree_with_memory_simultaneous_and_shrunk(tmp_path, large):
+    table = judged()
+    place = placed(table, tmp_path)
+    for options in ({}, {"simultaneous": True}, {"shrink": True}):
+        found, right = (rw.estimate_slices(where, by="topic", **COLUMNS, **options) for where in (place, table))
+        alike(found.overall, right.overall)
+        assert [one.name for one in found.slices] == ["a", "b", "c"]
+        for one, other in zip(found.slices, right.slices, strict=True):
+            assert (one.items, one.labels) == (other.items, other.labels)
+            assert one.value == pytest.approx(other.value, rel=1e-12)
+
+
+def test_strata_and_weights_agree_with_memory(tmp_path, large):
+    table = judged()
+    table["rate"] = np.where((table["topic"] == "a") & np.isnan(table["human"]), np.nan, table["rate"])
+    table["rate"][(table["topic"] == "a")] = np.where(
+        np.arange(N)[table["topic"] == "a"] % 2, judged()["rate"][table["topic"] == "a"], np.nan
+    )
+    table["human"] = np.where(np.isnan(table["rate"]), np.nan, table["human"])
+    table["selected"] = table["selected"] & ~np.isnan(table["rate"])
+    table["weight"] = np.where(np.isnan(table["rate"]), np.nan, np.where(table["topic"] == "a", 1.5, 0.75))
+    place = placed(table, tmp_path)
+    for options in ({"strata": "topic"}, {"strata": "topic", "estimand": "pool"}, {"strata": "topic", "interval": "t"}):
+        found, right = (rw.estimate_table(where, **COLUMNS, **options) for where in (place, table))
+        alike(found, right)
+    found, right = (rw.estimate_table(where, **COLUMNS, weight="weight") for where in (place, table))
+    alike(found, right)
+
+
+def test_missing_answers_are_counted_at_both_ends(tmp_path, large):
+    table = judged()
+    table["human"][np.flatnonzero(table["selected"])[:5]] = np.nan
+    found, right = (rw.estimate_table(where, **COLUMNS) for where in (placed(table, tmp_path), table))
+    assert found.value == pytest.approx(right.value, rel=1e-12)
+    assert found.notes[0].startswith("5 answers that were asked for are missing")
+
+
+@pytest.mark.parametrize(
+    ("column", "row", "value", "message"),
+    [
+        ("rate", 9500, 1.5, "row 9,501 of rated has a rate outside"),
+        ("rate", "labelled", np.nan, "has a strong rating but no rate"),
+        ("judge", 30, np.nan, "row 31 of rated has a rate but no weak rating in column 'judge'"),
+        ("selected", "labelled", False, "has a strong rating but is not selected"),
+        ("judge", 11_000, 1e60, "row 11,001 of rated has a rating that is infinite or beyond"),
+    ],
+)
+def test_a_row_that_is_wrong_is_named(tmp_path, large, column, row, value, message):
+    table = judged()
+    at = int(np.flatnonzero(~np.isnan(table["human"]))[3]) if row == "labelled" else row
+    table[column][at] = value
+    with pytest.raises(TableError, match=message):
+        rw.estimate_table(placed(table, tmp_path), **COLUMNS)
+
+
+def test_rates_of_another_draw_are_refused(tmp_path, large):
+    table = judged(one_rate=True)
+    table["rate"][:] = 0.2
+    with pytest.raises(TableError, match="not the rates of this draw"):
+        rw.estimate_table(placed(table, tmp_path), **COLUMNS)
+
+
+def test_what_cannot_be_done_in_files_is_done_in_memory(tmp_path, large):
+    table = judged()
+    place = placed(table, tmp_path)
+    for options in ({"clusters": "topic"}, {"recalibrate": "affine"}, {"interval": "anytime"}):
+        found, right = (rw.estimate_table(where, **COLUMNS, **options) for where in (place, table))
+        assert json.dumps(found.to_dict()) == json.dumps(right.to_dict())
+
+
+def test_rows_that_were_put_together_have_no_anytime_interval():
+    one = np.ones(3)
+    rated = rw.core.mean.ratings.Rated(one / 2, np.array([1.0, 0.0, np.nan]), one / 2, counts=np.array([1.0, 1.0, 9.0]))
+    with pytest.raises(InputError, match="put together"):
+        rw.core.mean.estimate.estimate_rated(rated, rw.core.mean.how.How(interval="anytime"))
+
+
+def test_a_small_folder_or_pattern_is_one_table(tmp_path):
+    table = judged()
+    place = placed(table, tmp_path)
+    right = rw.estimate_table(table, **COLUMNS)
+    for where in (place, f"{place}/*.parquet"):
+        alike(rw.estimate_table(where, **COLUMNS), right, ends=1e-12)
+    sliced = rw.estimate_slices(place, by="topic", **COLUMNS)
+    assert sliced.overall.value == pytest.approx(right.value, rel=1e-12)
+
+
+def test_small_tables_and_tables_in_memory_are_read_whole(tmp_path):
+    table = judged()
+    assert large_relation(placed(table, tmp_path)) is None
+    assert large_relation(table) is None
+    assert large_relation("-") is None
+    assert large_relation(tmp_path / "nothing.parquet") is None

@@ -1,0 +1,118 @@
+"""A campaign for people and its pages, in this process or behind a real port: what tests of the web share."""
+
+import json
+import socket
+import threading
+from contextlib import ExitStack, contextmanager
+
+import uvicorn
+from starlette.testclient import TestClient
+
+from ratewise.campaign.campaign import Campaign
+from ratewise.queue.accounts import Accounts
+from ratewise.web.app import make_app
+from ratewise.web.live import Board
+from ratewise.web.service import Door, Service
+
+from ..waiting import until
+
+SECRET = "gpt-unmentionable"
+TOML = """\
+name = "support"
+seed = 7
+[items]
+table = "items.jsonl"
+features = ["topic"]
+[rating]
+kind = "{kind}"
+{rating}
+[goal]
+budget = "{budget}"
+[[raters]]
+name = "judge"
+kind = "column"
+column = "judge_says"
+price = "0.05"
+[[raters]]
+name = "crowd"
+kind = "people"
+price = "1"
+{more}
+"""
+SHOW = (
+    'show = ["question", "answer"]\ncriterion = "The answer solves the customer\'s problem."\nguidelines = "guide.md"'
+)
+
+
+def rows(items=40):
+    """Questions with what a judge says of them; 0.7317… is a number that no page may show."""
+    return [
+        {"id": f"q{i}", "judge_says": round(0.7317 + (i % 20) / 100, 4), "model": SECRET, "topic": "ab"[i % 2],
+         "question": f"How do I cancel order {i}?", "answer": f"Open **settings**, then choose *cancel* ({i}).",
+         "left": f"Left text {i}", "right": f"Right text {i}"}
+        for i in range(items)
+    ]  # fmt: skip
+
+
+def write(folder, *, kind="binary", rating="", more=SHOW, budget=30, items=None):
+    folder.mkdir(parents=True, exist_ok=True)
+    table = rows() if items is None else items
+    (folder / "items.jsonl").write_text("".join(json.dumps(row) + "\n" for row in table))
+    (folder / "guide.md").write_text("# How to rate\n\nSay **yes** if the problem is solved.\n")
+    (folder / "c.toml").write_text(TOML.format(kind=kind, rating=rating, more=more, budget=budget))
+    return Campaign.open(folder / "c.toml")
+
+
+@contextmanager
+def service_of(campaign, *, run=True, door=None):
+    """The service of a campaign that waits for answers, with its live board."""
+    if run:
+        assert campaign.run(wait=False) == "waiting for answers"
+    with ExitStack() as held:
+        desk = held.enter_context(campaign.labelling())
+        look = held.enter_context(campaign.watch())
+        yield Service(desk, Accounts(desk.store), door or Door(hosts=("*",))), Board(look)
+
+
+class Visitor:
+    """A browser without a window: keeps its cookie, sends its token."""
+
+    def __init__(self, app, token=None, *, base="http://127.0.0.1"):
+        self.client = TestClient(app, base_url=base, follow_redirects=False, raise_server_exceptions=False)
+        self.csrf = ""
+        if token is not None:
+            assert self.client.get(f"/join/{token}").status_code == 303
+            self.csrf = self.client.get("/api/v1/me").json()["csrf"]
+
+    def get(self, path, **keys):
+        return self.client.get(path, **keys)
+
+    def post(self, path, body=None, **keys):
+        headers = {"X-CSRF-Token": self.csrf, **keys.pop("headers", {})}
+        return self.client.post(path, json={} if body is None else body, headers=headers, **keys)
+
+
+def app_of(service, board):
+    return make_app(service, board)
+
+
+@contextmanager
+def served(service, board, *, port=0):
+    """A real server at a port of its own: the address."""
+    bound = socket.socket()
+    bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    bound.bind(("127.0.0.1", port))
+    config = uvicorn.Config(make_app(service, board), log_level="warning", access_log=False, lifespan="off",
+                            timeout_graceful_shutdown=1)  # fmt: skip
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=lambda: server.run(sockets=[bound]), daemon=True)
+    thread.start()
+    try:
+        until(lambda: server.started)
+        yield f"http://127.0.0.1:{bound.getsockname()[1]}"
+    finally:
+        board.closing.set()
+        server.should_exit = True
+        thread.join(timeout=10)
+        bound.close()
+        board.closing.clear()  # it may be served again

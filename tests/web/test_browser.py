@@ -1,0 +1,293 @@
+"""End to end in a real Chromium: people label with the keyboard, undo, lose the network; an admin watches.
+
+Pictures of the pages are kept in build/screenshots.
+"""
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import expect, sync_playwright
+
+from ratewise.campaign.campaign import Campaign
+from ratewise.web.api import told
+
+from ..waiting import until
+from .attacks import ATTACKS
+from .making import SHOW, rows, served, service_of, write
+
+SHOTS = Path(__file__).parents[2] / "build" / "screenshots"
+CHROMIUM = os.environ.get("RATEWISE_TEST_CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+PHONE = {"viewport": {"width": 390, "height": 780}, "is_mobile": True, "has_touch": True}
+
+
+@pytest.fixture(scope="module")
+def browser():
+    assert CHROMIUM, "install chromium (apt-get install chromium), or name it in RATEWISE_TEST_CHROMIUM"
+    SHOTS.mkdir(parents=True, exist_ok=True)
+    with sync_playwright() as playwright:
+        found = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-dev-shm-usage"])
+        yield found
+        found.close()
+
+
+class Person:
+    """One browser of one person; what its console complains of is kept."""
+
+    def __init__(self, browser, address, token, **keys):
+        self.context = browser.new_context(**keys)
+        self.page = self.context.new_page()
+        self.complaints = []
+        self.page.on("console", lambda message: self.complaints.append(message.text))
+        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        self.page.on("dialog", lambda dialog: (self.complaints.append("a dialog"), dialog.dismiss()))
+        self.page.goto(f"{address}/join/{token}")
+
+    def asked(self):
+        expect(self.page.locator("#answer")).to_be_visible()
+        return self.page.locator("#item").inner_text()
+
+    def press(self, *keys):
+        for key in keys:
+            self.page.keyboard.press(key)
+
+    def has_done(self, count):
+        expect(self.page.locator("#progress")).to_contain_text(f"{count} done")
+
+    def serious(self):
+        found = Axe().run(self.page).response["violations"]
+        return [(v["id"], v["nodes"][0]["html"][:120]) for v in found if v["impact"] in ("serious", "critical")]
+
+
+def joined(browser, service, address, name, *, admin=False, **keys):
+    return Person(browser, address, service.accounts.add(name, admin=admin), **keys)
+
+
+def answers(service):
+    return service.labelling.store.counts().get("1:1", 0)
+
+
+def test_a_person_labels_with_the_keyboard_undoes_and_reloads(browser, begun):
+    with service_of(begun, run=False) as (service, board), served(service, board) as address:
+        ann = joined(browser, service, address, "ann")
+        page, first = ann.page, ann.asked()
+        assert "/join/" not in page.url
+        ann.press("Enter")
+        expect(page.locator("#news")).to_have_text("Choose an answer first.")
+        ann.press("1")
+        expect(page.get_by_role("radio", name="Yes")).to_be_checked()
+        page.screenshot(path=SHOTS / "label.png")
+        ann.press("Enter")
+        ann.has_done(1)
+        second = ann.asked()
+        assert second != first
+        ann.press("u")
+        ann.has_done(0)
+        assert ann.asked() == first
+        ann.press("2", "c")
+        page.keyboard.type("a mistake, sorry")
+        page.reload()  # what was typed is kept
+        ann.asked()
+        expect(page.locator("#comment")).to_have_value("a mistake, sorry")
+        expect(page.get_by_role("radio", name="No", exact=True)).to_be_checked()
+        page.locator("#comment").press("Control+Enter")
+        ann.has_done(1)
+        ann.press("s")
+        expect(page.locator("#news")).to_contain_text("Skipped")
+        ann.press("x", "f", "Enter")
+        ann.has_done(2)
+        ann.press("g")
+        expect(page.get_by_role("heading", name="How to rate")).to_be_visible()
+        page.screenshot(path=SHOTS / "guidelines.png")
+        ann.press("Escape", "?")
+        page.locator("#one-key").check()
+        ann.press("Escape", "1")
+        ann.has_done(3)
+        page.go_back()
+        page.goto(address)
+        ann.has_done(3)
+        assert ann.complaints == []
+    table = begun.export(begun.spec.folder / "answers.csv", answers=True)
+    assert sorted(table.texts("note", missing="allow").tolist())[-1] == "a mistake, sorry"
+    assert begun.verify().differences == []
+
+
+def test_double_clicks_and_two_tabs_count_once(browser, begun):
+    with service_of(begun, run=False) as (service, board), served(service, board) as address:
+        ann = joined(browser, service, address, "ann")
+        other = ann.context.new_page()
+        other.goto(address)
+        expect(other.locator("#answer")).to_be_visible()
+        ann.asked()
+        ann.page.get_by_text("Yes", exact=True).click()
+        ann.page.locator("#save").dblclick()
+        ann.has_done(1)
+        assert answers(service) == 1
+        other.get_by_text("No", exact=True).click()  # the same question, answered in the first tab
+        other.locator("#save").click()
+        expect(other.locator("#news")).to_contain_text("Not saved: another answer")
+        assert answers(service) == 1
+        assert ann.complaints == []
+
+
+def test_what_is_answered_without_a_network_is_sent_when_it_is_back(browser, begun):
+    with service_of(begun, run=False) as (service, board), served(service, board) as address:
+        ann = joined(browser, service, address, "ann")
+        first = ann.asked()
+        ann.context.set_offline(True)
+        ann.press("1", "Enter")
+        expect(ann.page.locator("#news")).to_contain_text("kept on this device")
+        assert answers(service) == 0
+        ann.context.set_offline(False)
+        ann.has_done(1)
+        assert ann.asked() != first
+        assert answers(service) == 1
+
+
+def test_a_server_that_comes_back_takes_what_was_kept(browser, begun):
+    """Killed while an answer is under way; the page is even closed meanwhile."""
+    with service_of(begun, run=False) as (service, board):
+        with served(service, board) as address:
+            ann = joined(browser, service, address, "ann")
+            ann.asked()
+        ann.press("1", "Enter")
+        expect(ann.page.locator("#news")).to_contain_text("kept on this device")
+        with served(service, board, port=int(address.rsplit(":", 1)[1])):
+            ann.page.goto(address)
+            ann.has_done(1)
+            assert answers(service) == 1
+    assert begun.verify().differences == []
+
+
+def test_two_people_race_and_an_admin_sees_the_interval_move(browser, tmp_path):
+    items = [dict(row, topic=ATTACKS[i % 20]) for i, row in enumerate(rows(60))]
+    campaign = write(tmp_path, items=items, budget=70)
+    with service_of(campaign) as (service, board), served(service, board) as address:
+        people = [joined(browser, service, address, name) for name in ("ann", "<img src=x onerror=window.pwned=1>")]
+        boss = joined(browser, service, address, "boss", admin=True)
+        boss.page.goto(f"{address}/live")
+        expect(boss.page.locator("#figures")).to_contain_text("none before the first round is complete")
+        seen = {person.asked() for person in people}
+        assert len(seen) == 2
+        for person in people:
+            person.press("1", "Enter")
+            person.has_done(1)
+        expect(boss.page.locator("#people")).to_contain_text("<img src=x")  # as text
+        desk, count = service.labelling, 0
+        while (task := desk.next("cid")) is not None or campaign.run(wait=False) == "waiting for answers":
+            if task is not None:
+                count += 1
+                reply = {"key": task.key, "rating": count % 3 != 0, "seconds": 7.0}
+                service.labelling.answer("cid", task.key, _reply(reply))
+                continue
+            for name in ("ann", "<img src=x onerror=window.pwned=1>", "boss"):  # what they have in hand
+                if (held := desk.next(name)) is not None:
+                    desk.answer(name, held.key, _reply({"rating": 1}))
+        expect(boss.page.locator("#state")).not_to_contain_text("running")
+        expect(boss.page.locator("#chart svg.chart")).to_be_visible()
+        expect(boss.page.locator("#figures")).to_contain_text("holds however often you look")
+        boss.page.screenshot(path=SHOTS / "live.png", full_page=True)
+        assert boss.serious() == []
+        assert boss.page.evaluate("window.pwned") is None
+        boss.page.emulate_media(color_scheme="dark")
+        assert boss.serious() == []
+        boss.page.screenshot(path=SHOTS / "live-dark.png", full_page=True)
+        for each in (*people, boss):
+            assert each.complaints == []
+        people[0].page.reload()
+        expect(people[0].page.locator("#idle")).to_contain_text("All done")
+    assert campaign.verify().differences == []
+
+
+def _reply(body):
+    from ratewise.campaign.clients.labelling import Reply
+
+    return Reply(body["rating"], seconds=body.get("seconds"))
+
+
+@pytest.mark.parametrize("kind", ["pairwise", "likert", "score"])
+def test_other_scales(browser, tmp_path, kind):
+    more = {"pairwise": 'show = ["question"]\na = "left"\nb = "right"'}.get(kind, SHOW)
+    ends = {"likert": "low = 1\nhigh = 5", "score": "low = 0\nhigh = 100"}.get(kind, "")
+    campaign = write(tmp_path, kind=kind, rating=ends, more=more)
+    with service_of(campaign) as (service, board), served(service, board) as address:
+        ann = joined(browser, service, address, "ann")
+        ann.asked()
+        if kind == "score":
+            ann.press("7")
+            page = ann.page
+            page.locator("#number").fill("250")
+            ann.press("Enter")
+            expect(page.locator("#news")).to_contain_text("number from 0 to 100")
+            page.locator("#number").fill("62.5")
+        else:
+            ann.press("3")
+        ann.page.screenshot(path=SHOTS / f"{kind}.png")
+        assert ann.serious() == []
+        ann.press("Enter")
+        ann.has_done(1)
+        assert ann.complaints == []
+    said = campaign.export(tmp_path / "a.csv", answers=True).numbers("rating").tolist()
+    assert said == [{"pairwise": 0.5, "likert": 3.0, "score": 62.5}[kind]]
+
+
+@pytest.mark.parametrize("look", ["light", "dark", "phone"])
+def test_nothing_serious_for_screen_readers_and_phones(browser, begun, look):
+    keys = {"light": {}, "dark": {"color_scheme": "dark"}, "phone": PHONE}[look]
+    with service_of(begun, run=False) as (service, board), served(service, board) as address:
+        ann = joined(browser, service, address, "ann", admin=True, **keys)
+        ann.asked()
+        assert ann.serious() == []
+        ann.page.screenshot(path=SHOTS / f"label-{look}.png")
+        ann.page.locator("#open-guidelines").click()
+        assert ann.serious() == []
+        ann.press("Escape")
+        if look == "phone":
+            width = ann.page.evaluate("document.documentElement.scrollWidth")
+            assert width <= 390  # nothing to scroll sideways
+            ann.page.get_by_text("Yes", exact=True).tap()
+            ann.page.locator("#save").tap()
+            ann.has_done(1)
+        ann.page.goto(f"{address}/live")
+        expect(ann.page.locator("#figures")).to_contain_text("Money")
+        assert ann.serious() == []
+        ann.page.locator("text=Label").first.click()
+        ann.page.locator("#sign-out").click()
+        expect(ann.page.get_by_role("heading", name="You are not signed in")).to_be_visible()
+        assert ann.serious() == []
+
+
+def test_no_attack_runs_in_the_browser(browser, begun):
+    """Every attack is rendered as a part of a question, by the server's own code and under its own policy."""
+    with service_of(begun, run=False) as (service, board), served(service, board) as address:
+        task = service.labelling.next("ann")
+        item = {f"{i} {attack[:20]}": attack for i, attack in enumerate(ATTACKS)}
+        body = told(type(task)(task.key, task.rater, item, task.kind, task.scale, task.until, False, 600.0, ATTACKS[0]))
+        ann = joined(browser, service, address, "ann")
+        ann.page.route("**/api/v1/next", lambda route: route.fulfill(json=body))
+        elsewhere = []
+        ann.page.on("request", lambda request: elsewhere.append(request.url))
+        ann.page.reload()
+        expect(ann.page.locator(".part")).to_have_count(len(ATTACKS))
+        for link in ann.page.locator(".text a").all():
+            assert link.get_attribute("href").startswith(("http:", "https:", "mailto:"))
+        ann.page.mouse.move(200, 300)
+        ann.press("Tab", "Tab", "Tab")
+        ann.page.screenshot(path=SHOTS / "attacks.png")
+        assert ann.page.evaluate("window.pwned") is None
+        assert ann.page.locator(".text script, .text iframe, .text svg, .text form, .text style").count() == 0
+        assert {url.split("/")[2] for url in elsewhere} == {address.split("/")[2]}
+        assert [text for text in ann.complaints if "404" not in text] == []  # the policy had nothing to stop
+
+
+def test_a_lease_is_renewed_while_the_page_is_open(browser, tmp_path):
+    campaign = write(tmp_path, more='show = ["question"]\nlease = 9')
+    with service_of(campaign) as (service, board), served(service, board) as address:
+        ann = joined(browser, service, address, "ann")
+        ann.asked()
+        renewed = []
+        ann.page.on("request", lambda request: renewed.append(request.url) if "renew" in request.url else None)
+        until(lambda: renewed, each=lambda: (ann.page.mouse.move(9, len(renewed) + 9), ann.page.wait_for_timeout(200)))
+    assert Campaign.open(tmp_path / "c.toml").verify().differences == []

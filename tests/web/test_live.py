@@ -1,0 +1,69 @@
+"""The live view: what it tells, to whom, and that news are pushed."""
+
+import json
+
+from ratewise.campaign.clients.labelling import Reply
+from ratewise.web import live
+
+from .making import served
+
+
+def test_admins_only(site):
+    ann, boss = site.visitor("ann"), site.visitor("boss", admin=True)
+    assert ann.get("/api/v1/live").status_code == 403
+    assert ann.get("/api/v1/live/events").status_code == 403
+    assert ann.get("/live").status_code == 403
+    assert site.stranger().get("/live").status_code == 303
+    assert boss.get("/live").status_code == 200
+
+
+def test_what_it_tells(site):
+    boss = site.visitor("boss", admin=True)
+    found = boss.get("/api/v1/live").json()
+    assert found["estimate"] is None
+    assert found["interval"] is None
+    assert float(found["spend"]["spent"]) > 0
+    assert found["spend"]["budget"] == "30"
+    assert found["queue"]["open"] > 0
+    desk = site.service.labelling
+    while (task := desk.next("cid")) is not None:
+        desk.answer("cid", task.key, Reply(1 if "1" in task.item["question"] else 0, seconds=5.0))
+    assert boss.get("/api/v1/live").json()["people"][0]["answers"] == desk.done("cid")
+
+
+def test_after_a_round_there_is_an_interval_and_what_people_alone_say(begun):
+    with begun.labelling() as desk:
+        while True:
+            while (task := desk.next("cid")) is not None:
+                desk.answer("cid", task.key, Reply(1 if "1" in task.item["question"] else 0, seconds=5.0))
+            if begun.run(wait=False) != "waiting for answers":
+                break
+    with begun.look() as now:
+        found = live.document(now)
+    json.dumps(found)
+    low, high = found["interval"]
+    assert low < found["estimate"]["value"] < high
+    assert found["human_only"]["value"] > 0
+    assert len(found["history"]) == now.status.rounds
+    assert found["history"][-1]["spent"] == float(now.status.spent)
+    assert found["judge"]
+    assert found["ended"]
+    assert {one["column"] for one in found["slices"]} <= {"topic"}
+
+
+def test_news_are_pushed(site):
+    boss = site.visitor("boss", admin=True)
+    cookie = boss.client.cookies["ratewise_session"]
+    desk = site.service.labelling
+    import httpx2
+
+    with (
+        served(site.service, site.board) as address,
+        httpx2.stream("GET", f"{address}/api/v1/live/events", cookies={"ratewise_session": cookie}) as stream,
+    ):
+        lines = (line for line in stream.iter_lines() if line.startswith("data: "))
+        first = json.loads(next(lines)[6:])
+        task = desk.next("ann")
+        desk.answer("ann", task.key, Reply(1))
+        second = json.loads(next(lines)[6:])
+    assert second["queue"]["answered"] == first["queue"]["answered"] + 1

@@ -1,0 +1,115 @@
+"""The pages: sign in by a link, out again, headers that let nothing else run, and images of the folder only."""
+
+from ratewise.web.service import Door
+
+from .making import Visitor, app_of, service_of
+
+
+def test_a_link_signs_in_until_it_is_taken_back(site):
+    token = site.service.accounts.add("ann")
+    visitor = site.stranger()
+    joined = visitor.get(f"/join/{token}")
+    assert (joined.status_code, joined.headers["location"]) == (303, "/")
+    cookie = joined.headers["set-cookie"].lower()
+    assert "httponly" in cookie
+    assert "samesite=lax" in cookie
+    assert "secure" not in cookie  # on this machine only
+    page = visitor.get("/")
+    assert page.status_code == 200
+    assert "support" in page.text
+    assert "How to rate" in page.text
+    assert token not in page.text
+    site.service.accounts.remove("ann")
+    assert visitor.get("/").status_code == 401
+    assert visitor.get("/api/v1/me").status_code == 401
+    assert site.stranger().get(f"/join/{token}").status_code == 404
+
+
+def test_a_new_link_ends_the_old_one_and_its_sessions(site):
+    old = site.visitor("ann")
+    new = site.visitor("ann")
+    assert old.get("/api/v1/me").status_code == 401
+    assert new.get("/api/v1/me").status_code == 200
+
+
+def test_nothing_in_the_store_signs_in(site, tmp_path):
+    token = site.service.accounts.add("ann")
+    visitor = Visitor(site.app, token)
+    secret = visitor.client.cookies["ratewise_session"]
+    stored = b"".join(path.read_bytes() for path in tmp_path.iterdir() if "sqlite" in path.name)
+    assert token.encode() not in stored
+    assert secret.encode() not in stored
+
+
+def test_guessing_links_is_slowed_down(site):
+    guesser = site.stranger()
+    codes = [guesser.get(f"/join/guess{i}").status_code for i in range(12)]
+    assert codes[:10] == [404] * 10
+    assert codes[10:] == [429] * 2
+    assert guesser.get(f"/join/{site.service.accounts.add('ann')}").status_code == 429  # from this address
+
+
+def test_signing_out_ends_the_session_on_the_server(site):
+    ann = site.visitor("ann")
+    cookie = ann.client.cookies["ratewise_session"]
+    assert ann.client.post("/sign-out").status_code == 403
+    assert ann.post("/sign-out").status_code == 204
+    thief = site.stranger()
+    thief.client.cookies.set("ratewise_session", cookie)
+    assert thief.get("/api/v1/me").status_code == 401
+
+
+def test_every_response_has_strict_headers(site):
+    ann = site.visitor("ann", admin=True)
+    for path in ("/", "/live", "/api/v1/me", "/static/label.js", "/nowhere", "/healthz", "/join/x"):
+        headers = ann.get(path).headers
+        policy = headers["content-security-policy"]
+        assert "default-src 'none'" in policy
+        assert "unsafe" not in policy
+        assert "frame-ancestors 'none'" in policy
+        assert headers["x-content-type-options"] == "nosniff"
+        assert headers["referrer-policy"] == "no-referrer"
+    assert ann.get("/").headers["cache-control"] == "no-store"
+
+
+def test_pages_load_nothing_from_elsewhere(site):
+    ann = site.visitor("ann", admin=True)
+    for path in ("/", "/live", "/static/label.js", "/static/live.js", "/static/page.css"):
+        text = ann.get(path).text.replace("http://www.w3.org/2000/svg", "")
+        assert "http://" not in text
+        assert "https://" not in text
+        assert "//cdn" not in text
+
+
+def test_a_name_that_is_not_the_servers_is_refused(begun):
+    """A page of another name that points here cannot read what is served: DNS rebinding."""
+    with service_of(begun, run=False, door=Door()) as (service, board):
+        app = app_of(service, board)
+        assert Visitor(app, base="http://evil.example").get("/healthz").status_code == 400
+        assert Visitor(app, base="http://localhost:8765").get("/healthz").status_code == 200
+
+
+def test_over_tls_the_cookie_is_secure(begun):
+    with service_of(begun, run=False, door=Door(secure=True, hosts=("*",))) as (service, board):
+        visitor = Visitor(app_of(service, board), base="https://label.example")
+        joined = visitor.get(f"/join/{service.accounts.add('ann')}")
+        assert "secure" in joined.headers["set-cookie"].lower()
+        assert "strict-transport-security" in joined.headers
+
+
+def test_images_come_from_the_folder_only(site, tmp_path):
+    (tmp_path / "cat.png").write_bytes(b"\x89PNG")
+    (tmp_path / ".hidden.png").write_bytes(b"\x89PNG")
+    outside = tmp_path.parent / f"{tmp_path.name}-outside.png"
+    outside.write_bytes(b"secret")
+    (tmp_path / "link.png").symlink_to(outside)
+    ann = site.visitor("ann")
+    assert ann.get("/images/cat.png").content == b"\x89PNG"
+    for path in ("c.toml", "support.sqlite", "items.jsonl", ".hidden.png", "link.png", f"../{outside.name}",
+                 "..%2f" + outside.name, "%2e%2e/" + outside.name, "%00.png", "a" * 5000 + ".png"):  # fmt: skip
+        assert ann.get(f"/images/{path}").status_code in (400, 404), path
+    assert site.stranger().get("/images/cat.png").status_code == 401
+
+
+def test_health(site):
+    assert site.stranger().get("/healthz").status_code == 200
