@@ -85,6 +85,7 @@ ELSEWHERE = {  # module: the test file that tests it, where that is not its mirr
     # texts and trained raters, tested on whole tables, campaigns and training runs
     "campaign/trained.py": "raters/test_trained.py",
     "text/learner.py": "text/test_reading.py",
+    "text/telling.py": "text/test_vault.py",
     "training/answering.py": "training/test_train.py",
     "training/examples.py": "training/test_train.py",
     "training/loop.py": "training/test_train.py",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ratewise.cli.console import STOPPED, one_line_errors, print_json, print_notes, print_rich, say
+from ratewise.cli.console import STOPPED, one_line_errors, print_json, print_notes, print_rich, say, texts_in_lines
 from ratewise.cli.options import Json, SafeCells, said, words
 
 if TYPE_CHECKING:
@@ -111,8 +111,8 @@ def run(
         digest = opened.begin_secretly(new=begins)
         if digest is not None:
             print(f"ratewise: the seed is secret until the end; its SHA-256 is {digest}", file=sys.stderr, flush=True)
-        with live(quiet=json) as progress, redirect_stdout(sys.stderr):  # what raters print is no part of the result
-            ended = opened.run(progress=progress, wait=wait, new=begins)
+        with live(quiet=json) as progress, texts_in_lines(quiet=json), redirect_stdout(sys.stderr):
+            ended = opened.run(progress=progress, wait=wait, new=begins)  # what raters print is no part of the result
         with opened.look() as now:
             notes, beside = now.notes[known:], beside_the_numbers(now)
             text = ending_text(now.status, now.estimate, ended.reason, beside=beside)
