@@ -4,6 +4,7 @@ import os
 import shutil
 import tempfile
 import uuid
+import warnings
 
 import pytest
 
@@ -94,3 +95,17 @@ def _execute(url, statement):
     engine = sqlalchemy.create_engine(url, isolation_level="AUTOCOMMIT", poolclass=sqlalchemy.NullPool)
     with engine.connect() as connection:
         connection.execute(sqlalchemy.text(statement))
+
+
+@pytest.fixture(scope="session")
+def spark():
+    """A Spark of two threads that lives for this session."""
+    from ratewise.tables.spark import start
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # its own, about pandas and sockets
+        session = start("local[2,3]")  # a task may fail twice
+        session.conf.set("spark.sql.shuffle.partitions", "2")
+        session.sparkContext.setLogLevel("OFF")
+        yield session
+        session.stop()

@@ -10,6 +10,10 @@ SOURCE = TESTS.parent / "src" / "ratewise"
 FEWEST_LINES = 25  # below that a module says too little to have tests of its own
 
 ELSEWHERE = {  # module: the test file that tests it, where that is not its mirror
+    # what a draw decides, tested by those who go through the rows; Spark is started once
+    "targets/mean/draw_steps.py": "targets/mean/test_draw_file.py",
+    "tables/spark.py": "targets/mean/test_draw_spark.py",
+    "cli/engines.py": "cli/test_draw.py",
     # a protocol: whoever keeps it is tested
     "queue/protocol.py": "queue/test_memory.py",
     # options that every command has
@@ -72,6 +76,7 @@ ELSEWHERE = {  # module: the test file that tests it, where that is not its mirr
     # the labelling page: what stands behind it, tested through it
     "campaign/clients/blind.py": "campaign/clients/test_labelling.py",
     "queue/handed.py": "campaign/clients/test_labelling.py",
+    "queue/lending.py": "queue/test_desk.py",
     "web/app.py": "web/test_api.py",
     "web/headers.py": "web/test_pages.py",
     "web/people.py": "cli/test_people.py",

@@ -4,11 +4,14 @@ import csv
 import hashlib
 import io
 import json
+import os
 from pathlib import Path
 
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
+
+from ratewise import read_table
 
 WHOLE = "--whole-pool"
 
@@ -235,3 +238,25 @@ def test_a_draw_keeps_within_the_budget_if_nothing_is_said(run, made):
         spends.append(told["spend"])
     assert np.mean(spends) > 0.9 * 90
     assert max(spends) > 86
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--master", "local[2]", "-o", "drawn.csv"), "--master is for --engine spark"),
+        (("--engine", "spark", "-o", "drawn.csv"), "Spark writes a folder; type -o drawn.csv/"),
+        (("--engine", "spark", "--sheet", "sheet.csv", "-o", "drawn/"), "leave out --sheet"),
+    ],
+)
+def test_what_does_not_go_with_an_engine_is_refused(run, made, options, message):
+    done = run("draw", made.pool, "--plan", made.plan, "--seed", "3", *options)
+    assert done.code == 2
+    assert message in done.err
+
+
+def test_a_folder_gets_the_drawn_pool_in_parts(run, made):
+    assert run("draw", made.pool, "--plan", made.plan, "--seed", "3", "-o", "parts/").code == 0
+    run("draw", made.pool, "--plan", made.plan, "--seed", "3", "-o", "drawn.csv")
+    assert os.listdir("parts") == ["part-00000.parquet"]
+    parts, whole = read_table("parts/part-00000.parquet"), read_table("drawn.csv")
+    assert parts.numbers("selected").tolist() == whole.numbers("selected").tolist()

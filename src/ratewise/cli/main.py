@@ -2,7 +2,7 @@
 
 import os
 import sys
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -21,6 +21,7 @@ from ratewise.cli.console import (
     typed_notes,
 )
 from ratewise.cli.convert import convert
+from ratewise.cli.engines import check_engine, draw_by_spark
 from ratewise.cli.judge import judge
 from ratewise.cli.lab import reproduce, simulate
 from ratewise.cli.leaderboard import leaderboard
@@ -47,7 +48,7 @@ from ratewise.cli.options import (
     said,
     words,
 )
-from ratewise.cli.people import people, serve
+from ratewise.cli.people import check_installed, people, serve
 from ratewise.cli.regress import quantile, regress
 from ratewise.cli.sheets import merge, merge_command, where_to_draw, write_sheet
 from ratewise.cli.train import train
@@ -179,6 +180,10 @@ def draw(
         typer.Option("--within-budget/--whole-pool", help="Look at as many items as the plan pays for, or at all."),
     ] = True,
     safe_cells: SafeCells = False,
+    engine: Annotated[
+        Literal["duckdb", "spark"], typer.Option(help="Who goes through the rows: this process, or a Spark cluster.")
+    ] = "duckdb",
+    master: Annotated[str | None, typer.Option(help="With --engine spark: the cluster, such as local[4].")] = None,
     json: Json = False,
 ) -> None:
     """Draw the items that the strong rater gets. Adds the columns `rate` and `selected`.
@@ -190,22 +195,29 @@ def draw(
         from ratewise.tables import write_table
         from ratewise.tables.spreadsheet import safe_cells as make_safe
         from ratewise.targets.draw_pool import draw_pool
-        from ratewise.targets.mean.draw_file import DrawnFile, draw_file
+        from ratewise.targets.mean.draw_file import draw_file
+        from ratewise.targets.mean.draw_steps import DrawnFile
         from ratewise.targets.mean.drawing import Drawn
         from ratewise.targets.mean.plan_file import believed
         from ratewise.targets.mean.transfer import load_transfer
         from ratewise.targets.slice_draw import is_slice_plan
 
+        drawn: Drawn | DrawnFile
         output = where_to_draw(output, sheet)
         if json and output == "-":
             raise InputError("--json and -o - both want standard output; write the table to a file")
         with believed(plan):
             whole = safe_cells or table == "-" or sheet is not None or is_slice_plan(plan)
+            check_engine(engine, master, whole=whole, output=output)
             transfer = None if whole else load_transfer(plan)
-            if transfer is None or transfer.old is not None:
+            if engine == "spark" and transfer is not None:
+                drawn = draw_by_spark(
+                    table, transfer, output, master=master, seed=seed, id_column=id, within_budget=within_budget
+                )
+            elif transfer is None or transfer.old is not None:
                 held = draw_pool(table, plan, seed=seed, id_column=id, within_budget=within_budget)
                 write_table(make_safe(held.table) if safe_cells else held.table, output)
-                drawn: Drawn | DrawnFile = held
+                drawn = held
             else:
                 drawn = draw_file(table, transfer, output, seed=seed, id_column=id, within_budget=within_budget)
         asked = None
@@ -351,6 +363,8 @@ for command in (
 def demo(
     output: Annotated[str, typer.Option("--output", "-o", help="Folder for the files it writes.")] = "ratewise-demo",
     seed: Annotated[int, typer.Option(help="Names the made-up pool and the draw.")] = 1,
+    serve: Annotated[bool, typer.Option("--serve", help="Open a labelling page to click through instead.")] = False,
+    port: Annotated[int, typer.Option(help="With --serve: port to listen at.")] = 8765,
     json: Json = False,
 ) -> None:
     """Run a whole campaign on a small made-up pool. Its true mean is known.
@@ -358,6 +372,12 @@ def demo(
     Example: ratewise demo
     """
     with one_line_errors():
+        if serve:
+            check_installed()
+            from ratewise.cli.demo_page import serve_demo
+
+            serve_demo(os.path.join(output, "labelling"), seed=seed, port=port, as_json=json)
+            return
         from ratewise.cli.demo import run_demo
 
         run_demo(output, seed=seed, as_json=json)

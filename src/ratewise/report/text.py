@@ -8,7 +8,7 @@ from scipy import special
 from ratewise.core.mean.estimate import Estimate
 from ratewise.report.pictures import POLICY_TITLES
 from ratewise.report.what_if import what_if_text
-from ratewise.targets.mean.draw_file import DrawnFile
+from ratewise.targets.mean.draw_steps import DrawnFile
 from ratewise.targets.mean.drawing import Drawn
 from ratewise.targets.mean.plan import Plan
 from ratewise.targets.mean.side_by_side import PlannedPolicy

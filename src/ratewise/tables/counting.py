@@ -14,6 +14,7 @@ from ratewise.tables.loaders import COUNTERS
 from ratewise.tables.places import Folder, files_of, kind_of, name_of, plain_files, shown
 from ratewise.tables.read import TableLike, read_table
 from ratewise.tables.relation import Relation, open_relation
+from ratewise.tables.spark import is_spark
 from ratewise.tables.table import Table
 
 
@@ -32,11 +33,11 @@ def count_rows(source: TableLike | Relation, *, name: str | None = None) -> int:
 
 def count_groups(source: TableLike | Relation, column: str) -> dict[str, int]:
     """How many rows each value of a column has, as text, "" where it is missing; in files, only counts are kept."""
-    if not isinstance(source, str | os.PathLike | Relation) or source == "-":
+    if not (isinstance(source, str | os.PathLike | Relation) or is_spark(source)) or source == "-":
         source = read_table(source)
     relation = open_relation(source)
     relation.refuse_unknown([column])
-    if not relation.in_files:
+    if not relation.takes_sql:
         texts = relation.table(column).texts(column, missing="allow")
         return dict(sorted(Counter(texts.tolist()).items()))
     text = relation.text_in_sql(column)

@@ -26,6 +26,7 @@ from ratewise.tables.parquet import ParquetFiles, parquet_files
 from ratewise.tables.pieces import Piece, pieces_of
 from ratewise.tables.places import Folder, files_of, kind_of, name_of, plain_files, shown
 from ratewise.tables.read import TableLike, read_table
+from ratewise.tables.spark import SparkTable, is_spark
 from ratewise.tables.stage import staged
 from ratewise.tables.table import Table, no_column
 from ratewise.tables.write import write_table
@@ -68,6 +69,7 @@ class Relation:
     name: str
     columns: tuple[str, ...]
     _asked: Asked = field(repr=False)
+    _spark: SparkTable | None = field(repr=False, default=None)
 
     def count(self) -> int:
         """The number of rows."""
@@ -125,35 +127,44 @@ class Relation:
 
     @property
     def in_files(self) -> bool:
-        """Whether questions in SQL can be asked: the table lies in Parquet files, or was put there."""
+        """Whether the table lies in Parquet files, or was put there."""
         return isinstance(self._asked, ParquetFiles)
+
+    @property
+    def takes_sql(self) -> bool:
+        """Whether questions in SQL can be asked: of files, and of Spark."""
+        return self.in_files or self._spark is not None
 
     def ask(self, query: str) -> Mapping[str, Array]:
         """The answer to a question in SQL about `source_in_sql`."""
-        return self._files().ask(query)
+        return self._sql().ask(query)
 
     def source_in_sql(self) -> str:
         """What a question in SQL selects from; its columns are named by the other methods."""
-        return self._files().numbered()
+        return self._sql().numbered()
 
     def range_of(self, column: str | float | None) -> tuple[float, float] | None:
         """A range that holds all numbers of a column, if the files say one; of a number, itself."""
         if isinstance(column, float | int):
             return float(column), float(column)
-        return None if column is None else self._files().range_of(column)
+        return self._asked.range_of(column) if column is not None and isinstance(self._asked, ParquetFiles) else None
 
-    row_in_sql = "row"
-    """The number of each row, from 0."""
+    @property
+    def row_in_sql(self) -> str | None:
+        """The SQL of each row's number from 0; of a table without an order, of a hash of its id, if it has one."""
+        return "row" if self._spark is None else self._spark.row_in_sql("id")
 
     def numbers_in_sql(self, columns: Sequence[str]) -> dict[str, str] | None:
         """The SQL of these columns as numbers, NULL where missing; nothing where one of them holds something else."""
-        return self._files().numbers_in_sql(columns)
+        return self._sql().numbers_in_sql(columns)
 
     def text_in_sql(self, column: str) -> str:
         """The SQL of a column as text, "" where missing."""
-        return self._files().text_in_sql(column)
+        return self._sql().text_in_sql(column)
 
-    def _files(self) -> ParquetFiles:
+    def _sql(self) -> ParquetFiles | SparkTable:
+        if self._spark is not None:
+            return self._spark
         if not isinstance(self._asked, ParquetFiles):
             raise TableError(f"{self.name} does not lie in files; write it to Parquet first")
         return self._asked
@@ -193,7 +204,7 @@ def open_relation(source: "TableLike | Relation", *, name: str | None = None) ->
         asked = _over_table(read_table(source, name=name))
     else:
         asked = _over_frame(source, name or "table")
-    return Relation(asked.name, asked.columns, asked)
+    return Relation(asked.name, asked.columns, asked, SparkTable.of(source, asked.name) if is_spark(source) else None)
 
 
 def read_columns(source: TableLike, *columns: str) -> Table:

@@ -16,6 +16,7 @@ from ratewise.tables import Relation, Table, TableLike, open_relation, read_tabl
 from ratewise.tables.condense import Condensed, Expressions, condense, conditions
 from ratewise.tables.convert import Texts
 from ratewise.tables.places import files_of, kind_of
+from ratewise.tables.spark import is_spark
 from ratewise.targets import rated as readers
 from ratewise.targets.draw_checks import check_count
 from ratewise.targets.mean.pooled import COLUMN as EXPORTED
@@ -46,6 +47,8 @@ def large_relation(source: TableLike | Relation) -> Relation | None:
     """The table where it is, if it lies in files and has more rows than are read whole."""
     if isinstance(source, Relation):
         return source
+    if is_spark(source):
+        return open_relation(source)
     if not isinstance(source, str | os.PathLike) or os.fsdecode(source) == "-":
         return None
     try:
@@ -59,6 +62,13 @@ def large_relation(source: TableLike | Relation) -> Relation | None:
 
 def read_whole(source: TableLike, relation: Relation | None) -> Table:
     """A table in memory: of a relation that could not be asked, of a file, or of a folder or pattern of several."""
+    if relation is not None and not relation.in_files and relation.takes_sql:
+        raise TableError(
+            f"{relation.name} is a table of Spark, and this would collect all of its rows: give ratings that are "
+            "numbers and the rate they were drawn with (a column 'rate', or rate=0.05); clusters, recalibration, "
+            "words, several people's columns, the anytime interval, and slices of a table in which some rows have no "
+            "rate, are for tables in memory"
+        )
     if relation is not None:
         return relation.table()
     several = isinstance(source, str | os.PathLike) and os.fsdecode(source) != "-" and _several(os.fsdecode(source))

@@ -8,7 +8,8 @@ from ratewise.core.mean.looking import BINS, EVERYONE, NOBODY, Line, Prices, bin
 RNG = np.random.default_rng(19)
 LOOK, R = RNG.random(5000), RNG.random(5000)
 LOOK[100:140] = LOOK[100]  # forty items at one place
-DRAWN = RNG.random(5000) < 0.2
+RATES = RNG.random(5000) * 0.4
+DRAWN = R < RATES
 ORDER = np.lexsort((R, LOOK))
 
 
@@ -39,7 +40,7 @@ def one_by_one(prices, money):
 @pytest.mark.parametrize("money", [0.1, 3.0, 100.0, 900.0])
 def test_money_ends_the_line_as_it_does_one_by_one_whole_or_by_bins(prices, money):
     whole = cut_for_money(LOOK, R, DRAWN, prices, money)
-    line = Line.of(LOOK[:2000], DRAWN[:2000]) + Line.of(LOOK[2000:], DRAWN[2000:])
+    line = Line.of(LOOK[:2000], R[:2000], RATES[:2000]) + Line.of(LOOK[2000:], R[2000:], RATES[2000:])
     at = line.bin_for_money(prices, money)
     here = bin_of(LOOK) == at
     by_bin = cut_for_money(LOOK[here], R[here], DRAWN[here], prices, money, before=line.before(at))
@@ -49,9 +50,10 @@ def test_money_ends_the_line_as_it_does_one_by_one_whole_or_by_bins(prices, mone
 
 
 def test_a_line_knows_the_bin_of_an_item():
-    line = Line.of(LOOK, DRAWN)
+    line = Line.of(LOOK, R, RATES)
     for count in (1, 2500, 5000):
         at = line.bin_after(count)
         assert at == bin_of(LOOK)[ORDER[count - 1]]
         assert line.before(at)[0] < count <= line.before(at + 1)[0]
     assert line.items.size == BINS
+    assert line.rates.sum() == pytest.approx(RATES.sum())

@@ -86,19 +86,22 @@ def cut_for_money(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Line:
-    """How many items, and how many drawn ones, stand in each bin of the line."""
+    """How many items, and how many drawn ones, stand in each bin of the line, and the sum of their rates."""
 
     items: Counts
     drawn: Counts
+    rates: Floats
 
     @classmethod
-    def of(cls, look: Floats, drawn: Mask) -> "Line":
+    def of(cls, look: Floats, r: Floats, rates: Floats) -> "Line":
         """The line of these items."""
         at = bin_of(look)
-        return cls(np.bincount(at, minlength=BINS), np.bincount(at[drawn], minlength=BINS))
+        drawn = np.bincount(at[r < rates], minlength=BINS)
+        summed = np.asarray(np.bincount(at, weights=rates, minlength=BINS), dtype=np.float64)
+        return cls(np.bincount(at, minlength=BINS), drawn, summed)
 
     def __add__(self, other: "Line") -> "Line":
-        return Line(self.items + other.items, self.drawn + other.drawn)
+        return Line(self.items + other.items, self.drawn + other.drawn, self.rates + other.rates)
 
     def before(self, at: int) -> tuple[int, int]:
         """Items and drawn ones in all bins before this one."""

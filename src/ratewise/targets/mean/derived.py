@@ -29,6 +29,11 @@ class Derived:
         made = {name: values for name, values in self._made(table).items() if name not in table.columns}
         return table.with_columns(made) if made else table
 
+    @property
+    def made(self) -> tuple[str, ...]:
+        """The columns that are made."""
+        return (WEAK_DIFFERENCE,) if self.kind == "difference" else (WEAK_BELOW, UNCERTAINTY)
+
     def _made(self, table: Table) -> dict[str, Floats]:
         weak = [table.numbers(column) for column in self.columns]
         if self.kind == "difference":

@@ -220,9 +220,16 @@ def _estimate_large(relation: Relation, columns: RatedColumns, how: How, prices:
     large = read_large(relation, columns, folds=how.method == "auto")
     if large is None:
         return None
+    unfit = how.method == "auto" and large.items.folds is None
+    if unfit:
+        how = replace(how, method="difference")
     how.refuse_idle_pool_size()
     found = estimate_rated(large.items, how)
-    return replace(found, spend=prices.spend(found.items, found.labels), notes=large.notes + found.notes)
+    notes = large.notes + ((_NO_FOLDS,) if unfit else ()) + found.notes
+    return replace(found, spend=prices.spend(found.items, found.labels), notes=notes)
+
+
+_NO_FOLDS = "no column 'id' to tell rows apart by, so no line was fitted: the weak ratings are taken as they are"
 
 
 def _as_reported(terms: Terms, weak: str | None, strong: Strong | None, rate: Rate, *others: object) -> bool:

@@ -14,6 +14,7 @@ from ratewise.core.names import Estimand, PolicyName, Recalibration
 from ratewise.core.shown import shown
 from ratewise.errors import InputError
 from ratewise.tables import Table, TableLike, count_rows
+from ratewise.tables.spark import is_spark, with_value
 from ratewise.tables.words import Positive, Scale, meaning_of
 from ratewise.targets.mean.derived import Derived
 from ratewise.targets.mean.input_plan import Rival, in_words, plan_inputs
@@ -119,6 +120,9 @@ def plan(
     """
     target = target_of(target_se, within, level)
     goal = Goal.of(weak_cost, strong_cost, budget, target, pool_size, estimand, floor)
+    if is_spark(table):  # whose rows without a label say nothing here
+        names = [strong] if isinstance(strong, str) else list(strong)
+        table = with_value(table, [name.strip() for name in ",".join(names).split(",")])
     ready = made_ready(table, strong=strong, weak=(weak,), positive=positive, scale=scale)
     read = ready.table
     columns = PilotColumns(

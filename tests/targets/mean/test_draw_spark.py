@@ -1,0 +1,127 @@
+"""A real Spark: draws that are those of memory to the bit, and estimates from sums."""
+
+import json
+import os
+
+import numpy as np
+import pytest
+
+import ratewise as rw
+from ratewise.errors import TableError
+from ratewise.lab.worlds import calibrated
+from ratewise.tables import count_groups, count_rows
+from ratewise.tables.spark import is_spark, with_value
+from ratewise.targets.large import large_relation
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # PySpark's own, about pandas and sockets
+
+N = 2000
+
+
+@pytest.fixture(scope="module")
+def judged():
+    return calibrated(N + 400, mean=0.8, spread=0.6, rng=np.random.default_rng(77))
+
+
+@pytest.fixture(scope="module")
+def pool(judged):
+    topic = np.where(judged.weak[400:] > 0.9, "easy", "hard").astype(object)
+    return {"id": np.array([f"é{i}" for i in range(N)], dtype=object), "g": judged.weak[400:], "topic": topic}
+
+
+def plan_of(judged, **options):
+    pilot = {"g": judged.weak[:400], "h": judged.strong[:400]}
+    return rw.plan(pilot, weak="g", strong="h", weak_cost=0.02, strong_cost=1.0, **options)
+
+
+@pytest.fixture(scope="module")
+def frame(spark, pool, tmp_path_factory):
+    """The pool in many small files and one large one, in partitions of very different sizes, with a column of gaps."""
+    folder = tmp_path_factory.mktemp("spark") / "pool"
+    folder.mkdir()
+    gaps = np.where(np.arange(N) % 3 == 0, np.nan, np.arange(N))
+    for number, (start, stop) in enumerate([(0, 1400), *((i, i + 50) for i in range(1400, N, 50))]):
+        rows = {name: values[start:stop] for name, values in pool.items()} | {"gaps": gaps[start:stop]}
+        rw.write_table(rw.read_table(rows), folder / f"{number:03d}.parquet")
+    return spark.read.parquet(str(folder)).repartition(3, "topic")
+
+
+def by_id(frame):
+    rows = {row["id"]: row for row in frame.collect()}
+    return [rows[f"é{i}"] for i in range(N)]
+
+
+def test_a_frame_is_drawn_as_memory_draws_it_whatever_the_partitions(frame, pool, judged):
+    plan = plan_of(judged, budget=50)
+    whole = rw.draw_pool(pool, plan, seed=4)
+    assert whole.items < N  # the line ends before its end
+    drawn = rw.draw_pool(frame, plan, seed=4)
+    assert is_spark(drawn)
+    rows = by_id(drawn)
+    assert [row["selected"] for row in rows] == whole.selected.tolist()
+    rates = np.array([np.nan if row["rate"] is None else row["rate"] for row in rows])
+    np.testing.assert_array_equal(rates, whole.rates)
+    assert [row["gaps"] is None for row in rows[:4]] == [True, False, False, True]
+    assert sum(row["selected"] for row in drawn.collect()) == whole.asked  # computed again, it is the same
+
+
+def test_a_task_that_fails_and_runs_again_gives_the_same_rows(frame, pool, judged, tmp_path):
+    """The first worker that has handed out a batch dies, once; rates are those of learned models."""
+    mark = str(tmp_path / "died")
+
+    def dies_once(batches):
+        for batch in batches:
+            yield batch
+            if not os.path.exists(mark):
+                with open(mark, "w"):
+                    os._exit(7)
+
+    plan = plan_of(judged, budget=50, calibrate="auto")
+    drawn = rw.draw_pool(frame.mapInArrow(dies_once, frame.schema), plan, seed=4)
+    assert os.path.exists(mark)
+    found = sorted(row["id"] for row in drawn.where("selected").collect())
+    assert found == sorted(pool["id"][rw.draw_pool(pool, plan, seed=4).selected].tolist())
+
+
+def test_plans_and_estimates_collect_sums_and_labels_only(frame, spark, pool, judged, monkeypatch):
+    plan = plan_of(judged, budget=400, pool_size=N)
+    whole = rw.draw_pool(pool, plan, seed=9, within_budget=False)
+    human = np.where(whole.selected, judged.strong[400:], np.nan)
+    columns = {**pool, "rate": whole.rates, "selected": whole.selected, "human": human}
+    rows = rw.read_table(columns).to_frame("pyarrow")
+    rated = spark.createDataFrame(rows).repartition(2)
+    monkeypatch.setattr(type(rated), "toPandas", None)
+    for options in ({"method": "difference"}, {"method": "regression", "interval": "t"}):
+        found = rw.estimate_table(rated, weak="g", strong="human", **options)
+        right = rw.estimate_table(columns, weak="g", strong="human", **options)
+        assert found.value == pytest.approx(right.value, rel=1e-12)
+        assert found.standard_error == pytest.approx(right.standard_error, rel=1e-9)
+        assert (found.items, found.labels) == (right.items, right.labels)
+    sliced = rw.estimate_slices(rated, by="topic", weak="g", strong="human", method="difference")
+    right = rw.estimate_slices(columns, by="topic", weak="g", strong="human", method="difference")
+    assert [one.value for one in sliced.slices] == pytest.approx([one.value for one in right.slices], rel=1e-12)
+    assert rw.estimate_table(rated, weak="g", strong="human").labels == whole.asked
+    without = rw.estimate_table(rated.drop("id"), weak="g", strong="human")
+    assert any("no line was fitted" in note for note in without.notes)
+    assert (count_rows(rated), count_groups(rated, "topic")) == (N, count_groups(pool, "topic"))
+    assert with_value(rated, ["human"]).num_rows == whole.asked
+    options = {"weak": "g", "strong": "human", "weak_cost": 0.02, "strong_cost": 1.0, "budget": 100}
+    labelled = {name: values[whole.selected] for name, values in columns.items()}
+    found, right = rw.plan(rated, **options, pool=rated), rw.plan(labelled, **options, pool=columns)
+    assert json.dumps(found.to_dict()) == json.dumps(right.to_dict())
+
+
+def test_what_spark_cannot_do_is_refused_in_a_line(frame, spark, pool, judged):
+    plan = plan_of(judged, budget=50)
+    with pytest.raises(TableError, match="have no order; name the column"):
+        rw.draw_pool(frame.drop("id"), plan, seed=4)
+    twice = frame.union(frame.limit(1))
+    with pytest.raises(TableError, match=r"the id 'é\d+' more than once"):
+        rw.draw_pool(twice, plan, seed=4)
+    with pytest.raises(TableError, match="ids are text or whole numbers"):
+        rw.draw_pool(frame, plan, seed=4, id_column="g")
+    with pytest.raises(TableError, match="no value in row"):
+        rw.draw_pool(frame.withColumn("g", frame["gaps"]), plan, seed=4)
+    with pytest.raises(TableError, match="would collect all of its rows"):
+        rw.estimate_table(frame.withColumn("rate", frame["g"]), weak="g", strong="topic", clusters="id")
+    assert large_relation(frame).row_in_sql is not None
