@@ -20,7 +20,7 @@ from ratewise.training.folder import SETTINGS, TrainedOn
 from ratewise.training.train import train_rater
 
 TEXT = ("question", "gold", "answer")
-_TRAINED_ON = 2000  # labels: a processor trains on them in minutes
+_TRAINED_ON = 12_000  # labels: a minute or two on a GPU, some hours without one
 _TAUGHT_BY = 2000  # labels that teach the policies
 _EVALUATED = 2500
 _EPOCHS, _BATCH, _LONGEST = 3, 16, 64
