@@ -76,6 +76,7 @@ ELSEWHERE = {  # module: the test file that tests it, where that is not its mirr
     # the labelling page: what stands behind it, tested through it
     "campaign/clients/blind.py": "campaign/clients/test_labelling.py",
     "queue/handed.py": "campaign/clients/test_labelling.py",
+    "queue/lending.py": "queue/test_desk.py",
     "web/app.py": "web/test_api.py",
     "web/headers.py": "web/test_pages.py",
     "web/people.py": "cli/test_people.py",
@@ -84,6 +85,7 @@ ELSEWHERE = {  # module: the test file that tests it, where that is not its mirr
     # texts and trained raters, tested on whole tables, campaigns and training runs
     "campaign/trained.py": "raters/test_trained.py",
     "text/learner.py": "text/test_reading.py",
+    "text/telling.py": "text/test_vault.py",
     "training/answering.py": "training/test_train.py",
     "training/examples.py": "training/test_train.py",
     "training/loop.py": "training/test_train.py",

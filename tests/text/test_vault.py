@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from ratewise.errors import InputError
+from ratewise.text import telling
 from ratewise.text.vault import Vault, cache_folder
 
 
@@ -27,7 +28,8 @@ class Model:
 
 def test_each_text_is_embedded_once_and_kept(tmp_path: Path) -> None:
     model, told = Model(), []
-    first = Vault.of(tmp_path, "m").vectors(["aa", "b", "aa"], model, progress=lambda *done: told.append(done))
+    with telling.told(lambda *done: told.append(done)):
+        first = Vault.of(tmp_path, "m").vectors(["aa", "b", "aa"], model)
     assert sorted(model.seen) == ["aa", "b"]
     assert told == [(2, 2)]
     again = Vault.of(tmp_path, "m").vectors(["b", "aa", "c"], model)

@@ -134,3 +134,15 @@ def test_what_cannot_be_trained_says_what_to_do(change, error, words, encoder, n
     how = {"text": ["text"], "strong": "human", "output": tmp_path, "init": encoder} | change
     with pytest.raises(error, match=words):
         train_rater(noise, **how)
+
+
+def test_an_encoder_starts_from_the_packaged_weights(tmp_path):
+    rng = np.random.default_rng(3)
+    kind, rude = ["thank you so much", "that was very kind"], ["do it now", "this is useless"]
+    human = rng.integers(0, 2, 48).tolist()
+    texts = [f"{rng.choice(kind if h else rude)}, ticket {rng.integers(100)}" for h in human]
+    table = {"id": list(range(48)), "text": texts, "human": human}
+    made = train_rater(table, text=["text"], strong="human", output=tmp_path, epochs=2, batch=8, longest=24)
+    assert made.card["training"]["init"].endswith("model")
+    p = TrainedModel.load(tmp_path).probabilities([("thanks, how kind of you",), ("useless, redo it now",)])
+    assert p[0] > p[1]

@@ -49,6 +49,14 @@ def test_after_a_round_there_is_an_interval_and_what_people_alone_say(begun):
     assert found["judge"]
     assert found["ended"]
     assert {one["column"] for one in found["slices"]} <= {"topic"}
+    assert "question" in found["columns"]
+    assert "id" not in found["columns"]
+
+
+def test_slices_by_any_column(site):
+    boss = site.visitor("boss", admin=True)
+    assert boss.get("/api/v1/live", params={"slices": "model"}).json()["slices"] == []  # too few answers yet
+    assert boss.get("/api/v1/live", params={"slices": "no such"}).status_code == 404
 
 
 def test_news_are_pushed(site):

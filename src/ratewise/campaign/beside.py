@@ -74,6 +74,31 @@ def human_only(history: History, now: Snapshot) -> Estimate | None:
         return None
 
 
+def judge_and_people(now: Snapshot) -> list[str]:
+    """How often the weak rater and people agree, in a sentence; none without a weak rater, or before there are labels.
+
+    A score is taken for the nearest end of the scale where people say one end or the other. Items that were drawn more
+    often count less, as in the estimate.
+    """
+    history = now.state.history
+    seen, weak = history.seen, history.looked.x.weak
+    if now.spec.weak is None or seen is None or weak.size != seen.strong.size:
+        return []
+    both = seen.labelled & ~np.isnan(weak) & ~np.isnan(seen.strong)
+    if np.count_nonzero(both) < 2:
+        return []
+    names, count = f"{now.spec.weak.name} and {now.spec.strong.name}", int(np.count_nonzero(both))
+    low, high = now.spec.scale.low, now.spec.scale.high
+    on_scale = bool(weak[both].min() >= low and weak[both].max() <= high)
+    if now.spec.scale.kind == "binary" and on_scale:
+        equal = (weak[both] > 0.5 * (low + high)) == (seen.strong[both] > 0.5 * (low + high))
+        share = float(np.average(equal, weights=1.0 / seen.rates()[both]))
+        return [f"{names} agree on {share:.0%} of items (by {count:,} answers, a score above the middle taken as yes)"]
+    if np.ptp(weak[both]) == 0 or np.ptp(seen.strong[both]) == 0:
+        return []
+    return [f"correlation of {names}: {float(np.corrcoef(weak[both], seen.strong[both])[0, 1]):.2f} on {count:,} items"]
+
+
 def people_found(now: Snapshot) -> tuple[list[PersonFound], Together]:
     """Everyone who has answered, by name, and how far they agree."""
     rows = [row for span in audit.pieces(now.facts.items) for row in audit.answer_rows(now.store, *span)]

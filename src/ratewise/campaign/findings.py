@@ -135,6 +135,12 @@ def _known_values(now: Snapshot) -> Floats:
     return np.empty(0) if found is None else found
 
 
+def columns(now: Snapshot) -> list[str]:
+    """Columns that slices may be made of: all but the id."""
+    [row] = audit.item_contents(now.store, 0, 1)
+    return [name for name in json.loads(row.content) if name != (now.spec.items.id or "id")]
+
+
 def _word_columns(now: Snapshot) -> tuple[str, ...]:
     """Features that are words."""
     coded = json.loads(now.store.meta("codings") or "[]")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ratewise.cli.console import STOPPED, one_line_errors, print_json, print_notes, print_rich, say
+from ratewise.cli.console import STOPPED, one_line_errors, print_json, print_notes, print_rich, say, texts_in_lines
 from ratewise.cli.options import Json, SafeCells, said, words
 
 if TYPE_CHECKING:
@@ -111,8 +111,8 @@ def run(
         digest = opened.begin_secretly(new=begins)
         if digest is not None:
             print(f"ratewise: the seed is secret until the end; its SHA-256 is {digest}", file=sys.stderr, flush=True)
-        with live(quiet=json) as progress, redirect_stdout(sys.stderr):  # what raters print is no part of the result
-            ended = opened.run(progress=progress, wait=wait, new=begins)
+        with live(quiet=json) as progress, texts_in_lines(quiet=json), redirect_stdout(sys.stderr):
+            ended = opened.run(progress=progress, wait=wait, new=begins)  # what raters print is no part of the result
         with opened.look() as now:
             notes, beside = now.notes[known:], beside_the_numbers(now)
             text = ending_text(now.status, now.estimate, ended.reason, beside=beside)
@@ -161,7 +161,9 @@ def status(
 
 def report(
     campaign: Toml,
-    output: Annotated[str, typer.Option("--output", "-o", help="The page to write.")] = "report.html",
+    output: Annotated[
+        str, typer.Option("--output", "-o", help="The page to write; one that ends in .md is Markdown.")
+    ] = "report.html",
     slices: Annotated[
         str | None,
         typer.Option(
@@ -178,17 +180,22 @@ def report(
         from ratewise.campaign.campaign import Campaign
         from ratewise.campaign.own_files import check_output
         from ratewise.report.campaign import beside_the_numbers, snapshot_page
+        from ratewise.report.markdown import snapshot_markdown
+        from ratewise.report.sentence import plain_answer
         from ratewise.tables.files import write_text
 
         opened = Campaign.at(campaign)
         check_output(opened.spec, output)
         with opened.look() as now:
-            write_text(output, snapshot_page(now, slices=None if slices is None else words(slices)))
-            found, beside = now.estimate, beside_the_numbers(now)
+            columns = None if slices is None else words(slices)
+            make = snapshot_markdown if output.lower().endswith(".md") else snapshot_page
+            write_text(output, make(now, slices=columns))
+            found, beside, said = now.estimate, beside_the_numbers(now), plain_answer(now)
         if json:
-            print_json({"output": output, "estimate": None if found is None else found.to_dict(), **beside})
+            told = {"output": output, "sentence": said, "estimate": None if found is None else found.to_dict()}
+            print_json({**told, **beside})
         else:
-            say("\n".join([f"Written to {output}.", *beside["told"], _HEAD.format(beside["head"])]))
+            say("\n".join([said, f"Written to {output}.", *beside["told"], _HEAD.format(beside["head"])]))
 
 
 def export(

@@ -69,9 +69,10 @@ def simulate(
             check_folder(path)
         check_ending(picture)
         from ratewise.lab.simulate import simulate as run_simulation
+        from ratewise.text.telling import told
 
         counted, order = said(positive, scale)
-        with progress_bar("trials", quiet=json) as progress:
+        with progress_bar("trials", quiet=json) as progress, told(progress):  # texts first, if a model embeds them
             found = run_simulation(
                 table, weak=weak, strong=strong, cost_ratio=cost_ratio, budgets=_numbers(budgets), burn_in=burn_in,
                 methods=DEFAULT_METHODS if methods is None else words(methods),  # type: ignore[arg-type]
@@ -100,7 +101,10 @@ def simulate(
 def reproduce(
     output: Annotated[str, typer.Option("--output", "-o", help="Folder for the CSV files, pictures and the page.")],
     figures: Annotated[
-        list[str] | None, typer.Argument(help=f"Some of {', '.join(FIGURES)}; all if none is named.")
+        list[str] | None,
+        typer.Argument(
+            help=f"Some of {', '.join(FIGURES)}; if none is named, all but arena-like, which trains a rater."
+        ),
     ] = None,
     data: Annotated[
         str | None, typer.Option(help="Folder with your copies of the paper's datasets, one folder each.")
@@ -122,8 +126,8 @@ def reproduce(
 
         with progress_bar("trials", quiet=json) as progress:
             made = reproduce_all(
-                figures or list(FIGURES), output, data=data, tables=tables, trials=trials, seed=seed, workers=workers,
-                progress=progress,
+                figures or [name for name in FIGURES if name != "arena-like"], output, data=data, tables=tables,
+                trials=trials, seed=seed, workers=workers, progress=progress,
             )  # fmt: skip
         if json:
             print_json(made.to_dict())

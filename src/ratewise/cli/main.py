@@ -10,7 +10,16 @@ from ratewise.cli.archive import backup, rescue
 from ratewise.cli.campaign import export, init, report, run, status, verify
 from ratewise.cli.check import check
 from ratewise.cli.compare import compare
-from ratewise.cli.console import STOPPED, one_line_errors, print_json, print_notes, print_rich, say, typed_notes
+from ratewise.cli.console import (
+    STOPPED,
+    one_line_errors,
+    print_json,
+    print_notes,
+    print_rich,
+    say,
+    texts_told,
+    typed_notes,
+)
 from ratewise.cli.convert import convert
 from ratewise.cli.engines import check_engine, draw_by_spark
 from ratewise.cli.judge import judge
@@ -39,7 +48,7 @@ from ratewise.cli.options import (
     said,
     words,
 )
-from ratewise.cli.people import people, serve
+from ratewise.cli.people import check_installed, people, serve
 from ratewise.cli.regress import quantile, regress
 from ratewise.cli.sheets import merge, merge_command, where_to_draw, write_sheet
 from ratewise.cli.train import train
@@ -134,12 +143,14 @@ def plan(
             return
         from ratewise.targets.mean.plan import plan as make_plan
 
-        made = make_plan(
-            table, weak=weak, strong=strong, weak_cost=weak_cost, strong_cost=strong_cost, budget=budget,
-            target_se=target_se, within=within, level=level, uncertainty=uncertainty, pool_size=pool_size, floor=floor,
-            calibrate=calibrate, features=words(features), text=words(text), learner=learner, strata=strata,
-            pool=pool, estimand=estimand, drawn=drawn, seed=seed, positive=counted, scale=order, what_if=what_if,
-        )  # fmt: skip
+        with texts_told(quiet=json):
+            made = make_plan(
+                table, weak=weak, strong=strong, weak_cost=weak_cost, strong_cost=strong_cost, budget=budget,
+                target_se=target_se, within=within, level=level, uncertainty=uncertainty, pool_size=pool_size,
+                floor=floor, calibrate=calibrate, features=words(features), text=words(text), learner=learner,
+                strata=strata, pool=pool, estimand=estimand, drawn=drawn, seed=seed, positive=counted, scale=order,
+                what_if=what_if,
+            )  # fmt: skip
         save_what_if(made.what_if, picture)
         if json:
             print_json(made.to_dict())
@@ -307,12 +318,13 @@ def estimate(
         only_with_by(shrink=shrink, simultaneous=simultaneous, picture=picture)
         from ratewise.targets.mean.estimation import estimate_table
 
-        found = estimate_table(
-            table, weak=weak, strong=strong, rate=rate, selected=selected, clusters=cluster, strata=strata,
-            weight=weight, method=method, interval=interval, level=level, estimand=estimand, pool_size=pool_size,
-            recalibrate=recalibrate, text=words(text), learner=learner, bounds=(low, high), floor=floor,
-            weak_cost=weak_cost, strong_cost=strong_cost, positive=counted, scale=order, seed=seed,
-        )  # fmt: skip
+        with texts_told(quiet=json):
+            found = estimate_table(
+                table, weak=weak, strong=strong, rate=rate, selected=selected, clusters=cluster, strata=strata,
+                weight=weight, method=method, interval=interval, level=level, estimand=estimand, pool_size=pool_size,
+                recalibrate=recalibrate, text=words(text), learner=learner, bounds=(low, high), floor=floor,
+                weak_cost=weak_cost, strong_cost=strong_cost, positive=counted, scale=order, seed=seed,
+            )  # fmt: skip
         if json:
             print_json(found.to_dict())
         else:
@@ -351,6 +363,8 @@ for command in (
 def demo(
     output: Annotated[str, typer.Option("--output", "-o", help="Folder for the files it writes.")] = "ratewise-demo",
     seed: Annotated[int, typer.Option(help="Names the made-up pool and the draw.")] = 1,
+    serve: Annotated[bool, typer.Option("--serve", help="Open a labelling page to click through instead.")] = False,
+    port: Annotated[int, typer.Option(help="With --serve: port to listen at.")] = 8765,
     json: Json = False,
 ) -> None:
     """Run a whole campaign on a small made-up pool. Its true mean is known.
@@ -358,6 +372,12 @@ def demo(
     Example: ratewise demo
     """
     with one_line_errors():
+        if serve:
+            check_installed()
+            from ratewise.cli.demo_page import serve_demo
+
+            serve_demo(os.path.join(output, "labelling"), seed=seed, port=port, as_json=json)
+            return
         from ratewise.cli.demo import run_demo
 
         run_demo(output, seed=seed, as_json=json)

@@ -45,7 +45,7 @@ def serve(
     Example: ratewise serve campaign.toml --port 8765
     """
     with one_line_errors():
-        _check_installed()
+        check_installed()
         from ratewise.campaign.campaign import Campaign
         from ratewise.web import server
 
@@ -79,7 +79,7 @@ def people(
     Example: ratewise people campaign.toml add ann
     """
     with one_line_errors():
-        _check_installed()
+        check_installed()
         from ratewise.campaign.campaign import Campaign
         from ratewise.errors import InputError
         from ratewise.web.people import add_person, list_people, remove_person
@@ -116,7 +116,8 @@ def _print_people(found: "list[Person]", *, as_json: bool) -> None:
         say(person.name + (f" ({', '.join(marks)})" if marks else ""))
 
 
-def _check_installed() -> None:
+def check_installed() -> None:
+    """Refuse where the packages of the page are missing."""
     from ratewise.errors import InputError
 
     try:

@@ -14,7 +14,15 @@ PolicyName = Literal["base", "random", "active"]
 SimulatedMethod = Literal["base", "paper-random", "paper-active", "oracle", "ppi++", "active-fixed", "auto", "limit"]
 Mode = Literal["stream", "pool"]
 Figure = Literal[
-    "gaussian", "bernoulli", "arena-transfer", "arena-easy-hard", "arena-burnin", "aqa", "imagenet", "seahorse"
+    "gaussian",
+    "bernoulli",
+    "arena-transfer",
+    "arena-easy-hard",
+    "arena-burnin",
+    "arena-like",
+    "aqa",
+    "imagenet",
+    "seahorse",
 ]
 
 ESTIMANDS: tuple[str, ...] = get_args(Estimand)

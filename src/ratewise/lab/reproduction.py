@@ -4,10 +4,12 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 
 from ratewise.errors import TableError
+from ratewise.lab.arena_like import arena_like
 from ratewise.lab.datasets import PUBLISHED, WHERE, Dataset, Name, stand_in
 from ratewise.lab.figures import Claim
 from ratewise.lab.methods import Lab
@@ -22,7 +24,7 @@ BURN_IN = 200
 class Experiment:
     """One row of panels: a dataset, or its easiest and hardest quarters, learned from a burn-in or by transfer."""
 
-    dataset: Name
+    dataset: Name | Literal["arena-like"]
     title: str
     budgets: tuple[float, ...]
     transfer: bool = False
@@ -41,6 +43,10 @@ EXPERIMENTS: dict[str, tuple[Experiment, ...]] = {
         Experiment("arena", "Chatbot Arena, after a burn-in (A2)", _MANY),
         Experiment("arena", "Chatbot Arena, easy/hard split, after a burn-in (A2)", _MANY, easy_hard=True),
     ),
+    "arena-like": (
+        Experiment("arena-like", "A rater trained on other systems, policies by transfer (A1)", _FEW, transfer=True),
+        Experiment("arena-like", "The same, easy/hard split", _FEW, transfer=True, easy_hard=True),
+    ),
     "aqa": (Experiment("aqa", "Attributed QA, after a burn-in (A2)", _MANY),),
     "imagenet": (Experiment("imagenet", "ImageNet, after a burn-in (A2)", _MANY),),
     "seahorse": (Experiment("seahorse", "Seahorse, after a burn-in (A2)", _MANY),),
@@ -52,22 +58,34 @@ EXPECTED: dict[str, str] = {
     "arena-transfer": "Random and active both clearly better than base; active a little better than random.",
     "arena-easy-hard": "Active gains most here, because u varies most.",
     "arena-burnin": "Smaller gains than by transfer, as the burn-in is shared with base, but steady ones.",
+    "arena-like": "As for Chatbot Arena by transfer: both better than base, active ahead, most on the easy/hard split.",
     "aqa": "Gains for random and active; active little better than random.",
     "imagenet": "Random and active both better than base, the oracle far better than either.",
     "seahorse": "A weak rater that is simply not that good: small gains, even with oracle parameters.",
 }
 
 
-def find_dataset(name: Name, *, data: str | None, tables: str | None) -> Dataset:
-    """The user's own copy where there is one, else the stand-in; an error says what to get."""
+def find_dataset(
+    name: Name | Literal["arena-like"], *, data: str | None, tables: str | None, output: str, seed: int = 0
+) -> Dataset:
+    """The user's own copy where there is one, else the stand-in; an error says what to get.
+
+    What has to be trained first is kept in the folder of the output.
+    """
+    if name == "arena-like":
+        return arena_like(_tables(tables), Path(output) / "arena-like-rater", seed=seed)
     if data is not None and (Path(data) / name).is_dir():
         return PUBLISHED[name](Path(data) / name)
-    folder = tables or os.environ.get("RATEWISE_DATA") or os.path.join(os.pardir, "shared", "data")
+    folder = _tables(tables)
     if not Path(folder).is_dir():
         raise TableError(
             f"there is no data for {name} (name a folder of data with a folder {name!r} in it): {WHERE[name]}"
         )
     return stand_in(name, folder)
+
+
+def _tables(named: str | None) -> str:
+    return named or os.environ.get("RATEWISE_DATA") or os.path.join(os.pardir, "shared", "data")
 
 
 def population_of(experiment: Experiment, dataset: Dataset) -> tuple[Population, Population | None]:
@@ -116,6 +134,8 @@ def real_claims(found: Mapping[str, list[Simulation]]) -> list[Claim]:
     claims = []
     if "imagenet" in found:
         claims.append(_both_beat_base(found["imagenet"][0]))
+    if len(found.get("arena-like", [])) > 1:
+        claims += _like_the_arena(*found["arena-like"])
     if "arena-easy-hard" in found and len(found) > 1:
         claims.append(_easy_hard_gains_most(found))
     return claims
@@ -131,6 +151,24 @@ def _both_beat_base(simulation: Simulation) -> Claim:
         all(r.error_ratio_high < 1 for r in last.values()),
         f"error over base's at a budget of {simulation.settings['budgets'][-1]:g}: {said}",
     )
+
+
+def _like_the_arena(whole: Simulation, split: Simulation) -> list[Claim]:
+    """What the paper says of Chatbot Arena by transfer, on the QA system that was kept aside."""
+    ratios = {m: [r.of_base for r in whole.of(m)] for m in ("paper-random", "paper-active")}
+    said = ", ".join(f"{m} {np.exp(np.mean(np.log(found))):.3f}" for m, found in ratios.items())
+    gains = [_active_over_random(simulation) for simulation in (whole, split)]
+    return [
+        Claim(
+            "with a rater trained on other systems, random and active both beat base by transfer",
+            all(float(np.mean(np.log(found))) < 0 for found in ratios.values()),
+            f"MSE over base's, geometric mean over budgets: {said}",
+        ),
+        Claim(
+            "active gains more over random on the easy/hard split than on all items", gains[1] < gains[0],
+            f"MSE of active over random: all items {gains[0]:.3f}, easy/hard {gains[1]:.3f}",
+        ),
+    ]  # fmt: skip
 
 
 def _easy_hard_gains_most(found: Mapping[str, list[Simulation]]) -> Claim:

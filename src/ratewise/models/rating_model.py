@@ -24,7 +24,7 @@ _BEND_SIZE = 0.25  # bends are penalised sixteen times as much as the straight l
 _CLIP = 1e-3  # probabilities are kept this far from 0 and 1 before the logit
 _MOST_SCALED = 5000  # items that columns are scaled by: more would not move the scale
 _NOTHING = 1e-3  # a column that varies less than this share of its size says nothing
-_SURE_OF_TEXT = 0.5  # standard errors by which a fit with text must beat the one without it
+_SURE_OF_TEXT = 1.5  # standard errors by which a fit with text must beat the one without it: many penalties are tried
 _FOLDS = 10  # of clusters, where text is learned from
 
 

@@ -4,14 +4,15 @@ A lease ends by itself: when its time is up the question is free for others, and
 argument. One who answers after that is heard as long as the question is open.
 """
 
+import json
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import sqlalchemy as sa
 
-from ratewise.queue import chain
+from ratewise.queue import chain, lending
 from ratewise.queue import schema as t
 from ratewise.queue import statements as sql
 from ratewise.queue.records import Claim, Outcome, now
@@ -97,6 +98,9 @@ class Desk:
         """
         with self.store.writing() as connection:
             sql.bound(connection)
+            now_open = self.open_one(connection, claim.position, claim.step)
+            if now_open is None or now_open.attempt != claim.attempt:
+                return "was settled before"
             return self.hear(connection, claim, person, Said(value, note), price=price, rule=rule)
 
     def question(self, position: int, step: int) -> Claim | None:
@@ -125,48 +129,49 @@ class Desk:
 
     def open_one(self, connection: sa.Connection, position: int, step: int) -> Claim | None:
         """A question that is open; None where it is not."""
-        found = sql.claims(connection, sa.and_(t.ratings.c.step == step, t.ratings.c.position == position))
-        return found[0] if found else None
+        r = connection.execute(lending.CLAIM, {"position": position, "step": step}).first()
+        if r is None:
+            return None
+        prices = None if r.prices is None else tuple(json.loads(r.prices))
+        return Claim(r.position, r.step, r.attempts + 1, r.id, r.content, prices)
 
-    def first_for(
-        self, connection: sa.Connection, person: str, step: int, terms: Terms, *,
-        but: sa.ColumnElement[bool] | None = None,
-    ) -> Claim | None:  # fmt: skip
-        """The question this person has in hand, or the first that they may answer; `but` leaves some for later."""
-        found = self._first(connection, step, self._in_hand(person, step))
-        if found is not None:
-            return found
-        free = self._free(person, step, terms)
-        if but is not None:
-            found = self._first(connection, step, sa.and_(free, ~but))
-        return found or self._first(connection, step, free)
+    def first_for(self, connection: sa.Connection, person: str, step: int, terms: Terms) -> Claim | None:
+        """The question this person has in hand, or the first that they may answer; what they skipped comes last."""
+        which = self._which(person, step, terms)
+        for query in (lending.IN_HAND, lending.FRESH[terms.splits], lending.FREE[terms.splits]):
+            position = connection.scalar(query, which)
+            if position is not None:
+                return self.open_one(connection, position, step)
+        return None
+
+    def _which(self, person: str, step: int, terms: Terms) -> dict[str, Any]:
+        return {"person": person, "step": step, "at": self.clock(), "votes": terms.votes}
 
     def lend(self, connection: sa.Connection, claim: Claim, person: str, seconds: float) -> Lease:
         """Write the lease down; leases of this question that have ended go."""
         until = self.clock() + seconds
-        ended = sa.or_(t.leases.c.holder == person, t.leases.c.until <= self.clock())
-        connection.execute(t.leases.delete().where(of(t.leases, claim), ended))
+        here = {"here": claim.position, "of_step": claim.step, "person": person, "at": self.clock()}
+        connection.execute(lending.END_LEASES, here)
         values = {"position": claim.position, "step": claim.step, "holder": person, "until": until}
-        connection.execute(t.leases.insert().values(values))
+        connection.execute(t.leases.insert(), values)
         return Lease(claim, person, until)
 
     def hear(
         self, connection: sa.Connection, claim: Claim, person: str, said: Said, *, price: int, rule: Rule
     ) -> Heard:
-        """Write an answer down and settle the question where the rule says so."""
-        if not sql.still_open(connection, [claim]):
-            return "was settled before"
+        """Write an answer to an open question down, and settle it where the rule says so."""
         self.unsay(connection, claim, person)
         row = {"annotator": person, "value": said.value, "note": said.note or None, "at": now()}
         more = {"seconds": said.seconds, "sides": said.sides, "flagged": said.flagged}
         row |= {name: value for name, value in more.items() if value is not None}
         chain.insert(connection, t.answers, [{"position": claim.position, "step": claim.step, **row}])
-        connection.execute(t.leases.delete().where(of(t.leases, claim), t.leases.c.holder == person))
+        here = {"here": claim.position, "of_step": claim.step}
+        connection.execute(lending.END_LEASES, {**here, "person": person, "at": 0.0})
         verdict = rule(votes_on(connection, claim))
         if verdict is None:
             return "more answers are needed"
         sql.settle(connection, [Outcome(claim, price, verdict.value, said.note or None)], None)
-        connection.execute(t.leases.delete().where(of(t.leases, claim)))
+        connection.execute(lending.ALL_LEASES, here)
         return "settled"
 
     @staticmethod
@@ -180,39 +185,12 @@ class Desk:
 
     def free_for(self, connection: sa.Connection, person: str, step: int, terms: Terms) -> int:
         """How many questions this person could be given now, with the one in hand."""
-        which = sa.or_(self._in_hand(person, step), self._free(person, step, terms))
-        counted = sa.select(sa.func.count()).select_from(t.ratings)
-        return int(connection.scalar(counted.where(sql.open_ones, t.ratings.c.step == step, which)) or 0)
-
-    def _in_hand(self, person: str, step: int) -> sa.ColumnElement[bool]:
-        live = sa.and_(t.leases.c.step == step, t.leases.c.holder == person, t.leases.c.until > self.clock())
-        return t.ratings.c.position.in_(sa.select(t.leases.c.position).where(live))
-
-    def _free(self, person: str, step: int, terms: Terms) -> sa.ColumnElement[bool]:
-        """Questions in no process's hands that want another answer, and have none of this person."""
-        here = sa.and_(t.answers.c.position == t.ratings.c.position, t.answers.c.step == step)
-        said = sa.exists().where(here, t.answers.c.annotator == person)
-        answered = sa.select(sa.func.count()).select_from(t.answers).where(here).scalar_subquery()
-        live = sa.and_(
-            t.leases.c.position == t.ratings.c.position, t.leases.c.step == step, t.leases.c.until > self.clock()
-        )
-        lent = sa.select(sa.func.count()).select_from(t.leases).where(live).scalar_subquery()
-        wanted = sa.and_(answered >= terms.votes, lent < 1) if terms.splits else answered + lent < terms.votes
-        return sa.and_(t.ratings.c.worker.is_(None), ~said, wanted)
-
-    @staticmethod
-    def _first(connection: sa.Connection, step: int, which: sa.ColumnElement[bool]) -> Claim | None:
-        chosen = sa.select(t.ratings.c.position).where(sql.open_ones, t.ratings.c.step == step, which)
-        position = connection.scalar(chosen.order_by(t.ratings.c.position).limit(1))
-        if position is None:
-            return None
-        (claim,) = sql.claims(connection, sa.and_(t.ratings.c.step == step, t.ratings.c.position == position))
-        return claim
+        return int(connection.scalar(lending.COUNT[terms.splits], self._which(person, step, terms)) or 0)
 
 
 def votes_on(connection: sa.Connection, claim: Claim) -> list[Vote]:
     """What was said to a question so far, in order."""
-    rows = connection.execute(sa.select(t.answers).where(of(t.answers, claim)).order_by(t.answers.c.id))
+    rows = connection.execute(lending.VOTES, {"position": claim.position, "step": claim.step})
     return [Vote(row.annotator, row.value, row.note or "") for row in rows]
 
 

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import sqlalchemy as sa
 
-from ratewise.queue import chain
+from ratewise.queue import chain, lending
 from ratewise.queue import schema as t
 from ratewise.queue import statements as sql
 from ratewise.queue.desk import Desk, Said, Terms, of
@@ -45,7 +45,7 @@ class Counter:
         with self.desk.store.writing() as connection:
             sql.bound(connection)  # one after the other
             while True:
-                found = self.desk.first_for(connection, person, step, terms, but=_skipped(person))
+                found = self.desk.first_for(connection, person, step, terms)
                 if found is None or self._has_tries(connection, found, tries):
                     break
                 sql.settle(
@@ -98,10 +98,9 @@ class Counter:
             claim = self.desk.open_one(connection, row.position, row.step)
             if row.state == "undone" or claim is None or claim.attempt != row.attempt:
                 return "too late"
-            if self.desk.hear(connection, claim, person, said, price=price, rule=rule) == "was settled before":
-                return "too late"
-            last = sa.select(sa.func.coalesce(sa.func.max(t.handed.c.turn), 0)).where(t.handed.c.person == person)
-            _change(connection, row, "answered", turn=int(connection.scalar(last) or 0) + 1)
+            self.desk.hear(connection, claim, person, said, price=price, rule=rule)
+            last = int(connection.scalar(lending.LAST_TURN, {"person": person}) or 0)
+            _change(connection, row, "answered", turn=last + 1)
             return "new"
 
     def undo(self, person: str, seconds: float) -> str | None:
@@ -134,8 +133,7 @@ class Counter:
     def done(self, person: str) -> int:
         """How many answers this person has given that stand."""
         with self.desk.store.reading() as connection:
-            mine = sa.and_(t.handed.c.person == person, t.handed.c.state == "answered")
-            return int(connection.scalar(sa.select(sa.func.count()).select_from(t.handed).where(mine)) or 0)
+            return int(connection.scalar(lending.DONE, {"person": person}) or 0)
 
     def left(self, person: str, step: int, terms: Terms) -> int:
         """How many questions are open for this person now."""
@@ -155,42 +153,35 @@ class Counter:
 
     def _has_tries(self, connection: sa.Connection, claim: Claim, tries: int) -> bool:
         """Whether the question may be handed out once more; those who let its time run out are noted first."""
-        live = sa.select(t.leases.c.holder).where(of(t.leases, claim), t.leases.c.until > self.desk.clock())
-        gone = sa.and_(_of_attempt(claim), t.handed.c.state == "open", t.handed.c.person.not_in(live))
-        connection.execute(t.handed.update().where(gone).values(state="lapsed"))
-        ended = sa.and_(_of_attempt(claim), t.handed.c.state.in_(("skipped", "lapsed")))
-        return int(connection.scalar(sa.select(sa.func.count()).select_from(t.handed).where(ended)) or 0) < tries
+        here = {"position": claim.position, "step": claim.step, "attempt": claim.attempt, "at": self.desk.clock()}
+        rows = connection.execute(lending.STATES, here).all()
+        if not rows:
+            return True
+        live = set(connection.scalars(lending.LIVE, here))
+        gone = [row.number for row in rows if row.state == "open" and row.person not in live]
+        if gone:
+            connection.execute(t.handed.update().where(t.handed.c.number.in_(gone)).values(state="lapsed"))
+        return len(gone) + sum(row.state in ("skipped", "lapsed") for row in rows) < tries
 
     def _key(
         self, connection: sa.Connection, claim: Claim, person: str, *, compares: bool, sides: str | None = None
     ) -> tuple[str, str | None]:
         """The key of a question that a person has in hand; a new one where they had none or it has ended."""
-        mine = sa.and_(_of_attempt(claim), t.handed.c.person == person, t.handed.c.state == "open")
-        row = connection.execute(sa.select(t.handed.c.key, t.handed.c.sides).where(mine)).first()
+        mine = {"position": claim.position, "step": claim.step, "attempt": claim.attempt, "person": person}
+        row = connection.execute(lending.OPEN_KEY, mine).first()
         if row is not None:
             return str(row.key), row.sides
         if compares and sides is None:
             sides = secrets.choice(("ab", "ba"))
         key = secrets.token_urlsafe(12)
-        values = {"key": key, "person": person, "position": claim.position, "step": claim.step, "sides": sides}
-        values |= {"attempt": claim.attempt, "at": self.desk.clock(), "state": "open"}
-        connection.execute(t.handed.insert().values(values))
+        values = {**mine, "key": key, "sides": sides, "at": self.desk.clock(), "state": "open"}
+        connection.execute(t.handed.insert(), values)
         return key, sides
-
-
-def _of_attempt(claim: Claim) -> sa.ColumnElement[bool]:
-    return sa.and_(of(t.handed, claim), t.handed.c.attempt == claim.attempt)
-
-
-def _skipped(person: str) -> sa.ColumnElement[bool]:
-    same = sa.and_(t.handed.c.position == t.ratings.c.position, t.handed.c.step == t.ratings.c.step)
-    return sa.exists().where(same, t.handed.c.person == person, t.handed.c.state == "skipped")
 
 
 def _row(connection: sa.Connection, person: str, key: str) -> Any:
     """The row of a person's key; another's key is no key of theirs."""
-    mine = sa.and_(t.handed.c.key == key, t.handed.c.person == person)
-    return connection.execute(sa.select(t.handed).where(mine)).first()
+    return connection.execute(lending.ROW, {"key": key, "person": person}).first()
 
 
 def _change(connection: sa.Connection, row: Any, state: str, **more: int) -> None:

@@ -22,6 +22,7 @@ from ratewise.queue.money import to_money
 from ratewise.report import sections
 from ratewise.report.page import answer, notes_html, page, picture
 from ratewise.report.pictures import ACCENT, INK, QUIET, figure
+from ratewise.report.sentence import plain_answer
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -149,7 +150,7 @@ def snapshot_page(
 ) -> str:
     """The report of one moment, made now if nothing else is said."""
     status, estimate, story, found = now.status, now.estimate, now.story, now.diagnosis
-    parts = [f"<h1>{html.escape(status.name)}</h1>"]
+    parts = [f"<h1>{html.escape(status.name)}</h1>", f"<p class='plain'>{html.escape(plain_answer(now))}</p>"]
     parts.append("<p>No round is complete yet.</p>" if estimate is None else answer(estimate, truth))
     parts.append(_both(status))
     parts.append(f"<p>{html.escape(_in_words(status))}</p>")

@@ -152,7 +152,7 @@ def _real(
     steps: "_Steps",
 ) -> tuple[Reproduced, list[Simulation]]:
     experiments = EXPERIMENTS[name]
-    dataset = find_dataset(experiments[0].dataset, data=data, tables=tables)
+    dataset = find_dataset(experiments[0].dataset, data=data, tables=tables, output=folder, seed=seed)
     found: list[Simulation] = []
     for experiment in experiments:
         found.append(

@@ -1,6 +1,6 @@
 """What texts are learned from: the one seam, with a vector for every text."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -9,7 +9,6 @@ from ratewise.errors import InputError
 from ratewise.models.text_coding import Vectors
 from ratewise.text.vault import Vault
 
-Progress = Callable[[int, int], None]  # texts done, texts in all
 Kind = Literal["words", "embeddings", "vectors"]
 
 
@@ -45,11 +44,9 @@ class Learner:
         return f"{self.kind}:{self.base_url or ''}:{self.model or ''}"
 
 
-def vectors_of(
-    texts: Sequence[str], learner: Learner, *, folder: Path | None = None, progress: Progress | None = None
-) -> Vectors:
+def vectors_of(texts: Sequence[str], learner: Learner, *, folder: Path | None = None) -> Vectors:
     """An embedding for each text: worked out once for each different text, and kept in the folder."""
     from ratewise.text.embedding import embedder
 
     vault = Vault.of(folder, learner.identity)
-    return vault.vectors(texts, embedder(learner), progress=progress)
+    return vault.vectors(texts, embedder(learner))

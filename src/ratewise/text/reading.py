@@ -13,7 +13,7 @@ from ratewise.models.text_coding import SAMPLE, TextCoding, Vectors
 from ratewise.models.text_columns import TextColumns
 from ratewise.models.words import hashed
 from ratewise.tables import Table
-from ratewise.text.learner import Learner, Progress, vectors_of
+from ratewise.text.learner import Learner, vectors_of
 
 _ROWS = 1 << 12  # items whose vectors are in memory at once
 
@@ -26,9 +26,9 @@ class TextReading:
     learner: Learner
     coding: TextCoding
 
-    def columns(self, table: Table, *, folder: Path | None = None, progress: Progress | None = None) -> TextColumns:
+    def columns(self, table: Table, *, folder: Path | None = None) -> TextColumns:
         """The columns of any table that has the texts."""
-        return self._of(_Source.of(table, self.names, self.learner, folder, progress))
+        return self._of(_Source.of(table, self.names, self.learner, folder))
 
     def _of(self, source: "_Source") -> TextColumns:
         """Piece by piece: vectors are longer than columns, and are never all in memory where they can be made anew."""
@@ -54,7 +54,6 @@ def read_texts(
     learner: str | Learner = "words",
     *,
     folder: Path | None = None,
-    progress: Progress | None = None,
 ) -> tuple[TextColumns, TextReading] | None:
     """The columns of a table's texts, and how another table gets the same; `None` where no text is named."""
     if not names:
@@ -62,7 +61,7 @@ def read_texts(
     if len(set(names)) < len(names):
         raise InputError(f"a text column is named twice: {', '.join(names)}")
     said = Learner.said(learner)
-    source = _Source.of(table, names, said, folder, progress)
+    source = _Source.of(table, names, said, folder)
     some = source.part(slice(None, None, -(-source.rows // SAMPLE)))
     if source.rows < 2 or not any(np.ptp(part, axis=0).any() for part in some):
         raise TableError(f"the texts of {table.name} are all the same ({', '.join(names)}); leave them out")
@@ -79,9 +78,7 @@ class _Source:
     held: tuple[Vectors, ...]
 
     @classmethod
-    def of(
-        cls, table: Table, names: Sequence[str], learner: Learner, folder: Path | None, progress: Progress | None
-    ) -> "_Source":
+    def of(cls, table: Table, names: Sequence[str], learner: Learner, folder: Path | None) -> "_Source":
         if learner.kind == "vectors":
             return cls(table.rows, (), tuple(_given(table, name) for name in names))
         texts = tuple(table.texts(name, missing="allow").tolist() for name in names)
@@ -90,7 +87,7 @@ class _Source:
                 raise TableError(f"column {name!r} of {table.name} is empty; leave it out of the texts")
         if learner.kind == "words":
             return cls(table.rows, texts, ())
-        every = vectors_of([text for column in texts for text in column], learner, folder=folder, progress=progress)
+        every = vectors_of([text for column in texts for text in column], learner, folder=folder)
         return cls(table.rows, (), tuple(np.split(every, len(names))))
 
     def part(self, rows: slice) -> list[Vectors]:

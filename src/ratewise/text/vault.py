@@ -13,11 +13,11 @@ import numpy as np
 
 from ratewise.errors import InputError
 from ratewise.models.text_coding import Vectors
+from ratewise.text.telling import tell
 
 _BATCH = 256  # texts embedded and written at a time
 
 Embed = Callable[[Sequence[str]], Vectors]
-Progress = Callable[[int, int], None]
 
 
 def key_of(text: str) -> bytes:
@@ -48,7 +48,7 @@ class Vault:
                 vault._known.update(zip(map(bytes, part["keys"]), part["vectors"], strict=True))
         return vault
 
-    def vectors(self, texts: Sequence[str], embed: Embed, *, progress: Progress | None = None) -> Vectors:
+    def vectors(self, texts: Sequence[str], embed: Embed) -> Vectors:
         """A vector for each text; those that are not known yet are embedded batch by batch, and kept."""
         keys = [key_of(text) for text in texts]
         missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in self._known}
@@ -56,8 +56,7 @@ class Vault:
         for first in range(0, len(items), _BATCH):
             batch = items[first : first + _BATCH]
             self._keep([key for key, _ in batch], _checked(embed([text for _, text in batch]), len(batch)))
-            if progress is not None:
-                progress(min(first + _BATCH, len(items)), len(items))
+            tell(min(first + _BATCH, len(items)), len(items))
         return np.stack([self._known[key] for key in keys])
 
     def _keep(self, keys: list[bytes], vectors: Vectors) -> None:

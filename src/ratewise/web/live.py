@@ -14,7 +14,7 @@ from starlette.routing import Route
 from starlette.templating import Jinja2Templates
 
 from ratewise.campaign import findings
-from ratewise.campaign.beside import human_only, people_found
+from ratewise.campaign.beside import human_only, judge_and_people, people_found
 from ratewise.campaign.snapshot import Snapshot
 from ratewise.core.mean.estimate import Estimate
 from ratewise.queue.money import to_money
@@ -45,6 +45,14 @@ class Board:
                 self._found, self._seen = document(now), mark
             return f"{mark[0]} {mark[1]}", self._found
 
+    def sliced(self, column: str) -> dict[str, Any]:
+        """The newest look with the slices of this column; one that the items have not is refused."""
+        _, found = self.newest()
+        if column not in found["columns"]:
+            raise RefusedError(404, "the items have no such column")
+        with self._lock:
+            return {**found, "slices": _slices(self.look(), [column])}
+
 
 def document(now: Snapshot) -> dict[str, Any]:
     """Everything that the live view shows, ready for JSON."""
@@ -62,7 +70,7 @@ def document(now: Snapshot) -> dict[str, Any]:
         },
         "people": [asdict(one) | {"in_hand": one.name in held} for one in people],
         "agreement": together.to_dict(), "judge": _judge(now), "outlook": _outlook(now),
-        "history": _history(now), "slices": _slices(now),
+        "history": _history(now), "slices": _slices(now), "columns": findings.columns(now),
     }  # fmt: skip
 
 
@@ -99,7 +107,7 @@ def _history(now: Snapshot) -> list[dict[str, Any]]:
 def _judge(now: Snapshot) -> list[str]:
     """What the labels say of the weak rater."""
     found = now.diagnosis
-    return [] if found is None else list(found.words())
+    return [*judge_and_people(now), *(() if found is None else found.words())]
 
 
 def _outlook(now: Snapshot) -> str:
@@ -110,13 +118,13 @@ def _outlook(now: Snapshot) -> str:
     return f"at the end, a standard error of about {expected:.4f}"
 
 
-def _slices(now: Snapshot) -> list[dict[str, Any]]:
+def _slices(now: Snapshot, columns: list[str] | None = None) -> list[dict[str, Any]]:
     return [
         {"column": one.column, "name": one.name, "items": one.items, "labels": one.labels,
          "value": None if one.estimate is None else one.estimate.value,
          "low": None if one.estimate is None else one.estimate.low,
          "high": None if one.estimate is None else one.estimate.high}
-        for one in findings.slices(now)
+        for one in findings.slices(now, columns)
     ]  # fmt: skip
 
 
@@ -142,7 +150,8 @@ def routes(service: Service, board: Board) -> list[Route]:
 
     def once(request: Request) -> Response:
         check(request)
-        return JSONResponse(board.newest()[1])
+        column = request.query_params.get("slices")
+        return JSONResponse(board.newest()[1] if column is None else board.sliced(column))
 
     async def events(request: Request) -> Response:
         await run_in_threadpool(check, request)

@@ -15,6 +15,7 @@ ITEMS = judged(40)
 TOML = """\
 name = "c"
 seed = 7
+store = {store}
 [items]
 table = "items.jsonl"
 [rating]
@@ -42,7 +43,7 @@ class Clock:
         return self.now
 
 
-def begun(folder, *, kind="binary", rating="", more=""):
+def begun(folder, *, kind="binary", rating="", more="", store="c.sqlite"):
     """A campaign that waits for its first answers."""
     rows = [
         {"id": i, "judge": g, "model": "gpt-secret", "question": f"What is {i}?", "answer": f"It is {i}.",
@@ -50,7 +51,7 @@ def begun(folder, *, kind="binary", rating="", more=""):
         for i, g in zip(ITEMS["id"], ITEMS["judge"], strict=True)
     ]  # fmt: skip
     (folder / "items.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    (folder / "c.toml").write_text(TOML.format(kind=kind, rating=rating, more=more))
+    (folder / "c.toml").write_text(TOML.format(kind=kind, rating=rating, more=more, store=json.dumps(store)))
     campaign = Campaign.open(folder / "c.toml")
     assert campaign.run(wait=False) == "waiting for answers"
     return campaign
@@ -61,7 +62,10 @@ def campaign(tmp_path):
     return begun(tmp_path, more='show = ["question", "answer"]')
 
 
-def test_an_answer_counts_once_and_undoing_it_takes_the_payment_back(campaign):
+@pytest.mark.parametrize("where", ["sqlite", "postgresql"])
+def test_an_answer_counts_once_and_undoing_it_takes_the_payment_back(tmp_path, where, request):
+    store = "c.sqlite" if where == "sqlite" else request.getfixturevalue("database")
+    campaign = begun(tmp_path, more='show = ["question", "answer"]', store=store)
     with campaign.labelling() as desk:
         task = desk.next("ann")
         assert task.item.keys() == {"question", "answer"}
@@ -137,7 +141,7 @@ def test_sides_are_mixed_per_person_and_recorded(tmp_path):
     table = campaign.export(tmp_path / "answers.csv", answers=True)
     assert {*table.texts("sides").tolist()} == {"ab", "ba"}
     assert {*table.numbers("rating").tolist()} == {1.0}  # the left text, whichever side it was on
-    (tmp_path / "c.toml").write_text(TOML.format(kind="pairwise", rating="", more=""))
+    (tmp_path / "c.toml").write_text(TOML.format(kind="pairwise", rating="", more="", store='"c.sqlite"'))
     spec = Campaign.at(tmp_path / "c.toml").spec
     with pytest.raises(InputError, match="answer_a"):
         Labelling(spec, None)

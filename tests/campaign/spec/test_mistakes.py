@@ -80,8 +80,8 @@ MISTAKES = [
     (at_top("sed = 7"), "sed is unknown; did you mean 'seed'?"),
     (
         at_top('"a\\nb" = 7'),
-        '"a\\nb" is unknown; the keys here are name, seed, method, estimand, level, store, items, rating, goal, '
-        "raters, learner, inputs, start",
+        '"a\\nb" is unknown; the keys here are name, seed, method, estimand, level, currency, claim, store, items, '
+        "rating, goal, raters, learner, inputs, start",
     ),
     # [items]
     (in_items("id = 3"), "items.id must be the name of a column of the table, as text; got 3"),

@@ -67,7 +67,8 @@ def changes(old: Spec, new: Spec) -> Changes:
 def _top(old: Spec, new: Spec) -> Iterator[_Change]:
     for key, reason in _REFUSED_TOP.items():
         yield _between(key, old, new, reason=reason)
-    yield _between("level", old, new)
+    for key in ("level", "currency", "claim"):
+        yield _between(key, old, new)
 
 
 def _tables(old: Spec, new: Spec) -> Iterator[_Change]:

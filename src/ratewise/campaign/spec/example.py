@@ -26,6 +26,8 @@ seed = 7                          # names the draws: the same seed draws the sam
 # method = "auto"                 # "auto": all raters together; "base": the last rater alone
 # estimand = "pool"               # the mean over "pool": the items of the table; "population": where they come from
 # level = 0.95                    # of the interval
+# currency = "USD"                # of all prices, for reports
+# claim = "The answer is right"   # what a yes means, for reports
 # store = "support-bot.sqlite"    # where all is kept; default: <name>.sqlite; or postgresql://user@host/database
 # learner = { kind = "words" }    # how texts become numbers: words, vectors, or embeddings and a model
 

@@ -200,6 +200,10 @@ class Spec:
     method: Annotated[CampaignMethod, one_of(get_args(CampaignMethod))] = "auto"
     estimand: Annotated[Estimand, one_of(ESTIMANDS)] = "pool"
     level: Annotated[float, Field(gt=0, lt=1), Says("a number between 0 and 1")] = 0.95
+    currency: Annotated[str | None, TEXT, Field(max_length=12), Says('a sign or a word, such as "€" or "USD"')] = None
+    claim: Annotated[
+        str | None, TEXT, Field(max_length=200), Says('what a yes means, such as "the assistant is right"')
+    ] = None
     store: Annotated[str, TEXT, Says("the path of a SQLite file or a postgresql:// address, as text")]
     items: ItemsSpec
     learner: LearnerSpec | None = None

@@ -375,7 +375,7 @@ function pick(input, repeated) {
 
 for (const name of ["pointerdown", "pointermove", "scroll", "input"]) addEventListener(name, live, { passive: true });
 $("answer").addEventListener("submit", (event) => { event.preventDefault(); save(); });
-$("answer").addEventListener("input", keepDraft);
+$("answer").addEventListener("input", () => { keepDraft(); if ($("news").className) say(""); });
 $("undo").addEventListener("click", undo);
 $("skip").addEventListener("click", skip);
 $("flag").addEventListener("click", () => setFlag(!flagged));

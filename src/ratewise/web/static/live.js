@@ -44,12 +44,12 @@ function chart(points) {
   if (!known.length) return element("p", "The first round is not complete yet.", "quiet");
   const W = 900, H = 280, L = 64, B = 34, T = 10, R = 16;
   const all = known.flatMap((p) => [p.low, p.high, p.alone_low ?? p.low, p.alone_high ?? p.high]);
-  const least = Math.min(...all), most = Math.max(...all), room = (most - least || 1) * 0.06;
+  const least = Math.min(...all), most = Math.max(...all), room = (most - least || 0.1) * 0.06;
   const far = Math.max(...known.map((p) => p.spent)) || 1;
   const x = (spent) => L + (spent / far) * (W - L - R);
   const y = (value) => T + ((most + room - value) / (most - least + 2 * room)) * (H - T - B);
   const made = svg("svg", { viewBox: `0 0 ${W} ${H}`, class: "chart", role: "img", "aria-label": "Estimate and interval over money spent; the sentence below says the same." });
-  for (let i = 0; i <= 4; i++) {
+  for (let i = 0; i <= (most > least ? 4 : 0); i++) {
     const value = least + ((most - least) * i) / 4;
     made.append(svg("line", { x1: L, x2: W - R, y1: y(value), y2: y(value), class: "axis" }), svg("text", { x: L - 8, y: y(value) + 4, "text-anchor": "end" }, rating(value)));
   }
@@ -84,13 +84,22 @@ function show(found) {
   $("agreement").textContent = a?.alpha == null ? "Agreement needs items that two people have answered (votes = 2 or more)."
     : `On ${number(a.items)} items with two votes or more, ${share(a.percent)} of pairs agree (${share(a.percent_low)} to ${share(a.percent_high)}); Krippendorff's alpha ${a.alpha.toFixed(2)} (${a.alpha_low.toFixed(2)} to ${a.alpha_high.toFixed(2)}).`;
   $("judge").replaceChildren(...found.judge.map((line) => element("li", line)));
-  const columns = [...new Set(found.slices.map((s) => s.column))];
-  if ([...$("slice-column").options].map((o) => o.value).join() !== columns.join()) $("slice-column").replaceChildren(...columns.map((c) => new Option(c, c)));
+  const known = [...$("slice-column").options].map((option) => option.value);
+  if (JSON.stringify(known) !== JSON.stringify(found.columns)) {
+    $("slice-column").replaceChildren(...found.columns.map((name) => new Option(name, name)));
+    $("slice-column").value = found.slices[0]?.column ?? found.columns[0] ?? "";
+  }
   slices();
 }
 
-function slices() {
-  const chosen = last.slices.filter((s) => s.column === $("slice-column").value);
+async function slices() {
+  const column = $("slice-column").value;
+  let chosen = last.slices.filter((s) => s.column === column);
+  if (!chosen.length && column) {
+    const response = await fetch(`/api/v1/live?slices=${encodeURIComponent(column)}`, { cache: "no-store" }).catch(() => null);
+    if (response?.ok) chosen = (await response.json()).slices;
+    if (column !== $("slice-column").value) return; // another one was chosen meanwhile
+  }
   $("slices").replaceChildren(chosen.length
     ? table([$("slice-column").value, "items", "answers", "estimate", "interval"], chosen.map((s) => [s.name || "(empty)", number(s.items), number(s.labels), rating(s.value), between(s)]))
     : element("p", "Slices appear when there are enough answers.", "quiet"));

@@ -1,0 +1,81 @@
+"""Queries that handing out questions makes again and again: built once, as that takes longer than running them."""
+
+from typing import Any
+
+import sqlalchemy as sa
+
+from ratewise.queue import schema as t
+from ratewise.queue.records import OPEN
+
+_b = sa.bindparam
+_open = sa.and_(t.ratings.c.state == OPEN, t.ratings.c.step == _b("step"))
+
+_live = sa.and_(t.leases.c.step == _b("step"), t.leases.c.until > _b("at"))
+_in_hand = t.ratings.c.position.in_(sa.select(t.leases.c.position).where(_live, t.leases.c.holder == _b("person")))
+
+_answers = sa.and_(t.answers.c.position == t.ratings.c.position, t.answers.c.step == _b("step"))
+_said = sa.exists().where(_answers, t.answers.c.annotator == _b("person"))
+_answered = sa.select(sa.func.count()).select_from(t.answers).where(_answers).scalar_subquery()
+_lent = (
+    sa.select(sa.func.count()).select_from(t.leases).where(_live, t.leases.c.position == t.ratings.c.position)
+).scalar_subquery()
+_skipped = sa.exists().where(
+    t.handed.c.position == t.ratings.c.position, t.handed.c.step == _b("step"), t.handed.c.person == _b("person"),
+    t.handed.c.state == "skipped",
+)  # fmt: skip
+
+
+def _free(wanted: sa.ColumnElement[bool]) -> sa.ColumnElement[bool]:
+    """Questions in no process's hands that want another answer, and have none of this person."""
+    return sa.and_(t.ratings.c.worker.is_(None), ~_said, wanted)
+
+
+def _first(which: sa.ColumnElement[bool]) -> sa.Select[Any]:
+    return sa.select(t.ratings.c.position).where(_open, which).order_by(t.ratings.c.position).limit(1)
+
+
+def _count(which: sa.ColumnElement[bool]) -> sa.Select[Any]:
+    return sa.select(sa.func.count()).select_from(t.ratings).where(_open, sa.or_(_in_hand, which))
+
+
+_wants_votes = _free(_answered + _lent < _b("votes"))
+_wants_decision = _free(sa.and_(_answered >= _b("votes"), _lent < 1))
+
+# of a person, step and moment; by whether splits are lent
+IN_HAND = _first(_in_hand)
+FREE = {False: _first(_wants_votes), True: _first(_wants_decision)}
+FRESH = {False: _first(sa.and_(_wants_votes, ~_skipped)), True: _first(sa.and_(_wants_decision, ~_skipped))}
+COUNT = {False: _count(_wants_votes), True: _count(_wants_decision)}
+
+CLAIM = (  # an open question with its item
+    sa.select(
+        t.ratings.c.position, t.ratings.c.step, t.ratings.c.attempts, t.items.c.id, t.items.c.content, t.items.c.prices
+    )
+    .join(t.items, t.items.c.position == t.ratings.c.position)
+    .where(_open, t.ratings.c.position == _b("position"))
+)
+VOTES = (
+    sa.select(t.answers.c.annotator, t.answers.c.value, t.answers.c.note)
+    .where(t.answers.c.position == _b("position"), t.answers.c.step == _b("step"))
+    .order_by(t.answers.c.id)
+)
+
+# keys
+ROW = sa.select(t.handed).where(t.handed.c.key == _b("key"), t.handed.c.person == _b("person"))
+OPEN_KEY = sa.select(t.handed.c.key, t.handed.c.sides).where(
+    t.handed.c.position == _b("position"), t.handed.c.step == _b("step"), t.handed.c.attempt == _b("attempt"),
+    t.handed.c.person == _b("person"), t.handed.c.state == "open",
+)  # fmt: skip
+STATES = sa.select(t.handed.c.number, t.handed.c.person, t.handed.c.state).where(
+    t.handed.c.position == _b("position"), t.handed.c.step == _b("step"), t.handed.c.attempt == _b("attempt")
+)
+LIVE = sa.select(t.leases.c.holder).where(_live, t.leases.c.position == _b("position"))
+LAST_TURN = sa.select(sa.func.coalesce(sa.func.max(t.handed.c.turn), 0)).where(t.handed.c.person == _b("person"))
+DONE = sa.select(sa.func.count()).select_from(t.handed).where(
+    t.handed.c.person == _b("person"), t.handed.c.state == "answered"
+)  # fmt: skip
+END_LEASES = t.leases.delete().where(
+    t.leases.c.position == _b("here"), t.leases.c.step == _b("of_step"),
+    sa.or_(t.leases.c.holder == _b("person"), t.leases.c.until <= _b("at")),
+)  # fmt: skip
+ALL_LEASES = t.leases.delete().where(t.leases.c.position == _b("here"), t.leases.c.step == _b("of_step"))

@@ -1,0 +1,76 @@
+"""The report as Markdown, for a pull request or a wiki: the sentence first, then the tables."""
+
+from collections.abc import Iterable, Sequence
+
+from ratewise.campaign import findings
+from ratewise.campaign.snapshot import Snapshot
+from ratewise.queue.money import to_money
+from ratewise.report.sentence import in_units, money, plain_answer
+
+_SPECIAL = str.maketrans({sign: f"\\{sign}" for sign in "\\`*_{}[]<>#|!"} | {"\n": " ", "\r": " "})
+
+
+def snapshot_markdown(now: Snapshot, *, slices: Sequence[str] | None = None) -> str:
+    """The report of one moment; every word that came from outside is escaped."""
+    parts = [f"# {escaped(now.status.name)}", escaped(plain_answer(now)), *_rounds(now), *_words(now)]
+    parts += _slices(now, slices)
+    parts += _missing(now)
+    parts += ["## Record", f"`ratewise verify {now.spec.path.name} --head {now.head}` checks that nothing was changed."]
+    return "\n\n".join(parts) + "\n"
+
+
+def _rounds(now: Snapshot) -> list[str]:
+    if not now.story:
+        return []
+    rows = [
+        (f"{c.number}", f"{c.items:,}", f"{c.labels:,}", money(now.spec, to_money(c.spent)),
+         "–" if c.estimate is None else in_units(now.spec, c.estimate.value), _ends(now, c.estimate))
+        for c in now.story
+    ]  # fmt: skip
+    names = ("round", "items", "labels", "spent so far", "estimate", f"{now.spec.level:.0%} interval")
+    told = "The intervals of all rounds hold at once, so that one may look after every round."
+    return ["## Round by round", table(names, rows), told]
+
+
+def _words(now: Snapshot) -> list[str]:
+    found = now.diagnosis
+    if found is None:
+        return []
+    return ["## What the labels say", "\n".join(f"- {escaped(word)}" for word in found.words())]
+
+
+def _slices(now: Snapshot, columns: Sequence[str] | None) -> list[str]:
+    found, parts = findings.slices(now, columns), []
+    for column in dict.fromkeys(one.column for one in found):
+        rows = [
+            (one.name or "(empty)", f"{one.items:,}", f"{one.labels:,}",
+             "–" if one.estimate is None else in_units(now.spec, one.estimate.value), _ends(now, one.estimate))
+            for one in found if one.column == column
+        ]  # fmt: skip
+        parts += [f"## By {escaped(column)}", table((column, "items", "labels", "estimate", "interval"), rows)]
+    return parts
+
+
+def _missing(now: Snapshot) -> list[str]:
+    count = now.status.missing
+    if not count:
+        return []
+    return ["## What is missing", f"{count:,} answers will not come; they count at both ends of the scale."]
+
+
+def _ends(now: Snapshot, e: object) -> str:
+    interval = getattr(e, "interval", None)
+    return "–" if interval is None else " to ".join(in_units(now.spec, end) for end in interval)
+
+
+def table(names: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table; everything in it is escaped."""
+    lines = [names, ["---"] + ["---:"] * (len(names) - 1), *rows]
+    return "\n".join(
+        "| " + " | ".join(cell if i == 1 else escaped(cell) for cell in line) + " |" for i, line in enumerate(lines)
+    )
+
+
+def escaped(text: str) -> str:
+    """Text that Markdown leaves as it is."""
+    return text.translate(_SPECIAL)

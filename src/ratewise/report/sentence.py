@@ -1,0 +1,69 @@
+"""The result in plain words: one sentence that a manager reads, with the units of the TOML."""
+
+import math
+from decimal import Decimal
+
+from ratewise.campaign.snapshot import Snapshot
+from ratewise.campaign.spec.spec import Spec
+from ratewise.core.mean.estimate import Estimate
+
+_PERCENT = ("binary", "pairwise")
+
+
+def plain_answer(now: Snapshot) -> str:
+    """What was found, how sure it is, and what it took; how many labels alone would have taken, where that is known."""
+    found = now.estimate
+    if found is None:
+        return "No round is complete yet, so there is no estimate."
+    return " ".join(part for part in (_finding(now.spec, found), _effort(now)) if part)
+
+
+def _finding(spec: Spec, found: Estimate) -> str:
+    value = in_units(spec, found.value)
+    if spec.claim is not None and spec.scale.kind == "binary":
+        said = f"{spec.claim.rstrip('.')} {value} of the time"
+    elif spec.scale.kind == "binary":
+        said = f"{spec.strong.name} says yes to {value} of the items"
+    elif spec.scale.kind == "pairwise":
+        said = f"The first of the two wins {value} of the comparisons, ties counted half"
+    else:
+        ends = f"{spec.scale.low:g} to {spec.scale.high:g}"
+        said = f"The mean rating by {spec.strong.name} is {value}, on a scale from {ends}"
+    said = said[:1].upper() + said[1:]
+    if found.interval is None:
+        return f"{said}; there is no interval yet."
+    low, high = (in_units(spec, end) for end in found.interval)
+    if spec.scale.kind in _PERCENT:
+        low = low.removesuffix(" %")
+    return f"{said} ({found.level:.0%} interval {low}–{high})."
+
+
+def _effort(now: Snapshot) -> str:
+    status, alone = now.status, labels_alone(now)
+    labels = f"{status.labels:,} label{'' if status.labels == 1 else 's'} by {now.spec.strong.name}"
+    took = f"This took {labels} and {money(now.spec, status.spent)}"
+    if alone is None or alone <= status.labels:
+        return f"{took}."
+    return f"{took}, where labels alone would have taken about {alone:,}."
+
+
+def labels_alone(now: Snapshot) -> int | None:
+    """How many strong ratings alone would be as precise, rounded; None where nothing tells."""
+    found = now.diagnosis
+    if found is None or found.effective_labels is None or not math.isfinite(found.effective_labels):
+        return None
+    digits = max(int(math.log10(max(found.effective_labels, 1.0))) - 1, 0)
+    return int(round(found.effective_labels, -digits + (digits > 0)))
+
+
+def in_units(spec: Spec, value: float) -> str:
+    """A rating in percent where ratings are yes or no, else as it is on its scale."""
+    return f"{100 * value:.1f} %" if spec.scale.kind in _PERCENT else f"{value:.3g}"
+
+
+def money(spec: Spec, amount: Decimal) -> str:
+    """An amount with the currency of the TOML."""
+    whole = f"{amount:,.2f}".removesuffix(".00")
+    if spec.currency is None:
+        return f"{whole} in money"
+    return f"{spec.currency}{whole}" if len(spec.currency) == 1 else f"{whole} {spec.currency}"

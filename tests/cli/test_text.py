@@ -1,0 +1,59 @@
+"""`--text` on the command line."""
+
+import csv
+import json
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from ratewise.cli.main import app
+
+WEAK = ["--weak", "judge", "--strong", "human"]
+TEXT = ["--text", "request", "--json"]
+
+
+@pytest.fixture(scope="module")
+def rated(tmp_path_factory):
+    """A table whose texts tell the rating."""
+    rng = np.random.default_rng(6)
+    human = rng.integers(0, 2, 300)
+    path = tmp_path_factory.mktemp("text") / "rated.csv"
+    with open(path, "w", newline="") as file:
+        rows = csv.writer(file)
+        rows.writerow(["id", "request", "judge", "human"])
+        for i, h in enumerate(human.tolist()):
+            polite = (h == 1) ^ (rng.random() < 0.1)
+            rows.writerow([i, f"{'thank you' if polite else 'at once'} {i % 7}", round(0.4 + 0.2 * rng.random(), 3), h])
+    return str(path)
+
+
+def run(*words):
+    """JSON of a command that succeeds."""
+    done = CliRunner().invoke(app, list(words))
+    assert done.exit_code == 0, done.output
+    return json.loads(done.stdout)
+
+
+def test_plan_estimate_and_simulate_learn_from_text(rated):
+    money = ["--weak-cost", "0.05", "--strong-cost", "1", "--budget", "100"]
+    plain, texts = (run("plan", rated, *WEAK, *money, "--calibrate", "auto", *more) for more in (["--json"], TEXT))
+    assert texts["policies"]["random"]["error_ratio"] < 0.8 * plain["policies"]["random"]["error_ratio"]
+    assert texts["inputs"]["learner"] == {"kind": "words"}
+    found = run("estimate", rated, *WEAK, "--rate", "1", *TEXT)
+    assert found["method"] == "difference, auto recalibrated"
+    how = ["--cost-ratio", "0.05", "--budgets", "60", "--burn-in", "40", "--methods", "auto", "--mode", "pool"]
+    trials = run("simulate", rated, *WEAK, *how, "--trials", "4", "--workers", "1", *TEXT)
+    assert trials["results"][0]["trials"] == 4
+
+
+def test_mistakes_are_one_line(rated):
+    money = ["--weak-cost", "0.05", "--strong-cost", "1", "--budget", "100"]
+    for command, more, words in (
+        ("plan", [*money, "--by", "id"], "--by and --text do not go together"),
+        ("plan", [*money, "--calibrate", "platt"], "texts are for calibrate 'auto'"),
+        ("estimate", ["--learner", "/nowhere/model"], "there is no such folder"),
+    ):
+        done = CliRunner().invoke(app, [command, rated, *WEAK, "--text", "request", *more])
+        assert (done.exit_code, words in done.stderr) == (2, True), done.stderr
+        assert done.stderr.count("\n") == 1

@@ -1,0 +1,24 @@
+"""The report as Markdown: the sentence first, tables, and nothing that the items' words could make of it."""
+
+from ratewise.report.markdown import escaped, snapshot_markdown, table
+from ratewise.report.sentence import plain_answer
+
+from ..campaign.making import judged, ran
+
+
+def test_the_sentence_comes_first_and_words_of_items_are_escaped(tmp_path):
+    columns = judged(300)
+    columns["topic"] = ["a|b" if i % 2 else "[x](javascript:1)" for i in range(300)]
+    campaign = ran(tmp_path, columns, goal='budget = "90"', items='features = ["topic"]')
+    with campaign.look() as now:
+        text, said = snapshot_markdown(now), plain_answer(now)
+    assert text.splitlines()[0] == "# c"
+    assert text.splitlines()[2] == escaped(said)
+    assert "## Round by round" in text
+    assert "a\\|b" in text
+    assert "[x](" not in text
+    assert "ratewise verify c.toml --head" in text
+
+
+def test_tables():
+    assert table(("a", "b"), [("x", "1")]).splitlines() == ["| a | b |", "| --- | ---: |", "| x | 1 |"]
