@@ -68,7 +68,9 @@ def with_value(frame: Any, columns: Sequence[str]) -> Any:
     for column in columns:
         if column not in frame.columns:
             raise no_column("table", column, tuple(frame.columns))
-    conditions = " OR ".join(f"{_quoted(column)} IS NOT NULL" for column in columns)
+    kinds = dict(frame.dtypes)
+    nan = {column: f" AND NOT isnan({_quoted(column)})" if kinds[column] in _FLOATS else "" for column in columns}
+    conditions = " OR ".join(f"({_quoted(column)} IS NOT NULL{nan[column]})" for column in columns)
     try:
         return frame.where(conditions).toArrow()
     except Exception as error:
