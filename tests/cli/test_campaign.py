@@ -8,6 +8,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
@@ -111,6 +112,10 @@ def test_words_say_what_json_says(run, toml):
     assert (words.code, words.err) == (0, "")
     document = run("status", toml, "--json").document
     assert document["running"] is False
+    paid = {name: Decimal(amount) for name, amount in document["spent_by"].items()}
+    assert list(paid) == ["judge", "human"]
+    assert sum(paid.values()) == Decimal(document["spent"])
+    assert paid["human"] == document["labels"]  # at a price of 1
     assert f"{document['estimate']['value']:.4f}" in words.out
     assert f"{float(document['spent']):,.2f} of 40.00 spent" in words.out
     again = run("status", toml)

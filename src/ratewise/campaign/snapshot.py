@@ -64,7 +64,7 @@ class Snapshot:
     @cached_property
     def status(self) -> Status:
         """Money, labels, and the estimate of the rounds that are complete."""
-        return status_of(self.spec, self.store, self.state)
+        return status_of(self.spec, self.store, self.state, by_rater=True)
 
     @cached_property
     def estimate(self) -> Estimate | None:

@@ -40,6 +40,7 @@ class Status:
     final: Estimate | None  # with the interval of an end that nobody has looked before
     expected_se: float | None  # when all the money is spent
     waits_for: str | None = None  # a process that plans and shows no sign of life
+    spent_by: dict[str, Decimal] | None = None  # of each rater; not told while a run goes on
 
     @property
     def left(self) -> Decimal | None:
@@ -68,6 +69,7 @@ class Status:
         out: dict[str, Any] = {name: getattr(self, name) for name in self.__slots__}
         for name in ("budget", "spent", "reserved"):
             out[name] = None if out[name] is None else f"{out[name]:f}"
+        out["spent_by"] = None if self.spent_by is None else {name: f"{paid:f}" for name, paid in self.spent_by.items()}
         out["left"] = None if self.left is None else f"{self.left:f}"
         for name in ("estimate", "final"):
             out[name] = None if out[name] is None else out[name].to_dict()
@@ -91,8 +93,8 @@ class Watch:
             self._last = time.monotonic()
 
 
-def status_of(spec: Spec, store: Store, state: State) -> Status:
-    """The status from the log and the state it makes."""
+def status_of(spec: Spec, store: Store, state: State, *, by_rater: bool = False) -> Status:
+    """The status from the log and the state it makes; what each rater was paid takes a walk through the ledger."""
     counts = store.counts()
     strong = state.terms.later_raters
     reserved, spent = store.totals()
@@ -114,4 +116,10 @@ def status_of(spec: Spec, store: Store, state: State) -> Status:
         final=estimate_history(state.history, state.terms.wanted),
         expected_se=None if state.open is None else state.open.plan.expected_se,
         waits_for=store.waits_for(),
+        spent_by=_spent_by(spec, store) if by_rater else None,
     )
+
+
+def _spent_by(spec: Spec, store: Store) -> dict[str, Decimal]:
+    paid = store.paid_by_step()
+    return {rater.name: to_money(paid.get(step, 0)) for step, rater in enumerate(spec.raters)}

@@ -116,6 +116,16 @@ class Store(Log):
         with self.reading() as connection:
             return sql.totals(connection)
 
+    def paid_by_step(self) -> dict[int, int]:
+        """What each rater was paid, what was undone left out; raters without a payment are absent."""
+        paid: dict[int, int] = {}
+        sums = sa.select(t.ledger.c.kind, t.ledger.c.step, *sql.exact_sum(t.ledger.c.amount))
+        asked = sums.where(t.ledger.c.kind.in_(("settle", UNDO))).group_by(t.ledger.c.kind, t.ledger.c.step)
+        with self.reading() as connection:
+            for kind, step, *parts in connection.execute(asked):
+                paid[int(step)] = paid.get(int(step), 0) + (-1 if kind == UNDO else 1) * sql.summed(parts)
+        return paid
+
     def failed_before(self, position: int) -> int:
         """What failed calls about items before this one have cost."""
         same = sa.and_(t.ratings.c.position == t.ledger.c.position, t.ratings.c.step == t.ledger.c.step)
