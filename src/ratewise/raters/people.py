@@ -55,7 +55,11 @@ KIND = RaterKind(
     example=(
         ("votes = 1", "answers of people, who take their time; the median counts"),
         ("lease = 600", "seconds without a sign of life before others get the question"),
+        ('show = ["question", "answer"]', "the columns that people see; nothing else leaves the server"),
+        ('a = "answer_a"', "of comparisons: the column of one answer"),
+        ('b = "answer_b"', "of comparisons: the column of the other one"),
         ('guidelines = "guidelines.md"', "what people read beside the question; `ratewise serve` shows it"),
+        ('criterion = "It is correct."', "what is judged, above the buttons"),
         ('adjudicator = "ann"', "who decides where the votes of others split"),
     ),
     columns=_columns,

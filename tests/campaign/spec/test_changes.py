@@ -33,6 +33,9 @@ JUDGED = ": the ratings so far came from the old judge, and a changed judge is a
 
 TAKEN = [
     ("level", 0.9, "level from 0.95 to 0.9"),
+    ("currency", "USD", 'currency from none to "USD"'),
+    ("claim", "It is right", 'claim from none to "It is right"'),
+    ("raters.crowd.guidelines", "rules.md", 'raters.crowd.guidelines from none to "rules.md"'),
     ("goal.budget", "300", "goal.budget from 200 to 300"),
     ("goal.budget", "100.5", "goal.budget from 200 to 100.5"),
     ("goal.budget", None, "goal.budget from 200 to none"),
@@ -70,6 +73,8 @@ REFUSED = [
     ("items.id", None, 'items.id from "id" to none' + DRAWN),
     ("items.features", ["a", "b"], 'items.features from ["a"] to ["a", "b"]' + DRAWN),
     ("items.text", ["q"], 'items.text from [] to ["q"]' + DRAWN),
+    ("raters.crowd.adjudicator", "ann",
+     'raters.crowd.adjudicator from none to "ann": splits so far were decided by the old one'),
     ("raters.small.path", "other",
      'raters.small.path from "judge" to "other": the ratings so far came from the old one'),
     ("items.uncertainty", "v", 'items.uncertainty from "u" to "v"' + DRAWN),

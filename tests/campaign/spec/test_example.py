@@ -11,6 +11,7 @@ from ratewise.campaign.spec.fields import keys_of
 from ratewise.campaign.spec.spec import Goal, InputsSpec, ItemsSpec, Spec, StartSpec, rater_keys, read_spec
 from ratewise.errors import InputError
 from ratewise.raters.llm import LlmSettings
+from ratewise.raters.people import PeopleSettings
 from ratewise.raters.scale import RatingScale
 from ratewise.tables import read_table
 
@@ -37,9 +38,9 @@ def test_it_shows_every_key_and_fits_a_screen():
 
 
 KINDS = {
-    "function": "python", "command": "command", "file": "recorded", "votes": "people", "lease": "people",
-    "sheets": "sheet", "show": "sheet", "path": "trained", "device": "trained",
-    **{key: "llm" for key in keys_of(LlmSettings) if key != "show"},
+    "function": "python", "command": "command", "file": "recorded", "sheets": "sheet",
+    "path": "trained", "device": "trained",
+    **dict.fromkeys(keys_of(LlmSettings), "llm"), **dict.fromkeys(keys_of(PeopleSettings), "people"),
 }  # fmt: skip
 NEEDED = {"llm": ("model", "base_url", "judge", "show"), "trained": ("path",)}
 
@@ -63,6 +64,12 @@ def test_every_option_can_be_switched_on(tmp_path, key):
         )
         for also in NEEDED.get(KINDS[key], ()):
             text = text.replace(f"# {also} =", f"{also} =")
+    if key in {"a", "b"}:
+        text = text.replace("# a =", "a =").replace("# b =", "b =")
+    if key == "adjudicator":  # there is nothing to decide where one person votes
+        text = text.replace("# votes = 1", "votes = 2")
+    if key == "guidelines":
+        (tmp_path / "guidelines.md").write_text("Read twice.")
     if key == "prices":
         text = text.replace('price = "0.01"', '# price = "0.01"')
     if key == "price_column":
