@@ -73,6 +73,14 @@ def test_the_last_tables_own_error_stays(rated):
     assert found.labels_needed > found.estimate.labels
 
 
+def test_labels_of_the_new_table_are_told_apart_from_those_of_both():
+    few, last = table(6, 0.85, 90), table(2, 0.8, 2500, first=9000)
+    found = rw.check(few, **COLUMNS, no_worse_than=last, margin=0.02)
+    assert found.verdict == "cannot tell"
+    assert f"About {found.labels_needed:,} strong ratings of the new table in all (it has " in found.sentence
+    assert found.labels_needed < found.estimate.labels  # those of both tables
+
+
 def test_a_summary_for_a_pull_request(rated):
     text = rw.check(rated, **COLUMNS, at_least=0.5).to_markdown()
     assert text.startswith("### ✅ yes: is the mean at least 0.5?\n\nYes: the mean is at least 0.5; the estimate is ")

@@ -178,7 +178,7 @@ def check_mean(found: Estimate, bar: float, *, bounds: tuple[float, float] | Non
         pool = float(found.items) if found.estimand == "pool" else math.inf
         needed = None if times is None else labels_to_tell(found.labels, times, pool_size=pool)
     said = _sentence(verdict, f"the mean is at least {bar:g}", f"the mean is below {bar:g}", found)
-    hint = "" if verdict != "cannot tell" else _hint(found, needed, "")
+    hint = "" if verdict != "cannot tell" else _hint(found, needed, " in all")
     return Check(verdict, f"is the mean at least {bar:g}?", said + hint, bar, found, needed, notes=found.notes)
 
 
@@ -190,7 +190,7 @@ def check_difference(compared: Comparison, margin: float) -> Check:
     yes = f"{a} is no more than {margin:g} worse than {b}" if margin else f"{a} is no worse than {b}"
     no = f"{a} is worse than {b} by more than {margin:g}" if margin else f"{a} is worse than {b}"
     said = _sentence(verdict, yes, no, d)
-    hint = "" if verdict != "cannot tell" else _hint(d, needed, " of both tables" if of_both else "", what="difference")
+    hint = "" if verdict != "cannot tell" else _hint(d, needed, _whose(compared, of_both), what="difference")
     notes = (*compared.notes, *(note for note in d.notes if note not in compared.notes))
     question = f"is {a} no worse than {b}, within {margin:g}?" if margin else f"is {a} no worse than {b}?"
     return Check(verdict, question, said + hint, -margin, d, needed, compared, notes)
@@ -227,13 +227,20 @@ def _sentence(verdict: GateVerdict, yes: str, no: str, e: Estimate) -> str:
     return f"{'Yes' if verdict == 'yes' else 'No'}: {yes if verdict == 'yes' else no}; {seen}."
 
 
+def _whose(c: Comparison, of_both: bool) -> str:
+    """Whose ratings are counted, where two tables have some each."""
+    if c.paired:
+        return " in all"
+    return " of both tables in all" if of_both else f" of the new table in all (it has {c.first.labels:,})"
+
+
 def _hint(e: Estimate, needed: int | None, whose: str, *, what: str = "mean") -> str:
     if e.interval is None:
         return f" There is no interval: {'; '.join(e.notes)}."
     if needed is None:
         return " The estimate is so close to the bar that hardly any number of labels would tell."
     return (
-        f" About {needed:,} strong ratings{whose} in all, at the same rates, would tell with a chance of "
+        f" About {needed:,} strong ratings{whose}, at the same rates, would tell with a chance of "
         f"{percent(POWER)} if the {what} is as estimated."
     )
 
