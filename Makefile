@@ -38,6 +38,7 @@ test: $(VENV)/.dev
 
 soak: $(VENV)/.dev
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m soak -n $(JOBS) --dist worksteal
+	OMP_NUM_THREADS=1 RATEWISE_SOAK=1 $(BIN)/python -m pytest tests/statistical -n $(JOBS) --dist worksteal
 
 check: $(VENV)/.dev
 	$(BIN)/ruff format --check .

@@ -1,5 +1,6 @@
 """How far chance alone may carry a statistical test: binomial bounds at one stated false-alarm rate."""
 
+import os
 from typing import Any
 
 import pytest
@@ -11,6 +12,11 @@ FALSE_ALARM = 1e-4  # of each statistical check; seeds are fixed, so a pass stay
 def further(*values: Any) -> Any:
     """One more cell of a study that `make test` has a part of: `make soak` runs it."""
     return pytest.param(*values, marks=pytest.mark.soak)
+
+
+def so_many(all: int, *, some: int) -> int:
+    """The same for a whole file: `make soak` runs all statistical tests with RATEWISE_SOAK=1."""
+    return all if os.environ.get("RATEWISE_SOAK") == "1" else some
 
 
 def sizes(some: int, all: int) -> list[Any]:

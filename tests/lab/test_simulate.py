@@ -18,7 +18,7 @@ from ratewise.lab.metrics import Base
 from ratewise.lab.simulate import simulate
 from ratewise.lab.trials import Setting
 
-from ..bounds import FALSE_ALARM
+from ..bounds import FALSE_ALARM, further
 from .tables import MODES, OTHER, TABLE, judged, likert, population_of
 
 Z = stats.norm.isf(FALSE_ALARM / 2)  # 3.9
@@ -101,7 +101,7 @@ def test_the_error_of_base_is_the_formula(mode, burn_in):
         assert z_of(squared, h.var() / n)[-1] > Z  # and a pool that is taken for a stream
 
 
-@pytest.mark.parametrize(("mode", "burn_in"), [("stream", 0), ("stream", 60), ("pool", 0)])
+@pytest.mark.parametrize(("mode", "burn_in"), [("stream", 60), ("pool", 0), further("stream", 0)])
 def test_the_methods_are_unbiased(mode, burn_in):
     """Up to the 1/n of power tuning, far below what 200 trials can see; false alarm 1e-4 for each number."""
     budgets = (80.0, 160.0)

@@ -134,6 +134,7 @@ def test_a_short_burn_in_of_a_skewed_rating():
     assert covered.mean() >= fewest(0.91, covered.size)
 
 
+@pytest.mark.soak
 def test_the_finite_pool_of_the_issue():
     """Var(H) = 0.2, MSE 0.15, Var(U) = 0.05, cost ratio 0.01, u told, 200 in all for a pool of 500 anew in each trial.
 

@@ -16,7 +16,7 @@ from ratewise.campaign.rehearsal import Pool, Rehearsal
 from ratewise.core.mean.policy import optimal_policy
 from ratewise.lab.worlds import calibrated
 
-from ..bounds import FALSE_ALARM, most, sizes
+from ..bounds import FALSE_ALARM, further, most, sizes
 
 Z = stats.norm.isf(FALSE_ALARM / 2)
 
@@ -117,7 +117,7 @@ def _least(world, case):
 
 
 @pytest.mark.parametrize("trials", AIMERS)
-@pytest.mark.parametrize("name", AIMS)
+@pytest.mark.parametrize("name", ["stream", "free weak ratings", further("skewed")])
 def test_a_stop_at_a_precision_covers_and_is_as_precise_as_asked(name, trials):
     """95 % at the stop, all rounds together too, and a root mean squared error of no more than the target."""
     errors, good, _, reasons, every = aimed(name, trials)
@@ -129,7 +129,7 @@ def test_a_stop_at_a_precision_covers_and_is_as_precise_as_asked(name, trials):
 
 @pytest.mark.parametrize("trials", AIMERS)
 @pytest.mark.parametrize(
-    ("name", "of_best", "of_base"), [("stream", 2.2, 1.2), ("free weak ratings", 2.6, 1.0), ("skewed", 7.5, 1.6)]
+    ("name", "of_best", "of_base"), [("stream", 2.2, 1.2), ("free weak ratings", 2.6, 1.0), further("skewed", 7.5, 1.6)]
 )
 def test_a_precision_is_not_grossly_overspent(name, of_best, of_base, trials):
     """Against policies that know all beforehand: the best by the true u, and strong ratings alone by the true V.

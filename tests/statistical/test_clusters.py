@@ -9,9 +9,9 @@ import pytest
 from ratewise.core.mean.estimate import estimate_mean
 from ratewise.targets.mean.estimation import estimate_mean as recalibrating_mean
 
-from ..bounds import fewest, further
+from ..bounds import fewest, further, so_many
 
-TRIALS = 1000
+TRIALS = so_many(1000, some=500)
 CORRELATION = 0.2
 
 

@@ -165,7 +165,7 @@ def test_the_probability_is_calibrated_where_nothing_differs():
 
 
 MANY = [
-    (binary, (0.75, 0.75, 0.75, 0.8, 0.7, 0.75), 300, (0.0, 1.0)),
+    further(binary, (0.75, 0.75, 0.75, 0.8, 0.7, 0.75), 300, (0.0, 1.0)),
     (real, (2.0, 2.0, 2.0, 2.3, 1.8, 2.0), 150, None),
 ]
 

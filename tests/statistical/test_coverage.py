@@ -11,9 +11,9 @@ from ratewise.core.mean.intervals import normal, spread
 from ratewise.core.mean.ratings import ratings
 from ratewise.lab.coverage import Cell, run_cell
 
-from ..bounds import fewest, further
+from ..bounds import fewest, further, so_many
 
-TRIALS = 1500
+TRIALS = so_many(1500, some=700)
 
 CELLS = [
     further(Cell("bernoulli", 0.5, "fair", 30, active=False)),

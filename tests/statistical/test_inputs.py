@@ -17,11 +17,11 @@ from ratewise.campaign.answers import estimate_history
 from ratewise.campaign.inputs import Inputs
 from ratewise.campaign.rehearsal import Pool, Rehearsal
 
-from ..bounds import FALSE_ALARM, most, sizes
+from ..bounds import FALSE_ALARM, most, sizes, so_many
 
 Z = stats.norm.isf(FALSE_ALARM / 2)
 CAMPAIGNS = sizes(250, all=600)
-USING_UP = 300
+USING_UP = so_many(300, some=150)
 NAMES = ("easy", "hard", "odd")
 SIZES = np.array([800, 150, 50])
 RIGHT, WRONG = np.array([0.98, 0.6, 0.4]), np.array([0.02, 0.25, 0.2])

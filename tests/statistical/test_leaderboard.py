@@ -12,9 +12,9 @@ from scipy import special, stats
 
 import ratewise as rw
 
-from ..bounds import fewest
+from ..bounds import fewest, so_many
 
-TRIALS = 160
+TRIALS = so_many(160, some=80)
 MODELS = 6
 TRUE = np.array([0.9, 0.5, 0.2, -0.1, -0.5, -1.0])
 

@@ -16,12 +16,12 @@ from ratewise.campaign.answers import estimate_history
 from ratewise.campaign.rehearsal import Pool, Rehearsal
 from ratewise.campaign.start import Loaded, Start
 
-from ..bounds import FALSE_ALARM, most, sizes
+from ..bounds import FALSE_ALARM, most, sizes, so_many
 
 Z = stats.norm.isf(FALSE_ALARM / 2)
 BIAS = 0.1  # allowed, in standard deviations of the estimate
 MISSES = 0.06  # allowed of 95 % intervals
-GAMES, TABLES = sizes(250, all=700), sizes(120, all=300)
+GAMES, TABLES = sizes(180, all=700), sizes(90, all=300)
 WAYS = ("at random", "rates", "by hand")
 
 
@@ -122,7 +122,7 @@ def test_plan_draw_and_estimate_with_old_labels_are_unbiased_and_their_intervals
 
 # More money after the end
 
-LOOKS = 300
+LOOKS = so_many(300, some=150)
 
 
 @cache

@@ -10,10 +10,10 @@ from scipy import stats
 
 from ratewise.targets.slices import estimate_slices
 
-from ..bounds import FALSE_ALARM, fewest
+from ..bounds import FALSE_ALARM, fewest, so_many
 from ..worlds import SLICE_SIZES, slices_that_differ
 
-WORLDS = 80
+WORLDS = so_many(80, some=40)
 
 
 def outcomes(between, **options):

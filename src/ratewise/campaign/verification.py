@@ -91,4 +91,4 @@ def telling(where: str, found: Verification) -> Iterator[None]:
 
 
 def _counted(differences: int) -> str:
-    return "1 difference" if differences == 1 else f"{differences:,} differences"
+    return "1 difference" if differences == 1 else f"{differences} differences"

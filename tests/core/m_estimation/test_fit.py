@@ -237,7 +237,7 @@ def test_one_rate_is_ppi_plus_plus(family, lam):
 
     Its linear regression uses the labelled rows' own moments of X: equal to ours where those are the pool's.
     """
-    for seed in range(3):
+    for seed in range(3 if lam is not None else 1):  # its own λ takes it seconds
         X, g, h, n = split(seed, family, replicated=family == "linear")
         T = h.size
         data = ratings(g, np.where(np.arange(T) < n, h, np.nan), n / T)

@@ -64,6 +64,7 @@ def test_a_frame_is_drawn_as_memory_draws_it_whatever_the_partitions(frame, pool
     assert sum(row["selected"] for row in drawn.collect()) == whole.asked  # computed again, it is the same
 
 
+@pytest.mark.soak
 def test_a_task_that_fails_and_runs_again_gives_the_same_rows(frame, pool, judged, tmp_path):
     """The first worker that has handed out a batch dies, once; rates are those of learned models."""
     mark = str(tmp_path / "died")
