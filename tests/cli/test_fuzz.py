@@ -66,7 +66,8 @@ def check(*arguments):
     if code in (2, 3):
         assert len([line for line in err.splitlines() if "warning" not in line]) == 1, err
         return code
-    assert not re.search(r"(?<![\w.])(nan|inf)(?![\w.])", out), (arguments, out)
+    numbers = out.replace('"inf"', "").replace('"nan"', "")  # in quotes they are a feature's own words
+    assert not re.search(r"(?<![\w.])(nan|inf)(?![\w.])", numbers), (arguments, out)
     if "--json" in arguments:
         document = json.loads(out, parse_constant=pytest.fail)
         if arguments[0] == "estimate" and "value" in document:
