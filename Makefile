@@ -34,6 +34,7 @@ demo: $(VENV)/.run
 	$(BIN)/ratewise demo
 
 test: $(VENV)/.dev
+	@.ci/programs
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) --dist worksteal --durations=10
 
 soak: $(VENV)/.dev

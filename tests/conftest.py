@@ -9,6 +9,7 @@ import warnings
 import pytest
 
 from .postgres import NoPostgresError, Server
+from .programs import needed
 
 _MEMORY, _ENOUGH = "/dev/shm", 4 * 2**30
 
@@ -102,6 +103,7 @@ def spark():
     """A Spark of two threads that lives for this session."""
     from ratewise.tables.spark import start
 
+    needed(shutil.which("java") or os.environ.get("JAVA_HOME"), "install Java 17 or newer, or name it in JAVA_HOME")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # its own, about pandas and sockets
         session = start("local[2,3]")  # a task may fail twice

@@ -14,6 +14,7 @@ from playwright.sync_api import expect, sync_playwright
 from ratewise.campaign.campaign import Campaign
 from ratewise.web.api import told
 
+from ..programs import needed
 from ..waiting import until
 from .attacks import ATTACKS
 from .making import SHOW, rows, served, service_of, write
@@ -25,10 +26,10 @@ PHONE = {"viewport": {"width": 390, "height": 780}, "is_mobile": True, "has_touc
 
 @pytest.fixture(scope="module")
 def browser():
-    assert CHROMIUM, "install chromium (apt-get install chromium), or name it in RATEWISE_TEST_CHROMIUM"
+    chromium = needed(CHROMIUM, "install chromium (apt-get install chromium), or name it in RATEWISE_TEST_CHROMIUM")
     SHOTS.mkdir(parents=True, exist_ok=True)
     with sync_playwright() as playwright:
-        found = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-dev-shm-usage"])
+        found = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-dev-shm-usage"])
         yield found
         found.close()
 
