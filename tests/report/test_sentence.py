@@ -12,9 +12,9 @@ def test_a_manager_reads_it(tmp_path):
         said, found, status = plain_answer(now), now.estimate, now.status
     low, high = (f"{100 * end:.1f}" for end in found.interval)
     first = f"The assistant is right {100 * found.value:.1f} % of the time (95% interval {low}–{high} %). "
-    assert said.startswith(first + f"This took {status.labels} labels by human and ")
+    assert said.startswith(first + f"It took {status.labels} labels from human and cost ")
     assert " USD" in said
-    assert "labels alone would have taken about" in said
+    assert "; labels alone would have taken about " in said
 
 
 def test_scores_stay_on_their_scale_and_money_has_no_name_of_its_own(tmp_path):
@@ -22,10 +22,10 @@ def test_scores_stay_on_their_scale_and_money_has_no_name_of_its_own(tmp_path):
     keys = {"raters": (("judge", "0.05"), ("human", "1")), "rating": 'kind = "score"\nlow = 1\nhigh = 9'}
     campaign = ran(tmp_path, {name: columns[name] for name in ("id", "judge", "human")}, goal='budget = "30"', **keys)
     with campaign.look() as now:
-        said = plain_answer(now)
+        said, spent = plain_answer(now), now.status.spent
     assert said.startswith("The mean rating by human is ")
     assert "on a scale from 1 to 9" in said
-    assert "in money" in said
+    assert f"and cost {f'{spent:,.2f}'.removesuffix('.00')}" in said
 
 
 def test_before_the_first_round(tmp_path):

@@ -33,6 +33,7 @@ _TOML = f"""\
 # Made up: 4,000 answers of an assistant, each with a judge's score; a "person" answers from a recording.
 name = "demo"
 seed = {{seed}}
+claim = "The answer is right"
 
 [items]
 table = "pool.csv"

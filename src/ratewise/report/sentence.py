@@ -40,11 +40,11 @@ def _finding(spec: Spec, found: Estimate) -> str:
 
 def _effort(now: Snapshot) -> str:
     status, alone = now.status, labels_alone(now)
-    labels = f"{status.labels:,} label{'' if status.labels == 1 else 's'} by {now.spec.strong.name}"
-    took = f"This took {labels} and {money(now.spec, status.spent)}"
+    labels = f"{status.labels:,} label{'' if status.labels == 1 else 's'} from {now.spec.strong.name}"
+    took = f"It took {labels} and cost {money(now.spec, status.spent)}"
     if alone is None or alone <= status.labels:
         return f"{took}."
-    return f"{took}, where labels alone would have taken about {alone:,}."
+    return f"{took}; labels alone would have taken about {alone:,} for the same precision."
 
 
 def labels_alone(now: Snapshot) -> int | None:
@@ -65,5 +65,5 @@ def money(spec: Spec, amount: Decimal) -> str:
     """An amount with the currency of the TOML."""
     whole = f"{amount:,.2f}".removesuffix(".00")
     if spec.currency is None:
-        return f"{whole} in money"
+        return whole
     return f"{spec.currency}{whole}" if len(spec.currency) == 1 else f"{whole} {spec.currency}"
