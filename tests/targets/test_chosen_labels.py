@@ -68,7 +68,7 @@ def test_labels_picked_by_a_feature_are_warned_of_though_the_judge_looks_the_sam
     assert "column 'length'" in said
     topic = labelled(table, (table["topic"] == "c") & (rng.random(2000) < 0.3))
     (said,) = told(rw.estimate_table, topic, **COLUMNS)
-    assert "less often 'a' in column 'topic'" in said
+    assert "a smaller share of 'a' in column 'topic'" in said
     both = {**long, "judge_2": long["judge"], "human_2": long["human"]}
     assert "column 'length'" in told(rw.compare, both, weak=("judge", "judge_2"), strong=("human", "human_2"))[0]
     assert "column 'length'" in told(rw.regress, long, **COLUMNS, on=["topic"])[0]

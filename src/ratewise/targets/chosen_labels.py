@@ -103,8 +103,8 @@ def _of_words(column: str, texts: Texts, labelled: Mask) -> Iterator[_Trait]:
     if "" in words or len(words) > _MOST_WORDS or len(set(texts[~labelled].tolist())) < 2:
         return
     for word in sorted(words):
-        where = f"often {word[:40]!r} in column {column!r}"
-        yield _Trait(np.asarray(texts == word, dtype=np.float64), f"more {where}", f"less {where}")
+        where = f"share of {word[:40]!r} in column {column!r}"
+        yield _Trait(np.asarray(texts == word, dtype=np.float64), f"a larger {where}", f"a smaller {where}")
 
 
 def _ranks(values: Floats) -> Floats:

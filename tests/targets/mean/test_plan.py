@@ -409,3 +409,13 @@ def test_labels_that_all_agree_plan_with_one_mistake(options, said):
     assert made.basis["variance"] == pytest.approx(1 / 40 * (1 - 1 / 40))
     assert made.policies[made.recommendation].expected_se > 0
     assert not any("off the strong ones' scale" in note for note in made.notes)  # one imagined mistake is no scale
+
+
+def test_a_pilot_that_nobody_drew_is_warned_of():
+    """Labels where the judge doubts: the pilot is no sample of the pool, and the plan says so."""
+    g = np.random.default_rng(6).beta(9, 1, 800)
+    doubtful = np.argsort(np.argsort(g)) < 40
+    human = np.where(doubtful, (np.random.default_rng(7).random(800) < g).astype(float), np.nan)
+    options = {"weak": "judge", "strong": "human", "weak_cost": 0.02, "strong_cost": 1, "budget": 300}
+    with pytest.warns(rw.RatewiseWarning, match="clearly lower values in column 'judge'.*rows like these.*'by hand'"):
+        rw.plan({"id": np.arange(800), "judge": g, "human": human}, **options)

@@ -16,6 +16,7 @@ from ratewise.errors import InputError
 from ratewise.tables import Table, TableLike, count_rows
 from ratewise.tables.spark import is_spark, with_value
 from ratewise.tables.words import Positive, Scale, meaning_of
+from ratewise.targets.chosen_labels import warn_of_choice
 from ratewise.targets.mean.derived import Derived
 from ratewise.targets.mean.input_plan import Rival, in_words, plan_inputs
 from ratewise.targets.mean.pilot import Pilot, PilotColumns, learn_pilot, read_pilot
@@ -147,6 +148,7 @@ def plan(
         made = _with_old_labels(plan_mean(read, pilot, columns, goal, hints=False), beside)
         made = replace(made, notes=_of_agreement(pilot) + made.notes)
     else:
+        _warn_of_a_chosen_pilot(read, pilot, weak, ready)
         made = plan_mean(read, pilot, columns, goal)
     made = replace(
         made,
@@ -157,6 +159,14 @@ def plan(
     if what_if:
         made = replace(made, what_if=tried_beliefs(pilot, goal, made.policies[made.recommendation].spend, seed))
     return made if strata is None else _with_strata(made, strata, read, rated, pilot, goal)
+
+
+def _warn_of_a_chosen_pilot(table: Table, pilot: Pilot, weak: str, labels: Ready) -> None:
+    todo = (
+        "the plan is one for rows like these. To use these labels as they are, say that they were picked "
+        f"({argument('drawn')} 'by hand')"
+    )
+    warn_of_choice(table, pilot.labelled, {weak: table.numbers(weak)}, apart=labels.names, todo=todo)
 
 
 def tried_beliefs(pilot: Pilot, goal: Goal, spend: float, seed: int) -> WhatIf:
