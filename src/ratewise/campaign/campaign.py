@@ -19,6 +19,7 @@ from ratewise.campaign.damage import UNREADABLE, damaged_log, is_sound
 from ratewise.campaign.ending import Ending
 from ratewise.campaign.engine import Engine, Paused
 from ratewise.campaign.event_loop import run_to_end
+from ratewise.campaign.lesson import Lesson
 from ratewise.campaign.load import file_digest, load_items, stored_form
 from ratewise.campaign.made import callers_of
 from ratewise.campaign.own_files import check_output
@@ -45,7 +46,7 @@ from ratewise.queue.store import Store
 from ratewise.queue.unsaved import Unsaved
 from ratewise.raters.secrets import without_secrets
 from ratewise.rounds.diagnostics import Diagnosis
-from ratewise.rounds.teacher import Lesson, Teacher
+from ratewise.rounds.teacher import Teacher
 from ratewise.tables import Table
 
 Progress = Callable[[Status], None]

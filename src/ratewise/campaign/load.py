@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from ratewise.campaign.columns import check_columns
 from ratewise.campaign.content import cells, plain_rows
 from ratewise.campaign.inputs import inputs_of
+from ratewise.campaign.lesson import Lesson
 from ratewise.campaign.made import fact_name, quote_of
 from ratewise.campaign.seed import facts_of_seed, seed_of
 from ratewise.campaign.spec.fields import LARGEST_AMOUNT
@@ -32,7 +33,6 @@ from ratewise.queue.records import Units
 from ratewise.raters.kind import Quote
 from ratewise.raters.kinds import KINDS
 from ratewise.raters.secrets import concealed
-from ratewise.rounds.teacher import Lesson
 from ratewise.tables import Relation, Table, open_relation
 
 _ROWS = 1 << 15  # read and written at a time
@@ -62,7 +62,7 @@ def load_items(spec: Spec, lesson: Lesson | None = None) -> Loaded:
     refuse_known(spec, relation, keys.column)
     table = relation.table(*_deciding(spec, relation))
     numbers, coded = _numbers(spec, table, lesson)
-    texts = load_texts(spec, relation)
+    texts = load_texts(spec, relation, None if lesson is None else lesson.text)
     if texts is not None:
         numbers = np.column_stack([numbers, texts.columns])
     prices, expected, facts = _prices(spec, table, relation)
