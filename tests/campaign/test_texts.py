@@ -1,13 +1,17 @@
 """Campaigns that learn from texts: they ask better, and their log can be replayed without the texts' model."""
 
 import json
+from decimal import Decimal
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from ratewise.campaign.campaign import Campaign
+from ratewise.campaign.quotes import campaign_cost
 from ratewise.errors import InputError
 
+from ..embedding_server import embedding_server
 from .making import judged, log_of, ran, write
 
 ITEMS = judged(300)
@@ -105,3 +109,63 @@ def test_other_texts_or_another_learner_are_refused(spring):
     for more in ('text = ["request", "id"]', "", f'{TEXT}\n[learner]\nkind = "vectors"'):
         with pytest.raises(InputError, match=r"make items\.text and \[learner\] the same"):
             Campaign.open(_autumn(spring / "other", more)).run()
+
+
+# Embeddings that are paid for
+
+
+@pytest.fixture(scope="module")
+def server():
+    with embedding_server() as made:
+        yield made
+
+
+def _paid(folder, server, *, price="100", goal='budget = "20"'):
+    """A campaign of 300 different texts, two batches: at 10 tokens a text and 100 for a million, they cost 0.3."""
+    columns = HINTS | {"request": [f"{'thanks' if h else 'do it'} {i}" for i, h in enumerate(HINTS["human"])]}
+    learner = f'kind = "embeddings"\nmodel = "small"\nbase_url = "{server.base_url}"\ntoken_price = "{price}"'
+    server.asked.clear()
+    return write(folder, columns, goal=goal, items=f"{TEXT}\n[learner]\n{learner}")
+
+
+def test_embeddings_are_paid_from_the_budget_and_in_the_ledger(server, tmp_path):
+    path = _paid(tmp_path, server)
+    cost = campaign_cost(Campaign.open(path).spec).to_dict()
+    assert (cost["raters"][0]["name"], cost["raters"][0]["calls"]) == ("[learner]", 2)
+    assert 0.1 < float(cost["raters"][0]["cost_expected"]) < 0.3 < float(cost["raters"][0]["cost_most"])
+    assert server.asked == []
+    campaign = Campaign.open(path)
+    campaign.run()
+    status = campaign.status()
+    assert status.spent_by["[learner]"] == Decimal("0.3")
+    assert status.spent == sum(status.spent_by.values()) <= 20
+    assert campaign.verify().differences == []
+    ledger = campaign.export(tmp_path / "ledger.csv", ledger=True)
+    first = [ledger.texts(name, missing="allow")[0] for name in ("kind", "position", "rater", "amount")]
+    assert first == ["texts", "", "[learner]", "0.3"]
+    assert any("2 columns, for 0.30" in note for _, note in campaign.notes())
+    assert campaign_cost(campaign.spec).to_dict()["raters"][0]["calls"] == 0  # all of them are there
+
+
+def test_a_kill_pays_for_no_batch_twice_and_a_new_beginning_for_none(server, tmp_path):
+    path = _paid(tmp_path, server)
+    server.calls_left = 1
+    with pytest.raises(InputError, match="HTTP 402"):
+        Campaign.open(path).begin()
+    server.calls_left = 1_000_000
+    Campaign.open(path).begin()
+    assert [len(texts) for *_, texts, _ in server.asked] == [256, 44, 44]
+    assert server.asked[1][-1] == server.asked[2][-1] is not None  # the same call, by its key
+    assert Campaign.open(path).status().spent == Decimal("0.3")
+    for file in filter(Path.is_file, tmp_path.glob("c.sqlite*")):
+        file.unlink()
+    Campaign.open(path).begin()
+    assert len(server.asked) == 3
+    assert Campaign.open(path).status().spent == 0
+
+
+def test_texts_that_could_pass_the_budget_are_not_sent(server, tmp_path):
+    path = _paid(tmp_path, server, price="100000")
+    with pytest.raises(InputError, match=r"may pass the budget.*raise goal\.budget"):
+        Campaign.open(path).begin()
+    assert server.asked == []

@@ -35,6 +35,7 @@ from ratewise.campaign.status import Status, Watch
 from ratewise.campaign.story import Chapter
 from ratewise.campaign.taking_out import export_folder, export_record, export_table
 from ratewise.campaign.teaching import lesson_of
+from ratewise.campaign.texts import book_texts
 from ratewise.campaign.verification import Verification
 from ratewise.core.mean.estimate import Estimate
 from ratewise.errors import AlreadyBegunError, InputError, RatewiseError, SpecError, StoreError
@@ -134,7 +135,8 @@ class Campaign:
         store.enter()  # first, so that one that is refused has changed nothing
         if not store.exists():
             loaded = load_items(self.spec, self._lesson())
-            store.begin(loaded.meta, loaded.rows)
+            store.begin(loaded.meta, loaded.rows, paid=loaded.paid)
+            book_texts(self.spec, store)
             self._set_cap(store, None)
             if "start" in loaded.meta:
                 store.note(Start.from_json(loaded.meta["start"]).summary())
@@ -147,6 +149,7 @@ class Campaign:
             return
         self._check(store)
         store.upgrade()
+        book_texts(self.spec, store)
         check_secret(self.spec, store)
         old = self._stored(store)
         if (old.goal, old.level) != (self.spec.goal, self.spec.level):

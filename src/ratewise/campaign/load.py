@@ -47,6 +47,7 @@ class Loaded:
 
     meta: dict[str, str]
     rows: Iterator[tuple[Any, ...]]
+    paid: int = 0  # for the embeddings of texts, in units
 
 
 def load_items(spec: Spec, lesson: Lesson | None = None) -> Loaded:
@@ -96,7 +97,8 @@ def load_items(spec: Spec, lesson: Lesson | None = None) -> Loaded:
         **facts_of_seed(spec),
     }
     differ = any(rater.price is None for rater in spec.raters)
-    return Loaded(meta, _rows(relation, keys, order, numbers, prices if differ else None))
+    rows = _rows(relation, keys, order, numbers, prices if differ else None)
+    return Loaded(meta, rows, 0 if texts is None else texts.paid)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -41,5 +41,7 @@ def _reading(now: Snapshot, where: str) -> TextReading | None:
         return None
     kept = now.store.meta(READING)
     if kept is None:
-        raise InputError(f"{where} began with an older ratewise, which did not keep how it read texts; leave start.from out")
+        raise InputError(
+            f"{where} began with an older ratewise, which did not keep how it read texts; leave start.from out"
+        )
     return TextReading.from_dict(json.loads(kept))

@@ -106,8 +106,8 @@ class Teacher:
         data = json.loads(text)
         g, h, rates, weak = (np.array(data[name], dtype=np.float64) for name in ("g", "h", "rates", "weak"))
         features, own = (None if data[n] is None else np.array(data[n], dtype=np.float64) for n in ("features", "own"))
-        text = TextColumns.unpacked(data["text"]) if "text" in data else None
-        return cls(data["campaign"], Covariates(g, features, own, text), h, rates, weak, data["items"])
+        read = TextColumns.unpacked(data["text"]) if "text" in data else None
+        return cls(data["campaign"], Covariates(g, features, own, read), h, rates, weak, data["items"])
 
 
 def _shares_below(ordered: Floats, at: Floats) -> Floats:
