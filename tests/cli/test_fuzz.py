@@ -21,6 +21,8 @@ from hypothesis import strategies as st
 
 from ratewise.cli.main import main
 
+from ..tomls import rater, toml_of
+
 CHECKS = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.data_too_large]
 FEW = settings(max_examples=6, deadline=None, suppress_health_check=CHECKS, derandomize=True)
 MANY = settings(max_examples=300, deadline=None, suppress_health_check=CHECKS)
@@ -235,25 +237,7 @@ def test_damaged_plans_at_length(folder, plans, kind):
 
 # Stores
 
-TOML = """
-seed = 3
-[items]
-table = "items.csv"
-[rating]
-kind = "binary"
-[goal]
-budget = "30"
-[[raters]]
-name = "judge"
-kind = "column"
-column = "judge"
-price = "0.01"
-[[raters]]
-name = "human"
-kind = "column"
-column = "human"
-price = "1"
-"""
+TOML = toml_of(rater("judge", price="0.01"), rater("human"), top="seed = 3")
 
 
 @pytest.fixture(scope="module")
