@@ -189,15 +189,20 @@ def _parsed(text: nw.Expr) -> nw.Expr:
     return nw.when(digits != "").then(digits).cast(nw.Float64)
 
 
-def open_relation(source: "TableLike | Relation", *, name: str | None = None) -> Relation:
+def open_relation(
+    source: "TableLike | Relation", *, name: str | None = None, format: str | None = None
+) -> Relation:  # fmt: skip
     """A relation over whatever holds a table: a file, a folder of files, a pattern such as "pool/*.parquet", a frame of
     pandas, Polars or PyArrow, a relation of DuckDB or another engine that Narwhals knows, or a `Table`.
 
     Parquet files and engines are asked where they are. A CSV or JSONL file, or one that another tool wrote, is read
-    into a temporary file that is gone with the relation. `name` is what messages call the table.
+    into a temporary file that is gone with the relation. `name` is what messages call the table; `format` insists on a
+    format, as `read_table` knows them.
     """
     if isinstance(source, Relation):
         return source
+    if format is not None:
+        source = read_table(source, name=name, format=format)
     if isinstance(source, str | os.PathLike) and os.fsdecode(source) != "-":
         asked: Asked = _over_files(os.fsdecode(source), name)
     elif isinstance(source, str | os.PathLike | Mapping | Table):
