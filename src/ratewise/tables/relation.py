@@ -19,6 +19,7 @@ import narwhals as nw
 from ratewise.errors import TableError
 from ratewise.tables.adapters import adapted
 from ratewise.tables.engine import no_rows
+from ratewise.tables.first import first_rows
 from ratewise.tables.frames import frame_of, named
 from ratewise.tables.held import Array
 from ratewise.tables.lazy_frames import Engine, Frame, answer, one_complaint, spooled
@@ -124,6 +125,12 @@ class Relation:
         if not isinstance(asked, ParquetFiles):
             asked = spooled(self.name, asked.frame())
         return pieces_of(asked, rows)
+
+    def first_by(self, column: str, *, seed: str, rows: int) -> "Relation":
+        """So many rows with the smallest r of seed and id, in their order here; the table itself is left alone."""
+        self.refuse_unknown([column])
+        files = self._asked if isinstance(self._asked, ParquetFiles) else spooled(self.name, self._asked.frame())
+        return Relation(self.name, self.columns, first_rows(files, column, seed=seed, most=rows))
 
     @property
     def in_files(self) -> bool:
