@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy import stats
+from scipy import special
 
 from ratewise.core.checks import Floats
 from ratewise.models.features import Coding
@@ -88,7 +88,7 @@ class Teacher:
         own = float(np.sqrt(np.sum((w * (r - mean)) ** 2))) / float(w.sum())
         old = self.learned.residual
         spread = math.hypot(own, float(old.std()) / math.sqrt(old.size), math.sqrt(self.learned.variance) / count)
-        return abs(mean) / (float(stats.t.isf(_FALSE_ALARM / 2, count - 1)) * spread)
+        return abs(mean) / (float(-special.stdtrit(count - 1, _FALSE_ALARM / 2)) * spread)
 
     def to_json(self) -> str:
         """JSON text in which numbers keep every bit."""
