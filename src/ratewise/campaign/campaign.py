@@ -20,9 +20,10 @@ from ratewise.campaign.ending import Ending
 from ratewise.campaign.engine import Engine, Paused
 from ratewise.campaign.event_loop import run_to_end
 from ratewise.campaign.lesson import Lesson
-from ratewise.campaign.load import file_digest, load_items, stored_form
+from ratewise.campaign.load import load_items, stored_form
 from ratewise.campaign.made import callers_of
 from ratewise.campaign.own_files import check_output
+from ratewise.campaign.pool import is_same, taken_in
 from ratewise.campaign.raised import expected_of, reported
 from ratewise.campaign.raters_seen import check_raters, note_raters
 from ratewise.campaign.recorded import check_chain
@@ -138,6 +139,8 @@ class Campaign:
             store.begin(loaded.meta, loaded.rows, paid=loaded.paid)
             book_texts(self.spec, store)
             self._set_cap(store, None)
+            if "pool" in loaded.meta:
+                store.note(taken_in(self.spec, int(loaded.meta["pool"]), int(loaded.meta["items"])))
             if "start" in loaded.meta:
                 store.note(Start.from_json(loaded.meta["start"]).summary())
             if "teacher" in loaded.meta:
@@ -222,7 +225,7 @@ class Campaign:
     def _other_table(self, store: Store) -> tuple[str, ...]:
         """A warning where the table is not the one that was loaded; empty where it is the same, or gone."""
         with suppress(OSError):
-            if file_digest(self.spec.table_path) != store.meta("digest"):
+            if not is_same(self.spec.table_path, store.meta("digest")):
                 return (f"{self.spec.items.table} is not the table that was loaded",)
         return ()
 

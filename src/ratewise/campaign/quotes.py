@@ -12,6 +12,7 @@ from ratewise.campaign.columns import check_columns
 from ratewise.campaign.items import Facts
 from ratewise.campaign.load import listed_prices, quoted
 from ratewise.campaign.made import StoreMemory, check_settings, quote_of
+from ratewise.campaign.pool import open_pool
 from ratewise.campaign.rater_cost import RaterCost
 from ratewise.campaign.spec.spec import RaterSpec, Spec
 from ratewise.campaign.texts import text_cost
@@ -22,7 +23,7 @@ from ratewise.queue import audit
 from ratewise.queue.money import to_money, to_units, total
 from ratewise.queue.records import Units
 from ratewise.queue.store import Store
-from ratewise.tables import Relation, open_relation
+from ratewise.tables import Relation
 
 
 @shown
@@ -60,7 +61,7 @@ class CampaignCost:
 def campaign_cost(spec: Spec) -> CampaignCost:
     """What the whole pool costs by every rater but the last, and what is left for the last one; asks for nothing."""
     check_settings(spec)
-    relation = open_relation(spec.table_path)
+    relation = open_pool(spec).relation
     check_columns(spec, relation)
     left = None if spec.goal.budget is None else to_units(spec.goal.budget)
     texts = text_cost(spec, relation)

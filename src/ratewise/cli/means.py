@@ -8,6 +8,7 @@ from ratewise.core.names import Estimand, IntervalMethod, Method, Objective, Rec
 
 if TYPE_CHECKING:
     from ratewise.core.mean.what_if import WhatIf
+    from ratewise.tables import TableLike
 
 
 def not_with_by(*, strata: str | None = None, weight: str | None = None, pool_size: float | None = None) -> None:
@@ -51,7 +52,7 @@ def save_what_if(found: "WhatIf | None", picture: str | None) -> None:
 
 
 def print_slices(
-    table: str,
+    table: "TableLike",
     *,
     by: str,
     weak: str | None,
@@ -105,7 +106,7 @@ def print_slices(
 
 
 def print_slice_plan(
-    table: str,
+    table: "TableLike",
     *,
     by: str,
     weak: str,

@@ -79,6 +79,8 @@ REFUSED = [
     ("raters.small.path", "other",
      'raters.small.path from "judge" to "other": the ratings so far came from the old one'),
     ("items.uncertainty", "v", 'items.uncertainty from "u" to "v"' + DRAWN),
+    ("items.format", "csv", 'items.format from none to "csv"' + DRAWN),
+    ("items.at_most", 5000, "items.at_most from none to 5000" + DRAWN),
     ("items.clusters", "talk", 'items.clusters from none to "talk"' + DRAWN),
     ("rating.low", 0, "rating.low from 1.0 to 0.0: ratings so far are on the old scale"),
     ("rating.high", 7, "rating.high from 5.0 to 7.0: ratings so far are on the old scale"),

@@ -70,6 +70,8 @@ class ItemsSpec:
     """[items]: the table of what is rated, and which of its columns are used."""
 
     table: Annotated[str, TEXT, Says("the path of a table, as text", 'table = "items.csv"')]
+    format: Annotated[str | None, TEXT, Says('the format of the table, as text, such as "inspect_ai"')] = None
+    at_most: Annotated[int | None, Field(ge=100), Says("a whole number of items from 100 on")] = None
     id: Column = None
     features: Annotated[Columns, Says('a list of names of columns, such as ["length", "topic"]')] = ()
     text: Annotated[Columns, Says('a list of names of columns, such as ["question", "answer"]')] = ()
