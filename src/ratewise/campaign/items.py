@@ -19,6 +19,7 @@ from ratewise.queue.money import to_units
 from ratewise.queue.records import ItemRows, Units
 from ratewise.queue.store import Store
 from ratewise.raters.kinds import KINDS
+from ratewise.raters.people import PeopleSettings
 from ratewise.rounds.teacher import Teacher
 
 
@@ -63,8 +64,15 @@ def terms_of(spec: Spec, facts: Facts) -> p.Terms:
     first = 0 if start is None else start.first
     most = 0 if spec.strong.max_price is None else to_units(spec.strong.max_price)
     return p.Terms(
-        facts.prices, budget, wanted, alone, spec.goal.deadline, gives_up, most=most, first=first, teacher=facts.teacher
-    )
+        facts.prices, budget, wanted, alone, spec.goal.deadline, gives_up, most=most, first=first,
+        teacher=facts.teacher, votes=_votes(spec),
+    )  # fmt: skip
+
+
+def _votes(spec: Spec) -> int:
+    """Answers that a question to people takes, where they come last and at most one rater comes before; else 0."""
+    last = spec.strong.settings
+    return last.votes if isinstance(last, PeopleSettings) and len(spec.raters) <= 2 else 0
 
 
 def later_raters(spec: Spec) -> int:
