@@ -12,7 +12,9 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+from ratewise.campaign.clients.incoming import How, Incoming, Received
 from ratewise.campaign.clients.labelling import Labelling
+from ratewise.campaign.clients.outgoing import Outgoing, SentOut
 from ratewise.campaign.clients.patience import PATIENCE, wait_for
 from ratewise.campaign.clients.people import People
 from ratewise.campaign.damage import UNREADABLE, damaged_log, is_sound
@@ -126,6 +128,34 @@ class Campaign:
         with self._store() as store:
             store.upgrade()
             yield Labelling(self.spec, store)
+
+    def export_questions(self, path: str | os.PathLike[str], *, rater: str | None = None, hold: float = 0.0) -> SentOut:
+        """Write people's open questions for another labelling tool: .json for Label Studio, else a table to fill in.
+
+        Nothing in the files tells the weak rating, the rate or the item's id. For `hold` hours the page does not hand
+        the same questions out.
+        """
+        with self._desk() as desk:
+            return Outgoing(self.spec, desk).write(os.fspath(path), rater=rater, hold=hold)
+
+    def import_answers(
+        self, path: str | os.PathLike[str], *, rater: str | None = None, question: str = "rating",
+        person: str | None = None, leave_out: bool = False,
+    ) -> Received:  # fmt: skip
+        """Take finished labels back: Label Studio's JSON or JSON_MIN, or a table. Each counts once, at its own rate.
+
+        Labels of items that were not drawn are refused, since they would bias the estimate; with `leave_out=True` they
+        are left aside. `question` is the column or the question that holds the rating.
+        """
+        with self._desk() as desk:
+            return Incoming(self.spec, desk).read(os.fspath(path), How(rater, question, person, leave_out))
+
+    @contextmanager
+    def _desk(self) -> Iterator[Desk]:
+        with self._store() as store:
+            self._check_begun(store)
+            store.upgrade()
+            yield Desk(store)
 
     def _begin(self, store: Store, *, new: bool) -> None:
         if not new and not store.exists():
