@@ -77,6 +77,8 @@ ELSEWHERE = {  # module: the test file that tests it, where that is not its mirr
     "campaign/clients/blind.py": "campaign/clients/test_labelling.py",
     "queue/handed.py": "campaign/clients/test_labelling.py",
     "campaign/clients/choices.py": "campaign/clients/test_label_studio.py",
+    "campaign/clients/known.py": "campaign/clients/test_checking.py",
+    "queue/hidden.py": "campaign/clients/test_checking.py",
     "queue/outside.py": "campaign/clients/test_incoming.py",
     "queue/lending.py": "queue/test_desk.py",
     "web/app.py": "web/test_api.py",

@@ -97,9 +97,8 @@ def _filled(values: Any, looked: int) -> Any:
 
 def export_ledger(spec: Spec, store: Store, items: int) -> Table:
     """A row for each movement of money, in the order they were made."""
-    rows = sorted(
-        (row for first, end in audit.pieces(items) for row in audit.ledger_rows(store, first, end)), key=_by_id
-    )
+    of_items = (row for first, end in audit.pieces(items) for row in audit.ledger_rows(store, first, end))
+    rows = sorted((*of_items, *audit.hidden_payments(store)), key=_by_id)
     if not rows:
         raise InputError("no money has moved yet; there is nothing to export")
     names = [None if row.step is None else spec.raters[rater_of(spec, row.step)].name for row in rows]
@@ -107,7 +106,7 @@ def export_ledger(spec: Spec, store: Store, items: int) -> Table:
         {
             "at": _array([row.at for row in rows]),
             "kind": _array([row.kind for row in rows]),
-            "position": np.array([row.position for row in rows]),
+            "position": typed([row.position for row in rows]),
             "rater": _array(names),
             "attempt": _array([row.attempt for row in rows]),
             "amount": _array([f"{to_money(row.amount):f}" for row in rows]),

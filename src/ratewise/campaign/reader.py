@@ -56,7 +56,7 @@ class Reader:
                     self.closed.append(Closed(row, self.history))
         waiting, last = self.queue.open_by_step(), self.terms.later_raters
         weak, strong = sum(n for step, n in waiting.items() if step < last), waiting.get(last, 0)
-        spent = self.queue.totals()[1]
+        spent = self.queue.totals()[1] - (0 if self.terms.aside is None else self.queue.paid_beside())
         at = self.history.items if current is None else current.end
         if self._ahead is None or self._ahead[0] != at:
             self._ahead = at, self.items.worst(at, min(at + p.BATCH, self.terms.pool))

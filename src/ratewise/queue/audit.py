@@ -7,7 +7,7 @@ import sqlalchemy as sa
 
 from ratewise.queue import schema as t
 from ratewise.queue import statements as sql
-from ratewise.queue.records import UNDO
+from ratewise.queue.records import CHECK, UNCHECK, UNDO
 from ratewise.queue.store import Store
 
 
@@ -49,6 +49,20 @@ def answer_rows(store: Store, first: int, end: int) -> Sequence[Any]:
 def ledger_rows(store: Store, first: int, end: int) -> Sequence[Any]:
     """Movements of money, in order."""
     return _between(store, t.ledger, tuple(t.ledger.c), first, end, t.ledger.c.id)
+
+
+def hidden_payments(store: Store) -> Sequence[Any]:
+    """Movements of money for hidden checks and repeats, which belong to no item, in order."""
+    chosen = sa.select(*t.ledger.c).where(t.ledger.c.kind.in_((CHECK, UNCHECK))).order_by(t.ledger.c.id)
+    with store.reading() as connection:
+        return connection.execute(chosen).all()
+
+
+def hidden_rows(store: Store) -> Sequence[Any]:
+    """Training items, checks and repeats that people were given, in order; those that were undone left out."""
+    wanted = sa.and_(t.handed.c.what.is_not(None), t.handed.c.state != "undone")
+    with store.reading() as connection:
+        return connection.execute(sa.select(t.handed).where(wanted).order_by(t.handed.c.number)).all()
 
 
 def settled_before(store: Store, position: int, looks: int | None = None) -> int:

@@ -26,6 +26,7 @@ class Terms:
     most: int = 0  # the most that one strong rating can cost
     first: int = 0  # items that the first round consists of: their strong ratings were there already
     teacher: Teacher | None = None  # a finished campaign, whose labels stand in for those to come
+    aside: int | None = None  # of the budget, for hidden checks and repeats, whose money no round sees; None: no such
 
     @property
     def pool(self) -> int:
