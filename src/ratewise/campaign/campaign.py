@@ -1,6 +1,7 @@
 """`Campaign`: open it, run it, look at it. A thin door to the engine and the log."""
 
 import asyncio
+import html
 import json
 import os
 import signal
@@ -38,6 +39,7 @@ from ratewise.campaign.taking_out import export_folder, export_record, export_ta
 from ratewise.campaign.teaching import lesson_of
 from ratewise.campaign.verification import Verification
 from ratewise.core.mean.estimate import Estimate
+from ratewise.core.small_picture import band_picture
 from ratewise.errors import AlreadyBegunError, InputError, RatewiseError, SpecError, StoreError
 from ratewise.queue.copies import back_up, readable
 from ratewise.queue.desk import Desk
@@ -317,6 +319,17 @@ class Campaign:
             raise InputError(
                 f"the campaign {self.spec.name!r} has not begun; start it with: ratewise run {self.spec.path.name}"
             )
+
+    def _repr_html_(self) -> str:
+        """Where it stands, and the interval over money, for notebooks."""
+        if not self.has_begun():
+            name = html.escape(self.spec.name)
+            return f"<p>{name} has not begun; start it with <code>campaign.run()</code></p>"
+        with self.look() as now:
+            known = [(float(to_money(c.spent)), c.estimate) for c in now.story if c.estimate is not None]
+            points = [(spent, e.value, *e.interval) for spent, e in known if e.interval is not None]
+            drawn = band_picture(points, f"Interval after each round over money spent. {now.status.summary()}")
+            return now.status._repr_html_() + drawn
 
     def status(self) -> Status:
         """Money, labels, and the estimate of the rounds that are complete."""
