@@ -94,7 +94,7 @@ def human_only(history: History, now: Snapshot) -> Estimate | None:
         return estimate_mean(
             np.zeros(seen.strong.size), seen.strong, below_one(seen.rates(), asked), method="regression",
             level=now.spec.level, estimand=now.spec.estimand, selected=asked,
-            pool_size=float(now.facts.items) if now.spec.estimand == "pool" else None,
+            pool_size=float(now.facts.pool) if now.spec.estimand == "pool" else None,
             bounds=now.reader.terms.wanted.bounds,
         )  # fmt: skip
     except InputError:  # such as missing answers only

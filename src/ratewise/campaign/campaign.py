@@ -22,9 +22,11 @@ from ratewise.campaign.damage import UNREADABLE, damaged_log, is_sound
 from ratewise.campaign.ending import Ending
 from ratewise.campaign.engine import Engine, Paused
 from ratewise.campaign.event_loop import run_to_end
-from ratewise.campaign.load import file_digest, load_items, stored_form
+from ratewise.campaign.lesson import Lesson
+from ratewise.campaign.load import load_items, stored_form
 from ratewise.campaign.made import callers_of
 from ratewise.campaign.own_files import check_output
+from ratewise.campaign.pool import is_same, taken_in
 from ratewise.campaign.raised import expected_of, reported
 from ratewise.campaign.raters_seen import check_raters, note_raters
 from ratewise.campaign.recorded import check_chain
@@ -37,6 +39,7 @@ from ratewise.campaign.status import Status, Watch
 from ratewise.campaign.story import Chapter
 from ratewise.campaign.taking_out import export_folder, export_record, export_table
 from ratewise.campaign.teaching import lesson_of
+from ratewise.campaign.texts import book_texts
 from ratewise.campaign.verification import Verification
 from ratewise.core.mean.estimate import Estimate
 from ratewise.core.small_picture import band_picture
@@ -49,7 +52,7 @@ from ratewise.queue.store import Store
 from ratewise.queue.unsaved import Unsaved
 from ratewise.raters.secrets import without_secrets
 from ratewise.rounds.diagnostics import Diagnosis
-from ratewise.rounds.teacher import Lesson, Teacher
+from ratewise.rounds.teacher import Teacher
 from ratewise.tables import Table
 
 Progress = Callable[[Status], None]
@@ -165,8 +168,11 @@ class Campaign:
         store.enter()  # first, so that one that is refused has changed nothing
         if not store.exists():
             loaded = load_items(self.spec, self._lesson())
-            store.begin(loaded.meta, loaded.rows)
+            store.begin(loaded.meta, loaded.rows, paid=loaded.paid)
+            book_texts(self.spec, store)
             self._set_cap(store, None)
+            if "pool" in loaded.meta:
+                store.note(taken_in(self.spec, int(loaded.meta["pool"]), int(loaded.meta["items"])))
             if "start" in loaded.meta:
                 store.note(Start.from_json(loaded.meta["start"]).summary())
             if "teacher" in loaded.meta:
@@ -178,6 +184,7 @@ class Campaign:
             return
         self._check(store)
         store.upgrade()
+        book_texts(self.spec, store)
         check_secret(self.spec, store)
         old = self._stored(store)
         if (old.goal, old.level) != (self.spec.goal, self.spec.level):
@@ -250,7 +257,7 @@ class Campaign:
     def _other_table(self, store: Store) -> tuple[str, ...]:
         """A warning where the table is not the one that was loaded; empty where it is the same, or gone."""
         with suppress(OSError):
-            if file_digest(self.spec.table_path) != store.meta("digest"):
+            if not is_same(self.spec.table_path, store.meta("digest")):
                 return (f"{self.spec.items.table} is not the table that was loaded",)
         return ()
 

@@ -34,17 +34,20 @@ class Facts:
     start: Start | None = None
     teacher: Teacher | None = None
     text: int = 0  # columns made from texts
+    pool: int = 0  # rows of the pool that the items are the first of
 
     @classmethod
     def of(cls, store: Store) -> "Facts":
         """The facts as the store has them."""
-        names = ("items", "columns", "prices", "strata", "start", "teacher", "text")
-        items, columns, prices, strata, start, taught, text = (store.meta(key) for key in names)
+        names = ("items", "columns", "prices", "strata", "start", "teacher", "text", "pool")
+        items, columns, prices, strata, start, taught, text, pool = (store.meta(key) for key in names)
         chosen = None if strata is None else Inputs.from_json(strata)
         begun = None if start is None else Start.from_json(start)
         teacher = None if taught is None else Teacher.from_json(taught)
         many, each = json.loads(columns or "null"), tuple(json.loads(prices or "[]"))
-        return cls(int(items or 0), many, each, chosen, begun, teacher, int(text or 0))
+        return cls(
+            int(items or 0), many, each, chosen, begun, teacher, int(text or 0), int(pool or items or 0)
+        )  # fmt: skip
 
 
 def terms_of(spec: Spec, facts: Facts) -> p.Terms:
@@ -52,7 +55,10 @@ def terms_of(spec: Spec, facts: Facts) -> p.Terms:
     bounds = spec.scale.low, spec.scale.high
     start = facts.start
     known, mean = (0, 0.0) if start is None else (start.known, start.mean)
-    wanted = Wanted(spec.level, spec.estimand, facts.items - known, bounds, spec.target_se, facts.inputs, known, mean)
+    wanted = Wanted(
+        spec.level, spec.estimand, facts.items - known, bounds, spec.target_se, facts.inputs, known, mean,
+        rows=max(facts.pool, facts.items) - known,
+    )  # fmt: skip
     budget = None if spec.goal.budget is None else to_units(spec.goal.budget)
     alone, gives_up = spec.method == "base" or len(spec.raters) == 1, spec.goal.unanswered == "give up"
     first = 0 if start is None else start.first

@@ -39,6 +39,9 @@ def init(
     judge: Annotated[
         str | None, typer.Option(help="Write a judge's template to change instead: binary, likert, score or pairwise.")
     ] = None,
+    format: Annotated[
+        str | None, typer.Option(help="With --from: format of the table, if its content is not to decide.")
+    ] = None,
     json: Json = False,
 ) -> None:
     """Write a campaign to edit: an example, or for your own table. Name your table with --from.
@@ -63,14 +66,14 @@ def init(
             counted, order = said(positive, scale)
             begun = begin_from(
                 from_table, file, id=id, weak=weak, strong=strong, weak_price=weak_cost, strong_price=strong_cost,
-                positive=counted or (), scale=order,
+                positive=counted or (), scale=order, format=format,
             )  # fmt: skip
             if json:
                 print_json(begun.to_dict())
             else:
                 print_rich(begun_text(begun))
             return
-        if any(given is not None for given in (id, weak, strong, weak_cost, strong_cost, positive, scale)):
+        if any(given is not None for given in (id, weak, strong, weak_cost, strong_cost, positive, scale, format)):
             raise InputError("these options describe your own table; name it with --from TABLE")
         written = write_example(file, table=table)
         if json:

@@ -7,7 +7,7 @@ import sqlalchemy as sa
 
 from ratewise.queue import schema as t
 from ratewise.queue import statements as sql
-from ratewise.queue.records import CHECK, UNCHECK, UNDO
+from ratewise.queue.records import CHECK, TEXTS, UNCHECK, UNDO
 from ratewise.queue.store import Store
 
 
@@ -51,9 +51,9 @@ def ledger_rows(store: Store, first: int, end: int) -> Sequence[Any]:
     return _between(store, t.ledger, tuple(t.ledger.c), first, end, t.ledger.c.id)
 
 
-def hidden_payments(store: Store) -> Sequence[Any]:
-    """Movements of money for hidden checks and repeats, which belong to no item, in order."""
-    chosen = sa.select(*t.ledger.c).where(t.ledger.c.kind.in_((CHECK, UNCHECK))).order_by(t.ledger.c.id)
+def unplaced_rows(store: Store) -> Sequence[Any]:
+    """Payments that belong to no item: for embeddings of texts, and for hidden checks and repeats."""
+    chosen = sa.select(t.ledger).where(t.ledger.c.kind.in_((TEXTS, CHECK, UNCHECK))).order_by(t.ledger.c.id)
     with store.reading() as connection:
         return connection.execute(chosen).all()
 
@@ -66,12 +66,13 @@ def hidden_rows(store: Store) -> Sequence[Any]:
 
 
 def settled_before(store: Store, position: int, looks: int | None = None) -> int:
-    """What all items before this one have cost; with `looks`, up to so many second looks at them."""
+    """What the texts and all items before this one have cost; with `looks`, up to so many second looks at them."""
     paid = sa.select(*sql.exact_sum(t.ledger.c.amount))
     with store.reading() as connection:
         here = t.ledger.c.position < position
         found = sql.summed(connection.execute(paid.where(t.ledger.c.kind == "settle", here)).one())
         found -= sql.summed(connection.execute(paid.where(t.ledger.c.kind == UNDO, here)).one())
+        found += sql.summed(connection.execute(paid.where(t.ledger.c.kind == TEXTS)).one())
         if looks is None:
             return found
         later = sa.and_(

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, ClassVar, Protocol, cast
 
 import numpy as np
-from scipy import optimize
+import scipy
 
 from ratewise.core.checks import Floats, number, share
 from ratewise.core.frames import FrameKind, frame_of_rows
@@ -206,7 +206,7 @@ def _active(world: World, goal: Goal) -> _Active:
             return found
     if excess(high) > 0:  # some items with u = 0 are wrong all the same: rate everything
         return _Active(LARGEST_SCALE, 1.0, goal.pool_size)
-    scale = math.exp(float(optimize.brentq(excess, low, high, xtol=1e-13)))
+    scale = math.exp(float(scipy.optimize.brentq(excess, low, high, xtol=1e-13)))
     return _Active(scale, policy.floor, goal.pool_size)
 
 
