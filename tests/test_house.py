@@ -77,6 +77,13 @@ ELSEWHERE = {  # module: the test file that tests it, where that is not its mirr
     # the labelling page: what stands behind it, tested through it
     "campaign/clients/blind.py": "campaign/clients/test_labelling.py",
     "queue/handed.py": "campaign/clients/test_labelling.py",
+    "campaign/clients/choices.py": "campaign/clients/test_label_studio.py",
+    "campaign/clients/known.py": "campaign/clients/test_checking.py",
+    "queue/hidden.py": "campaign/clients/test_checking.py",
+    "campaign/portrait.py": "report/test_portrait.py",
+    "report/method.py": "report/test_portrait.py",
+    "report/people.py": "report/test_portrait.py",
+    "queue/outside.py": "campaign/clients/test_incoming.py",
     "queue/lending.py": "queue/test_desk.py",
     "web/app.py": "web/test_api.py",
     "web/headers.py": "web/test_pages.py",

@@ -18,8 +18,10 @@ from ratewise.queue.living import LEADER, is_alive, this_process
 from ratewise.queue.log import Log
 from ratewise.queue.money import total
 from ratewise.queue.records import (
+    CHECK,
     OPEN,
     TEXTS,
+    UNCHECK,
     UNDO,
     AgainRows,
     Batch,
@@ -122,11 +124,18 @@ class Store(Log):
         """What each rater was paid, what was undone left out; raters without a payment are absent."""
         paid: dict[int, int] = {}
         sums = sa.select(t.ledger.c.kind, t.ledger.c.step, *sql.exact_sum(t.ledger.c.amount))
-        asked = sums.where(t.ledger.c.kind.in_(("settle", UNDO))).group_by(t.ledger.c.kind, t.ledger.c.step)
+        asked = sums.where(t.ledger.c.kind.in_(("settle", UNDO, CHECK, UNCHECK))).group_by(
+            t.ledger.c.kind, t.ledger.c.step
+        )
         with self.reading() as connection:
             for kind, step, *parts in connection.execute(asked):
-                paid[int(step)] = paid.get(int(step), 0) + (-1 if kind == UNDO else 1) * sql.summed(parts)
+                paid[int(step)] = paid.get(int(step), 0) + (-1 if kind in (UNDO, UNCHECK) else 1) * sql.summed(parts)
         return paid
+
+    def paid_beside(self) -> int:
+        """What was paid for hidden checks and repeats, which belong to no round."""
+        with self.reading() as connection:
+            return sql.paid_beside(connection)
 
     def failed_before(self, position: int) -> int:
         """What failed calls about items before this one have cost."""
