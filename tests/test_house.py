@@ -83,7 +83,9 @@ ELSEWHERE = {  # module: the test file that tests it, where that is not its mirr
     "web/requests.py": "web/test_api.py",
     "web/service.py": "web/test_api.py",
     # texts and trained raters, tested on whole tables, campaigns and training runs
+    "campaign/rater_cost.py": "campaign/test_texts.py",
     "campaign/trained.py": "raters/test_trained.py",
+    "text/bill.py": "text/test_endpoint.py",
     "text/learner.py": "text/test_reading.py",
     "text/telling.py": "text/test_vault.py",
     "training/answering.py": "training/test_train.py",

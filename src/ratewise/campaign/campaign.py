@@ -19,6 +19,7 @@ from ratewise.campaign.damage import UNREADABLE, damaged_log, is_sound
 from ratewise.campaign.ending import Ending
 from ratewise.campaign.engine import Engine, Paused
 from ratewise.campaign.event_loop import run_to_end
+from ratewise.campaign.lesson import Lesson
 from ratewise.campaign.load import load_items, stored_form
 from ratewise.campaign.made import callers_of
 from ratewise.campaign.own_files import check_output
@@ -35,6 +36,7 @@ from ratewise.campaign.status import Status, Watch
 from ratewise.campaign.story import Chapter
 from ratewise.campaign.taking_out import export_folder, export_record, export_table
 from ratewise.campaign.teaching import lesson_of
+from ratewise.campaign.texts import book_texts
 from ratewise.campaign.verification import Verification
 from ratewise.core.mean.estimate import Estimate
 from ratewise.errors import AlreadyBegunError, InputError, RatewiseError, SpecError, StoreError
@@ -46,7 +48,7 @@ from ratewise.queue.store import Store
 from ratewise.queue.unsaved import Unsaved
 from ratewise.raters.secrets import without_secrets
 from ratewise.rounds.diagnostics import Diagnosis
-from ratewise.rounds.teacher import Lesson, Teacher
+from ratewise.rounds.teacher import Teacher
 from ratewise.tables import Table
 
 Progress = Callable[[Status], None]
@@ -134,7 +136,8 @@ class Campaign:
         store.enter()  # first, so that one that is refused has changed nothing
         if not store.exists():
             loaded = load_items(self.spec, self._lesson())
-            store.begin(loaded.meta, loaded.rows)
+            store.begin(loaded.meta, loaded.rows, paid=loaded.paid)
+            book_texts(self.spec, store)
             self._set_cap(store, None)
             if "pool" in loaded.meta:
                 store.note(taken_in(self.spec, int(loaded.meta["pool"]), int(loaded.meta["items"])))
@@ -149,6 +152,7 @@ class Campaign:
             return
         self._check(store)
         store.upgrade()
+        book_texts(self.spec, store)
         check_secret(self.spec, store)
         old = self._stored(store)
         if (old.goal, old.level) != (self.spec.goal, self.spec.level):

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from ratewise.campaign.columns import check_columns
 from ratewise.campaign.content import contents_of, plain_rows
 from ratewise.campaign.inputs import inputs_of
+from ratewise.campaign.lesson import Lesson
 from ratewise.campaign.made import fact_name, quote_of
 from ratewise.campaign.pool import open_pool
 from ratewise.campaign.seed import facts_of_seed, seed_of
@@ -31,7 +32,6 @@ from ratewise.queue.records import Units
 from ratewise.raters.kind import Quote
 from ratewise.raters.kinds import KINDS
 from ratewise.raters.secrets import concealed
-from ratewise.rounds.teacher import Lesson
 from ratewise.tables import Relation, Table
 
 _ROWS = 1 << 15  # read and written at a time
@@ -46,6 +46,7 @@ class Loaded:
 
     meta: dict[str, str]
     rows: Iterator[tuple[Any, ...]]
+    paid: int = 0  # for the embeddings of texts, in units
 
 
 def load_items(spec: Spec, lesson: Lesson | None = None) -> Loaded:
@@ -62,7 +63,7 @@ def load_items(spec: Spec, lesson: Lesson | None = None) -> Loaded:
     refuse_known(spec, relation, keys.column)
     table = relation.table(*_deciding(spec, relation))
     numbers, coded = _numbers(spec, table, lesson)
-    texts = load_texts(spec, relation)
+    texts = load_texts(spec, relation, None if lesson is None else lesson.text)
     if texts is not None:
         numbers = np.column_stack([numbers, texts.columns])
     prices, expected, facts = _prices(spec, table, relation)
@@ -97,7 +98,8 @@ def load_items(spec: Spec, lesson: Lesson | None = None) -> Loaded:
         **facts_of_seed(spec),
     }
     differ = any(rater.price is None for rater in spec.raters)
-    return Loaded(meta, _rows(relation, keys, order, numbers, prices if differ else None))
+    rows = _rows(relation, keys, order, numbers, prices if differ else None)
+    return Loaded(meta, rows, 0 if texts is None else texts.paid)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

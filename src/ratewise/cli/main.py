@@ -135,14 +135,14 @@ def plan(
         counted, order = said(positive, scale)
         check_what_if(asked=what_if, picture=picture, by=by)
         if by is not None:
-            not_with_by(strata=strata, text=text)
+            not_with_by(strata=strata)
             print_slice_plan(
                 in_format(table, format),
                 by=by, weak=weak, strong=strong, weak_cost=weak_cost, strong_cost=strong_cost, budget=budget,
                 target_se=target_se, within=within, level=level, objective=objective,
                 uncertainty=uncertainty, pool_size=pool_size, pool=pool,
-                floor=floor, calibrate=calibrate, features=words(features), estimand=estimand, seed=seed, as_json=json,
-                positive=counted, scale=order,
+                floor=floor, calibrate=calibrate, features=words(features), text=words(text), learner=learner,
+                estimand=estimand, seed=seed, as_json=json, positive=counted, scale=order,
             )  # fmt: skip
             return
         from ratewise.targets.mean.plan import plan as make_plan
@@ -313,14 +313,14 @@ def estimate(
     with one_line_errors():
         counted, order = said(positive, scale)
         if by is not None:
-            not_with_by(strata=strata, weight=weight, pool_size=pool_size, text=text)
+            not_with_by(strata=strata, weight=weight, pool_size=pool_size)
             print_slices(
                 in_format(table, format),
                 by=by, weak=weak, strong=needed(strong, "--strong human"), rate=rate, selected=selected,
                 clusters=cluster, bounds=(low, high), weak_cost=weak_cost, strong_cost=strong_cost, shrink=shrink,
                 simultaneous=simultaneous, method=method, interval=interval, level=level, estimand=estimand,
-                recalibrate=recalibrate, floor=floor, seed=seed, picture=picture, as_json=json, positive=counted,
-                scale=order,
+                recalibrate=recalibrate, text=words(text), learner=learner, floor=floor, seed=seed, picture=picture,
+                as_json=json, positive=counted, scale=order,
             )  # fmt: skip
             return
         only_with_by(shrink=shrink, simultaneous=simultaneous, picture=picture)

@@ -7,7 +7,7 @@ import sqlalchemy as sa
 
 from ratewise.queue import schema as t
 from ratewise.queue import statements as sql
-from ratewise.queue.records import UNDO
+from ratewise.queue.records import TEXTS, UNDO
 from ratewise.queue.store import Store
 
 
@@ -51,13 +51,20 @@ def ledger_rows(store: Store, first: int, end: int) -> Sequence[Any]:
     return _between(store, t.ledger, tuple(t.ledger.c), first, end, t.ledger.c.id)
 
 
+def texts_rows(store: Store) -> Sequence[Any]:
+    """Payments for embeddings of texts, which belong to no item."""
+    with store.reading() as connection:
+        return connection.execute(sa.select(t.ledger).where(t.ledger.c.kind == TEXTS).order_by(t.ledger.c.id)).all()
+
+
 def settled_before(store: Store, position: int, looks: int | None = None) -> int:
-    """What all items before this one have cost; with `looks`, up to so many second looks at them."""
+    """What the texts and all items before this one have cost; with `looks`, up to so many second looks at them."""
     paid = sa.select(*sql.exact_sum(t.ledger.c.amount))
     with store.reading() as connection:
         here = t.ledger.c.position < position
         found = sql.summed(connection.execute(paid.where(t.ledger.c.kind == "settle", here)).one())
         found -= sql.summed(connection.execute(paid.where(t.ledger.c.kind == UNDO, here)).one())
+        found += sql.summed(connection.execute(paid.where(t.ledger.c.kind == TEXTS)).one())
         if looks is None:
             return found
         later = sa.and_(

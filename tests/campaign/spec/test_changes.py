@@ -60,6 +60,7 @@ TAKEN = [
     ("raters.machine.base_url", "http://127.0.0.1:2/v1",
      'raters.machine.base_url from "http://127.0.0.1:1/v1" to "http://127.0.0.1:2/v1"' + SAME),
     ("raters.small.device", "cpu", 'raters.small.device from "auto" to "cpu"'),
+    ("raters.small.per_hour", "2.50", 'raters.small.per_hour from none to "2.50"'),
     ("raters.machine.key_env", "KEY", 'raters.machine.key_env from none to "KEY"'),
     ("raters.machine.tokens_per_minute", 9, "raters.machine.tokens_per_minute from none to 9.0"),
 ]  # fmt: skip

@@ -33,6 +33,7 @@ from ratewise.campaign.spec.fields import (
     Keys,
     Moment,
     Price,
+    PriceText,
     Section,
     Shares,
     Words,
@@ -86,7 +87,7 @@ class LearnerSpec:
     model: Annotated[str | None, TEXT, Says("the path or name of an embedding model, as text")] = None
     base_url: Annotated[str | None, TEXT, Says("the address of an OpenAI-compatible endpoint, as text")] = None
     key_env: Annotated[str | None, TEXT, Says("the name of an environment variable, as text")] = None
-    token_price: Annotated[str | None, TEXT, Says('the price of a million tokens, as text such as "0.02"')] = None
+    token_price: PriceText = None  # of a million tokens
 
     @property
     def learner(self) -> Learner:
