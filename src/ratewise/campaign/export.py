@@ -99,7 +99,7 @@ def _filled(values: Any, looked: int) -> Any:
 def export_ledger(spec: Spec, store: Store, items: int) -> Table:
     """A row for each movement of money, in the order they were made."""
     of_items = (row for first, end in audit.pieces(items) for row in audit.ledger_rows(store, first, end))
-    rows = sorted((*audit.texts_rows(store), *of_items), key=_by_id)
+    rows = sorted((*of_items, *audit.unplaced_rows(store)), key=_by_id)
     if not rows:
         raise InputError("no money has moved yet; there is nothing to export")
     names = [_payee(spec, row) for row in rows]

@@ -19,6 +19,7 @@ from ratewise.queue.money import to_units
 from ratewise.queue.records import ItemRows, Units
 from ratewise.queue.store import Store
 from ratewise.raters.kinds import KINDS
+from ratewise.raters.people import PeopleSettings
 from ratewise.rounds.teacher import Teacher
 
 
@@ -63,8 +64,24 @@ def terms_of(spec: Spec, facts: Facts) -> p.Terms:
     first = 0 if start is None else start.first
     most = 0 if spec.strong.max_price is None else to_units(spec.strong.max_price)
     return p.Terms(
-        facts.prices, budget, wanted, alone, spec.goal.deadline, gives_up, most=most, first=first, teacher=facts.teacher
-    )
+        facts.prices, budget, wanted, alone, spec.goal.deadline, gives_up, most=most, first=first,
+        teacher=facts.teacher, votes=_votes(spec), aside=set_aside(spec),
+    )  # fmt: skip
+
+
+def _votes(spec: Spec) -> int:
+    """Answers that a question to people takes, where they come last and at most one rater comes before; else 0."""
+    last = spec.strong.settings
+    return last.votes if isinstance(last, PeopleSettings) and len(spec.raters) <= 2 else 0
+
+
+def set_aside(spec: Spec) -> int | None:
+    """Money of the budget for hidden checks and repeats: enough for their share of all questions; None: no such."""
+    people = (rater.settings for rater in spec.raters if isinstance(rater.settings, PeopleSettings))
+    share = max((settings.hidden_share for settings in people), default=0.0)
+    if not share:
+        return None
+    return 0 if spec.goal.budget is None else int(to_units(spec.goal.budget) * share)
 
 
 def later_raters(spec: Spec) -> int:

@@ -11,7 +11,7 @@ from ratewise.campaign.verification import Verification, telling
 from ratewise.campaign.voting import rule_of
 from ratewise.queue import audit
 from ratewise.queue.money import shown
-from ratewise.queue.records import ANSWERED, OPEN, TEXTS, UNDO
+from ratewise.queue.records import ANSWERED, CHECK, OPEN, TEXTS, UNCHECK, UNDO
 from ratewise.queue.store import Store
 from ratewise.queue.votes import Vote
 from ratewise.raters.kinds import KINDS
@@ -147,7 +147,8 @@ def check_money(store: Store, budget: int | None, found: Verification) -> None:
     """Check that the sums are the ledger's, and within the budget."""
     sums = audit.ledger_sums(store)
     reserved, spent = store.totals()
-    paid = sums.get("settle", 0) - sums.get(UNDO, 0) + sums.get(TEXTS, 0)
+    beside = sums.get(CHECK, 0) - sums.get(UNCHECK, 0) + sums.get(TEXTS, 0)  # which belongs to no item
+    paid = sums.get("settle", 0) - sums.get(UNDO, 0) + beside
     if spent != paid:
         found.differ(f"{shown(spent)} are said to be spent; the ledger has {shown(paid)}")
     held = sums.get("hold", 0) - sums.get("unhold", 0)

@@ -16,7 +16,7 @@ from ratewise.core.mean.estimate import Estimate
 from ratewise.core.shown import shown
 from ratewise.queue import audit
 from ratewise.queue.money import to_money
-from ratewise.queue.records import ANSWERED, MISSING, OPEN
+from ratewise.queue.records import ANSWERED, MISSING, OPEN, TEXTS
 from ratewise.queue.store import Store
 
 
@@ -114,7 +114,7 @@ def status_of(spec: Spec, store: Store, state: State, *, by_rater: bool = False)
         pending=counts.get(f"{strong}:{OPEN}", 0),
         missing=counts.get(f"{strong}:{MISSING}", 0),
         failed_calls=counts["failed"],
-        estimate=anytime_estimate(state.history, state.terms.wanted),
+        estimate=anytime_estimate(state.history, state.terms.wanted, more=state.overlaps),
         final=estimate_history(state.history, state.terms.wanted),
         expected_se=None if state.open is None else state.open.plan.expected_se,
         waits_for=store.waits_for(),
@@ -123,6 +123,6 @@ def status_of(spec: Spec, store: Store, state: State, *, by_rater: bool = False)
 
 
 def _spent_by(spec: Spec, store: Store) -> dict[str, Decimal]:
-    paid, texts = store.paid_by_step(), sum(row.amount for row in audit.texts_rows(store))
+    paid, texts = store.paid_by_step(), audit.ledger_sums(store).get(TEXTS, 0)
     raters = {rater.name: to_money(paid.get(step, 0)) for step, rater in enumerate(spec.raters)}
     return raters | ({LEARNER: to_money(texts)} if texts else {})

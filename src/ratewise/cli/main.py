@@ -22,6 +22,7 @@ from ratewise.cli.console import (
 )
 from ratewise.cli.convert import convert
 from ratewise.cli.engines import check_engine, draw_by_spark
+from ratewise.cli.incoming import take_labels
 from ratewise.cli.judge import judge
 from ratewise.cli.lab import reproduce, simulate
 from ratewise.cli.leaderboard import leaderboard
@@ -366,6 +367,7 @@ for command in (
     rescue,
 ):
     app.command()(command)
+app.command("import")(take_labels)
 
 
 @app.command()

@@ -10,6 +10,8 @@ OPEN, ANSWERED, MISSING = 0, 1, 2  # states of a question
 UNDO = "undo"  # in the ledger: a payment that was taken back with its answer
 TEXTS = "texts"  # in the ledger: embeddings of the items' texts, paid before the campaign began
 
+CHECK, UNCHECK = "check", "uncheck"  # in the ledger: paid for a hidden check or repeat, and taken back
+
 Units = NDArray[np.int64]  # exact money, in billionths
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -50,6 +52,23 @@ class RoundRow:
     plan: str
     factor: float | None
     items: int | None  # looked at; None while the round is open
+
+
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """What people want of a step now: questions that nobody has in hand, people at work, and people left without."""
+
+    free: int
+    people: int  # with a question in hand, or left without
+    waiting: int = 0  # who asked for a question and got none, and for whom none is free now
+
+    @property
+    def short(self) -> bool:
+        """Whether somebody has nothing to do, or will when the others have taken what is free.
+
+        One person alone is never short before all is answered: then nothing is gained by going on without it.
+        """
+        return self.waiting > 0 or self.free < self.people - 1
 
 
 @dataclass(frozen=True, slots=True)

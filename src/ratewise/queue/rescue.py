@@ -217,7 +217,8 @@ _NEEDED = {
     "answers that were paid for, whose questions are open again": "SELECT count(*) FROM ratings r WHERE state = 0 AND "
     "EXISTS (SELECT 1 FROM ledger l WHERE l.kind = 'settle' AND l.position = r.position AND l.step = r.step "
     "AND l.attempt > r.attempts)",
-    "ends of rounds": "SELECT count(*) FROM rounds WHERE items IS NULL AND number < (SELECT max(number) FROM rounds)",
+    "ends of rounds": "SELECT count(*) FROM rounds r WHERE items IS NULL AND EXISTS (SELECT 1 FROM rounds l WHERE "
+    "l.number > r.number AND (l.items IS NOT NULL OR (json_valid(l.plan) AND l.plan ->> 'look' >= r.number)))",
     "ratings that were paid for": "SELECT count(*) FROM ledger l WHERE kind = 'settle' AND NOT EXISTS "
     "(SELECT 1 FROM ratings r WHERE r.position = l.position AND r.step = l.step)",
 }
@@ -242,8 +243,8 @@ def _missing(new: sqlite3.Connection, lost: set[str], *, whole: bool) -> list[st
 
 _SUMS = """
 UPDATE totals SET
-    spent = (SELECT coalesce(sum(CASE kind WHEN 'undo' THEN -amount ELSE amount END), 0) FROM ledger
-        WHERE kind IN ('settle', 'undo', 'texts')),
+    spent = (SELECT coalesce(sum(CASE WHEN kind IN ('undo', 'uncheck') THEN -amount ELSE amount END), 0) FROM ledger
+        WHERE kind IN ('settle', 'undo', 'texts', 'check', 'uncheck')),
     reserved = (SELECT coalesce(sum(CASE kind WHEN 'unhold' THEN -amount ELSE amount END), 0) FROM ledger AS l
         WHERE kind IN ('hold', 'unhold') OR (kind = 'reserve' AND NOT EXISTS (SELECT 1 FROM ledger AS s
         WHERE s.kind = 'settle' AND s.position = l.position AND s.step = l.step AND s.attempt = l.attempt)))

@@ -62,6 +62,9 @@ TAKEN = [
     ("raters.small.device", "cpu", 'raters.small.device from "auto" to "cpu"'),
     ("raters.small.per_hour", "2.50", 'raters.small.per_hour from none to "2.50"'),
     ("raters.machine.key_env", "KEY", 'raters.machine.key_env from none to "KEY"'),
+    ("raters.crowd.known", "k.csv", 'raters.crowd.known from none to "k.csv"'),
+    ("raters.crowd.training", 5, "raters.crowd.training from 0 to 5"),
+    ("raters.crowd.pass_mark", 0.5, "raters.crowd.pass_mark from 0.8 to 0.5"),
     ("raters.machine.tokens_per_minute", 9, "raters.machine.tokens_per_minute from none to 9.0"),
 ]  # fmt: skip
 REFUSED = [
@@ -74,6 +77,10 @@ REFUSED = [
     ("items.id", None, 'items.id from "id" to none' + DRAWN),
     ("items.features", ["a", "b"], 'items.features from ["a"] to ["a", "b"]' + DRAWN),
     ("items.text", ["q"], 'items.text from [] to ["q"]' + DRAWN),
+    ("raters.crowd.checks", 0.1, "raters.crowd.checks from 0.0 to 0.1: rounds so far were planned with the money set "
+     "aside for the old share"),
+    ("raters.crowd.repeats", 0.1, "raters.crowd.repeats from 0.0 to 0.1: rounds so far were planned with the money set "
+     "aside for the old share"),
     ("raters.crowd.adjudicator", "ann",
      'raters.crowd.adjudicator from none to "ann": splits so far were decided by the old one'),
     ("raters.small.path", "other",
