@@ -65,6 +65,9 @@ def agree(both):
     both.open_questions()
     both.rounds()
     for position in (0, 7, ITEMS):
+        both.settled_before(position)
+    assert sum(store.open_by_step(7).values()) == sum(memory.open_by_step(7).values())
+    for position in (0, 7, ITEMS):
         both.failed_before(position)
     both.batches(1)
 
@@ -144,3 +147,21 @@ def test_everyone_answers_at_once():
     rows = queue.item_rows(0, 5, 1)
     np.testing.assert_array_equal(rows.values[:, 1], [1.0, np.nan, np.nan, 1.0, np.nan])
     np.testing.assert_array_equal(rows.values[:, 0], [0.1, 0.2, 0.3, np.nan, np.nan])
+
+
+def test_rounds_that_overlap_close_in_their_order(both):
+    """The first one closes as soon as its own answers are in, whatever the second one waits for."""
+    for number, first in ((1, 0), (2, 10)):
+        both.open_round(number, first, "{}")
+        both.take_up(NewBatch(number, first, first + 10, 100, 100, None), None)
+        some, prices = np.eye(10, STEPS, dtype=np.bool_), np.full((10, STEPS), 10)
+        both.draw(NewDraws(number, first, np.ones((10, STEPS)), some, prices, 100, ((first, 20),), None))
+    agree(both)
+    assert not both.close_round(1, 10)
+    for step in (1, 2):
+        claims = both.claim(3, step, 1)
+        both.settle([Outcome(claim, 10, 1.0) for claim in claims], None)
+    agree(both)
+    assert not both.close_round(2, 10)
+    assert both.close_round(1, 10)
+    agree(both)

@@ -12,6 +12,8 @@ import pytest
 from scipy import stats
 
 from ratewise.campaign.answers import anytime_estimate, estimate_history
+from ratewise.campaign.crowd import Crowd
+from ratewise.campaign.reader import Reader
 from ratewise.campaign.rehearsal import Pool, Rehearsal
 from ratewise.core.mean.policy import optimal_policy
 from ratewise.lab.worlds import calibrated
@@ -235,3 +237,49 @@ def test_intervals_hold_whatever_the_missing_answers_would_have_been(trials):
             game.play()
             missed += not covers(estimate_history(game.history, game.terms.wanted), world.strong.mean())
         assert missed / trials <= most(0.05, trials)
+
+
+# Rounds that overlap
+
+CROWDS = sizes(60, all=600)
+
+
+@cache
+def crowded(trials, *, slow=False):
+    """Errors, whether the end covers, and whether all rounds do; one of five people leaves for half an hour.
+
+    With `slow`, a 0 takes five times as long as a 1.
+    """
+    errors, good, every, overlaps = [], [], [], 0
+    for i in range(trials):
+        world = judge(i, 700, 0.7, 0.75)
+        truth = float(world.strong.mean())
+        pool = Pool.of(world.weak, world.strong, prices=(Decimal("0.05"), Decimal(1)), seed=i)
+        game = Rehearsal(pool, pool.terms(budget=Decimal(110), votes=1))
+        rng = np.random.default_rng([i, 72])
+        times = np.where(slow & (world.strong == 0), 5.0, 1.0)
+        crowd = Crowd(
+            game, seconds=lambda _, item, rng=rng, times=times: times[item] * rng.lognormal(3.0, 0.8), people=5,
+            leaves=((1, 60.0, 1800.0),),
+        )  # fmt: skip
+        crowd.play()
+        wanted, found = game.terms.wanted, estimate_history(game.history, game.terms.wanted)
+        errors.append(found.value - truth)
+        good.append(covers(found, truth))
+        looks = Reader(game.queue, game, game.terms, pool.empty(game.terms), keeps=True)
+        looks.state()
+        every.append(all(covers(anytime_estimate(each.history, wanted), truth) for each in looks.closed))
+        overlaps += crowd.overlaps
+        assert game.spent <= 110 * 10**9
+    assert overlaps > 2 * trials
+    return np.array(errors), np.array(good), np.array(every)
+
+
+@pytest.mark.parametrize("trials", CROWDS)
+@pytest.mark.parametrize("slow", [False, further(True)])
+def test_rounds_that_overlap_are_unbiased_and_cover(trials, slow):
+    """Also where a 0 takes five times as long as a 1, so that the last answers of a round are not like the others."""
+    errors, good, every = crowded(trials, slow=slow)
+    assert abs(errors.mean()) <= Z * errors.std() / np.sqrt(trials)
+    assert 1 - good.mean() <= most(0.08, trials)
+    assert 1 - every.mean() <= most(0.05, trials)

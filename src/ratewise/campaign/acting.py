@@ -33,12 +33,13 @@ def carry_out(queue: PlanningQueue, items: Items, state: p.State, action: p.Acti
     if isinstance(action, p.Done):
         queue.set_meta("ended", action.reason)
     elif isinstance(action, p.Open):
-        queue.open_round(state.history.rounds + 1, state.history.items, action.plan.to_json())
+        past = state.history if state.ahead is None or now is None else state.ahead
+        queue.open_round(past.rounds + 1, past.items, action.plan.to_json())
     elif now is not None and isinstance(action, p.TakeUp):
         return queue.take_up(new_batch(now, action.first, items.worst(action.first, action.end)), state.terms.budget)
     elif now is not None and isinstance(action, p.Draw):
         worst = items.worst(action.first, action.end)
-        drawn = p.draw_batch(state.history, now, items.looked(action.first, action.end), worst)
+        drawn = p.draw_batch(state.before or state.history, now, items.looked(action.first, action.end), worst)
         new = new_draws(now, action.first, drawn, worst)
         whole = new.end > drawn.rates.shape[1]  # the last rater is among them
         return queue.draw(replace(new, known=items.known(action.first, action.end) if whole else None))
@@ -47,6 +48,6 @@ def carry_out(queue: PlanningQueue, items: Items, state: p.State, action: p.Acti
         return queue.draw_again(p.second_draw(state.history, now, worst), state.terms.budget)
     elif isinstance(action, p.GiveUp):
         return queue.give_up(action.reason) > 0
-    elif now is not None and isinstance(action, p.Close):
-        return queue.close_round(now.number, now.end - now.first)
+    elif state.oldest is not None and isinstance(action, p.Close):
+        return queue.close_round(state.oldest.number, state.oldest.end - state.oldest.first)
     return True

@@ -146,19 +146,23 @@ def chained(history: History) -> tuple[Floats, Floats]:
     return np.where(asked_before, carried(weak), np.nan), looked.rates
 
 
-def anytime_estimate(history: History, wanted: Wanted, *, ended: bool = False) -> Estimate | None:
+def anytime_estimate(
+    history: History, wanted: Wanted, *, ended: bool = False, more: bool = False
+) -> Estimate | None:  # fmt: skip
     """The estimate with the interval that may be looked at after every round.
 
     `ended` says that a campaign with a target is over, whether it was reached or not: by its own rules, not because
-    somebody had seen enough.
+    somebody had seen enough. `more` says that it does not stop at these rounds, as others were open meanwhile.
     """
-    return history.fits.once(("anytime", wanted, ended), lambda: _anytime(history, wanted, ended=ended))
+    return history.fits.once(
+        ("anytime", wanted, ended, more), lambda: _anytime(history, wanted, ended=ended, more=more)
+    )  # fmt: skip
 
 
-def _anytime(history: History, wanted: Wanted, *, ended: bool) -> Estimate | None:
+def _anytime(history: History, wanted: Wanted, *, ended: bool, more: bool) -> Estimate | None:
     if history.rounds == 0:
         return None
-    level, unseen = look_of(history, wanted, ended=ended)
+    level, unseen = look_of(history, wanted, ended=ended, more=more)
     found = estimate_history(history, wanted, level=level)
     if found is None:
         return None
@@ -166,9 +170,9 @@ def _anytime(history: History, wanted: Wanted, *, ended: bool) -> Estimate | Non
     return replace(found, level=wanted.level, interval_method=f"anytime ({found.interval_method})")
 
 
-def look_of(history: History, wanted: Wanted, *, ended: bool = False) -> tuple[float, float]:
+def look_of(history: History, wanted: Wanted, *, ended: bool = False, more: bool = False) -> tuple[float, float]:
     """The level of the interval that may be looked at now, and the variance it is widened by."""
-    found = None if wanted.target_se is None else _at_stop(history, wanted)
+    found = None if wanted.target_se is None or more else _at_stop(history, wanted)
     if found is None or not (ended or _is_narrow(found, wanted)):
         return level_of_look(wanted, history.rounds), 0.0
     return level_at_stop(wanted), _unseen(history, wanted)

@@ -179,7 +179,8 @@ class Engine:
         return not (self.client.calls.running and soon and self.client.settled < self._next_plan)
 
     def _step(self) -> p.Action:
-        state = replace(self.reader.state(), now=self.clock())
+        now = self.clock()
+        state = replace(self.reader.state(now.timestamp()), now=now)
         if state.open is not None and self._cut == state.open.number:
             state = replace(state, cut=True)
         if self.tell is not None:

@@ -37,7 +37,7 @@ class RoundPlan:
     items: int | None  # exactly these many; None: until the money is spent
     spend: int  # money of the round, in units
     left: int  # money there was
-    look: int  # estimates that can have been looked at before it
+    look: int  # rounds that were closed, whose estimates can have been looked at; it was learned from these alone
     rule: Rule | ChainRule | StepRule | None = None  # None: everyone is asked
     own_rates: Floats = field(default_factory=lambda: np.empty(0))
     expected_se: float | None = None  # of the estimate when all the money is spent
@@ -46,6 +46,7 @@ class RoundPlan:
     again: int = 0  # a second look at items passed over: which one; 0: a look at new items
     design: Design | None = None  # how a chain's raters are used; None: as they are listed
     compared: tuple[Compared, ...] = ()  # where the design was chosen: all that there were
+    people: int = 0  # at work when it was opened while answers were out; 0: all rounds before it were closed
 
     @property
     def alone(self) -> bool:
@@ -91,6 +92,8 @@ class RoundPlan:
             out[kind] = self.rule.to_dict()
         if self.design is not None:
             out["design"] = self.design.to_dict()
+        if self.people:
+            out["people"] = self.people
         if self.compared:
             out["compared"] = [one.design.to_dict() | {"variance": one.variance} for one in self.compared]
         return json.dumps(out, allow_nan=False)
@@ -127,6 +130,12 @@ class Looked:
     def missing(self) -> Mask:
         """Strong ratings that were asked for and did not come."""
         return np.asarray(self.selected[:, -1] & np.isnan(self.values[:, -1]))
+
+    def unanswered(self) -> "Looked":
+        """The same items while none of their strong ratings is in."""
+        no_rated = None if self.rated is None else np.full_like(self.rated, np.nan)
+        no_old = None if self.old is None else np.full_like(self.old, np.nan)
+        return replace(self, values=np.full_like(self.values, np.nan), rated=no_rated, old=no_old)
 
     def joined(self, more: "Looked") -> "Looked":
         """The items of both, these first."""

@@ -65,8 +65,14 @@ def terms_of(spec: Spec, facts: Facts) -> p.Terms:
     most = 0 if spec.strong.max_price is None else to_units(spec.strong.max_price)
     return p.Terms(
         facts.prices, budget, wanted, alone, spec.goal.deadline, gives_up, most=most, first=first,
-        teacher=facts.teacher, aside=set_aside(spec),
+        teacher=facts.teacher, votes=_votes(spec), aside=set_aside(spec),
     )  # fmt: skip
+
+
+def _votes(spec: Spec) -> int:
+    """Answers that a question to people takes, where they come last and at most one rater comes before; else 0."""
+    last = spec.strong.settings
+    return last.votes if isinstance(last, PeopleSettings) and len(spec.raters) <= 2 else 0
 
 
 def set_aside(spec: Spec) -> int | None:

@@ -17,13 +17,16 @@ class Look:
 
     anytime: bool
     ended: bool = False  # by the campaign's own rules
+    more: bool = False  # rounds that were open meanwhile are still to come
 
 
 def pooled_of(history: History, wanted: Wanted, look: Look, *, campaign: str) -> Pooled | None:
     """Closed rounds as one draw; `None` where there is no estimate yet."""
     if estimate_history(history, wanted) is None:
         return None
-    level, unseen = look_of(history, wanted, ended=look.ended) if look.anytime else (wanted.level, 0.0)
+    level, unseen = wanted.level, 0.0
+    if look.anytime:
+        level, unseen = look_of(history, wanted, ended=look.ended, more=look.more)
     pool = wanted.size if wanted.estimand == "pool" else None
     terms = Terms(
         campaign=campaign, method="difference", estimand=wanted.estimand, pool_size=pool, low=wanted.bounds[0],

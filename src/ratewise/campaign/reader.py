@@ -1,6 +1,7 @@
 """The log as the planner takes it: what it says now, with the history of closed rounds. Reads only what is new."""
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 from ratewise.campaign import planner as p
@@ -43,20 +44,61 @@ class Reader:
     closed: list[Closed] = field(init=False, default_factory=list)  # where it keeps them
     _ahead: tuple[int, Units] | None = field(init=False, default=None)  # prices of the next items, from which one on
     _failed: tuple[int, int] = field(init=False, default=(0, 0))  # to which item: what failed calls have cost
+    _settled: tuple[int, int] = field(init=False, default=(0, 0))  # to which item: what all calls have cost
+    _taken: dict[tuple[int, int, int], History] = field(init=False, default_factory=dict)  # with rounds that are open
 
-    def state(self) -> p.State:
-        """What the log says now; rounds that were closed since are added to the history."""
-        current = None
-        for row in self.rounds(after=self.history.rounds):
-            if row.items is None:
-                current = self.opened(row)
-            else:
-                self.history = self.taken_in(self.history, row)
-                if self.keeps:
-                    self.closed.append(Closed(row, self.history))
+    def state(self, at: float | None = None) -> p.State:
+        """What the log says now; rounds that were closed since are added to the history.
+
+        With a time, in seconds since 1970, it tells what people want, too, where they are the last rater.
+        """
+        opened = self._read_on()
+        current, behind = (opened[-1], tuple(opened[:-1])) if opened else (None, ())
         waiting, last = self.queue.open_by_step(), self.terms.later_raters
         weak, strong = sum(n for step, n in waiting.items() if step < last), waiting.get(last, 0)
         spent = self.queue.totals()[1] - (0 if self.terms.aside is None else self.queue.paid_beside())
+        state = self._now(current, weak, strong, spent)
+        if behind:
+            oldest_open = sum(self.queue.open_by_step(behind[0].end).values())
+            state = replace(state, behind=behind, oldest_open=oldest_open, before=self._with_open(behind))
+        return state if at is None else self._with_demand(state, at)
+
+    def _read_on(self) -> list[p.OpenRound]:
+        """Take in the rounds that were closed since, and return those that are open."""
+        opened: list[p.OpenRound] = []
+        for row in self.rounds(after=self.history.rounds):
+            if row.items is None:
+                opened.append(self.opened(row))
+                continue
+            assert not opened, f"round {row.number} is closed, and one before it is not"
+            self.history = self.taken_in(self.history, row)
+            if self.keeps:
+                self.closed.append(Closed(row, self.history))
+        return opened
+
+    def _with_demand(self, state: p.State, at: float) -> p.State:
+        """The state with what people want, and what the next round would be planned from if they are short of it."""
+        now, terms = state.open, self.terms
+        if not terms.votes or now is None or now.plan.again or not now.drawn or state.weak_open:
+            return state
+        demand = self.queue.demand(terms.later_raters, terms.votes, at)
+        if not demand.short:
+            return replace(state, demand=demand)
+        if self._settled[0] != self.history.items:
+            self._settled = self.history.items, self.queue.settled_before(self.history.items)
+        taken = self._with_open((*state.behind, now))
+        return replace(state, demand=demand, ahead=taken, spent_closed=self._settled[1])
+
+    def _with_open(self, opened: Sequence[p.OpenRound]) -> History:
+        """Closed rounds and these that are open, all drawn, without their answers; made once each."""
+        key = self.history.rounds, opened[-1].number, opened[-1].end
+        if key not in self._taken:
+            self._taken = {k: kept for k, kept in self._taken.items() if k[0] == self.history.rounds}
+            before = self._with_open(opened[:-1]) if len(opened) > 1 else self.history
+            self._taken[key] = with_open(before, opened[-1:], self.items)
+        return self._taken[key]
+
+    def _now(self, current: p.OpenRound | None, weak: int, strong: int, spent: int) -> p.State:
         at = self.history.items if current is None else current.end
         if self._ahead is None or self._ahead[0] != at:
             self._ahead = at, self.items.worst(at, min(at + p.BATCH, self.terms.pool))
@@ -82,3 +124,10 @@ class Reader:
         if row.plan.again and self.queue.again(row.plan.again).positions.size:
             batches = (Batch(row.first, row.first, True, row.plan.spend),)  # it takes up no new items
         return p.OpenRound(row.number, row.first, row.plan, batches, row.factor)
+
+
+def with_open(history: History, opened: Sequence[p.OpenRound], items: Items) -> History:
+    """What may be used of rounds that are open, after those that are closed: their items and rates, and no answer."""
+    for each in opened:
+        history = history.joined(each.plan, each.factor, items.looked(each.first, each.end).unanswered())
+    return history

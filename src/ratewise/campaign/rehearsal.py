@@ -71,7 +71,7 @@ class Pool:
     def terms(
         self, *, budget: Decimal | None = None, target_se: float | None = None, level: float = 0.95,
         estimand: Estimand = "pool", bounds: tuple[float, float] = (0.0, 1.0), alone: bool = False,
-        teacher: Teacher | None = None,
+        teacher: Teacher | None = None, votes: int = 0,
     ) -> p.Terms:  # fmt: skip
         """What decisions need to know of a campaign on this pool."""
         known, mean = (0, 0.0) if self.start is None else (self.start.known, self.start.mean)
@@ -79,7 +79,7 @@ class Pool:
         first = 0 if self.start is None else self.start.first
         prices = tuple(self.prices.mean(axis=0).tolist())
         money = None if budget is None else to_units(budget)
-        return p.Terms(prices, money, wanted, alone or len(prices) == 1, first=first, teacher=teacher)
+        return p.Terms(prices, money, wanted, alone or len(prices) == 1, first=first, teacher=teacher, votes=votes)
 
     def empty(self, terms: p.Terms) -> History:
         """The rehearsal before the first round."""

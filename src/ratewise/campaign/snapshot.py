@@ -70,9 +70,9 @@ class Snapshot:
     def estimate(self) -> Estimate | None:
         """The estimate from all complete rounds; its interval is anytime-valid if the campaign stopped on its data."""
         history, wanted, look = self.state.history, self.reader.terms.wanted, self._look
-        return (
-            anytime_estimate(history, wanted, ended=look.ended) if look.anytime else estimate_history(history, wanted)
-        )
+        if not look.anytime:
+            return estimate_history(history, wanted)
+        return anytime_estimate(history, wanted, ended=look.ended, more=look.more)
 
     @property
     def _look(self) -> Look:
@@ -80,7 +80,8 @@ class Snapshot:
         changed = self.store.meta("goal changed") is not None
         if self.spec.target_se is None and not changed:
             return Look(anytime=False)
-        return Look(anytime=True, ended=not changed and self.store.meta("ended") is not None)
+        ended = not changed and self.store.meta("ended") is not None
+        return Look(anytime=True, ended=ended, more=self.state.overlaps)
 
     @cached_property
     def pooled(self) -> Pooled | None:
@@ -111,7 +112,8 @@ class Snapshot:
     def story(self) -> list[Chapter]:
         """Round by round: what was bought, and what was known after it."""
         assert self.state.terms is self.reader.terms  # read up to now
-        return tell_story(self.reader.closed, self.store, self.reader.terms.wanted)
+        opened = () if self.state.open is None else (*self.state.behind, self.state.open)
+        return tell_story(self.reader.closed, [each.plan for each in opened], self.store, self.reader.terms.wanted)
 
     @cached_property
     def notes(self) -> list[tuple[str, str]]:

@@ -114,7 +114,7 @@ def status_of(spec: Spec, store: Store, state: State, *, by_rater: bool = False)
         pending=counts.get(f"{strong}:{OPEN}", 0),
         missing=counts.get(f"{strong}:{MISSING}", 0),
         failed_calls=counts["failed"],
-        estimate=anytime_estimate(state.history, state.terms.wanted),
+        estimate=anytime_estimate(state.history, state.terms.wanted, more=state.overlaps),
         final=estimate_history(state.history, state.terms.wanted),
         expected_se=None if state.open is None else state.open.plan.expected_se,
         waits_for=store.waits_for(),

@@ -18,6 +18,7 @@ from ratewise.campaign.history import History, Looked, RoundPlan
 from ratewise.campaign.inputs import Inputs
 from ratewise.campaign.items import LoggedItems, empty_history, later_raters
 from ratewise.campaign.made import is_quoted
+from ratewise.campaign.past import Past
 from ratewise.campaign.planner.holds import drawn_together, holdings, new_batch, new_draws
 from ratewise.campaign.quotes import check_quotes
 from ratewise.campaign.reader import Reader, Round
@@ -167,7 +168,7 @@ def _prices(spec: Spec, store: Store, items: LoggedItems, found: Verification) -
 def _rounds(
     spec: Spec, store: Store, items: LoggedItems, reader: Reader, rounds: Sequence[Round], found: Verification
 ) -> None:
-    history, planner = empty_history(spec, items.facts, reader.terms), 1
+    past, planner = Past(reader, [empty_history(spec, items.facts, reader.terms)], []), 1
     free = store.meta("goal changed") is not None
     known = {closed.round.number: closed.history for closed in reader.closed}  # of this look, with their fits
     for row in rounds:
@@ -177,25 +178,20 @@ def _rounds(
             found.differ(f"{where} was planned by an older version than the round before it")
         planner = row.plan.planner
         with telling(where, found):
-            if row.first != history.items or row.number != history.rounds + 1:
-                found.differ(f"{where} starts with item {row.first}; {history.items} were looked at before it")
-            spent = audit.settled_before(store, row.first, history.again)
-            worst, failed = items.worst(row.first, row.first + 1), store.failed_before(row.first)
-            state = d.State(reader.terms, history, spent, None, worst=worst, failed=failed)
-            _plan(state, row.plan, where, found, goal_may_differ=free)
+            for said in past.misfits(row):
+                found.differ(f"{where} {said}")
+            _plan(past.state_before(row, store), row.plan, where, found, goal_may_differ=free)
         now = reader.opened(row)
         with telling(where, found):
             if row.plan.again:
-                _second_look(store, items, history, now, found)
+                _second_look(store, items, past.drawn_on, now, found)
             else:
                 _batches(store, items, now, found, closed=row.items is not None)
-                _draws(items, history, now, found)
-        if row.items is None:
-            continue
-        if now.end - now.first != row.items:
+                _draws(items, past.drawn_on, now, found)
+        if row.items is not None and now.end - now.first != row.items:
             found.differ(f"{where} has {row.items} items; its batches have {now.end - now.first}")
         with telling(where, found):
-            history = known.get(row.number) or reader.taken_in(history, row)
+            past.add(row, now, known.get(row.number))
 
 
 def _plan(state: d.State, stored: RoundPlan, where: str, found: Verification, *, goal_may_differ: bool) -> None:

@@ -67,14 +67,11 @@ def hidden_rows(store: Store) -> Sequence[Any]:
 
 def settled_before(store: Store, position: int, looks: int | None = None) -> int:
     """What the texts and all items before this one have cost; with `looks`, up to so many second looks at them."""
+    found = store.settled_before(position)
+    if looks is None:
+        return found
     paid = sa.select(*sql.exact_sum(t.ledger.c.amount))
     with store.reading() as connection:
-        here = t.ledger.c.position < position
-        found = sql.summed(connection.execute(paid.where(t.ledger.c.kind == "settle", here)).one())
-        found -= sql.summed(connection.execute(paid.where(t.ledger.c.kind == UNDO, here)).one())
-        found += sql.summed(connection.execute(paid.where(t.ledger.c.kind == TEXTS)).one())
-        if looks is None:
-            return found
         later = sa.and_(
             t.draws.c.position == t.ledger.c.position, t.draws.c.step < -looks, t.draws.c.selected,
             t.ledger.c.kind == "settle", t.ledger.c.step > 0,

@@ -20,6 +20,7 @@ from ratewise.queue.store import Store
 from ratewise.queue.votes import Rule, Vote, one_answer
 
 Heard = Literal["settled", "more answers are needed", "was settled before"]
+_WAITS = 10.0  # seconds that one who got no question is taken to wait; pages ask again every two
 _QUESTION = ["position", "step", "annotator"]
 
 
@@ -68,7 +69,10 @@ class Desk:
         with self.store.writing() as connection:
             sql.bound(connection)  # one after the other
             found = self.first_for(connection, person, step, terms)
-            return None if found is None else self.lend(connection, found, person, seconds)
+            if found is None:
+                self.leave_without(connection, person, step)
+                return None
+            return self.lend(connection, found, person, seconds)
 
     def renew(self, lease: Lease, *, seconds: float) -> Lease | None:
         """Extend the lease; None where it has ended."""
@@ -159,6 +163,15 @@ class Desk:
         values = {"position": claim.position, "step": claim.step, "holder": person, "until": until}
         connection.execute(t.leases.insert(), values)
         return Lease(claim, person, until)
+
+    def leave_without(self, connection: sa.Connection, person: str, step: int) -> None:
+        """Note for a moment that this person asked for a question and got none, for whoever plans the next round."""
+        now_at = self.clock()
+        connection.execute(
+            lending.END_LEASES, {"here": lending.NOTHING, "of_step": step, "person": person, "at": now_at}
+        )
+        row = {"position": lending.NOTHING, "step": step, "holder": person, "until": now_at + _WAITS}
+        connection.execute(t.leases.insert(), row)
 
     def hear(
         self, connection: sa.Connection, claim: Claim, person: str, said: Said, *, price: int, rule: Rule

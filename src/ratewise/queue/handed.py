@@ -52,6 +52,7 @@ class Counter:
                 )
                 connection.execute(t.leases.delete().where(of(t.leases, found)))
             if found is None:
+                self.desk.leave_without(connection, person, step)
                 return None
             lease = self.desk.lend(connection, found, person, terms.seconds)
             key, sides = self._key(connection, found, person, compares=compares)

@@ -10,6 +10,8 @@ from ratewise.queue.records import OPEN
 _b = sa.bindparam
 _open = sa.and_(t.ratings.c.state == OPEN, t.ratings.c.step == _b("step"))
 
+NOTHING = -1  # the item of one who asked for a question and got none
+
 _live = sa.and_(t.leases.c.step == _b("step"), t.leases.c.until > _b("at"))
 _in_hand = t.ratings.c.position.in_(sa.select(t.leases.c.position).where(_live, t.leases.c.holder == _b("person")))
 
@@ -59,6 +61,36 @@ VOTES = (
     .where(t.answers.c.position == _b("position"), t.answers.c.step == _b("step"))
     .order_by(t.answers.c.id)
 )
+
+# of a step and moment: questions, the votes and leases of these, and people
+_asked = sa.select(t.ratings.c.position).where(_open, t.ratings.c.worker.is_(None))
+_others = t.leases.alias()  # of those who got none
+_left_without = sa.and_(
+    _others.c.step == _b("step"), _others.c.until > _b("at"), _others.c.position == NOTHING,
+    ~sa.exists().where(_live, t.leases.c.holder == _others.c.holder, t.leases.c.position != NOTHING),
+)  # fmt: skip
+_could_say = (
+    sa.select(t.answers.c.id)
+    .where(_answers, t.answers.c.annotator == _others.c.holder)
+    .correlate(t.ratings, _others)
+    .exists()
+)
+_could = sa.exists().where(_open, t.ratings.c.worker.is_(None), _answered + _lent < _b("votes"), ~_could_say)
+
+
+def _number(what: Any, table: sa.FromClause, *which: sa.ColumnElement[bool]) -> Any:
+    return sa.select(what).select_from(table).where(*which).scalar_subquery()
+
+
+DEMAND = sa.select(
+    _number(sa.func.count(), t.ratings, _open, t.ratings.c.worker.is_(None)).label("asked"),
+    _number(
+        sa.func.count(), t.answers, t.answers.c.step == _b("step"), t.answers.c.position.in_(_asked)
+    ).label("answered"),
+    _number(sa.func.count(), t.leases, _live, t.leases.c.position.in_(_asked)).label("lent"),
+    _number(sa.func.count(sa.distinct(t.leases.c.holder)), t.leases, _live).label("people"),
+    _number(sa.func.count(), _others, _left_without, ~_could).label("waiting"),
+)  # fmt: skip
 
 # keys
 ROW = sa.select(t.handed).where(t.handed.c.key == _b("key"), t.handed.c.person == _b("person"))

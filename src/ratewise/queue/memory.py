@@ -14,6 +14,7 @@ from ratewise.queue.records import (
     AgainRows,
     Batch,
     Claim,
+    Demand,
     Floats,
     ItemRows,
     Mask,
@@ -43,6 +44,7 @@ class MemoryQueue(PlanningQueue):
         self.rates: Floats = np.ones((n, later_raters))
         self.selected: Mask = np.zeros((n, later_raters), dtype=np.bool_)
         self.ledger: list[Entry] = []
+        self.waiting: set[int] = set()  # workers who got no question
         self._held: Units = np.zeros(shape, dtype=np.int64)  # reserved for the open attempt
         self._facts: dict[str, str] = {}
         self._again: dict[int, AgainRows] = {}
@@ -77,6 +79,10 @@ class MemoryQueue(PlanningQueue):
             if kind == "settle" and p < position and attempt is not None and attempt <= self.attempts[p, step]
         )
 
+    def settled_before(self, position: int) -> int:
+        """What all items before this one have cost."""
+        return sum(amount for kind, p, *_, amount in self.ledger if kind == "settle" and p < position)
+
     # Rounds
 
     def paid_beside(self) -> int:
@@ -97,8 +103,8 @@ class MemoryQueue(PlanningQueue):
         self._rounds.append(RoundRow(number, first, plan, None, None))
 
     def close_round(self, number: int, items: int) -> bool:
-        """Close a round whose answers are all in; False where they are not."""
-        if self._open.any():
+        """Close the oldest open round, whose answers are all in; False where they are not."""
+        if any(self.open_by_step(self._rounds[number - 1].first + items).values()):
             return False
         self._rounds[number - 1] = replace(self._rounds[number - 1], items=items)
         return True
@@ -180,9 +186,18 @@ class MemoryQueue(PlanningQueue):
         weak, *strong = self._open.tolist()
         return weak, sum(strong)
 
-    def open_by_step(self) -> dict[int, int]:
-        """How many questions of each rater have no answer yet."""
-        return dict(enumerate(self._open.tolist()))
+    def open_by_step(self, before: int | None = None) -> dict[int, int]:
+        """How many questions of each rater have no answer yet; with `before`, only about items before that one."""
+        if before is None or not self._open.any():
+            return dict(enumerate(self._open.tolist()))
+        return dict(enumerate(np.count_nonzero(self.states[:before] == OPEN, axis=0).tolist()))
+
+    def demand(self, step: int, votes: int, at: float) -> Demand:
+        """What people want of a step; here each question takes one vote, and workers are the people."""
+        asked = self.states[:, step] == OPEN
+        at_work = set(self.workers[asked, step].tolist()) - {0}
+        free = int(np.count_nonzero(asked & (self.workers[:, step] == 0)))
+        return Demand(free, len(at_work | self.waiting), 0 if free else len(self.waiting - at_work))
 
     def item_rows(self, first: int, end: int, later_raters: int) -> ItemRows:
         """Items from `first` to before `end`, with all that is known of them."""
@@ -246,12 +261,15 @@ class MemoryQueue(PlanningQueue):
         self.values[position, step] = np.nan if value is None else value
         self.workers[position, step] = 0
 
-    def answer_all(self, ratings: Floats) -> None:
-        """Everyone answers what is open, each at the price reserved; `ratings` is items × steps, NaN for no answer."""
-        if not self._open.any():
+    def answer_all(self, ratings: Floats, steps: int | None = None) -> None:
+        """Everyone answers what is open, each at the price reserved; `ratings` is items × steps, NaN for no answer.
+
+        With `steps`, only the first so many raters do.
+        """
+        if not self._open[:steps].any():
             return
-        p, s = np.nonzero(self.states == OPEN)
-        self._open[:] = 0
+        p, s = np.nonzero(self.states[:, :steps] == OPEN)
+        self._open[:steps] = 0
         said, paid = ratings[p, s], self._held[p, s]
         self.states[p, s] = np.where(np.isnan(said), MISSING, ANSWERED)
         self.values[p, s], self.workers[p, s], self._held[p, s] = said, 0, 0

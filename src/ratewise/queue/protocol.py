@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Protocol
 
-from ratewise.queue.records import AgainRows, Batch, ItemRows, NewAgain, NewBatch, NewDraws, RoundRow
+from ratewise.queue.records import AgainRows, Batch, Demand, ItemRows, NewAgain, NewBatch, NewDraws, RoundRow
 
 
 class PlanningQueue(Protocol):
@@ -37,8 +37,19 @@ class PlanningQueue(Protocol):
         """(weak, strong): how many have no answer yet."""
         ...
 
-    def open_by_step(self) -> dict[int, int]:
-        """How many questions of each rater have no answer yet; raters without any may be absent."""
+    def open_by_step(self, before: int | None = None) -> dict[int, int]:
+        """How many questions of each rater have no answer yet; raters without any may be absent.
+
+        With `before`, only questions about items before that one.
+        """
+        ...
+
+    def demand(self, step: int, votes: int, at: float) -> Demand:
+        """What people want of a step at this time, in seconds since 1970; each question takes so many votes."""
+        ...
+
+    def settled_before(self, position: int) -> int:
+        """What all items before this one have cost."""
         ...
 
     def item_rows(self, first: int, end: int, later_raters: int) -> ItemRows:
@@ -70,7 +81,7 @@ class PlanningQueue(Protocol):
         ...
 
     def close_round(self, number: int, items: int) -> bool:
-        """Close a round whose answers are all in; False where one was just taken back."""
+        """Close the oldest open round, whose answers are all in; False where one was just taken back."""
         ...
 
     def give_up(self, reason: str) -> int:

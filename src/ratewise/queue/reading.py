@@ -22,6 +22,7 @@ _drawn_steps = (
 )
 BATCHES = sa.select(t.batches, _drawn_steps).where(t.batches.c.round == _b("number")).order_by(t.batches.c.first)
 OPEN_BY_STEP = sa.select(t.ratings.c.step, sa.func.count()).where(_open).group_by(t.ratings.c.step)
+OPEN_BEFORE = OPEN_BY_STEP.where(t.ratings.c.position < _b("before"))
 ITEMS = sa.select(t.items.c.uniform, t.items.c.numbers).where(_here[t.items]).order_by(t.items.c.position)
 PRICES = sa.select(t.items.c.prices).where(_here[t.items]).order_by(t.items.c.position)
 ANSWERS = sa.select(t.ratings.c.position, t.ratings.c.step, t.ratings.c.value, t.ratings.c.doubt).where(

@@ -55,6 +55,23 @@ class RoundRow:
 
 
 @dataclass(frozen=True, slots=True)
+class Demand:
+    """What people want of a step now: questions that nobody has in hand, people at work, and people left without."""
+
+    free: int
+    people: int  # with a question in hand, or left without
+    waiting: int = 0  # who asked for a question and got none, and for whom none is free now
+
+    @property
+    def short(self) -> bool:
+        """Whether somebody has nothing to do, or will when the others have taken what is free.
+
+        One person alone is never short before all is answered: then nothing is gained by going on without it.
+        """
+        return self.waiting > 0 or self.free < self.people - 1
+
+
+@dataclass(frozen=True, slots=True)
 class Batch:
     """Items from `first` to before `end`; cost is the worst of what was asked for or may be."""
 

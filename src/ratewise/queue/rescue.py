@@ -217,7 +217,8 @@ _NEEDED = {
     "answers that were paid for, whose questions are open again": "SELECT count(*) FROM ratings r WHERE state = 0 AND "
     "EXISTS (SELECT 1 FROM ledger l WHERE l.kind = 'settle' AND l.position = r.position AND l.step = r.step "
     "AND l.attempt > r.attempts)",
-    "ends of rounds": "SELECT count(*) FROM rounds WHERE items IS NULL AND number < (SELECT max(number) FROM rounds)",
+    "ends of rounds": "SELECT count(*) FROM rounds r WHERE items IS NULL AND EXISTS (SELECT 1 FROM rounds l WHERE "
+    "l.number > r.number AND (l.items IS NOT NULL OR (json_valid(l.plan) AND l.plan ->> 'look' >= r.number)))",
     "ratings that were paid for": "SELECT count(*) FROM ledger l WHERE kind = 'settle' AND NOT EXISTS "
     "(SELECT 1 FROM ratings r WHERE r.position = l.position AND r.step = l.step)",
 }

@@ -49,13 +49,13 @@ def one(claim: Claim) -> sa.Update:
 
 
 def given_up(claim: Claim) -> sa.Update:
-    """A question without an answer in the open round; a weak one only where its item is not drawn yet."""
+    """A question without an answer in an open round; a weak one only where its item is not drawn yet."""
     return not_acted_upon(claim.position, claim.step).where(t.ratings.c.state == MISSING)
 
 
 def not_acted_upon(position: int, step: int) -> sa.Update:
-    """A question of the open round whose answer nothing has followed from yet."""
-    first = sa.select(t.rounds.c.first).where(t.rounds.c["items"].is_(None)).scalar_subquery()
+    """A question of an open round whose answer nothing has followed from yet."""
+    first = sa.select(sa.func.min(t.rounds.c.first)).where(t.rounds.c["items"].is_(None)).scalar_subquery()
     last = sa.select(sa.func.min(t.draws.c.step)).scalar_subquery()  # of second looks, the latest
     again = sa.exists().where(
         t.draws.c.position == position, t.draws.c.step == last, t.draws.c.step < 0, t.draws.c.selected

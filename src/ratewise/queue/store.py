@@ -10,7 +10,7 @@ import numpy as np
 import sqlalchemy as sa
 
 from ratewise.errors import StoreError
-from ratewise.queue import chain, reading
+from ratewise.queue import chain, lending, reading
 from ratewise.queue import schema as t
 from ratewise.queue import statements as sql
 from ratewise.queue.connection import told
@@ -20,11 +20,13 @@ from ratewise.queue.money import total
 from ratewise.queue.records import (
     CHECK,
     OPEN,
+    TEXTS,
     UNCHECK,
     UNDO,
     AgainRows,
     Batch,
     Claim,
+    Demand,
     ItemRows,
     NewAgain,
     NewBatch,
@@ -147,6 +149,14 @@ class Store(Log):
             undone = sa.select(*sql.exact_sum(t.ledger.c.amount)).where(t.ledger.c.kind == UNDO)
             return found - sql.summed(connection.execute(undone.where(t.ledger.c.position < position)).one())
 
+    def settled_before(self, position: int) -> int:
+        """What the texts and all items before this one have cost."""
+        paid, here = sa.select(*sql.exact_sum(t.ledger.c.amount)), t.ledger.c.position < position
+        of = (t.ledger.c.kind == "settle", here), (t.ledger.c.kind == TEXTS,), (t.ledger.c.kind == UNDO, here)
+        with self.reading() as connection:
+            settled, texts, undone = (sql.summed(connection.execute(paid.where(*each)).one()) for each in of)
+        return settled + texts - undone
+
     def set_cap(self, budget: int | None, *, was: int | None) -> bool:
         """Write the cap where every process reads it; False where a new cap is below what is already committed."""
         with self.writing() as connection:
@@ -167,10 +177,11 @@ class Store(Log):
             chain.insert(connection, t.rounds, [row])
 
     def close_round(self, number: int, items: int) -> bool:
-        """Close a round whose answers are all in; False where somebody has just taken an answer back."""
+        """Close the oldest open round, whose answers are all in; False where somebody has just taken one back."""
         with self.writing() as connection:
             sql.bound(connection)  # nobody answers or undoes meanwhile
-            if connection.scalar(sa.select(sa.func.count()).select_from(t.ratings).where(sql.open_ones)):
+            first = connection.scalars(sa.select(t.rounds.c.first).where(t.rounds.c.number == number)).one()
+            if connection.execute(reading.OPEN_BEFORE, {"before": first + items}).first() is not None:
                 return False
             at = now()
             connection.execute(t.rounds.update().where(t.rounds.c.number == number).values(items=items, closed_at=at))
@@ -188,10 +199,20 @@ class Store(Log):
         found = self.open_by_step()
         return found.get(0, 0), sum(n for step, n in found.items() if step > 0)
 
-    def open_by_step(self) -> dict[int, int]:
-        """How many questions of each rater have no answer yet; raters without any are absent."""
+    def open_by_step(self, before: int | None = None) -> dict[int, int]:
+        """How many questions of each rater have no answer yet; raters without any are absent.
+
+        With `before`, only questions about items before that one.
+        """
+        asked, given = (reading.OPEN_BY_STEP, {}) if before is None else (reading.OPEN_BEFORE, {"before": before})
         with self.reading() as connection:
-            return {int(step): int(n) for step, n in connection.execute(reading.OPEN_BY_STEP)}
+            return {int(step): int(n) for step, n in connection.execute(asked, given)}
+
+    def demand(self, step: int, votes: int, at: float) -> Demand:
+        """What people want of a step at this time, in seconds since 1970; each question takes so many votes."""
+        with self.reading() as connection:
+            row = connection.execute(lending.DEMAND, {"step": step, "at": at, "votes": votes}).one()
+        return Demand(max(votes * row.asked - row.answered - row.lent, 0), row.people, row.waiting)
 
     def take_up(self, batch: NewBatch, budget: int | None) -> bool:
         """Ask for weak ratings and hold money for the rest; False where the budget forbids it."""
@@ -370,7 +391,8 @@ class Store(Log):
     def in_hand(self) -> set[str]:
         """People who have a question in hand now."""
         with self.reading() as connection:
-            return set(connection.scalars(sa.select(t.leases.c.holder).where(t.leases.c.until > time.time())))
+            live = sa.and_(t.leases.c.until > time.time(), t.leases.c.position != lending.NOTHING)
+            return set(connection.scalars(sa.select(t.leases.c.holder).where(live)))
 
     def counts(self) -> dict[str, int]:
         """How many questions of each step are in which state, and failed calls, for people."""

@@ -69,10 +69,10 @@ class _Way:
         return cls(known, seen, money, True, *Options.of(known, seen, money, around=around).choose())
 
     @classmethod
-    def by_features(cls, seen: Seen, money: Money) -> "_Way":
+    def by_features(cls, seen: Seen, money: Money, closed: Seen | None = None) -> "_Way":
         """Treat the features as a free weak rater that has rated the whole pool."""
+        known = learn((seen if closed is None else closed).without_weak())
         seen, free = seen.without_weak(), replace(money, weak_cost=0.0)
-        known = learn(seen)
         return cls(known, seen, free, False, *Options.of(known, seen, free).choose())
 
 
@@ -84,6 +84,8 @@ def plan_round(
     teacher: Learned | None = None,
     base_allowed: bool = True,
     free_features: bool = True,
+    closed: Seen | None = None,
+    most: float = math.inf,
 ) -> Round:
     """The best use of the money that is left, given all that was bought.
 
@@ -91,16 +93,22 @@ def plan_round(
     stand in while there are few labels. Strong ratings alone are an option only while everything seen has its strong
     rating, since items bought without a weak rating cannot be pooled with the others. So is going by the features
     alone, in a pool where they are known for all items, at no cost (`free_features`).
+
+    Where answers of the last items are out, `closed` is what there was before these: it alone is learned from, while
+    rates count what the others will have had. Such a round may be told to spend at `most` so much.
     """
-    way = _best_way(seen, money, learned, teacher, free_features)
+    most = most if money.left > _LAST_ROUND * most else math.inf
+    way = _best_way(seen, money, learned, teacher, free_features, closed)
     known, best, ratio = way.known, way.best, math.nan
     if base_allowed and all(phase.rule is None for phase in seen.phases):
-        labels = int(np.count_nonzero(seen.labelled))
+        labels = int(np.count_nonzero(seen.labelled)) + (0 if closed is None else seen.items - closed.items)
         ratio = best.variance / (known.variance / (labels + money.left / money.strong_cost))
         enough = money.left >= money.strong_cost * money.pool_left  # for everything: nothing is left to estimate
         if enough or not ratio < _WORTH_BUYING - _DOUBT * _standard_error(best, known) ** 2:
             if not enough and _nothing_learned_yet(known, money, labels):
                 return _more_of_the_start(known, money, labels, ratio)
+            if most < money.left:  # what cannot be undone is not decided while much is out
+                return _more_of_the_start(known, money, int(most / money.both), ratio)
             return Round(
                 "base", None, money.left, money.strong_ratings(), weak=False, expected_ratio=ratio,
                 expected_variance=known.variance / (labels + money.left / money.strong_cost), variance=known.variance,
@@ -109,7 +117,7 @@ def plan_round(
     rule = best.rule(known, seen.items, weak=way.weak)
     own = np.empty(0) if teacher is not None else _own_rates(way)
     name: PolicyName = "random" if best.error.kind == "constant" else "active"
-    spend = _spend(seen, way.money)
+    spend = min(_spend(seen, way.money), most)
     return Round(
         name, rule, spend, _exact_items(way, spend), weak=way.weak, own_rates=own, expected_ratio=ratio,
         expected_variance=best.variance, variance=known.variance, weak_error=known.mean(known.squared),
@@ -117,16 +125,20 @@ def plan_round(
     )  # fmt: skip
 
 
-def _best_way(seen: Seen, money: Money, learned: Learned | None, teacher: Learned | None, free_features: bool) -> _Way:
+def _best_way(
+    seen: Seen, money: Money, learned: Learned | None, teacher: Learned | None, free_features: bool, closed: Seen | None
+) -> _Way:
     if seen.by_features:
-        return _Way.by_features(seen, money)
+        return _Way.by_features(seen, money, closed)
     if teacher is not None:
         return _Way.with_weak(teacher, seen, money, around=teacher.x)
-    way = _Way.with_weak(learn(seen) if learned is None else learned, seen, money)
+    if learned is None:
+        learned = learn(seen if closed is None else closed)
+    way = _Way.with_weak(learned, seen, money)
     possible = free_features and seen.x.known_for_nothing and math.isfinite(money.pool_left)
     if not possible or any(phase.rule is not None for phase in seen.phases):
         return way
-    free = _Way.by_features(seen, money)
+    free = _Way.by_features(seen, money, closed)
     return free if free.best.variance <= (1 + NEAR_TIE_IN_VARIANCE) * way.best.variance else way
 
 

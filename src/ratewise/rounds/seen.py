@@ -170,6 +170,7 @@ class Seen:
 
         `own` are rates of the labels so far by a rule made without each. A label that shaped the new rule would else
         shape its own weight: a large residual raises the rate around it and so lowers what it counts, which is a bias.
+        Where the rule was made while answers were out, they are of the labels that there were: the first ones.
         A phase that goes by the features alone leaves weak ratings that were bought before it out of everything.
         """
         if phase.by_features:
@@ -183,7 +184,7 @@ class Seen:
         earlier = _phase_rates(phase, self.x, self.mass)
         now = _phase_rates(phase, x, before) if rates is None else rates
         if own is not None and own.size:
-            earlier[np.flatnonzero(self.labelled)] = own
+            earlier[np.flatnonzero(self.labelled)[: own.size]] = own
         earned = np.concatenate([self.mass + phase.items * earlier, before + phase.items * now])
         labels, phases = np.concatenate([self.strong, strong]), (*self.phases, phase)
         chances = given if self.given is None or given is None else np.concatenate([self.given, given])

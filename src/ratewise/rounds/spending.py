@@ -30,12 +30,14 @@ def next_round(
     learned: Learned | None = None,
     teacher: Learned | None = None,
     free_features: bool = True,
+    closed: Seen | None = None,
+    most: float = math.inf,
 ) -> Round | None:
     """The next round; `None` where the money or the pool is used up.
 
     It starts with labels paid from the budget (few of them with a teacher), unless the budget is too small to learn
     from or large enough to rate the whole pool. Once strong ratings are bought without weak ones it stays with that:
-    items without a weak rating cannot be pooled with others.
+    items without a weak rating cannot be pooled with others. Of `closed` and `most`, see `plan_round`.
     """
     if money.pool_left <= 0:
         return None
@@ -49,7 +51,9 @@ def next_round(
     if labels == 0 or (labels < FEWEST_TO_LEARN and teacher is None):
         return _first_round(money, teacher)
     taught = teacher if labels < _TAUGHT_LABELS else None
-    return plan_round(seen, money, learned=learned, teacher=taught, free_features=free_features)
+    return plan_round(
+        seen, money, learned=learned, teacher=taught, free_features=free_features, closed=closed, most=most
+    )
 
 
 def _first_round(money: Money, teacher: Learned | None) -> Round:

@@ -14,10 +14,12 @@ from ratewise.campaign.planner.decide import decide as decide
 from ratewise.campaign.planner.draw import Drawn as Drawn
 from ratewise.campaign.planner.draw import draw_batch as draw_batch
 from ratewise.campaign.planner.draw import second_draw as second_draw
+from ratewise.campaign.planner.overlap import overlapping as overlapping
 from ratewise.campaign.planner.plan import Purse as Purse
 from ratewise.campaign.planner.plan import money_left as money_left
 from ratewise.campaign.planner.plan import next_plan as next_plan
 from ratewise.campaign.planner.state import OpenRound as OpenRound
+from ratewise.campaign.planner.state import Overlap as Overlap
 from ratewise.campaign.planner.state import State as State
 from ratewise.campaign.planner.state import Terms as Terms
 from ratewise.campaign.planner.state import is_late as is_late

@@ -4,11 +4,16 @@ A round is planned from closed rounds alone. It takes up items in batches: weak 
 draws are written down, then strong ratings are asked for. A batch is taken up only if everything it could cost still
 fits into the round's money, and prices count as they are listed; so what a round buys does not depend on who answers
 first, and a campaign that was killed goes on as if it had not been.
+
+Where people answer, nobody waits for the last answers of a round: while they are out and people are short of
+questions, the next round is opened by what closed rounds say. Rounds close in their order.
 """
 
 from ratewise.campaign.answers import is_precise
+from ratewise.campaign.history import History
 from ratewise.campaign.planner.actions import Action, Close, Done, Draw, DrawAgain, GiveUp, Open, TakeUp, Wait
 from ratewise.campaign.planner.costs import item_costs
+from ratewise.campaign.planner.overlap import overlapping
 from ratewise.campaign.planner.plan import next_item, next_plan
 from ratewise.campaign.planner.state import OpenRound, State
 from ratewise.queue.money import how_many_fit
@@ -20,7 +25,11 @@ _LATE = "the deadline has passed"
 
 def decide(state: State) -> Action:
     """The next action."""
+    if state.behind and not state.oldest_open:
+        return Close()
     action = _between_rounds(state) if state.open is None else _within_round(state, state.open)
+    if isinstance(action, Wait) and state.ahead is not None and not state.late:
+        action = _ahead(state, state.ahead) or action
     return _after_deadline(state, action) if state.late else action
 
 
@@ -64,6 +73,18 @@ def _between_rounds(state: State) -> Action:
             whole = not state.history.passed_over.any()  # else they could be drawn again, with more money
         return Done("every item has been looked at" if whole else "the budget is spent")
     return Open(plan) if plan.spend >= next_item(state, plan) else Done(_TOO_DEAR)
+
+
+def _ahead(state: State, taken: History) -> Open | None:
+    """The next round while answers of others are out; None where these are to be waited for.
+
+    It is planned from closed rounds. That it is opened now depends on how many answers are out, not on what they say.
+    """
+    if is_precise(state.history, state.terms.wanted):
+        return None
+    planned = overlapping(state, taken)
+    plan = next_plan(planned)
+    return None if plan is None or plan.spend < next_item(planned, plan) else Open(plan)
 
 
 def _take_up(state: State, now: OpenRound) -> TakeUp | None:

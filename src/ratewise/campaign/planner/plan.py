@@ -7,6 +7,7 @@ from ratewise.campaign.answers import money_to_precision
 from ratewise.campaign.history import RoundPlan, finite_or_none
 from ratewise.campaign.planner.chains import as_chain, chosen_design, pair_of, step_round, steps_pay
 from ratewise.campaign.planner.costs import item_costs
+from ratewise.campaign.planner.overlap import most_labels
 from ratewise.campaign.planner.state import UNIT, State
 from ratewise.queue.money import total
 from ratewise.rounds.again import plan_again
@@ -43,9 +44,13 @@ def money_left(state: State) -> Purse:
         assert left is not None
         return Purse(left)
     each = terms.prices[-1] if terms.alone else sum(terms.prices)
+    closed, out = (history, 0) if state.overlap is None else (state.overlap.closed, state.overlap.cost)
     needed = money_to_precision(
-        history, terms.wanted, float(state.spent + state.free), start=_START_FOR_TARGET * each, least=10 * each
+        closed, terms.wanted, float(state.spent - out + state.free), start=_START_FOR_TARGET * each, least=10 * each
     )
+    if state.overlap is not None and needed <= out:
+        return Purse(0, aims=True)  # what is out is expected to be enough
+    needed -= out
     everything = (terms.pool - history.items) * each - 1  # all but: rounds that double end earlier if they may
     least = 0 if state.worst is None else total(state.worst[:1])
     if history.items >= terms.pool and terms.again and history.seen is not None:
@@ -68,10 +73,14 @@ def next_plan(state: State, purse: Purse | None = None) -> RoundPlan | None:
     if history.items >= terms.pool:
         return _again(state, purse) if again_possible(state) else None
     purse = money_left(state) if purse is None else purse
+    if state.overlap is not None and purse.aims and purse.left < state.overlap.people * (terms.prices[-1] or 1):
+        return None  # what may still be missing is known better when the others are closed
     if terms.first > history.items:
         plan: RoundPlan | None = _old_labels(state, purse)
     elif terms.alone or history.alone or (terms.prices[-1] == 0 and not history.rounds):
         plan = _strong_alone(state, purse)  # at no cost, too
+    elif state.overlap is not None and history.labels < FEWEST_TO_LEARN:
+        plan = _more_start(state, purse)
     elif purse.aims and history.labels < FEWEST_TO_LEARN:
         plan = _start(state, purse.left, _START_FOR_TARGET, state.terms.teacher)
     elif terms.later_raters > 1:
@@ -81,13 +90,22 @@ def next_plan(state: State, purse: Purse | None = None) -> RoundPlan | None:
     if plan is None:
         return None
     spend = min(max(plan.spend, next_item(state, plan)), plan.left)  # where prices differ, one item must fit
-    return replace(plan, spend=spend, aims=purse.aims)
+    plan = replace(plan, spend=spend, aims=purse.aims)
+    if state.overlap is None:
+        return plan
+    return replace(plan, look=state.overlap.closed.rounds, people=state.overlap.people)
 
 
 def again_possible(state: State) -> bool:
     """Whether items that were passed over may be drawn again, and money is there for one of them."""
     terms, history = state.terms, state.history
-    if not terms.again or history.seen is None or history.labels < FEWEST_TO_LEARN or not history.passed_over.any():
+    if (
+        state.overlap is not None
+        or not terms.again
+        or history.seen is None
+        or history.labels < FEWEST_TO_LEARN
+        or not history.passed_over.any()
+    ):
         return False
     if history.drew_nobody:  # where prices differ, everyone left may be dearer than the mean
         return False
@@ -140,8 +158,10 @@ def _of_pair(state: State, purse: Purse, seen: Seen, money: Money, *, free_featu
             wanted = start_labels(money.left / money.both if money.both > 0 else math.inf, money.pool_left)
             if history.labels < wanted and money.left >= money.both:
                 return _start(state, left, money.left / money.both)  # a start of its own
+    closed = None if state.overlap is None else state.overlap.closed.seen
     planned = next_round(
-        seen, money, free_features=free_features, teacher=None if teacher is None else teacher.learned
+        seen, money, free_features=free_features, teacher=None if teacher is None else teacher.learned, closed=closed,
+        most=most_labels(state) * money.both if money.both > 0 else math.inf,
     )  # fmt: skip
     if planned is None:
         return None
@@ -170,6 +190,15 @@ def _start(state: State, left: int, labels: float, teacher: Teacher | None = Non
     return RoundPlan(begun.policy, begun.weak, begun.items, left, left, state.history.rounds)
 
 
+def _more_start(state: State, purse: Purse) -> RoundPlan | None:
+    """More of the start while its answers are out and nothing is known: for half of what is left at most."""
+    money = _money(state, purse.left)
+    count = int(min(most_labels(state), money.pool_left, 0.5 * money.left / money.both if money.both else math.inf))
+    if state.overlap is None or count < state.overlap.people:
+        return None
+    return RoundPlan("base", True, count, purse.left, purse.left, state.history.rounds)
+
+
 def _strong_alone(state: State, purse: Purse) -> RoundPlan | None:
     """Strong ratings for all the money; on the way to a precision, in rounds that double the labels."""
     money = _money(state, purse.left)
@@ -177,6 +206,7 @@ def _strong_alone(state: State, purse: Purse) -> RoundPlan | None:
     if purse.aims:
         least = start_labels(_START_FOR_TARGET, money.pool_left)
         count = int(doubling(count, state.history.labels, least=least))
+    count = int(min(count, most_labels(state)))
     if count <= 0:
         return None
     return RoundPlan("base", False, count, purse.left, purse.left, state.history.rounds)

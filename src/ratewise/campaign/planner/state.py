@@ -6,7 +6,7 @@ from datetime import datetime
 from ratewise.campaign.answers import Wanted
 from ratewise.campaign.history import History, RoundPlan
 from ratewise.queue.money import PLACES
-from ratewise.queue.records import Batch, Units
+from ratewise.queue.records import Batch, Demand, Units
 from ratewise.rounds.teacher import Teacher
 
 UNIT = 10.0**-PLACES
@@ -26,6 +26,7 @@ class Terms:
     most: int = 0  # the most that one strong rating can cost
     first: int = 0  # items that the first round consists of: their strong ratings were there already
     teacher: Teacher | None = None  # a finished campaign, whose labels stand in for those to come
+    votes: int = 0  # where people are the last rater and nobody is to wait: answers that a question takes
     aside: int | None = None  # of the budget, for hidden checks and repeats, whose money no round sees; None: no such
 
     @property
@@ -65,9 +66,28 @@ class OpenRound:
         return self.batches[-1].end if self.batches else self.first
 
     @property
+    def cost(self) -> int:
+        """What was committed, at worst."""
+        return sum(batch.cost for batch in self.batches)
+
+    @property
     def left(self) -> int:
         """The round's money that is not committed yet."""
-        return self.plan.spend - sum(batch.cost for batch in self.batches)
+        return self.plan.spend - self.cost
+
+    @property
+    def drawn(self) -> bool:
+        """Whether everything that it has taken up is drawn."""
+        return bool(self.batches) and all(batch.drawn for batch in self.batches)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Overlap:
+    """Rounds whose answers are out while the next one is planned: only what was closed before them may be used."""
+
+    closed: History
+    cost: int  # what they may cost, at worst
+    people: int  # at work
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -84,6 +104,24 @@ class State:
     failed: int = 0  # what failed calls of closed rounds have cost
     cut: bool = False  # the money for another batch is not there: failed calls were paid from it
     now: datetime | None = None  # the time; None: before every deadline
+    behind: tuple[OpenRound, ...] = ()  # rounds before the one under way that wait for their last answers, in order
+    oldest_open: int = 0  # questions of the first of these without an answer yet
+    before: History | None = None  # all rounds before the one under way, those behind without answers
+    ahead: History | None = None  # the round under way as well, where people are short of questions
+    demand: Demand | None = None  # of people
+    spent_closed: int = 0  # what closed rounds have cost, where people are short of questions
+    overlap: Overlap | None = None  # where the next round is planned while others are open: `history` has these, too
+
+    @property
+    def oldest(self) -> OpenRound | None:
+        """The open round that closes first."""
+        return self.behind[0] if self.behind else self.open
+
+    @property
+    def overlaps(self) -> bool:
+        """Whether a round is open that was open when the last one closed: the campaign does not stop there."""
+        opened = () if self.open is None else (*self.behind, self.open)
+        return any(each.plan.look < self.history.rounds for each in opened)
 
     @property
     def free(self) -> int:
