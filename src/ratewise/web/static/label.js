@@ -80,7 +80,7 @@ async function send(answer) {
   } else {
     say(`Not saved: ${found?.error ?? "the server refused it"}.`, true);
   }
-  return status;
+  return { status, found };
 }
 
 // One question after the other
@@ -259,12 +259,18 @@ const save = () => alone(async () => {
   }
   live();
   const took = spent;
-  const status = await send({ key: task.key, rating, comment: $("comment").value.trim(), seconds: took / 1000, flagged });
+  const answer = { key: task.key, rating, comment: $("comment").value.trim(), seconds: took / 1000, flagged, next: true };
+  const { status, found } = await send(answer);
   if (status === 201) {
     pace.push(took);
     if (pace.length > 10) pace.shift();
   }
-  await nextInBackground();
+  if (found?.next) { // it came with the reply
+    show(found.next);
+    progress();
+  } else {
+    await nextInBackground();
+  }
 });
 
 async function nextInBackground() {
