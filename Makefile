@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 JOBS ?= auto
+# Compiled modules are kept, whatever the machine's habit: commands that the tests start would compile them each time.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help demo test soak check format study tables bench docs clean
 .DEFAULT_GOAL := help

@@ -104,10 +104,13 @@ def spark():
     from ratewise.tables.spark import start
 
     needed(shutil.which("java") or os.environ.get("JAVA_HOME"), "install Java 17 or newer, or name it in JAVA_HOME")
+    os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")  # it lives for a minute
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # its own, about pandas and sockets
         session = start("local[2,3]")  # a task may fail twice
         session.conf.set("spark.sql.shuffle.partitions", "2")
+        session.conf.set("spark.sql.codegen.wholeStage", "false")  # compiling takes longer than these rows
+        session.conf.set("spark.sql.adaptive.enabled", "false")
         session.sparkContext.setLogLevel("OFF")
         yield session
         session.stop()

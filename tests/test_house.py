@@ -77,6 +77,13 @@ ELSEWHERE = {  # module: the test file that tests it, where that is not its mirr
     # the labelling page: what stands behind it, tested through it
     "campaign/clients/blind.py": "campaign/clients/test_labelling.py",
     "queue/handed.py": "campaign/clients/test_labelling.py",
+    "campaign/clients/choices.py": "campaign/clients/test_label_studio.py",
+    "campaign/clients/known.py": "campaign/clients/test_checking.py",
+    "queue/hidden.py": "campaign/clients/test_checking.py",
+    "campaign/portrait.py": "report/test_portrait.py",
+    "report/method.py": "report/test_portrait.py",
+    "report/people.py": "report/test_portrait.py",
+    "queue/outside.py": "campaign/clients/test_incoming.py",
     "queue/lending.py": "queue/test_desk.py",
     "web/app.py": "web/test_api.py",
     "web/headers.py": "web/test_pages.py",
@@ -84,7 +91,9 @@ ELSEWHERE = {  # module: the test file that tests it, where that is not its mirr
     "web/requests.py": "web/test_api.py",
     "web/service.py": "web/test_api.py",
     # texts and trained raters, tested on whole tables, campaigns and training runs
+    "campaign/rater_cost.py": "campaign/test_texts.py",
     "campaign/trained.py": "raters/test_trained.py",
+    "text/bill.py": "text/test_endpoint.py",
     "text/learner.py": "text/test_reading.py",
     "text/telling.py": "text/test_vault.py",
     "training/answering.py": "training/test_train.py",

@@ -98,6 +98,14 @@ def test_the_core_alone_does_not_load_scikit_learn_or_duckdb():
     assert not loaded & {"sklearn", "duckdb", "matplotlib"}
 
 
+def test_a_campaign_loads_nothing_slow_before_it_is_needed():
+    """Every command of a campaign starts an interpreter: scipy.stats alone would be a third of its time."""
+    code = "import sys, ratewise.campaign.campaign; print('\\n'.join(sys.modules))"
+    loaded = set(python(code))
+    assert "ratewise.campaign.planner" in loaded
+    assert not loaded & {"scipy.stats", "scipy.optimize", "pandas", "torch", "pyspark", "matplotlib"}
+
+
 @pytest.mark.parametrize("arguments", [["--help"], ["plan", "--help"], ["--version"]], ids=" ".join)
 def test_help_is_quick(arguments):
     code = (

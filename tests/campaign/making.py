@@ -12,31 +12,17 @@ from ratewise.campaign.campaign import Campaign
 from ratewise.lab.worlds import calibrated
 from ratewise.queue import adopt, audit, chain
 
+from ..tomls import rater, toml_of
+
 _RATER = '[[raters]]\nname = "{name}"\nkind = "column"\ncolumn = "{name}"\n{price}\n'
 
-_MIXED = """
-name = "c"
-seed = 11
-[items]
-table = "items.csv"
-[rating]
-kind = "binary"
-[goal]
-budget = "{budget}"
-[[raters]]
-name = "judge"
-kind = "column"
-column = "judge"
-price = "0.05"
-[[raters]]
-name = "human"
-kind = "recorded"
-file = "answers.jsonl"
-price = "1"
-max_price = "2"
-attempts = 2
-backoff = 0
-"""
+_RECORDED = 'file = "answers.jsonl"\nmax_price = "2"\nattempts = 2\nbackoff = 0'
+_MIXED = toml_of(
+    rater("judge", price="0.05"),
+    rater("human", kind="recorded", more=_RECORDED),
+    top='name = "c"\nseed = 11',
+    goal='budget = "{budget}"',
+)
 
 
 def judged(items, seed=1, mean=0.7, spread=0.5):

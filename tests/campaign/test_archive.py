@@ -20,9 +20,8 @@ from ratewise.queue.chain import digest_of
 from ratewise.queue.records import Claim, Outcome
 from ratewise.queue.unsaved import Unsaved
 
+from ..users import plain_user
 from .making import judged, log_of, ran, tamper, write
-
-NOBODY = 65534
 
 
 @pytest.fixture(scope="module")
@@ -110,18 +109,14 @@ def read_only(folder):
         path.chmod(0o555 if path.is_dir() else 0o444)
     above = [p for p in folder.parents if p.stat().st_uid == os.geteuid() and p != p.parent]
     modes = {p: stat.S_IMODE(p.stat().st_mode) for p in above}
-    root = os.geteuid() == 0
-    if root:
+    try:
         for p in above:
             p.chmod(modes[p] | 0o055)
-        os.seteuid(NOBODY)
-    try:
-        yield
+        with plain_user():
+            yield
     finally:
-        if root:
-            os.seteuid(0)
-            for p, mode in modes.items():
-                p.chmod(mode)
+        for p, mode in modes.items():
+            p.chmod(mode)
         folder.chmod(0o755)
 
 

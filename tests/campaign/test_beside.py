@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ratewise.campaign.beside import _wilson, human_only, judge_and_people, people_found
+from ratewise.campaign.beside import human_only, judge_and_people, people_found, wilson
 from ratewise.campaign.clients.labelling import Reply
 
 from .clients.test_labelling import begun
@@ -53,9 +53,9 @@ def test_nobody_has_answered(tmp_path):
 
 
 def test_wilson_by_its_textbook():
-    low, high = _wilson(8, 10)
+    low, high = wilson(8, 10)
     assert (low, high) == pytest.approx((0.4902, 0.9433), abs=1e-4)
-    assert _wilson(0, 0) == (None, None)
+    assert wilson(0, 0) == (None, None)
 
 
 def test_how_often_judge_and_people_agree(tmp_path):

@@ -75,3 +75,47 @@ def test_refusals_are_one_line(arguments, message, run):
     assert done.code == 2
     assert done.err.startswith(message)
     assert done.err.count("\n") == 1
+
+
+def test_a_folder_and_standard_input(run):
+    Path("logs").mkdir()
+    for name in ("inspect_ai.eval", "inspect_ai_chunked.eval"):
+        Path("logs", name).write_bytes((FIXTURES / name).read_bytes())
+    done = run("convert", "logs", "-o", "items.csv", "--json")
+    assert done.document["rows"] == read_table("items.csv").rows
+    assert done.document["columns"][-1] == {"column": "file", "role": "more", "source": "the name of the file"}
+    piped = run("convert", "-", "-o", "piped.csv", stdin=LOG.read_bytes())
+    assert piped.out.startswith("inspect_ai log, schema 2: 8 rows written to piped.csv.")
+    found = run("estimate", "logs", "--strong", "match", "--cluster", "sample_id", "--json")
+    assert found.code == 0
+
+
+FULL = ("--weak", "lenient", "--strong", "match")
+COSTS = ("--weak-cost", "0", "--strong-cost", "1")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("plan", *FULL, *COSTS, "--budget", 5),
+        ("draw", "--plan", "none.json", "--seed", 1, "-o", "x.csv"),
+        ("estimate", *FULL),
+        ("estimate", *FULL, "--by", "epoch"),
+        ("check", *FULL, "--at-least", 0.5),
+        ("compare", *FULL, "--with", "x.csv"),
+        ("leaderboard", "--strong", "match"),
+        ("regress", *FULL, "--on", "epoch"),
+        ("quantile", *FULL),
+        ("simulate", *FULL, "--cost-ratio", 0.1, "--budgets", 4),
+        ("train", "--text", "prompt", "--strong", "match", "-o", "rater"),
+        ("convert", "-o", "x.csv"),
+    ],
+    ids=lambda arguments: arguments[0],
+)
+def test_every_command_takes_a_format(arguments, run):
+    """They insist on it: a log of inspect_ai is none of HELM, and its bytes are no JSON."""
+    if arguments[0] == "draw":
+        Path("none.json").write_text("{}")
+    name, *others = arguments
+    done = run(name, LOG, *others, "--format", "helm")
+    assert (done.code, done.err) == (2, f"ratewise: {LOG.name} is not JSON: it is not UTF-8 text\n")

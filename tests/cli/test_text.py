@@ -21,10 +21,11 @@ def rated(tmp_path_factory):
     path = tmp_path_factory.mktemp("text") / "rated.csv"
     with open(path, "w", newline="") as file:
         rows = csv.writer(file)
-        rows.writerow(["id", "request", "judge", "human"])
+        rows.writerow(["id", "request", "judge", "human", "half"])
         for i, h in enumerate(human.tolist()):
             polite = (h == 1) ^ (rng.random() < 0.1)
-            rows.writerow([i, f"{'thank you' if polite else 'at once'} {i % 7}", round(0.4 + 0.2 * rng.random(), 3), h])
+            words = f"{'thank you' if polite else 'at once'} {i % 7}"
+            rows.writerow([i, words, round(0.4 + 0.2 * rng.random(), 3), h, "odd" if i % 2 else "even"])
     return str(path)
 
 
@@ -47,10 +48,34 @@ def test_plan_estimate_and_simulate_learn_from_text(rated):
     assert trials["results"][0]["trials"] == 4
 
 
+def test_slices_learn_from_text(rated):
+    money = ["--weak-cost", "0.05", "--strong-cost", "1", "--budget", "100", "--by", "half"]
+    plain, texts = (run("plan", rated, *WEAK, *money, "--calibrate", "auto", *more) for more in (["--json"], TEXT))
+    assert texts["overall"]["worst_se"] < 0.9 * plain["overall"]["worst_se"]
+    assert texts["slices"][0]["plan"]["transfer"]["models"]["text"]["names"] == ["request"]
+    asked = ["--by", "half", "--rate", "0.5", "--recalibrate", "auto"]
+    half = rated.replace("rated", "half")
+    with open(rated, newline="") as file, open(half, "w", newline="") as out:
+        rows = csv.reader(file)
+        csv.writer(out).writerows([next(rows), *([*row[:3], row[3] * (int(row[0]) % 4 < 2), row[4]] for row in rows)])
+    plain, texts = (run("estimate", half, *WEAK, *asked, *more) for more in (["--json"], TEXT))
+    for a, b in zip(plain["slices"], texts["slices"], strict=True):
+        assert b["standard_error"] < 0.9 * a["standard_error"]
+    assert texts["overall"]["standard_error"] < 0.9 * plain["overall"]["standard_error"]
+
+
+def test_simulate_transfers_what_texts_have_taught(rated):
+    how = ["--cost-ratio", "0.05", "--budgets", "40", "--methods", "auto", "--trials", "10", "--workers", "1"]
+    plain, texts = (run("simulate", rated, *WEAK, *how, "--transfer-from", rated, *more) for more in (["--json"], TEXT))
+    assert texts["settings"]["transfer"]
+    assert texts["results"][0]["mse"] < 0.8 * plain["results"][0]["mse"]
+
+
 def test_mistakes_are_one_line(rated):
     money = ["--weak-cost", "0.05", "--strong-cost", "1", "--budget", "100"]
     for command, more, words in (
-        ("plan", [*money, "--by", "id"], "--by and --text do not go together"),
+        ("plan", [*money, "--by", "half", "--calibrate", "platt"], "texts are for calibrate 'auto'"),
+        ("estimate", ["--by", "half", "--recalibrate", "platt"], "texts are for recalibrate 'auto'"),
         ("plan", [*money, "--calibrate", "platt"], "texts are for calibrate 'auto'"),
         ("estimate", ["--learner", "/nowhere/model"], "there is no such folder"),
     ):

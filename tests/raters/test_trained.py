@@ -2,6 +2,7 @@
 
 import asyncio
 import warnings
+from decimal import Decimal
 
 import numpy as np
 import pytest
@@ -56,12 +57,12 @@ def folder(tmp_path_factory):
     return place
 
 
-def _campaign(folder, items):
+def _campaign(folder, items, toml=TOML):
     import json
 
     rows = [dict(zip(items, row, strict=True)) for row in zip(*items.values(), strict=True)]
     (folder / "items.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    (folder / "c.toml").write_text(TOML)
+    (folder / "c.toml").write_text(toml)
     (folder / "c.sqlite").unlink(missing_ok=True)
     return Campaign.open(folder / "c.toml")
 
@@ -76,11 +77,22 @@ def test_it_answers_in_batches_with_its_doubt(folder):
     asyncio.run(rater.close())
 
 
-def test_a_campaign_runs_with_it_and_can_be_verified(folder):
-    campaign = _campaign(folder, _items(100, 120))
+@pytest.mark.parametrize("per_hour", ["", 'per_hour = "3600"'])
+def test_a_campaign_runs_with_it_and_can_be_verified(folder, per_hour):
+    campaign = _campaign(folder, _items(100, 120), TOML.replace('path = "judge"', f'path = "judge"\n{per_hour}'))
     campaign.run()
-    assert campaign.status().labels > 10
+    status = campaign.status()
+    assert status.labels > 10
     assert campaign.verify().differences == []
+    assert (status.spent_by["small"] == Decimal("0.01") * status.looked) == (not per_hour)
+
+
+def test_an_hour_on_the_machine_is_shared_by_the_items_of_a_call(folder, monkeypatch):
+    clock = iter([100.0, 101.5])
+    monkeypatch.setattr("ratewise.raters.trained.time.perf_counter", lambda: next(clock))
+    rater = TrainedRater(TrainedSettings(path="judge", per_hour="2.40"), Place(str(folder), 1))
+    said = asyncio.run(rater.rate([Question(str(i), str(i), {"text": f"good w{i}"}) for i in range(5)]))
+    assert [reply.price for reply in said] == [Decimal("0.0002")] * 5  # 1.5 s of 2.40 an hour are 0.001
 
 
 def test_items_that_it_was_trained_on_are_refused_with_their_count(folder):

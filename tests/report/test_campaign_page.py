@@ -15,30 +15,17 @@ from ratewise.rounds.auto import learned_rating
 from ratewise.tables import read_table, write_table
 from ratewise.targets.mean.words import within
 
+from ..tomls import rater, toml_of
+
 NASTY = "<script>alert(1)</script>"
-TOML = """
-name = "bot"
-seed = 31
-{top}
-[items]
-table = "items.csv"
-features = ["topic"]
-[rating]
-{rating}
-[goal]
-budget = "{budget}"
-[[raters]]
-name = "judge"
-kind = "column"
-column = "judge"
-price = "0.01"
-[[raters]]
-name = "<b>Ann</b>"
-kind = "column"
-column = "human"
-price = "1.5"
-max_price = "2"
-"""
+TOML = toml_of(
+    rater("judge", price="0.01"),
+    rater("<b>Ann</b>", column="human", price="1.5", more='max_price = "2"'),
+    top='name = "bot"\nseed = 31\n{top}',
+    items='features = ["topic"]',
+    rating="{rating}",
+    goal='budget = "{budget}"',
+)
 
 
 def campaign(folder, *, rows=600, budget=150, top="", rating='kind = "binary"', scale=1.0):

@@ -27,7 +27,7 @@ def ask():
 @pytest.mark.parametrize("folds", [False, True])
 def test_sums_over_cells_are_sums_over_rows(ask, folds, monkeypatch):
     monkeypatch.setattr("ratewise.tables.condense._CELLS", 100)
-    monkeypatch.setattr("ratewise.tables.condense._RATES", 10)
+    monkeypatch.setattr("ratewise.tables.condense._RATES", 32)
     made = condense(ask, WHAT, folds=folds)
     looked = ~np.isnan(RATE)
     assert made.counts.size < 0.8 * N

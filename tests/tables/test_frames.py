@@ -9,6 +9,8 @@ import pytest
 
 from ratewise.tables import read_table
 
+from .without import NO_FRAMES
+
 VALUES = {
     "id": ["007", "b", "😀", "d"],
     "judge": [0.25, -3.0, 1e-3, 7.5],
@@ -165,15 +167,9 @@ def test_a_mapping_of_other_shapes_is_refused(columns, message, complaint):
     assert complaint(read_table, columns).startswith(message)
 
 
-WITHOUT_FRAMES = """
-import sys
-
-class Missing:
-    def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] in {"pandas", "polars", "pyarrow"}:
-            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
-
-sys.meta_path.insert(0, Missing())
+WITHOUT_FRAMES = (
+    NO_FRAMES
+    + """
 from ratewise.tables import read_table, write_table
 
 folder = sys.argv[1]
@@ -183,6 +179,7 @@ for ending in ("csv", "jsonl", "parquet"):
     back = read_table(f"{folder}/out.{ending}")
     print(back.ids(), back.numbers("n", missing="allow"), back.numbers("m"), back.to_native()["t"])
 """
+)
 
 
 def test_files_and_mappings_need_no_frame_library(tmp_path):

@@ -204,3 +204,29 @@ def test_threads_may_share_a_table(tmp_path):
     with ThreadPoolExecutor(8) as pool:
         for column, found in zip(columns, pool.map(table.numbers, columns), strict=True):
             np.testing.assert_array_equal(found, values[column])
+
+
+def test_standard_input_is_known_by_its_content(monkeypatch):
+    def read_piped(data, **options):
+        piped(monkeypatch, data)
+        return read_table("-", **options)
+
+    fixtures = Path(__file__).parent / "adapters" / "fixtures"
+    for name in ("inspect_ai.eval", "inspect_ai.json", "promptfoo.json", "promptfoo.jsonl"):
+        data, read = (fixtures / name).read_bytes(), read_table(fixtures / name)
+        assert read_piped(data).columns == read.columns
+        assert read_piped(gzip.compress(data)).rows == read.rows
+    assert read_piped(data, format="promptfoo").name == "standard input"
+    assert read_piped(gzip.compress(b"a,b\n1,2\n")).numbers("b").tolist() == [2.0]
+    assert read_piped(b'{"a"\n1\n', format="csv").rows == 1
+
+
+def test_a_plain_format_is_insisted_on(tmp_path, complaint):
+    """Votes that would be read as Arena's; and endings that say nothing."""
+    votes = tmp_path / "votes.csv"
+    votes.write_text("winner_model_a,winner_model_b\n1,0\n")
+    assert "winner" in read_table(votes).columns
+    assert read_table(votes, format="csv").columns == ("winner_model_a", "winner_model_b")
+    other = votes.rename(tmp_path / "votes.txt")
+    assert read_table(other, format="csv").rows == 1
+    assert "row 1 of votes.txt is not a JSON object" in complaint(read_table, other, format="jsonl")

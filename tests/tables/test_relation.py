@@ -14,6 +14,8 @@ import pytest
 
 from ratewise.tables import open_relation, read_columns, read_table, write_table
 
+from .without import NO_FRAMES
+
 ROWS = 1_000
 RNG = np.random.default_rng(14)
 VALUES = {
@@ -315,15 +317,9 @@ def test_memory_does_not_grow_with_the_file(tmp_path):
     assert float(done.stdout) < 120  # loaded, the three columns take 200 MB and as Python texts twice that
 
 
-WITHOUT_FRAMES = """
-import sys
-
-class Missing:
-    def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] in {"pandas", "polars", "pyarrow"}:
-            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
-
-sys.meta_path.insert(0, Missing())
+WITHOUT_FRAMES = (
+    NO_FRAMES
+    + """
 import narwhals as nw
 from ratewise.tables import open_relation
 
@@ -333,6 +329,7 @@ print([part.numbers("n").tolist() for part in pool.scan("n", rows=2)])
 print([part.numbers("n").tolist() for part in pool.scan("n", rows=2, order="id")])
 pool.check_ids("id")
 """
+)
 
 
 @pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])

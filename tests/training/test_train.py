@@ -31,7 +31,7 @@ def _fitted(init, settings, made, rows, target, recipe, folder):
 def test_it_can_memorise_fifty_items(kind, request, noise, tmp_path):
     settings = Settings(kind=kind, text=("text",), template="{text} Answer : ")
     made = Causal if kind == "causal" else Encoder
-    recipe = loop.Recipe(epochs=40, patience=40, batch=25, rate=1e-2)
+    recipe = loop.Recipe(epochs=20, patience=20, batch=25, rate=2e-2)
     target = np.array(noise["human"][:50], dtype=float)
     network, prompts, course = _fitted(
         request.getfixturevalue(kind), settings, made, noise["text"][:50], target, recipe, tmp_path
@@ -64,8 +64,10 @@ class Killed(BaseException):
     """As if the process had been killed."""
 
 
-def test_a_killed_run_goes_on_and_ends_as_if_nothing_had_happened(encoder, noise, tmp_path):
-    how = {"text": ["text"], "strong": "human", "init": encoder, "epochs": 3}
+@pytest.mark.parametrize("kind", ["causal", "encoder"])
+def test_a_killed_run_goes_on_and_ends_as_if_nothing_had_happened(kind, request, noise, tmp_path):
+    noise = {name: column[:30] for name, column in noise.items()}
+    how = {"text": ["text"], "strong": "human", "kind": kind, "init": request.getfixturevalue(kind), "epochs": 3}
     whole = train_rater(noise, output=tmp_path / "whole", **how)
     steps = []
 
@@ -83,6 +85,8 @@ def test_a_killed_run_goes_on_and_ends_as_if_nothing_had_happened(encoder, noise
     assert again.card["training"]["losses"] == pytest.approx(whole.card["training"]["losses"], rel=1e-6)
     assert not (tmp_path / "killed" / loop.CHECKPOINT).exists()
     assert all(step.seconds_left >= 0 for step in steps)
+    said = [TrainedModel.load(tmp_path / name).probabilities([("w1 w2",), ("w3",)]) for name in ("whole", "killed")]
+    np.testing.assert_allclose(said[0], said[1], rtol=1e-6)
 
 
 def test_a_checkpoint_of_other_data_is_not_used(encoder, noise, tmp_path):

@@ -49,3 +49,12 @@ _MARKDOWN = (
     "{{{{7*7}}}}{{{{constructor.constructor('{0}')()}}}}", "${{{0}}}", "\u202e<script>{0}</script>", "\0<script>{0}</script>", "<scr\0ipt>{0}</script>",
 )  # fmt: skip
 ATTACKS = tuple(each.format(_CALL) for each in (*_TAGS, *_MARKDOWN))
+
+# names of people: at most 60 printable signs
+NAMES = tuple(each for each in ATTACKS if len(each) <= 60 and each.isprintable())
+_FILES = (
+    "x.png' onerror='{0}", 'x.png" onerror="{0}".png', "<script>{0}</script>.png", "<img src=x onerror={0}>.png",
+    "javascript:{0}.png", "x.svg", "x.png.html", "..\\\\x.png", "....//x.png", "%2e%2e/x.png", "x.png?<script>{0}</script>",
+    "x.png#<svg onload={0}>.png", "\u202egnp.{0}", "x\n<script>{0}</script>.png", "data:image/png,{0}.png", "//evil.example/x.png",
+)  # fmt: skip
+FILES = tuple(each.format(_CALL) for each in _FILES)

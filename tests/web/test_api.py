@@ -1,11 +1,16 @@
 """The JSON interface: what INTERFACE promises, every answer once, blind to the byte, and no request breaks it."""
 
+import html
 import json
+import re
+from urllib.parse import quote
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from markupsafe import escape
 
+from .attacks import NAMES as NAMES_OF_ATTACKERS
 from .making import SECRET, Visitor, app_of, service_of, write
 
 POSTS = ("next", "answers", "undo", "skip", "renew")
@@ -183,3 +188,43 @@ def test_methods_and_addresses_that_are_not_there(site):
     assert ann.get("/api/v1/answers").status_code == 405
     assert ann.get("/nowhere").json().keys() == {"error"}
     assert site.stranger().client.delete("/api/v1/me").status_code == 405
+
+
+def test_every_route_is_fuzzed(begun):
+    """Each address of the application, with anything in its path, query and body: no 5xx, nothing for strangers."""
+    with service_of(begun, run=False) as (service, board):
+        app = app_of(service, board)
+        boss, nobody = Visitor(app, service.accounts.add("boss", admin=True)), Visitor(app)
+        places = {(method, route.path) for route in app.routes if hasattr(route, "methods") for method in route.methods}
+        assert {("GET", "/live"), ("POST", "/sign-out"), ("GET", "/images/{path:path}")} < places
+        assert len(places) > 12
+        free = {"/healthz", "/", "/join/{token}", "/live"}  # what strangers get there says how to sign in
+
+        @settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
+        @given(
+            st.text(max_size=30),
+            st.dictionaries(NAMES | st.text(max_size=8), st.text(max_size=12), max_size=3),
+            st.binary(max_size=40),
+        )
+        def check(text, query, raw):
+            for method, path in sorted(places):
+                where = re.sub(r"\{.*?\}", quote(text, safe=""), path)
+                for who in (boss, nobody):
+                    if who is boss and path in ("/api/v1/live/events", "/sign-out"):
+                        continue  # a stream without an end, and the end of the session
+                    headers = {"X-CSRF-Token": who.csrf}
+                    found = who.client.request(method, where, params=query, content=raw, headers=headers)
+                    assert found.status_code < 500, (method, where)
+                    if who is nobody and path not in free:
+                        assert found.status_code in (400, 401, 404, 405), (method, where)
+                    assert SECRET.encode() not in found.content or who is boss
+
+        check()
+    assert begun.verify().differences == []
+
+
+def test_names_of_people_are_text_on_their_page(site):
+    for name in NAMES_OF_ATTACKERS:
+        page = site.visitor(name).get("/").text
+        assert str(escape(name)) in page
+        assert name not in page or name == html.escape(name)

@@ -3,7 +3,9 @@
 Pictures of the pages are kept in build/screenshots.
 """
 
+import json
 import os
+import re
 import shutil
 from pathlib import Path
 
@@ -12,11 +14,14 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect, sync_playwright
 
 from ratewise.campaign.campaign import Campaign
+from ratewise.report import people, sections
+from ratewise.report.page import described, page
+from ratewise.report.pictures import figure
 from ratewise.web.api import told
 
 from ..programs import needed
 from ..waiting import until
-from .attacks import ATTACKS
+from .attacks import ATTACKS, FILES, NAMES
 from .making import SHOW, rows, served, service_of, write
 
 SHOTS = Path(__file__).parents[2] / "build" / "screenshots"
@@ -168,7 +173,6 @@ def test_two_people_race_and_an_admin_sees_the_interval_move(browser, tmp_path):
     with service_of(campaign) as (service, board), served(service, board) as address:
         people = [joined(browser, service, address, name) for name in ("ann", "<img src=x onerror=window.pwned=1>")]
         boss = joined(browser, service, address, "boss", admin=True)
-        boss.page.goto(f"{address}/live")
         expect(boss.page.locator("#figures")).to_contain_text("none before the first round is complete")
         seen = {person.asked() for person in people}
         assert len(seen) == 2
@@ -239,6 +243,9 @@ def test_nothing_serious_for_screen_readers_and_phones(browser, begun, look):
     keys = {"light": {}, "dark": {"color_scheme": "dark"}, "phone": PHONE}[look]
     with service_of(begun, run=False) as (service, board), served(service, board) as address:
         ann = joined(browser, service, address, "ann", admin=True, **keys)
+        assert ann.page.url == f"{address}/live"  # an admin watches, and holds no question
+        expect(ann.page.locator("#figures")).to_contain_text("0 in people's hands")
+        ann.page.goto(address)
         ann.asked()
         assert ann.serious() == []
         ann.page.screenshot(path=SHOTS / f"label-{look}.png")
@@ -281,6 +288,77 @@ def test_no_attack_runs_in_the_browser(browser, begun):
         assert ann.page.locator(".text script, .text iframe, .text svg, .text form, .text style").count() == 0
         assert {url.split("/")[2] for url in elsewhere} == {address.split("/")[2]}
         assert [text for text in ann.complaints if "404" not in text] == []  # the policy had nothing to stop
+
+
+def test_no_name_comment_or_file_name_runs_in_the_browser(browser, begun):
+    """People's names and slices in the live view, comments on the page, and all of them in the report."""
+    images = [f"![x](<{name}>)" for name in FILES] + [f"![{name}](x.png)" for name in FILES]
+    hostile = (*NAMES, *images, *ATTACKS)
+    assert len(hostile) > 200
+    with service_of(begun, run=False) as (service, board), served(service, board) as address:
+        boss = joined(browser, service, address, "boss", admin=True)
+        found = board.newest()[1]
+        one = {**dict.fromkeys(("answers", "seconds", "per_hour", "cannot_tell", "flags"), 1), "agree": None}
+        part = {
+            "column": hostile[1],
+            **dict.fromkeys(("items", "labels"), 1),
+            **dict.fromkeys(("value", "low", "high")),
+        }
+        found |= {
+            "name": hostile[0], "judge": list(hostile), "outlook": hostile[0], "columns": [hostile[1]],
+            "people": [{**one, "name": each, "told": [each], "in_hand": True} for each in hostile],
+            "slices": [{**part, "name": each} for each in hostile],
+        }  # fmt: skip
+        body = f"data: {json.dumps(found)}\n\n"
+        boss.page.route("**/live/events", lambda route: route.fulfill(body=body, content_type="text/event-stream"))
+        boss.page.reload()
+        expect(boss.page.locator("#people tbody tr")).to_have_count(len(hostile))
+        ann = joined(browser, service, address, NAMES[0])
+        ann.asked()
+        ann.press("c")
+        ann.page.locator("#comment").fill("\n".join(hostile)[:4000])
+        ann.page.reload()
+        ann.asked()
+        expect(ann.page.locator("#comment")).to_have_value(re.compile("pwned"))
+        paper = ann.context.new_page()  # the report has no policy to help it
+        rows = [(each,) * 6 for each in hostile]
+        paper.set_content(page("x", [sections.table(people.HEADS, rows), described(plot_nothing, "".join(hostile))]))
+        for each in (boss.page, ann.page, paper):
+            each.mouse.move(200, 300)
+            assert each.evaluate("window.pwned") is None
+            assert (
+                each.locator("main script, main iframe, table script, table img, figure img, figcaption *").count() == 0
+            )
+        assert [text for text in boss.complaints + ann.complaints if "404" not in text] == []
+
+
+def plot_nothing():
+    return figure()[0]
+
+
+def test_training_tells_what_was_right_and_then_real_questions_come(browser, tmp_path):
+    known = [{"question": f"Known {i}?", "answer": "a", "expected": "yes", "why": "**because**"} for i in range(2)]
+    (tmp_path / "known.jsonl").write_text("".join(json.dumps(row) + "\n" for row in known))
+    campaign = write(tmp_path, more=SHOW + '\nknown = "known.jsonl"\ntraining = 2\npass_mark = 0.5')
+    with service_of(campaign) as (service, board), served(service, board) as address:
+        ann = joined(browser, service, address, "ann")
+        assert "Known 0?" in ann.asked()
+        expect(ann.page.locator("#training")).to_contain_text("Training 1 of 2")
+        ann.press("2", "Enter")
+        expect(ann.page.locator("#feedback")).to_contain_text("The answer is: Yes")
+        expect(ann.page.locator("#feedback-why strong")).to_have_text("because")
+        ann.page.screenshot(path=SHOTS / "training.png")
+        assert ann.serious() == []
+        ann.press("Enter")
+        expect(ann.page.locator("#training")).to_contain_text("Training 2 of 2")
+        ann.press("1", "Enter")
+        expect(ann.page.locator("#feedback-end")).to_contain_text("Training passed, 50 % right")
+        ann.press("Enter")
+        expect(ann.page.locator("#item")).to_contain_text("How do I cancel order")
+        expect(ann.page.locator("#training")).to_be_hidden()
+        ann.press("1", "Enter")
+        ann.has_done(1)
+        assert ann.complaints == []
 
 
 def test_a_lease_is_renewed_while_the_page_is_open(browser, tmp_path):

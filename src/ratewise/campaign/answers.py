@@ -42,12 +42,18 @@ class Wanted:
 
     level: float
     estimand: Estimand
-    pool: int
+    pool: int  # items that can be looked at
     bounds: tuple[float, float]
     target_se: float | None = None
     inputs: Inputs | None = None  # where items are chosen by strata
     known: int = 0  # items besides those of the pool, whose ratings are known
     known_mean: float = 0.0
+    rows: int = 0  # of the pool that these items are the first of, in random order; 0: they are all there are
+
+    @property
+    def size(self) -> float:
+        """Of the pool whose mean is wanted."""
+        return float(max(self.rows, self.pool))
 
 
 def level_of_look(wanted: Wanted, look: int) -> float:
@@ -69,14 +75,14 @@ def estimate_history(history: History, wanted: Wanted, *, level: float | None = 
 
 def _estimate(history: History, wanted: Wanted, given: float) -> Estimate | None:
     found = _drawn(history, wanted, given)
-    return None if found is None else with_known(found, wanted.known, wanted.known_mean, float(wanted.pool))
+    return None if found is None else with_known(found, wanted.known, wanted.known_mean, wanted.size)
 
 
 def _drawn(history: History, wanted: Wanted, given: float) -> Estimate | None:
     """The estimate of the items that can be drawn; `None` without a label."""
     if history.labels == 0:
         return None
-    pool = float(wanted.pool) if wanted.estimand == "pool" else None
+    pool = wanted.size if wanted.estimand == "pool" else None
     try:
         if wanted.inputs is not None:
             return estimate_strata(
@@ -218,7 +224,7 @@ def _unseen(history: History, wanted: Wanted) -> float:
     use = ~np.isnan(looked.values[:, -1])
     h, sampled = looked.values[use, -1], 1.0
     if wanted.estimand == "pool":
-        sampled -= history.items / wanted.pool
+        sampled -= history.items / wanted.size
     if history.alone or looked.selected[:, -1].all():
         off, rates = h - h.mean(), np.ones(h.size)
     elif history.seen is not None and h.size >= FEWEST_TO_LEARN:
@@ -233,7 +239,7 @@ def _unseen(history: History, wanted: Wanted) -> float:
     strata = None if looked.strata is None else looked.strata[use]
     furthest = max(float(np.abs(off).max()), largest_rating_off(wanted.inputs, h, strata))
     each = (1.0 - rates) / rates**2 + sampled
-    share = wanted.pool / (wanted.pool + wanted.known)
+    share = wanted.size / (wanted.size + wanted.known)
     return share**2 * _UNSEEN * furthest**2 * float(each.mean()) / history.items**2
 
 

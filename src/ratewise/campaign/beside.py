@@ -14,10 +14,36 @@ from ratewise.core.mean.estimate import Estimate, estimate_mean
 from ratewise.core.mean.votes import Votes, krippendorff_alpha, percent_agreement
 from ratewise.errors import InputError
 from ratewise.queue import audit
+from ratewise.queue.store import Store
 from ratewise.rounds.auto import below_one
 
 _RESAMPLES = 200
 _Z = 1.959964
+
+
+@dataclass(frozen=True, slots=True)
+class Tests:
+    """How one person did in training, in hidden checks and in hidden repeats; counts of what was answered."""
+
+    training_tries: int = 0
+    training_right: int = 0  # in the last try
+    training_items: int = 0
+    checks: int = 0
+    checks_right: int = 0
+    repeats: int = 0
+    repeats_same: int = 0
+
+    def words(self) -> list[str]:
+        """A short clause each, for what there is."""
+        said = []
+        if self.training_tries:
+            tries = f", try {self.training_tries}" if self.training_tries > 1 else ""
+            said.append(f"training {self.training_right} of {self.training_items} right{tries}")
+        if self.checks:
+            said.append(f"checks {self.checks_right} of {self.checks} right")
+        if self.repeats:
+            said.append(f"repeats {self.repeats_same} of {self.repeats} the same")
+        return said
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +59,7 @@ class PersonFound:
     agree: float | None  # share of pairs with others' votes that are equal
     agree_low: float | None
     agree_high: float | None
+    tests: Tests
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +94,7 @@ def human_only(history: History, now: Snapshot) -> Estimate | None:
         return estimate_mean(
             np.zeros(seen.strong.size), seen.strong, below_one(seen.rates(), asked), method="regression",
             level=now.spec.level, estimand=now.spec.estimand, selected=asked,
-            pool_size=float(now.facts.items) if now.spec.estimand == "pool" else None,
+            pool_size=float(now.facts.pool) if now.spec.estimand == "pool" else None,
             bounds=now.reader.terms.wanted.bounds,
         )  # fmt: skip
     except InputError:  # such as missing answers only
@@ -99,6 +126,29 @@ def judge_and_people(now: Snapshot) -> list[str]:
     return [f"correlation of {names}: {float(np.corrcoef(weak[both], seen.strong[both])[0, 1]):.2f} on {count:,} items"]
 
 
+def tests_found(store: Store) -> dict[str, Tests]:
+    """How everybody did who was trained or checked, by name."""
+    by_name: dict[str, list[Any]] = defaultdict(list)
+    for row in audit.hidden_rows(store):
+        if row.state in ("answered", "trained", "skipped"):
+            by_name[row.person].append(row)
+    return {name: _tests(rows) for name, rows in by_name.items()}
+
+
+def _tests(rows: list[Any]) -> Tests:
+    training = [row for row in rows if row.what == "training"]
+    last = max((row.attempt for row in training), default=0)
+    of_last = [row for row in training if row.attempt == last]
+    checks, repeats = (
+        [row for row in rows if row.what == what and row.state == "answered" and row.agrees is not None]
+        for what in ("check", "repeat")
+    )
+    return Tests(
+        last, sum(bool(row.agrees) for row in of_last), len(of_last), len(checks), sum(row.agrees for row in checks),
+        len(repeats), sum(row.agrees for row in repeats),
+    )  # fmt: skip
+
+
 def people_found(now: Snapshot) -> tuple[list[PersonFound], Together]:
     """Everyone who has answered, by name, and how far they agree."""
     rows = [row for span in audit.pieces(now.facts.items) for row in audit.answer_rows(now.store, *span)]
@@ -106,18 +156,20 @@ def people_found(now: Snapshot) -> tuple[list[PersonFound], Together]:
     by_name: dict[str, list[Any]] = defaultdict(list)
     for row in rows:
         by_name[row.annotator].append(row)
-    found = [_person(name, mine, votes) for name, mine in sorted(by_name.items())]
+    tests = tests_found(now.store)
+    names = sorted(by_name.keys() | tests.keys())
+    found = [_person(name, by_name[name], votes, tests.get(name, Tests())) for name in names]
     return found, _together(votes)
 
 
-def _person(name: str, rows: list[Any], votes: Votes) -> PersonFound:
+def _person(name: str, rows: list[Any], votes: Votes, tests: Tests) -> PersonFound:
     times = [row.seconds for row in rows if row.seconds]
     middle = statistics.median(times) if times else None
     equal, pairs = _with_others(name, votes)
-    low, high = _wilson(equal, pairs)
+    low, high = wilson(equal, pairs)
     return PersonFound(
         name, len(rows), sum(row.value is None for row in rows), sum(bool(row.flagged) for row in rows), middle,
-        3600.0 / middle if middle else None, equal / pairs if pairs else None, low, high,
+        3600.0 / middle if middle else None, equal / pairs if pairs else None, low, high, tests,
     )  # fmt: skip
 
 
@@ -143,7 +195,7 @@ def _with_others(name: str, votes: Votes) -> tuple[int, int]:
     return int(np.count_nonzero((mine == others) & both)), int(np.count_nonzero(both))
 
 
-def _wilson(successes: int, trials: int) -> tuple[float | None, float | None]:
+def wilson(successes: float, trials: float) -> tuple[float | None, float | None]:
     """Wilson's 95 % interval of a share."""
     if not trials:
         return None, None

@@ -1,6 +1,7 @@
 """`Campaign`: open it, run it, look at it. A thin door to the engine and the log."""
 
 import asyncio
+import html
 import json
 import os
 import signal
@@ -12,16 +13,20 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+from ratewise.campaign.clients.incoming import How, Incoming, Received
 from ratewise.campaign.clients.labelling import Labelling
+from ratewise.campaign.clients.outgoing import Outgoing, SentOut
 from ratewise.campaign.clients.patience import PATIENCE, wait_for
 from ratewise.campaign.clients.people import People
 from ratewise.campaign.damage import UNREADABLE, damaged_log, is_sound
 from ratewise.campaign.ending import Ending
 from ratewise.campaign.engine import Engine, Paused
 from ratewise.campaign.event_loop import run_to_end
-from ratewise.campaign.load import file_digest, load_items, stored_form
+from ratewise.campaign.lesson import Lesson
+from ratewise.campaign.load import load_items, stored_form
 from ratewise.campaign.made import callers_of
 from ratewise.campaign.own_files import check_output
+from ratewise.campaign.pool import is_same, taken_in
 from ratewise.campaign.raised import expected_of, reported
 from ratewise.campaign.raters_seen import check_raters, note_raters
 from ratewise.campaign.recorded import check_chain
@@ -34,8 +39,10 @@ from ratewise.campaign.status import Status, Watch
 from ratewise.campaign.story import Chapter
 from ratewise.campaign.taking_out import export_folder, export_record, export_table
 from ratewise.campaign.teaching import lesson_of
+from ratewise.campaign.texts import book_texts
 from ratewise.campaign.verification import Verification
 from ratewise.core.mean.estimate import Estimate
+from ratewise.core.small_picture import band_picture
 from ratewise.errors import AlreadyBegunError, InputError, RatewiseError, SpecError, StoreError
 from ratewise.queue.copies import back_up, readable
 from ratewise.queue.desk import Desk
@@ -45,7 +52,7 @@ from ratewise.queue.store import Store
 from ratewise.queue.unsaved import Unsaved
 from ratewise.raters.secrets import without_secrets
 from ratewise.rounds.diagnostics import Diagnosis
-from ratewise.rounds.teacher import Lesson, Teacher
+from ratewise.rounds.teacher import Teacher
 from ratewise.tables import Table
 
 Progress = Callable[[Status], None]
@@ -127,14 +134,45 @@ class Campaign:
             store.upgrade()
             yield Labelling(self.spec, store)
 
+    def export_questions(self, path: str | os.PathLike[str], *, rater: str | None = None, hold: float = 0.0) -> SentOut:
+        """Write people's open questions for another labelling tool: .json for Label Studio, else a table to fill in.
+
+        Nothing in the files tells the weak rating, the rate or the item's id. For `hold` hours the page does not hand
+        the same questions out.
+        """
+        with self._desk() as desk:
+            return Outgoing(self.spec, desk).write(os.fspath(path), rater=rater, hold=hold)
+
+    def import_answers(
+        self, path: str | os.PathLike[str], *, rater: str | None = None, question: str = "rating",
+        person: str | None = None, leave_out: bool = False,
+    ) -> Received:  # fmt: skip
+        """Take finished labels back: Label Studio's JSON or JSON_MIN, or a table. Each counts once, at its own rate.
+
+        Labels of items that were not drawn are refused, since they would bias the estimate; with `leave_out=True` they
+        are left aside. `question` is the column or the question that holds the rating.
+        """
+        with self._desk() as desk:
+            return Incoming(self.spec, desk).read(os.fspath(path), How(rater, question, person, leave_out))
+
+    @contextmanager
+    def _desk(self) -> Iterator[Desk]:
+        with self._store() as store:
+            self._check_begun(store)
+            store.upgrade()
+            yield Desk(store)
+
     def _begin(self, store: Store, *, new: bool) -> None:
         if not new and not store.exists():
             self._check_neighbours()
         store.enter()  # first, so that one that is refused has changed nothing
         if not store.exists():
             loaded = load_items(self.spec, self._lesson())
-            store.begin(loaded.meta, loaded.rows)
+            store.begin(loaded.meta, loaded.rows, paid=loaded.paid)
+            book_texts(self.spec, store)
             self._set_cap(store, None)
+            if "pool" in loaded.meta:
+                store.note(taken_in(self.spec, int(loaded.meta["pool"]), int(loaded.meta["items"])))
             if "start" in loaded.meta:
                 store.note(Start.from_json(loaded.meta["start"]).summary())
             if "teacher" in loaded.meta:
@@ -146,6 +184,7 @@ class Campaign:
             return
         self._check(store)
         store.upgrade()
+        book_texts(self.spec, store)
         check_secret(self.spec, store)
         old = self._stored(store)
         if (old.goal, old.level) != (self.spec.goal, self.spec.level):
@@ -218,7 +257,7 @@ class Campaign:
     def _other_table(self, store: Store) -> tuple[str, ...]:
         """A warning where the table is not the one that was loaded; empty where it is the same, or gone."""
         with suppress(OSError):
-            if file_digest(self.spec.table_path) != store.meta("digest"):
+            if not is_same(self.spec.table_path, store.meta("digest")):
                 return (f"{self.spec.items.table} is not the table that was loaded",)
         return ()
 
@@ -287,6 +326,17 @@ class Campaign:
             raise InputError(
                 f"the campaign {self.spec.name!r} has not begun; start it with: ratewise run {self.spec.path.name}"
             )
+
+    def _repr_html_(self) -> str:
+        """Where it stands, and the interval over money, for notebooks."""
+        if not self.has_begun():
+            name = html.escape(self.spec.name)
+            return f"<p>{name} has not begun; start it with <code>campaign.run()</code></p>"
+        with self.look() as now:
+            known = [(float(to_money(c.spent)), c.estimate) for c in now.story if c.estimate is not None]
+            points = [(spent, e.value, *e.interval) for spent, e in known if e.interval is not None]
+            drawn = band_picture(points, f"Interval after each round over money spent. {now.status.summary()}")
+            return now.status._repr_html_() + drawn
 
     def status(self) -> Status:
         """Money, labels, and the estimate of the rounds that are complete."""

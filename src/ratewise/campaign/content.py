@@ -1,5 +1,6 @@
 """Rows of a table as raters get them and as the store keeps them: plain values, None where there is none."""
 
+import json
 import math
 from collections.abc import Iterator
 from typing import Any
@@ -23,3 +24,11 @@ def cells(values: Any) -> list[Any]:
     if values.dtype.kind in "mM":
         return [None if np.isnat(x) else str(x) for x in values]
     return list(values.tolist())
+
+
+def contents_of(rows: Table) -> list[str]:
+    """Each row as JSON, as the store keeps it."""
+    columns = {name: cells(values) for name, values in rows.arrays().items()}
+    names = list(columns)
+    as_json = json.JSONEncoder(ensure_ascii=False, default=str).encode
+    return [as_json(dict(zip(names, row, strict=True))) for row in zip(*columns.values(), strict=True)]

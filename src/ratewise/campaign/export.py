@@ -11,10 +11,11 @@ import numpy as np
 from ratewise.campaign.items import Facts, LoggedItems
 from ratewise.campaign.planner.outcomes import rater_of
 from ratewise.campaign.spec.spec import Spec
+from ratewise.campaign.texts import LEARNER
 from ratewise.errors import InputError
 from ratewise.queue import audit
 from ratewise.queue.money import to_money
-from ratewise.queue.records import ANSWERED, MISSING, OPEN
+from ratewise.queue.records import ANSWERED, MISSING, OPEN, TEXTS
 from ratewise.queue.store import Store
 from ratewise.tables import Table, read_table
 from ratewise.targets.mean.pooled import COLUMN, Pooled
@@ -97,22 +98,29 @@ def _filled(values: Any, looked: int) -> Any:
 
 def export_ledger(spec: Spec, store: Store, items: int) -> Table:
     """A row for each movement of money, in the order they were made."""
-    rows = sorted(
-        (row for first, end in audit.pieces(items) for row in audit.ledger_rows(store, first, end)), key=_by_id
-    )
+    of_items = (row for first, end in audit.pieces(items) for row in audit.ledger_rows(store, first, end))
+    rows = sorted((*of_items, *audit.unplaced_rows(store)), key=_by_id)
     if not rows:
         raise InputError("no money has moved yet; there is nothing to export")
-    names = [None if row.step is None else spec.raters[rater_of(spec, row.step)].name for row in rows]
+    names = [_payee(spec, row) for row in rows]
+    places = [row.position for row in rows]
     return read_table(
         {
             "at": _array([row.at for row in rows]),
             "kind": _array([row.kind for row in rows]),
-            "position": np.array([row.position for row in rows]),
+            "position": _array(places) if None in places else np.array(places),
             "rater": _array(names),
             "attempt": _array([row.attempt for row in rows]),
             "amount": _array([f"{to_money(row.amount):f}" for row in rows]),
         }
     )
+
+
+def _payee(spec: Spec, row: Any) -> str | None:
+    """Who was paid, or for whom money was reserved; None where it was held for a batch."""
+    if row.kind == TEXTS:
+        return LEARNER
+    return None if row.step is None else spec.raters[rater_of(spec, row.step)].name
 
 
 def export_answers(spec: Spec, store: Store, items: int) -> Table:

@@ -173,7 +173,8 @@ def _slice(now: Snapshot, empty: SliceFound, here: Mask, learned: LearnedRating,
     assert history.seen is not None
     strong, asked = history.seen.strong[here], history.seen.labelled[here] | history.looked.missing[here]
     labels = int(np.count_nonzero(~np.isnan(strong)))
-    pool = float(items - known.size) if now.spec.estimand == "pool" else None
+    rows = items * now.facts.pool / now.facts.items  # of the slice, where the items are the first of a pool
+    pool = rows - known.size if now.spec.estimand == "pool" else None
     few = replace(empty, labels=labels + known.size)
     if labels < FEWEST_TO_LEARN:
         return few
@@ -215,7 +216,7 @@ def _share_left(now: Snapshot, squared: float, times: float) -> float:
         return 1.0 / times
     known = learn(seen)
     if history.items < now.facts.items:
-        left = known.variance / now.facts.items
+        left = known.variance / now.facts.pool
         return max((squared + left) / times - left, 0.0) / squared
     rates, spent = 1.0 / known.weights, float(now.status.spent)
     labels = np.count_nonzero(seen.labelled) * now.state.terms.prices[-1] * UNIT

@@ -34,17 +34,20 @@ class Facts:
     start: Start | None = None
     teacher: Teacher | None = None
     text: int = 0  # columns made from texts
+    pool: int = 0  # rows of the pool that the items are the first of
 
     @classmethod
     def of(cls, store: Store) -> "Facts":
         """The facts as the store has them."""
-        names = ("items", "columns", "prices", "strata", "start", "teacher", "text")
-        items, columns, prices, strata, start, taught, text = (store.meta(key) for key in names)
+        names = ("items", "columns", "prices", "strata", "start", "teacher", "text", "pool")
+        items, columns, prices, strata, start, taught, text, pool = (store.meta(key) for key in names)
         chosen = None if strata is None else Inputs.from_json(strata)
         begun = None if start is None else Start.from_json(start)
         teacher = None if taught is None else Teacher.from_json(taught)
         many, each = json.loads(columns or "null"), tuple(json.loads(prices or "[]"))
-        return cls(int(items or 0), many, each, chosen, begun, teacher, int(text or 0))
+        return cls(
+            int(items or 0), many, each, chosen, begun, teacher, int(text or 0), int(pool or items or 0)
+        )  # fmt: skip
 
 
 def terms_of(spec: Spec, facts: Facts) -> p.Terms:
@@ -52,14 +55,17 @@ def terms_of(spec: Spec, facts: Facts) -> p.Terms:
     bounds = spec.scale.low, spec.scale.high
     start = facts.start
     known, mean = (0, 0.0) if start is None else (start.known, start.mean)
-    wanted = Wanted(spec.level, spec.estimand, facts.items - known, bounds, spec.target_se, facts.inputs, known, mean)
+    wanted = Wanted(
+        spec.level, spec.estimand, facts.items - known, bounds, spec.target_se, facts.inputs, known, mean,
+        rows=max(facts.pool, facts.items) - known,
+    )  # fmt: skip
     budget = None if spec.goal.budget is None else to_units(spec.goal.budget)
     alone, gives_up = spec.method == "base" or len(spec.raters) == 1, spec.goal.unanswered == "give up"
     first = 0 if start is None else start.first
     most = 0 if spec.strong.max_price is None else to_units(spec.strong.max_price)
     return p.Terms(
         facts.prices, budget, wanted, alone, spec.goal.deadline, gives_up, most=most, first=first,
-        teacher=facts.teacher, votes=_votes(spec),
+        teacher=facts.teacher, votes=_votes(spec), aside=set_aside(spec),
     )  # fmt: skip
 
 
@@ -67,6 +73,15 @@ def _votes(spec: Spec) -> int:
     """Answers that a question to people takes, where they come last and at most one rater comes before; else 0."""
     last = spec.strong.settings
     return last.votes if isinstance(last, PeopleSettings) and len(spec.raters) <= 2 else 0
+
+
+def set_aside(spec: Spec) -> int | None:
+    """Money of the budget for hidden checks and repeats: enough for their share of all questions; None: no such."""
+    people = (rater.settings for rater in spec.raters if isinstance(rater.settings, PeopleSettings))
+    share = max((settings.hidden_share for settings in people), default=0.0)
+    if not share:
+        return None
+    return 0 if spec.goal.budget is None else int(to_units(spec.goal.budget) * share)
 
 
 def later_raters(spec: Spec) -> int:

@@ -17,6 +17,7 @@ from ratewise.campaign.campaign import Campaign, Progress
 from ratewise.campaign.judged import JudgeFound, judges_found
 from ratewise.campaign.load import quoted
 from ratewise.campaign.made import check_settings, quote_of
+from ratewise.campaign.pool import LARGEST, open_pool
 from ratewise.campaign.spec.spec import Spec, legal_name
 from ratewise.core.shown import shown
 from ratewise.errors import InputError
@@ -58,15 +59,18 @@ class Judged:
 
 def judge_table(
     table: str, output: str, *, settings: Mapping[str, Any], low: float | None = None, high: float | None = None,
-    id_column: str | None = None, budget: str | None = None, progress: Progress | None = None,
+    id_column: str | None = None, budget: str | None = None, format: str | None = None,
+    progress: Progress | None = None,
 ) -> Judged:  # fmt: skip
     """Rate every row of a table and write it with two columns more; `settings` are keys of an llm rater."""
     source = Path(table)
-    columns = open_relation(source).columns
+    relation = open_relation(source, format=format)
     for name in (VALUE, DOUBT):
-        if name in columns:
+        if name in relation.columns:
             raise InputError(f"{table} has a column {name!r} already; rename it, since the judge's own is called so")
-    spec = _spec(source, Path(output), settings, _scale(settings, low, high), id_column, budget)
+    given = {"id": id_column, "format": format, "at_most": rows if (rows := relation.count()) > LARGEST else None}
+    items = {"table": str(source.absolute())} | {key: value for key, value in given.items() if value is not None}
+    spec = _spec(items, Path(output), settings, _scale(settings, low, high), budget)
     campaign = Campaign(spec)
     try:
         campaign.check()
@@ -75,7 +79,7 @@ def judge_table(
             f"{output} was begun otherwise: {error}; or choose another output, or delete {spec.store} to begin anew"
         ) from None
     ended = campaign.run(progress=progress)
-    return _written(campaign, source, output, str(ended.reason))
+    return _written(campaign, relation.table(), output, str(ended.reason))
 
 
 def _scale(settings: Mapping[str, Any], low: float | None, high: float | None) -> tuple[float, float]:
@@ -90,14 +94,12 @@ def _scale(settings: Mapping[str, Any], low: float | None, high: float | None) -
 
 
 def _spec(
-    table: Path, output: Path, settings: Mapping[str, Any], scale: tuple[float, float], id_column: str | None,
-    budget: str | None,
+    items: Mapping[str, Any], output: Path, settings: Mapping[str, Any], scale: tuple[float, float], budget: str | None,
 ) -> Spec:  # fmt: skip
     path = output.with_name(output.name + ".judge.toml")  # is not written; messages and the store are named by it
     here = dict(settings)
     if os.path.exists(str(here["judge"])):
         here["judge"] = os.path.abspath(str(here["judge"]))
-    items = {"table": str(table.absolute())} | ({} if id_column is None else {"id": id_column})
     document = {
         "name": legal_name(path.stem), "seed": 0, "method": "base", "store": output.name + ".judge.sqlite",
         "items": items, "rating": {"kind": "score", "low": scale[0], "high": scale[1]},
@@ -113,7 +115,7 @@ def _spec(
 def _most(spec: Spec) -> Decimal:
     """The most that all items can cost, every attempt at each of them counted."""
     rater = spec.raters[0]
-    quote, relation = quote_of(spec, rater), open_relation(spec.table_path)
+    quote, relation = quote_of(spec, rater), open_pool(spec).relation
     if quote is None:
         assert rater.price is not None
         return relation.count() * _ATTEMPTS * rater.price + to_money(_UNIT)
@@ -121,12 +123,11 @@ def _most(spec: Spec) -> Decimal:
     return to_money(_ATTEMPTS * total(most) + _UNIT)
 
 
-def _written(campaign: Campaign, table: Path, output: str, reason: str) -> Judged:
+def _written(campaign: Campaign, read: Table, output: str, reason: str) -> Judged:
     with campaign.look() as now:
         found = _ratings(now.store, now.facts.items)
         judges = judges_found(now)
         spent = now.status.spent
-    read = read_table(str(table))
     order = [found.get(name) for name in _ids(campaign.spec, read)]
     values = np.array([np.nan if one is None else one[0] for one in order])
     doubts = np.array([np.nan if one is None else one[1] for one in order])

@@ -1,21 +1,21 @@
 """The table of items, checked once and put into the campaign's own order."""
 
-import hashlib
 import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ratewise.campaign.columns import check_columns
-from ratewise.campaign.content import cells, plain_rows
+from ratewise.campaign.content import contents_of, plain_rows
 from ratewise.campaign.inputs import inputs_of
+from ratewise.campaign.lesson import Lesson
 from ratewise.campaign.made import fact_name, quote_of
+from ratewise.campaign.pool import open_pool
 from ratewise.campaign.seed import facts_of_seed, seed_of
 from ratewise.campaign.spec.fields import LARGEST_AMOUNT
 from ratewise.campaign.spec.spec import RaterSpec, Spec
@@ -32,8 +32,7 @@ from ratewise.queue.records import Units
 from ratewise.raters.kind import Quote
 from ratewise.raters.kinds import KINDS
 from ratewise.raters.secrets import concealed
-from ratewise.rounds.teacher import Lesson
-from ratewise.tables import Relation, Table, open_relation
+from ratewise.tables import Relation, Table
 
 _ROWS = 1 << 15  # read and written at a time
 
@@ -47,6 +46,7 @@ class Loaded:
 
     meta: dict[str, str]
     rows: Iterator[tuple[Any, ...]]
+    paid: int = 0  # for the embeddings of texts, in units
 
 
 def load_items(spec: Spec, lesson: Lesson | None = None) -> Loaded:
@@ -55,14 +55,15 @@ def load_items(spec: Spec, lesson: Lesson | None = None) -> Loaded:
     Only the columns that decide something are held in memory, as numbers. Rows are read in batches, when they are
     written.
     """
-    relation = open_relation(spec.table_path)
+    pool = open_pool(spec)
+    relation = pool.relation
     check_columns(spec, relation)
     _check_filled(spec, relation)
     keys = _keys(spec, relation)
     refuse_known(spec, relation, keys.column)
     table = relation.table(*_deciding(spec, relation))
     numbers, coded = _numbers(spec, table, lesson)
-    texts = load_texts(spec, relation)
+    texts = load_texts(spec, relation, None if lesson is None else lesson.text)
     if texts is not None:
         numbers = np.column_stack([numbers, texts.columns])
     prices, expected, facts = _prices(spec, table, relation)
@@ -86,7 +87,8 @@ def load_items(spec: Spec, lesson: Lesson | None = None) -> Loaded:
     meta = {
         "spec": stored_form(spec),
         "items": str(table.rows),
-        "digest": file_digest(spec.table_path),
+        "digest": pool.digest,
+        **({"pool": str(pool.rows)} if pool.partly else {}),
         "codings": json.dumps(coded),
         "columns": json.dumps(_feature_columns(spec, numbers.shape[1] - (0 if texts is None else texts.count))),
         "prices": json.dumps(expected),
@@ -96,7 +98,8 @@ def load_items(spec: Spec, lesson: Lesson | None = None) -> Loaded:
         **facts_of_seed(spec),
     }
     differ = any(rater.price is None for rater in spec.raters)
-    return Loaded(meta, _rows(relation, keys, order, numbers, prices if differ else None))
+    rows = _rows(relation, keys, order, numbers, prices if differ else None)
+    return Loaded(meta, rows, 0 if texts is None else texts.paid)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -178,12 +181,6 @@ def stored_form(spec: Spec) -> str:
         for rater in document["raters"]
     ]
     return json.dumps(document)
-
-
-def file_digest(path: Path) -> str:
-    """SHA-256 of a file."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _numbers(spec: Spec, table: Table, lesson: Lesson | None) -> tuple[Any, list[dict[str, Any]]]:
@@ -286,18 +283,10 @@ def _rows(
     blobs = np.ascontiguousarray(numbers, dtype="<f8")
     first = 0
     for rows in relation.scan(rows=_ROWS):
-        ids, contents = keys.texts(rows, first), _contents(rows)
+        ids, contents = keys.texts(rows, first), contents_of(rows)
         for i in np.argsort(position[first : first + rows.rows]).tolist():
             row = first + i
             own = None if prices is None else json.dumps(prices[row].tolist())
             blob = blobs[row].tobytes() if numbers.shape[1] else None
             yield int(position[row]), ids[i], float(keys.uniform[row]), blob, own, contents[i]
         first += rows.rows
-
-
-def _contents(rows: Table) -> list[str]:
-    """Each row as JSON."""
-    columns = {name: cells(values) for name, values in rows.arrays().items()}
-    names = list(columns)
-    as_json = json.JSONEncoder(ensure_ascii=False, default=str).encode
-    return [as_json(dict(zip(names, row, strict=True))) for row in zip(*columns.values(), strict=True)]

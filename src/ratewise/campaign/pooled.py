@@ -27,7 +27,7 @@ def pooled_of(history: History, wanted: Wanted, look: Look, *, campaign: str) ->
     level, unseen = wanted.level, 0.0
     if look.anytime:
         level, unseen = look_of(history, wanted, ended=look.ended, more=look.more)
-    pool = float(wanted.pool) if wanted.estimand == "pool" else None
+    pool = wanted.size if wanted.estimand == "pool" else None
     terms = Terms(
         campaign=campaign, method="difference", estimand=wanted.estimand, pool_size=pool, low=wanted.bounds[0],
         high=wanted.bounds[1], variance_factor=1.0, level=wanted.level, level_at=level, unseen=unseen,

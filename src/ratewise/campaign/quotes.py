@@ -12,7 +12,10 @@ from ratewise.campaign.columns import check_columns
 from ratewise.campaign.items import Facts
 from ratewise.campaign.load import listed_prices, quoted
 from ratewise.campaign.made import StoreMemory, check_settings, quote_of
+from ratewise.campaign.pool import open_pool
+from ratewise.campaign.rater_cost import RaterCost
 from ratewise.campaign.spec.spec import RaterSpec, Spec
+from ratewise.campaign.texts import text_cost
 from ratewise.campaign.verification import Verification
 from ratewise.core.shown import shown
 from ratewise.errors import RatewiseError
@@ -20,27 +23,7 @@ from ratewise.queue import audit
 from ratewise.queue.money import to_money, to_units, total
 from ratewise.queue.records import Units
 from ratewise.queue.store import Store
-from ratewise.tables import Relation, open_relation
-
-
-@shown
-@dataclass(frozen=True, slots=True)
-class RaterCost:
-    """What one rater may cost: by `items` ratings, each of so many calls."""
-
-    name: str
-    items: int
-    calls: int
-    expected: Decimal
-    most: Decimal
-    priced: str  # where its prices come from
-
-    def to_dict(self) -> dict[str, Any]:
-        """Ready for JSON; amounts as text, so that they stay exact."""
-        return {
-            "name": self.name, "items": self.items, "calls": self.calls, "cost_expected": f"{self.expected:f}",
-            "cost_most": f"{self.most:f}", "priced": self.priced,
-        }  # fmt: skip
+from ratewise.tables import Relation
 
 
 @shown
@@ -66,7 +49,7 @@ class CampaignCost:
     def summary(self) -> str:
         """A line for each rater, and one for all."""
         lines = [
-            f"{r.name}: {r.items:,} ratings in {r.calls:,} calls, about {r.expected:,f}, at most {r.most:,f} "
+            f"{r.name}: {r.items:,} {r.what} in {r.calls:,} calls, about {r.expected:,f}, at most {r.most:,f} "
             f"(prices: {r.priced})"
             for r in self.raters
         ]
@@ -78,10 +61,12 @@ class CampaignCost:
 def campaign_cost(spec: Spec) -> CampaignCost:
     """What the whole pool costs by every rater but the last, and what is left for the last one; asks for nothing."""
     check_settings(spec)
-    relation = open_relation(spec.table_path)
+    relation = open_pool(spec).relation
     check_columns(spec, relation)
     left = None if spec.goal.budget is None else to_units(spec.goal.budget)
-    costs = []
+    texts = text_cost(spec, relation)
+    costs = [] if texts is None else [texts]
+    left = left if left is None or texts is None else max(left - to_units(texts.expected), 0)
     for k, rater in enumerate(spec.raters):
         usual, most, calls, source = _by_item(spec, rater, relation)
         last = k == len(spec.raters) - 1

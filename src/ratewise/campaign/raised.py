@@ -126,7 +126,7 @@ def _error(state: p.State, plan: RoundPlan, before: Estimate) -> float | None:
         return plan.expected_se / before.standard_error
     if plan.policy != "base" or plan.items is None or not history.labels:
         return None
-    lost = 1.0 / wanted.pool if wanted.estimand == "pool" else 0.0
+    lost = 1.0 / wanted.size if wanted.estimand == "pool" else 0.0
     more, there = (max(1.0 / n - lost, 0.0) for n in (history.labels + plan.items, history.labels))
     return math.sqrt(more / there) if there > 0 else None
 

@@ -56,7 +56,7 @@ class Reader:
         current, behind = (opened[-1], tuple(opened[:-1])) if opened else (None, ())
         waiting, last = self.queue.open_by_step(), self.terms.later_raters
         weak, strong = sum(n for step, n in waiting.items() if step < last), waiting.get(last, 0)
-        spent = self.queue.totals()[1]
+        spent = self.queue.totals()[1] - (0 if self.terms.aside is None else self.queue.paid_beside())
         state = self._now(current, weak, strong, spent)
         if behind:
             oldest_open = sum(self.queue.open_by_step(behind[0].end).values())

@@ -11,7 +11,7 @@ from ratewise.campaign.verification import Verification, telling
 from ratewise.campaign.voting import rule_of
 from ratewise.queue import audit
 from ratewise.queue.money import shown
-from ratewise.queue.records import ANSWERED, OPEN, UNDO
+from ratewise.queue.records import ANSWERED, CHECK, OPEN, TEXTS, UNCHECK, UNDO
 from ratewise.queue.store import Store
 from ratewise.queue.votes import Vote
 from ratewise.raters.kinds import KINDS
@@ -135,7 +135,7 @@ def _paid(r: Any, kinds: Payments, worst: int, rater: RaterSpec, found: Verifica
     good = len(settled) - r.attempts  # calls that did not fail
     if good not in ({0} if r.state == OPEN else {1} if r.state == ANSWERED else {0, 1}):
         found.differ(f"{where}: {r.attempts} failed calls do not fit {len(settled)} payments")
-    if KINDS[rater.kind].flat_price and rater.max_price in (None, rater.price) and good == 1:
+    if KINDS[rater.kind].flat_price(rater.settings) and rater.max_price in (None, rater.price) and good == 1:
         last = settled.get(max(settled, default=0), [worst])
         if last != [worst]:
             found.differ(
@@ -147,7 +147,8 @@ def check_money(store: Store, budget: int | None, found: Verification) -> None:
     """Check that the sums are the ledger's, and within the budget."""
     sums = audit.ledger_sums(store)
     reserved, spent = store.totals()
-    paid = sums.get("settle", 0) - sums.get(UNDO, 0)
+    beside = sums.get(CHECK, 0) - sums.get(UNCHECK, 0) + sums.get(TEXTS, 0)  # which belongs to no item
+    paid = sums.get("settle", 0) - sums.get(UNDO, 0) + beside
     if spent != paid:
         found.differ(f"{shown(spent)} are said to be spent; the ledger has {shown(paid)}")
     held = sums.get("hold", 0) - sums.get("unhold", 0)

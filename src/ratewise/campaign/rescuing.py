@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from ratewise.campaign.clients.kept import KeptLine
-from ratewise.campaign.load import file_digest, load_items
+from ratewise.campaign.load import load_items
+from ratewise.campaign.pool import is_same
 from ratewise.campaign.spec.spec import Spec, read_spec
 from ratewise.errors import InputError, RatewiseError
 from ratewise.queue.money import to_money
@@ -47,7 +48,7 @@ def rescue(source: str, output: str) -> Rescued:
 def _items(spec: Spec, digest: str | None) -> list[tuple[Any, ...]]:
     """Rows from the table, where it is the one that the campaign began with."""
     with suppress(RatewiseError, OSError):
-        if file_digest(spec.table_path) == digest:
+        if is_same(spec.table_path, digest):
             return [tuple(row) for row in load_items(spec).rows]
     return []
 

@@ -95,7 +95,7 @@ class Snapshot:
         found = estimate_history(history, self.reader.terms.wanted)
         if found is None or history.seen is None:
             return None
-        pool = float(self.facts.items) if self.spec.estimand == "pool" else math.inf
+        pool = float(self.facts.pool) if self.spec.estimand == "pool" else math.inf
         return diagnose(history.seen, found, pool_size=pool)
 
     @cached_property

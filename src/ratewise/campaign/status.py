@@ -11,10 +11,12 @@ from typing import Any
 from ratewise.campaign.answers import anytime_estimate, estimate_history
 from ratewise.campaign.planner import State
 from ratewise.campaign.spec.spec import Spec
+from ratewise.campaign.texts import LEARNER
 from ratewise.core.mean.estimate import Estimate
 from ratewise.core.shown import shown
+from ratewise.queue import audit
 from ratewise.queue.money import to_money
-from ratewise.queue.records import ANSWERED, MISSING, OPEN
+from ratewise.queue.records import ANSWERED, MISSING, OPEN, TEXTS
 from ratewise.queue.store import Store
 
 
@@ -121,5 +123,6 @@ def status_of(spec: Spec, store: Store, state: State, *, by_rater: bool = False)
 
 
 def _spent_by(spec: Spec, store: Store) -> dict[str, Decimal]:
-    paid = store.paid_by_step()
-    return {rater.name: to_money(paid.get(step, 0)) for step, rater in enumerate(spec.raters)}
+    paid, texts = store.paid_by_step(), audit.ledger_sums(store).get(TEXTS, 0)
+    raters = {rater.name: to_money(paid.get(step, 0)) for step, rater in enumerate(spec.raters)}
+    return raters | ({LEARNER: to_money(texts)} if texts else {})

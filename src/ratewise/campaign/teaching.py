@@ -3,11 +3,14 @@
 import json
 
 from ratewise.campaign.items import doubtful
+from ratewise.campaign.lesson import Lesson
 from ratewise.campaign.snapshot import Snapshot
 from ratewise.campaign.spec.spec import Spec
+from ratewise.campaign.texts import READING, learner_of
 from ratewise.errors import InputError
 from ratewise.models.features import Coding
-from ratewise.rounds.teacher import Lesson, Teacher, enough_to_teach
+from ratewise.rounds.teacher import Teacher, enough_to_teach
+from ratewise.text.reading import TextReading
 
 
 def lesson_of(now: Snapshot, pupil: Spec) -> Lesson:
@@ -21,12 +24,24 @@ def lesson_of(now: Snapshot, pupil: Spec) -> Lesson:
         raise InputError(f"{where} has another rating scale; leave start.from out, or make [rating] the same")
     if (old.items.features, old.items.uncertainty) != (pupil.items.features, pupil.items.uncertainty):
         raise InputError(f"{where} has other features or another uncertainty; make them the same under [items]")
-    if old.items.text or pupil.items.text:
-        raise InputError(f"{where} or this one learns from texts, which cannot be handed on; leave start.from out")
+    if (old.items.text, learner_of(old).identity) != (pupil.items.text, learner_of(pupil).identity):
+        raise InputError(f"{where} learns from other texts, or in another way; make items.text and [learner] the same")
     if (doubtful(old) is None) != (doubtful(pupil) is None):
         raise InputError(f"{where} has a weak rater that tells its uncertainty, or this one has; leave start.from out")
     seen = now.state.history.seen
     if seen is None or not enough_to_teach(seen):
         raise InputError(f"{where} bought too few strong ratings beside weak ones to teach; leave start.from out")
     coded = tuple(Coding.from_dict(one) for one in json.loads(now.store.meta("codings") or "[]"))
-    return Lesson(Teacher.of(old.name, seen), coded)
+    return Lesson(Teacher.of(old.name, seen), coded, _reading(now, where))
+
+
+def _reading(now: Snapshot, where: str) -> TextReading | None:
+    """How the campaign's texts became numbers."""
+    if not now.spec.items.text:
+        return None
+    kept = now.store.meta(READING)
+    if kept is None:
+        raise InputError(
+            f"{where} began with an older ratewise, which did not keep how it read texts; leave start.from out"
+        )
+    return TextReading.from_dict(json.loads(kept))

@@ -1,16 +1,29 @@
 """The texts of a campaign's items as columns to learn from, made once, when the campaign begins.
 
 The columns are kept with the items, so that rates can be replayed without the model that made them. Embeddings are kept
-in a folder beside the store, so that a campaign that begins anew pays for none of them twice.
+in a folder beside the store, batch by batch with what each has cost, so that none is paid for twice: not by a run that
+was killed before the campaign had begun, and not by a campaign that begins anew. What was paid is the first entry of
+the ledger, and no batch is sent that could pass the budget.
 """
 
-from dataclasses import dataclass
+import json
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from ratewise.campaign.rater_cost import RaterCost
 from ratewise.campaign.spec.spec import LearnerSpec, Spec
 from ratewise.core.checks import Floats
+from ratewise.queue.money import shown, to_units
+from ratewise.queue.store import Store
 from ratewise.tables import Relation
-from ratewise.text.reading import read_texts
+from ratewise.text.bill import cost_of, most_tokens, usual_tokens
+from ratewise.text.learner import Learner, vault_of
+from ratewise.text.reading import TextReading, read_texts
+from ratewise.text.vault import BATCH
+
+READING = "text reading"  # the fact of how texts became numbers
+LEARNER = "[learner]"  # stands among the raters where money is told
+_TOKENS = "text tokens"  # the fact of how many tokens had been billed when the campaign began
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -19,6 +32,7 @@ class Texts:
 
     columns: Floats
     facts: dict[str, str]
+    paid: int = 0  # for embeddings, in units; not yet in any ledger
 
     @property
     def count(self) -> int:
@@ -26,18 +40,53 @@ class Texts:
         return int(self.columns.shape[1])
 
 
-def load_texts(spec: Spec, relation: Relation) -> Texts | None:
-    """The columns of the texts that the TOML names; `None` where it names none."""
+def learner_of(spec: Spec) -> Learner:
+    """How the TOML says that texts become numbers."""
+    return (spec.learner or LearnerSpec()).learner
+
+
+def load_texts(spec: Spec, relation: Relation, taught: TextReading | None = None) -> Texts | None:
+    """The columns of the texts that the TOML names; `None` where it names none.
+
+    `taught` is how the campaign of [start] from has read its texts: these are read in the same way.
+    """
     if not spec.items.text:
         return None
-    learner = (spec.learner or LearnerSpec()).learner
-    table = relation.table(*spec.items.text)
-    found = read_texts(table, spec.items.text, learner, folder=vectors_folder(spec))
-    assert found is not None
-    columns = found[0].matrix.astype("f8")
-    names = ", ".join(spec.items.text)
-    said = f"learns from the texts {names} by {learner.model or learner.kind}: {columns.shape[1]} columns"
-    return Texts(columns, {"text": str(columns.shape[1]), "text note": said})
+    learner, table, folder = learner_of(spec), relation.table(*spec.items.text), vectors_folder(spec)
+    if taught is None:
+        found = read_texts(table, spec.items.text, learner, folder=folder, most=spec.goal.budget)
+        assert found is not None
+        made, reading = found
+    else:
+        reading = replace(taught, learner=learner)
+        made = reading.columns(table, folder=folder, most=spec.goal.budget)
+    columns = made.matrix.astype("f8")
+    said = f"learns from the texts {', '.join(spec.items.text)} by {learner.model or learner.kind}: "
+    vault = vault_of(learner, folder)
+    paid = to_units(cost_of(vault.tokens - vault.booked, learner.price))
+    cost = f", for {shown(paid)}" if paid else ""
+    facts = {"text": str(columns.shape[1]), "text note": f"{said}{columns.shape[1]} columns{cost}"}
+    facts |= {READING: json.dumps(reading.to_dict()), _TOKENS: str(vault.tokens)}
+    return Texts(columns, facts, paid)
+
+
+def book_texts(spec: Spec, store: Store) -> None:
+    """Remember beside the embeddings that the store's ledger has them; does nothing where that was done."""
+    tokens = int(store.meta(_TOKENS) or 0)
+    if tokens:
+        vault_of(learner_of(spec), vectors_folder(spec)).book(tokens)
+
+
+def text_cost(spec: Spec, relation: Relation) -> RaterCost | None:
+    """What embeddings are still to cost; `None` where nobody is paid for them."""
+    learner = learner_of(spec)
+    if not spec.items.text or learner.base_url is None or learner.price is None:
+        return None
+    table, vault = relation.table(*spec.items.text), vault_of(learner, vectors_folder(spec))
+    texts = [text for name in spec.items.text for text in table.texts(name, missing="allow").tolist()]
+    new = list(vault.missing(texts).values())
+    usual, most = (cost_of(tokens, learner.price) for tokens in (usual_tokens(new), most_tokens(new)))
+    return RaterCost(LEARNER, len(new), -(-len(new) // BATCH), usual, most, "TOML", "embeddings")
 
 
 def vectors_folder(spec: Spec) -> Path:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ratewise.campaign import planner as d
+from ratewise.campaign.by_reference import check_pool
 from ratewise.campaign.history import History, Looked, RoundPlan
 from ratewise.campaign.inputs import Inputs
 from ratewise.campaign.items import LoggedItems, empty_history, later_raters
@@ -50,6 +51,8 @@ def verify_log(
     check_chain(store, head, found)
     with telling("the items", found):
         whole = _items(spec, store, items, found)
+    with telling("the pool", found):
+        check_pool(spec, store, items.facts, found)
     with telling("the prices", found):
         _prices(spec, store, items, found)
     with telling("the rounds", found):

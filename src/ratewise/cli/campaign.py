@@ -39,6 +39,9 @@ def init(
     judge: Annotated[
         str | None, typer.Option(help="Write a judge's template to change instead: binary, likert, score or pairwise.")
     ] = None,
+    format: Annotated[
+        str | None, typer.Option(help="With --from: format of the table, if its content is not to decide.")
+    ] = None,
     json: Json = False,
 ) -> None:
     """Write a campaign to edit: an example, or for your own table. Name your table with --from.
@@ -63,14 +66,14 @@ def init(
             counted, order = said(positive, scale)
             begun = begin_from(
                 from_table, file, id=id, weak=weak, strong=strong, weak_price=weak_cost, strong_price=strong_cost,
-                positive=counted or (), scale=order,
+                positive=counted or (), scale=order, format=format,
             )  # fmt: skip
             if json:
                 print_json(begun.to_dict())
             else:
                 print_rich(begun_text(begun))
             return
-        if any(given is not None for given in (id, weak, strong, weak_cost, strong_cost, positive, scale)):
+        if any(given is not None for given in (id, weak, strong, weak_cost, strong_cost, positive, scale, format)):
             raise InputError("these options describe your own table; name it with --from TABLE")
         written = write_example(file, table=table)
         if json:
@@ -206,6 +209,11 @@ def export(
     ledger: Annotated[bool, typer.Option("--ledger", help="Every movement of money instead of the items.")] = False,
     answers: Annotated[bool, typer.Option("--answers", help="What each person said instead of the items.")] = False,
     record: Annotated[bool, typer.Option("--record", help="The whole record, to be checked anywhere.")] = False,
+    questions: Annotated[
+        bool, typer.Option("--questions", help="People's open questions: .json for Label Studio, else a table to fill.")
+    ] = False,
+    rater: Annotated[str | None, typer.Option(help="With --questions: which people, if there are several.")] = None,
+    hold: Annotated[float, typer.Option(help="With --questions: hours in which the page leaves them alone.")] = 0.0,
     safe_cells: SafeCells = False,
     json: Json = False,
 ) -> None:
@@ -222,12 +230,32 @@ def export(
 
         if json and output == "-":
             raise InputError("--json and -o - both want standard output; write the table to a file")
+        if questions:
+            if ledger or answers or record:
+                raise InputError("--questions writes a file by itself; leave --ledger, --answers and --record out")
+            print_questions(Campaign.open(campaign), output, rater=rater, hold=hold, as_json=json)
+            return
+        if rater is not None or hold:
+            raise InputError("--rater and --hold go with --questions")
         with Campaign.at(campaign).look() as now:
             done = take_out(now, output, ledger=ledger, answers=answers, record=record, safe_cells=safe_cells)
         if json:
             print_json({"output": output, **done.shown, "head": done.head})
         elif output != "-":
             say(f"{done.said}\n{_HEAD.format(done.head)}")
+
+
+def print_questions(campaign: "Campaign", output: str, *, rater: str | None, hold: float, as_json: bool) -> None:
+    """Write people's open questions, and say what to do with them."""
+    sent = campaign.export_questions(output, rater=rater, hold=hold)
+    if as_json:
+        print_json({"output": output, "files": list(sent.files), "questions": sent.questions, "hold": sent.held_hours})
+        return
+    if len(sent.files) > 1:
+        how = f"Make a project in Label Studio with the labelling config {sent.files[1]}, and import {sent.files[0]}"
+    else:
+        how = "Fill in the column rating"
+    say(f"{sent.summary()}\n{how}. Bring the labels back with: ratewise import {campaign.spec.path.name} FILE")
 
 
 def verify(

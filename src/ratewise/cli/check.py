@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from ratewise.cli.console import one_line_errors, print_json, print_notes, say
-from ratewise.cli.options import Json, People, Positive, Rate, Scale, Seed, TableArgument, said
+from ratewise.cli.options import FormatOption, Json, People, Positive, Rate, Scale, Seed, TableArgument, in_format, said
 from ratewise.core.names import Estimand, IntervalMethod, Method, Recalibration
 
 EXIT_CODES = {"yes": 0, "no": 1, "cannot tell": 5}
@@ -46,6 +46,7 @@ def check(
     positive: Positive = None,
     scale: Scale = None,
     seed: Seed = 0,
+    format: FormatOption = None,
     json: Json = False,
 ) -> None:
     """Check that the mean is high enough, or no worse than before. Exit code: 0 yes, 1 no, 5 cannot tell.
@@ -65,7 +66,8 @@ def check(
         last = TableColumns(last_strong or strong, last_weak or weak, last_rate or rate, selected, cluster, id)
         words, order = said(positive, scale)
         found = ask(
-            table, weak=weak, strong=strong, at_least=at_least, no_worse_than=no_worse_than, margin=margin,
+            in_format(table, format),
+            weak=weak, strong=strong, at_least=at_least, no_worse_than=no_worse_than, margin=margin,
             last=last if differs else None, rate=rate, selected=selected, clusters=cluster, id=id, method=method,
             interval=interval, level=level, estimand=estimand, pool_size=pool_size, recalibrate=recalibrate,
             bounds=None if low is None or high is None else (low, high), positive=words, scale=order,

@@ -5,10 +5,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ratewise.cli.console import one_line_errors, print_json, print_rich
-from ratewise.cli.options import Json, Positive, Rate, Scale, Seed, TableArgument, said
+from ratewise.cli.options import FormatOption, Json, Positive, Rate, Scale, Seed, TableArgument, in_format, said
 from ratewise.core.names import Estimand, Method, Recalibration
 
 if TYPE_CHECKING:
+    from ratewise.tables import TableLike
     from ratewise.targets.compare import Comparison
     from ratewise.targets.compare_many import ManyComparisons
 
@@ -48,6 +49,7 @@ def compare(
     scale: Scale = None,
     picture: Annotated[str | None, typer.Option(help="File for a picture, .svg or .png.")] = None,
     seed: Seed = 0,
+    format: FormatOption = None,
     json: Json = False,
 ) -> None:
     """Compare systems, on the same items or on different ones. Shows the difference, its interval, and a sentence.
@@ -66,15 +68,15 @@ def compare(
             "estimand": estimand, "recalibrate": recalibrate, "bounds": _ends(low, high), "positive": counted,
             "scale": order, "seed": seed,
         }  # fmt: skip
-        systems = [] if system is None else system
+        systems, read = [] if system is None else system, in_format(table, format)
         if with_table is not None or (len(systems) == 1 and ":" not in systems[0]):
             apart = {"weak": weak, "strong": _needed(strong), "id": id, **options}
             _refuse(pool_size is not None, "--pool-size is for systems in columns of one table; leave it out")
-            found = _apart(table, with_table, systems, baseline, apart)
+            found = _apart(read, with_table, systems, baseline, apart)
         else:
             unused = weak is not None or strong is not None or id is not None
             _refuse(unused, "--weak, --strong and --id go with --with, or with --system COLUMN once")
-            found = _columns(table, systems, baseline, {"pool_size": pool_size, **options})
+            found = _columns(read, systems, baseline, {"pool_size": pool_size, **options})
         if picture is not None:
             from ratewise.report.comparison import plot_comparison
             from ratewise.report.pictures import save
@@ -89,7 +91,7 @@ def compare(
 
 
 def _columns(
-    table: str, systems: list[str], baseline: str | None, options: dict[str, Any]
+    table: "TableLike", systems: list[str], baseline: str | None, options: dict[str, Any]
 ) -> "Comparison | ManyComparisons":
     """Systems side by side, in columns of their own."""
     from ratewise.targets.compare import compare as compare_two
@@ -105,7 +107,7 @@ def _columns(
 
 
 def _apart(
-    table: str, with_table: str | None, systems: list[str], baseline: str | None, options: dict[str, Any]
+    table: "TableLike", with_table: str | None, systems: list[str], baseline: str | None, options: dict[str, Any]
 ) -> "Comparison | ManyComparisons":
     """Two tables, or a table with a row for each item and system."""
     from ratewise.targets.long_table import compare_long

@@ -5,22 +5,22 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ratewise.cli.console import one_line_errors, print_json, print_notes, print_rich
-from ratewise.cli.options import Json, SafeCells
+from ratewise.cli.options import FormatOption, Json, SafeCells
 
 if TYPE_CHECKING:
     from ratewise.tables.adapters import Imported
 
 
 def convert(
-    file: Annotated[str, typer.Argument(help="File that another tool wrote, or a CSV, JSONL or Parquet table.")],
-    output: Annotated[str, typer.Option("--output", "-o", help="File to write; - for CSV on standard output.")],
-    format: Annotated[
-        str | None,
-        typer.Option(
-            help="Format, if the content is not to decide: inspect_ai, lm_eval, helm, openai_evals, promptfoo, "
-            "langfuse, arena, label_studio."
+    table: Annotated[
+        str,
+        typer.Argument(
+            help="File that another tool wrote, a folder of such files, or a CSV, JSONL or Parquet table; - for "
+            "standard input."
         ),
-    ] = None,
+    ],
+    output: Annotated[str, typer.Option("--output", "-o", help="File to write; - for CSV on standard output.")],
+    format: FormatOption = None,
     scores: Annotated[
         str | None,
         typer.Option(
@@ -34,32 +34,36 @@ def convert(
 
     Known by their content: logs of inspect_ai (.eval, .json), samples and results of lm-evaluation-harness, HELM's
     per_instance_stats.json, records of OpenAI evals, results of promptfoo (.json, .jsonl), scores of Langfuse, votes of
-    Chatbot Arena and MT-Bench, annotations of Label Studio (JSON, JSON_MIN). Any other command takes these files, too.
+    Chatbot Arena and MT-Bench, annotations of Label Studio (JSON, JSON_MIN). Any other command takes these files, too,
+    also packed (.gz), in folders, and from standard input.
 
     Example: ratewise convert logs/run.eval -o items.parquet
     """
     with one_line_errors():
         from ratewise.errors import InputError
-        from ratewise.tables import read_table, write_table
-        from ratewise.tables.adapters import adapted
+        from ratewise.tables import write_table
         from ratewise.tables.files import check_folder
+        from ratewise.tables.read import check_format, opened_file
         from ratewise.tables.spreadsheet import safe_cells as make_safe
+        from ratewise.tables.table import Table
 
         if json and output == "-":
             raise InputError("--json and -o - both want standard output; write the table to a file")
         check_folder(output)
-        found = None if file == "-" and format is None else adapted(file, format)
-        table = read_table(file) if found is None else found.table
+        check_format(table, format)
+        opened = opened_file(table, format=format)
+        found = None if isinstance(opened, Table) else opened
+        flat = opened if isinstance(opened, Table) else opened.table
         if scores is not None:
-            _write_scores(table, scores, output, as_json=json)
+            _write_scores(flat, scores, output, as_json=json)
             return
-        write_table(make_safe(table) if safe_cells else table, output)
+        write_table(make_safe(flat) if safe_cells else flat, output)
         notes = () if found is None else found.notes
         if json:
-            print_json(_document(table, found, output))
+            print_json(_document(flat, found, output))
             return
         if output != "-":
-            print_rich(_text(table, found, output))
+            print_rich(_text(flat, found, output))
         print_notes(notes)
 
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from ratewise.cli.console import one_line_errors, print_json, say
-from ratewise.cli.options import Json, TableArgument, words
+from ratewise.cli.options import FormatOption, Json, TableArgument, words
 
 
 def judge(
@@ -37,6 +37,7 @@ def judge(
     per_minute: Annotated[float | None, typer.Option(help="Calls a minute.")] = None,
     tokens_per_minute: Annotated[float | None, typer.Option(help="Tokens a minute.")] = None,
     timeout: Annotated[float, typer.Option(help="Seconds that a call may take.")] = 60.0,
+    format: FormatOption = None,
     json: Json = False,
 ) -> None:
     """Rate every row with an LLM judge. Adds the columns `judge` and `judge_uncertainty`.
@@ -62,8 +63,9 @@ def judge(
         settings = {name: value for name, value in given.items() if value is not None}
         with live(quiet=json) as progress, redirect_stdout(sys.stderr):
             done = judge_table(
-                table, output, settings=settings, low=low, high=high, id_column=id, budget=budget, progress=progress
-            )
+                table, output, settings=settings, low=low, high=high, id_column=id, budget=budget, format=format,
+                progress=progress,
+            )  # fmt: skip
         if json:
             print_json(done.to_dict())
         else:

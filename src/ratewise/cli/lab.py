@@ -6,6 +6,7 @@ import typer
 
 from ratewise.cli.console import STOPPED, one_line_errors, print_json, print_rich, progress_bar
 from ratewise.cli.options import (
+    FormatOption,
     Json,
     LearnerOption,
     Positive,
@@ -15,6 +16,7 @@ from ratewise.cli.options import (
     Text,
     Weak,
     Workers,
+    in_format,
     said,
     words,
 )
@@ -54,6 +56,7 @@ def simulate(
     scale: Scale = None,
     seed: Seed = 0,
     workers: Workers = None,
+    format: FormatOption = None,
     json: Json = False,
 ) -> None:
     """Try every method on a table that is fully rated. Shows what each would have achieved.
@@ -74,7 +77,8 @@ def simulate(
         counted, order = said(positive, scale)
         with progress_bar("trials", quiet=json) as progress, told(progress):  # texts first, if a model embeds them
             found = run_simulation(
-                table, weak=weak, strong=strong, cost_ratio=cost_ratio, budgets=_numbers(budgets), burn_in=burn_in,
+                in_format(table, format),
+                weak=weak, strong=strong, cost_ratio=cost_ratio, budgets=_numbers(budgets), burn_in=burn_in,
                 methods=DEFAULT_METHODS if methods is None else words(methods),  # type: ignore[arg-type]
                 mode=mode, trials=trials, features=words(features), uncertainty=uncertainty,
                 text=words(text), learner=learner, transfer_from=transfer_from,

@@ -1,13 +1,16 @@
 """`ratewise leaderboard`: ratings of models from pairwise votes, and which votes to ask for."""
 
 from collections.abc import Sequence
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ratewise.cli.console import one_line_errors, print_json, print_rich
-from ratewise.cli.options import Json, Rate, Seed, TableArgument, said, words
+from ratewise.cli.options import FormatOption, Json, Rate, Seed, TableArgument, in_format, said, words
 from ratewise.core.names import Estimand, RegressionMethod
+
+if TYPE_CHECKING:
+    from ratewise.tables import TableLike
 
 
 def leaderboard(
@@ -38,6 +41,7 @@ def leaderboard(
     ] = None,
     positive: Annotated[str | None, typer.Option(help="Not for votes: a vote has three outcomes.", hidden=True)] = None,
     seed: Seed = 0,
+    format: FormatOption = None,
     json: Json = False,
 ) -> None:
     """Rank systems by votes: Bradley–Terry ratings with intervals. Weak votes on all comparisons, strong votes on some.
@@ -54,7 +58,19 @@ def leaderboard(
             )
         order = said(None, scale)[1]
         if ask is not None:
-            _ask(table, ask, strong, weak, (model_a, model_b), words(features), output, id, seed, order, json)
+            _ask(
+                in_format(table, format),
+                ask,
+                strong,
+                weak,
+                (model_a, model_b),
+                words(features),
+                output,
+                id,
+                seed,
+                order,
+                json,
+            )
             return
         from ratewise.report.pictures import check_ending
         from ratewise.tables import read_table
@@ -65,9 +81,9 @@ def leaderboard(
             raise InputError("--output is for the table that --ask writes; for a picture give --picture FILE")
         check_folder(picture)
         check_ending(picture)
-        read = read_table(table)
         board = make_leaderboard(
-            read, model_a=model_a, model_b=model_b, strong=strong, weak=weak, rate=rate, selected=selected,
+            read_table(table, format=format),
+            model_a=model_a, model_b=model_b, strong=strong, weak=weak, rate=rate, selected=selected,
             features=words(features), method=method, level=level, estimand=estimand, clusters=cluster, scale=order,
             seed=seed,
         )  # fmt: skip
@@ -85,7 +101,7 @@ def leaderboard(
 
 
 def _ask(
-    table: str,
+    table: "TableLike",
     votes: int,
     strong: str,
     weak: str | None,

@@ -22,6 +22,7 @@ from ratewise.cli.console import (
 )
 from ratewise.cli.convert import convert
 from ratewise.cli.engines import check_engine, draw_by_spark
+from ratewise.cli.incoming import take_labels
 from ratewise.cli.judge import judge
 from ratewise.cli.lab import reproduce, simulate
 from ratewise.cli.leaderboard import leaderboard
@@ -34,6 +35,7 @@ from ratewise.cli.means import (
     save_what_if,
 )
 from ratewise.cli.options import (
+    FormatOption,
     Json,
     LearnerOption,
     People,
@@ -44,6 +46,7 @@ from ratewise.cli.options import (
     TableArgument,
     Text,
     Weak,
+    in_format,
     needed,
     said,
     words,
@@ -122,6 +125,7 @@ def plan(
         str | None, typer.Option(help="With --what-if: write a picture of it here, .svg or .png.")
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the cross-fitting folds.")] = 0,
+    format: FormatOption = None,
     json: Json = False,
 ) -> None:
     """Compare ways to spend a budget and recommend one. Or name a precision: it finds the cheapest way there.
@@ -132,20 +136,22 @@ def plan(
         counted, order = said(positive, scale)
         check_what_if(asked=what_if, picture=picture, by=by)
         if by is not None:
-            not_with_by(strata=strata, text=text)
+            not_with_by(strata=strata)
             print_slice_plan(
-                table, by=by, weak=weak, strong=strong, weak_cost=weak_cost, strong_cost=strong_cost, budget=budget,
+                in_format(table, format),
+                by=by, weak=weak, strong=strong, weak_cost=weak_cost, strong_cost=strong_cost, budget=budget,
                 target_se=target_se, within=within, level=level, objective=objective,
                 uncertainty=uncertainty, pool_size=pool_size, pool=pool,
-                floor=floor, calibrate=calibrate, features=words(features), estimand=estimand, seed=seed, as_json=json,
-                positive=counted, scale=order,
+                floor=floor, calibrate=calibrate, features=words(features), text=words(text), learner=learner,
+                estimand=estimand, seed=seed, as_json=json, positive=counted, scale=order,
             )  # fmt: skip
             return
         from ratewise.targets.mean.plan import plan as make_plan
 
         with texts_told(quiet=json):
             made = make_plan(
-                table, weak=weak, strong=strong, weak_cost=weak_cost, strong_cost=strong_cost, budget=budget,
+                in_format(table, format),
+                weak=weak, strong=strong, weak_cost=weak_cost, strong_cost=strong_cost, budget=budget,
                 target_se=target_se, within=within, level=level, uncertainty=uncertainty, pool_size=pool_size,
                 floor=floor, calibrate=calibrate, features=words(features), text=words(text), learner=learner,
                 strata=strata, pool=pool, estimand=estimand, drawn=drawn, seed=seed, positive=counted, scale=order,
@@ -184,6 +190,7 @@ def draw(
         Literal["duckdb", "spark"], typer.Option(help="Who goes through the rows: this process, or a Spark cluster.")
     ] = "duckdb",
     master: Annotated[str | None, typer.Option(help="With --engine spark: the cluster, such as local[4].")] = None,
+    format: FormatOption = None,
     json: Json = False,
 ) -> None:
     """Draw the items that the strong rater gets. Adds the columns `rate` and `selected`.
@@ -207,7 +214,7 @@ def draw(
         if json and output == "-":
             raise InputError("--json and -o - both want standard output; write the table to a file")
         with believed(plan):
-            whole = safe_cells or table == "-" or sheet is not None or is_slice_plan(plan)
+            whole = any((safe_cells, table == "-", sheet is not None, format is not None)) or is_slice_plan(plan)
             check_engine(engine, master, whole=whole, output=output)
             transfer = None if whole else load_transfer(plan)
             if engine == "spark" and transfer is not None:
@@ -215,7 +222,7 @@ def draw(
                     table, transfer, output, master=master, seed=seed, id_column=id, within_budget=within_budget
                 )
             elif transfer is None or transfer.old is not None:
-                held = draw_pool(table, plan, seed=seed, id_column=id, within_budget=within_budget)
+                held = draw_pool(in_format(table, format), plan, seed=seed, id_column=id, within_budget=within_budget)
                 write_table(make_safe(held.table) if safe_cells else held.table, output)
                 drawn = held
             else:
@@ -297,6 +304,7 @@ def estimate(
     positive: Positive = None,
     scale: Scale = None,
     seed: Annotated[int, typer.Option(help="Seed of folds and bootstrap.")] = 0,
+    format: FormatOption = None,
     json: Json = False,
 ) -> None:
     """Estimate the mean strong rating, with its interval. The table is drawn, and rated in part.
@@ -306,13 +314,14 @@ def estimate(
     with one_line_errors():
         counted, order = said(positive, scale)
         if by is not None:
-            not_with_by(strata=strata, weight=weight, pool_size=pool_size, text=text)
+            not_with_by(strata=strata, weight=weight, pool_size=pool_size)
             print_slices(
-                table, by=by, weak=weak, strong=needed(strong, "--strong human"), rate=rate, selected=selected,
+                in_format(table, format),
+                by=by, weak=weak, strong=needed(strong, "--strong human"), rate=rate, selected=selected,
                 clusters=cluster, bounds=(low, high), weak_cost=weak_cost, strong_cost=strong_cost, shrink=shrink,
                 simultaneous=simultaneous, method=method, interval=interval, level=level, estimand=estimand,
-                recalibrate=recalibrate, floor=floor, seed=seed, picture=picture, as_json=json, positive=counted,
-                scale=order,
+                recalibrate=recalibrate, text=words(text), learner=learner, floor=floor, seed=seed, picture=picture,
+                as_json=json, positive=counted, scale=order,
             )  # fmt: skip
             return
         only_with_by(shrink=shrink, simultaneous=simultaneous, picture=picture)
@@ -320,7 +329,8 @@ def estimate(
 
         with texts_told(quiet=json):
             found = estimate_table(
-                table, weak=weak, strong=strong, rate=rate, selected=selected, clusters=cluster, strata=strata,
+                in_format(table, format),
+                weak=weak, strong=strong, rate=rate, selected=selected, clusters=cluster, strata=strata,
                 weight=weight, method=method, interval=interval, level=level, estimand=estimand, pool_size=pool_size,
                 recalibrate=recalibrate, text=words(text), learner=learner, bounds=(low, high), floor=floor,
                 weak_cost=weak_cost, strong_cost=strong_cost, positive=counted, scale=order, seed=seed,
@@ -357,6 +367,7 @@ for command in (
     rescue,
 ):
     app.command()(command)
+app.command("import")(take_labels)
 
 
 @app.command()

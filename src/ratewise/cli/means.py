@@ -3,20 +3,19 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ratewise.cli.console import print_json, print_rich, typed_notes
+from ratewise.cli.console import print_json, print_rich, texts_told, typed_notes
 from ratewise.core.names import Estimand, IntervalMethod, Method, Objective, Recalibration
 
 if TYPE_CHECKING:
     from ratewise.core.mean.what_if import WhatIf
+    from ratewise.tables import TableLike
 
 
-def not_with_by(
-    *, strata: str | None = None, weight: str | None = None, pool_size: float | None = None, text: str = ""
-) -> None:
+def not_with_by(*, strata: str | None = None, weight: str | None = None, pool_size: float | None = None) -> None:
     """Refuse what slices do not take."""
     from ratewise.errors import InputError
 
-    for name, value in (("strata", strata), ("weight", weight), ("pool-size", pool_size), ("text", text or None)):
+    for name, value in (("strata", strata), ("weight", weight), ("pool-size", pool_size)):
         if value is not None:
             raise InputError(f"--by and --{name} do not go together; leave one of them out")
 
@@ -53,7 +52,7 @@ def save_what_if(found: "WhatIf | None", picture: str | None) -> None:
 
 
 def print_slices(
-    table: str,
+    table: "TableLike",
     *,
     by: str,
     weak: str | None,
@@ -71,6 +70,8 @@ def print_slices(
     level: float,
     estimand: Estimand,
     recalibrate: Recalibration,
+    text: Sequence[str],
+    learner: str,
     floor: float | None,
     positive: Sequence[str] | None,
     scale: Sequence[str] | dict[str, float] | None,
@@ -85,12 +86,13 @@ def print_slices(
 
     check_folder(picture)
     check_ending(picture)
-    found = estimate_slices(
-        table, by=by, weak=weak, strong=strong, rate=rate, selected=selected, clusters=clusters, bounds=bounds,
-        weak_cost=weak_cost, strong_cost=strong_cost, shrink=shrink, simultaneous=simultaneous, method=method,
-        interval=interval, level=level, estimand=estimand, recalibrate=recalibrate, floor=floor, seed=seed,
-        positive=positive, scale=scale,
-    )  # fmt: skip
+    with texts_told(quiet=as_json):
+        found = estimate_slices(
+            table, by=by, weak=weak, strong=strong, rate=rate, selected=selected, clusters=clusters, bounds=bounds,
+            weak_cost=weak_cost, strong_cost=strong_cost, shrink=shrink, simultaneous=simultaneous, method=method,
+            interval=interval, level=level, estimand=estimand, recalibrate=recalibrate, text=text, learner=learner,
+            floor=floor, seed=seed, positive=positive, scale=scale,
+        )  # fmt: skip
     if picture is not None:
         from ratewise.report.slices import plot_slices
 
@@ -104,7 +106,7 @@ def print_slices(
 
 
 def print_slice_plan(
-    table: str,
+    table: "TableLike",
     *,
     by: str,
     weak: str,
@@ -122,6 +124,8 @@ def print_slice_plan(
     floor: float | None,
     calibrate: Recalibration,
     features: Sequence[str],
+    text: Sequence[str],
+    learner: str,
     estimand: Estimand,
     positive: Sequence[str] | None,
     scale: Sequence[str] | dict[str, float] | None,
@@ -133,12 +137,13 @@ def print_slice_plan(
     from ratewise.targets.slices import slice_sizes
 
     pool_sizes = None if pool is None else slice_sizes(pool, by)
-    made = plan_slices(
-        table, by=by, weak=weak, strong=strong, weak_cost=weak_cost, strong_cost=strong_cost, budget=budget,
-        target_se=target_se, within=within, level=level, objective=objective, uncertainty=uncertainty,
-        pool_size=pool_size, pool_sizes=pool_sizes, floor=floor, calibrate=calibrate, features=features,
-        estimand=estimand, positive=positive, scale=scale, seed=seed,
-    )  # fmt: skip
+    with texts_told(quiet=as_json):
+        made = plan_slices(
+            table, by=by, weak=weak, strong=strong, weak_cost=weak_cost, strong_cost=strong_cost, budget=budget,
+            target_se=target_se, within=within, level=level, objective=objective, uncertainty=uncertainty,
+            pool_size=pool_size, pool_sizes=pool_sizes, floor=floor, calibrate=calibrate, features=features,
+            text=text, learner=learner, estimand=estimand, positive=positive, scale=scale, seed=seed,
+        )  # fmt: skip
     if as_json:
         print_json(made.to_dict())
     else:

@@ -1,9 +1,12 @@
 """Options that several commands share."""
 
 from collections.abc import Sequence
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from ratewise.tables import TableLike
 
 SafeCells = Annotated[
     bool, typer.Option("--safe-cells", help="Put ' before texts that a spreadsheet would run as formulas.")
@@ -11,6 +14,14 @@ SafeCells = Annotated[
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output, and nothing else.")]
 TableArgument = Annotated[
     str, typer.Argument(help="CSV, JSONL or Parquet file, or one that another tool wrote; - for standard input.")
+]
+FormatOption = Annotated[
+    str | None,
+    typer.Option(
+        "--format",
+        help="Format of TABLE, if its content and ending are not to decide: inspect_ai, lm_eval, helm, openai_evals, "
+        "promptfoo, langfuse, arena, label_studio; csv, jsonl, parquet.",
+    ),
 ]
 Weak = Annotated[str, typer.Option(help="Column with the weak rating.")]
 Strong = Annotated[str, typer.Option(help="Column with the strong rating; empty where there is none.")]
@@ -43,6 +54,15 @@ LearnerOption = Annotated[
 ]
 Seed = Annotated[int, typer.Option(help="The same seed gives the same result.")]
 Workers = Annotated[int | None, typer.Option(help="Processes to use; as many as there are cores if absent.")]
+
+
+def in_format(table: str, format: str | None) -> "TableLike":
+    """The table as the library takes it: its path, or what was read where a format is insisted on."""
+    if format is None:
+        return table
+    from ratewise.tables import read_table
+
+    return read_table(table, format=format)
 
 
 def said(positive: str | None, scale: str | None) -> tuple[list[str] | None, Sequence[str] | dict[str, float] | None]:

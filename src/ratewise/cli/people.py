@@ -1,6 +1,7 @@
 """`serve` and `people`: the labelling page, and the links that people sign in with."""
 
 import sys
+from dataclasses import asdict
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,6 +12,7 @@ from ratewise.cli.console import one_line_errors, print_json, say
 from ratewise.cli.options import Json
 
 if TYPE_CHECKING:
+    from ratewise.campaign.beside import Tests
     from ratewise.queue.accounts import Person
     from ratewise.web.service import Service
 
@@ -82,11 +84,11 @@ def people(
         check_installed()
         from ratewise.campaign.campaign import Campaign
         from ratewise.errors import InputError
-        from ratewise.web.people import add_person, list_people, remove_person
+        from ratewise.web.people import add_person, list_people, remove_person, tests_of
 
         opened = Campaign.open(campaign)
         if act == Act.LIST:
-            _print_people(list_people(opened), as_json=json)
+            _print_people(list_people(opened), tests_of(opened), as_json=json)
             return
         if name is None:
             raise InputError(f"a name is missing; write: ratewise people {campaign} {act} NAME")
@@ -104,15 +106,16 @@ def people(
             say(f"{name} can no longer sign in; the answers stay.")
 
 
-def _print_people(found: "list[Person]", *, as_json: bool) -> None:
+def _print_people(found: "list[Person]", tests: "dict[str, Tests]", *, as_json: bool) -> None:
     if as_json:
-        print_json(
-            {"people": [{"name": p.name, "admin": p.admin, "active": p.active, "made_at": p.made_at} for p in found]}
-        )
+        listed = [{"name": p.name, "admin": p.admin, "active": p.active, "made_at": p.made_at} for p in found]
+        print_json({"people": [one | (asdict(tests[p.name]) if p.name in tests else {})
+                               for one, p in zip(listed, found, strict=True)]})  # fmt: skip
     elif not found:
         say("nobody yet")
     for person in () if as_json else found:
         marks = [word for word, there in (("admin", person.admin), ("link taken back", not person.active)) if there]
+        marks += tests[person.name].words() if person.name in tests else []
         say(person.name + (f" ({', '.join(marks)})" if marks else ""))
 
 

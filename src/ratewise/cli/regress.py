@@ -5,7 +5,18 @@ from typing import Annotated
 import typer
 
 from ratewise.cli.console import one_line_errors, print_json, print_rich
-from ratewise.cli.options import Json, People, Positive, Rate, Scale, TableArgument, said, words
+from ratewise.cli.options import (
+    FormatOption,
+    Json,
+    People,
+    Positive,
+    Rate,
+    Scale,
+    TableArgument,
+    in_format,
+    said,
+    words,
+)
 from ratewise.core.names import Estimand, Family, RegressionMethod
 
 _Weak = Annotated[str | None, typer.Option(help="Column with the weak rating; none: strong ratings alone.")]
@@ -37,6 +48,7 @@ def regress(
     picture: Annotated[str | None, typer.Option(help="File for a picture, .svg or .png.")] = None,
     positive: Positive = None,
     scale: Scale = None,
+    format: FormatOption = None,
     json: Json = False,
 ) -> None:
     """Regress the strong rating on columns. From few strong ratings and many weak ones.
@@ -56,7 +68,8 @@ def regress(
 
         counted, order = said(positive, scale)
         found = run_regression(
-            table, weak=weak, strong=strong, on=words(on), family=family, rate=rate, selected=selected, method=method,
+            in_format(table, format),
+            weak=weak, strong=strong, on=words(on), family=family, rate=rate, selected=selected, method=method,
             features=words(features), intercept=not no_intercept, level=level, estimand=estimand, pool_size=pool_size,
             clusters=cluster, positive=counted, scale=order,
         )  # fmt: skip
@@ -90,6 +103,7 @@ def quantile(
     high: Annotated[float | None, typer.Option(help="Highest possible rating.")] = None,
     positive: Positive = None,
     scale: Scale = None,
+    format: FormatOption = None,
     json: Json = False,
 ) -> None:
     """Estimate quantiles of the strong rating, with intervals. From few strong ratings and many weak ones.
@@ -102,7 +116,8 @@ def quantile(
 
         counted, order = said(positive, scale)
         found = quantile_table(
-            table, weak=weak, strong=strong, at=[number(word, name="quantile") for word in words(at)], rate=rate,
+            in_format(table, format),
+            weak=weak, strong=strong, at=[number(word, name="quantile") for word in words(at)], rate=rate,
             selected=selected, level=level, estimand=estimand, pool_size=pool_size, clusters=cluster,
             bounds=(low, high), positive=counted, scale=order,
         )  # fmt: skip

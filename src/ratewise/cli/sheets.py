@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ratewise.cli.console import one_line_errors, print_json, print_notes
-from ratewise.cli.options import Json, Positive, Scale, said, words
+from ratewise.cli.options import Json, Positive, Scale, in_format, said, words
 
 if TYPE_CHECKING:
     from ratewise.targets.mean.drawing import Drawn
@@ -79,6 +79,9 @@ def merge(
     high: Annotated[float | None, typer.Option(help="Highest possible rating; a higher one is refused.")] = None,
     positive: Positive = None,
     scale: Scale = None,
+    format: Annotated[
+        str | None, typer.Option(help="Format of the sheet, if its content and ending are not to decide: label_studio.")
+    ] = None,
     json: Json = False,
 ) -> None:
     """Bring a sheet's answers back into the drawn table, by id. What does not fit is refused.
@@ -95,7 +98,13 @@ def merge(
         drawn = drawn_for(pool, sheet, id_column=id)
         counted, order = said(positive, scale)
         merged = merge_sheet(
-            drawn, sheet, fill=words(strong), id_column=id, bounds=(low, high), positive=counted, scale=order
+            drawn,
+            in_format(sheet, format),
+            fill=words(strong),
+            id_column=id,
+            bounds=(low, high),
+            positive=counted,
+            scale=order,
         )
         write_table(merged.table, output)
         if json:

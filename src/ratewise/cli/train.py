@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ratewise.cli.console import one_line_errors, print_json, say
-from ratewise.cli.options import Json, Seed, TableArgument, words
+from ratewise.cli.options import FormatOption, Json, Seed, TableArgument, in_format, words
 
 if TYPE_CHECKING:
     from ratewise.training.loop import Step, Tell
@@ -35,6 +35,7 @@ def train(
     longest: Annotated[int, typer.Option(help="Tokens of an item that are read.")] = 256,
     device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
     seed: Seed = 0,
+    format: FormatOption = None,
     json: Json = False,
 ) -> None:
     """Train a rater on labels that are there, for campaigns with kind = "trained".
@@ -50,7 +51,7 @@ def train(
             raise InputError("--answers must be two words, for a low and a high rating, such as no,yes")
         with _progress(quiet=json) as tell:
             made = train_rater(
-                table, text=words(text), strong=strong, output=output, kind=kind, init=init,  # type: ignore[arg-type]
+                in_format(table, format), text=words(text), strong=strong, output=output, kind=kind, init=init,  # type: ignore[arg-type]
                 groups=groups, template=None if template is None else _read(template), words=(pair[0], pair[1]),
                 epochs=epochs, batch=batch, longest=longest, device=device, seed=seed, progress=tell,
             )  # fmt: skip

@@ -24,7 +24,7 @@ from urllib.request import getproxies, proxy_bypass
 from ratewise.errors import InputError
 
 if TYPE_CHECKING:
-    import httpx2
+    from ratewise.judges.wire import Reply, Wire
 
 _BUSY = (429, 503, 529)
 _TURNED_AWAY = 12  # times in a row that a call may be told to wait
@@ -85,9 +85,8 @@ class Client:
 
     endpoint: Endpoint
     waits: int = field(init=False, default=0)  # times that the server has asked to wait
-    _idle: "list[httpx2.AsyncHTTPTransport]" = field(init=False, repr=False)
+    _idle: "list[Wire]" = field(init=False, repr=False)
     _headers: dict[str, str] = field(init=False, repr=False)
-    _urls: "dict[str, httpx2.URL]" = field(init=False, repr=False, default_factory=dict)
     _free: asyncio.Semaphore = field(init=False, repr=False)
     _secret: str = field(init=False, repr=False, default="")
     _calls: Pace = field(init=False)
@@ -109,22 +108,20 @@ class Client:
         for turn in range(_TURNED_AWAY):
             await self._turn(tokens)
             response = await self._send(path, content, key)
-            wait = retry_after(response.headers.get("retry-after"))
-            if response.status_code not in _BUSY or (response.status_code != 429 and wait is None):
+            wait = retry_after(response.retry_after)
+            if response.status not in _BUSY or (response.status != 429 and wait is None):
                 return self._read(response)
             if turn == _TURNED_AWAY - 1 or (wait or 0.0) > _LONGEST_WAIT or _NO_MONEY in response.content:
                 break
             self.waits += 1
             self._wait_at_least(wait if wait is not None else pause * random.uniform(0.5, 1.0))
             pause = min(2 * pause, _LONGEST_PAUSE)
-        raise CallError(
-            f"the server is too busy: {self._words(response)}", status=response.status_code, after=wait or 0
-        )
+        raise CallError(f"the server is too busy: {self._words(response)}", status=response.status, after=wait or 0)
 
     async def close(self) -> None:
         """Close the connections."""
         for http in self._idle:
-            await http.aclose()
+            await http.close()
 
     async def _turn(self, tokens: int) -> None:
         """Wait until the server wants calls again, and for the turn of this one."""
@@ -138,19 +135,13 @@ class Client:
         spread = seconds + random.uniform(0.0, min(0.1 * seconds, 1.0))
         self._not_before = max(self._not_before, time.monotonic() + spread)
 
-    async def _send(self, path: str, content: bytes, key: str) -> "httpx2.Response":
+    async def _send(self, path: str, content: bytes, key: str) -> "Reply":
         import httpx2
 
         try:
             async with self._connection() as http, asyncio.timeout(self.endpoint.timeout):
-                headers = self._headers | {"Idempotency-Key": key}
-                request = httpx2.Request("POST", self._url(path), headers=headers, content=content)
-                response = await http.handle_async_request(request)
-                try:
-                    await response.aread()
-                finally:
-                    await response.aclose()
-                return response
+                address = f"{self.endpoint.base_url.rstrip('/')}/{path}"
+                return await http.post(address, self._headers | {"Idempotency-Key": key}, content)
         except (TimeoutError, httpx2.TimeoutException):
             reason, billed = f"no answer within {self.endpoint.timeout:g} s", True
         except httpx2.ConnectError as error:
@@ -159,16 +150,8 @@ class Client:
             reason, billed = f"the connection was cut: {str(error) or type(error).__name__}", True
         raise CallError(self.safe(reason), billed=billed) from None  # the original holds the request, and so the key
 
-    def _url(self, path: str) -> "httpx2.URL":
-        """The address of a path, read once: that takes as long as a tenth of a call."""
-        import httpx2
-
-        if path not in self._urls:
-            self._urls[path] = httpx2.URL(f"{self.endpoint.base_url.rstrip('/')}/{path}")
-        return self._urls[path]
-
     @asynccontextmanager
-    async def _connection(self) -> "AsyncIterator[httpx2.AsyncHTTPTransport]":
+    async def _connection(self) -> "AsyncIterator[Wire]":
         """A connection that nobody uses, the one used last first."""
         async with self._free:
             http = self._idle.pop()
@@ -177,8 +160,8 @@ class Client:
             finally:
                 self._idle.append(http)
 
-    def _read(self, response: "httpx2.Response") -> dict[str, Any]:
-        status = response.status_code
+    def _read(self, response: "Reply") -> dict[str, Any]:
+        status = response.status
         if status != 200:
             raise CallError(f"HTTP {status}: {self._words(response)}", status=status)
         try:
@@ -189,7 +172,7 @@ class Client:
             raise CallError("the reply is no JSON object", status=status, billed=True)
         return data
 
-    def _words(self, response: "httpx2.Response") -> str:
+    def _words(self, response: "Reply") -> str:
         """What the server says about an error, without the key, in one line."""
         text = response.content[:4000].decode("utf-8", "replace")
         with suppress(ValueError, TypeError, KeyError, RecursionError):
@@ -234,13 +217,12 @@ def _is_here(address: str) -> bool:
     return urlsplit(address).hostname in ("localhost", "127.0.0.1", "::1")
 
 
-def _made(endpoint: Endpoint) -> "list[httpx2.AsyncHTTPTransport]":
-    """A transport for each connection: a pool of many looks at all of them in every call.
-
-    Transports, not clients: cookies, redirects and log-ins, which no judge needs, take as long as the call itself.
-    """
+def _made(endpoint: Endpoint) -> "list[Wire]":
+    """A wire for each call at once: a pool of many connections looks at all of them in every call."""
     try:
         import httpx2
+
+        from ratewise.judges.wire import Direct, Proxied
     except ImportError:
         raise InputError("LLM judges need httpx2; install it with: pip install 'ratewise[llm]'") from None
     one = httpx2.Limits(max_connections=1, max_keepalive_connections=1)
@@ -250,7 +232,12 @@ def _made(endpoint: Endpoint) -> "list[httpx2.AsyncHTTPTransport]":
         if httpx2.URL(endpoint.base_url).scheme not in ("http", "https"):
             raise ValueError("it must begin with http:// or https://")
         proxy = _proxy(endpoint.base_url)
-        return [httpx2.AsyncHTTPTransport(limits=one, verify=trusted, proxy=proxy) for _ in range(endpoint.concurrency)]
+        if proxy is None:
+            return [Direct(trusted or None) for _ in range(endpoint.concurrency)]
+        transports = (
+            httpx2.AsyncHTTPTransport(limits=one, verify=trusted, proxy=proxy) for _ in range(endpoint.concurrency)
+        )
+        return [Proxied(transport) for transport in transports]
     except (httpx2.InvalidURL, ValueError) as error:
         raise InputError(f"base_url cannot be used: {error}") from None
 

@@ -168,11 +168,8 @@ def simulate(
     other = None
     if transfer_from is not None:
         taught, _ = in_numbers(read_table(transfer_from), strong=(strong,), weak=(weak,), meaning=said)
-        if texts is not None:
-            raise InputError(
-                "texts are learned from on the way; leave out either the text or the table to transfer from"
-            )
-        other = _population(taught, weak, strong, coded, uncertainty)
+        known = None if texts is None else texts[1].columns(taught)
+        other = _population(taught, weak, strong, coded, uncertainty, known)
     population, other = on_one_scale(population, other)
     setting = _setting(population, cost_ratio, budgets, n_b, mode, fixed_rate, level, seed)
     asked = _methods(methods)

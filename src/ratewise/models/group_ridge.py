@@ -1,11 +1,14 @@
-"""Ridge regression on two groups of columns, a few and many, with a penalty each; leave-one-out in closed form.
+"""Ridge regression on three groups of columns with a penalty each; leave-one-out in closed form.
 
-Few columns X (the score, its bends, features) must not drown in many columns Z (text). With penalties λ and κ the
-residuals of the fit are R y, R = (I + XXᵀ/λ + ZZᵀ/κ)⁻¹, and the residual of label i by the fit without it is
-(R y)_i / R_ii. One eigendecomposition of ZᵀZ, or of ZZᵀ if that is smaller, serves all penalties: with ZZᵀ = U e Uᵀ,
-A = (I + ZZᵀ/κ)⁻¹ = I − U e/(e + κ) Uᵀ, and R = A − A X (λI + XᵀAX)⁻¹ XᵀA needs only matrices as small as X.
+Few columns X (the score and its bends, then features) must not drown in many columns Z (text). With penalties λ of the
+score, ρλ of the features and κ of the text, the residuals of the fit are R y, R = (I + XD⁻¹Xᵀ/λ + ZZᵀ/κ)⁻¹ with D the
+diagonal of 1 (score) and ρ (features), and the residual of label i by the fit without it is (R y)_i / R_ii. One
+eigendecomposition of ZᵀZ, or of ZZᵀ if that is smaller, serves all penalties: with ZZᵀ = U e Uᵀ,
+A = (I + ZZᵀ/κ)⁻¹ = I − U e/(e + κ) Uᵀ, and R = A − AX (λD + XᵀAX)⁻¹ XᵀA needs only matrices as small as X. One more
+eigendecomposition of those, D^-½ XᵀAX D^-½ = V g Vᵀ, serves all λ at once: (λD + XᵀAX)⁻¹ = B (λ + g)⁻¹ Bᵀ, B = D^-½ V.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,9 +20,11 @@ from ratewise.models.ridge import PENALTIES
 TEXT_PENALTIES: Floats = np.array([0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0])
 """In labels, for rows of unit mean squared length."""
 
+FEATURE_RATIOS: Floats = np.array([1.0, 0.03, 0.2, 5.0, 30.0])
+"""ρ: penalty of the features over that of the score; on a tie the first counts."""
+
 _NOTHING = 1e-10  # of the largest eigenvalue: directions below it are rounding
 _LEAST = 1e-3  # of R_ii, as `ridge.py` limits the leverage
-_FREE = 1e-9  # penalty of an intercept
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,43 +50,89 @@ class TextFactor:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GroupFit:
-    """y ≈ X few + Z many, with the penalties of least leave-one-out error."""
+    """y ≈ intercept + X few + Z many, with the penalties of least leave-one-out error."""
 
+    intercept: float
     few: Floats
     many: Floats
     unseen: Floats  # residual of each label by the fit without it
     risk: float  # weighted mean square of `unseen`
+    penalties: tuple[float, float, float]  # of score, features and text
 
 
-def fit_groups(X: Floats, y: Floats, factor: TextFactor, *, free: int = 0) -> GroupFit:
-    """The best of all pairs of penalties. The first `free` columns of X are not penalised.
+def fit_groups(X: Floats, y: Floats, factor: TextFactor, *, intercept: bool, features: int = 0) -> GroupFit:
+    """The best of all penalties. The last `features` columns of X have a penalty of their own; an intercept has none.
 
     Limiting cases: columns Z of zeros give the ridge regression on X; κ → ∞ would, too.
     """
-    U, e, root = factor.vectors, factor.values, factor.root
-    Xw, yw = X * root[:, None], y * root
-    UX, Uy, squares = U.T @ Xw, U.T @ yw, U**2
-    penalised = np.ones(X.shape[1])
-    penalised[:free] = 0.0
-    best: tuple[float, float, Floats, Floats] | None = None
-    for kappa in TEXT_PENALTIES:
-        d = e / (e + kappa)
-        diagonal = 1.0 - squares @ d
-        AX, Ay = Xw - U @ (d[:, None] * UX), yw - U @ (d * Uy)
-        G, b = Xw.T @ AX, Xw.T @ Ay
-        for penalty in PENALTIES:
-            L = np.linalg.cholesky(G + np.diag(penalty * penalised + _FREE))
-            half = linalg.solve_triangular(L, AX.T, lower=True, check_finite=False)
-            middle = linalg.solve_triangular(L, b, lower=True, check_finite=False)
-            r = Ay - half.T @ middle
-            unseen = r / np.maximum(diagonal - (half**2).sum(axis=0), _LEAST)
-            risk = float(np.mean(unseen**2))
-            if best is None or risk < best[0]:
-                few = linalg.solve_triangular(L.T, middle, lower=False, check_finite=False)
-                best = risk, float(kappa), few, unseen
+    Xw, yw = X * factor.root[:, None], y * factor.root
+    ratios = FEATURE_RATIOS if 0 < features < X.shape[1] else FEATURE_RATIOS[:1]
+    best: tuple[float, float, float, int, _Small] | None = None
+    for small in _without_text(Xw, yw, factor, intercept=intercept):
+        for ratio in ratios.tolist():
+            turned = small.turned(ratio, features)
+            risks = np.mean(turned.unseen**2, axis=0)
+            k = int(np.argmin(risks))
+            if best is None or risks[k] < best[0]:
+                best = float(risks[k]), small.kappa, ratio, k, turned
     assert best is not None
-    risk, kappa, few, unseen = best
-    return GroupFit(few, _many(factor, yw - Xw @ few, kappa), unseen / root, risk)
+    risk, kappa, ratio, k, chosen = best
+    few = chosen.coefficients[:, k]
+    rest = yw - Xw @ few
+    constant = chosen.constant(rest, factor) if intercept else 0.0
+    many = _many(factor, rest - constant * factor.root, kappa)
+    penalties = (float(PENALTIES[k]), ratio * float(PENALTIES[k]), kappa)
+    return GroupFit(constant, few, many, chosen.unseen[:, k] / factor.root, risk, penalties)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Small:
+    """The regression on X once Z is accounted for with the penalty κ: AX, Ay and the diagonal of A, and XᵀAX, XᵀAy."""
+
+    kappa: float
+    AX: Floats
+    Ay: Floats
+    diagonal: Floats
+    G: Floats
+    b: Floats
+    unseen: Floats  # labels × penalties; empty before it is turned
+    coefficients: Floats  # columns × penalties; likewise
+
+    def turned(self, ratio: float, features: int) -> "_Small":
+        """Residuals and coefficients for all λ, with features penalised ρ times as much as the score."""
+        size = np.ones(self.b.size)
+        size[self.b.size - features :] /= np.sqrt(ratio)  # D^-½
+        g, V = np.linalg.eigh(self.G * size * size[:, None])
+        B = size[:, None] * V
+        shrink = 1.0 / (np.maximum(g, 0.0)[:, None] + PENALTIES)
+        inner = shrink * (B.T @ self.b)[:, None]
+        spread = self.AX @ B
+        left = self.Ay[:, None] - spread @ inner
+        unseen = left / np.maximum(self.diagonal[:, None] - spread**2 @ shrink, _LEAST)
+        return _Small(self.kappa, self.AX, self.Ay, self.diagonal, self.G, self.b, unseen, B @ inner)
+
+    def constant(self, rest: Floats, factor: TextFactor) -> float:
+        """The intercept: weighted mean of what X leaves, Z accounted for."""
+        ones = factor.root
+        A_ones = ones - factor.vectors @ (factor.values / (factor.values + self.kappa) * (factor.vectors.T @ ones))
+        return float(A_ones @ rest / (A_ones @ ones))
+
+
+def _without_text(X: Floats, y: Floats, factor: TextFactor, *, intercept: bool) -> Iterator[_Small]:
+    """The small regression for every κ. An intercept is taken out of A: A − A1(1ᵀA1)⁻¹1ᵀA has residuals without it."""
+    U, e = factor.vectors, factor.values
+    both = np.column_stack([X, y, factor.root])
+    shrunk = e[:, None] / (e[:, None] + TEXT_PENALTIES)
+    diagonals, inner, none = 1.0 - U**2 @ shrunk, U.T @ both, np.empty((0, 0))
+    for k, kappa in enumerate(TEXT_PENALTIES.tolist()):
+        A_both = both - U @ (shrunk[:, k, None] * inner)
+        diagonal = diagonals[:, k]
+        if intercept:
+            ones, total = A_both[:, -1], float(factor.root @ A_both[:, -1])
+            diagonal = diagonal - ones**2 / total
+            A_both = A_both - ones[:, None] * (factor.root @ A_both / total)
+        AX, Ay = A_both[:, :-2], A_both[:, -2]
+        yield _Small(kappa, AX, Ay, diagonal, X.T @ AX, X.T @ Ay, none, none)
 
 
 def _many(factor: TextFactor, rest: Floats, kappa: float) -> Floats:

@@ -2,8 +2,8 @@
 
 Ridge regression on the weak rating, a few bends of it, and the features. It starts either from the weak rating itself
 or from the mean; the start and the penalty are those of least leave-one-out error, so that a weak rating that is right
-stays as it is and one that is useless is left out. Columns made from texts are a group with a penalty of its own, and
-are left out unless they predict labels that they have not seen.
+stays as it is and one that is useless is left out. With texts, the score, the features and the columns made from texts
+are groups with a penalty each; the texts are left out unless they predict labels that they have not seen.
 """
 
 from dataclasses import dataclass
@@ -216,7 +216,7 @@ def fit_rating(
         made = TextFactor.of(x.text.dense(), weights) if factor is None else factor
         from_weak_fit, fit = _with_text(X, x, strong, made, has_weak=basis.has_weak)
         if _text_helps(unseen, fit.unseen, made.root**2):
-            model = RatingModel(basis, _only(fit, from_weak_fit), 0, from_weak_fit, bounds, fit.many)
+            model = RatingModel(basis, _only(fit), 0, from_weak_fit, bounds, fit.many)
             unseen = fit.unseen
     return model, np.clip(strong - unseen, *_others_bounds(strong, bounds))
 
@@ -225,11 +225,11 @@ def _with_text(
     X: Floats, x: Covariates, strong: Floats, factor: TextFactor, *, has_weak: bool
 ) -> tuple[bool, GroupFit]:
     """The better of the fits from the weak rating and from the mean, and whether it is the first."""
-    ones = _with_ones(X)
-    from_mean = fit_groups(ones, strong, factor, free=1)
+    features = 0 if x.features is None else x.features.shape[1]
+    from_mean = fit_groups(X, strong, factor, intercept=True, features=features)
     if not has_weak:
         return False, from_mean
-    from_weak = fit_groups(ones, strong - x.weak, factor)
+    from_weak = fit_groups(_with_ones(X), strong - x.weak, factor, intercept=False, features=features)
     return (True, from_weak) if from_weak.risk <= from_mean.risk else (False, from_mean)
 
 
@@ -239,11 +239,10 @@ def _text_helps(without: Floats, with_text: Floats, W: Floats) -> bool:
     return bool(gain.sum() > _SURE_OF_TEXT * np.sqrt((gain**2).sum()))
 
 
-def _only(fit: GroupFit, from_weak: bool) -> RidgePath:
-    """The fit's few coefficients as a path of one line; with an intercept if it starts from the mean."""
-    few = fit.few if from_weak else fit.few[1:]
-    intercept = 0.0 if from_weak else float(fit.few[0])
-    return RidgePath(np.zeros(few.size), intercept, few[:, None], fit.unseen[:, None], np.array([fit.risk]))
+def _only(fit: GroupFit) -> RidgePath:
+    """The fit's few coefficients as a path of one line."""
+    path = np.zeros(fit.few.size), fit.intercept, fit.few[:, None]
+    return RidgePath(*path, fit.unseen[:, None], np.array([fit.risk]))
 
 
 def _others_bounds(strong: Floats, bounds: tuple[float, float]) -> tuple[Floats, Floats]:

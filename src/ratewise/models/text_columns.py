@@ -4,6 +4,7 @@ A campaign or a simulation hands items on all the time: looked at, labelled, dra
 copied each time, so only row numbers are.
 """
 
+import base64
 from dataclasses import dataclass
 from typing import Any
 
@@ -47,6 +48,17 @@ class TextColumns:
             return TextColumns(self.matrix, np.concatenate([self.index, more.index]))
         matrix = np.concatenate([self.matrix, more.matrix])
         return TextColumns(matrix, np.concatenate([self.index, self.matrix.shape[0] + more.index]))
+
+    def packed(self) -> dict[str, Any]:
+        """These items' rows, bit for bit, ready for JSON."""
+        rows = np.ascontiguousarray(self.matrix[self.index], dtype="<f4")
+        return {"columns": self.columns, "rows": base64.b64encode(rows.tobytes()).decode()}
+
+    @classmethod
+    def unpacked(cls, data: dict[str, Any]) -> "TextColumns":
+        """The inverse of `packed`."""
+        rows = np.frombuffer(base64.b64decode(data["rows"]), dtype="<f4")
+        return cls.of(rows.reshape(-1, data["columns"]))
 
     def dense(self) -> Floats:
         """Items × columns."""

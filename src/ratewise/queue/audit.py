@@ -7,7 +7,7 @@ import sqlalchemy as sa
 
 from ratewise.queue import schema as t
 from ratewise.queue import statements as sql
-from ratewise.queue.records import UNDO
+from ratewise.queue.records import CHECK, TEXTS, UNCHECK, UNDO
 from ratewise.queue.store import Store
 
 
@@ -51,8 +51,22 @@ def ledger_rows(store: Store, first: int, end: int) -> Sequence[Any]:
     return _between(store, t.ledger, tuple(t.ledger.c), first, end, t.ledger.c.id)
 
 
+def unplaced_rows(store: Store) -> Sequence[Any]:
+    """Payments that belong to no item: for embeddings of texts, and for hidden checks and repeats."""
+    chosen = sa.select(t.ledger).where(t.ledger.c.kind.in_((TEXTS, CHECK, UNCHECK))).order_by(t.ledger.c.id)
+    with store.reading() as connection:
+        return connection.execute(chosen).all()
+
+
+def hidden_rows(store: Store) -> Sequence[Any]:
+    """Training items, checks and repeats that people were given, in order; those that were undone left out."""
+    wanted = sa.and_(t.handed.c.what.is_not(None), t.handed.c.state != "undone")
+    with store.reading() as connection:
+        return connection.execute(sa.select(t.handed).where(wanted).order_by(t.handed.c.number)).all()
+
+
 def settled_before(store: Store, position: int, looks: int | None = None) -> int:
-    """What all items before this one have cost; with `looks`, up to so many second looks at them."""
+    """What the texts and all items before this one have cost; with `looks`, up to so many second looks at them."""
     found = store.settled_before(position)
     if looks is None:
         return found

@@ -100,12 +100,16 @@ class Desk:
 
         Until then the same person may answer again, which replaces what they said.
         """
+        return self.take(claim, person, Said(value, note), price=price, rule=rule)
+
+    def take(self, claim: Claim, person: str, said: Said, *, price: int = 0, rule: Rule = one_answer) -> Heard:
+        """The same for an answer with all that is known of how it was given."""
         with self.store.writing() as connection:
             sql.take_turn(connection)
             now_open = self.open_one(connection, claim.position, claim.step)
             if now_open is None or now_open.attempt != claim.attempt:
                 return "was settled before"
-            return self.hear(connection, claim, person, Said(value, note), price=price, rule=rule)
+            return self.hear(connection, claim, person, said, price=price, rule=rule)
 
     def question(self, position: int, step: int) -> Claim | None:
         """A question that is open; None where it is not."""

@@ -7,18 +7,17 @@ not at all, so that a server may be killed at any moment.
 
 import secrets
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
-from ratewise.queue import chain, lending
+from ratewise.queue import chain, hidden, lending
 from ratewise.queue import schema as t
 from ratewise.queue import statements as sql
 from ratewise.queue.desk import Desk, Said, Terms, of
+from ratewise.queue.hidden import Taken
 from ratewise.queue.records import OPEN, UNDO, Claim, Outcome
 from ratewise.queue.votes import Rule
-
-Taken = Literal["new", "same", "another", "too late", "unknown"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +111,9 @@ class Counter:
             sql.take_turn(connection)
             mine = sa.and_(t.handed.c.person == person, t.handed.c.state == "answered")
             row = connection.execute(sa.select(t.handed).where(mine).order_by(t.handed.c.turn.desc()).limit(1)).first()
+            if row is not None and row.what is not None:
+                connection.execute(t.leases.delete().where(t.leases.c.holder == person))
+                return hidden.reopen(connection, row, self.desk.clock())
             if row is None or not _reopened(connection, row):
                 return None
             claim = self.desk.open_one(connection, row.position, row.step)
@@ -139,6 +141,11 @@ class Counter:
         """How many questions are open for this person now."""
         with self.desk.store.reading() as connection:
             return self.desk.free_for(connection, person, step, terms)
+
+    def has_one(self, person: str, step: int) -> bool:
+        """Whether this person has a question of the campaign in hand."""
+        with self.desk.store.reading() as connection:
+            return bool(self._mine(connection, person, step))
 
     # Inside a transaction
 

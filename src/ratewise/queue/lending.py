@@ -52,6 +52,7 @@ def _next(wanted: sa.ColumnElement[bool]) -> Quick:
     return Quick(sa.select(sa.func.coalesce(*(_first(which).scalar_subquery() for which in turns))))
 
 
+IN_HAND = Quick(_first(_in_hand))
 NEXT = {False: _next(_wants_votes), True: _next(_wants_decision)}
 COUNT = {False: _count(_wants_votes), True: _count(_wants_decision)}
 
@@ -100,6 +101,7 @@ DEMAND = sa.select(
 
 # keys
 KEY = ("number", "position", "step", "attempt", "sides", "at", "state")  # columns of a key's row
+WHOLE_ROW = sa.select(t.handed).where(t.handed.c.key == _b("key"), t.handed.c.person == _b("person"))
 ROW = Quick(
     sa.select(*(t.handed.c[name] for name in KEY)).where(
         t.handed.c.key == _b("key"), t.handed.c.person == _b("person")
@@ -131,6 +133,7 @@ END_LEASES = Quick(
 ALL_LEASES = Quick(t.leases.delete().where(_here))
 LEND = insertion(t.leases, ("position", "step", "holder", "until"))
 HAND = insertion(t.handed, ("position", "step", "attempt", "person", "key", "sides", "at", "state"))
+LAST_TURN = Quick(sa.select(_last_turn))
 ANSWERED = Quick(t.handed.update().where(t.handed.c.number == _b("row")).values(state="answered", turn=_last_turn + 1))
 UNSAY = Quick(
     t.answers.delete().where(

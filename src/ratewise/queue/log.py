@@ -13,7 +13,7 @@ from ratewise.queue import chain
 from ratewise.queue import schema as t
 from ratewise.queue import statements as sql
 from ratewise.queue.connection import Database, connect, damaged, told
-from ratewise.queue.records import now
+from ratewise.queue.records import TEXTS, now
 
 _LONGEST_NOTE = 2000
 
@@ -112,8 +112,11 @@ class Log:
 
     # Beginning
 
-    def begin(self, meta: dict[str, str], rows: Iterable[Sequence[Any]]) -> None:
-        """Make the tables and load the items, all or nothing; does nothing where another process was first."""
+    def begin(self, meta: dict[str, str], rows: Iterable[Sequence[Any]], *, paid: int = 0) -> None:
+        """Make the tables and load the items, all or nothing; does nothing where another process was first.
+
+        `paid` is what the texts' embeddings have cost: the first entry of the ledger.
+        """
         with told(self.database.shown), self.database.creating() as connection:
             t.migrate(connection)
             if connection.scalar(sql.meta("spec")) is None:
@@ -122,6 +125,9 @@ class Log:
                 chain.add(connection, ["items", chain.ITEMS_EACH, chain.item_digests(connection)])
                 facts = {"campaign": t.new_campaign_id(), **meta}
                 chain.insert(connection, t.meta, [{"key": key, "value": value} for key, value in facts.items()])
+                if paid:
+                    chain.insert(connection, t.ledger, [{"kind": TEXTS, "amount": paid, "at": now()}])
+                    sql.move(connection, 0, paid)
                 chain.seal(connection)
 
     def upgrade(self) -> None:

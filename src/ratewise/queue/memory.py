@@ -85,6 +85,10 @@ class MemoryQueue(PlanningQueue):
 
     # Rounds
 
+    def paid_beside(self) -> int:
+        """Nobody is checked in memory."""
+        return 0
+
     def rounds(self, after: int = 0) -> list[RoundRow]:
         """Rounds with a number above `after`, in order."""
         return self._rounds[after:]

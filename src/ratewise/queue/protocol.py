@@ -21,6 +21,10 @@ class PlanningQueue(Protocol):
         """(reserved, spent)."""
         ...
 
+    def paid_beside(self) -> int:
+        """What was paid for hidden checks and repeats, which belong to no round."""
+        ...
+
     def rounds(self, after: int = 0) -> Sequence[RoundRow]:
         """Rounds with a number above `after`, in order."""
         ...

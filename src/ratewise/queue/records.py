@@ -8,6 +8,9 @@ from numpy.typing import NDArray
 
 OPEN, ANSWERED, MISSING = 0, 1, 2  # states of a question
 UNDO = "undo"  # in the ledger: a payment that was taken back with its answer
+TEXTS = "texts"  # in the ledger: embeddings of the items' texts, paid before the campaign began
+
+CHECK, UNCHECK = "check", "uncheck"  # in the ledger: paid for a hidden check or repeat, and taken back
 
 Units = NDArray[np.int64]  # exact money, in billionths
 Floats = NDArray[np.float64]

@@ -243,8 +243,8 @@ def _missing(new: sqlite3.Connection, lost: set[str], *, whole: bool) -> list[st
 
 _SUMS = """
 UPDATE totals SET
-    spent = (SELECT coalesce(sum(CASE kind WHEN 'undo' THEN -amount ELSE amount END), 0) FROM ledger
-        WHERE kind IN ('settle', 'undo')),
+    spent = (SELECT coalesce(sum(CASE WHEN kind IN ('undo', 'uncheck') THEN -amount ELSE amount END), 0) FROM ledger
+        WHERE kind IN ('settle', 'undo', 'texts', 'check', 'uncheck')),
     reserved = (SELECT coalesce(sum(CASE kind WHEN 'unhold' THEN -amount ELSE amount END), 0) FROM ledger AS l
         WHERE kind IN ('hold', 'unhold') OR (kind = 'reserve' AND NOT EXISTS (SELECT 1 FROM ledger AS s
         WHERE s.kind = 'settle' AND s.position = l.position AND s.step = l.step AND s.attempt = l.attempt)))

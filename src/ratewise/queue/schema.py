@@ -205,8 +205,15 @@ handed = Table(
     Column("attempt", SmallInteger, nullable=False),
     Column("sides", Text),
     Column("at", Float(53), nullable=False),  # seconds since 1970
-    Column("state", Text, nullable=False),  # open | answered | undone | skipped | lapsed
+    Column("state", Text, nullable=False),  # open | answered | trained | undone | skipped | lapsed
     Column("turn", Integer),  # of an answered one: in which order this person answered
+    Column("what", Text),  # null: a question of the campaign; else training, check or repeat, and what was said to it
+    Column("value", Float(53)),
+    Column("note", Text),
+    Column("seconds", Float(53)),
+    Column("flagged", Boolean),
+    Column("agrees", Boolean),  # with the known answer, or with what this person said before
+    Column("paid", BigInteger),
     Index("handed_question", "position", "step", "attempt"),
     Index("handed_person", "person", "state"),
 )
@@ -282,6 +289,17 @@ def _with_page(connection: sa.Connection) -> None:
     let_undo(connection)
 
 
+def _with_checks(connection: sa.Connection) -> None:
+    """Add what is said to training items, checks and repeats, which are never votes."""
+    there = {column["name"] for column in sa.inspect(connection).get_columns("handed")}
+    number = "DOUBLE PRECISION" if connection.dialect.name == "postgresql" else "FLOAT"
+    kinds = {"what": "TEXT", "value": number, "note": "TEXT", "seconds": number, "flagged": "BOOLEAN",
+             "agrees": "BOOLEAN", "paid": "BIGINT"}  # fmt: skip
+    for name, kind in kinds.items():
+        if name not in there:
+            connection.exec_driver_sql(f"ALTER TABLE handed ADD COLUMN {name} {kind}")
+
+
 def _fourth_version(connection: sa.Connection) -> None:
     _with_campaign_id(connection)
     _with_cap(connection)
@@ -292,7 +310,7 @@ def _fourth_version(connection: sa.Connection) -> None:
 
 # Number n leads from version n to n + 1. One that was released is never changed.
 MIGRATIONS: tuple[Callable[[sa.Connection], None], ...] = (
-    _first_version, _with_events, _with_people, _fourth_version, _with_doubt, _with_page,
+    _first_version, _with_events, _with_people, _fourth_version, _with_doubt, _with_page, _with_checks,
 )  # fmt: skip
 VERSION = len(MIGRATIONS)
 

@@ -13,7 +13,7 @@ from ratewise.errors import StoreError
 from ratewise.queue import chain, reading
 from ratewise.queue import schema as t
 from ratewise.queue.money import MOST, to_money
-from ratewise.queue.records import ANSWERED, MISSING, OPEN, Claim, Floats, NewDraws, Outcome, now
+from ratewise.queue.records import ANSWERED, CHECK, MISSING, OPEN, UNCHECK, Claim, Floats, NewDraws, Outcome, now
 from ratewise.queue.settlement import Entry, settlement
 
 KNOWN = "was there already"
@@ -123,8 +123,8 @@ def ask(connection: sa.Connection, questions: Iterable[tuple[int, int, int]]) ->
         write_ledger(connection, [("reserve", p, s, 1, amount) for p, s, amount in asked])
 
 
-def write_ledger(connection: sa.Connection, rows: Sequence[Entry]) -> None:
-    """(kind, position, step, attempt, amount) each."""
+def write_ledger(connection: sa.Connection, rows: Sequence[Entry | tuple[str, None, int, None, int]]) -> None:
+    """(kind, position, step, attempt, amount) each; money for a hidden check belongs to no item."""
     at = now()
     written = [
         {"kind": kind, "position": p, "step": s, "attempt": a, "amount": amount, "at": at}
@@ -138,6 +138,13 @@ def totals(connection: sa.Connection) -> tuple[int, int]:
     """(reserved, spent); where their row was taken out, nothing: `verify` tells that it is missing."""
     row = connection.execute(reading.TOTALS).first()
     return (0, 0) if row is None else (int(row.reserved), int(row.spent))
+
+
+def paid_beside(connection: sa.Connection) -> int:
+    """What was paid for hidden checks and repeats; their rows of the ledger name no item."""
+    sums = sa.select(t.ledger.c.kind, *exact_sum(t.ledger.c.amount)).where(t.ledger.c.position.is_(None))
+    found = {kind: summed(parts) for kind, *parts in connection.execute(sums.group_by(t.ledger.c.kind))}
+    return found.get(CHECK, 0) - found.get(UNCHECK, 0)
 
 
 def exact_sum(amount: sa.ColumnElement[int]) -> tuple[sa.ColumnElement[int], sa.ColumnElement[int]]:

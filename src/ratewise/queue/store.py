@@ -18,7 +18,10 @@ from ratewise.queue.living import LEADER, is_alive, this_process
 from ratewise.queue.log import Log
 from ratewise.queue.money import total
 from ratewise.queue.records import (
+    CHECK,
     OPEN,
+    TEXTS,
+    UNCHECK,
     UNDO,
     AgainRows,
     Batch,
@@ -121,11 +124,18 @@ class Store(Log):
         """What each rater was paid, what was undone left out; raters without a payment are absent."""
         paid: dict[int, int] = {}
         sums = sa.select(t.ledger.c.kind, t.ledger.c.step, *sql.exact_sum(t.ledger.c.amount))
-        asked = sums.where(t.ledger.c.kind.in_(("settle", UNDO))).group_by(t.ledger.c.kind, t.ledger.c.step)
+        asked = sums.where(t.ledger.c.kind.in_(("settle", UNDO, CHECK, UNCHECK))).group_by(
+            t.ledger.c.kind, t.ledger.c.step
+        )
         with self.reading() as connection:
             for kind, step, *parts in connection.execute(asked):
-                paid[int(step)] = paid.get(int(step), 0) + (-1 if kind == UNDO else 1) * sql.summed(parts)
+                paid[int(step)] = paid.get(int(step), 0) + (-1 if kind in (UNDO, UNCHECK) else 1) * sql.summed(parts)
         return paid
+
+    def paid_beside(self) -> int:
+        """What was paid for hidden checks and repeats, which belong to no round."""
+        with self.reading() as connection:
+            return sql.paid_beside(connection)
 
     def failed_before(self, position: int) -> int:
         """What failed calls about items before this one have cost."""
@@ -140,13 +150,12 @@ class Store(Log):
             return found - sql.summed(connection.execute(undone.where(t.ledger.c.position < position)).one())
 
     def settled_before(self, position: int) -> int:
-        """What all items before this one have cost."""
-        paid = sa.select(*sql.exact_sum(t.ledger.c.amount)).where(t.ledger.c.position < position)
+        """What the texts and all items before this one have cost."""
+        paid, here = sa.select(*sql.exact_sum(t.ledger.c.amount)), t.ledger.c.position < position
+        of = (t.ledger.c.kind == "settle", here), (t.ledger.c.kind == TEXTS,), (t.ledger.c.kind == UNDO, here)
         with self.reading() as connection:
-            settled, undone = (
-                sql.summed(connection.execute(paid.where(t.ledger.c.kind == kind)).one()) for kind in ("settle", UNDO)
-            )
-        return settled - undone
+            settled, texts, undone = (sql.summed(connection.execute(paid.where(*each)).one()) for each in of)
+        return settled + texts - undone
 
     def set_cap(self, budget: int | None, *, was: int | None) -> bool:
         """Write the cap where every process reads it; False where a new cap is below what is already committed."""

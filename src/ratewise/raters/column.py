@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 from ratewise.raters.keys import A_COLUMN, TEXT, Says
-from ratewise.raters.kind import RaterKind, Reread
+from ratewise.raters.kind import RaterKind, Reread, always
 from ratewise.raters.protocol import Answer, Question
 
 
@@ -59,6 +59,6 @@ KIND = RaterKind(
     batch=2000,
     columns=lambda settings: (settings.column,),
     fixed={"column": "the ratings so far came from the old one"},
-    flat_price=True,
+    flat_price=always,
     reread=_reread,
 )

@@ -49,8 +49,13 @@ def _no_digests(_: Any, __: str) -> dict[str, str]:
     return {}
 
 
-def _sure(_: Any) -> bool:
+def _no(_: Any) -> bool:
     return False
+
+
+def always(_: Any) -> bool:
+    """Whatever the settings are."""
+    return True
 
 
 Reread = Callable[[str, Mapping[str, Any]], "tuple[object, ...] | None"]
@@ -72,11 +77,11 @@ class RaterKind:
     columns: Callable[[Any], tuple[str, ...]] = _none  # of the table, that it reads
     fixed: Mapping[str, str] = field(default_factory=dict)  # keys that may not change once a campaign has begun: why
     leads_to: tuple[str, ...] = ()  # keys that say where the rater is found: it must stay the same one
-    flat_price: bool = False  # whether an answer always costs the list price
+    flat_price: Callable[[Any], bool] = _no  # whether an answer always costs the list price
     sources: Callable[[Any, str], tuple[str, ...]] = _no_more  # files behind the settings, seen from the TOML's folder
     quote: Callable[[Any, Place], Quote] | None = None  # where prices come from the items' texts, not from the TOML
     check: Callable[[Any, str], str] = _nothing_wrong  # what is wrong with the settings together, in the folder
-    doubts: Callable[[Any], bool] = _sure  # whether answers come with an uncertainty
+    doubts: Callable[[Any], bool] = _no  # whether answers come with an uncertainty
     own_limits: bool = False  # whether it keeps its timeout and its calls a minute itself
     digests: Callable[[Any, str], dict[str, str]] = _no_digests  # of what it is made of; may not change on the way
     knows: Callable[[Any, str], Knows] | None = None  # where it was trained on labels, which it may not be asked about

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from ratewise.raters.keys import TEXT, Says
-from ratewise.raters.kind import RaterKind
+from ratewise.raters.kind import RaterKind, always
 
 _COLUMNS = tuple[Annotated[str, TEXT], ...]
 
@@ -25,5 +25,5 @@ KIND = RaterKind(
         ('show = ["prompt"]', "what the sheet shows; default: all but other raters' columns"),
     ),
     columns=lambda settings: settings.show,
-    flat_price=True,
+    flat_price=always,
 )

@@ -1,8 +1,10 @@
 """A rater that was trained with `ratewise train`: it answers in this process, in batches."""
 
 import asyncio
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,6 +18,9 @@ from ratewise.training.answering import TrainedModel
 from ratewise.training.folder import CARD, SETTINGS, TrainedOn, read_settings
 
 _DEVICES = ("auto", "cpu", "cuda")
+_DEAREST = 1_000_000  # an hour
+_SECONDS = 3600
+_PLACES = Decimal("1e-12")  # of a price by the time that it took
 
 
 def _device(value: str) -> str:
@@ -24,18 +29,36 @@ def _device(value: str) -> str:
     return value
 
 
+def _per_hour(value: str) -> str:
+    try:
+        amount = Decimal(value)
+    except InvalidOperation:
+        amount = Decimal(0)
+    if not (amount.is_finite() and 0 < amount < _DEAREST):
+        raise hint('write digits and a point, such as "2.50"')
+    return value
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrainedSettings:
     """The keys of kind "trained"."""
 
     path: Annotated[str, TEXT, Says("the folder that ratewise train has written, as text", 'path = "judge/"')]
+    per_hour: Annotated[
+        str | None, TEXT, AfterValidator(_per_hour), Says('an amount above 0, as text such as "2.50"')
+    ] = None  # of the machine; the price is then what one rating is expected to cost
     device: Annotated[str, AfterValidator(_device), Says('"auto", "cpu" or "cuda"')] = "auto"
 
 
 class TrainedRater:
-    """Probability of a high rating, on the scale of the ratings; its doubt is p(1 − p) on that scale."""
+    """Probability of a high rating, on the scale of the ratings; its doubt is p(1 − p) on that scale.
+
+    With a price per hour, the items of a call share the time that the model has computed on them; loading it and
+    waiting for questions is not counted.
+    """
 
     def __init__(self, settings: TrainedSettings, place: Place) -> None:
+        self._per_hour = None if settings.per_hour is None else Decimal(settings.per_hour)
         self._folder, self._device = folder_of(settings, place.folder), settings.device
         self._names = read_settings(self._folder).text
         self._model: TrainedModel | None = None
@@ -55,8 +78,16 @@ class TrainedRater:
         if self._model is None:
             self._model = TrainedModel.load(self._folder, self._device)
         low, high = self._model.settings.low, self._model.settings.high
+        began = time.perf_counter()
         said = self._model.probabilities([row_of(item, self._names) for item in items])
-        return [Answer(low + (high - low) * p, doubt=(high - low) ** 2 * p * (1 - p)) for p in said.tolist()]
+        price = self._price(time.perf_counter() - began, len(items))
+        return [Answer(low + (high - low) * p, price, doubt=(high - low) ** 2 * p * (1 - p)) for p in said.tolist()]
+
+    def _price(self, seconds: float, items: int) -> Decimal | None:
+        """An item's share of what the machine has cost; None where the TOML's price counts."""
+        if self._per_hour is None:
+            return None
+        return (self._per_hour * Decimal(seconds) / _SECONDS / items).quantize(_PLACES)
 
 
 def row_of(item: Mapping[str, Any], names: Sequence[str]) -> tuple[str, ...]:
@@ -94,10 +125,11 @@ KIND = RaterKind(
     example=(
         ('path = "judge/"', "the folder that ratewise train has written"),
         ('device = "auto"', "auto | cpu | cuda"),
+        ('per_hour = "2.50"', "of its machine; price is then what to expect"),
     ),
     batch=64,
     fixed={"path": "the ratings so far came from the old one"},
-    flat_price=True,
+    flat_price=lambda settings: settings.per_hour is None,
     sources=_sources,
     check=_check,
     doubts=lambda _: True,

@@ -19,9 +19,10 @@ from ratewise.campaign.status import Status
 from ratewise.campaign.story import Chapter
 from ratewise.core.mean.estimate import Estimate
 from ratewise.queue.money import to_money
-from ratewise.report import sections
-from ratewise.report.page import answer, notes_html, page, picture
+from ratewise.report import method, people, sections
+from ratewise.report.page import answer, described, notes_html, page
 from ratewise.report.pictures import ACCENT, INK, QUIET, figure
+from ratewise.report.portrait import money_words, plot_money, portrait_parts, story_points
 from ratewise.report.sentence import plain_answer
 
 if TYPE_CHECKING:
@@ -161,21 +162,41 @@ def snapshot_page(
     if judges := judges_found(now):
         parts.append(sections.judges(judges))
     if story:
+        points = story_points(now)
         parts += [
-            "<h2>Round by round</h2>",
-            picture(lambda: plot_story(story, truth=truth)),
+            "<h2>Round by round: interval over money</h2>",
+            described(lambda: plot_money(points, truth=truth), money_words(now, points)),
             _rounds(story),
             "<p>Intervals in this picture and table hold all at once, so that one may look after every round.</p>",
         ]
+    if saved := method.savings(now):
+        parts += ["<h2>What was saved</h2>", *(f"<p>{html.escape(line)}</p>" for line in saved)]
+    parts += portrait_parts(now)
     if found is not None:
         parts.append("<h2>What the labels say</h2>")
         parts.append("<ul>" + "".join(f"<li>{html.escape(word)}</li>" for word in found.words()) + "</ul>")
     parts += _found(now, slices)
+    parts += _people(now)
+    parts += ["<h2>What is missing</h2>", f"<p>{html.escape(method.missing(now))}</p>"]
+    for title, lines in (
+        ("Method", method.method(now)), ("Assumptions", method.assumptions(now)), ("Limits", method.limitations(now))
+    ):  # fmt: skip
+        parts += [f"<h2>{title}</h2>", _list(lines)]
     told = [f"{at}: {text}" for at, text in now.notes]
     edited = [line for line in now.told if line not in told]
     parts += notes_html((*(() if estimate is None else estimate.notes), *edited, *told))
     parts += _record(now)
     return page(status.name, parts)
+
+
+def _list(lines: Sequence[str]) -> str:
+    return "<ul>" + "".join(f"<li>{html.escape(line)}</li>" for line in lines) + "</ul>"
+
+
+def _people(now: Snapshot) -> list[str]:
+    """Who has labelled, and how far they agree; nothing where no people did."""
+    rows, said = people.people_of(now)
+    return ["<h2>People and agreement</h2>", sections.table(people.HEADS, rows), _list(said)] if rows else []
 
 
 def _found(now: Snapshot, columns: Sequence[str] | None) -> list[str]:
@@ -207,8 +228,11 @@ def _record(now: Snapshot) -> list[str]:
     """What to keep of this page: with the head, anyone finds out whether the store was changed later."""
     seed = "" if now.seed is None else f"<p>Seed: <code>{html.escape(now.seed)}</code></p>"
     command = html.escape(f"ratewise verify {now.spec.path.name} --head {now.head}")
+    commands = html.escape("\n".join(method.again(now)))
     return ["<h2>Record</h2>", seed, f"<p>Head of the record: <code>{now.head}</code>. To check that the store still "
-            f"holds what this page was made from: <code>{command}</code></p>"]  # fmt: skip
+            f"holds what this page was made from: <code>{command}</code></p>", "<h2>Do it again</h2>",
+            f"<p>{html.escape(method.seed_words(now))} These commands check it, and compute the estimate anew from the "
+            f"exported table:</p><pre>{commands}</pre>"]  # fmt: skip
 
 
 def _in_words(status: Status) -> str:

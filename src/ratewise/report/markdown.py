@@ -3,8 +3,11 @@
 from collections.abc import Iterable, Sequence
 
 from ratewise.campaign import findings
+from ratewise.campaign.portrait import Bin, calibration, rates_by_uncertainty
 from ratewise.campaign.snapshot import Snapshot
 from ratewise.queue.money import to_money
+from ratewise.report import method, people
+from ratewise.report.portrait import rates_words
 from ratewise.report.sentence import in_units, money, plain_answer
 
 _SPECIAL = str.maketrans({sign: f"\\{sign}" for sign in "\\`*_{}[]<>#|!"} | {"\n": " ", "\r": " "})
@@ -13,9 +16,17 @@ _SPECIAL = str.maketrans({sign: f"\\{sign}" for sign in "\\`*_{}[]<>#|!"} | {"\n
 def snapshot_markdown(now: Snapshot, *, slices: Sequence[str] | None = None) -> str:
     """The report of one moment; every word that came from outside is escaped."""
     parts = [f"# {escaped(now.status.name)}", escaped(plain_answer(now)), *_rounds(now), *_words(now)]
+    parts += _pictures_in_words(now)
     parts += _slices(now, slices)
-    parts += _missing(now)
+    parts += _people(now)
+    parts += ["## What is missing", escaped(method.missing(now))]
+    for title, lines in (
+        ("Method", method.method(now)), ("Assumptions", method.assumptions(now)), ("Limits", method.limitations(now))
+    ):  # fmt: skip
+        parts += [f"## {title}", _list(lines)]
     parts += ["## Record", f"`ratewise verify {now.spec.path.name} --head {now.head}` checks that nothing was changed."]
+    commands = "\n".join(method.again(now)).replace("`", "'")
+    parts += ["## Do it again", escaped(method.seed_words(now)), f"```text\n{commands}\n```"]
     return "\n\n".join(parts) + "\n"
 
 
@@ -51,11 +62,33 @@ def _slices(now: Snapshot, columns: Sequence[str] | None) -> list[str]:
     return parts
 
 
-def _missing(now: Snapshot) -> list[str]:
-    count = now.status.missing
-    if not count:
-        return []
-    return ["## What is missing", f"{count:,} answers will not come; they count at both ends of the scale."]
+def _pictures_in_words(now: Snapshot) -> list[str]:
+    """What the pictures of the page show, as sentences."""
+    parts = []
+    if saved := method.savings(now):
+        parts += ["## What was saved", escaped(" ".join(saved))]
+    if (bins := calibration(now)) and now.spec.weak is not None:
+        rows = [(f"{b.x:.3f}", f"{b.items:,}", in_units(now.spec, b.y), _between(now, b)) for b in bins]
+        heads = (f"{now.spec.weak.name} says", "labels", "mean strong rating", "95 % interval")
+        parts += [f"## How far {escaped(now.spec.weak.name)} can be trusted", table(heads, rows)]
+    if len(rates := rates_by_uncertainty(now)) > 1:
+        parts += ["## Whom the strong ratings went to", escaped(rates_words(rates))]
+    return parts
+
+
+def _between(now: Snapshot, found: Bin) -> str:
+    if found.low is None or found.high is None:
+        return "–"
+    return f"{in_units(now.spec, found.low)} to {in_units(now.spec, found.high)}"
+
+
+def _people(now: Snapshot) -> list[str]:
+    rows, said = people.people_of(now)
+    return ["## People and agreement", table(people.HEADS, rows), _list(said)] if rows else []
+
+
+def _list(lines: Sequence[str]) -> str:
+    return "\n".join(f"- {escaped(line)}" for line in lines)
 
 
 def _ends(now: Snapshot, e: object) -> str:

@@ -27,6 +27,8 @@ th:first-child, td:first-child, td.text { text-align: left; } tr { border-bottom
 tr.above { border: 0; } td.text { padding-top: 0; opacity: .75; }
 .taken { color: var(--good); font-weight: 600; } .big { font-size: 1.6rem; }
 .note { color: var(--note); } svg { max-width: 100%; height: auto; }
+figure { margin: 1rem 0; } figcaption { font-size: .92rem; opacity: .85; } pre { overflow-x: auto; }
+@media print { body { max-width: none; margin: 0; } h2, figure, tr { break-inside: avoid; } h2 { break-after: avoid; } }
 @media (max-width: 30rem) { body { margin: 1rem auto; } .big { font-size: 1.3rem; } th, td { padding: .3rem .35rem; } }
 """
 
@@ -80,6 +82,15 @@ def _policies(plan: Plan) -> str:
 def notes_html(notes: Iterable[str]) -> list[str]:
     """Notes, a paragraph each."""
     return [f"<p class='note'>{html.escape(note)}</p>" for note in notes]
+
+
+def described(plot: Callable[[], "Figure"], words: str) -> str:
+    """A picture with the same in words below it; where matplotlib is not installed, the words alone."""
+    made, said = picture(plot), html.escape(words)
+    if not made:
+        return f"<p>{said}</p>"
+    told = made.replace("<svg", f"<svg role='img' aria-label='{html.escape(words, quote=True)}'", 1)
+    return f"<figure>{told}<figcaption>{said}</figcaption></figure>"
 
 
 def picture(plot: Callable[[], "Figure"]) -> str:

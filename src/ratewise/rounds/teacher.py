@@ -11,11 +11,11 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy import stats
+from scipy import special
 
 from ratewise.core.checks import Floats
-from ratewise.models.features import Coding
 from ratewise.models.rating_model import Covariates
+from ratewise.models.text_columns import TextColumns
 from ratewise.rounds.seen import FEWEST_TO_LEARN, Learned, Seen
 
 _QUANTILES = 101  # enough to see a shift of one per cent of the items
@@ -88,13 +88,15 @@ class Teacher:
         own = float(np.sqrt(np.sum((w * (r - mean)) ** 2))) / float(w.sum())
         old = self.learned.residual
         spread = math.hypot(own, float(old.std()) / math.sqrt(old.size), math.sqrt(self.learned.variance) / count)
-        return abs(mean) / (float(stats.t.isf(_FALSE_ALARM / 2, count - 1)) * spread)
+        return abs(mean) / (float(-special.stdtrit(count - 1, _FALSE_ALARM / 2)) * spread)
 
     def to_json(self) -> str:
         """JSON text in which numbers keep every bit."""
         features = None if self.x.features is None else self.x.features.tolist()
         own = None if self.x.uncertainty is None else self.x.uncertainty.tolist()
         data: dict[str, Any] = {"campaign": self.campaign, "items": self.items, "features": features, "own": own}
+        if self.x.text is not None:
+            data["text"] = self.x.text.packed()
         arrays = {"g": self.x.weak, "h": self.strong, "rates": self.rates, "weak": self.weak}
         return json.dumps(data | {name: array.tolist() for name, array in arrays.items()}, allow_nan=False)
 
@@ -104,7 +106,8 @@ class Teacher:
         data = json.loads(text)
         g, h, rates, weak = (np.array(data[name], dtype=np.float64) for name in ("g", "h", "rates", "weak"))
         features, own = (None if data[n] is None else np.array(data[n], dtype=np.float64) for n in ("features", "own"))
-        return cls(data["campaign"], Covariates(g, features, own), h, rates, weak, data["items"])
+        read = TextColumns.unpacked(data["text"]) if "text" in data else None
+        return cls(data["campaign"], Covariates(g, features, own, read), h, rates, weak, data["items"])
 
 
 def _shares_below(ordered: Floats, at: Floats) -> Floats:
@@ -118,11 +121,3 @@ def enough_to_teach(seen: Seen | None) -> bool:
     if seen is None or seen.by_features or not seen.items or any(not phase.weak for phase in seen.phases):
         return False
     return int(np.count_nonzero(seen.labelled)) >= max(FEWEST_TO_LEARN, _FEWEST_TO_JUDGE)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Lesson:
-    """The teacher, and how its features became numbers: the new table's are made in the same way."""
-
-    teacher: Teacher
-    codings: tuple[Coding, ...]

@@ -21,6 +21,9 @@ READING: Mapping[str, Kind] = {
 WRITING: Mapping[str, Kind] = dict(READING)
 """A format that is only read is left out here; one that other tools invented has a file in `adapters` instead."""
 
+NAMED: Mapping[str, Kind] = {"csv": "CSV", "jsonl": "JSONL", "parquet": "Parquet"}
+"""Plain tables by the name that a user insists on, whatever the ending of the file is."""
+
 _PACKED_INSIDE: frozenset[Kind] = frozenset({"Parquet"})  # which gain nothing from gzip around them
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 """What some programs put in front of UTF-8 text."""
@@ -58,3 +61,10 @@ def sniffed(data: bytes) -> Format:
     if data.startswith(b"PAR1"):
         return Format("Parquet")
     return Format("JSONL" if re.match(rb"\s*\{", data) else "CSV")
+
+
+def ending_of(data: bytes) -> str:
+    """The ending that bytes which came without a name would have in a file."""
+    if data.startswith(b"PK\x03\x04"):
+        return ".eval"
+    return ".json" if re.match(rb"\s*[\[{]", data) else "." + sniffed(data).kind.lower()

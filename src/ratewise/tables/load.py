@@ -8,15 +8,15 @@ import duckdb
 from ratewise.errors import TableError
 from ratewise.tables.cells import Stored
 from ratewise.tables.engine import connect, count, no_rows, one_line, reason
-from ratewise.tables.formats import Format
+from ratewise.tables.formats import Format, Kind
 from ratewise.tables.loaders import LOADERS
 from ratewise.tables.plain import checked_file, plain_file
 from ratewise.tables.table import Table
 
 
-def load_file(path: str, name: str | None = None) -> Table:
-    """The table of a file, whose format is that of its ending."""
-    form = checked_file(path)
+def load_file(path: str, name: str | None = None, kind: Kind | None = None) -> Table:
+    """The table of a file, whose format is `kind`, else that of its ending."""
+    form = checked_file(path, kind)
     name = name or one_line(os.path.basename(path))
     with tempfile.TemporaryDirectory(prefix="ratewise-") as folder:
         return loaded(plain_file(path, form, name, os.path.join(folder, "table")), form, name)

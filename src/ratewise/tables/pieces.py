@@ -5,6 +5,7 @@ on several threads, because DuckDB and NumPy both let go of Python meanwhile.
 """
 
 import os
+import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -15,12 +16,14 @@ from typing import Any, TypeVar
 import duckdb
 import numpy as np
 import numpy.typing as npt
+from duckdb import DuckDBPyConnection
 
 from ratewise.errors import TableError
-from ratewise.tables.cells import Stored
+from ratewise.tables.cells import Stored, unmasked
 from ratewise.tables.convert import text_sql
 from ratewise.tables.engine import COUNTED, connect, for_memory, quoted_text, reason
 from ratewise.tables.formats import Format
+from ratewise.tables.frames import table_from_mapping
 from ratewise.tables.held import Array
 from ratewise.tables.parquet import ParquetFiles, Part
 from ratewise.tables.table import Table
@@ -32,6 +35,9 @@ _MOST_BYTES = 96 * 2**20  # of a piece, unpacked
 _FEWEST_ROWS = 1 << 10
 _WORKERS = max(1, min(4, os.cpu_count() or 1))
 _LOW_HALF = "18446744073709551615::UHUGEINT"  # DuckDB numbers a digest from its last byte: the first eight are lowest
+
+_AS_ARRAYS = frozenset(("DOUBLE", "FLOAT", "BIGINT", "INTEGER", "BOOLEAN", "VARCHAR"))
+_own = threading.local()
 
 Floats = npt.NDArray[np.float64]
 Found = TypeVar("Found")
@@ -53,7 +59,12 @@ class Piece:
 
     def table(self, columns: Sequence[str]) -> Table:
         """These columns in memory."""
-        return self._table(columns, "TABLE")
+        picked = self.files.numbers_of(columns)
+        if not columns or any(self.files.kinds[number] not in _AS_ARRAYS for number in picked):
+            return self._table(connect(threads=1), columns, "TABLE")
+        self.files.refuse_changes()
+        found = self._fetch(self._select(picked))
+        return table_from_mapping({c: unmasked(found[f"c{i}"]) for i, c in enumerate(columns)}, name=self._name)
 
     def uniforms(self, column: str | None, *seeds: str) -> list[Floats]:
         """r of every row for each seed, as `core.mean.draw.uniform` computes it from the texts of the column.
@@ -71,20 +82,24 @@ class Piece:
 
     def write(self, path: str, form: Format, added: Mapping[str, Array], *, header: bool) -> None:
         """All columns of these rows with others behind them, as a file of its own; rows are not loaded for it."""
-        table = replace(self._table(self.files.columns, "VIEW"), name=self.files.name)
+        table = replace(self._table(_of_this_thread(), self.files.columns, "VIEW"), name=self.files.name)
         copy_table(table.with_columns(added), path, form, header=header)
 
-    def _table(self, columns: Sequence[str], kind: str) -> Table:
+    def _table(self, connection: DuckDBPyConnection, columns: Sequence[str], kind: str) -> Table:
         self.files.refuse_changes()
-        picked = self.files.numbers_of(columns)
-        connection = connect(threads=1)
-        select = self.part.select(picked, [self.files.kinds[number] for number in picked], self.rows)
         try:
-            connection.execute(f"CREATE {kind} data AS {select}")
+            connection.execute(f"CREATE OR REPLACE {kind} data AS {self._select(self.files.numbers_of(columns))}")
         except (duckdb.Error, OSError) as error:
             raise TableError(f"{self.files.name} cannot be read as Parquet: {reason(error)}") from error
-        name = f"{self.files.name} from row {self.first + 1:,} on"
-        return Table(name, self.size, tuple(columns), {c: Stored(f"c{i}") for i, c in enumerate(columns)}, connection)
+        cells = {c: Stored(f"c{i}") for i, c in enumerate(columns)}
+        return Table(self._name, self.size, tuple(columns), cells, connection)
+
+    @property
+    def _name(self) -> str:
+        return f"{self.files.name} from row {self.first + 1:,} on"
+
+    def _select(self, picked: Sequence[int]) -> str:
+        return self.part.select(picked, [self.files.kinds[number] for number in picked], self.rows)
 
     def _text(self, column: str | None) -> str:
         """The SQL of a row's id, nothing where it has none."""
@@ -108,6 +123,14 @@ class Piece:
                 return {str(name): values for name, values in cursor.execute(query).fetchnumpy().items()}
             except (duckdb.Error, OSError) as error:
                 raise TableError(f"{self.files.name} cannot be read as Parquet: {reason(error)}") from error
+
+
+def _of_this_thread() -> DuckDBPyConnection:
+    """A database for one piece after the other: to start one takes as long as to write many rows."""
+    if getattr(_own, "process", None) != os.getpid():
+        _own.connection, _own.process = connect(threads=1), os.getpid()
+    found: DuckDBPyConnection = _own.connection
+    return found
 
 
 def pieces_of(files: ParquetFiles, rows: int | None = None) -> list[Piece]:

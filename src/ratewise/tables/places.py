@@ -25,18 +25,32 @@ class Folder:
 
 def files_of(path: str) -> tuple[str, ...]:
     """The files of a table in the order of their names, at least one, all of one format."""
-    if os.path.isdir(path):
-        files = _tables_among([os.path.join(path, name) for name in os.listdir(path)])
-        missing = f"the folder {one_line(path)} has no table in it; the legal endings are {', '.join(READING)}"
-    elif PATTERN.search(path) and not os.path.lexists(path):
-        files = _tables_among(glob.glob(path, recursive=True))
-        missing = f"no table matches {one_line(path)}; check the pattern"
-    else:
+    found = files_among(path)
+    if found is None:
         return (path,)
+    files = [file for file in found if is_table(os.path.basename(file))]
     if not files:
-        raise TableError(missing)
+        raise TableError(
+            f"the folder {one_line(path)} has no table in it; the legal endings are {', '.join(READING)}"
+            if os.path.isdir(path)
+            else f"no table matches {one_line(path)}; check the pattern"
+        )
     _refuse_mixture(path, files)
     return tuple(files)
+
+
+def files_among(path: str) -> tuple[str, ...] | None:
+    """The files of a folder, or those that a pattern finds, in the order of their names; None of a single path.
+
+    What other programs hide or leave beside them (".…", "_…") is no part of it.
+    """
+    if os.path.isdir(path):
+        found = [os.path.join(path, name) for name in os.listdir(path)]
+    elif PATTERN.search(path) and not os.path.lexists(path):
+        found = glob.glob(path, recursive=True)
+    else:
+        return None
+    return tuple(sorted(file for file in found if os.path.isfile(file) and os.path.basename(file)[0] not in "._"))
 
 
 def kind_of(files: tuple[str, ...]) -> Kind:
@@ -63,14 +77,8 @@ def shown(file: str, files: tuple[str, ...], name: str) -> str:
     return name if len(files) == 1 else name_of(file)
 
 
-def _tables_among(paths: list[str]) -> list[str]:
-    """Files with the ending of a table; what other programs hide or leave beside them is no part of it."""
-    return sorted(path for path in paths if os.path.isfile(path) and _is_table(os.path.basename(path)))
-
-
-def _is_table(name: str) -> bool:
-    if name.startswith((".", "_")):
-        return False
+def is_table(name: str) -> bool:
+    """Whether a file's name has the ending of a table."""
     try:
         format_of(name)
     except TableError:

@@ -8,20 +8,20 @@ import zlib
 
 from ratewise.errors import TableError
 from ratewise.tables.engine import one_line, reason
-from ratewise.tables.formats import BYTE_ORDER_MARK, Format, format_of
+from ratewise.tables.formats import BYTE_ORDER_MARK, Format, Kind, format_of
 
 PATTERN = re.compile(r"[*?\[]")
 """What DuckDB, and a shell, take for a pattern of several names."""
 
 
-def checked_file(path: str) -> Format:
-    """The format of a file that is there and has something in it."""
+def checked_file(path: str, kind: Kind | None = None) -> Format:
+    """The format of a file that is there and has something in it: of `kind`, else by its ending."""
     shown = one_line(path)
     if os.path.isdir(path):
         raise TableError(f"{shown} is a directory; give the path of a table in it")
     if not os.path.exists(path):
         raise TableError(f"{shown} does not exist; check the path")
-    form = format_of(path)
+    form = format_of(path) if kind is None else Format(kind, path.lower().endswith(".gz"))
     if not os.path.isfile(path):
         raise TableError(f"{shown} is not a regular file; give - and pass the table to standard input")
     if os.path.getsize(path) == 0:
@@ -39,7 +39,7 @@ def plain_file(path: str, form: Format, name: str, target: str) -> str:
     path = os.path.abspath(path)
     try:
         if form.gzipped or form.kind == "CSV" or (form.kind == "JSONL" and _marked(path)):
-            _unpack(path, target, gzipped=form.gzipped)
+            unpack(path, target, gzipped=form.gzipped)
         elif PATTERN.search(path) or not path.isprintable():
             _link(path, target)
         else:
@@ -54,7 +54,8 @@ def _marked(path: str) -> bool:
         return file.read(len(BYTE_ORDER_MARK)) == BYTE_ORDER_MARK
 
 
-def _unpack(path: str, plain: str, *, gzipped: bool) -> None:
+def unpack(path: str, plain: str, *, gzipped: bool) -> None:
+    """Copy a file without its byte order mark."""
     with gzip.open(path) if gzipped else open(path, "rb") as packed, open(plain, "wb") as file:
         file.write(packed.read(len(BYTE_ORDER_MARK)).removeprefix(BYTE_ORDER_MARK))
         shutil.copyfileobj(packed, file, 1 << 20)

@@ -19,6 +19,7 @@ import narwhals as nw
 from ratewise.errors import TableError
 from ratewise.tables.adapters import adapted
 from ratewise.tables.engine import no_rows
+from ratewise.tables.first import first_rows
 from ratewise.tables.frames import frame_of, named
 from ratewise.tables.held import Array
 from ratewise.tables.lazy_frames import Engine, Frame, answer, one_complaint, spooled
@@ -125,6 +126,12 @@ class Relation:
             asked = spooled(self.name, asked.frame())
         return pieces_of(asked, rows)
 
+    def first_by(self, column: str, *, seed: str, rows: int) -> "Relation":
+        """So many rows with the smallest r of seed and id, in their order here; the table itself is left alone."""
+        self.refuse_unknown([column])
+        files = self._asked if isinstance(self._asked, ParquetFiles) else spooled(self.name, self._asked.frame())
+        return Relation(self.name, self.columns, first_rows(files, column, seed=seed, most=rows))
+
     @property
     def in_files(self) -> bool:
         """Whether the table lies in Parquet files, or was put there."""
@@ -189,15 +196,20 @@ def _parsed(text: nw.Expr) -> nw.Expr:
     return nw.when(digits != "").then(digits).cast(nw.Float64)
 
 
-def open_relation(source: "TableLike | Relation", *, name: str | None = None) -> Relation:
+def open_relation(
+    source: "TableLike | Relation", *, name: str | None = None, format: str | None = None
+) -> Relation:  # fmt: skip
     """A relation over whatever holds a table: a file, a folder of files, a pattern such as "pool/*.parquet", a frame of
     pandas, Polars or PyArrow, a relation of DuckDB or another engine that Narwhals knows, or a `Table`.
 
     Parquet files and engines are asked where they are. A CSV or JSONL file, or one that another tool wrote, is read
-    into a temporary file that is gone with the relation. `name` is what messages call the table.
+    into a temporary file that is gone with the relation. `name` is what messages call the table; `format` insists on a
+    format, as `read_table` knows them.
     """
     if isinstance(source, Relation):
         return source
+    if format is not None:
+        source = read_table(source, name=name, format=format)
     if isinstance(source, str | os.PathLike) and os.fsdecode(source) != "-":
         asked: Asked = _over_files(os.fsdecode(source), name)
     elif isinstance(source, str | os.PathLike | Mapping | Table):

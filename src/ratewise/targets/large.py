@@ -135,7 +135,7 @@ def _expressions(relation: Relation, columns: RatedColumns, by: str | None) -> t
         in_sql, source = numbers[named], f"column {named!r}"
     what = Expressions(
         relation.source_in_sql(), numbers[weak], numbers[columns.strong], in_sql,
-        asked=None if asked is None else f"CASE WHEN coalesce({numbers[asked]}, 0) <> 0 THEN 1 ELSE 0 END",
+        asked=None if asked is None else numbers[asked],
         row=relation.row_in_sql, by=None if by is None else relation.text_in_sql(by),
     )  # fmt: skip
     return what, source

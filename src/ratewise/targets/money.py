@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy import optimize
+import scipy
 
 from ratewise.core.checks import Floats
 from ratewise.core.mean.solver import Entries, Problem
@@ -81,7 +81,9 @@ class Curve:
         if math.isfinite(self.pool_size) and (high <= least or spend >= self.spend_for(least)):
             return least
         low, high = max(least, high * 1e-6), high * (1 + 1e-9)  # rounding must not put the root outside
-        return float(optimize.brentq(lambda e: self.spend_for(e) - spend, low, high, xtol=1e-300, rtol=_TOLERANCE))
+        return float(
+            scipy.optimize.brentq(lambda e: self.spend_for(e) - spend, low, high, xtol=1e-300, rtol=_TOLERANCE)
+        )
 
     def corrected(self, spend: float, error: float) -> "Curve":
         """The curve moved so that it gives this squared error for this money."""
@@ -161,7 +163,7 @@ def _root(excess: Callable[[float], float], guess: float) -> float:
         return low
     if excess(high) <= 0:
         return high
-    return float(optimize.brentq(excess, low, high, xtol=_TOLERANCE))
+    return float(scipy.optimize.brentq(excess, low, high, xtol=_TOLERANCE))
 
 
 def _exactly(spends: list[float], curves: Sequence[Curve], budget: float) -> list[float]:

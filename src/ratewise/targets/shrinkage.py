@@ -9,7 +9,8 @@ import math
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy import optimize, special
+import scipy
+from scipy import special
 
 from ratewise.core.checks import Floats, share
 from ratewise.errors import InputError
@@ -92,5 +93,5 @@ def _interval(p: Floats, centre: Floats, sd: Floats, level: float) -> tuple[floa
     tail = (1 - level) / 2
     far = -float(special.ndtri(tail / p.size)) * float(sd.max()) + math.ulp(1.0)
     low, high = float(centre.min()) - far, float(centre.max()) + far
-    first, last = (float(optimize.brentq(beyond, low, high, args=(t,), xtol=1e-12)) for t in (tail, 1 - tail))
+    first, last = (float(scipy.optimize.brentq(beyond, low, high, args=(t,), xtol=1e-12)) for t in (tail, 1 - tail))
     return first, last

@@ -9,6 +9,7 @@ import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -20,13 +21,14 @@ from ratewise.core.shown import shown
 from ratewise.errors import InputError, PolicyError
 from ratewise.tables import Table, TableLike, read_table
 from ratewise.tables.words import Meaning, Positive, Scale, meaning_of
-from ratewise.targets.mean.pilot import PilotColumns, read_pilot
+from ratewise.targets.mean.pilot import Pilot, PilotColumns, read_pilot
 from ratewise.targets.mean.plan import Plan, plan_mean
 from ratewise.targets.mean.precision import ONE_GOAL, target_of
 from ratewise.targets.mean.side_by_side import Goal, PlannedPolicy, save_plan
 from ratewise.targets.money import Curve, shared_budgets
 from ratewise.targets.people import Strong, made_ready
 from ratewise.targets.slices import slice_names
+from ratewise.text.learner import Learner
 
 _ROUNDS = 4  # of sharing the money, each by what the plans of the last one expect
 
@@ -160,6 +162,8 @@ def plan_slices(
     floor: float | None = None,
     calibrate: Recalibration = "none",
     features: Sequence[str] = (),
+    text: Sequence[str] = (),
+    learner: str | Learner = "words",
     estimand: Estimand = "population",
     positive: Positive = None,
     scale: Scale = None,
@@ -186,9 +190,11 @@ def plan_slices(
     names, groups = slice_names(read, by)
     counts = {name: int(np.count_nonzero(groups == name)) for name in names}
     sizes = _pool_sizes(counts, pool_sizes, pool_size)
-    columns = PilotColumns(weak, ready.strong, uncertainty, calibrate, tuple(features), seed)
+    columns = PilotColumns(
+        weak, ready.strong, uncertainty, calibrate, tuple(features), seed, tuple(text), Learner.said(learner)
+    )
     one = _One(columns, weak_cost, strong_cost, floor, estimand, meaning_of(positive, scale))
-    tables = {name: _rows(read, columns, np.asarray(groups == name)) for name in names}
+    tables = {name: _Rows(_rows(read, columns, np.asarray(groups == name)), columns) for name in names}
     if budget is not None:
         made, notes = _shared(tables, sizes, one, number(budget, name="budget", above=0), objective, weights)
     else:
@@ -204,6 +210,19 @@ def plan_slices(
     return SlicePlan(by, tuple(made), basis, ready.notes + notes + _small_pilots(made), shares)
 
 
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """One slice's rows. What they teach is learned once, however often money is shared out."""
+
+    table: Table
+    columns: PilotColumns
+
+    @cached_property
+    def pilot(self) -> Pilot:
+        """What the labels of the slice say."""
+        return read_pilot(self.table, self.columns, imagine=True)
+
+
 @dataclass(frozen=True, slots=True)
 class _One:
     """What all slices' plans have in common."""
@@ -216,18 +235,17 @@ class _One:
     words: Meaning
 
     def plan(
-        self, rows: Table, size: float | None, *, budget: float | None = None, target: float | None = None
+        self, rows: _Rows, size: float | None, *, budget: float | None = None, target: float | None = None
     ) -> Plan:
         """The plan of one slice."""
         goal = Goal.of(self.weak_cost, self.strong_cost, budget, target, size, self.estimand, self.floor)
-        made = plan_mean(rows, read_pilot(rows, self.columns, imagine=True), self.columns, goal)
+        made = plan_mean(rows.table, rows.pilot, self.columns, goal)
         return replace(made, transfer=replace(made.transfer, words=self.words))
 
-    def curve(self, rows: Table, size: float | None) -> Curve:
+    def curve(self, rows: _Rows, size: float | None) -> Curve:
         """What money buys in one slice."""
-        pilot = read_pilot(rows, self.columns, imagine=True)
         return Curve.of(
-            pilot.error, variance=pilot.variance, weak_cost=self.weak_cost, strong_cost=self.strong_cost,
+            rows.pilot.error, variance=rows.pilot.variance, weak_cost=self.weak_cost, strong_cost=self.strong_cost,
             pool_size=math.inf if size is None else size, own_mean=self.estimand == "pool",
         )  # fmt: skip
 
@@ -240,8 +258,9 @@ def _rows(table: Table, one: PilotColumns, mask: "np.ndarray[Any, np.dtype[np.bo
     }
     if one.uncertainty is not None:
         columns[one.uncertainty] = table.numbers(one.uncertainty)
-    native = table.to_native() if one.features else {}
-    for name in one.features:
+    named = (*one.features, *one.text)
+    native = table.to_native() if named else {}
+    for name in named:
         table.texts(name, missing="allow")  # a name that is not there is one clear error
         columns[name] = np.asarray(native[name])
     return read_table({name: np.asarray(values)[mask] for name, values in columns.items()})
@@ -281,7 +300,7 @@ def _check_names(given: Mapping[str, float], names: Mapping[str, int] | Sequence
         )
 
 
-def _to_target(name: str, rows: Table, size: float | None, one: _One, target: float) -> PlannedSlice:
+def _to_target(name: str, rows: _Rows, size: float | None, one: _One, target: float) -> PlannedSlice:
     try:
         return PlannedSlice(name, size, target, one.plan(rows, size, target=target), True)
     except PolicyError as error:
@@ -296,7 +315,7 @@ def _to_target(name: str, rows: Table, size: float | None, one: _One, target: fl
 
 
 def _shared(
-    tables: Mapping[str, Table],
+    tables: Mapping[str, _Rows],
     sizes: Mapping[str, float | None],
     one: _One,
     budget: float,
@@ -335,7 +354,7 @@ def _corrected(curve: Curve, spend: float, made: PlannedSlice) -> Curve:
     return curve.corrected(spend, made.policy.expected_se**2)
 
 
-def _with_budget(name: str, rows: Table, size: float | None, one: _One, budget: float) -> PlannedSlice:
+def _with_budget(name: str, rows: _Rows, size: float | None, one: _One, budget: float) -> PlannedSlice:
     try:
         return PlannedSlice(name, size, None, one.plan(rows, size, budget=budget), True)
     except InputError as error:

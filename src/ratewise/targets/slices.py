@@ -6,7 +6,7 @@ asked for, slices borrow from each other: values are shrunk toward the overall m
 
 import html
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,16 +21,25 @@ from ratewise.core.mean.ratings import Mask, Rated
 from ratewise.core.names import RECALIBRATIONS, Estimand, IntervalMethod, Method, Recalibration
 from ratewise.core.shown import shown
 from ratewise.errors import InputError, TableError
+from ratewise.models.text_columns import TextColumns
 from ratewise.tables import Relation, Table, TableLike, count_groups, read_table
 from ratewise.tables.convert import Texts
 from ratewise.tables.words import Positive, Scale
 from ratewise.targets.large import large_relation, read_large, read_whole
-from ratewise.targets.mean.estimation import estimate_rated, recalibrated, refuse_unused_weights, without_second_line
+from ratewise.targets.mean.estimation import (
+    estimate_rated,
+    recalibrated,
+    refuse_unused_weights,
+    with_text,
+    without_second_line,
+)
 from ratewise.targets.people import Strong, made_ready
 from ratewise.targets.prices import Prices
 from ratewise.targets.rated import DrawColumns, Rate, RatedColumns, RatedTable, read_rated
 from ratewise.targets.shrinkage import FEWEST_TO_SHRINK, Shrunk, shrunk_means
 from ratewise.targets.whole import in_proportion, whole
+from ratewise.text.learner import Learner
+from ratewise.text.reading import read_texts
 
 MISSING = "(missing)"
 _MOST_SLICES = 1000
@@ -183,12 +192,15 @@ def estimate_slices(
     level: float = 0.95,
     estimand: Estimand = "population",
     recalibrate: Recalibration = "none",
+    text: Sequence[str] = (),
+    learner: str | Learner = "words",
     floor: float | None = None,
     seed: int = 0,
 ) -> Slices:
     """The mean strong rating of every group in column `by`, from a drawn and rated table, and of the whole.
 
-    The other options are those of `estimate_table`; a recalibration is learned from all slices together. A slice with
+    The other options are those of `estimate_table`; a recalibration, also one by `text`, is learned from all slices
+    together. A slice with
     fewer than `min_labels` strong ratings has no estimate and says so; rows without a group are the slice "(missing)".
     `simultaneous`: all intervals hold at once with the level (Šidák's, as slices share no items; Bonferroni's where
     they share clusters). `shrink`: values shrunk toward the overall mean by a normal model; their intervals hold on
@@ -197,6 +209,7 @@ def estimate_slices(
     Limiting cases: one slice is the whole; slices that differ by no more than chance shrink to one value.
     """
     choice(recalibrate, RECALIBRATIONS, name="recalibration")
+    recalibrate = with_text(recalibrate, text, weak)
     fewest = int(number(min_labels, name="min_labels", minimum=2))
     if shrink and simultaneous:
         raise InputError("shrunk intervals hold on average over slices, not all at once: choose shrink or simultaneous")
@@ -205,7 +218,7 @@ def estimate_slices(
     draw = DrawColumns(rate, selected, clusters)
     relation = large_relation(table)
     plain = positive is None and scale is None and recalibrate == "none" and interval != "anytime"
-    large, first = None, tuple[str, ...]()
+    large, known, first = None, None, tuple[str, ...]()
     if relation is not None and plain and isinstance(strong, str):
         large = _read_large(relation, RatedColumns(strong, weak, draw), by, method)
     if large is not None:
@@ -222,7 +235,9 @@ def estimate_slices(
         _, all_groups = slice_names(read, by)
         refuse_unused_weights(read, rate, all_groups)
         rated = read_rated(read, RatedColumns(ready.strong, weak, draw), fewest=2)
-    sliced = _Sliced(rated, all_groups, how, recalibrate, fewest)
+        texts = read_texts(read, text, learner)
+        known = None if texts is None else texts[0].rows(rated.rows)
+    sliced = _Sliced(rated, all_groups, how, recalibrate, fewest, known)
     overall = sliced.overall()
     found, more = sliced.slices(simultaneous)
     notes = first + rated.notes + more + _about_all(rated.items, overall)
@@ -256,6 +271,7 @@ class _Sliced:
     how: How
     recalibrate: Recalibration
     fewest: int  # strong ratings of a slice that has an estimate
+    text: TextColumns | None = None  # of the items
 
     @property
     def groups(self) -> Texts:
@@ -267,13 +283,13 @@ class _Sliced:
         items = self.rated.items
         if not in_proportion(self.all_groups, self.rated.looked):
             return whole(items, self.groups, self.all_groups, self.how, self.recalibrate)
-        return estimate_rated(items, self.rated.how(self.how), self.recalibrate)
+        return estimate_rated(items, self.rated.how(self.how), self.recalibrate, self.text)
 
     def slices(self, simultaneous: bool) -> tuple[list[Slice], tuple[str, ...]]:
         """Every slice, and what there is to say about their levels."""
         items, how, masks = self.rated.items, self.how, _masks(self.groups)
         if self.recalibrate != "none":  # learned from all slices together
-            items = replace(items, weak=recalibrated(items, kind=self.recalibrate, seed=how.seed))
+            items = replace(items, weak=recalibrated(items, kind=self.recalibrate, seed=how.seed, text=self.text))
             how = without_second_line(how)
         labels = {name: int(np.count_nonzero(~np.isnan(items.strong[mask]))) for name, mask in masks.items()}
         answered = sum(count >= self.fewest for count in labels.values())

@@ -31,7 +31,7 @@ def whole(rated: Rated, groups: Texts, all_groups: Texts, how: How, recalibrate:
     if recalibrate != "none" or rated.clusters is not None:
         raise InputError(
             "slices were looked at in proportions of their own, so the whole is weighed by their sizes, which goes "
-            "neither with recalibrate nor with clusters; leave them out"
+            "neither with recalibrate nor with clusters nor with texts; leave them out"
         )
     names = np.unique(groups.astype(np.str_))
     labelled = {str(name) for name in np.unique(groups[~np.isnan(rated.strong)].astype(np.str_))}

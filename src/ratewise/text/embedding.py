@@ -8,12 +8,11 @@ import numpy as np
 
 from ratewise.errors import InputError
 from ratewise.models.text_coding import Vectors
+from ratewise.text.bill import LONGEST
 from ratewise.text.vault import Embed
 
 if TYPE_CHECKING:
     from ratewise.text.learner import Learner
-
-_LONGEST = 20_000  # characters of a text that are sent
 
 
 def embedder(learner: "Learner") -> Embed:
@@ -34,7 +33,7 @@ def _local(model: str) -> Embed:
         found = loaded[
             0
         ].encode(  # type: ignore[attr-defined]
-            [text[:_LONGEST] for text in texts], batch_size=64, show_progress_bar=False, normalize_embeddings=True
+            [text[:LONGEST] for text in texts], batch_size=64, show_progress_bar=False, normalize_embeddings=True
         )
         return np.asarray(found, dtype=np.float32)
 

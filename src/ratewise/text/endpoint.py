@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,26 +10,13 @@ import numpy as np
 from ratewise.errors import InputError
 from ratewise.judges.client import CallError, Client, Endpoint
 from ratewise.models.text_coding import Vectors
+from ratewise.text.bill import LONGEST, Bill, most_tokens
 from ratewise.text.vault import key_of
 
 if TYPE_CHECKING:
     from ratewise.text.learner import Learner
 
-_LONGEST = 20_000  # characters of a text that are sent
-_MILLION = Decimal(1_000_000)
 _EMPTY = " "  # endpoints refuse texts without a character
-
-
-@dataclass(slots=True)
-class Bill:
-    """What was paid so far, and for how many tokens."""
-
-    tokens: int = 0
-    calls: int = 0
-
-    def cost(self, price: str | None) -> Decimal:
-        """The money, by the price of a million tokens."""
-        return Decimal(0) if price is None else self.tokens * Decimal(price) / _MILLION
 
 
 @dataclass(slots=True, eq=False)
@@ -49,15 +35,14 @@ class EndpointEmbedder:
 
     async def _asked(self, texts: Sequence[str]) -> Vectors:
         client = Client(Endpoint(self.learner.base_url or "", self.learner.key_env, timeout=120.0))
-        body = {"model": self.learner.model, "input": [text[:_LONGEST] or _EMPTY for text in texts]}
+        body = {"model": self.learner.model, "input": [text[:LONGEST] or _EMPTY for text in texts]}
         try:
             reply = await client.post(
                 "embeddings", body, key=key_of("\n".join(texts)).hex(), tokens=sum(map(len, texts)) // 3
             )
         finally:
             await client.close()
-        used = reply.get("usage")
-        self.bill.tokens += int(used.get("prompt_tokens", 0)) if isinstance(used, dict) else 0
+        self.bill.tokens += _billed(reply, texts)
         self.bill.calls += 1
         return _read(reply, len(texts))
 
@@ -65,6 +50,13 @@ class EndpointEmbedder:
 def endpoint_embedder(learner: "Learner") -> EndpointEmbedder:
     """The embedder behind the learner's address."""
     return EndpointEmbedder(learner, Bill())
+
+
+def _billed(reply: dict[str, Any], texts: Sequence[str]) -> int:
+    """Tokens that the reply says it counted; the most that there can be where it does not say."""
+    used = reply.get("usage")
+    said = used.get("prompt_tokens") if isinstance(used, dict) else None
+    return said if isinstance(said, int) and said >= 0 else most_tokens(texts)
 
 
 def _read(reply: dict[str, Any], count: int) -> Vectors:

@@ -2,11 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 from typing import Literal
 
 from ratewise.errors import InputError
 from ratewise.models.text_coding import Vectors
+from ratewise.text.bill import Purse
 from ratewise.text.vault import Vault
 
 Kind = Literal["words", "embeddings", "vectors"]
@@ -44,9 +46,20 @@ class Learner:
         return f"{self.kind}:{self.base_url or ''}:{self.model or ''}"
 
 
-def vectors_of(texts: Sequence[str], learner: Learner, *, folder: Path | None = None) -> Vectors:
-    """An embedding for each text: worked out once for each different text, and kept in the folder."""
+def vectors_of(
+    texts: Sequence[str], learner: Learner, *, folder: Path | None = None, most: Decimal | None = None
+) -> Vectors:
+    """An embedding for each text: worked out once for each different text, and kept in the folder.
+
+    Embeddings that an endpoint is paid for may take `most` of money.
+    """
     from ratewise.text.embedding import embedder
 
-    vault = Vault.of(folder, learner.identity)
-    return vault.vectors(texts, embedder(learner))
+    purse = None if most is None or learner.price is None else Purse(most, learner.price)
+    embed = embedder(learner)
+    return vault_of(learner, folder).vectors(texts, embed, bill=getattr(embed, "bill", None), purse=purse)
+
+
+def vault_of(learner: Learner, folder: Path | None) -> Vault:
+    """The vault of the learner's vectors."""
+    return Vault.of(folder, learner.identity)

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -26,9 +27,9 @@ class TextReading:
     learner: Learner
     coding: TextCoding
 
-    def columns(self, table: Table, *, folder: Path | None = None) -> TextColumns:
+    def columns(self, table: Table, *, folder: Path | None = None, most: Decimal | None = None) -> TextColumns:
         """The columns of any table that has the texts."""
-        return self._of(_Source.of(table, self.names, self.learner, folder))
+        return self._of(_Source.of(table, self.names, self.learner, folder, most))
 
     def _of(self, source: "_Source") -> TextColumns:
         """Piece by piece: vectors are longer than columns, and are never all in memory where they can be made anew."""
@@ -54,14 +55,18 @@ def read_texts(
     learner: str | Learner = "words",
     *,
     folder: Path | None = None,
+    most: Decimal | None = None,
 ) -> tuple[TextColumns, TextReading] | None:
-    """The columns of a table's texts, and how another table gets the same; `None` where no text is named."""
+    """The columns of a table's texts, and how another table gets the same; `None` where no text is named.
+
+    Vectors are kept in the `folder`; embeddings that an endpoint is paid for may take `most` of money.
+    """
     if not names:
         return None
     if len(set(names)) < len(names):
         raise InputError(f"a text column is named twice: {', '.join(names)}")
     said = Learner.said(learner)
-    source = _Source.of(table, names, said, folder)
+    source = _Source.of(table, names, said, folder, most)
     some = source.part(slice(None, None, -(-source.rows // SAMPLE)))
     if source.rows < 2 or not any(np.ptp(part, axis=0).any() for part in some):
         raise TableError(f"the texts of {table.name} are all the same ({', '.join(names)}); leave them out")
@@ -78,7 +83,9 @@ class _Source:
     held: tuple[Vectors, ...]
 
     @classmethod
-    def of(cls, table: Table, names: Sequence[str], learner: Learner, folder: Path | None) -> "_Source":
+    def of(
+        cls, table: Table, names: Sequence[str], learner: Learner, folder: Path | None, most: Decimal | None
+    ) -> "_Source":
         if learner.kind == "vectors":
             return cls(table.rows, (), tuple(_given(table, name) for name in names))
         texts = tuple(table.texts(name, missing="allow").tolist() for name in names)
@@ -87,7 +94,7 @@ class _Source:
                 raise TableError(f"column {name!r} of {table.name} is empty; leave it out of the texts")
         if learner.kind == "words":
             return cls(table.rows, texts, ())
-        every = vectors_of([text for column in texts for text in column], learner, folder=folder)
+        every = vectors_of([text for column in texts for text in column], learner, folder=folder, most=most)
         return cls(table.rows, (), tuple(np.split(every, len(names))))
 
     def part(self, rows: slice) -> list[Vectors]:

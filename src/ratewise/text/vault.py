@@ -1,6 +1,7 @@
 """Vectors of texts, kept in a folder by the hash of the text, so that no text is embedded twice.
 
-Every batch is a file of its own, written whole or not at all: a run that was killed goes on from the last batch.
+Every batch is a file of its own, written whole or not at all, with the tokens that were billed for it: a run that was
+killed goes on from the last batch, and nothing is paid for or counted twice.
 """
 
 import hashlib
@@ -13,9 +14,11 @@ import numpy as np
 
 from ratewise.errors import InputError
 from ratewise.models.text_coding import Vectors
+from ratewise.text.bill import Bill, Purse
 from ratewise.text.telling import tell
 
-_BATCH = 256  # texts embedded and written at a time
+BATCH = 256  # texts embedded and written at a time
+_BOOKED = "booked.txt"  # in the folder: tokens that a campaign's ledger has
 
 Embed = Callable[[Sequence[str]], Vectors]
 
@@ -36,6 +39,7 @@ class Vault:
     """A folder of vectors of one model."""
 
     folder: Path
+    tokens: int = 0  # that were billed for everything in it
     _known: dict[bytes, Vectors] = field(init=False, default_factory=dict)
 
     @classmethod
@@ -46,28 +50,65 @@ class Vault:
         for file in sorted(vault.folder.glob("*.npz")):
             with np.load(file) as part:
                 vault._known.update(zip(map(bytes, part["keys"]), part["vectors"], strict=True))
+                vault.tokens += int(part["tokens"]) if "tokens" in part else 0
         return vault
 
-    def vectors(self, texts: Sequence[str], embed: Embed) -> Vectors:
-        """A vector for each text; those that are not known yet are embedded batch by batch, and kept."""
-        keys = [key_of(text) for text in texts]
-        missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in self._known}
-        items = list(missing.items())
-        for first in range(0, len(items), _BATCH):
-            batch = items[first : first + _BATCH]
-            self._keep([key for key, _ in batch], _checked(embed([text for _, text in batch]), len(batch)))
-            tell(min(first + _BATCH, len(items)), len(items))
-        return np.stack([self._known[key] for key in keys])
+    def missing(self, texts: Sequence[str]) -> dict[bytes, str]:
+        """Different texts without a vector, by their names."""
+        return {key: text for text in texts if (key := key_of(text)) not in self._known}
 
-    def _keep(self, keys: list[bytes], vectors: Vectors) -> None:
+    @property
+    def booked(self) -> int:
+        """Tokens that are in a ledger already; a campaign that begins anew does not pay for them again."""
+        file = self.folder / _BOOKED
+        return int(file.read_text(encoding="utf-8")) if file.exists() else 0
+
+    def book(self, tokens: int) -> None:
+        """Remember that a ledger has this many tokens; it never becomes fewer."""
+        if tokens > self.booked:
+            part = self.folder / f"{_BOOKED}.{os.getpid()}.part"
+            part.write_text(str(tokens), encoding="utf-8")
+            part.replace(self.folder / _BOOKED)
+
+    def vectors(
+        self, texts: Sequence[str], embed: Embed, *, bill: Bill | None = None, purse: Purse | None = None
+    ) -> Vectors:
+        """A vector for each text; those that are not known yet are embedded batch by batch, and kept.
+
+        What `bill` counts on the way is kept with each batch. A batch that the `purse` cannot pay for is not sent.
+        """
+        items = list(self.missing(texts).items())
+        for first in range(0, len(items), BATCH):
+            keys, batch = zip(*items[first : first + BATCH], strict=True)
+            if purse is not None:
+                purse.check(self.tokens - self.booked, batch)
+            self._embed(list(keys), batch, embed, Bill() if bill is None else bill)
+            tell(min(first + BATCH, len(items)), len(items))
+        return np.stack([self._known[key_of(text)] for text in texts])
+
+    def _embed(self, keys: list[bytes], texts: Sequence[str], embed: Embed, bill: Bill) -> None:
+        """Embed and keep a batch. A reply that cannot be used was billed all the same, and so it counts."""
+        before = bill.tokens
+        try:
+            found = _checked(embed(texts), len(texts))
+        except InputError:
+            if bill.tokens > before:
+                self._keep([], np.empty((0, 0), dtype=np.float32), bill.tokens - before)
+            raise
+        self._keep(keys, found, bill.tokens - before)
+
+    def _keep(self, keys: list[bytes], vectors: Vectors, tokens: int) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
-        file = self.folder / f"{hashlib.sha256(b''.join(keys)).hexdigest()[:16]}.npz"
+        name = hashlib.sha256(b"".join(keys)).hexdigest()[:16] if keys else f"lost-{self.tokens + tokens}"
+        file = self.folder / f"{name}.npz"
         part = file.with_suffix(f".{os.getpid()}.part")
         with part.open("wb") as out:
-            np.savez(out, keys=np.array([np.frombuffer(key, dtype=np.uint8) for key in keys]), vectors=vectors)
+            names = np.array([np.frombuffer(key, dtype=np.uint8) for key in keys]).reshape(-1, 16)
+            np.savez(out, keys=names, vectors=vectors, tokens=np.int64(tokens))
             out.flush()
             os.fsync(out.fileno())
         part.replace(file)
+        self.tokens += tokens
         self._known.update(zip(keys, vectors, strict=True))
 
 

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import optimize, special
+import scipy
+from scipy import special
 
 from ratewise.core.checks import Floats
 
@@ -36,7 +37,7 @@ def fit_temperature(logits: Floats, target: Floats) -> Calibrated:
         return float(np.sum(np.logaddexp(0.0, line) - y * line))
 
     limits = [(np.log(_COLDEST), np.log(_HOTTEST)), (-5.0, 5.0)]
-    found = optimize.minimize(loss, np.zeros(2), bounds=limits)
+    found = scipy.optimize.minimize(loss, np.zeros(2), bounds=limits)
     return Calibrated(float(np.exp(found.x[0])), float(found.x[1]))
 
 

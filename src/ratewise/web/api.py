@@ -1,6 +1,7 @@
 """The JSON interface: who am I, the next question, an answer, undo, skip, and a sign of life."""
 
 from collections.abc import Awaitable, Callable
+from dataclasses import asdict
 from typing import Any
 
 from starlette.concurrency import run_in_threadpool
@@ -120,10 +121,16 @@ def _answers(service: Service, session: Session, body: Body) -> Response:
         raise RefusedError(409, _REFUSED[taken])
     if taken == "unknown":
         raise RefusedError(404, "no such question was given to you")
-    out = {"key": key, "saved": True, "done": done}
+    saved = {"key": key, "saved": True, "done": done, **_feedback(service, session, key)}
     if body.truth("next"):
-        out["next"] = None if follows is None else told(follows)
-    return JSONResponse(out, status_code=_TAKEN[taken])
+        saved["next"] = None if follows is None else told(follows)
+    return JSONResponse(saved, status_code=_TAKEN[taken])
+
+
+def _feedback(service: Service, session: Session, key: str) -> dict[str, Any]:
+    """What is told after a training item; nothing after any other."""
+    told = service.labelling.feedback(session.name, key)
+    return {} if told is None else {"feedback": {**asdict(told), "why": as_html(told.why) if told.why else ""}}
 
 
 def _undo(service: Service, session: Session, _: Body) -> Response:

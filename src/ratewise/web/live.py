@@ -23,6 +23,7 @@ from ratewise.web.requests import RefusedError, session_of
 from ratewise.web.service import Service
 
 _EVERY = 1.0  # seconds between looks at whether anything has changed
+_Z = 1.959964
 _BEAT = 15  # looks without news after which the line is kept open by a comment
 
 
@@ -68,7 +69,7 @@ def document(now: Snapshot) -> dict[str, Any]:
             "open": status.pending, "answered": status.labels, "missing": status.missing, "looked": status.looked,
             "pool": status.pool, "in_hand": len(held), "rounds": status.rounds,
         },
-        "people": [asdict(one) | {"in_hand": one.name in held} for one in people],
+        "people": [asdict(one) | {"in_hand": one.name in held, "told": one.tests.words()} for one in people],
         "agreement": together.to_dict(), "judge": _judge(now), "outlook": _outlook(now),
         "history": _history(now), "slices": _slices(now), "columns": findings.columns(now),
     }  # fmt: skip
@@ -112,10 +113,21 @@ def _judge(now: Snapshot) -> list[str]:
 
 def _outlook(now: Snapshot) -> str:
     """What the rest of the money is expected to buy."""
-    expected = now.status.expected_se
-    if now.status.ended is not None or expected is None:
+    status, expected, price = now.status, now.status.expected_se, now.spec.strong.price
+    if status.ended is not None:
         return ""
-    return f"at the end, a standard error of about {expected:.4f}"
+    said = []
+    if status.left is not None and price:
+        said.append(f"the rest buys at most {int(status.left / price):,} more answers")
+    if expected is not None:
+        half = _Z * expected
+        said.append(f"at the end, about ±{within(half, now)}")
+    return "; ".join(said)
+
+
+def within(half: float, now: Snapshot) -> str:
+    """Half the width of an interval in the unit of the ratings."""
+    return f"{100 * half:.1f} points" if _unit(now) == "percent" else f"{half:.3f}"
 
 
 def _slices(now: Snapshot, columns: list[str] | None = None) -> list[dict[str, Any]]:

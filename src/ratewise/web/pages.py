@@ -61,12 +61,18 @@ class Pages:
         if secret is None:
             limiter.failed(address)
             return self._told(request, 404, "This link does not work", _OPEN_LINK)
-        response = RedirectResponse("/", status_code=303)
+        response = RedirectResponse(self._first_page(request, secret), status_code=303)
         response.set_cookie(
             COOKIE, secret, max_age=int(SESSION_SECONDS), httponly=True, samesite="lax",
             secure=self.service.door.secure, path="/",
         )  # fmt: skip
         return response
+
+    def _first_page(self, request: Request, secret: str) -> str:
+        """Where one who signs in goes: admins watch, and hold no question; unless their link says that they label."""
+        session = self.service.accounts.session(secret)
+        watches = session is not None and session.admin and request.query_params.get("to") != "label"
+        return "/live" if watches else "/"
 
     def sign_out(self, request: Request) -> Response:
         """End this session."""

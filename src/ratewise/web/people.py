@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from ratewise.campaign.beside import Tests, tests_found
 from ratewise.campaign.campaign import Campaign
 from ratewise.errors import InputError
 from ratewise.queue.accounts import Accounts, Person
@@ -45,3 +46,9 @@ def list_people(campaign: Campaign) -> list[Person]:
     """Everyone who was ever given a link."""
     with campaign.labelling() as desk:
         return Accounts(desk.store).list()
+
+
+def tests_of(campaign: Campaign) -> dict[str, Tests]:
+    """How those did who were trained or checked, by name."""
+    with campaign.labelling() as desk:
+        return tests_found(desk.store)

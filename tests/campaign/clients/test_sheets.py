@@ -11,28 +11,10 @@ from ratewise.campaign.clients import sheets as client
 from ratewise.cli.main import main
 from ratewise.errors import InputError, RatewiseWarning
 
+from ...tomls import rater, toml_of
 from ..making import judged, ran
 
-TOML = """\
-name = "c"
-seed = 7
-[items]
-table = "items.csv"
-[rating]
-kind = "binary"
-[goal]
-budget = "30"
-[[raters]]
-name = "judge"
-kind = "column"
-column = "judge"
-price = "0.05"
-[[raters]]
-name = "human"
-kind = "sheet"
-price = "1"
-{more}
-"""
+TOML = toml_of(rater("judge", price="0.05"), rater("human", kind="sheet", more="{more}"), top='name = "c"\nseed = 7')
 ITEMS = judged(150)
 TRUTH = dict(zip(ITEMS["id"], ITEMS["human"], strict=True))
 

@@ -8,7 +8,6 @@ import sys
 import tempfile
 import threading
 import time
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -18,6 +17,7 @@ from ratewise.queue.records import Claim, Outcome
 from ratewise.queue.store import Store
 from ratewise.queue.unsaved import Unsaved
 
+from ...users import plain_user
 from .world import World, after, ended, kept, one_line, raters, same, start
 
 
@@ -154,22 +154,6 @@ def test_a_torn_line_is_asked_again(world, calm):
     again = [world.key(claim["id"])]
     world.check(asked_twice=again, answered_twice=again)
     assert same(world, calm)
-
-
-NOBODY = 65534
-
-
-@contextmanager
-def plain_user():
-    """Root may do anything, so it becomes nobody for a while."""
-    root = os.geteuid() == 0
-    if root:
-        os.seteuid(NOBODY)
-    try:
-        yield
-    finally:
-        if root:
-            os.seteuid(0)
 
 
 @pytest.fixture

@@ -26,34 +26,16 @@ from ratewise.queue.money import to_units
 from ratewise.queue.store import Store
 
 from ... import waiting
+from ...tomls import rater, toml_of
 
-TOML = """\
-seed = {seed}
-store = "{store}"
-
-[items]
-table = "items.csv"
-id = "id"
-
-[rating]
-kind = "{kind}"
-
-[goal]
-{goal}
-
-[[raters]]
-name = "judge"
-kind = "column"
-column = "judge"
-price = "0.01"
-
-[[raters]]
-name = "human"
-{human}
-price = "1"
-backoff = 0.0
-{more}
-"""
+TOML = toml_of(
+    rater("judge", price="0.01"),
+    '[[raters]]\nname = "human"\n{human}\nprice = "1"\nbackoff = 0.0\n{more}\n',
+    top='seed = {seed}\nstore = "{store}"',
+    items='id = "id"',
+    rating='kind = "{kind}"',
+    goal="{goal}",
+)
 ITEMS, BUDGET = 120, 40
 
 

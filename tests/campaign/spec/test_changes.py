@@ -60,7 +60,11 @@ TAKEN = [
     ("raters.machine.base_url", "http://127.0.0.1:2/v1",
      'raters.machine.base_url from "http://127.0.0.1:1/v1" to "http://127.0.0.1:2/v1"' + SAME),
     ("raters.small.device", "cpu", 'raters.small.device from "auto" to "cpu"'),
+    ("raters.small.per_hour", "2.50", 'raters.small.per_hour from none to "2.50"'),
     ("raters.machine.key_env", "KEY", 'raters.machine.key_env from none to "KEY"'),
+    ("raters.crowd.known", "k.csv", 'raters.crowd.known from none to "k.csv"'),
+    ("raters.crowd.training", 5, "raters.crowd.training from 0 to 5"),
+    ("raters.crowd.pass_mark", 0.5, "raters.crowd.pass_mark from 0.8 to 0.5"),
     ("raters.machine.tokens_per_minute", 9, "raters.machine.tokens_per_minute from none to 9.0"),
 ]  # fmt: skip
 REFUSED = [
@@ -73,11 +77,17 @@ REFUSED = [
     ("items.id", None, 'items.id from "id" to none' + DRAWN),
     ("items.features", ["a", "b"], 'items.features from ["a"] to ["a", "b"]' + DRAWN),
     ("items.text", ["q"], 'items.text from [] to ["q"]' + DRAWN),
+    ("raters.crowd.checks", 0.1, "raters.crowd.checks from 0.0 to 0.1: rounds so far were planned with the money set "
+     "aside for the old share"),
+    ("raters.crowd.repeats", 0.1, "raters.crowd.repeats from 0.0 to 0.1: rounds so far were planned with the money set "
+     "aside for the old share"),
     ("raters.crowd.adjudicator", "ann",
      'raters.crowd.adjudicator from none to "ann": splits so far were decided by the old one'),
     ("raters.small.path", "other",
      'raters.small.path from "judge" to "other": the ratings so far came from the old one'),
     ("items.uncertainty", "v", 'items.uncertainty from "u" to "v"' + DRAWN),
+    ("items.format", "csv", 'items.format from none to "csv"' + DRAWN),
+    ("items.at_most", 5000, "items.at_most from none to 5000" + DRAWN),
     ("items.clusters", "talk", 'items.clusters from none to "talk"' + DRAWN),
     ("rating.low", 0, "rating.low from 1.0 to 0.0: ratings so far are on the old scale"),
     ("rating.high", 7, "rating.high from 5.0 to 7.0: ratings so far are on the old scale"),

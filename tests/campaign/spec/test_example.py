@@ -39,7 +39,7 @@ def test_it_shows_every_key_and_fits_a_screen():
 
 KINDS = {
     "function": "python", "command": "command", "file": "recorded", "sheets": "sheet",
-    "path": "trained", "device": "trained",
+    "path": "trained", "device": "trained", "per_hour": "trained",
     **dict.fromkeys(keys_of(LlmSettings), "llm"), **dict.fromkeys(keys_of(PeopleSettings), "people"),
 }  # fmt: skip
 NEEDED = {"llm": ("model", "base_url", "judge", "show"), "trained": ("path",)}

@@ -96,7 +96,11 @@ MISTAKES = [
     (in_items("uncertainty = [1]"), "items.uncertainty must be the name of a column of the table, as text; got a list"),
     (in_items("seed = 7"), "items.seed is unknown; it belongs at the top of the file, above the first [table]"),
     (in_items("feature = []"), "items.feature is unknown; did you mean 'features'?"),
-    (in_items("xyz = 1"), "items.xyz is unknown; the keys here are table, id, features, text, uncertainty, clusters"),
+    (
+        in_items("xyz = 1"),
+        "items.xyz is unknown; the keys here are table, format, at_most, id, features, text, uncertainty, clusters",
+    ),
+    (in_items("at_most = 5"), "items.at_most must be a whole number of items from 100 on; got 5"),
     # [rating]
     (in_rating(""), 'rating.kind is missing; write kind = "binary", "likert", "score" or "pairwise"'),
     (in_rating('kind = "score"\nhigh = 5'), "rating.low is missing; a score scale needs both bounds, so write low = 1"),

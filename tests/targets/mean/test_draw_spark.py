@@ -1,14 +1,16 @@
 """A real Spark: draws that are those of memory to the bit, and estimates from sums."""
 
+import json
 import os
 
 import numpy as np
 import pytest
 
 import ratewise as rw
+from ratewise.cli.main import main
 from ratewise.errors import TableError
 from ratewise.lab.worlds import calibrated
-from ratewise.tables import count_groups, count_rows
+from ratewise.tables import count_groups, count_rows, open_relation
 from ratewise.tables.spark import is_spark, with_value
 from ratewise.targets.large import large_relation
 
@@ -42,7 +44,7 @@ def frame(spark, pool, tmp_path_factory):
     for number, (start, stop) in enumerate([(0, 1400), *((i, i + 50) for i in range(1400, N, 50))]):
         rows = {name: values[start:stop] for name, values in pool.items()} | {"gaps": gaps[start:stop]}
         rw.write_table(rw.read_table(rows), folder / f"{number:03d}.parquet")
-    return spark.read.parquet(str(folder)).repartition(3, "topic")
+    return spark.read.parquet(str(folder)).repartition(3, "topic").cache()
 
 
 def by_id(frame):
@@ -81,6 +83,25 @@ def test_a_task_that_fails_and_runs_again_gives_the_same_rows(frame, pool, judge
     assert os.path.exists(mark)
     found = sorted(row["id"] for row in drawn.where("selected").collect())
     assert found == sorted(pool["id"][rw.draw_pool(pool, plan, seed=4).selected].tolist())
+
+
+def test_the_command_line_lets_spark_write_what_duckdb_draws(spark, pool, judged, tmp_path, capsys):
+    """`ratewise draw FOLDER --engine spark`: parts of Parquet, the same rows, and the same figures."""
+    answers, plan = tmp_path / "answers", tmp_path / "plan.json"
+    plan_of(judged, budget=50).save(plan)
+    answers.mkdir()
+    rw.write_table(rw.read_table({name: values[:500] for name, values in pool.items()}), answers / "a.parquet")
+    said, chosen = [], []
+    for engine, more in (("spark", ("--master", "local[2]")), ("duckdb", ())):
+        given = ["draw", answers, "--plan", plan, "--seed", 4, "--engine", engine, *more, "-o", f"{tmp_path}/{engine}/"]
+        with pytest.raises(SystemExit) as left:
+            main([*map(str, given), "--json"])
+        assert left.value.code == 0
+        said.append(json.loads(capsys.readouterr().out) | {"output": ""})
+        table = open_relation(tmp_path / engine).table()
+        chosen.append(dict(zip(table.ids().tolist(), table.texts("selected").tolist(), strict=True)))
+    assert said[0] == said[1]
+    assert chosen[0] == chosen[1]
 
 
 def test_plans_and_estimates_collect_sums_and_labels_only(frame, spark, pool, judged, monkeypatch):

@@ -3,18 +3,20 @@
 import json
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ratewise.campaign.clients.blind import shown_item
 from ratewise.campaign.clients.callers import steps_of
+from ratewise.campaign.clients.checking import Checking, Feedback
 from ratewise.campaign.planner.outcomes import rater_of
 from ratewise.campaign.planner.prices import list_price
 from ratewise.campaign.spec.spec import RaterSpec, Spec
 from ratewise.campaign.voting import rule_of
 from ratewise.errors import InputError
 from ratewise.queue.desk import Desk, Said, Terms
-from ratewise.queue.handed import Counter, Handed, Taken
+from ratewise.queue.handed import Counter
+from ratewise.queue.hidden import TRAINING, Hidden, HiddenKey, Taken
 from ratewise.queue.store import Store
 from ratewise.raters.people import PeopleSettings
 
@@ -35,10 +37,14 @@ class Task:
     compares: bool = False  # whether the item has two sides, "a" and "b"
     lease: float = 600.0  # seconds without a sign of life
     criterion: str = ""  # what is judged, in a sentence
+    training: tuple[int, int] | None = None  # of a training item: which it is, of how many
 
     def to_dict(self) -> dict[str, Any]:
         """Ready for JSON."""
-        return {name: getattr(self, name) for name in ("key", "item", "kind", "scale", "criterion")}
+        told = {name: getattr(self, name) for name in ("key", "item", "kind", "scale", "criterion")}
+        if self.training is not None:
+            told["training"] = {"number": self.training[0], "of": self.training[1]}
+        return told
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,30 +78,47 @@ class Labelling:
                         f'rater {rater.name!r} compares two texts; name their columns: a = "answer_a" and '
                         'b = "answer_b"'
                     )
+        for _, beside in self._besides():
+            _ = beside.known  # what is wrong with the table is said before anybody sees it
 
     def next(self, person: str) -> Task | None:
         """The question this person has in hand, or another one; None where nothing is to be answered now."""
         for step, rater in self._steps():
             terms = self._terms(person, rater)
+            if (beside := self._beside(person, step)) is not None:
+                hidden = beside.next(person, terms)
+                if hidden is not None:
+                    return self._hidden_task(rater, *hidden)
             compares = _settings(rater).sides is not None
             got = self._counter.hand_out(person, step, terms, tries=rater.attempts, compares=compares)
             if got is not None:
-                return self._task(rater, got)
+                return self._task(rater, got.key, json.loads(got.claim.content), got.sides, got.until)
         return None
 
     def answer(self, person: str, key: str, reply: Reply) -> Taken:
         """Take an answer, which must be on the scale; saved when this returns."""
+        if (hidden := self._hidden_key(person, key)) is not None:
+            return self._answer_hidden(person, hidden, reply)
         found = self._counter.of_key(person, key)
         if found is None:
             return "unknown"
         claim, step, sides = found
         k = rater_of(self.spec, step)
         rater = self.spec.raters[k]
-        said = Said(
-            self._value(k, reply.rating, sides), reply.comment, _bounded(reply.seconds), sides, reply.flagged or None
-        )
+        said = self._said(k, reply, sides)
         price = 0 if claim is None else list_price(rater, k, claim)
         return self._counter.answer(person, key, said, price=price, rule=rule_of(_settings(rater)))
+
+    def _answer_hidden(self, person: str, hidden: HiddenKey, reply: Reply) -> Taken:
+        said = self._said(rater_of(self.spec, hidden.step), reply, hidden.sides)
+        return self._checking(hidden.step).answer(person, hidden, said)
+
+    def feedback(self, person: str, key: str) -> Feedback | None:
+        """What a learner is told after an answer to a training item; None for every other question."""
+        for _, beside in self._besides():
+            if beside.settings.training and (told := beside.feedback(person, key)) is not None:
+                return told
+        return None
 
     def undo(self, person: str) -> str | None:
         """Take back the last answer of this person; the key that is open again, or None where it is too late."""
@@ -107,6 +130,8 @@ class Labelling:
 
     def renew(self, person: str, key: str) -> float | None:
         """Keep a question in hand; until when, or None where it is gone."""
+        if (hidden := self._hidden_key(person, key)) is not None:
+            return self.clock() + _settings(self.spec.raters[rater_of(self.spec, hidden.step)]).lease
         found = self._counter.of_key(person, key)
         if found is None:
             return None
@@ -119,7 +144,14 @@ class Labelling:
 
     def left(self, person: str) -> int:
         """How many questions are open for this person now."""
-        return sum(self._counter.left(person, step, self._terms(person, rater)) for step, rater in self._steps())
+        return sum(self._left(person, step, rater) for step, rater in self._steps())
+
+    def _left(self, person: str, step: int, rater: RaterSpec) -> int:
+        real = self._counter.left(person, step, self._terms(person, rater))
+        beside = self._beside(person, step)
+        if beside is None or not beside.settings.hidden_share:
+            return real
+        return beside.left(person, real, in_hand=self._counter.has_one(person, step))
 
     @property
     def guidelines(self) -> str:
@@ -147,15 +179,44 @@ class Labelling:
         settings = _settings(rater)
         return Terms(settings.lease, settings.votes, splits=person == settings.adjudicator)
 
-    def _task(self, rater: RaterSpec, got: Handed) -> Task:
-        item = shown_item(self.spec, rater, json.loads(got.claim.content), got.sides)
+    def _besides(self) -> Iterator[tuple[int, Checking]]:
+        """Training, checks and repeats of each step that has any."""
+        for step, rater in self._steps():
+            if _settings(rater).training or _settings(rater).hidden_share:
+                yield step, self._checking(step)
+
+    def _checking(self, step: int) -> Checking:
+        return Checking(self.spec, Desk(self.store, self.clock), step, self.store.meta("campaign") or "")
+
+    def _beside(self, person: str, step: int) -> Checking | None:
+        """Those of a step; none for the person who decides where others differ."""
+        found = dict(self._besides()).get(step)
+        return None if found is None or person == found.settings.adjudicator else found
+
+    def _hidden_key(self, person: str, key: str) -> HiddenKey | None:
+        if not any(True for _ in self._besides()):
+            return None
+        return Hidden(Desk(self.store, self.clock)).of_key(person, key)
+
+    def _hidden_task(self, rater: RaterSpec, got: HiddenKey, row: Mapping[str, Any]) -> Task:
+        lease = _settings(rater).lease
+        task = self._task(rater, got.key, row, got.sides, self.clock() + lease)
+        of = _settings(rater).training
+        return replace(task, training=(-got.position, of)) if got.what == TRAINING else task
+
+    def _said(self, k: int, reply: Reply, sides: str | None) -> Said:
+        value = self._value(k, reply.rating, sides)
+        return Said(value, reply.comment, _bounded(reply.seconds), sides, reply.flagged or None)
+
+    def _task(self, rater: RaterSpec, key: str, row: Mapping[str, Any], sides: str | None, until: float) -> Task:
+        item = shown_item(self.spec, rater, row, sides)
         scale = self.spec.scale
         ends: dict[str, Any] = {"low": scale.low, "high": scale.high}
         if scale.words:
             ends["words"] = dict(scale.words)
         settings = _settings(rater)
         return Task(
-            got.key, rater.name, item, scale.kind, ends, got.until, got.sides is not None, settings.lease,
+            key, rater.name, item, scale.kind, ends, until, sides is not None, settings.lease,
             settings.criterion or "",
         )  # fmt: skip
 

@@ -43,7 +43,8 @@ class Pace:
 
     def _is_local(self, step: int) -> bool:
         """Whether the rater is a column, which is free and cannot be down."""
-        return KINDS[self.spec.raters[rater_of(self.spec, step)].kind].flat_price
+        rater = self.spec.raters[rater_of(self.spec, step)]
+        return KINDS[rater.kind].flat_price(rater.settings)
 
     def see(self, outcomes: Sequence[Outcome]) -> None:
         """Take note of what was answered."""

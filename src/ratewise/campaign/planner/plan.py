@@ -63,7 +63,7 @@ def _unspent(state: State) -> int | None:
     """What is left of the budget, less the part for calls that fail; `None` where there is no budget."""
     if state.terms.budget is None:
         return None
-    left = state.terms.budget - state.spent
+    left = state.terms.budget - (state.terms.aside or 0) - state.spent
     return left + -left * state.failed // state.spent if state.failed else left
 
 

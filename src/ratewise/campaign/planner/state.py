@@ -27,6 +27,7 @@ class Terms:
     first: int = 0  # items that the first round consists of: their strong ratings were there already
     teacher: Teacher | None = None  # a finished campaign, whose labels stand in for those to come
     votes: int = 0  # where people are the last rater and nobody is to wait: answers that a question takes
+    aside: int | None = None  # of the budget, for hidden checks and repeats, whose money no round sees; None: no such
 
     @property
     def pool(self) -> int:

@@ -72,7 +72,7 @@ def _top(old: Spec, new: Spec) -> Iterator[_Change]:
 
 
 def _tables(old: Spec, new: Spec) -> Iterator[_Change]:
-    for key in ("table", "id", "features", "text", "uncertainty", "clusters"):
+    for key in ("table", "format", "at_most", "id", "features", "text", "uncertainty", "clusters"):
         yield _between(key, old.items, new.items, within="items.", reason=_DRAWN)
     yield _Change("learner", old.learner, new.learner, reason=_DRAWN)
     yield _Change("inputs", old.inputs, new.inputs, reason="items were put into their order by it")

@@ -32,7 +32,9 @@ seed = 7                          # names the draws: the same seed draws the sam
 # learner = { kind = "words" }    # how texts become numbers: words, vectors, or embeddings and a model
 
 [items]                           # what is rated: one row each
-table = "items.csv"               # CSV, JSONL or Parquet
+table = "items.csv"               # CSV, JSONL or Parquet, a folder of them, or another tool's file
+# format = "inspect_ai"           # if the content is not to decide whose file it is
+# at_most = 262144                # items taken in of a pool of more than 1,048,576 rows, which stays where it is
 id = "id"                         # optional column of unique item ids; default: a number for each row
 # features = ["length", "topic"]  # columns that may help to predict ratings and mistakes of the weak rater
 # text = ["question", "answer"]   # columns of text to learn from

@@ -132,6 +132,14 @@ def plain(amount: Decimal) -> str:
     return format(amount, "f")
 
 
+def _price_text(value: object) -> str:
+    """A price as text, which other rooms read."""
+    amount = _amount(value)
+    if amount < 0:
+        raise hint("it is below 0")
+    return plain(amount)
+
+
 def _moment(value: object) -> datetime:
     """A moment in UTC; what has no offset is local time."""
     if isinstance(value, str):
@@ -148,6 +156,7 @@ _AMOUNTS = f"and below {LARGEST_AMOUNT:,}, with at most {DECIMALS} decimals"
 NAME = AfterValidator(_printable)
 Columns = tuple[Annotated[str, TEXT], ...]
 Price = Annotated[Decimal | None, Field(ge=0), BeforeValidator(_amount), Says(f"an amount of 0 or more {_AMOUNTS}")]
+PriceText = Annotated[str | None, BeforeValidator(_price_text), Says(f"an amount of 0 or more {_AMOUNTS}")]
 Budget = Annotated[Decimal | None, Field(gt=0), BeforeValidator(_amount), Says(f"an amount above 0 {_AMOUNTS}")]
 Moment = Annotated[datetime | None, BeforeValidator(_moment), Says("a date-time, such as 2026-12-01T18:00:00Z")]
 Words = tuple[Annotated[str, TEXT], ...]

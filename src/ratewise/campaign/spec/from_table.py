@@ -14,13 +14,14 @@ from ratewise.campaign.spec.guess import Guess, guess_columns
 from ratewise.campaign.spec.spec import Spec, read_spec
 from ratewise.errors import InputError
 from ratewise.raters.scale import RatingScale
-from ratewise.tables import Table, read_table
+from ratewise.tables import Table, open_relation
 from ratewise.tables.files import write_text
 from ratewise.tables.words import Meaning, Scale, in_numbers, meaning_of
 from ratewise.targets.chosen_labels import clear_difference
 
 _WEAK_PRICE, _STRONG_PRICE = "0.01", "1"  # placeholders
 _USUAL_LABELS = 200
+_READ = 1 << 20  # rows that columns are guessed by
 _SHARE = 10  # of the items, one in so many is affordable to begin with
 _KINDS = {
     "binary": "0 or 1, yes or no",
@@ -36,6 +37,7 @@ class Begun:
 
     path: str
     table: str
+    format: str | None
     rows: int
     guess: Guess
     weak_price: str | None  # None: a placeholder was written
@@ -84,6 +86,7 @@ def begin_from(
     strong_price: str | None = None,
     positive: Sequence[str] = (),
     scale: Scale = None,
+    format: str | None = None,
 ) -> Begun:
     """Write a campaign for a table; what is not given is guessed. The file is read back, so that it can be run.
 
@@ -92,7 +95,9 @@ def begin_from(
     """
     if table == "-":
         raise InputError("a campaign needs a table that stays; give --from the path of a file")
-    read = read_table(table)
+    relation = open_relation(table, format=format)
+    rows = relation.count()
+    read = relation.table() if rows <= _READ else next(relation.scan(rows=_READ))  # columns are guessed by these
     said = meaning_of(tuple(positive) or None, scale)
     if said != Meaning():
         if strong is None:
@@ -106,9 +111,9 @@ def begin_from(
     path = place_of(folder_or_file)
     check_new(path)
     make_folder(os.path.dirname(path))
-    budget = _budget(read.rows, weak_price or _WEAK_PRICE, strong_price or _STRONG_PRICE, guess)
+    budget = _budget(rows, weak_price or _WEAK_PRICE, strong_price or _STRONG_PRICE, guess)
     begun = Begun(
-        path=path, table=table, rows=read.rows, guess=guess, weak_price=weak_price, strong_price=strong_price,
+        path=path, table=table, format=format, rows=rows, guess=guess, weak_price=weak_price, strong_price=strong_price,
         budget=budget, words=said, picked=_picked(read, guess),
     )  # fmt: skip
     write_text(path, _toml(begun))
@@ -148,6 +153,7 @@ def _toml(b: Begun) -> str:
         "",
         "[items]",
         _line(f"table = {toml_text(table)}", "from the folder of this file"),
+        *([] if b.format is None else [f"format = {toml_text(b.format)}"]),
         _line(f"id = {toml_text(g.id)}", "guessed")
         if g.id is not None
         else "# id = …  no column tells all items apart",

@@ -33,6 +33,7 @@ from ratewise.campaign.spec.fields import (
     Keys,
     Moment,
     Price,
+    PriceText,
     Section,
     Shares,
     Words,
@@ -69,6 +70,8 @@ class ItemsSpec:
     """[items]: the table of what is rated, and which of its columns are used."""
 
     table: Annotated[str, TEXT, Says("the path of a table, as text", 'table = "items.csv"')]
+    format: Annotated[str | None, TEXT, Says('the format of the table, as text, such as "inspect_ai"')] = None
+    at_most: Annotated[int | None, Field(ge=100), Says("a whole number of items from 100 on")] = None
     id: Column = None
     features: Annotated[Columns, Says('a list of names of columns, such as ["length", "topic"]')] = ()
     text: Annotated[Columns, Says('a list of names of columns, such as ["question", "answer"]')] = ()
@@ -84,7 +87,7 @@ class LearnerSpec:
     model: Annotated[str | None, TEXT, Says("the path or name of an embedding model, as text")] = None
     base_url: Annotated[str | None, TEXT, Says("the address of an OpenAI-compatible endpoint, as text")] = None
     key_env: Annotated[str | None, TEXT, Says("the name of an environment variable, as text")] = None
-    token_price: Annotated[str | None, TEXT, Says('the price of a million tokens, as text such as "0.02"')] = None
+    token_price: PriceText = None  # of a million tokens
 
     @property
     def learner(self) -> Learner:

@@ -18,8 +18,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import optimize
 
 from ratewise.core.checks import Floats
 from ratewise.core.mean.policy import optimal_policy
@@ -239,4 +239,4 @@ def _log_root(excess: Callable[[float], float]) -> float:
         return -_WIDEST
     if excess(_WIDEST) >= 0:
         return _WIDEST
-    return float(optimize.brentq(excess, -_WIDEST, _WIDEST, xtol=1e-13, rtol=8.9e-16, maxiter=500))
+    return float(scipy.optimize.brentq(excess, -_WIDEST, _WIDEST, xtol=1e-13, rtol=8.9e-16, maxiter=500))

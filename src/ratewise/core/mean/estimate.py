@@ -17,6 +17,7 @@ from ratewise.core.mean.votes import Agreement
 from ratewise.core.messages import Message, argument
 from ratewise.core.names import Estimand, IntervalMethod, Method
 from ratewise.core.shown import shown
+from ratewise.core.small_picture import Span, spans_picture
 from ratewise.errors import InputError, MissingAnswersError
 
 FOLDS = 10
@@ -97,7 +98,10 @@ class Estimate:
         cells = [("estimate", f"{self.value:.4f}"), (f"{self.level:.0%} interval", f"{low} to {high}")]
         cells += [("strong ratings", str(self.labels)), ("items", str(self.items)), ("method", self.method)]
         head = "".join(f"<th>{name}</th>" for name, _ in cells)
-        return f"<table><tr>{head}</tr><tr>{''.join(f'<td>{x}</td>' for _, x in cells)}</tr></table>"
+        table = f"<table><tr>{head}</tr><tr>{''.join(f'<td>{x}</td>' for _, x in cells)}</tr></table>"
+        if self.interval is None:
+            return table
+        return table + spans_picture([Span(f"{self.level:.0%} interval", self.value, *self.interval)], self.summary())
 
 
 def estimate_mean(

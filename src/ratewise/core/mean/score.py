@@ -17,7 +17,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy import optimize, special
+import scipy
+from scipy import special
 
 from ratewise.core.checks import Floats
 from ratewise.core.mean.intervals import Clustering, Interval, Spread
@@ -347,7 +348,7 @@ def _shift_to(worlds: _Worlds, mean: float) -> float:
     low, high = float(worlds.shifts()[0]), float(worlds.shifts()[-1])
     if above(low) >= 0 or above(high) <= 0:
         return low if above(low) >= 0 else high
-    return float(optimize.brentq(above, low, high, xtol=1e-12))
+    return float(scipy.optimize.brentq(above, low, high, xtol=1e-12))
 
 
 def _mistakes(residual: Floats, weight: Floats) -> float:

@@ -5,7 +5,7 @@ own, and one that looks whether a file is of its kind. A new one is that file an
 """
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from ratewise.errors import RatewiseError, TableError
@@ -18,8 +18,10 @@ from ratewise.tables.adapters.langfuse import looks_like_langfuse, read_langfuse
 from ratewise.tables.adapters.lm_eval import looks_like_lm_eval, read_lm_eval
 from ratewise.tables.adapters.openai_evals import looks_like_openai_evals, read_openai_evals
 from ratewise.tables.adapters.promptfoo import looks_like_promptfoo, read_promptfoo
+from ratewise.tables.adapters.several import joined
 from ratewise.tables.adapters.source import Source
 from ratewise.tables.engine import one_line
+from ratewise.tables.places import files_among, is_table, name_of
 
 __all__ = ["ADAPTERS", "Adapter", "Became", "Imported", "adapted"]
 
@@ -44,18 +46,71 @@ ADAPTERS: dict[str, Adapter] = {
 }
 
 
-def adapted(path: str, format: str | None = None) -> Imported | None:
-    """The table of another tool's file, of `format` or known by its content; None of a plain table."""
+def adapted(path: str, format: str | None = None, *, name: str | None = None) -> Imported | None:
+    """The table of another tool's file, of `format` or known by its content; None of a plain table.
+
+    The path may be packed by gzip. Of a folder or a pattern, the tables of all its files become one. `name` is what
+    messages call the table.
+    """
     if format is not None and format not in ADAPTERS:
         raise TableError(f"{format!r} is no format; the formats of other tools are {', '.join(map(repr, ADAPTERS))}")
-    source = Source(path)
+    several = several_files(path)
+    if several is None:
+        return _of_file(Source(path, name), format)
+    sources = [Source(file) for file in several]
     if format is None:
-        format = next((name for name, adapter in ADAPTERS.items() if adapter.looks(source)), None)
+        format = known(sources[0]) if sources else None
+        if format is None:
+            return None
+        _refuse_others(sources, format)
+    elif not sources:
+        raise TableError(f"{one_line(path)} has no file in it that could be of {format!r}; check the path")
+    return joined([_read(source, format) for source in sources], several, name or name_of(path))
+
+
+def known(source: Source) -> str | None:
+    """The format that a file is known to be of by its content."""
+    return next((name for name, adapter in ADAPTERS.items() if adapter.looks(source)), None)
+
+
+def several_files(path: str) -> tuple[str, ...] | None:
+    """The files of a folder or a pattern that may be another tool's; None of a single file.
+
+    Tables come first: a folder with some is one of tables. Else it is a folder of .eval files, or of those .json files
+    that an adapter knows.
+    """
+    found = files_among(path)
+    if found is None:
+        return None
+    tables = tuple(file for file in found if is_table(os.path.basename(file)))
+    if tables:
+        return tables
+    logs = tuple(file for file in found if file.lower().endswith(".eval"))
+    return logs or tuple(file for file in found if _ends_in_json(file) and known(Source(file)) is not None)
+
+
+def _ends_in_json(file: str) -> bool:
+    return file.lower().removesuffix(".gz").endswith(".json")
+
+
+def _refuse_others(sources: Sequence[Source], format: str) -> None:
+    """Refuse a folder in which one tool's files lie beside another's, or beside plain tables."""
+    for source in sources[1:]:
+        if not ADAPTERS[format].looks(source):
+            raise TableError(
+                f"{sources[0].name} is a file of {format!r}, and {source.name} beside it is none; name those of one "
+                "kind with a pattern in quotation marks"
+            )
+
+
+def _of_file(source: Source, format: str | None) -> Imported | None:
+    if format is None:
+        format = known(source)
         return None if format is None else _read(source, format)
-    if not os.path.exists(path):
-        raise TableError(f"{one_line(path)} does not exist; check the path")
-    if not os.path.isfile(path):
-        raise TableError(f"{one_line(path)} is no file; give the path of a file of {format!r}")
+    if not os.path.exists(source.path):
+        raise TableError(f"{one_line(source.path)} does not exist; check the path")
+    if not os.path.isfile(source.path):
+        raise TableError(f"{one_line(source.path)} is no file; give the path of a file of {format!r}")
     return _read(source, format)
 
 

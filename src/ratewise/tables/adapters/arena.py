@@ -104,7 +104,7 @@ def _said(conversation: Any, role: str) -> str | None:
 
 def _flat(source: Source) -> Imported:
     """A CSV or Parquet table with one-hot winners, and `winner` beside them."""
-    table = load_file(source.path)
+    table = load_file(source.path, source.name)
     if "winner" in table.columns or "winner_model_a" not in table.columns:
         return Imported(table, "Arena votes", _plain(table.columns))
     hot = np.stack([table.numbers(name, missing="allow") == 1 for name in _ONE_HOT if name in table.columns])

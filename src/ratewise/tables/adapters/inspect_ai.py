@@ -45,7 +45,7 @@ _Sample = tuple[dict[str, Any], _Attached]
 def looks_like_inspect(source: Source) -> bool:
     """Whether it is a log: an archive with a header and samples, or a document with version, eval and status."""
     if source.is_zip:
-        return source.path.lower().endswith(".eval") or any(name.encode() in source.head for name in _HEADERS)
+        return source.ending == ".eval" or any(name.encode() in source.head for name in _HEADERS)
     first = source.first
     return isinstance(first, dict) and {"version", "eval", "status"} <= first.keys() and isinstance(first["eval"], dict)
 

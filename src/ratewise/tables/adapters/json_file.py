@@ -1,8 +1,11 @@
 """JSON that other tools wrote, read with limits: a hostile or damaged file is one line, not all of the memory."""
 
+import gzip
 import json
 import os
+import zlib
 from collections.abc import Iterator
+from io import BufferedReader
 from typing import Any
 
 from ratewise.errors import TableError
@@ -15,27 +18,41 @@ MOST_VALUES = 8_000_000
 """The most values of one document: a short text can hold very many empty lists, and each takes memory."""
 
 
-def read_json(path: str) -> Any:
+GZIPPED = b"\x1f\x8b"
+"""What a file begins with that gzip has packed."""
+
+UNREADABLE = (OSError, EOFError, zlib.error)
+"""What reading a file ends in where it is gone, or packed and cut off."""
+
+
+def opened(path: str) -> gzip.GzipFile | BufferedReader:
+    """The bytes of a file, unpacked on the way where gzip has packed it: by its first bytes, whatever its name is."""
+    with open(path, "rb") as file:
+        packed = file.read(len(GZIPPED)) == GZIPPED
+    return gzip.open(path) if packed else open(path, "rb")
+
+
+def read_json(path: str, name: str | None = None) -> Any:
     """What the file holds; a missing, broken or overlong file is one clear line."""
-    name = one_line(os.path.basename(path))
+    name = name or one_line(os.path.basename(path))
     try:
         size = os.path.getsize(path)
         if size > LARGEST_DOCUMENT:
             raise too_large(name, size)
-        with open(path, "rb") as file:
+        with opened(path) as file:
             data = file.read(LARGEST_DOCUMENT + 1)
     except FileNotFoundError as error:
         raise TableError(f"{one_line(path)} does not exist; check the path") from error
-    except OSError as error:
+    except UNREADABLE as error:
         raise TableError(f"{name} cannot be read: {reason(error)}") from error
     return parsed(data, name)
 
 
-def read_lines(path: str) -> Iterator[tuple[int, Any]]:
+def read_lines(path: str, name: str | None = None) -> Iterator[tuple[int, Any]]:
     """The value of every line that is not blank, with the line's number."""
-    name = one_line(os.path.basename(path))
+    name = name or one_line(os.path.basename(path))
     try:
-        with open(path, "rb") as file:
+        with opened(path) as file:
             for number, line in enumerate(iter(lambda: file.readline(LONGEST_LINE + 1), b""), start=1):
                 if len(line) > LONGEST_LINE:
                     raise TableError(f"line {number} of {name} is longer than {LONGEST_LINE // 2**20} MiB")
@@ -43,7 +60,7 @@ def read_lines(path: str) -> Iterator[tuple[int, Any]]:
                     yield number, parsed(line, f"line {number} of {name}")
     except FileNotFoundError as error:
         raise TableError(f"{one_line(path)} does not exist; check the path") from error
-    except OSError as error:
+    except UNREADABLE as error:
         raise TableError(f"{name} cannot be read: {reason(error)}") from error
 
 

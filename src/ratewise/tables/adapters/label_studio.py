@@ -17,8 +17,9 @@ from ratewise.errors import TableError
 from ratewise.tables.adapters.imported import Became, Imported, Row, damaged, free, imported, shown
 from ratewise.tables.adapters.source import Source
 
-_MIN = frozenset(("annotator", "annotation_id", "lead_time"))
-_MIN_OWN = _MIN | {"id", "created_at", "updated_at", "agreement"}
+MIN = frozenset(("annotator", "annotation_id", "lead_time"))
+MIN_OWN = MIN | {"id", "created_at", "updated_at", "agreement"}
+_NUMBERS = frozenset(("rating", "number"))
 _LISTS = ("choices", "text", "labels", "taxonomy")
 _PROMPTS = frozenset(("prompt", "question", "input", "instruction"))
 _ANSWERS = frozenset(("answer", "response", "output", "completion"))
@@ -38,10 +39,11 @@ class _Answer:
 def looks_like_label_studio(source: Source) -> bool:
     """Whether it is a list of tasks with annotations."""
     first = source.first[0] if isinstance(source.first, list) and source.first else None
-    return isinstance(first, dict) and (_is_task(first) or first.keys() >= _MIN)
+    return isinstance(first, dict) and (is_task(first) or first.keys() >= MIN)
 
 
-def _is_task(value: dict[str, Any]) -> bool:
+def is_task(value: dict[str, Any]) -> bool:
+    """Whether it is a task of the long form, JSON."""
     return isinstance(value.get("data"), dict) and isinstance(value.get("annotations"), list)
 
 
@@ -54,9 +56,9 @@ def read_label_studio(source: Source) -> Imported:
     answers: list[_Answer] = []
     notes: list[str] = []
     for number, value in enumerate(document, start=1):
-        if isinstance(value, dict) and _is_task(value):
+        if isinstance(value, dict) and is_task(value):
             answers += _task(value, number, rows)
-        elif isinstance(value, dict) and value.keys() >= _MIN and "id" in value:
+        elif isinstance(value, dict) and value.keys() >= MIN and "id" in value:
             answers += _minimal(value, rows)
         else:
             raise damaged(source, number, "task of Label Studio: each has data and annotations")
@@ -78,8 +80,8 @@ def _task(value: dict[str, Any], number: int, rows: dict[str, Row]) -> Iterator[
         results = annotation.get("result")
         for result in results if isinstance(results, list) else []:
             if isinstance(result, dict) and "from_name" in result:
-                given = None if annotation.get("was_cancelled") else _said(result.get("value"))
-                yield _Answer(task, _person(annotation.get("completed_by")), str(result["from_name"]), given)
+                given = None if annotation.get("was_cancelled") else said(result.get("value"))
+                yield _Answer(task, person_of(annotation.get("completed_by")), str(result["from_name"]), given)
 
 
 def _minimal(value: dict[str, Any], rows: dict[str, Row]) -> Iterator[_Answer]:
@@ -88,12 +90,12 @@ def _minimal(value: dict[str, Any], rows: dict[str, Row]) -> Iterator[_Answer]:
     row = rows.setdefault(task, {"id": task})
     _add_time(row, value.get("lead_time"))
     for key, cell in value.items():
-        if key in _MIN_OWN:
+        if key in MIN_OWN:
             continue
         if _is_data(key, cell):
             row[_name(key)] = shown(cell)
         else:
-            yield _Answer(task, _person(value.get("annotator")), key, _said(cell))
+            yield _Answer(task, person_of(value.get("annotator")), key, said(cell))
 
 
 def _is_data(key: str, cell: Any) -> bool:
@@ -121,7 +123,7 @@ def _spread(rows: dict[str, Row], answers: list[_Answer], notes: list[str]) -> l
     return list(told.values())
 
 
-def _said(value: Any) -> Any:
+def said(value: Any) -> Any:
     """A choice, a rating, a number or a text; several choices are separated by commas."""
     if isinstance(value, dict):
         if "rating" in value or "number" in value:
@@ -129,14 +131,16 @@ def _said(value: Any) -> Any:
         value = next((value[name] for name in _LISTS if name in value), None)
         if value is None:
             return None
+    if isinstance(value, list) and len(value) == 1 and isinstance(value[0], dict) and _NUMBERS & value[0].keys():
+        return said(value[0])  # as JSON_MIN has a number or stars
     if isinstance(value, list):
         return ",".join(item if isinstance(item, str) else json.dumps(item, ensure_ascii=False) for item in value)
     if isinstance(value, dict) and "choices" in value:
-        return _said(value["choices"])
+        return said(value["choices"])
     return value
 
 
-def _person(value: Any) -> str:
+def person_of(value: Any) -> str:
     """`completed_by` is a number, or an object with the person's address."""
     if isinstance(value, dict):
         value = value.get("email") or value.get("id")

@@ -61,7 +61,7 @@ def read_langfuse(source: Source) -> Imported:
 def _scores(source: Source) -> Iterator[dict[str, Any]]:
     """The scores under the names of the export, whichever way they were spelled."""
     if source.first is None:
-        arrays = load_file(source.path).arrays()
+        arrays = load_file(source.path, source.name).arrays()
         found: Any = (dict(zip(arrays, cells, strict=True)) for cells in zip(*arrays.values(), strict=True))
     elif isinstance(source.first, dict) and isinstance(source.first.get("data"), list):
         found = iter(source.document["data"])

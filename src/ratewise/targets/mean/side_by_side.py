@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, ClassVar, Protocol, cast
 
 import numpy as np
-from scipy import optimize
+import scipy
 
 from ratewise.core.checks import Floats, number, share
 from ratewise.core.frames import FrameKind, frame_of_rows
@@ -18,11 +18,13 @@ from ratewise.core.mean.policy import Policy, optimal_policy
 from ratewise.core.mean.rates import LARGEST_SCALE, active_rates
 from ratewise.core.names import Estimand, PolicyName
 from ratewise.core.shown import shown
+from ratewise.core.small_picture import Span, spans_picture
 from ratewise.errors import InputError, RatewiseWarning
 from ratewise.models.error_model import DEFAULT_FLOOR_SHARE
 from ratewise.tables.files import write_text
 from ratewise.targets.mean.precision import ONE_GOAL
 
+_TWO_SIDED = 1.959964  # of a 95 % interval
 NEAR_TIE_IN_PRICE = 0.01
 """The simpler policy is preferred unless squared error times spend is smaller by more than this share."""
 
@@ -204,7 +206,7 @@ def _active(world: World, goal: Goal) -> _Active:
             return found
     if excess(high) > 0:  # some items with u = 0 are wrong all the same: rate everything
         return _Active(LARGEST_SCALE, 1.0, goal.pool_size)
-    scale = math.exp(float(optimize.brentq(excess, low, high, xtol=1e-13)))
+    scale = math.exp(float(scipy.optimize.brentq(excess, low, high, xtol=1e-13)))
     return _Active(scale, policy.floor, goal.pool_size)
 
 
@@ -297,14 +299,19 @@ class ShowsPolicies:
 
 
 def policies_html(policies: Mapping[str, PlannedPolicy], reason: str, *, error: str) -> str:
-    """A table for notebooks, and the reason below; `error` is what the last column is called."""
+    """A table and a picture for notebooks, and the reason below; `error` is what the last column is called."""
     head = f"<tr><th>policy</th><th>items</th><th>strong ratings</th><th>spend</th><th>{error}</th></tr>"
     rows = "".join(
         f"<tr><td>{name}</td><td>{p.items:,.0f}</td><td>{p.strong_labels:,.0f}</td><td>{p.spend:,.2f}</td>"
         f"<td>{p.expected_se:.4g}</td></tr>"
         for name, p in policies.items()
     )
-    return f"<table>{head}{rows}</table><p>{html.escape(reason)}</p>"
+    halves = {name: _TWO_SIDED * p.expected_se for name, p in policies.items()}
+    best = min(halves, key=lambda name: halves[name])
+    spans = [Span(f"{name}: ± {half:.3g}", 0.0, -half, half, marked=name == best) for name, half in halves.items()]
+    said = ", ".join(f"{name} {half:.3g}" for name, half in halves.items())
+    drawn = spans_picture(spans, f"Half-width of the 95 % interval to expect: {said}")
+    return f"<table>{head}{rows}</table>{drawn}<p>{html.escape(reason)}</p>"
 
 
 def save_plan(plan: AnyPlan, path: str | os.PathLike[str]) -> None:

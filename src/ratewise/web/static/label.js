@@ -80,7 +80,25 @@ async function send(answer) {
   } else {
     say(`Not saved: ${found?.error ?? "the server refused it"}.`, true);
   }
+  if (found?.feedback) await showFeedback(found.feedback);
   return { status, found };
+}
+
+function showFeedback({ right, expected, why, number, of, share, passed }) { // after a training item, until it was read
+  $("feedback").className = right ? "right" : "wrong";
+  $("feedback-title").textContent = right ? "✓ Right" : "✗ Not quite";
+  $("feedback-expected").textContent = right ? "" : `The answer is: ${expected}`;
+  $("feedback-why").innerHTML = policy.createHTML(why); // cleaned by the server's allow-list
+  $("feedback-why").hidden = !why;
+  const score = `${Math.round(100 * share)} % right`;
+  $("feedback-end").textContent = passed === null ? `Training item ${number} of ${of}` : passed
+    ? `Training passed, ${score}. Real questions follow; they come without feedback.`
+    : `${score}, which is not enough yet. The training begins again.`;
+  return new Promise((resolve) => {
+    $("feedback").addEventListener("close", resolve, { once: true });
+    $("feedback").showModal();
+    $("feedback-close").focus();
+  });
 }
 
 // One question after the other
@@ -108,7 +126,7 @@ function show(found) {
   $("answer").hidden = $("item").hidden = !found;
   $("idle").hidden = Boolean(found);
   $("title").classList.toggle("unseen", true);
-  if (!found) return;
+  if (!found) return void ($("training").hidden = true);
   spent = 0;
   seenAt = performance.now();
   setFlag(false);
@@ -116,6 +134,8 @@ function show(found) {
   $("comment").value = draft.comment ?? "";
   openComment(Boolean(draft.comment), false);
   $("criterion").textContent = found.criterion || { pairwise: "Which is better?", binary: "Your rating" }[found.kind] || "Your rating";
+  $("training").hidden = !found.training;
+  if (found.training) $("training").textContent = `Training ${found.training.number} of ${found.training.of}: you see the right answer after each of yours.`;
   showParts(found);
   showChoices(found, draft.rating);
   scrollTo(0, 0);

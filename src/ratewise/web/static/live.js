@@ -76,9 +76,9 @@ function show(found) {
   $("chart").replaceChildren(chart(found.history));
   $("chart-words").textContent = "Solid: the estimate with the interval that may be looked at after every round. Dashed: from people's answers alone.";
   $("people").replaceChildren(found.people.length
-    ? table(["person", "answers", "seconds each", "an hour", "agree with others", "cannot tell", "flags", "in hand"],
+    ? table(["person", "answers", "seconds each", "an hour", "agree with others", "cannot tell", "flags", "in hand", "training, checks, repeats"],
         found.people.map((p) => [p.name, number(p.answers), number(p.seconds, 0), number(p.per_hour, 0),
-          p.agree === null ? "–" : `${share(p.agree)} (${share(p.agree_low)} to ${share(p.agree_high)})`, number(p.cannot_tell), number(p.flags), p.in_hand ? "yes" : ""]))
+          p.agree === null ? "–" : `${share(p.agree)} (${share(p.agree_low)} to ${share(p.agree_high)})`, number(p.cannot_tell), number(p.flags), p.in_hand ? "yes" : "", p.told.join("; ") || "–"]))
     : element("p", "Nobody has answered yet.", "quiet"));
   const a = found.agreement;
   $("agreement").textContent = a?.alpha == null ? "Agreement needs items that two people have answered (votes = 2 or more)."

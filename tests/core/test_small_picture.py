@@ -1,0 +1,40 @@
+"""Small pictures for notebooks: plain SVG that says in words what it shows."""
+
+import math
+import xml.etree.ElementTree as ET
+
+import pytest
+
+from ratewise.core.mean.estimate import estimate_mean
+from ratewise.core.small_picture import Span, band_picture, spans_picture
+
+
+def test_spans_stand_on_one_scale_and_say_what_they_are():
+    made = spans_picture([Span("one", 0.5, 0.2, 0.8), Span("<b>two</b>", 0.5, 0.4, 0.6)], 'a "half" & more')
+    root = ET.fromstring(made)
+    assert root.get("aria-label") == 'a "half" & more'
+    first, second = ((float(line.get("x1")), float(line.get("x2"))) for line in root.iter("line"))
+    assert first[0] < second[0] < second[1] < first[1]
+    assert (second[1] - second[0]) * 3 == pytest.approx(first[1] - first[0], abs=0.5)
+    assert "<b>two</b>" in [text.text for text in root.iter("text")]
+
+
+def test_a_band_narrows_to_the_right():
+    root = ET.fromstring(band_picture([(10.0, 0.5, 0.1, 0.9), (40.0, 0.6, 0.5, 0.7)], "w"))
+    dots = [(float(dot.get("cx")), float(dot.get("cy"))) for dot in root.iter("circle")]
+    assert dots[0][0] < dots[1][0]
+    assert dots[0][1] > dots[1][1]  # higher up on the page
+
+
+def test_where_there_is_nothing_there_is_no_picture():
+    assert spans_picture([Span("x", math.nan, 0.0, 1.0)], "w") == ""
+    assert band_picture([], "w") == ""
+    ET.fromstring(spans_picture([Span("x", 1.0, 1.0, 1.0)], "w"))
+
+
+def test_an_estimate_shows_a_table_and_a_picture():
+    found = estimate_mean([0.1, 0.9, 0.8, 0.4] * 9, [0.0, 1.0, 1.0, 0.0] * 9, [1.0] * 36)
+    page = found._repr_html_()
+    assert "<table>" in page
+    assert page.count("<svg") == 1
+    assert f"{found.low:.4g}" in page

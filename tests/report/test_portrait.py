@@ -1,0 +1,100 @@
+"""What a report tells beyond the estimate, on one campaign: pictures in words, people, method, limits, do it again."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+
+from ratewise.campaign import portrait as numbers
+from ratewise.campaign.clients.labelling import Reply
+from ratewise.queue import schema
+from ratewise.report import method, people, portrait
+from ratewise.report.campaign import snapshot_page
+from ratewise.report.markdown import snapshot_markdown
+
+from ..campaign.making import judged, ran
+from ..web.making import SHOW, write
+
+
+@pytest.fixture(scope="module")
+def now(tmp_path_factory):
+    campaign = ran(tmp_path_factory.mktemp("told"), judged(600), goal='budget = "120"')
+    with campaign.look() as found:
+        yield found
+
+
+def test_calibration_comes_to_the_labels_by_their_rates(now):
+    bins = numbers.calibration(now)
+    history = now.state.history
+    strong, weak, rates = history.seen.strong, history.looked.x.weak, history.seen.rates()
+    use = ~np.isnan(strong)
+    assert sum(one.items for one in bins) == np.count_nonzero(use)
+    assert [one.x for one in bins] == sorted(one.x for one in bins)
+    lowest = np.argsort(weak[use], kind="stable")[: bins[0].items]
+    w = 1 / rates[use][lowest]
+    assert bins[0].y == pytest.approx(w @ strong[use][lowest] / w.sum())
+    assert all(one.low <= one.y <= one.high for one in bins)
+    assert bins[-1].y > bins[0].y  # the judge of this world is calibrated
+
+
+def test_rates_rise_with_the_expected_error(now):
+    bins = numbers.rates_by_uncertainty(now)
+    assert len(bins) > 3
+    assert bins[-1].x > bins[0].x
+    assert bins[-1].y > bins[0].y
+    assert f"{bins[-1].y:.0%}" in portrait.rates_words(bins)
+
+
+def test_the_page_has_every_section_and_says_each_picture_in_words(now):
+    page, text = snapshot_page(now), snapshot_markdown(now)
+    for title in ("Round by round", "What was saved", "can be trusted", "strong ratings went to", "What is missing",
+                  "Method", "Assumptions", "Limits", "Do it again"):  # fmt: skip
+        assert re.search(rf"<h2>[^<]*{title}", page), title
+        assert title in text, title
+    assert page.count("<figure>") == page.count("<figcaption>") == page.count("role='img'") == 3
+    points = portrait.story_points(now)
+    assert portrait.money_words(now, points) in page
+    assert "strong ratings alone" in portrait.money_words(now, points).lower()
+    assert f"--head {now.head}" in page
+    assert not re.search(r"(src|href)=.https?:", page)  # nothing is loaded
+
+
+def test_savings_are_money_and_labels(now):
+    said = " ".join(method.savings(now))
+    alone = int(re.search(r"about ([\d,]+) labels alone", said)[1].replace(",", ""))
+    assert alone > now.status.labels
+    saved = int(re.search(r"(\d+)% less", said)[1])
+    assert saved == round(100 * (1 - float(now.status.spent) / alone))
+
+
+def test_people_agreement_and_checks_are_told(tmp_path, monkeypatch):
+    known = [{"question": f"k{i}", "answer": "a", "expected": "yes"} for i in range(9)]
+    tmp_path.mkdir(exist_ok=True)
+    (tmp_path / "known.jsonl").write_text("".join(json.dumps(row) + "\n" for row in known))
+    campaign = write(tmp_path, more=SHOW + '\nvotes = 2\nknown = "known.jsonl"\ntraining = 2\nchecks = 0.3')
+    monkeypatch.setattr(schema, "new_campaign_id", lambda: "0123456789abcdef")  # which decides where checks come
+    campaign.run(wait=False)
+    with campaign.labelling() as desk:
+        for name in ("ann", "<b>bob</b>"):
+            while (task := desk.next(name)) is not None:
+                desk.answer(name, task.key, Reply(1, seconds=4.0))
+    with campaign.look() as now:
+        rows, said = people.people_of(now)
+        page, text = snapshot_page(now), snapshot_markdown(now)
+    assert [row[0] for row in rows] == ["<b>bob</b>", "ann"]
+    assert all(re.search(r"training 2 of 2 right; checks \d of \d right", row[-1]) for row in rows)
+    assert "100% of pairs agree" in said[0]
+    assert "Hidden checks and repeats cost" in said[-1]
+    assert "&lt;b&gt;bob&lt;/b&gt;" in page
+    assert "<b>bob" not in page + text
+    assert "<svg" in campaign._repr_html_() or "estimate" not in campaign._repr_html_()
+
+
+def test_a_campaign_shows_a_table_and_a_picture(now, tmp_path):
+    from ratewise.campaign.campaign import Campaign
+
+    page = Campaign.open(now.spec.path)._repr_html_()
+    assert "<table>" in page
+    assert page.count("<svg") == 1
+    assert "has not begun" in write(tmp_path)._repr_html_()
