@@ -7,6 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from ratewise.tables import read_table, write_table
+from ratewise.targets import draw_pool
+from ratewise.targets import rated as readers
+
 
 def rows_of(name):
     return list(csv.DictReader(io.StringIO(Path(name).read_text(encoding="utf-8"))))
@@ -143,3 +147,16 @@ def test_a_draw_needs_a_place_to_be_written_to(run, made):
     done = run("draw", made.pool, "--plan", made.plan, "--seed", 8)
     assert done.code == 2
     assert "-o drawn.csv" in done.err
+
+
+def test_the_sheet_of_a_large_pool_needs_its_drawn_rows_alone(run, drawn, made, monkeypatch):
+    """The same sheet, written without reading the pool whole."""
+    sheet = Path("labels.csv").read_text()
+    write_table(read_table("texts.csv"), "texts.parquet")
+    monkeypatch.setattr(readers, "MANY_ROWS", 10)
+    monkeypatch.setattr(draw_pool, "draw_pool", None)
+    given = ("--plan", made.plan, "--seed", 7, "-o", "parts/", "--sheet", "again.csv", "--json")
+    done = run("draw", "texts.parquet", *given)
+    assert (done.code, done.document["asked"]) == (0, drawn["asked"])
+    assert Path("again.csv").read_text() == sheet
+    assert run("merge", "parts", filled("again.csv", lambda row: 1), "-o", "rated.csv").code == 0

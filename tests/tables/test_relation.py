@@ -344,3 +344,13 @@ def test_files_need_no_frame_library(ending, tmp_path):
         "[[1.5, 2.0], [3.0]]",
         "[[2.0, 3.0], [1.5]]",
     ]
+
+
+def test_rows_that_a_column_picks(tmp_path, complaint):
+    columns = {"id": ["a", "b", "c", "d"], "selected": [True, False, None, True]}
+    write_table(read_table(columns), tmp_path / "a.parquet")
+    pool = open_relation(tmp_path)
+    assert pool.where("selected").ids().tolist() == ["a", "d"]
+    assert open_relation(columns).where("selected").rows == 2
+    assert complaint(open_relation({"x": [0, 0]}).where, "x") == "no row of table is x; there is nothing to ask"
+    assert complaint(pool.where, "id").endswith("holds something else than numbers")

@@ -53,7 +53,7 @@ from ratewise.cli.options import (
 )
 from ratewise.cli.people import check_installed, people, serve
 from ratewise.cli.regress import quantile, regress
-from ratewise.cli.sheets import merge, merge_command, where_to_draw, write_sheet
+from ratewise.cli.sheets import drawn_rows, in_pieces, merge, merge_command, where_to_draw, write_sheet
 from ratewise.cli.train import train
 from ratewise.core.names import Estimand, IntervalMethod, Method, Objective, Recalibration
 
@@ -214,7 +214,8 @@ def draw(
         if json and output == "-":
             raise InputError("--json and -o - both want standard output; write the table to a file")
         with believed(plan):
-            whole = any((safe_cells, table == "-", sheet is not None, format is not None)) or is_slice_plan(plan)
+            whole = any((safe_cells, table == "-", format is not None)) or is_slice_plan(plan)
+            whole = whole or (sheet is not None and (engine == "spark" or not in_pieces(table, id)))
             check_engine(engine, master, whole=whole, output=output)
             transfer = None if whole else load_transfer(plan)
             if engine == "spark" and transfer is not None:
@@ -229,7 +230,8 @@ def draw(
                 drawn = draw_file(table, transfer, output, seed=seed, id_column=id, within_budget=within_budget)
         asked = None
         if sheet is not None:
-            asked = write_sheet(held, sheet, plan=plan, strong=strong, hide=hide, id_column=id, seed=seed)
+            rows = drawn.table if isinstance(drawn, Drawn) else drawn_rows(output)
+            asked = write_sheet(rows, sheet, plan=plan, strong=strong, hide=hide, id_column=id, seed=seed)
         if json:
             print_json(
                 {

@@ -11,7 +11,7 @@ from ratewise.cli.console import one_line_errors, print_json, print_notes
 from ratewise.cli.options import Json, Positive, Scale, in_format, said, words
 
 if TYPE_CHECKING:
-    from ratewise.targets.mean.drawing import Drawn
+    from ratewise.tables import Table
 
 Id = Annotated[str | None, typer.Option(help="Column with the items' ids; `id`, else the row number.")]
 
@@ -30,8 +30,23 @@ def where_to_draw(output: str | None, sheet: str | None) -> str:
     return drawn_beside(sheet)
 
 
+def in_pieces(table: str, id: str | None) -> bool:
+    """Whether a pool is large, and has ids that name its rows: then a sheet needs the drawn rows alone."""
+    from ratewise.targets.large import large_relation
+
+    relation = large_relation(table)
+    return relation is not None and (id or "id") in relation.columns
+
+
+def drawn_rows(output: str) -> "Table":
+    """The rows that were drawn, from the file or folder that a draw has written."""
+    from ratewise.tables import open_relation
+
+    return open_relation(output).where("selected")
+
+
 def write_sheet(
-    drawn: "Drawn", sheet: str, *, plan: str, strong: str, hide: str, id_column: str | None, seed: int
+    drawn: "Table", sheet: str, *, plan: str, strong: str, hide: str, id_column: str | None, seed: int
 ) -> int:
     """Write the drawn rows for annotators; returns how many there are."""
     from ratewise.tables import write_table
@@ -39,9 +54,9 @@ def write_sheet(
     from ratewise.targets.sheets import FILL, blind_sheet
 
     named = _columns_of(plan)
-    fill = words(strong) or strong_columns(drawn.table, named.get("strong") or FILL)
+    fill = words(strong) or strong_columns(drawn, named.get("strong") or FILL)
     hidden = [column for column in (named.get("weak"), named.get("uncertainty")) if column] + words(hide)
-    made = blind_sheet(drawn.table, seed=seed, fill=fill, hide=hidden, id_column=id_column)
+    made = blind_sheet(drawn, seed=seed, fill=fill, hide=hidden, id_column=id_column)
     write_table(made, sheet)
     return made.rows
 

@@ -88,6 +88,18 @@ class ParquetFiles:
                 yield self._load(name, columns, part.select(picked, self._kinds(picked), rows), len(rows))
             before += part.rows
 
+    def where(self, column: str) -> Table:
+        """The rows whose number in this column is not 0, in memory."""
+        numbers = self.numbers_in_sql([column])
+        if numbers is None:
+            raise TableError(f"column {column!r} of {self.name} holds something else than numbers")
+        found = f"FROM {self.numbered()} WHERE {numbers[column]} <> 0"
+        rows = int(self.ask(f"SELECT count(*) AS n {found}")["n"][0])
+        if not rows:
+            raise TableError(f"no row of {self.name} is {column}; there is nothing to ask")
+        fields = ", ".join(f"c{number}" for number in range(len(self.columns)))
+        return self._load(self.name, self.columns, f"SELECT {fields} {found} ORDER BY row", rows)
+
     def ask(self, query: str) -> dict[str, Array]:
         """The answer to a question in SQL."""
         with for_memory().cursor() as cursor:

@@ -126,6 +126,12 @@ class Relation:
             asked = spooled(self.name, asked.frame())
         return pieces_of(asked, rows)
 
+    def where(self, column: str) -> Table:
+        """The rows whose number in this column is not 0, in memory; of a table in files, only these are loaded."""
+        self.refuse_unknown([column])
+        files = self._asked if isinstance(self._asked, ParquetFiles) else spooled(self.name, self._asked.frame())
+        return files.where(column)
+
     def first_by(self, column: str, *, seed: str, rows: int) -> "Relation":
         """So many rows with the smallest r of seed and id, in their order here; the table itself is left alone."""
         self.refuse_unknown([column])
