@@ -4,6 +4,7 @@ The server is killed once in the middle and started again. Run: python benchmark
 """
 
 import argparse
+import http.client
 import json
 import os
 import signal
@@ -13,10 +14,11 @@ import sys
 import tempfile
 import threading
 import time
-from functools import partial
+from contextlib import ExitStack
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
-import httpx2
 import numpy as np
 
 from ratewise.campaign.campaign import Campaign
@@ -45,10 +47,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--people", type=int, default=10)
     parser.add_argument("--labels", type=int, default=2000)
-    parser.add_argument("--store", default="load.sqlite", help="a file, or postgresql://…")
+    parser.add_argument("--store", default="load.sqlite", help="a file, or postgresql://…, or postgresql: one is made")
     parser.add_argument("--no-kill", action="store_true")
     given = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, ExitStack() as held:
+        if given.store == "postgresql":
+            sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
+            given.store = held.enter_context(import_module("postgres").Server()).url
         load(Path(folder), given)
 
 
@@ -67,15 +72,18 @@ def load(folder: Path, given: argparse.Namespace) -> None:
     began = time.perf_counter()
     for thread in threads:
         thread.start()
+    busy = 0.0
     if not given.no_kill:
         while len(answered) < given.labels // 2 and any(thread.is_alive() for thread in threads):
             time.sleep(0.05)
+        busy = seconds_of(servers[-1])
         servers[-1].kill()
         servers[-1].wait()
         servers.append(start(folder, port))
     for thread in threads:
         thread.join()
     seconds = time.perf_counter() - began
+    busy += seconds_of(servers[-1])
     servers[-1].send_signal(signal.SIGINT)
     servers[-1].wait()
     labels, spent = campaign.status().labels, campaign.status().spent
@@ -90,34 +98,65 @@ def load(folder: Path, given: argparse.Namespace) -> None:
     print(
         f"said to be saved {len(answered):,}, of them different {len(set(answered)):,}; stored {labels:,}, paid {spent}"
     )
+    ours = time.process_time() / labels * 1000
+    print(f"processor time a label, ms: server {busy / labels * 1000:.1f}, these people {ours:.1f}")
     print(f"verify: {campaign.verify().differences or 'no difference'}")
 
 
 def work(port: int, link: str, took: list[float], answered: list[str]) -> None:
-    with httpx2.Client(base_url=f"http://127.0.0.1:{port}", timeout=60) as client:
-        client.get(link)
-        headers = {"X-CSRF-Token": client.get("/api/v1/me").json()["csrf"]}
-        task = patiently(lambda: client.post("/api/v1/next", json={}, headers=headers))
-        while task.status_code == 200:
-            key = task.json()["key"]
-            started = time.perf_counter()
-            send = partial(client.post, "/api/v1/answers", json={"key": key, "rating": 1}, headers=headers)
-            saved = patiently(send)
-            calm = saved.status_code == 201
-            if saved.status_code in (200, 201):
-                answered.append(key)
-            task = patiently(lambda: client.post("/api/v1/next", json={}, headers=headers))
-            if calm:
-                took.append(time.perf_counter() - started)
+    """One person: sign in, then save and get the next question in one request, until there is none."""
+    caller = Caller(port)
+    caller.sign_in(link)
+    task = caller.next()
+    while task is not None:
+        started = time.perf_counter()
+        status, found = caller.post("/api/v1/answers", {"key": task["key"], "rating": 1, "next": True})
+        if status in (200, 201):
+            answered.append(task["key"])
+        if status == 201:
+            took.append(time.perf_counter() - started)
+        task = found["next"] if status in (200, 201) else caller.next()
+        task = task or caller.next()
 
 
-def patiently(call):
-    """What the page does while the server is away: the same again."""
-    while True:
-        try:
-            return call()
-        except httpx2.TransportError:
+class Caller:
+    """A browser's connection: kept open, and the same again while the server is away, as the page does."""
+
+    def __init__(self, port: int) -> None:
+        self.port, self.headers = port, {"Content-Type": "application/json"}
+        self.connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+
+    def sign_in(self, link: str) -> None:
+        """Keep the cookie, and the token that every change needs."""
+        self._call("GET", link, None)
+        cookie = self.last.getheader("set-cookie") or ""
+        self.headers["Cookie"] = cookie.split(";")[0]
+        self.headers["X-CSRF-Token"] = json.loads(self._call("GET", "/api/v1/me", None)[1])["csrf"]
+
+    def next(self) -> dict[str, str] | None:
+        """The next question; None where there is none and the campaign has ended."""
+        while True:
+            status, found = self.post("/api/v1/next", {})
+            if status == 200:
+                return found
+            if json.loads(self._call("GET", "/api/v1/me", None)[1])["ended"]:
+                return None
             time.sleep(0.2)
+
+    def post(self, path: str, body: dict[str, object]) -> tuple[int, dict[str, Any]]:
+        """Status and JSON of the answer."""
+        status, raw = self._call("POST", path, json.dumps(body))
+        return status, json.loads(raw) if raw else {}
+
+    def _call(self, method: str, path: str, body: str | None) -> tuple[int, bytes]:
+        while True:
+            try:
+                self.connection.request(method, path, body, self.headers)
+                self.last = self.connection.getresponse()
+                return self.last.status, self.last.read()
+            except (OSError, http.client.HTTPException):
+                self.connection.close()
+                time.sleep(0.2)
 
 
 def start(folder: Path, port: int) -> "subprocess.Popen[str]":
@@ -127,6 +166,15 @@ def start(folder: Path, port: int) -> "subprocess.Popen[str]":
     while server.stdout.readline().strip() != "}":
         pass
     return server
+
+
+def seconds_of(server: "subprocess.Popen[str]") -> float:
+    """Processor time that a process has used; 0 where the system does not tell."""
+    try:
+        parts = Path(f"/proc/{server.pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return (int(parts[11]) + int(parts[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def free_port() -> int:

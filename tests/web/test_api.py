@@ -38,6 +38,21 @@ def test_a_person_labels(site):
     assert ann.post("/api/v1/answers", {"key": undone.json()["key"], "rating": None}).status_code == 201
 
 
+def test_the_next_question_comes_with_the_reply_where_it_is_asked_for(site):
+    ann = site.visitor("ann")
+    task, seen = ann.post("/api/v1/next").json(), []
+    while task is not None:
+        seen.append(task["key"])
+        reply = ann.post("/api/v1/answers", {"key": task["key"], "rating": 1, "next": True})
+        assert reply.status_code == 201
+        again = ann.post("/api/v1/answers", {"key": task["key"], "rating": 1, "next": True})  # the reply was lost
+        assert (again.status_code, again.json()["next"]) == (200, reply.json()["next"])
+        task = reply.json()["next"]
+    assert len(seen) == len(set(seen)) == ann.get("/api/v1/me").json()["done"] > 1
+    refused = ann.post("/api/v1/answers", {"key": seen[0], "rating": 0, "next": True})
+    assert refused.status_code == 409
+
+
 def test_where_there_is_nothing_the_answer_is_204(site):
     ann = site.visitor("ann")
     while (found := ann.post("/api/v1/next")).status_code == 200:

@@ -9,11 +9,17 @@ from dataclasses import dataclass
 import sqlalchemy as sa
 
 from ratewise.queue import schema as t
+from ratewise.queue.quick import Quick
 from ratewise.queue.records import now
 from ratewise.queue.store import Store
 
 _BYTES = 24  # of a secret: 192 bits
 SESSION_SECONDS = 14 * 86_400.0
+_SESSION = Quick(
+    sa.select(t.sessions.c.name, t.people.c.admin, t.sessions.c.csrf)
+    .join(t.people, sa.and_(t.people.c.name == t.sessions.c.name, t.people.c.token.is_not(None)))
+    .where(t.sessions.c.token == sa.bindparam("secret"), t.sessions.c.until > sa.bindparam("at"))
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,12 +86,9 @@ class Accounts:
 
     def session(self, secret: str) -> Session | None:
         """Who is signed in with this cookie; None where nobody is, or not any more."""
-        same = sa.and_(t.people.c.name == t.sessions.c.name, t.people.c.token.is_not(None))
-        chosen = sa.select(t.sessions.c.name, t.people.c.admin, t.sessions.c.csrf).join(t.people, same)
-        live = sa.and_(t.sessions.c.token == hashed(secret), t.sessions.c.until > self.clock())
         with self.store.reading() as connection:
-            row = connection.execute(chosen.where(live)).first()
-        return None if row is None else Session(row.name, bool(row.admin), row.csrf)
+            row = _SESSION.first(connection, {"secret": hashed(secret), "at": self.clock()})
+        return None if row is None else Session(row[0], bool(row[1]), row[2])
 
     def sign_out(self, secret: str) -> None:
         """End a session."""

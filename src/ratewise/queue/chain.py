@@ -25,6 +25,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from ratewise.queue import schema as t
+from ratewise.queue.quick import insertion
 
 PASSING = ("version", "leader", "leading")  # facts that are not recorded: they come and go with processes
 ITEMS_EACH = 100  # items that share a digest
@@ -109,6 +110,12 @@ def has_turn(connection: sa.Connection) -> None:
     connection.info[_PAGES].locked = True
 
 
+def is_locked(connection: sa.Connection) -> bool:
+    """Whether this transaction has locked the sums' row already."""
+    pages: _Pages = connection.info[_PAGES]
+    return pages.locked
+
+
 def _wait_turn(connection: sa.Connection, pages: _Pages) -> None:
     """Others who write wait from here on until this transaction ends."""
     if connection.dialect.name == "postgresql" and not pages.locked:
@@ -126,7 +133,10 @@ def insert(connection: sa.Connection, table: sa.Table, rows: Sequence[Mapping[st
     if rows:
         if table.autoincrement_column is not None:
             _wait_turn(connection, connection.info[_PAGES])
-        connection.execute(table.insert(), rows)
+        if len(rows) == 1:
+            insertion(table, tuple(rows[0])).run(connection, rows[0])
+        else:
+            connection.execute(table.insert(), rows)
         add(connection, ["+", table.name, list(rows[0]), [list(row.values()) for row in rows]])
 
 

@@ -15,7 +15,7 @@ import sqlalchemy as sa
 from ratewise.queue import chain, lending
 from ratewise.queue import schema as t
 from ratewise.queue import statements as sql
-from ratewise.queue.records import Claim, Outcome, now
+from ratewise.queue.records import Claim, now
 from ratewise.queue.store import Store
 from ratewise.queue.votes import Rule, Vote, one_answer
 
@@ -67,7 +67,7 @@ class Desk:
         """
         terms = Terms(seconds, votes)
         with self.store.writing() as connection:
-            sql.bound(connection)  # one after the other
+            sql.take_turn(connection)  # one after the other
             found = self.first_for(connection, person, step, terms)
             if found is None:
                 self.leave_without(connection, person, step)
@@ -105,7 +105,7 @@ class Desk:
     def take(self, claim: Claim, person: str, said: Said, *, price: int = 0, rule: Rule = one_answer) -> Heard:
         """The same for an answer with all that is known of how it was given."""
         with self.store.writing() as connection:
-            sql.bound(connection)
+            sql.take_turn(connection)
             now_open = self.open_one(connection, claim.position, claim.step)
             if now_open is None or now_open.attempt != claim.attempt:
                 return "was settled before"
@@ -137,20 +137,17 @@ class Desk:
 
     def open_one(self, connection: sa.Connection, position: int, step: int) -> Claim | None:
         """A question that is open; None where it is not."""
-        r = connection.execute(lending.CLAIM, {"position": position, "step": step}).first()
-        if r is None:
+        row = lending.CLAIM.first(connection, {"position": position, "step": step})
+        if row is None:
             return None
-        prices = None if r.prices is None else tuple(json.loads(r.prices))
-        return Claim(r.position, r.step, r.attempts + 1, r.id, r.content, prices)
+        place, of_step, attempts, name, content, own = row
+        prices = None if own is None else tuple(json.loads(own))
+        return Claim(place, of_step, attempts + 1, name, content, prices)
 
     def first_for(self, connection: sa.Connection, person: str, step: int, terms: Terms) -> Claim | None:
         """The question this person has in hand, or the first that they may answer; what they skipped comes last."""
-        which = self._which(person, step, terms)
-        for query in (lending.IN_HAND, lending.FRESH[terms.splits], lending.FREE[terms.splits]):
-            position = connection.scalar(query, which)
-            if position is not None:
-                return self.open_one(connection, position, step)
-        return None
+        position = lending.NEXT[terms.splits].scalar(connection, self._which(person, step, terms))
+        return None if position is None else self.open_one(connection, position, step)
 
     def _which(self, person: str, step: int, terms: Terms) -> dict[str, Any]:
         return {"person": person, "step": step, "at": self.clock(), "votes": terms.votes}
@@ -159,43 +156,45 @@ class Desk:
         """Write the lease down; leases of this question that have ended go."""
         until = self.clock() + seconds
         here = {"here": claim.position, "of_step": claim.step, "person": person, "at": self.clock()}
-        connection.execute(lending.END_LEASES, here)
+        lending.END_LEASES.run(connection, here)
         values = {"position": claim.position, "step": claim.step, "holder": person, "until": until}
-        connection.execute(t.leases.insert(), values)
+        lending.LEND.run(connection, values)
         return Lease(claim, person, until)
 
     def leave_without(self, connection: sa.Connection, person: str, step: int) -> None:
         """Note for a moment that this person asked for a question and got none, for whoever plans the next round."""
         now_at = self.clock()
-        connection.execute(
-            lending.END_LEASES, {"here": lending.NOTHING, "of_step": step, "person": person, "at": now_at}
-        )
+        here = {"here": lending.NOTHING, "of_step": step, "person": person, "at": now_at}
+        lending.END_LEASES.run(connection, here)
         row = {"position": lending.NOTHING, "step": step, "holder": person, "until": now_at + _WAITS}
-        connection.execute(t.leases.insert(), row)
+        lending.LEND.run(connection, row)
 
     def hear(
         self, connection: sa.Connection, claim: Claim, person: str, said: Said, *, price: int, rule: Rule
     ) -> Heard:
         """Write an answer to an open question down, and settle it where the rule says so."""
-        self.unsay(connection, claim, person)
+        votes = votes_on(connection, claim)
+        if any(vote.annotator == person for vote in votes):
+            self.unsay(connection, claim, person)
+            votes = [vote for vote in votes if vote.annotator != person]
         row = {"annotator": person, "value": said.value, "note": said.note or None, "at": now()}
         more = {"seconds": said.seconds, "sides": said.sides, "flagged": said.flagged}
         row |= {name: value for name, value in more.items() if value is not None}
         chain.insert(connection, t.answers, [{"position": claim.position, "step": claim.step, **row}])
         here = {"here": claim.position, "of_step": claim.step}
-        connection.execute(lending.END_LEASES, {**here, "person": person, "at": 0.0})
-        verdict = rule(votes_on(connection, claim))
+        verdict = rule([*votes, Vote(person, said.value, said.note)])
         if verdict is None:
+            lending.END_LEASES.run(connection, {**here, "person": person, "at": 0.0})
             return "more answers are needed"
-        sql.settle(connection, [Outcome(claim, price, verdict.value, said.note or None)], None)
-        connection.execute(lending.ALL_LEASES, here)
+        sql.settle_one(connection, claim, price, verdict.value, said.note or None)
+        lending.ALL_LEASES.run(connection, here)
         return "settled"
 
     @staticmethod
     def unsay(connection: sa.Connection, claim: Claim, person: str) -> bool:
         """Take out what this person said to the question; False where they said nothing."""
-        mine = sa.and_(of(t.answers, claim), t.answers.c.annotator == person)
-        if not connection.execute(t.answers.delete().where(mine)).rowcount:
+        mine = {"here": claim.position, "of_step": claim.step, "person": person}
+        if not lending.UNSAY.change(connection, mine):
             return False
         chain.removed(connection, t.answers, _QUESTION, [[claim.position, claim.step, person]])
         return True
@@ -207,8 +206,8 @@ class Desk:
 
 def votes_on(connection: sa.Connection, claim: Claim) -> list[Vote]:
     """What was said to a question so far, in order."""
-    rows = connection.execute(lending.VOTES, {"position": claim.position, "step": claim.step})
-    return [Vote(row.annotator, row.value, row.note or "") for row in rows]
+    rows = lending.VOTES.all(connection, {"position": claim.position, "step": claim.step})
+    return [Vote(annotator, value, note or "") for annotator, value, note in rows]
 
 
 def of(table: sa.Table, claim: Claim) -> sa.ColumnElement[bool]:

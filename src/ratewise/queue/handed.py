@@ -7,7 +7,7 @@ not at all, so that a server may be killed at any moment.
 
 import secrets
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
@@ -42,7 +42,7 @@ class Counter:
         What they skipped comes last. One that so many were given without an answer is given up, and missing.
         """
         with self.desk.store.writing() as connection:
-            sql.bound(connection)  # one after the other
+            sql.take_turn(connection)  # one after the other
             while True:
                 found = self.desk.first_for(connection, person, step, terms)
                 if found is None or self._has_tries(connection, found, tries):
@@ -66,7 +66,7 @@ class Counter:
             if row is None or claim is None or row.state != "open" or claim.attempt != row.attempt:
                 return None
             if row.position not in self._mine(connection, person, row.step):
-                sql.bound(connection)
+                sql.take_turn(connection)
                 again = self.desk.first_for(connection, person, row.step, terms)
                 if again is None or again.position != row.position:
                     return None
@@ -75,7 +75,7 @@ class Counter:
     def skip(self, person: str, key: str) -> Taken:
         """Leave the question to others; this person gets it again when nothing else is left."""
         with self.desk.store.writing() as connection:
-            sql.bound(connection)
+            sql.take_turn(connection)
             row = _row(connection, person, key)
             if row is None:
                 return "unknown"
@@ -89,7 +89,7 @@ class Counter:
     def answer(self, person: str, key: str, said: Said, *, price: int, rule: Rule) -> Taken:
         """Take an answer: the same again changes nothing, another one to an answered key is refused."""
         with self.desk.store.writing() as connection:
-            sql.bound(connection)
+            sql.take_turn(connection)
             row = _row(connection, person, key)
             if row is None:
                 return "unknown"
@@ -99,8 +99,7 @@ class Counter:
             if row.state == "undone" or claim is None or claim.attempt != row.attempt:
                 return "too late"
             self.desk.hear(connection, claim, person, said, price=price, rule=rule)
-            last = int(connection.scalar(lending.LAST_TURN, {"person": person}) or 0)
-            _change(connection, row, "answered", turn=last + 1)
+            lending.ANSWERED.run(connection, {"row": row.number, "of_person": person})
             return "new"
 
     def undo(self, person: str, seconds: float) -> str | None:
@@ -109,7 +108,7 @@ class Counter:
         It is too late when the round is closed, or when somebody was drawn by the answer.
         """
         with self.desk.store.writing() as connection:
-            sql.bound(connection)
+            sql.take_turn(connection)
             mine = sa.and_(t.handed.c.person == person, t.handed.c.state == "answered")
             row = connection.execute(sa.select(t.handed).where(mine).order_by(t.handed.c.turn.desc()).limit(1)).first()
             if row is not None and row.what is not None:
@@ -136,7 +135,7 @@ class Counter:
     def done(self, person: str) -> int:
         """How many answers this person has given that stand."""
         with self.desk.store.reading() as connection:
-            return int(connection.scalar(lending.DONE, {"person": person}) or 0)
+            return int(lending.DONE.scalar(connection, {"person": person}) or 0)
 
     def left(self, person: str, step: int, terms: Terms) -> int:
         """How many questions are open for this person now."""
@@ -162,34 +161,47 @@ class Counter:
     def _has_tries(self, connection: sa.Connection, claim: Claim, tries: int) -> bool:
         """Whether the question may be handed out once more; those who let its time run out are noted first."""
         here = {"position": claim.position, "step": claim.step, "attempt": claim.attempt, "at": self.desk.clock()}
-        rows = connection.execute(lending.STATES, here).all()
+        rows = lending.STATES.all(connection, here)
         if not rows:
             return True
-        live = set(connection.scalars(lending.LIVE, here))
-        gone = [row.number for row in rows if row.state == "open" and row.person not in live]
+        live = {holder for (holder,) in lending.LIVE.all(connection, here)}
+        gone = [number for number, person, state in rows if state == "open" and person not in live]
         if gone:
             connection.execute(t.handed.update().where(t.handed.c.number.in_(gone)).values(state="lapsed"))
-        return len(gone) + sum(row.state in ("skipped", "lapsed") for row in rows) < tries
+        return len(gone) + sum(state in ("skipped", "lapsed") for _, _, state in rows) < tries
 
     def _key(
         self, connection: sa.Connection, claim: Claim, person: str, *, compares: bool, sides: str | None = None
     ) -> tuple[str, str | None]:
         """The key of a question that a person has in hand; a new one where they had none or it has ended."""
         mine = {"position": claim.position, "step": claim.step, "attempt": claim.attempt, "person": person}
-        row = connection.execute(lending.OPEN_KEY, mine).first()
+        row = lending.OPEN_KEY.first(connection, mine)
         if row is not None:
-            return str(row.key), row.sides
+            return str(row[0]), row[1]
         if compares and sides is None:
             sides = secrets.choice(("ab", "ba"))
         key = secrets.token_urlsafe(12)
         values = {**mine, "key": key, "sides": sides, "at": self.desk.clock(), "state": "open"}
-        connection.execute(t.handed.insert(), values)
+        lending.HAND.run(connection, values)
         return key, sides
 
 
-def _row(connection: sa.Connection, person: str, key: str) -> Any:
+class Key(NamedTuple):
+    """The row of a key, as `lending.KEY` names its columns."""
+
+    number: int
+    position: int
+    step: int
+    attempt: int
+    sides: str | None
+    at: float
+    state: str
+
+
+def _row(connection: sa.Connection, person: str, key: str) -> Key | None:
     """The row of a person's key; another's key is no key of theirs."""
-    return connection.execute(lending.ROW, {"key": key, "person": person}).first()
+    found = lending.ROW.first(connection, {"key": key, "person": person})
+    return None if found is None else Key(*found)
 
 
 def _change(connection: sa.Connection, row: Any, state: str, **more: int) -> None:

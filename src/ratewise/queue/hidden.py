@@ -103,7 +103,7 @@ class Hidden:
             if held is not None:
                 return _key(held)
             which = {"person": person, "step": step, "at": self.desk.clock(), "votes": terms.votes}
-            if connection.scalar(lending.IN_HAND, which) is not None:
+            if lending.IN_HAND.scalar(connection, which) is not None:
                 return None
             chosen = choose(Seen.of(rows))
             if chosen is None:
@@ -119,7 +119,7 @@ class Hidden:
     def of_key(self, person: str, key: str) -> HiddenKey | None:
         """The one that this person's key stands for; None for every other key."""
         with self.desk.store.reading() as connection:
-            row = connection.execute(lending.ROW, {"key": key, "person": person}).first()
+            row = connection.execute(lending.WHOLE_ROW, {"key": key, "person": person}).first()
         return None if row is None or row.what is None else _key(row)
 
     def seen(self, person: str, step: int) -> tuple[Seen, bool]:
@@ -144,7 +144,7 @@ class Hidden:
         """Take what is said, once; answers as `Counter.answer` does."""
         with self.desk.store.writing() as connection:
             sql.bound(connection)
-            row = connection.execute(lending.ROW, {"key": key, "person": person}).first()
+            row = connection.execute(lending.WHOLE_ROW, {"key": key, "person": person}).first()
             if row is None or row.what is None:
                 return "unknown"
             if row.state in ("answered", "trained"):
@@ -156,7 +156,7 @@ class Hidden:
                 "agrees": agrees, "state": "trained",
             }  # fmt: skip
             if row.what != TRAINING:
-                last = int(connection.scalar(lending.LAST_TURN, {"person": person}) or 0)
+                last = int(lending.LAST_TURN.scalar(connection, {"of_person": person}) or 0)
                 values |= {"state": "answered", "turn": last + 1, "paid": price}
                 _pay(connection, row.step, price)
             connection.execute(t.handed.update().where(t.handed.c.number == row.number).values(values))

@@ -5,6 +5,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from ratewise.queue import schema as t
+from ratewise.queue.quick import Quick, insertion
 from ratewise.queue.records import OPEN
 
 _b = sa.bindparam
@@ -43,20 +44,26 @@ def _count(which: sa.ColumnElement[bool]) -> sa.Select[Any]:
 _wants_votes = _free(_answered + _lent < _b("votes"))
 _wants_decision = _free(sa.and_(_answered >= _b("votes"), _lent < 1))
 
+
 # of a person, step and moment; by whether splits are lent
-IN_HAND = _first(_in_hand)
-FREE = {False: _first(_wants_votes), True: _first(_wants_decision)}
-FRESH = {False: _first(sa.and_(_wants_votes, ~_skipped)), True: _first(sa.and_(_wants_decision, ~_skipped))}
+def _next(wanted: sa.ColumnElement[bool]) -> Quick:
+    """What the person has in hand, else the first that is free, else the first that they skipped."""
+    turns = (_in_hand, sa.and_(wanted, ~_skipped), wanted)
+    return Quick(sa.select(sa.func.coalesce(*(_first(which).scalar_subquery() for which in turns))))
+
+
+IN_HAND = Quick(_first(_in_hand))
+NEXT = {False: _next(_wants_votes), True: _next(_wants_decision)}
 COUNT = {False: _count(_wants_votes), True: _count(_wants_decision)}
 
-CLAIM = (  # an open question with its item
+CLAIM = Quick(  # an open question with its item
     sa.select(
         t.ratings.c.position, t.ratings.c.step, t.ratings.c.attempts, t.items.c.id, t.items.c.content, t.items.c.prices
     )
     .join(t.items, t.items.c.position == t.ratings.c.position)
     .where(_open, t.ratings.c.position == _b("position"))
 )
-VOTES = (
+VOTES = Quick(
     sa.select(t.answers.c.annotator, t.answers.c.value, t.answers.c.note)
     .where(t.answers.c.position == _b("position"), t.answers.c.step == _b("step"))
     .order_by(t.answers.c.id)
@@ -93,21 +100,43 @@ DEMAND = sa.select(
 )  # fmt: skip
 
 # keys
-ROW = sa.select(t.handed).where(t.handed.c.key == _b("key"), t.handed.c.person == _b("person"))
-OPEN_KEY = sa.select(t.handed.c.key, t.handed.c.sides).where(
-    t.handed.c.position == _b("position"), t.handed.c.step == _b("step"), t.handed.c.attempt == _b("attempt"),
-    t.handed.c.person == _b("person"), t.handed.c.state == "open",
+KEY = ("number", "position", "step", "attempt", "sides", "at", "state")  # columns of a key's row
+WHOLE_ROW = sa.select(t.handed).where(t.handed.c.key == _b("key"), t.handed.c.person == _b("person"))
+ROW = Quick(
+    sa.select(*(t.handed.c[name] for name in KEY)).where(
+        t.handed.c.key == _b("key"), t.handed.c.person == _b("person")
+    )
 )  # fmt: skip
-STATES = sa.select(t.handed.c.number, t.handed.c.person, t.handed.c.state).where(
+_of_question = sa.and_(
     t.handed.c.position == _b("position"), t.handed.c.step == _b("step"), t.handed.c.attempt == _b("attempt")
 )
-LIVE = sa.select(t.leases.c.holder).where(_live, t.leases.c.position == _b("position"))
-LAST_TURN = sa.select(sa.func.coalesce(sa.func.max(t.handed.c.turn), 0)).where(t.handed.c.person == _b("person"))
-DONE = sa.select(sa.func.count()).select_from(t.handed).where(
-    t.handed.c.person == _b("person"), t.handed.c.state == "answered"
+OPEN_KEY = Quick(
+    sa.select(t.handed.c.key, t.handed.c.sides).where(
+        _of_question, t.handed.c.person == _b("person"), t.handed.c.state == "open"
+    )
+)
+STATES = Quick(sa.select(t.handed.c.number, t.handed.c.person, t.handed.c.state).where(_of_question))
+LIVE = Quick(sa.select(t.leases.c.holder).where(_live, t.leases.c.position == _b("position")))
+_others_of = t.handed.alias()
+_last_turn = (
+    sa.select(sa.func.coalesce(sa.func.max(_others_of.c.turn), 0)).where(_others_of.c.person == _b("of_person"))
+).scalar_subquery()
+DONE = Quick(
+    sa.select(sa.func.count()).select_from(t.handed).where(
+        t.handed.c.person == _b("person"), t.handed.c.state == "answered"
+    )
 )  # fmt: skip
-END_LEASES = t.leases.delete().where(
-    t.leases.c.position == _b("here"), t.leases.c.step == _b("of_step"),
-    sa.or_(t.leases.c.holder == _b("person"), t.leases.c.until <= _b("at")),
-)  # fmt: skip
-ALL_LEASES = t.leases.delete().where(t.leases.c.position == _b("here"), t.leases.c.step == _b("of_step"))
+_here = sa.and_(t.leases.c.position == _b("here"), t.leases.c.step == _b("of_step"))
+END_LEASES = Quick(
+    t.leases.delete().where(_here, sa.or_(t.leases.c.holder == _b("person"), t.leases.c.until <= _b("at")))
+)
+ALL_LEASES = Quick(t.leases.delete().where(_here))
+LEND = insertion(t.leases, ("position", "step", "holder", "until"))
+HAND = insertion(t.handed, ("position", "step", "attempt", "person", "key", "sides", "at", "state"))
+LAST_TURN = Quick(sa.select(_last_turn))
+ANSWERED = Quick(t.handed.update().where(t.handed.c.number == _b("row")).values(state="answered", turn=_last_turn + 1))
+UNSAY = Quick(
+    t.answers.delete().where(
+        t.answers.c.position == _b("here"), t.answers.c.step == _b("of_step"), t.answers.c.annotator == _b("person")
+    )
+)

@@ -1,6 +1,7 @@
 """A database with a campaign's tables in it: transactions, facts and notes. Each method is one transaction."""
 
 import json
+import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Self
@@ -25,6 +26,7 @@ class Log:
         self._write = database.engine.execution_options(writes=True)
         self._read = database.engine
         self._moment: sa.Connection | None = None
+        self._shared = threading.local()  # a transaction that several writes of this thread go into
 
     @classmethod
     def at(cls, store: str, folder: str, name: str) -> Self:
@@ -34,6 +36,10 @@ class Log:
     @contextmanager
     def writing(self) -> Iterator[sa.Connection]:
         """One transaction that writes; what it changes is one entry of the record."""
+        shared: sa.Connection | None = getattr(self._shared, "connection", None)
+        if shared is not None:
+            yield shared
+            return
         self.database.check_present()
         with told(self.database.shown), self._write.begin() as connection:
             chain.start(connection)
@@ -43,12 +49,36 @@ class Log:
     @contextmanager
     def reading(self) -> Iterator[sa.Connection]:
         """One consistent look."""
+        shared: sa.Connection | None = getattr(self._shared, "connection", None)
+        if shared is not None:
+            yield shared
+            return
         if self._moment is not None:
             with told(self.database.shown):
                 yield self._moment
             return
         with told(self.database.shown), self._read.begin() as connection:
             yield connection
+
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """Everything that this thread reads and writes inside is one transaction, and one entry of the record."""
+        with self.writing() as connection, self._sharing(connection):
+            yield
+
+    @contextmanager
+    def glancing(self) -> Iterator[None]:
+        """Everything that this thread reads inside is read in one look."""
+        with self.reading() as connection, self._sharing(connection):
+            yield
+
+    @contextmanager
+    def _sharing(self, connection: sa.Connection) -> Iterator[None]:
+        self._shared.connection = connection
+        try:
+            yield
+        finally:
+            self._shared.connection = None
 
     @contextmanager
     def still(self) -> Iterator[None]:

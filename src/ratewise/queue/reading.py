@@ -3,6 +3,7 @@
 import sqlalchemy as sa
 
 from ratewise.queue import schema as t
+from ratewise.queue.quick import Quick
 from ratewise.queue.records import OPEN
 
 _b = sa.bindparam
@@ -41,3 +42,24 @@ FREE = (  # of rater `step` at time `at`, no more than `limit`
     .with_for_update(skip_locked=True)
 )
 FRESH = FREE.where(t.ratings.c.attempts == 0)  # and never failed
+
+# of money, and of one question `p`, `s` at its `attempt`
+BOUND = Quick(sa.select(t.totals.c.reserved, t.totals.c.spent).with_for_update())
+MOVE = Quick(
+    t.totals.update()
+    .where(t.totals.c.reserved <= _b("most_reserved"), t.totals.c.spent <= _b("most_spent"))
+    .values(reserved=t.totals.c.reserved + _b("reserve"), spent=t.totals.c.spent + _b("spend"))
+)
+HELD = Quick(
+    sa.select(t.ledger.c.amount).where(
+        t.ledger.c.kind == "reserve", t.ledger.c.position == _b("p"), t.ledger.c.step == _b("s"),
+        t.ledger.c.attempt == _b("attempt"),
+    )
+)  # fmt: skip
+ANSWER = Quick(
+    t.ratings.update()
+    .where(t.ratings.c.position == _b("p"), t.ratings.c.step == _b("s"))
+    .values({
+        "worker": sa.null(), **{name: _b(f"new_{name}") for name in ("state", "value", "note", "attempts", "at")},
+    })
+)  # fmt: skip

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import sqlalchemy as sa
+from sqlalchemy import exc
 from sqlalchemy.dialects import postgresql, sqlite
 
 from ratewise.errors import StoreError
@@ -177,13 +178,8 @@ def spend(connection: sa.Connection, reserve: int, budget: int | None) -> bool:
 
 def move(connection: sa.Connection, reserve: int, spend: int) -> None:
     """Change the sums by what was promised before and is now paid, given back or asked for again."""
-    change = t.totals.update().where(
-        t.totals.c.reserved <= min(MOST - reserve, MOST), t.totals.c.spent <= min(MOST - spend, MOST)
-    )
-    done = connection.execute(
-        change.values(reserved=t.totals.c.reserved + reserve, spent=t.totals.c.spent + spend)
-    ).rowcount
-    if done != 1:
+    most = {"most_reserved": min(MOST - reserve, MOST), "most_spent": min(MOST - spend, MOST)}
+    if reading.MOVE.change(connection, {"reserve": reserve, "spend": spend, **most}) != 1:
         raise StoreError(
             f"raters have charged more than the {to_money(MOST):,f} that a campaign can count; nothing more is written "
             "down. Count in a larger unit of money, in another campaign"
@@ -224,9 +220,33 @@ def least(*caps: int | None) -> int | None:
 
 def bound(connection: sa.Connection) -> int:
     """What is spent or reserved; others wait until this transaction ends."""
-    row = connection.execute(sa.select(t.totals.c.reserved, t.totals.c.spent).with_for_update()).one()
+    row = reading.BOUND.first(connection, {})
+    if row is None:
+        raise exc.NoResultFound
     chain.has_turn(connection)
-    return int(row.reserved) + int(row.spent)
+    return int(row[0]) + int(row[1])
+
+
+def take_turn(connection: sa.Connection) -> None:
+    """Others who write wait until this transaction ends; asked for twice, it is one turn."""
+    if not chain.is_locked(connection):
+        bound(connection)
+
+
+def settle_one(connection: sa.Connection, claim: Claim, paid: int, value: float | None, note: str | None) -> None:
+    """What `settle` does for one question that is open and not asked again: a person's answer is to take no time."""
+    here = {"p": claim.position, "s": claim.step, "attempt": claim.attempt}
+    held = reading.HELD.scalar(connection, here)
+    if held is None:
+        raise StoreError(
+            f"the ledger holds no money for item {claim.position}, which is open; restore it from a backup"
+        )
+    state, failed, at = MISSING if value is None else ANSWERED, claim.attempt - 1, now()
+    new = {"state": state, "value": value, "note": note, "attempts": failed, "at": at}
+    reading.ANSWER.run(connection, {**here, **{f"new_{name}": each for name, each in new.items()}})
+    chain.changed(connection, t.ratings, _QUESTION, list(new), [[*new.values(), claim.position, claim.step]])
+    write_ledger(connection, [("settle", claim.position, claim.step, claim.attempt, paid)])
+    move(connection, -int(held), paid)
 
 
 def still_open(connection: sa.Connection, claims: Sequence[Claim]) -> dict[tuple[int, int, int], int]:

@@ -15,6 +15,7 @@ from ratewise.queue.accounts import Session
 from ratewise.web.markup import as_html
 from ratewise.web.requests import Body, RefusedError, body_of, check_csrf, raw_body, session_of
 from ratewise.web.service import Service
+from ratewise.web.writer import Writer
 
 _LONGEST_KEY = 100
 _TAKEN = {"new": 201, "same": 200}
@@ -28,9 +29,10 @@ Act = Callable[[Service, Session, Body], Response]
 def routes(service: Service) -> list[Route]:
     """All of them below /api/v1/."""
     posts: dict[str, Act] = {"next": _next, "answers": _answers, "undo": _undo, "skip": _skip, "renew": _renew}
+    writer = Writer(service)
     return [
         Route("/api/v1/me", _get(service, _me), methods=["GET"]),
-        *(Route(f"/api/v1/{name}", _post(service, act), methods=["POST"]) for name, act in posts.items()),
+        *(Route(f"/api/v1/{name}", _post(service, writer, act), methods=["POST"]) for name, act in posts.items()),
     ]
 
 
@@ -41,16 +43,16 @@ def _get(service: Service, act: Callable[[Service, Session], Response]) -> Calla
     return endpoint
 
 
-def _post(service: Service, act: Act) -> Callable[[Request], Awaitable[Response]]:
+def _post(service: Service, writer: Writer, act: Act) -> Callable[[Request], Awaitable[Response]]:
     async def endpoint(request: Request) -> Response:
         raw = await raw_body(request)
 
-        def work() -> Response:
+        def check() -> Session:
             session = session_of(request, service)
             check_csrf(request, session)
-            return act(service, session, body_of(raw))
+            return session
 
-        return await run_in_threadpool(work)
+        return await writer.do(check, lambda session: act(service, session, body_of(raw)))
 
     return endpoint
 
@@ -114,11 +116,14 @@ def _answers(service: Service, session: Session, body: Body) -> Response:
         except InputError as error:
             raise RefusedError(422, str(error)) from None
         done = desk.done(session.name)
+        follows = desk.next(session.name) if body.truth("next") and taken in _TAKEN else None
     if taken in _REFUSED:
         raise RefusedError(409, _REFUSED[taken])
     if taken == "unknown":
         raise RefusedError(404, "no such question was given to you")
     saved = {"key": key, "saved": True, "done": done, **_feedback(service, session, key)}
+    if body.truth("next"):
+        saved["next"] = None if follows is None else told(follows)
     return JSONResponse(saved, status_code=_TAKEN[taken])
 
 

@@ -28,7 +28,7 @@ class Service:
     accounts: Accounts
     door: Door = Door()
     limiter: Limiter = field(default_factory=Limiter)
-    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _lock: threading.RLock = field(default_factory=threading.RLock)
 
     @contextmanager
     def turn(self) -> Iterator[Labelling]:

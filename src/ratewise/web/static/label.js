@@ -81,7 +81,7 @@ async function send(answer) {
     say(`Not saved: ${found?.error ?? "the server refused it"}.`, true);
   }
   if (found?.feedback) await showFeedback(found.feedback);
-  return status;
+  return { status, found };
 }
 
 function showFeedback({ right, expected, why, number, of, share, passed }) { // after a training item, until it was read
@@ -279,12 +279,18 @@ const save = () => alone(async () => {
   }
   live();
   const took = spent;
-  const status = await send({ key: task.key, rating, comment: $("comment").value.trim(), seconds: took / 1000, flagged });
+  const answer = { key: task.key, rating, comment: $("comment").value.trim(), seconds: took / 1000, flagged, next: true };
+  const { status, found } = await send(answer);
   if (status === 201) {
     pace.push(took);
     if (pace.length > 10) pace.shift();
   }
-  await nextInBackground();
+  if (found?.next) { // it came with the reply
+    show(found.next);
+    progress();
+  } else {
+    await nextInBackground();
+  }
 });
 
 async function nextInBackground() {
