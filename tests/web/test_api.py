@@ -200,7 +200,7 @@ def test_every_route_is_fuzzed(begun):
         assert len(places) > 12
         free = {"/healthz", "/", "/join/{token}", "/live"}  # what strangers get there says how to sign in
 
-        @settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
+        @settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
         @given(
             st.text(max_size=30),
             st.dictionaries(NAMES | st.text(max_size=8), st.text(max_size=12), max_size=3),

@@ -106,6 +106,7 @@ async function slices() {
     : element("p", "Slices appear when there are enough answers.", "quiet"));
 }
 $("slice-column").addEventListener("change", slices);
+addEventListener("resize", () => { if (last) $("chart").replaceChildren(chart(last.history)); });
 
 const source = new EventSource("/api/v1/live/events");
 source.addEventListener("message", (event) => { $("news").textContent = ""; $("news").className = ""; show(JSON.parse(event.data)); });
