@@ -110,12 +110,48 @@ def estimate_t(folder: str) -> None:
     estimate(folder, method="difference", interval="t")
 
 
+CAMPAIGN = """name = "large"
+seed = 7
+[items]
+table = "pool"
+at_most = {items}
+[rating]
+kind = "binary"
+[goal]
+budget = "500"
+[[raters]]
+name = "judge"
+kind = "column"
+column = "judge"
+price = "0"
+[[raters]]
+name = "human"
+kind = "column"
+column = "model"
+price = "1"
+"""
+
+
+def begin(folder: str) -> None:
+    """A campaign on the pool: its first 262,144 items are found and taken in."""
+    from ratewise.campaign.campaign import Campaign
+
+    path = os.path.join(folder, "large.toml")
+    with open(path, "w") as file:
+        file.write(CAMPAIGN.format(items=262144))
+    if os.path.exists(f"{folder}/large.sqlite"):
+        os.unlink(f"{folder}/large.sqlite")
+    Campaign.open(path).begin()
+
+
 STEPS = {
-    "copy with md5": copy_with_md5, "draw": draw, "group by": group_by, "plan by strata": plan, "sum": sums,
+    "copy with md5": copy_with_md5, "begin a campaign": begin, "draw": draw,
+    "group by": group_by, "plan by strata": plan, "sum": sums,
     "estimate": estimate, "estimate, difference and t": estimate_t,
 }  # fmt: skip
 BESIDE = {
-    "draw": ("copy with md5", 1.5), "plan by strata": ("group by", 3), "estimate": ("sum", 3),
+    "draw": ("copy with md5", 1.5),
+    "plan by strata": ("group by", 3), "estimate": ("sum", 3),
     "estimate, difference and t": ("sum", 3),
 }  # fmt: skip
 

@@ -1,7 +1,8 @@
 """What texts are worth to `auto`: with the score alone, with words, with embeddings, with a trained rater. A table.
 
-Pools of `evouna_qa` (each QA system in turn), `cdi_politeness` and `alpaca_human_judges`, from the folder of data. The
-trained rater's probabilities come from `benchmarks/text_train.py`; for a QA system it was trained on the other four,
+Pools of `evouna_qa` (each QA system in turn), `cdi_politeness`, `alpaca_human_judges` and `trec_dl_relevance` (whose
+queries say little), from the folder of data. All arms have the same trials, so that ratios are of pairs. The trained
+rater's probabilities come from `benchmarks/text_train.py`; for a QA system it was trained on the other four,
 for the other tables on one half of the rows, and the pool is the other half. Items that it was trained on, or nearly
 the same texts, are left out of the pool for every arm, as campaigns leave them out.
 
@@ -20,8 +21,10 @@ from typing import Any
 
 import numpy as np
 
-import ratewise as rw
+from ratewise.lab.automatic import auto
+from ratewise.lab.trials import Block, Outcome, Population, Setting
 from ratewise.tables import read_table
+from ratewise.text.reading import read_texts
 from ratewise.training.folder import TrainedOn
 
 DATA = Path(os.environ.get("RATEWISE_DATA", "../shared/data"))
@@ -30,8 +33,9 @@ TEXTS = {
     "evouna_qa": ("question", "gold", "answer"),
     "cdi_politeness": ("text",),
     "alpaca_human_judges": ("instruction", "output_1", "output_2"),
+    "trec_dl_relevance": ("query",),
 }
-WEAK = {"evouna_qa": "g", "cdi_politeness": "g_prob", "alpaca_human_judges": "g"}
+WEAK = {"evouna_qa": "g", "cdi_politeness": "g_prob", "alpaca_human_judges": "g", "trec_dl_relevance": "g"}
 SHORT = {"evouna_qa": "evo", "cdi_politeness": "cdi", "alpaca_human_judges": "alp"}
 SAMPLE = 2000  # items of a pool at most: texts of more would only take longer
 
@@ -56,6 +60,9 @@ def pools(predictions: dict[str, np.ndarray] | None) -> Iterator[Pool]:
             systems = table.texts("system")
             for system in sorted(set(systems)):
                 yield _pool(f"evouna {system}", columns, texts, systems != system, predictions, f"evo_{system}", 500)
+            continue
+        if name not in SHORT:
+            yield _pool(name, columns, texts, np.zeros(table.rows, dtype=bool), None, "", 500)
             continue
         key = SHORT[name]
         half = np.zeros(table.rows, dtype=bool) if predictions is None else predictions[f"{key}_train"]
@@ -91,12 +98,36 @@ def arms(pool: Pool, model: str | None, permuted: bool) -> Iterator[tuple[str, d
         yield "permuted words", mixed, {"text": pool.texts}
 
 
-def run(pool: Pool, changed: dict[str, Any], options: dict[str, Any], trials: int) -> Any:
-    found = rw.simulate(
-        pool.columns | changed, weak="judge", strong="human", cost_ratio=COST, budgets=[pool.budget], burn_in=0,
-        methods=["auto"], mode="pool", trials=trials, workers=1, seed=5, **options,
-    )  # fmt: skip
-    return found.results[0]
+@dataclass(frozen=True, slots=True, eq=False)
+class Played:
+    """The same trials with what one arm learns from."""
+
+    error: np.ndarray  # of each trial
+    width: float
+    covered: float
+
+    @classmethod
+    def of(cls, pool: Pool, changed: dict[str, Any], options: dict[str, Any], trials: int) -> "Played":
+        """Play them."""
+        columns = pool.columns | changed
+        named = options.get("features", ())
+        texts = read_texts(read_table({t: columns[t] for t in pool.texts}), options.get("text", ()),
+                           options.get("learner", "words"))  # fmt: skip
+        population = Population.of(
+            columns["judge"], columns["human"], text=None if texts is None else texts[0],
+            features=np.column_stack([columns[name] for name in named]) if named else None,
+        )  # fmt: skip
+        setting = Setting(COST, (float(pool.budget),), 0, "pool", 0.95, 0.1, 5)
+        found = Outcome.joined([auto(Block(population, setting, range(i, i + 1))) for i in range(trials)], axis=0)
+        value, low, high = (array[:, 0] - population.mean for array in (found.value, found.low, found.high))
+        return cls(value, float(np.mean(high - low)), float(np.mean((low <= 0) & (high >= 0))))
+
+    def ratio(self, other: "Played") -> tuple[float, float]:
+        """Squared error of this over the other's, and the standard error of that, both on the same trials."""
+        n = min(self.error.size, other.error.size)
+        mine, theirs = self.error[:n] ** 2, other.error[:n] ** 2
+        found = float(mine.sum() / theirs.sum())
+        return found, float(np.std(mine - found * theirs, ddof=1) / (theirs.mean() * math.sqrt(n)))
 
 
 def main() -> None:
@@ -109,28 +140,26 @@ def main() -> None:
     parser.add_argument("--only", default="", help="pools whose name begins so")
     asked = parser.parse_args()
     predictions = dict(np.load(asked.predictions)) if asked.predictions.exists() else None
-    print("| pool | items | budget | learns from | trials | MSE ratio | width² ratio | coverage | bias/sd | s/trial |")
-    print("|---|---|---|---|---|---|---|---|---|---|")
+    print("| pool | items | budget | learns from | trials | MSE ratio | width² ratio | coverage, score | coverage | "
+          "bias/sd | s/trial |")  # fmt: skip
+    print("|---|---|---|---|---|---|---|---|---|---|---|")
     ratios: dict[str, list[float]] = {}
     for pool in pools(predictions):
         if not pool.name.startswith(asked.only):
             continue
-        score: dict[int, Any] = {}
-        for name, changed, options in (("score", {}, {}), *arms(pool, asked.model, asked.permuted)):
-            trials = asked.cheap_trials if name in ("score", "trained") else asked.trials
-            for count in {trials, asked.trials} if name == "score" else {trials}:
-                began = time.perf_counter()
-                r = run(pool, changed, options, count)
-                took = (time.perf_counter() - began) / count
-                if name == "score":
-                    score[count] = r
-                ratio, width = score[count].mse / r.mse, (score[count].width / r.width) ** 2
-                ratios.setdefault(name, []).append(ratio)
-                print(
-                    f"| {pool.name} | {pool.columns['judge'].size} | {pool.budget} | {name} | {count} | {ratio:.2f} | "
-                    f"{width:.2f} | {r.coverage:.3f} | {r.bias / math.sqrt(r.mse):+.2f} | {took:.2f} |",
-                    flush=True,
-                )
+        most = max(asked.trials, asked.cheap_trials if pool.trained else 0)
+        score = Played.of(pool, {}, {}, most)
+        for name, changed, options in arms(pool, asked.model, asked.permuted):
+            trials, began = asked.cheap_trials if name == "trained" else asked.trials, time.process_time()
+            arm = Played.of(pool, changed, options, trials)
+            took, (ratio, se) = (time.process_time() - began) / trials, score.ratio(arm)
+            ratios.setdefault(name, []).append(ratio)
+            print(
+                f"| {pool.name} | {pool.columns['judge'].size} | {pool.budget} | {name} | {trials} | "
+                f"{ratio:.3f} ± {se:.3f} | {(score.width / arm.width) ** 2:.2f} | {score.covered:.3f} | "
+                f"{arm.covered:.3f} | {arm.error.mean() / arm.error.std():+.2f} | {took:.2f} |",
+                flush=True,
+            )
     for name, found in ratios.items():
         print(f"geometric mean of MSE(score)/MSE({name}): {math.exp(float(np.mean(np.log(found)))):.3f}")
 

@@ -19,6 +19,9 @@ def test_people_alone_come_to_the_mean_of_their_labels_by_their_rates(tmp_path):
         use = ~np.isnan(strong)
         assert found.value == pytest.approx(np.sum(strong[use] / rates[use]) / np.sum(1 / rates[use]), rel=0.01)
         assert found.low < found.value < found.high
+        assert found.level == 0.95
+        plain = found.value - 1.96 * found.standard_error
+        assert found.low < plain  # wider than a plain interval: it may be looked at after every round
         assert found.standard_error > now.estimate.standard_error * 0.8
 
 

@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -106,7 +107,20 @@ def test_what_needs_all_rows_is_refused(keys, message, tmp_path):
     assert str(refused.value).startswith("pool has 900 rows, of which the campaign takes in the first 300 ")
 
 
-def test_a_folder_of_other_tools_files_and_a_format(tmp_path):
+def test_a_folder_of_other_tools_files(tmp_path):
+    logs = Path(__file__).parents[1] / "tables" / "adapters" / "fixtures"
+    path = put(tmp_path)
+    for name in ("a.eval", "b.eval"):
+        shutil.copy(logs / "inspect_ai.eval", tmp_path / name)
+    path.write_text(path.read_text().replace('table = "pool"', 'table = "*.eval"'))
+    pool = open_pool(read_spec(path))
+    assert (pool.rows, pool.relation.table("id").ids().tolist()[8]) == (16, "b:sum-1/1")
+    assert is_same(tmp_path / "*.eval", pool.digest)
+    (tmp_path / "b.eval").unlink()
+    assert not is_same(tmp_path / "*.eval", pool.digest)
+
+
+def test_a_format_is_insisted_on(tmp_path):
     path = put(tmp_path, items='format = "parquet"')
     path.write_text(path.read_text().replace('table = "pool"', 'table = "pool/a.parquet"'))
     assert open_pool(read_spec(path)).rows == 500

@@ -2,11 +2,12 @@
 
 import statistics
 from collections import defaultdict
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from ratewise.campaign.answers import look_of
 from ratewise.campaign.history import History
 from ratewise.campaign.snapshot import Snapshot
 from ratewise.core.checks import Floats
@@ -16,6 +17,7 @@ from ratewise.errors import InputError
 from ratewise.queue import audit
 from ratewise.queue.store import Store
 from ratewise.rounds.auto import below_one
+from ratewise.targets.mean.pooled import widened
 
 _RESAMPLES = 200
 _Z = 1.959964
@@ -82,7 +84,8 @@ class Together:
 def human_only(history: History, now: Snapshot) -> Estimate | None:
     """The estimate from the strong ratings of closed rounds alone, each counted by its rate; None for too few.
 
-    Without a weak rating the difference estimator is the ratio mean. `None` too for strata and clusters.
+    Without a weak rating the difference estimator is the ratio mean. Its interval may be looked at after every round,
+    as that of the estimate beside it. `None` too for strata and clusters.
     """
     seen = history.seen
     if seen is None or history.looked.clusters is not None or now.facts.inputs is not None:
@@ -90,15 +93,18 @@ def human_only(history: History, now: Snapshot) -> Estimate | None:
     asked = seen.labelled | history.looked.missing
     if np.count_nonzero(seen.labelled) < 2:
         return None
+    wanted = now.reader.terms.wanted
+    level, unseen = look_of(history, wanted)
     try:
-        return estimate_mean(
+        found = estimate_mean(
             np.zeros(seen.strong.size), seen.strong, below_one(seen.rates(), asked), method="regression",
-            level=now.spec.level, estimand=now.spec.estimand, selected=asked,
+            level=level, estimand=now.spec.estimand, selected=asked,
             pool_size=float(now.facts.pool) if now.spec.estimand == "pool" else None,
-            bounds=now.reader.terms.wanted.bounds,
+            bounds=wanted.bounds,
         )  # fmt: skip
     except InputError:  # such as missing answers only
         return None
+    return replace(widened(found, level, unseen), level=wanted.level)
 
 
 def judge_and_people(now: Snapshot) -> list[str]:

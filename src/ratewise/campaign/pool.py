@@ -14,6 +14,7 @@ from ratewise.campaign.seed import seed_of
 from ratewise.campaign.spec.spec import Spec
 from ratewise.errors import InputError
 from ratewise.tables import Relation, open_relation
+from ratewise.tables.adapters import several_files
 from ratewise.tables.places import files_of
 
 LARGEST = 1 << 20
@@ -81,14 +82,14 @@ def whole_digest(path: Path) -> str:
     """SHA-256 of a file; of several, of their names and contents."""
     if path.is_file():
         return _of_file(path)
-    lines = (f"{os.path.basename(file)} {_of_file(Path(file))}\n" for file in files_of(str(path)))
+    lines = (f"{os.path.basename(file)} {_of_file(Path(file))}\n" for file in _files(path))
     return hashlib.sha256("".join(lines).encode()).hexdigest()
 
 
 def parts_digest(path: Path) -> str:
     """SHA-256 of the files' names, sizes, beginnings and ends: of 10⁸ rows in a moment."""
     found = hashlib.sha256()
-    for file in files_of(str(path)):
+    for file in _files(path):
         size = os.path.getsize(file)
         found.update(f"{os.path.basename(file)} {size}\n".encode())
         with open(file, "rb") as opened:
@@ -96,6 +97,11 @@ def parts_digest(path: Path) -> str:
             opened.seek(max(size - _EDGE, 0))
             found.update(opened.read())
     return _PARTS + found.hexdigest()
+
+
+def _files(path: Path) -> tuple[str, ...]:
+    """The files of a table, another tool's among them."""
+    return several_files(str(path)) or files_of(str(path))
 
 
 def is_same(path: Path, digest: str | None) -> bool:

@@ -4,9 +4,10 @@
 """
 
 from ratewise.tables.counting import count_groups, count_rows
-from ratewise.tables.read import TableLike, read_table
+from ratewise.tables.read import TableLike
 from ratewise.tables.relation import Relation, open_relation, read_columns
 from ratewise.tables.table import Table
+from ratewise.tables.whole import read_table
 from ratewise.tables.write import write_batches, write_table
 
 __all__ = [

@@ -26,14 +26,8 @@ _START = 1 << 12  # bytes that tell a format
 
 
 def read_table(source: TableLike, *, name: str | None = None, format: str | None = None) -> Table:
-    """A table from a file, from "-" (standard input) or from memory.
-
-    `source` is a path that ends in .csv, .jsonl, .ndjson, .parquet or .pq (the text formats also in .gz),
-    a pandas, Polars or PyArrow table, a mapping of column names to values, or a `Table`, which is returned
-    as it is. `name` is what messages call the table. A file is read whole, once. A file that another tool wrote (a
-    log of inspect_ai, results of promptfoo, …), or a folder of such files, is known by its content; `format` insists
-    on one: "inspect_ai", "lm_eval", "helm", "openai_evals", "promptfoo", "langfuse", "arena" or "label_studio"; or on a
-    plain table, whatever its ending is: "csv", "jsonl" or "parquet".
+    """A table from a file, from "-" (standard input) or from memory, as `whole.read_table` says; of folders, only those
+    of another tool's files.
     """
     check_format(source, format)
     if isinstance(source, Table):

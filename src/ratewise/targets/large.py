@@ -15,8 +15,9 @@ from ratewise.errors import TableError
 from ratewise.tables import Relation, Table, TableLike, open_relation, read_table
 from ratewise.tables.condense import Condensed, Expressions, condense, conditions
 from ratewise.tables.convert import Texts
-from ratewise.tables.places import files_of, kind_of
+from ratewise.tables.places import files_among, files_of, kind_of
 from ratewise.tables.spark import is_spark
+from ratewise.tables.whole import in_memory, read_several
 from ratewise.targets import rated as readers
 from ratewise.targets.draw_checks import check_count
 from ratewise.targets.mean.pooled import COLUMN as EXPORTED
@@ -70,18 +71,10 @@ def read_whole(source: TableLike, relation: Relation | None) -> Table:
             "rate, are for tables in memory"
         )
     if relation is not None:
-        return relation.table()
-    several = isinstance(source, str | os.PathLike) and os.fsdecode(source) != "-" and _several(os.fsdecode(source))
-    return open_relation(source).table() if several else read_table(source)
-
-
-def _several(path: str) -> bool:
-    if os.path.lexists(path) and not os.path.isdir(path):
-        return False
-    try:
-        return files_of(path) != (path,)
-    except TableError:
-        return False  # whoever reads it says what is wrong
+        return in_memory(relation)
+    if isinstance(source, str | os.PathLike) and (path := os.fsdecode(source)) != "-" and files_among(path):
+        return read_several(path)
+    return read_table(source)
 
 
 def read_large(

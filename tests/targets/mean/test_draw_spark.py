@@ -2,6 +2,8 @@
 
 import json
 import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -133,6 +135,42 @@ def test_plans_and_estimates_collect_sums_and_labels_only(frame, spark, pool, ju
     for name in ("rows", "labels", "variance", "weak_error", "pool_size"):
         assert found.basis[name] == pytest.approx(right.basis[name], rel=1e-12)
     assert found.transfer.items == pytest.approx(right.transfer.items, rel=1e-6)
+
+
+CONNECTED = """
+import numpy as np
+from pyspark.sql import SparkSession
+
+import ratewise as rw
+
+spark = SparkSession.builder.remote("local[2]").config("spark.sql.shuffle.partitions", "2").getOrCreate()
+rng = np.random.default_rng(1)
+judge = rng.random(800)
+human = (rng.random(800) < judge).astype(float)
+pilot, ids = {"g": judge[:200], "h": human[:200]}, np.array([f"é{i}" for i in range(600)], dtype=object)
+plan = rw.plan(pilot, weak="g", strong="h", weak_cost=0.02, strong_cost=1.0, budget=50)
+pool = {"id": ids, "g": judge[200:]}
+whole = rw.draw_pool(pool, plan, seed=4)
+drawn = rw.draw_pool(spark.createDataFrame(rw.read_table(pool).to_frame("pandas")), plan, seed=4)
+assert sorted(row["id"] for row in drawn.where("selected").collect()) == sorted(ids[whole.selected])
+rated = {**pool, "rate": whole.rates, "selected": whole.selected, "h": np.where(whole.selected, human[200:], np.nan)}
+there = spark.createDataFrame(rw.read_table(rated).to_frame("pandas"))
+found, right = (rw.estimate_table(t, weak="g", strong="h", method="difference") for t in (there, rated))
+assert abs(found.value - right.value) <= 1e-12 * abs(right.value), (found, right)
+print(type(there).__module__, whole.asked)
+spark.stop()
+"""
+
+
+@pytest.mark.soak
+def test_spark_connect_draws_and_estimates_the_same():
+    """In a process of its own: a session of Spark Connect and one of classic Spark do not go together."""
+    here = os.environ | {"PYSPARK_PYTHON": sys.executable, "JDK_JAVA_OPTIONS": "-XX:TieredStopAtLevel=1"}
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", CONNECTED], capture_output=True, text=True, check=False, env=here
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert done.stdout.split()[0] == "pyspark.sql.connect.dataframe"
 
 
 def test_what_spark_cannot_do_is_refused_in_a_line(frame, spark, pool, judged):

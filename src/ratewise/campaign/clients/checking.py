@@ -7,6 +7,7 @@ were given, so that a reload changes nothing and nobody can foresee it.
 import hashlib
 import json
 import secrets
+from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -181,15 +182,15 @@ class Checking:
         """
         seen, held = self._hidden.seen(person, self.step)
         checks = max(len(self.known) - self.settings.training - len(seen.checks), 0)
-        turns = [turn for turn, position in seen.answered if position not in seen.repeated]
+        turns = deque(sorted(turn for turn, position in seen.answered if position not in seen.repeated))
         out, slot, turn, real = int(held or in_hand), seen.slot, seen.turn + int(held or in_hand), real - int(in_hand)
+        turns.extend([turn] if in_hand else [])
         while real > 0 and out < _FURTHEST:
             what = self._due(person, slot)
-            old = sum(earlier <= turn - GAP for earlier in turns)
             if what == "check" and checks:
                 checks -= 1
-            elif what == "repeat" and old:
-                turns.pop(0)
+            elif what == "repeat" and turns and turns[0] <= turn - GAP:
+                turns.popleft()
             else:
                 real -= 1
                 turns.append(turn + 1)

@@ -42,7 +42,8 @@ function svg(name, attributes, text) {
 function chart(points) {
   const known = points.filter((p) => p.low !== null);
   if (!known.length) return element("p", "The first round is not complete yet.", "quiet");
-  const W = 900, H = 280, L = 64, B = 34, T = 10, R = 16;
+  const W = Math.min(Math.max($("chart").clientWidth, 320), 900), H = 280, // so that a phone has letters of the same size
+    L = 64, B = 34, T = 10, R = 16;
   const all = known.flatMap((p) => [p.low, p.high, p.alone_low ?? p.low, p.alone_high ?? p.high]);
   const least = Math.min(...all), most = Math.max(...all), room = (most - least || 0.1) * 0.06;
   const far = Math.max(...known.map((p) => p.spent)) || 1;
