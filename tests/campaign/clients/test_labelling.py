@@ -23,7 +23,7 @@ table = "items.jsonl"
 kind = "{kind}"
 {rating}
 [goal]
-budget = "{budget}"
+budget = "30"
 [[raters]]
 name = "judge"
 kind = "column"
@@ -32,7 +32,7 @@ price = "0.05"
 [[raters]]
 name = "crowd"
 kind = "people"
-{price}
+price = "1"
 {more}
 """
 
@@ -44,7 +44,7 @@ class Clock:
         return self.now
 
 
-def begun(folder, *, kind="binary", rating="", more="", store="c.sqlite", price='price = "1"', budget=30):
+def begun(folder, *, kind="binary", rating="", more="", store="c.sqlite"):
     """A campaign that waits for its first answers."""
     rows = [
         {"id": i, "judge": g, "model": "gpt-secret", "question": f"What is {i}?", "answer": f"It is {i}.",
@@ -52,8 +52,10 @@ def begun(folder, *, kind="binary", rating="", more="", store="c.sqlite", price=
         for i, g in zip(ITEMS["id"], ITEMS["judge"], strict=True)
     ]  # fmt: skip
     (folder / "items.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    keys = {"kind": kind, "rating": rating, "more": more, "price": price, "budget": budget}
-    (folder / "c.toml").write_text(TOML.format(store=json.dumps(store), **keys))
+    text = TOML.format(kind=kind, rating=rating, more=more, store=json.dumps(store))
+    if "per_hour" in more:
+        text = text.replace('price = "1"\n', "").replace('budget = "30"', 'budget = "9"')
+    (folder / "c.toml").write_text(text)
     campaign = Campaign.open(folder / "c.toml")
     assert campaign.run(wait=False) == "waiting for answers"
     return campaign
@@ -236,12 +238,8 @@ def test_a_campaign_without_people_says_so(tmp_path):
 HOURLY = 'show = ["question"]\nper_hour = "36"\nanswer_seconds = 20\nmost_seconds = 50'  # a cent a second
 
 
-def hourly(folder, more=HOURLY):
-    return begun(folder, more=more, price="", budget=9)
-
-
 def test_people_who_are_paid_by_the_hour_are_paid_for_their_seconds(tmp_path):
-    campaign, clock = hourly(tmp_path), Clock()
+    campaign, clock = begun(tmp_path, more=HOURLY), Clock()
     assert campaign.spec.strong.price == Decimal("0.2")
     assert campaign.spec.strong.max_price == Decimal("0.5")
     with campaign.labelling() as real:
@@ -261,7 +259,7 @@ def test_people_who_are_paid_by_the_hour_are_paid_for_their_seconds(tmp_path):
 
 
 def test_a_campaign_by_the_hour_spends_no_more_than_its_budget_and_goes_on_with_what_is_left(tmp_path):
-    campaign, clock = hourly(tmp_path), Clock()
+    campaign, clock = begun(tmp_path, more=HOURLY), Clock()
     truth = {f"What is {i}?": h for i, h in zip(ITEMS["id"], ITEMS["human"], strict=True)}
     reason = None
     while reason in (None, "waiting for answers"):
@@ -289,4 +287,4 @@ def test_a_campaign_by_the_hour_spends_no_more_than_its_budget_and_goes_on_with_
 )
 def test_what_cannot_be_paid_by_the_hour_is_refused(tmp_path, more, word):
     with pytest.raises(InputError, match=word):
-        hourly(tmp_path, more=more)
+        begun(tmp_path, more=more)
