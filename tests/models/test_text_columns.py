@@ -1,5 +1,7 @@
 """Rows of one shared matrix."""
 
+import json
+
 import numpy as np
 import pytest
 
@@ -35,3 +37,10 @@ def test_texts_of_two_tables_do_not_mix() -> None:
     one, other = (TextColumns.of(np.zeros((2, width), dtype=np.float32)) for width in (2, 3))
     with pytest.raises(InputError, match="two tables"):
         one.joined(other)
+
+
+def test_rows_come_back_bit_for_bit_from_json() -> None:
+    columns = TextColumns.of(np.random.default_rng(2).standard_normal((6, 3))).rows(np.array([4, 0, 4]))
+    again = TextColumns.unpacked(json.loads(json.dumps(columns.packed())))
+    np.testing.assert_array_equal(again.dense(), columns.dense())
+    assert (again.columns, again.index.size) == (3, 3)

@@ -27,7 +27,8 @@ th:first-child, td:first-child, td.text { text-align: left; } tr { border-bottom
 tr.above { border: 0; } td.text { padding-top: 0; opacity: .75; }
 .taken { color: var(--good); font-weight: 600; } .big { font-size: 1.6rem; }
 .note { color: var(--note); } svg { max-width: 100%; height: auto; }
-figure { margin: 1rem 0; } figcaption { font-size: .92rem; opacity: .85; } pre { overflow-x: auto; }
+figure { margin: 1rem 0; } figcaption { font-size: .92rem; opacity: .85; }
+pre { white-space: pre-wrap; overflow-wrap: anywhere; }
 @media print { body { max-width: none; margin: 0; } h2, figure, tr { break-inside: avoid; } h2 { break-after: avoid; } }
 @media (max-width: 30rem) { body { margin: 1rem auto; } .big { font-size: 1.3rem; } th, td { padding: .3rem .35rem; } }
 """
