@@ -23,6 +23,7 @@ ELSEWHERE = {  # module: the test file that tests it, where that is not its mirr
     "campaign/planner/draw.py": "campaign/planner/test_decide.py",
     "campaign/planner/chains.py": "campaign/test_chains.py",
     "campaign/planner/plan.py": "campaign/planner/test_decide.py",
+    "campaign/planner/prices.py": "campaign/clients/test_labelling.py",
     "campaign/planner/overlap.py": "campaign/test_crowd.py",
     "campaign/planner/state.py": "campaign/planner/test_decide.py",
     "campaign/acting.py": "campaign/planner/test_decide.py",

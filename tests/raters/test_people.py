@@ -8,7 +8,8 @@ from ratewise.raters.people import KIND, PeopleSettings
 
 def test_they_are_not_called_and_their_votes_stay_as_they_are():
     assert KIND.make is None
-    assert set(KIND.fixed) == {"votes", "a", "b", "adjudicator"}
+    money = {"per_hour", "answer_seconds", "most_seconds", "checks", "repeats"}
+    assert set(KIND.fixed) == {"votes", "a", "b", "adjudicator"} | money
     assert PeopleSettings() == PeopleSettings(votes=1, lease=600.0)
 
 

@@ -5,6 +5,7 @@ from typing import Any
 
 from ratewise.campaign.items import LoggedItems, later_raters
 from ratewise.campaign.planner.outcomes import rater_of
+from ratewise.campaign.planner.prices import hourly
 from ratewise.campaign.reader import Round
 from ratewise.campaign.spec.spec import RaterSpec, Spec
 from ratewise.campaign.verification import Verification, telling
@@ -59,8 +60,10 @@ def _piece(spec: Spec, store: Store, items: LoggedItems, row: Round, first: int,
         with telling(f"item {position}, rater {step}", found):
             k = rater_of(spec, step)
             _rating(spec, row, r, k, found, second=(position, step) in second)
-            _settled(r, votes.pop((position, step), []), spec.raters[k], found)
-            _paid(r, paid.pop((position, step), {}), int(worst[position - first, k]), spec.raters[k], found)
+            said, money = votes.pop((position, step), []), paid.pop((position, step), {})
+            _settled(r, said, spec.raters[k], found)
+            _by_the_hour(r, said, money, spec.raters[k], found)
+            _paid(r, money, int(worst[position - first, k]), spec.raters[k], found)
     for position, step in votes:
         found.differ(f"item {position}: somebody answered for rater {step}, who was not asked")
     for position, step in paid:
@@ -87,7 +90,7 @@ def _votes(rows: Sequence[Any]) -> dict[tuple[int, int], list[Vote]]:
     """The votes of each question."""
     out: dict[tuple[int, int], list[Vote]] = {}
     for row in rows:
-        out.setdefault((row.position, row.step), []).append(Vote(row.annotator, row.value))
+        out.setdefault((row.position, row.step), []).append(Vote(row.annotator, row.value, seconds=row.seconds))
     return out
 
 
@@ -100,6 +103,19 @@ def _settled(r: Any, votes: Sequence[Vote], rater: RaterSpec, found: Verificatio
         found.differ(f"item {r.position}, rater {rater.name!r}: rated, though only {len(votes)} people have answered")
     if verdict is not None and (r.state == OPEN or verdict.value != r.value):
         found.differ(f"item {r.position}, rater {rater.name!r}: {r.value!r} is not what the people's answers come to")
+
+
+def _by_the_hour(r: Any, votes: Sequence[Vote], kinds: Payments, rater: RaterSpec, found: Verification) -> None:
+    """Check that people who are paid by the hour were paid for the seconds that they took."""
+    settings, settled = rater.settings, kinds.get("settle", {})
+    if not isinstance(settings, PeopleSettings) or settings.per_hour is None or not votes or r.state == OPEN:
+        return
+    right, paid = hourly(settings).pay(vote.seconds for vote in votes), settled.get(max(settled, default=0), [])
+    if r.value is not None and paid != [right]:
+        found.differ(
+            f"item {r.position}, rater {rater.name!r}: paid {', '.join(map(shown, paid))}; its seconds come to "
+            f"{shown(right)}"
+        )
 
 
 def _payments(rows: Sequence[Any]) -> dict[tuple[int, int], Payments]:

@@ -15,10 +15,12 @@ import sqlalchemy as sa
 from ratewise.queue import chain, lending
 from ratewise.queue import schema as t
 from ratewise.queue import statements as sql
+from ratewise.queue.hourly import Hourly
 from ratewise.queue.records import Claim, now
 from ratewise.queue.store import Store
 from ratewise.queue.votes import Rule, Vote, one_answer
 
+Price = int | Hourly  # of an item, however many answer; or by the time that each of them takes
 Heard = Literal["settled", "more answers are needed", "was settled before"]
 _WAITS = 10.0  # seconds that one who got no question is taken to wait; pages ask again every two
 _QUESTION = ["position", "step", "annotator"]
@@ -94,7 +96,14 @@ class Desk:
             connection.execute(t.leases.delete().where(t.leases.c.holder == person))
 
     def answer(
-        self, claim: Claim, person: str, value: float | None, *, note: str = "", price: int = 0, rule: Rule = one_answer
+        self,
+        claim: Claim,
+        person: str,
+        value: float | None,
+        *,
+        note: str = "",
+        price: Price = 0,
+        rule: Rule = one_answer,
     ) -> Heard:
         """Write down what a person says; where the rule says so, the rating is settled and its price paid.
 
@@ -102,7 +111,7 @@ class Desk:
         """
         return self.take(claim, person, Said(value, note), price=price, rule=rule)
 
-    def take(self, claim: Claim, person: str, said: Said, *, price: int = 0, rule: Rule = one_answer) -> Heard:
+    def take(self, claim: Claim, person: str, said: Said, *, price: Price = 0, rule: Rule = one_answer) -> Heard:
         """The same for an answer with all that is known of how it was given."""
         with self.store.writing() as connection:
             sql.take_turn(connection)
@@ -170,7 +179,7 @@ class Desk:
         lending.LEND.run(connection, row)
 
     def hear(
-        self, connection: sa.Connection, claim: Claim, person: str, said: Said, *, price: int, rule: Rule
+        self, connection: sa.Connection, claim: Claim, person: str, said: Said, *, price: Price, rule: Rule
     ) -> Heard:
         """Write an answer to an open question down, and settle it where the rule says so."""
         votes = votes_on(connection, claim)
@@ -182,11 +191,13 @@ class Desk:
         row |= {name: value for name, value in more.items() if value is not None}
         chain.insert(connection, t.answers, [{"position": claim.position, "step": claim.step, **row}])
         here = {"here": claim.position, "of_step": claim.step}
-        verdict = rule([*votes, Vote(person, said.value, said.note)])
+        votes.append(Vote(person, said.value, said.note, said.seconds))
+        verdict = rule(votes)
         if verdict is None:
             lending.END_LEASES.run(connection, {**here, "person": person, "at": 0.0})
             return "more answers are needed"
-        sql.settle_one(connection, claim, price, verdict.value, said.note or None)
+        paid = price if isinstance(price, int) else price.pay(vote.seconds for vote in votes)
+        sql.settle_one(connection, claim, paid, verdict.value, said.note or None)
         lending.ALL_LEASES.run(connection, here)
         return "settled"
 
@@ -207,7 +218,7 @@ class Desk:
 def votes_on(connection: sa.Connection, claim: Claim) -> list[Vote]:
     """What was said to a question so far, in order."""
     rows = lending.VOTES.all(connection, {"position": claim.position, "step": claim.step})
-    return [Vote(annotator, value, note or "") for annotator, value, note in rows]
+    return [Vote(annotator, value, note or "", seconds) for annotator, value, note, seconds in rows]
 
 
 def of(table: sa.Table, claim: Claim) -> sa.ColumnElement[bool]:

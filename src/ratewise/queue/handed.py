@@ -6,7 +6,7 @@ not at all, so that a server may be killed at any moment.
 """
 
 import secrets
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import sqlalchemy as sa
@@ -14,8 +14,9 @@ import sqlalchemy as sa
 from ratewise.queue import chain, hidden, lending
 from ratewise.queue import schema as t
 from ratewise.queue import statements as sql
-from ratewise.queue.desk import Desk, Said, Terms, of
+from ratewise.queue.desk import Desk, Price, Said, Terms, of
 from ratewise.queue.hidden import Taken
+from ratewise.queue.hourly import Hourly
 from ratewise.queue.records import OPEN, UNDO, Claim, Outcome
 from ratewise.queue.votes import Rule
 
@@ -86,7 +87,7 @@ class Counter:
             connection.execute(t.leases.delete().where(mine, t.leases.c.holder == person))
             return "new"
 
-    def answer(self, person: str, key: str, said: Said, *, price: int, rule: Rule) -> Taken:
+    def answer(self, person: str, key: str, said: Said, *, price: Price, rule: Rule) -> Taken:
         """Take an answer: the same again changes nothing, another one to an answered key is refused."""
         with self.desk.store.writing() as connection:
             sql.take_turn(connection)
@@ -98,6 +99,8 @@ class Counter:
             claim = self.desk.open_one(connection, row.position, row.step)
             if row.state == "undone" or claim is None or claim.attempt != row.attempt:
                 return "too late"
+            if isinstance(price, Hourly):
+                said = replace(said, seconds=price.counted(said.seconds, self.desk.clock() - row.at))
             self.desk.hear(connection, claim, person, said, price=price, rule=rule)
             lending.ANSWERED.run(connection, {"row": row.number, "of_person": person})
             return "new"

@@ -64,7 +64,7 @@ CLAIM = Quick(  # an open question with its item
     .where(_open, t.ratings.c.position == _b("position"))
 )
 VOTES = Quick(
-    sa.select(t.answers.c.annotator, t.answers.c.value, t.answers.c.note)
+    sa.select(t.answers.c.annotator, t.answers.c.value, t.answers.c.note, t.answers.c.seconds)
     .where(t.answers.c.position == _b("position"), t.answers.c.step == _b("step"))
     .order_by(t.answers.c.id)
 )

@@ -12,6 +12,7 @@ class Vote:
     annotator: str
     value: float | None
     note: str = ""
+    seconds: float | None = None  # that it took; None where nobody timed it
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,19 +1,38 @@
 """People as raters: they are not called. Their questions stay open until another client brings answers."""
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated
+from decimal import ROUND_CEILING, Decimal, InvalidOperation, localcontext
+from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
-from ratewise.raters.keys import A_COLUMN, TEXT, Says
+from ratewise.raters.keys import A_COLUMN, TEXT, Says, hint
 from ratewise.raters.kind import RaterKind
 
 _MOST_VOTES = 99
 _LONGEST_LEASE = 31_536_000.0
+_LONGEST_ANSWER = 3600.0
+_LARGEST_AMOUNT = 10**6
+_UNIT = Decimal("1e-9")
+PAID_SECONDS = {"answer_seconds": 60.0, "most_seconds": 300.0}  # by the hour: expected of an answer, and at most
 _MOST_TRAINING = 200
 _MOST_HIDDEN = 0.3  # of the questions; with more, people label little else
 _COLUMNS = tuple[Annotated[str, TEXT], ...]
+
+
+def _money(value: object) -> Decimal:
+    """An amount as it is written, in text or as a number."""
+    if isinstance(value, bool) or not isinstance(value, str | int | float | Decimal):
+        raise hint('write it as text, such as "30"')
+    try:
+        amount = Decimal(str(value))
+    except InvalidOperation:
+        raise hint('write it as text, such as "30"') from None
+    if not amount.is_finite() or amount != amount.quantize(_UNIT):
+        raise hint("it has more than 9 decimals")
+    return amount
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +48,18 @@ class PeopleSettings:
     b: Annotated[str | None, TEXT, Says(A_COLUMN)] = None
     guidelines: Annotated[str | None, TEXT, Says("the path of a Markdown or text file")] = None
     criterion: Annotated[str | None, TEXT, Says("what is judged, in a sentence")] = None
+    per_hour: Annotated[
+        Decimal | None,
+        Field(gt=0, lt=_LARGEST_AMOUNT),
+        BeforeValidator(_money),
+        Says('an amount above 0 as text, such as "30"'),
+    ] = None
+    answer_seconds: Annotated[
+        float, Field(gt=0, le=_LONGEST_ANSWER), Says(f"a number of seconds above 0, at most {_LONGEST_ANSWER:,.0f}")
+    ] = PAID_SECONDS["answer_seconds"]
+    most_seconds: Annotated[
+        float, Field(gt=0, le=_LONGEST_ANSWER), Says(f"a number of seconds above 0, at most {_LONGEST_ANSWER:,.0f}")
+    ] = PAID_SECONDS["most_seconds"]
     adjudicator: Annotated[str | None, TEXT, Says("the name of the person who decides where votes split")] = None
     known: Annotated[str | None, TEXT, Says("the path of a table of items with known answers")] = None
     training: Annotated[int, Field(ge=0, le=_MOST_TRAINING), Says(f"a whole number from 0 to {_MOST_TRAINING}")] = 0
@@ -47,6 +78,19 @@ class PeopleSettings:
         return None if self.a is None or self.b is None else (self.a, self.b)
 
 
+def hourly_prices(keys: Mapping[str, Any]) -> tuple[Decimal, Decimal] | None:
+    """What an item is expected to cost by the hour, and the most it can; None where people are paid by the answer."""
+    hour = keys.get("per_hour") if keys.get("kind") == "people" else None
+    if hour is None:
+        return None
+    people = keys.get("votes", 1) + (keys.get("adjudicator") is not None)
+    times = (keys.get(name, PAID_SECONDS[name]) for name in ("answer_seconds", "most_seconds"))
+    with localcontext() as context:
+        context.prec = 60
+        each = [(hour * Decimal(str(s)) / 3600).quantize(_UNIT, rounding=ROUND_CEILING) for s in times]
+    return each[0] * people, each[1] * people
+
+
 def _columns(settings: PeopleSettings) -> tuple[str, ...]:
     return (*settings.show, *(settings.sides or ()))
 
@@ -54,6 +98,8 @@ def _columns(settings: PeopleSettings) -> tuple[str, ...]:
 def _check(settings: PeopleSettings, folder: str) -> str:
     if (settings.a is None) != (settings.b is None):
         return 'a and b go together; name both columns, as in a = "answer_a" and b = "answer_b"'
+    if settings.per_hour is not None and settings.most_seconds < settings.answer_seconds:
+        return "most_seconds must be at least answer_seconds: the most that is paid of an answer, and what is expected"
     if settings.adjudicator is not None and settings.votes < 2:
         return "adjudicator decides where votes split, so votes must be at least 2"
     if settings.known is None and (settings.training or settings.checks):
@@ -78,6 +124,9 @@ KIND = RaterKind(
         ('b = "answer_b"', "of comparisons: the column of the other one"),
         ('guidelines = "guidelines.md"', "what people read beside the question; `ratewise serve` shows it"),
         ('criterion = "It is correct."', "what is judged, above the buttons"),
+        ('per_hour = "30"', "pay for an hour of answering, idle pauses cut; price may be left out"),
+        ("answer_seconds = 60", "by the hour: what an answer is expected to take"),
+        ("most_seconds = 300", "by the hour: what is paid of an answer at most"),
         ('adjudicator = "ann"', "who decides where the votes of others split"),
         ('known = "known.jsonl"', "items with known answers: what people see, `expected`, `why`"),
         ("training = 5", "so many known items come first, with feedback"),
@@ -88,6 +137,9 @@ KIND = RaterKind(
     columns=_columns,
     fixed={
         "votes": "ratings so far were made of the old number of answers",
+        "per_hour": "ratings were chosen by what they could cost",
+        "answer_seconds": "ratings were chosen by what they could cost",
+        "most_seconds": "ratings were chosen by what they could cost",
         "a": "ratings so far compare the old columns",
         "b": "ratings so far compare the old columns",
         "adjudicator": "splits so far were decided by the old one",

@@ -124,8 +124,8 @@ KIND = RaterKind(
     make=TrainedRater,
     example=(
         ('path = "judge/"', "the folder that ratewise train has written"),
-        ('device = "auto"', "auto | cpu | cuda"),
         ('per_hour = "2.50"', "of its machine; price is then what to expect"),
+        ('device = "auto"', "auto | cpu | cuda"),
     ),
     batch=64,
     fixed={"path": "the ratings so far came from the old one"},

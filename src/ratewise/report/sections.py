@@ -7,6 +7,7 @@ from datetime import datetime
 from ratewise.campaign.findings import Difference, Outlook, SliceFound
 from ratewise.campaign.judged import JudgeFound
 from ratewise.campaign.spec.spec import RaterSpec, Spec
+from ratewise.raters.people import PeopleSettings
 from ratewise.raters.scale import RatingScale
 from ratewise.targets.mean.words import within
 
@@ -50,6 +51,8 @@ def _price(rater: RaterSpec) -> str:
         return "by tokens"
     if rater.price is None:
         return f"by item, column {rater.price_column}"
+    if isinstance(rater.settings, PeopleSettings) and rater.settings.per_hour is not None:
+        return f"{rater.settings.per_hour:f} an hour, at most {rater.max_price:f} an item"
     most = f", at most {rater.max_price:f}" if rater.max_price is not None and rater.max_price != rater.price else ""
     return f"{rater.price:f}{most}"
 

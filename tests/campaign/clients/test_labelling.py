@@ -1,6 +1,7 @@
 """The questions behind the labelling page: blind, each answer once, undone with its payment, given up after tries."""
 
 import json
+from decimal import Decimal
 
 import pytest
 
@@ -9,7 +10,7 @@ from ratewise.campaign.clients.labelling import Labelling, Reply
 from ratewise.errors import InputError
 from ratewise.queue.audit import ledger_sums
 
-from ..making import judged
+from ..making import judged, tamper
 
 ITEMS = judged(40)
 TOML = """\
@@ -51,7 +52,10 @@ def begun(folder, *, kind="binary", rating="", more="", store="c.sqlite"):
         for i, g in zip(ITEMS["id"], ITEMS["judge"], strict=True)
     ]  # fmt: skip
     (folder / "items.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    (folder / "c.toml").write_text(TOML.format(kind=kind, rating=rating, more=more, store=json.dumps(store)))
+    text = TOML.format(kind=kind, rating=rating, more=more, store=json.dumps(store))
+    if "per_hour" in more:
+        text = text.replace('price = "1"\n', "").replace('budget = "30"', 'budget = "9"')
+    (folder / "c.toml").write_text(text)
     campaign = Campaign.open(folder / "c.toml")
     assert campaign.run(wait=False) == "waiting for answers"
     return campaign
@@ -226,3 +230,61 @@ def test_a_campaign_without_people_says_so(tmp_path):
     with pytest.raises(InputError, match="nobody labels"):
         Labelling(spec, None)
     assert campaign.has_begun()
+
+
+# Pay by the hour
+
+
+HOURLY = 'show = ["question"]\nper_hour = "36"\nanswer_seconds = 20\nmost_seconds = 50'  # a cent a second
+
+
+def test_people_who_are_paid_by_the_hour_are_paid_for_their_seconds(tmp_path):
+    campaign, clock = begun(tmp_path, more=HOURLY), Clock()
+    assert campaign.spec.strong.price == Decimal("0.2")
+    assert campaign.spec.strong.max_price == Decimal("0.5")
+    with campaign.labelling() as real:
+        desk = Labelling(real.spec, real.store, clock)
+        paid = []
+        for seconds, passed in ((12.0, 30.0), (40.0, 25.0), (1000.0, 2000.0), (None, 100.0)):
+            before, task = campaign.status().spent, desk.next("ann")
+            clock.now += passed
+            assert desk.answer("ann", task.key, Reply(1, seconds=seconds)) == "new"
+            paid.append(campaign.status().spent - before)
+        assert paid == [Decimal(each) for each in ("0.12", "0.25", "0.5", "0.2")]
+        assert desk.undo("ann") is not None
+        assert campaign.status().spent - before == 0
+    assert campaign.verify().differences == []
+    tamper(campaign, "UPDATE answers SET seconds = 13 WHERE seconds = 12")
+    assert any("its seconds come to" in each for each in campaign.verify().differences)
+
+
+def test_a_campaign_by_the_hour_spends_no_more_than_its_budget_and_goes_on_with_what_is_left(tmp_path):
+    campaign, clock = begun(tmp_path, more=HOURLY), Clock()
+    truth = {f"What is {i}?": h for i, h in zip(ITEMS["id"], ITEMS["human"], strict=True)}
+    reason = None
+    while reason in (None, "waiting for answers"):
+        with campaign.labelling() as real:
+            desk = Labelling(real.spec, real.store, clock)
+            while (task := desk.next("ann")) is not None:
+                clock.now += 100.0
+                desk.answer("ann", task.key, Reply(truth[task.item["question"]], seconds=25.0))
+        status = campaign.status()
+        assert status.spent + status.reserved <= 9
+        reason = campaign.run(wait=False)
+    assert campaign.status().labels > 20
+    assert campaign.status().spent > 5
+    assert campaign.verify().differences == []
+    assert Campaign.open(campaign.spec.path).spec == campaign.spec
+
+
+@pytest.mark.parametrize(
+    ("more", "word"),
+    [
+        ('per_hour = "36"\nmax_price = "1"', "per_hour and max_price are both given"),
+        ('per_hour = "0"', "per_hour"),
+        ('per_hour = "36"\nmost_seconds = 10', "most_seconds must be at least answer_seconds"),
+    ],
+)
+def test_what_cannot_be_paid_by_the_hour_is_refused(tmp_path, more, word):
+    with pytest.raises(InputError, match=word):
+        begun(tmp_path, more=more)

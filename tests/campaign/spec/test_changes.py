@@ -81,6 +81,10 @@ REFUSED = [
      "aside for the old share"),
     ("raters.crowd.repeats", 0.1, "raters.crowd.repeats from 0.0 to 0.1: rounds so far were planned with the money set "
      "aside for the old share"),
+    ("raters.crowd.answer_seconds", 30,
+     "raters.crowd.answer_seconds from 60.0 to 30.0: ratings were chosen by what they could cost"),
+    ("raters.crowd.most_seconds", 900,
+     "raters.crowd.most_seconds from 300.0 to 900.0: ratings were chosen by what they could cost"),
     ("raters.crowd.adjudicator", "ann",
      'raters.crowd.adjudicator from none to "ann": splits so far were decided by the old one'),
     ("raters.small.path", "other",

@@ -13,7 +13,7 @@ from typing import Any
 from ratewise.campaign.clients.choices import CANNOT_TELL, number_of
 from ratewise.campaign.clients.outgoing import COMMENT, KEY, RATING, key_of, people_step, sides_of
 from ratewise.campaign.planner.outcomes import rater_of
-from ratewise.campaign.planner.prices import list_price
+from ratewise.campaign.planner.prices import people_price
 from ratewise.campaign.spec.spec import RaterSpec, Spec
 from ratewise.campaign.voting import rule_of
 from ratewise.core.shown import shown
@@ -150,7 +150,7 @@ class Incoming:
             if claim is None:
                 counts["late"] += 1
                 continue
-            heard = self.desk.take(claim, label.person, answer, price=list_price(rater, k, claim), rule=rule)
+            heard = self.desk.take(claim, label.person, answer, price=people_price(rater, k, claim), rule=rule)
             counts["settled"] += heard == "settled"
             counts["late" if heard == "was settled before" else "taken"] += 1
             told[position, label.person] = answer.value

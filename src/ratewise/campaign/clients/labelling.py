@@ -10,7 +10,7 @@ from ratewise.campaign.clients.blind import shown_item
 from ratewise.campaign.clients.callers import steps_of
 from ratewise.campaign.clients.checking import Checking, Feedback
 from ratewise.campaign.planner.outcomes import rater_of
-from ratewise.campaign.planner.prices import list_price
+from ratewise.campaign.planner.prices import people_price
 from ratewise.campaign.spec.spec import RaterSpec, Spec
 from ratewise.campaign.voting import rule_of
 from ratewise.errors import InputError
@@ -106,7 +106,7 @@ class Labelling:
         k = rater_of(self.spec, step)
         rater = self.spec.raters[k]
         said = self._said(k, reply, sides)
-        price = 0 if claim is None else list_price(rater, k, claim)
+        price = 0 if claim is None else people_price(rater, k, claim)
         return self._counter.answer(person, key, said, price=price, rule=rule_of(_settings(rater)))
 
     def _answer_hidden(self, person: str, hidden: HiddenKey, reply: Reply) -> Taken:

@@ -7,7 +7,7 @@ from typing import Any
 
 from ratewise.campaign.clients.callers import steps_of
 from ratewise.campaign.planner.outcomes import rater_of
-from ratewise.campaign.planner.prices import list_price
+from ratewise.campaign.planner.prices import people_price
 from ratewise.campaign.spec.spec import Spec
 from ratewise.campaign.voting import rule_of
 from ratewise.core.shown import shown
@@ -62,7 +62,7 @@ class People:
         except ValueError as error:
             raise InputError(str(error)) from None
         rule = rule_of(rater.settings)
-        return self.desk.answer(claim, person, value, note=note, price=list_price(rater, k, claim), rule=rule)
+        return self.desk.answer(claim, person, value, note=note, price=people_price(rater, k, claim), rule=rule)
 
 
 def _parts(key: str) -> tuple[int, int, int]:

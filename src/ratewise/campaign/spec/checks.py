@@ -8,6 +8,7 @@ from ratewise.campaign.spec.fields import Section, keys_of, plain
 from ratewise.campaign.spec.mistakes import Mistakes, quoted
 from ratewise.errors import InputError
 from ratewise.raters.kinds import KINDS
+from ratewise.raters.people import hourly_prices
 from ratewise.raters.secrets import address_problem
 from ratewise.tables.words import meaning_of
 
@@ -159,7 +160,9 @@ def _check_prices(rater: Section, mistakes: Mistakes) -> None:
     quoted = KINDS[good["kind"]].quote is not None if "kind" in good else False
     if quoted and "prices" in raw and {"price", "price_column"} & set(raw):
         mistakes.add((*rater.place, "prices"), "and price are both given; keep the one that says what a call costs")
-    if "price" not in raw and "price_column" not in raw and not quoted:
+    _check_hourly(rater, mistakes)
+    by_hour = good.get("kind") == "people" and "per_hour" in raw
+    if "price" not in raw and "price_column" not in raw and not by_hour and not quoted:
         mistakes.lacks(
             (*rater.place, "price"),
             'is missing; write price = "0.01", or price_column = "cost" for prices in the table',
@@ -174,9 +177,20 @@ def _check_prices(rater: Section, mistakes: Mistakes) -> None:
         )
 
 
+def _check_hourly(rater: Section, mistakes: Mistakes) -> None:
+    """Check that pay by the hour alone says what is paid; a stored campaign has the limit that follows beside it."""
+    prices = hourly_prices(rater.good)
+    if prices is None:
+        return
+    for name, follows in (("price_column", None), ("max_price", prices[1])):
+        if name in rater.raw and rater.good.get(name) != follows:
+            mistakes.add((*rater.place, "per_hour"), f"and {name} are both given; keep the one that says what is paid")
+
+
 def reserved(rater: Mapping[str, Any]) -> Decimal | None:
     """The most one call can cost: `max_price`, else `price`; with a column of prices the item says."""
-    most: Decimal | None = rater.get("max_price", rater.get("price"))
+    by_hour = hourly_prices(rater)
+    most: Decimal | None = rater.get("max_price", rater.get("price") if by_hour is None else by_hour[1])
     return most
 
 

@@ -47,6 +47,7 @@ from ratewise.campaign.spec.syntax import parse_all
 from ratewise.core.names import ESTIMANDS, Estimand
 from ratewise.raters.keys import TEXT, Column, Says, hint
 from ratewise.raters.kinds import KINDS
+from ratewise.raters.people import hourly_prices
 from ratewise.raters.scale import LARGEST, RatingScale
 from ratewise.raters.scale import Kind as ScaleKind
 from ratewise.tables.words import meaning_of
@@ -416,7 +417,9 @@ def _rater(good: Mapping[str, Any]) -> RaterSpec:
     own = keys_of(kind.settings)
     settings = kind.settings(**{name: value for name, value in good.items() if name in own})
     common = {name: value for name, value in good.items() if name not in own}
-    derived = {"batch": kind.batch, "max_price": reserved(good), "failed_price": good.get("price")}
+    by_hour = hourly_prices(good)
+    price = good.get("price", None if by_hour is None else by_hour[0])
+    derived = {"batch": kind.batch, "price": price, "max_price": reserved(good), "failed_price": price}
     return RaterSpec(**{**derived, **common, "settings": settings})
 
 
