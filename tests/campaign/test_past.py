@@ -10,31 +10,17 @@ from ratewise.campaign.clients.labelling import Reply
 from ratewise.queue import audit
 from ratewise.queue.store import Store
 
+from ..tomls import rater, toml_of
 from .making import judged, tamper
 
 ITEMS = judged(260, spread=0.8)
 TRUTH = dict(zip(ITEMS["id"], ITEMS["human"], strict=True))
-TOML = """\
-name = "c"
-seed = 7
-store = {store}
-[items]
-table = "items.csv"
-[rating]
-kind = "binary"
-[goal]
-budget = "60"
-[[raters]]
-name = "judge"
-kind = "column"
-column = "judge"
-price = "0.02"
-[[raters]]
-name = "crowd"
-kind = "people"
-price = "1"
-show = ["id"]
-"""
+TOML = toml_of(
+    rater("judge", price="0.02"),
+    rater("crowd", kind="people", more='show = ["id"]'),
+    top='name = "c"\nseed = 7\nstore = {store}',
+    goal='budget = "60"',
+)
 PAUSED = "waiting for answers"
 
 

@@ -14,31 +14,19 @@ from ratewise.web.app import make_app
 from ratewise.web.live import Board
 from ratewise.web.service import Door, Service
 
+from ..tomls import rater, toml_of
 from ..waiting import until
 
 SECRET = "gpt-unmentionable"
-TOML = """\
-name = "support"
-seed = 7
-[items]
-table = "items.jsonl"
-features = ["topic"]
-[rating]
-kind = "{kind}"
-{rating}
-[goal]
-budget = "{budget}"
-[[raters]]
-name = "judge"
-kind = "column"
-column = "judge_says"
-price = "0.05"
-[[raters]]
-name = "crowd"
-kind = "people"
-price = "1"
-{more}
-"""
+TOML = toml_of(
+    rater("judge", price="0.05", column="judge_says"),
+    rater("crowd", kind="people", more="{more}"),
+    top='name = "support"\nseed = 7',
+    table="items.jsonl",
+    items='features = ["topic"]',
+    rating='kind = "{kind}"\n{rating}',
+    goal='budget = "{budget}"',
+)
 SHOW = (
     'show = ["question", "answer"]\ncriterion = "The answer solves the customer\'s problem."\nguidelines = "guide.md"'
 )

@@ -10,31 +10,17 @@ from ratewise.campaign.clients.labelling import Labelling, Reply
 from ratewise.errors import InputError
 from ratewise.queue.audit import ledger_sums
 
+from ...tomls import rater, toml_of
 from ..making import judged, tamper
 
 ITEMS = judged(40)
-TOML = """\
-name = "c"
-seed = 7
-store = {store}
-[items]
-table = "items.jsonl"
-[rating]
-kind = "{kind}"
-{rating}
-[goal]
-budget = "30"
-[[raters]]
-name = "judge"
-kind = "column"
-column = "judge"
-price = "0.05"
-[[raters]]
-name = "crowd"
-kind = "people"
-price = "1"
-{more}
-"""
+TOML = toml_of(
+    rater("judge", price="0.05"),
+    rater("crowd", kind="people", more="{more}"),
+    top='name = "c"\nseed = 7\nstore = {store}',
+    table="items.jsonl",
+    rating='kind = "{kind}"\n{rating}',
+)
 
 
 class Clock:

@@ -13,31 +13,16 @@ from ratewise.queue import audit
 from ratewise.queue.records import MISSING
 from ratewise.queue.store import Store
 
+from ...tomls import rater, toml_of
 from ...waiting import no_longer, until
 from ..making import judged, tamper
 
-TOML = """\
-name = "c"
-seed = 7
-store = {store}
-[items]
-table = "items.csv"
-[rating]
-kind = "binary"
-[goal]
-budget = "30"
-{goal}
-[[raters]]
-name = "judge"
-kind = "column"
-column = "judge"
-price = "0.05"
-[[raters]]
-name = "crowd"
-kind = "people"
-price = "1"
-{more}
-"""
+TOML = toml_of(
+    rater("judge", price="0.05"),
+    rater("crowd", kind="people", more="{more}"),
+    top='name = "c"\nseed = 7\nstore = {store}',
+    goal='budget = "30"\n{goal}',
+)
 ENDS = ("the budget is spent", "every item has been looked at")  # by the plan, which may look at the whole pool
 ITEMS = judged(150)
 TRUTH = dict(zip(ITEMS["id"], ITEMS["human"], strict=True))
