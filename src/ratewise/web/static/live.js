@@ -60,7 +60,10 @@ function chart(points) {
   for (const end of ["alone_low", "alone_high"]) if (alone.length) made.append(svg("path", { class: "whisker", fill: "none", d: "M" + alone.map((p) => `${x(p.spent)} ${y(p[end])}`).join("L") }));
   if (alone.length) made.append(svg("path", { class: "alone", d: "M" + alone.map((p) => `${x(p.spent)} ${y(p.alone)}`).join("L") }));
   made.append(svg("path", { class: "line", d: "M" + known.map((p) => `${x(p.spent)} ${y(p.value)}`).join("L") }));
-  for (const p of known) made.append(svg("circle", { class: "dot", cx: x(p.spent), cy: y(p.value), r: 4 }));
+  for (const p of known) made.append( // of one round alone there is no band yet
+    svg("line", { class: "bar", x1: x(p.spent), x2: x(p.spent), y1: y(p.low), y2: y(p.high) }),
+    svg("circle", { class: "dot", cx: x(p.spent), cy: y(p.value), r: 4 }),
+  );
   return made;
 }
 
