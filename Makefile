@@ -40,8 +40,8 @@ test: $(VENV)/.dev
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) --dist worksteal --durations=10
 
 soak: $(VENV)/.dev
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m soak -n $(JOBS) --dist worksteal
-	OMP_NUM_THREADS=1 RATEWISE_SOAK=1 $(BIN)/python -m pytest tests/statistical -n $(JOBS) --dist worksteal
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m soak -n $(JOBS) --dist worksteal -o timeout=3600
+	OMP_NUM_THREADS=1 RATEWISE_SOAK=1 $(BIN)/python -m pytest tests/statistical -n $(JOBS) --dist worksteal -o timeout=3600
 
 check: $(VENV)/.dev
 	$(BIN)/ruff format --check .
