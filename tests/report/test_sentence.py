@@ -17,6 +17,12 @@ def test_a_manager_reads_it(tmp_path):
     assert "; labels alone would have taken about " in said
 
 
+def test_without_a_claim_it_names_who_said_yes(tmp_path):
+    campaign = ran(tmp_path, judged(80), goal='budget = "30"')
+    with campaign.look() as now:
+        assert plain_answer(now).startswith(f"{100 * now.estimate.value:.1f} % of the items get a yes from human (95%")
+
+
 def test_scores_stay_on_their_scale_and_money_has_no_name_of_its_own(tmp_path):
     columns = scored(60)
     keys = {"raters": (("judge", "0.05"), ("human", "1")), "rating": 'kind = "score"\nlow = 1\nhigh = 9'}

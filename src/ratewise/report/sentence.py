@@ -23,7 +23,7 @@ def _finding(spec: Spec, found: Estimate) -> str:
     if spec.claim is not None and spec.scale.kind == "binary":
         said = f"{spec.claim.rstrip('.')} {value} of the time"
     elif spec.scale.kind == "binary":
-        said = f"{spec.strong.name} says yes to {value} of the items"
+        said = f"{value} of the items get a yes from {spec.strong.name}"
     elif spec.scale.kind == "pairwise":
         said = f"The first of the two wins {value} of the comparisons, ties counted half"
     else:
