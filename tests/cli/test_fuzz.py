@@ -39,7 +39,7 @@ TABLE = {
     "estimate": "estimate t.csv --weak w --strong h",
     "estimate alone": "estimate t.csv --strong h",
     "estimate normal": "estimate t.csv --weak w --strong h --interval normal",
-    "estimate recalibrated": "estimate t.csv --weak w --strong h --recalibrate linear",
+    "estimate recalibrated": "estimate t.csv --weak w --strong h --recalibrate affine",
     "estimate clusters": "estimate t.csv --weak w --strong h --cluster g",
     "estimate slices": "estimate t.csv --weak w --strong h --by g --shrink",
     "compare": "compare t.csv --system a:w:h --system b:f:k",

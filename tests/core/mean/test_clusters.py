@@ -314,3 +314,14 @@ def test_a_tables_column():
     table["chat"][5] = None
     with pytest.raises(InputError, match="chat"):
         estimate_table(table, weak="judge", strong="human", clusters="chat")
+
+
+def test_clusters_that_are_all_alike_leave_an_honest_interval():
+    """Two clusters with the same sum show no variance; the items' own stands in for it, at one degree of freedom."""
+    found = estimate_mean([0.2, 0.8, 0.8, 0.2], [0.0, 0.0, 1.0, 1.0], 1.0, clusters=["a", "b", "b", "a"])
+    assert (found.value, found.interval_method) == (0.5, "score")
+    assert found.interval == (0.0, 1.0)
+    many = [str(i // 2) for i in range(80)]  # each of a 0 and a 1
+    wide = estimate_mean(np.full(80, 0.5), np.arange(80) % 2.0, 1.0, clusters=many)
+    alone = estimate_mean(np.full(80, 0.5), np.arange(80) % 2.0, 1.0)
+    assert wide.low <= alone.low < 0.5 < alone.high <= wide.high

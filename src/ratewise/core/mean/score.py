@@ -79,9 +79,11 @@ class _Seen:
 
 
 def _scaled(s: Spread, low: float, width: float, *, stream: bool) -> _Seen:
-    variance = s.variance * ((s.items - 1) / s.items if stream else 1.0)  # that of a 0/1 rating is θ(1 − θ)
-    effect = 1.0 if s.clustering is None else s.clustering.design_effect
-    drawn = min(effect * s.drawn_variance / s.variance, 1.0) if s.variance > 0 else 0.0
+    of, effect = s.variance, 1.0 if s.clustering is None else s.clustering.design_effect
+    if s.clustering is not None and effect == 0:  # clusters whose sums are all alike show no variance of their own
+        of, effect = s.clustering.item_variance, 1.0
+    variance = of * ((s.items - 1) / s.items if stream else 1.0)  # that of a 0/1 rating is θ(1 − θ)
+    drawn = min(effect * s.drawn_variance / of, 1.0) if of > 0 else 0.0
     value = min(max((s.value - low) / width, 0.0), 1.0)
     return _Seen(value, variance / effect / width**2, drawn, s.labels, s.clustering)
 
