@@ -414,3 +414,11 @@ def test_the_dictionary_is_json():
         "sentence", "notes",
     }  # fmt: skip
     assert {"value", "low", "high", "level", "reason"} == set(found["ratio"])
+
+
+def test_an_interval_that_is_lost_in_rounding_gives_no_probability():
+    """Ratings of 1e50 that are all alike beside others: no division by a width of 0."""
+    g = np.linspace(0.1, 0.9, 27)
+    table = {"w": g, "h": np.full(27, 1e50), "v": g, "k": np.arange(27) % 2.0, "rate": np.ones(27)}
+    found = compare(table, weak=("w", "v"), strong=("h", "k"))
+    assert found.probability_better is None

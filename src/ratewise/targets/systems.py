@@ -152,6 +152,8 @@ def error_probability(found: Estimate) -> float | None:
     if found.standard_error is None or found.interval is None:
         return None
     half, df = 0.5 * (found.interval[1] - found.interval[0]), found.degrees_of_freedom
+    if half <= 0:  # ratings so large that the interval is lost in their rounding
+        return None
     t = found.value / half * error_quantile(found, found.level)
     return float(special.ndtr(t) if df is None else special.stdtr(df, t))
 
