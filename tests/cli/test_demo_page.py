@@ -1,6 +1,7 @@
 """`demo --serve`: a campaign that a newcomer can click through at once."""
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -24,11 +25,16 @@ def test_the_sums_make_a_campaign(tmp_path):
 
 def test_its_link_signs_in_and_leads_to_a_question(tmp_path):
     command = [sys.executable, "-m", "ratewise", "demo", "--serve", "-o", str(tmp_path / "d"), "--json"]
-    server = subprocess.Popen([*command, "--port", str(free_port())], stdout=subprocess.PIPE, text=True)
+    buffered = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    server = subprocess.Popen(
+        [*command, "--port", str(free_port())], stdout=subprocess.PIPE, text=True, env=buffered
+    )  # fmt: skip
     try:
         told = ""
         while not told.rstrip().endswith("}"):
-            told += server.stdout.readline()
+            line = server.stdout.readline()
+            assert line, "the server has ended"
+            told += line
         made = json.loads(told)
         with httpx2.Client(base_url=made["url"], timeout=30) as client:
             client.get(made["link"].removeprefix(made["url"]))

@@ -106,7 +106,7 @@ def _codes_of_tables(command, how):
 
     def one(table):
         Path("t.csv").write_text(table, encoding="utf-8")
-        names = {cell.removeprefix("-") for line in table.splitlines()[1:] for cell in line.split(",")[5:7]}
+        names = {cell.removeprefix("-") for line in table.splitlines()[1:] for cell in line.split(",")[4:7]}
         codes.append(check(*words, names=names))
         assert check(*words, "--json", names=names) == codes[-1]
 

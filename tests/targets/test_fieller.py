@@ -38,3 +38,9 @@ def test_a_lift_is_above_0_where_the_first_is_higher():
     assert lift(down, -2.0).value == pytest.approx(0.5)
     assert lift(down, -2.0).interval[0] < 0.5 < lift(down, -2.0).interval[1]
     assert json.loads(json.dumps(lift(up, 2.0).to_dict()))["level"] == 0.7
+
+
+def test_a_second_mean_that_is_all_but_0_gives_no_ratio():
+    found = ratio(1.0, 1e-320, np.zeros((2, 2)), quantile=1.96, level=0.95)
+    assert (found.value, found.interval) == (None, None)
+    assert found.reason == "the second mean is too close to 0, so there is no ratio to it"

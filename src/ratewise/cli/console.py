@@ -23,6 +23,7 @@ def print_json(document: dict[str, Any]) -> None:
     from ratewise.cli.visible import in_json
 
     sys.stdout.write(in_json(json.dumps(_plain(document), indent=2, ensure_ascii=False, allow_nan=False)) + "\n")
+    sys.stdout.flush()  # a server goes on, and whoever reads its standard output waits for this
 
 
 def print_rich(text: Any) -> None:

@@ -16,7 +16,7 @@ from ratewise.core.shown import shown
 from ratewise.errors import InputError
 from ratewise.tables import TableLike
 from ratewise.tables.words import Positive, Scale, meaning_of
-from ratewise.targets.fieller import Ratio, lift, ratio
+from ratewise.targets.fieller import Ratio, lift, no_ratio, ratio
 from ratewise.targets.rated import DrawColumns, Rate
 from ratewise.targets.systems import Systems, check_names, error_probability, error_quantile, read_systems
 
@@ -166,8 +166,9 @@ def _ratio(systems: Systems, means: tuple[Estimate, Estimate], strong: Floats, u
 
 def _ratio_alone(first: Estimate, second: Estimate) -> Ratio:
     """Ratio of means without a standard error: exact where the whole pool is labelled, else without an interval."""
-    if second.value == 0:
-        return Ratio(None, None, first.level, "the second mean is 0, so there is no ratio to it")
+    none = no_ratio(first.value, second.value)
+    if none is not None:
+        return Ratio(None, None, first.level, none)
     value = first.value / second.value
     if first.interval == (first.value, first.value) and second.interval == (second.value, second.value):
         return Ratio(value, (value, value), first.level)

@@ -24,6 +24,13 @@ class Ratio:
         return {"value": self.value, "low": low, "high": high, "level": self.level, "reason": self.reason}
 
 
+def no_ratio(first: float, second: float) -> str | None:
+    """Why there is no such number; None where there is one."""
+    if second == 0:
+        return "the second mean is 0, so there is no ratio to it"
+    return None if math.isfinite(first / second) else "the second mean is too close to 0, so there is no ratio to it"
+
+
 def ratio(first: float, second: float, covariance: Floats, *, quantile: float, level: float) -> Ratio:
     """first / second with the set of all ρ that a test of E[first − ρ second] = 0 does not reject (Fieller).
 
@@ -35,8 +42,9 @@ def ratio(first: float, second: float, covariance: Floats, *, quantile: float, l
     a, b, q2 = first, second, quantile**2
     v_aa, v_ab, v_bb = float(covariance[0, 0]), float(covariance[0, 1]), float(covariance[1, 1])
     A, B, C = b * b - q2 * v_bb, a * b - q2 * v_ab, a * a - q2 * v_aa
-    if b == 0:
-        return Ratio(None, None, level, "the second mean is 0, so there is no ratio to it")
+    none = no_ratio(a, b)
+    if none is not None:
+        return Ratio(None, None, level, none)
     if A <= 0:
         return Ratio(a / b, None, level, "the second mean is not clearly away from 0, so the ratio has no bounds")
     if v_aa <= 0 and v_bb <= 0:
