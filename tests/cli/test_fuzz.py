@@ -45,7 +45,7 @@ TABLE = {
     "compare": "compare t.csv --system a:w:h --system b:f:k",
     "regress": "regress t.csv --weak w --strong h --on f,g",
     "quantile": "quantile t.csv --weak w --strong h --at 0.5,0.9",
-    "leaderboard": "leaderboard t.csv --weak w --strong h --left g --right g2",
+    "leaderboard": "leaderboard t.csv --weak w --strong h --model-a g --model-b g2",
 }
 
 
@@ -64,6 +64,7 @@ def check(*arguments, names=()):
     code, out, err = said(*arguments)
     assert code in (0, 2, 3, 4), (arguments, code, err)
     assert "Traceback" not in err
+    assert "No such option" not in err  # else nothing is tried
     assert "\x1b" not in out + err
     if code in (2, 3):
         assert len([line for line in err.splitlines() if "warning" not in line]) == 1, err
