@@ -18,6 +18,7 @@ import narwhals as nw
 
 from ratewise.errors import TableError
 from ratewise.tables.adapters import adapted
+from ratewise.tables.condense import Quick
 from ratewise.tables.engine import no_rows
 from ratewise.tables.first import first_rows
 from ratewise.tables.frames import frame_of, named
@@ -170,6 +171,11 @@ class Relation:
     def numbers_in_sql(self, columns: Sequence[str]) -> dict[str, str] | None:
         """The SQL of these columns as numbers, NULL where missing; nothing where one of them holds something else."""
         return self._sql().numbers_in_sql(columns)
+
+    def quick_in_sql(self, weak: str, rate: str | None, strong: str, asked: str | None) -> Quick | None:
+        """Cheaper SQL of these columns, where there is one."""
+        files = self._asked
+        return files.quick_in_sql(weak, rate, strong, asked) if isinstance(files, ParquetFiles) else None
 
     def text_in_sql(self, column: str) -> str:
         """The SQL of a column as text, "" where missing."""

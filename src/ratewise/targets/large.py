@@ -13,7 +13,7 @@ from ratewise.core.checks import share
 from ratewise.core.mean.ratings import Rated
 from ratewise.errors import TableError
 from ratewise.tables import Relation, Table, TableLike, open_relation, read_table
-from ratewise.tables.condense import Condensed, Expressions, condense, conditions
+from ratewise.tables.condense import Condensed, Expressions, condense, conditions, in_sql
 from ratewise.tables.convert import Texts
 from ratewise.tables.places import files_among, files_of, kind_of
 from ratewise.tables.spark import is_spark
@@ -91,7 +91,8 @@ def read_large(
     what, source = found
     if sure_without_weak:  # Δ = H whatever stands here
         sure = f"CASE WHEN {what.rate} >= 1 THEN coalesce({what.strong}, 0.0) END"
-        what = replace(what, weak=f"coalesce({what.weak}, {sure})")
+        filled = f"coalesce({what.weak}, {sure})"
+        what = replace(what, weak=filled, quick=None if what.quick is None else replace(what.quick, weak=filled))
     rate = relation.range_of(_rate_column(relation, columns)) if relation.in_files else None
     weak = None if rate is None or columns.weak is None else relation.range_of(columns.weak)
     made = condense(relation.ask, what, folds=folds, weak=weak, rate=rate)
@@ -123,13 +124,15 @@ def _expressions(relation: Relation, columns: RatedColumns, by: str | None) -> t
             value = share(float(rate), name=RATE, one=True)
         except ValueError:
             return None  # several columns, or none
-        in_sql, source = f"{value!r}", f"the rate {value:g}"
+        rated, source = in_sql(value), f"the rate {value:g}"
     else:
-        in_sql, source = numbers[named], f"column {named!r}"
+        rated, source = numbers[named], f"column {named!r}"
+    quick = relation.quick_in_sql(weak, named, columns.strong, asked)
     what = Expressions(
-        relation.source_in_sql(), numbers[weak], numbers[columns.strong], in_sql,
+        relation.source_in_sql(), numbers[weak], numbers[columns.strong], rated,
         asked=None if asked is None else numbers[asked],
         row=relation.row_in_sql, by=None if by is None else relation.text_in_sql(by),
+        quick=quick if quick is None or named is not None else replace(quick, rate=rated),
     )  # fmt: skip
     return what, source
 

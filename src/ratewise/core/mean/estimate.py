@@ -221,7 +221,7 @@ def _estimate(data: Ratings, case: _Case) -> Estimate:
         interval_method=kind,
         estimand=case.how.estimand,
         degrees_of_freedom=s.degrees_of_freedom if kind == "t" else None,
-        slope=float(lines.slope[:, 0].mean()),
+        slope=data.mean(lines.slope[:, 0]),
         clusters=None if case.grouping is None else case.grouping.clusters,
         notes=tuple(notes) + ((why,) if why else ()),
         contributions=delta,
