@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import ratewise as rw
-from ratewise.errors import InputError, TableError
+from ratewise.errors import InputError, RatewiseWarning, TableError
 from ratewise.targets import rated as readers
 from ratewise.targets.large import large_relation
 
@@ -163,3 +163,42 @@ def test_small_tables_and_tables_in_memory_are_read_whole(tmp_path):
     assert large_relation(table) is None
     assert large_relation("-") is None
     assert large_relation(tmp_path / "nothing.parquet") is None
+
+
+def test_a_table_without_rates_agrees_with_memory_and_says_what_was_assumed(tmp_path, large):
+    table = judged(one_rate=True)
+    for without in (("rate",), ("rate", "selected")):
+        some = {name: values for name, values in table.items() if name not in without}
+        place = placed(some, tmp_path, name="-".join(without))
+        found, right = (rw.estimate_table(where, **COLUMNS) for where in (place, some))
+        alike(found, right)
+        assert any(note.startswith("no rate column") for note in found.notes)
+
+
+def test_labels_that_were_picked_are_told_apart_in_files_too(tmp_path, large):
+    table = judged()
+    table["human"] = np.where(table["judge"] > 0.8, 1.0, np.nan)
+    some = {name: table[name] for name in ("judge", "human")}
+    place = placed(some, tmp_path)
+    for where in (place, some):
+        with pytest.warns(RatewiseWarning, match="have clearly higher values in column 'judge' than the others"):
+            rw.estimate_table(where, **COLUMNS)
+
+
+@pytest.mark.parametrize("options", [{}, {"positive": "Good"}, {"scale": ["bad", "good"]}])
+def test_words_in_files_are_read_as_in_memory(tmp_path, large, options):
+    table = judged()
+    yes, no = ("good", "Bad") if options else ("Yes", "no")
+    words = np.where(table["human"] == 1, yes, no)
+    table["human"] = np.where(np.isnan(table["human"]), None, words)
+    place = placed(table, tmp_path)
+    found, right = (rw.estimate_table(where, **COLUMNS, **options) for where in (place, table))
+    alike(found, right)
+
+
+def test_a_word_without_a_meaning_is_named_by_its_row(tmp_path, large):
+    table = judged()
+    table["human"] = np.where(np.isnan(table["human"]), None, "good")
+    table["human"][7] = "middling"
+    with pytest.raises(TableError, match="row 8 of rated has 'middling' in column 'human'"):
+        rw.estimate_table(placed(table, tmp_path), **COLUMNS, scale=["bad", "good"])

@@ -32,6 +32,15 @@ _ASKED = "CASE WHEN coalesce(s, 0) <> 0 THEN 1 ELSE 0 END"
 
 
 @dataclass(frozen=True, slots=True)
+class Plain:
+    """A column that holds numbers already: its SQL, NaN or NULL where missing; whether one is there; whether not 0."""
+
+    value: str
+    given: str
+    true: str
+
+
+@dataclass(frozen=True, slots=True)
 class Quick:
     """Cheaper SQL for some of the numbers: where one is missing, it may be NaN as well as NULL.
 
@@ -78,6 +87,7 @@ class Condensed:
     counts: Floats
     folds: npt.NDArray[np.int64] | None
     by: npt.NDArray[np.object_] | None
+    alone: int  # rows that stand for themselves; they come first
 
 
 def row_folds(rows: npt.NDArray[np.integer], alone: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
@@ -288,6 +298,7 @@ def _joined(
         joined("counts", ""),
         np.r_[alone["f"], np.full(rest, NO_FOLD, dtype=np.int64)] if folds else None,
         None if what.by is None else np.r_[alone["p"].astype(object), cells["p"].astype(object)[order]],
+        int(alone["g"].size),
     )
 
 

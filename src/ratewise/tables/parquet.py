@@ -14,9 +14,10 @@ import numpy as np
 
 from ratewise.errors import TableError
 from ratewise.tables import convert
-from ratewise.tables.cells import Stored, View, unmasked
-from ratewise.tables.condense import Quick
+from ratewise.tables.cells import Stored, View
+from ratewise.tables.condense import Plain
 from ratewise.tables.engine import connect, for_memory, no_rows, quoted_name, quoted_text, reason
+from ratewise.tables.footers import Told, told
 from ratewise.tables.held import Array
 from ratewise.tables.loaders.names import different, refuse_other_columns
 from ratewise.tables.loaders.parquet_file import parquet_names, parquet_rows
@@ -149,56 +150,18 @@ class ParquetFiles:
             found[column] = value
         return found
 
-    def quick_in_sql(self, weak: str, rate: str | None, strong: str, asked: str | None) -> Quick | None:
-        """Cheaper SQL than `numbers_in_sql` for columns that hold numbers already; nothing where one of them does not.
-
-        `rate` is nothing where it is no column.
-        """
-        at = {column: self.numbers_of([column])[0] for column in (weak, rate, strong, asked) if column is not None}
-        if any(not convert.holds_numbers(self.kinds[number]) for number in at.values()):
-            return None
-        plain = {column: f"CAST(c{number} AS DOUBLE)" for column, number in at.items()}
-        return Quick(
-            plain[weak], "NULL" if rate is None else plain[rate],
-            convert.given_sql(self.kinds[at[strong]], f"c{at[strong]}"),
-            asked=None if asked is None else convert.true_sql(self.kinds[at[asked]], f"c{at[asked]}"),
-            labels=self._known(strong),
-        )  # fmt: skip
-
-    def _known(self, column: str) -> int | None:
-        """Rows that have something in this column, NaN included, if every part of every file says it."""
+    def plain_in_sql(self, column: str) -> Plain | None:
+        """Cheaper SQL than `numbers_in_sql` for a column that holds numbers already; else nothing."""
         (number,) = self.numbers_of([column])
-        query = (
-            "SELECT sum(num_values - stats_null_count) AS n, count(*) - count(stats_null_count) AS unknown"
-            f" FROM {self._chunks(number)}"
-        )
-        alike = all(part.positions[number] == self.parts[0].positions[number] for part in self.parts)
-        found = {name: unmasked(values)[0] for name, values in self.ask(query).items()} if alike else {"unknown": 1}
-        return None if found["unknown"] or found["n"] is None else int(found["n"])
+        kind, field = self.kinds[number], f"c{number}"
+        if not convert.holds_numbers(kind):
+            return None
+        value = field if kind == "DOUBLE" else f"CAST({field} AS DOUBLE)"
+        return Plain(value, convert.given_sql(kind, field), convert.true_sql(kind, field))
 
-    def _chunks(self, number: int) -> str:
-        """The SQL of what the files say about each part of a column."""
-        paths = ", ".join(quoted_text(part.path) for part in self.parts)
-        return f"parquet_metadata([{paths}]) WHERE column_id = {self.parts[0].positions[number]:d} AND num_values > 0"
-
-    def range_of(self, column: str) -> tuple[float, float] | None:
-        """A range that holds all numbers of a column, if every part of every file says one."""
-        if column not in self.columns:
-            return None
-        (number,) = self.numbers_of([column])
-        if self.kinds[number] != "DOUBLE":
-            return None
-        inside = self.parts[0].positions[number]
-        query = (
-            "SELECT min(CAST(stats_min_value AS DOUBLE)) AS a, max(CAST(stats_max_value AS DOUBLE)) AS b,"
-            " count(*) FILTER (WHERE (stats_min_value IS NULL OR stats_max_value IS NULL)"
-            f" AND coalesce(stats_null_count, 0) < num_values) AS unknown FROM {self._chunks(number)}"
-        )
-        alike = all(part.positions[number] == inside for part in self.parts)
-        found = {name: unmasked(values)[0] for name, values in self.ask(query).items()} if alike else {"unknown": 1}
-        if found["unknown"] or found["a"] is None or not np.isfinite([found["a"], found["b"]]).all():
-            return None
-        return float(found["a"]), float(found["b"])
+    def told(self, columns: Sequence[str]) -> dict[str, Told]:
+        """What the files say about these columns at their ends."""
+        return told(self, columns)
 
     def text_in_sql(self, column: str) -> str:
         """The SQL of a column as text, "" where missing."""

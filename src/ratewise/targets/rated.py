@@ -199,11 +199,14 @@ def _assumed(labelled: Mask, asked: Mask | None, *, alone: bool) -> Draw:
         return Draw(np.ones(labelled.size), asked, (), True, "all rows")
     drawn = labelled if asked is None else labelled | asked
     p = float(drawn.mean())
-    note = (
-        f"no rate column: the {int(drawn.sum()):,} rows with a strong rating are taken as a random draw from all rows"
-    )
-    note += ", and stand alone" if alone else f", at one rate for all ({p:.4g})"
+    note = assumed_note(int(drawn.sum()), None if alone else p)
     return Draw(np.full(labelled.size, p), asked, (note,), True, "one rate for all")
+
+
+def assumed_note(drawn: int, rate: float | None) -> str:
+    """That labels are taken as a random draw, at this rate; or that they stand alone."""
+    note = f"no rate column: the {drawn:,} rows with a strong rating are taken as a random draw from all rows"
+    return note + (", and stand alone" if rate is None else f", at one rate for all ({rate:.4g})")
 
 
 def asked_column(table: Table, selected: str | None) -> str | None:
