@@ -44,13 +44,11 @@ class Plain:
 class Quick:
     """Cheaper SQL for some of the numbers: where one is missing, it may be NaN as well as NULL.
 
-    `labelled` and `asked` are conditions for rows that have a label or were asked for; `labels` is how many rows have
-    one, if that is known.
+    `asked` is a condition for rows that were asked for; `labels` is how many rows have a label, if that is known.
     """
 
     weak: str
     rate: str
-    labelled: str
     asked: str | None = None
     labels: int | None = None
 
@@ -60,13 +58,15 @@ class Expressions:
     """The SQL of every row's numbers, NULL where there is none; `source` is what they are selected from.
 
     `row` numbers the rows, where they have an order; `asked` is a number, 0 or missing where an item was not asked
-    for, or nothing where no column says it.
+    for, or nothing where no column says it. `labelled` is the condition for rows that have a label, where that is not
+    those with a strong rating.
     """
 
     source: str
     weak: str
     strong: str
     rate: str
+    labelled: str | None = None
     asked: str | None = None
     row: str | None = None
     by: str | None = None
@@ -212,7 +212,7 @@ def _alone(ask: Ask, what: Expressions, grid: _Grid, *, numbered: bool) -> dict[
         found = _answered(ask, _alone_query(what, grid, [quick.asked]), numbered=numbered)
         if int(np.count_nonzero(~np.isnan(_floats(found["h"])))) == quick.labels:
             return found
-    which = [f"{what.strong} IS NOT NULL"] if quick is None else [quick.labelled]
+    which = [what.labelled or f"{what.strong} IS NOT NULL"]
     if what.asked:
         which.append(f"{what.asked} <> 0" if quick is None or quick.asked is None else quick.asked)
     if grid.rate[1] >= 1:

@@ -1,4 +1,4 @@
-"""What Parquet files say about their columns at their ends: ranges and how many rows have a value, without reading any."""
+"""What Parquet files say about their columns at their ends: ranges, and how many rows have a value."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

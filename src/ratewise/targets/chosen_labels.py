@@ -18,6 +18,7 @@ _FALSE_ALARM = 1e-4  # of the warning, at most: half for weak ratings, half for 
 _OF_THE_DRAW = frozenset({"id", "rate", "selected", "weight", "rate_new", "weak_calibrated"})
 _MOST_WORDS = 20  # different ones in a column; more are text
 _MOST_COLUMNS = 60  # that are looked at beside weak ratings
+_BINS = 256  # of weak ratings, where rows were put together
 _MOST_ROWS = 1_000_000  # of a table whose other columns are looked at: more would take seconds
 
 
@@ -48,8 +49,14 @@ def warn_of_choice(
 def warn_of_large_choice(name: str, labelled: Mask, weak: Mapping[str, Floats], counts: Floats) -> None:
     """`warn_of_choice` of a large table whose rows without labels were put together: by weak ratings alone."""
     if labelled.any() and not labelled.all():
-        traits = [trait for column, values in weak.items() for trait in _of_numbers(column, values, counts)]
+        traits = [trait for column, values in weak.items() for trait in _of_numbers(column, _binned(values), counts)]
         _warn(name, _clearest(labelled, traits, counts), None)
+
+
+def _binned(values: Floats) -> Floats:
+    """Bins of equal width: rows that were put together stand near their place only, and would break ties."""
+    low, width = float(values.min()), float(np.ptp(values))
+    return np.floor((values - low) / (width or 1.0) * _BINS * (1 - 1e-9))
 
 
 def _warn(name: str, what: str | None, todo: str | None) -> None:

@@ -5,11 +5,13 @@
 """
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ratewise.core.mean.ratings import Rated
+from ratewise.core.checks import Floats
+from ratewise.core.mean.ratings import Mask, Rated
 from ratewise.errors import TableError
 from ratewise.tables import Relation, Table, TableLike, open_relation, read_table
 from ratewise.tables.condense import Condensed, Expressions, condense, conditions
@@ -107,15 +109,20 @@ def read_large(
     what = replace(what, by=None if by is None else relation.text_in_sql(by))
     made = condense(relation.ask, what, folds=folds, weak=found.weak[0].range, rate=found.rate.range)
     check_large(found, what, made, columns.weak, columns.strong)
+    labelled = ~np.isnan(made.strong)
+    drawn = labelled if made.asked is None or found.rate.assumed else made.asked
+    check_large_draw(found, drawn, {columns.weak: made.weak}, made.rates, made.counts)
     items = Rated(made.weak, made.strong, made.rates, made.asked, counts=made.counts, folds=made.folds)
     return LargeTable(relation.name, items, made.by, relation.count(), items.size, found.notes)
 
 
-def check_large(found: LargeRatings, what: Expressions, made: Condensed, weak: str, strong: str) -> None:
-    """What `read_rated` refuses, by the first row that is wrong."""
+def check_large(
+    found: LargeRatings, what: Expressions, made: Condensed, weak: str, strong: str, *, fewest: int = 2
+) -> None:
+    """What `read_rated` refuses, by the first row that is wrong; at least `fewest` rows must have a strong rating."""
     relation, rate = found.relation, found.rate
     labelled, q = ~np.isnan(made.strong), made.rates
-    check_labels(relation.name, strong, int(np.count_nonzero(labelled)), 2)
+    check_labels(relation.name, strong, int(np.count_nonzero(labelled)), fewest)
     wrong = [
         ("has a strong rating but no rate above 0: give the rate it was drawn with", "h IS NOT NULL AND q IS NULL"),
         (f"has a rate outside (0, 1] in {rate.source}", "q <= 0 OR q > 1"),
@@ -139,8 +146,13 @@ def check_large(found: LargeRatings, what: Expressions, made: Condensed, weak: s
             if answer[f"n{number}"][0]:
                 where = f"row {int(answer[f'r{number}'][0]) + 1:,} of " if what.row is not None else "a row of "
                 raise TableError(f"{where}{relation.name} {message}")
-    if rate.assumed:
-        warn_of_large_choice(relation.name, labelled, {weak: made.weak}, made.counts)
+
+
+def check_large_draw(
+    found: LargeRatings, drawn: Mask, weak: Mapping[str, Floats], rates: Floats, counts: Floats
+) -> None:
+    """The rows drawn are as many as the rates say, or look like a random draw where nobody says the rates."""
+    if found.rate.assumed:
+        warn_of_large_choice(found.relation.name, drawn, weak, counts)
     else:
-        drawn = labelled if made.asked is None else made.asked
-        check_count(relation.name, q, drawn, rate.source, made.counts)
+        check_count(found.relation.name, rates, drawn, found.rate.source, counts)

@@ -58,7 +58,7 @@ class LargeRatings:
             both = (_plain(self.weak[i]), _plain(self.weak[j]))
             plain = None if None in both else f"({both[0]} - {both[1]})"
         what = Expressions(
-            self.relation.source_in_sql(), weak, strong, self.rate.sql,
+            self.relation.source_in_sql(), weak, strong, self.rate.sql, labelled=self.labelled,
             asked=None if self.asked is None else self.asked.sql, row=self.relation.row_in_sql,
         )  # fmt: skip
         return replace(what, quick=self._quick(plain))
@@ -68,7 +68,7 @@ class LargeRatings:
             return None
         asked = None if self.asked is None or self.asked.plain is None else self.asked.plain.true
         labels = self.strong[0].given if len(self.strong) == 1 else None
-        return Quick(weak, self.rate.plain, self.labelled, asked=asked, labels=labels)
+        return Quick(weak, self.rate.plain, asked=asked, labels=labels)
 
     def range_of(self, i: int, j: int | None = None) -> Range | None:
         """A range that holds the weak ratings of one system, or of one less another."""
