@@ -29,6 +29,17 @@ def large(monkeypatch):
     monkeypatch.setattr(readers, "MANY_ROWS", 1000)
 
 
+@pytest.fixture
+def in_files(large, monkeypatch):
+    """Files count as large, and a table that lies in files is never read whole."""
+
+    def read_whole(table, relation):
+        assert relation is None, "the table was read whole"
+        return rw.read_table(table)
+
+    monkeypatch.setattr("ratewise.targets.mean.estimation.read_whole", read_whole)
+
+
 def placed(table, folder, name="rated"):
     """The table as a folder of files of very different sizes."""
     place = folder / name
@@ -52,7 +63,7 @@ def alike(found, right, *, ends=1e-3):
 
 @pytest.mark.parametrize("one_rate", [False, True])
 @pytest.mark.parametrize("method", ["auto", "difference", "power-tuned", "regression"])
-def test_every_method_and_interval_agrees_with_memory(tmp_path, large, one_rate, method):
+def test_every_method_and_interval_agrees_with_memory(tmp_path, in_files, one_rate, method):
     table = judged(one_rate=one_rate)
     place = placed(table, tmp_path)
     bootstrap = [("bootstrap", 0.15)] if method == "difference" else []
@@ -135,7 +146,7 @@ def test_rates_of_another_draw_are_refused(tmp_path, large):
 def test_what_cannot_be_done_in_files_is_done_in_memory(tmp_path, large):
     table = judged()
     place = placed(table, tmp_path)
-    for options in ({"clusters": "topic"}, {"recalibrate": "affine"}, {"interval": "anytime"}):
+    for options in ({"recalibrate": "affine"}, {"interval": "anytime"}):
         found, right = (rw.estimate_table(where, **COLUMNS, **options) for where in (place, table))
         assert json.dumps(found.to_dict()) == json.dumps(right.to_dict())
 
@@ -165,7 +176,7 @@ def test_small_tables_and_tables_in_memory_are_read_whole(tmp_path):
     assert large_relation(tmp_path / "nothing.parquet") is None
 
 
-def test_a_table_without_rates_agrees_with_memory_and_says_what_was_assumed(tmp_path, large):
+def test_a_table_without_rates_agrees_with_memory_and_says_what_was_assumed(tmp_path, in_files):
     table = judged(one_rate=True)
     for without in (("rate",), ("rate", "selected")):
         some = {name: values for name, values in table.items() if name not in without}
@@ -175,7 +186,7 @@ def test_a_table_without_rates_agrees_with_memory_and_says_what_was_assumed(tmp_
         assert any(note.startswith("no rate column") for note in found.notes)
 
 
-def test_labels_that_were_picked_are_told_apart_in_files_too(tmp_path, large):
+def test_labels_that_were_picked_are_told_apart_in_files_too(tmp_path, in_files):
     table = judged()
     table["human"] = np.where(table["judge"] > 0.8, 1.0, np.nan)
     some = {name: table[name] for name in ("judge", "human")}
@@ -186,7 +197,7 @@ def test_labels_that_were_picked_are_told_apart_in_files_too(tmp_path, large):
 
 
 @pytest.mark.parametrize("options", [{}, {"positive": "Good"}, {"scale": ["bad", "good"]}])
-def test_words_in_files_are_read_as_in_memory(tmp_path, large, options):
+def test_words_in_files_are_read_as_in_memory(tmp_path, in_files, options):
     table = judged()
     yes, no = ("good", "Bad") if options else ("Yes", "no")
     words = np.where(table["human"] == 1, yes, no)
@@ -202,3 +213,23 @@ def test_a_word_without_a_meaning_is_named_by_its_row(tmp_path, large):
     table["human"][7] = "middling"
     with pytest.raises(TableError, match="row 8 of rated has 'middling' in column 'human'"):
         rw.estimate_table(placed(table, tmp_path), **COLUMNS, scale=["bad", "good"])
+
+
+@pytest.mark.parametrize("clusters", [3, 150, 5000])
+def test_clusters_in_files_agree_with_memory(tmp_path, in_files, clusters):
+    table = judged(seed=5)
+    rng = np.random.default_rng(6)
+    table["person"] = np.array([f"p{k}" for k in rng.integers(0, clusters, N)])
+    place = placed(table, tmp_path)
+    for options in ({}, {"interval": "t"}, {"estimand": "pool", "pool_size": 5 * N, "interval": "t"}):
+        found, right = (rw.estimate_table(where, **COLUMNS, clusters="person", **options) for where in (place, table))
+        alike(found, right, ends=1e-8 if "interval" in options else 1e-2)
+        assert found.clusters == right.clusters
+
+
+def test_a_row_without_a_cluster_is_named(tmp_path, in_files):
+    table = judged()
+    table["topic"] = table["topic"].astype(object)
+    table["topic"][40] = None
+    with pytest.raises(TableError, match="row 41 of rated has no cluster in column 'topic'"):
+        rw.estimate_table(placed(table, tmp_path), **COLUMNS, clusters="topic")

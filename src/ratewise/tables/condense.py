@@ -23,6 +23,7 @@ FOLDS = 10
 NO_FOLD = -1  # of a row that takes the mean of all folds' lines
 _CELLS_OF_ONE_RATE = 1 << 12  # of weak ratings
 _CELLS, _RATES = 1 << 9, 1 << 6  # of weak ratings and of rates, where rates differ
+_MANY_GROUPS = 64  # from here on groups have fewer cells, so that all together stay as many
 _INSIDE = 1 - 1e-12  # keeps the largest value in the last cell
 _ALIKE = 1e-9  # of a cell's width squared: less variance than that is rounding
 _DIGITS, _TINY = 9, 1e-15  # after the point, of ratings that are restored to the bit
@@ -100,15 +101,18 @@ Range = tuple[float, float]
 
 
 def condense(
-    ask: Ask, what: Expressions, *, folds: bool, weak: Range | None = None, rate: Range | None = None
+    ask: Ask, what: Expressions, *, folds: bool, weak: Range | None = None, rate: Range | None = None, groups: int = 1
 ) -> Condensed:
     """The condensed table; `folds` asks for the folds of rows with a label.
 
-    `weak` and `rate` are the least and the largest value, where they are known; else they are asked for.
+    `weak` and `rate` are the least and the largest value, where they are known; else they are asked for. Where there
+    are many `groups`, each has fewer cells.
     """
     if weak is None or rate is None:
         weak, rate = _ranges(ask, what)
-    grid = _Grid(weak, rate)
+    fewer = max(groups / _MANY_GROUPS, 1.0) ** 0.5
+    across, along = (_CELLS_OF_ONE_RATE, 1) if not rate[0] < rate[1] else (_CELLS, _RATES)
+    grid = _Grid(weak, rate, max(int(across / fewer ** (2 if along == 1 else 1)), 1), max(int(along / fewer), 1))
     folds = folds and what.row is not None
     alone = _alone(ask, what, grid, numbered=folds)
     cells = {name: unmasked(values) for name, values in ask(_cells(what, grid)).items()}
@@ -125,18 +129,12 @@ class _Grid:
 
     weak: Range
     rate: Range
+    cells: int  # of weak ratings
+    rates: int  # cells of rates
 
     @property
     def one_rate(self) -> bool:
         return not self.rate[0] < self.rate[1]
-
-    @property
-    def cells(self) -> int:
-        return _CELLS_OF_ONE_RATE if self.one_rate else _CELLS
-
-    @property
-    def rates(self) -> int:
-        return 1 if self.one_rate else _RATES
 
     @property
     def width(self) -> float:
@@ -157,7 +155,7 @@ class _Grid:
     @property
     def rate_place(self) -> str:
         """The SQL of the cell of the rate q among rates, from 0."""
-        if self.one_rate:
+        if self.rates == 1:
             return "0e0"
         low, high = (float(np.sqrt(max(end, 0.0))) for end in self.rate)
         root = "sqrt(q)" if self.rate[0] >= 0 else "sqrt(abs(q))"

@@ -23,8 +23,13 @@ def check_count(name: str, rates: Floats, drawn: Mask, source: str, counts: Floa
     use = (rates > 0) & (rates < 1)
     q, often = rates[use], 1.0 if counts is None else counts[use]
     expected = float((often * q).sum())
-    sd = math.sqrt(float((often * q * (1 - q)).sum()))
-    count = int(np.count_nonzero(drawn & use))
+    variance = float((often * q * (1 - q)).sum())
+    check_number(name, int(np.count_nonzero(drawn & use)), expected, variance, source)
+
+
+def check_number(name: str, count: int, expected: float, variance: float, source: str) -> None:
+    """So many rows were drawn where this number was to be expected, with this variance."""
+    sd = math.sqrt(variance)
     off = max(abs(count - expected) - 1.0, 0.0)  # one row more or less: whole numbers, and few of them
     if off <= _WARNED * sd:
         return
@@ -38,7 +43,7 @@ def check_count(name: str, rates: Floats, drawn: Mask, source: str, counts: Floa
     )
     if off > _REFUSED * sd:
         raise TableError(Message(f"{said}: these are not the rates of this draw; {todo}"))
-    warnings.warn(Message(f"{said}; if it is not by chance, {todo}"), RatewiseWarning, stacklevel=4)
+    warnings.warn(Message(f"{said}; if it is not by chance, {todo}"), RatewiseWarning, stacklevel=5)
 
 
 def chance_of(score: Floats, labelled: Mask, counts: Floats | None = None) -> float:

@@ -14,6 +14,7 @@ from ratewise.core.checks import Floats
 from ratewise.core.mean.ratings import Mask, Rated
 from ratewise.errors import TableError
 from ratewise.tables import Relation, Table, TableLike, open_relation, read_table
+from ratewise.tables.cells import unmasked
 from ratewise.tables.condense import Condensed, Expressions, condense, conditions
 from ratewise.tables.convert import Texts
 from ratewise.tables.places import files_among, files_of, kind_of
@@ -22,7 +23,7 @@ from ratewise.tables.whole import in_memory, read_several
 from ratewise.tables.words import Meaning
 from ratewise.targets import rated as readers
 from ratewise.targets.chosen_labels import warn_of_large_choice
-from ratewise.targets.draw_checks import check_count
+from ratewise.targets.draw_checks import check_count, check_number
 from ratewise.targets.large_ratings import LargeRatings, large_ratings
 from ratewise.targets.rated import RatedColumns, check_labels
 
@@ -93,10 +94,14 @@ def read_large(
 ) -> LargeTable | None:
     """The rated rows of a large table; nothing where only `read_rated` can read it.
 
-    It knows no clusters. `sure_without_weak`: rows of rate 1 need no weak rating, as where strata were rated by the
-    strong rater alone. `meaning` says what words stand for.
+    Clusters are kept apart, so what it holds grows with them. `sure_without_weak`: rows of rate 1 need no weak rating,
+    as where strata were rated by the strong rater alone. `meaning` says what words stand for.
     """
-    if columns.weak is None or columns.draw.clusters is not None or (by is not None and by not in relation.columns):
+    clusters = columns.draw.clusters
+    if columns.weak is None or (clusters is not None and by is not None):
+        return None
+    by = clusters if by is None else by
+    if by not in (None, *relation.columns):
         return None
     found = large_ratings(relation, (columns.weak,), (columns.strong,), columns.draw, meaning)
     if found is None:
@@ -107,12 +112,19 @@ def read_large(
         filled = f"coalesce({what.weak}, {sure})"
         what = replace(what, weak=filled, quick=None if what.quick is None else replace(what.quick, weak=filled))
     what = replace(what, by=None if by is None else relation.text_in_sql(by))
-    made = condense(relation.ask, what, folds=folds, weak=found.weak[0].range, rate=found.rate.range)
+    groups = 1 if clusters is None else _clusters(found, clusters)
+    made = condense(
+        relation.ask, what, folds=folds and clusters is None, weak=found.weak[0].range, rate=found.rate.range,
+        groups=groups,
+    )  # fmt: skip
     check_large(found, what, made, columns.weak, columns.strong)
     labelled = ~np.isnan(made.strong)
     drawn = labelled if made.asked is None or found.rate.assumed else made.asked
-    check_large_draw(found, drawn, {columns.weak: made.weak}, made.rates, made.counts)
-    items = Rated(made.weak, made.strong, made.rates, made.asked, counts=made.counts, folds=made.folds)
+    check_large_draw(found, drawn, {columns.weak: made.weak}, made.rates, made.counts, rough=groups > 1)
+    items = Rated(
+        made.weak, made.strong, made.rates, made.asked, None if clusters is None or made.by is None else made.by,
+        counts=made.counts, folds=made.folds,
+    )  # fmt: skip
     return LargeTable(relation.name, items, made.by, relation.count(), items.size, found.notes)
 
 
@@ -149,10 +161,37 @@ def check_large(
 
 
 def check_large_draw(
-    found: LargeRatings, drawn: Mask, weak: Mapping[str, Floats], rates: Floats, counts: Floats
+    found: LargeRatings, drawn: Mask, weak: Mapping[str, Floats], rates: Floats, counts: Floats, *, rough: bool = False
 ) -> None:
-    """The rows drawn are as many as the rates say, or look like a random draw where nobody says the rates."""
+    """The rows drawn are as many as the rates say, or look like a random draw where nobody says the rates.
+
+    `rough`: rates of rows that were put together are not their means, so the sums of all are asked for.
+    """
+    name, source = found.relation.name, found.rate.source
     if found.rate.assumed:
-        warn_of_large_choice(found.relation.name, drawn, weak, counts)
+        warn_of_large_choice(name, drawn, weak, counts)
+    elif not rough:
+        check_count(name, rates, drawn, source, counts)
     else:
-        check_count(found.relation.name, rates, drawn, found.rate.source, counts)
+        query = f"SELECT {found.rate.sql} AS q FROM {found.relation.source_in_sql()}"
+        sums = found.relation.ask(
+            "SELECT coalesce(sum(q), 0e0) AS a, coalesce(sum(q * (1e0 - q)), 0e0) AS b"
+            f" FROM ({query}) t WHERE q > 0 AND q < 1"
+        )
+        count = int(np.count_nonzero(drawn & (rates > 0) & (rates < 1)))
+        check_number(name, count, float(sums["a"][0]), float(sums["b"][0]), source)
+
+
+def _clusters(found: LargeRatings, column: str) -> int:
+    """How many clusters there are among rows that have a rate; each row needs one."""
+    relation, text = found.relation, found.relation.text_in_sql(column)
+    answer = relation.ask(
+        f"SELECT count(DISTINCT t) AS n, min(CASE WHEN t = '' THEN r END) AS r FROM (SELECT {text} AS t,"
+        f" {relation.row_in_sql or 0} AS r FROM {relation.source_in_sql()} WHERE {found.rate.sql} IS NOT NULL) x"
+    )
+    lost = unmasked(answer["r"])[0]
+    if lost is not None and not np.isnan(float(lost)):
+        raise TableError(
+            f"row {int(lost) + 1} of {relation.name} has no cluster in column {column!r}; give it one, its own if alone"
+        )
+    return int(answer["n"][0])

@@ -186,7 +186,7 @@ def _grouping(clusters: ArrayLike | None, data: Ratings, pool_size: float, inter
         return None
     if interval == "anytime":
         raise InputError("the anytime interval goes item by item and knows no clusters; leave out one of the two")
-    codes = cluster_codes(clusters, data.items)
+    codes = cluster_codes(clusters, data.rows)
     count = int(codes.max()) + 1
     many = f"{count:,} cluster{'s' if count > 1 else ''}"
     if count == data.items > 1:

@@ -177,10 +177,10 @@ def estimate_table(
         ends = both_ends(bounds) or meaning.bounds
         how = How(method, interval, level, estimand, pool_size, ends, floor, seed=seed)
         large = None
-        if recalibrate == "none" and interval != "anytime" and clusters is None and not text:
+        if recalibrate == "none" and interval != "anytime" and not text:
             if strata is None and weight is None:
                 large = _estimate_large(relation, columns, how, prices, meaning)
-            elif meaning == Meaning() and _has_rate(relation, rate):
+            elif clusters is None and meaning == Meaning() and _has_rate(relation, rate):
                 large = estimate_large_chosen(relation, columns, Chosen(strata, weight), how, prices)
         if large is not None:
             return large
@@ -230,7 +230,7 @@ def _estimate_large(
     large = read_large(relation, columns, folds=how.method == "auto", meaning=meaning)
     if large is None:
         return None
-    unfit = how.method == "auto" and large.items.folds is None
+    unfit = how.method == "auto" and large.items.folds is None and columns.draw.clusters is None
     if unfit:
         how = replace(how, method="difference")
     how.refuse_idle_pool_size()
