@@ -146,7 +146,7 @@ def test_rates_of_another_draw_are_refused(tmp_path, large):
 def test_what_cannot_be_done_in_files_is_done_in_memory(tmp_path, large):
     table = judged()
     place = placed(table, tmp_path)
-    for options in ({"recalibrate": "affine"}, {"interval": "anytime"}):
+    for options in ({"recalibrate": "platt"}, {"interval": "anytime"}):
         found, right = (rw.estimate_table(where, **COLUMNS, **options) for where in (place, table))
         assert json.dumps(found.to_dict()) == json.dumps(right.to_dict())
 
@@ -213,6 +213,27 @@ def test_a_word_without_a_meaning_is_named_by_its_row(tmp_path, large):
     table["human"][7] = "middling"
     with pytest.raises(TableError, match="row 8 of rated has 'middling' in column 'human'"):
         rw.estimate_table(placed(table, tmp_path), **COLUMNS, scale=["bad", "good"])
+
+
+def test_an_affine_recalibration_agrees_with_memory(tmp_path, in_files):
+    table = judged(seed=7)
+    found, right = (
+        rw.estimate_table(where, **COLUMNS, recalibrate="affine") for where in (placed(table, tmp_path), table)
+    )
+    alike(found, right)
+
+
+def test_slices_of_words_without_rates_agree_with_memory(tmp_path, in_files, monkeypatch):
+    monkeypatch.setattr("ratewise.targets.slices.read_whole", rw.targets.mean.estimation.read_whole)
+    table = judged(one_rate=True)
+    words = np.where(np.isnan(table["human"]), None, np.where(table["human"] == 1, "good", "bad"))
+    some = {"judge": table["judge"], "human": words, "topic": table["topic"]}
+    place = placed(some, tmp_path)
+    found, right = (rw.estimate_slices(where, by="topic", **COLUMNS, positive="good") for where in (place, some))
+    assert found.notes == right.notes
+    alike(found.overall, right.overall)
+    for one, other in zip(found.slices, right.slices, strict=True):
+        assert one.value == pytest.approx(other.value, rel=1e-12)
 
 
 @pytest.mark.parametrize("clusters", [3, 150, 5000])

@@ -112,7 +112,8 @@ def recalibrated(
         raise InputError("weak and strong must have one entry per item, and no weak rating may be missing")
     codes = None if rated.clusters is None else _codes(rated.clusters, g.size)
     if kind != "auto":
-        return cross_calibrated(g, h, kind=kind, seed=seed, codes=codes)
+        given = rated.folds if codes is None else None
+        return cross_calibrated(g, h, kind=kind, seed=seed, codes=codes, given=given)
     data = rated.ratings()
     if data.labels < 2:
         return g
@@ -177,10 +178,11 @@ def estimate_table(
         ends = both_ends(bounds) or meaning.bounds
         how = How(method, interval, level, estimand, pool_size, ends, floor, seed=seed)
         large = None
-        if recalibrate == "none" and interval != "anytime" and not text:
+        in_files = recalibrate == "none" or (recalibrate == "affine" and clusters is None)
+        if in_files and interval != "anytime" and not text:
             if strata is None and weight is None:
-                large = _estimate_large(relation, columns, how, prices, meaning)
-            elif clusters is None and meaning == Meaning() and _has_rate(relation, rate):
+                large = _estimate_large(relation, columns, how, prices, meaning, recalibrate)
+            elif clusters is None and recalibrate == "none" and meaning == Meaning() and _has_rate(relation, rate):
                 large = estimate_large_chosen(relation, columns, Chosen(strata, weight), how, prices)
         if large is not None:
             return large
@@ -222,19 +224,20 @@ def _has_rate(relation: Relation, rate: Rate) -> bool:
 
 
 def _estimate_large(
-    relation: Relation, columns: RatedColumns, how: How, prices: Prices, meaning: Meaning
+    relation: Relation, columns: RatedColumns, how: How, prices: Prices, meaning: Meaning, recalibrate: Recalibration
 ) -> Estimate | None:
     """The estimate of a table that stays in its files; nothing where it has to be read whole."""
     if "weight" in relation.columns and columns.draw.rate in (None, "rate"):
         return None  # `refuse_unused_weights` looks at it
-    large = read_large(relation, columns, folds=how.method == "auto", meaning=meaning)
-    if large is None:
+    line = how.method == "auto" or recalibrate != "none"
+    large = read_large(relation, columns, folds=line, meaning=meaning)
+    if large is None or (recalibrate != "none" and large.items.folds is None):
         return None
     unfit = how.method == "auto" and large.items.folds is None and columns.draw.clusters is None
     if unfit:
         how = replace(how, method="difference")
     how.refuse_idle_pool_size()
-    found = estimate_rated(large.items, how)
+    found = estimate_rated(large.items, how, recalibrate)
     notes = large.notes + ((_NO_FOLDS,) if unfit else ()) + found.notes
     return replace(found, spend=prices.spend(found.items, found.labels), notes=notes)
 
