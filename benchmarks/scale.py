@@ -22,6 +22,7 @@ FILES = 8
 COLUMNS = (
     "'item-' || i AS id, round(random(), 4) AS judge, CASE WHEN random() < 0.7 THEN 'chat' ELSE 'code' END AS model"
 )
+ANSWERS = tuple(f"CASE WHEN selected THEN CAST(random() < {chance} AS INT) END" for chance in ("judge", "0.5"))
 
 
 def made(rows: int, folder: str) -> str:
@@ -156,7 +157,7 @@ STEPS = {
     "group by": group_by, "plan by strata": plan, "sum": sums,
     "estimate": estimate, "estimate, difference and t": estimate_t, "compare": compare,
 }  # fmt: skip
-WITHOUT_IDS = ("group by", "plan by strata", "sum", "estimate", "estimate, difference and t")
+WITHOUT_IDS = ("group by", "plan by strata", "sum", "estimate", "estimate, difference and t", "compare")
 BESIDE = {
     "draw": ("copy with md5", 1.5),
     "plan by strata": ("group by", 3), "estimate": ("sum", 3),
@@ -193,10 +194,7 @@ def rated(folder: str) -> None:
 
     place = f"{folder}/rated"
     os.makedirs(place)
-    human = (
-        "CASE WHEN selected THEN CAST(random() < judge AS INT) END AS human, round(random(), 2) AS rival,"
-        " CASE WHEN selected THEN CAST(random() < 0.5 AS INT) END AS rival_human"
-    )
+    human = f"{ANSWERS[0]} AS human, round(random(), 2) AS rival, {ANSWERS[1]} AS rival_human"
     connection = duckdb.connect()
     for name in sorted(os.listdir(f"{folder}/drawn")):
         query = f"SELECT *, {human} FROM '{folder}/drawn/{name}'"
@@ -216,7 +214,7 @@ def linked(rows: int, folder: str) -> None:
         query = f"SELECT {COLUMNS.split(', ', 1)[1]} FROM range({rows // 16}) t(i)"
         query = f"SELECT *, greatest(0.1e0, sqrt(judge * (1e0 - judge))) * {12500 / rows:e} AS rate FROM ({query})"
         query = f"SELECT *, random() < rate AS selected FROM ({query})"
-        human = "CASE WHEN selected THEN CAST(random() < judge AS INT) END AS human"
+        human = f"{ANSWERS[0]} AS human, round(random(), 2) AS rival, {ANSWERS[1]} AS rival_human"
         connection.execute(f"COPY (SELECT *, {human} FROM ({query})) TO '{place}/{number}.parquet' (FORMAT parquet)")
     for number in range(2, 16):
         os.link(f"{place}/{number % 2}.parquet", f"{place}/{number}.parquet")

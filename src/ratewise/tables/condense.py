@@ -208,7 +208,7 @@ def _alone(ask: Ask, what: Expressions, grid: _Grid, *, numbered: bool) -> dict[
     quick = what.quick
     if quick is not None and quick.asked is not None and quick.labels is not None and grid.rate[1] < 1:
         found = _answered(ask, _alone_query(what, grid, [quick.asked]), numbered=numbered)
-        if int(np.count_nonzero(~np.isnan(_floats(found["h"])))) == quick.labels:
+        if int(np.count_nonzero(~np.isnan(floats(found["h"])))) == quick.labels:
             return found
     which = [what.labelled or f"{what.strong} IS NOT NULL"]
     if what.asked:
@@ -220,7 +220,7 @@ def _alone(ask: Ask, what: Expressions, grid: _Grid, *, numbered: bool) -> dict[
 
 def _answered(ask: Ask, query: str, *, numbered: bool) -> dict[str, Array]:
     found = {name: unmasked(values) for name, values in ask(query).items()}
-    rows = _floats(found["r"]).astype(np.int64) if numbered else np.zeros(found["g"].size, dtype=np.int64)
+    rows = floats(found["r"]).astype(np.int64) if numbered else np.zeros(found["g"].size, dtype=np.int64)
     return found | {"f": row_folds(rows, np.ones(rows.size, dtype=np.bool_))}
 
 
@@ -254,8 +254,8 @@ def _cells(what: Expressions, grid: _Grid) -> str:
 
 def _rest(alone: Mapping[str, Array], cells: Mapping[str, Array], grid: _Grid) -> dict[str, Floats]:
     """The sums of all cells without the rows that stand alone; a cell in which none is left has a count of 0."""
-    out = {name: _floats(values) for name, values in cells.items() if name != "p"}
-    k, g, q = (_floats(alone[name]) for name in "kgq")
+    out = {name: floats(values) for name, values in cells.items() if name != "p"}
+    k, g, q = (floats(alone[name]) for name in "kgq")
     use = ~(np.isnan(q) | np.isnan(k))
     at = _places(_paired(cells["k"], cells["p"]), _paired(alone["k"][use], alone["p"][use]))
     d = grid.within(g[use])
@@ -268,7 +268,7 @@ def _rest(alone: Mapping[str, Array], cells: Mapping[str, Array], grid: _Grid) -
 
 
 def _paired(k: Array, p: Array) -> list[tuple[float, str]]:
-    return list(zip(_floats(k).tolist(), p.tolist(), strict=True))
+    return list(zip(floats(k).tolist(), p.tolist(), strict=True))
 
 
 def _places(keys: Sequence[tuple[float, str]], wanted: Sequence[tuple[float, str]]) -> npt.NDArray[np.intp]:
@@ -284,15 +284,15 @@ def _joined(
 
     def joined(name: str, cell: str) -> Floats:
         own = [getattr(one, name)[at] for one, at in zip(points, two, strict=True)]
-        return np.concatenate([np.ones(alone["g"].size) if cell == "" else _floats(alone[cell]), *own])
+        return np.concatenate([np.ones(alone["g"].size) if cell == "" else floats(alone[cell]), *own])
 
     rest = sum(at.size for at in two)
     order = np.concatenate(two)
     return Condensed(
         joined("weak", "g"),
-        np.r_[_floats(alone["h"]), np.full(rest, np.nan)],
+        np.r_[floats(alone["h"]), np.full(rest, np.nan)],
         joined("rates", "q"),
-        None if what.asked is None else np.r_[_floats(alone["s"]) == 1, np.zeros(rest, dtype=np.bool_)],
+        None if what.asked is None else np.r_[floats(alone["s"]) == 1, np.zeros(rest, dtype=np.bool_)],
         joined("counts", ""),
         np.r_[alone["f"], np.full(rest, NO_FOLD, dtype=np.int64)] if folds else None,
         None if what.by is None else np.r_[alone["p"].astype(object), cells["p"].astype(object)[order]],
@@ -354,7 +354,8 @@ def _two_rates(
     return [np.where(fits, 1.0 / np.where(fits, one, 1.0), 1.0 / inverse) for one in each]
 
 
-def _floats(values: Array) -> Floats:
+def floats(values: Array) -> Floats:
+    """An engine's answer as numbers, NaN where there is none."""
     if values.dtype.kind in "biuf":
         return values.astype(np.float64)
     return np.array([np.nan if x is None else float(x) for x in values.tolist()], dtype=np.float64)

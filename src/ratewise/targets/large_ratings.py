@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ratewise.core.checks import share
+from ratewise.errors import TableError
 from ratewise.tables import Relation
 from ratewise.tables.condense import Expressions, Plain, Quick, Range, in_sql
 from ratewise.tables.words import Meaning
@@ -140,7 +141,7 @@ def _ratings(
     columns, notes = {}, []
     said = bool(meaning.positive or meaning.scale)
     for name in dict.fromkeys([*strong, *weak]):
-        numbers = None if said and name in strong else _numbers(relation, [name])
+        numbers = None if said and name in strong else _if_numbers(relation, name)
         if numbers is not None:
             columns[name] = numbers[name]
             continue
@@ -150,6 +151,13 @@ def _ratings(
         columns[name] = Column(words.sql, range=words.range)
         notes += list(words.notes)
     return columns, tuple(dict.fromkeys(notes))
+
+
+def _if_numbers(relation: Relation, name: str) -> dict[str, Column] | None:
+    try:
+        return _numbers(relation, [name])
+    except TableError:  # a column of text, in Spark
+        return None
 
 
 def _numbers(relation: Relation, names: Sequence[str]) -> dict[str, Column] | None:

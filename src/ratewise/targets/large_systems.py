@@ -17,7 +17,7 @@ from ratewise.core.names import Recalibration
 from ratewise.errors import TableError
 from ratewise.tables import Relation, TableLike
 from ratewise.tables.cells import unmasked
-from ratewise.tables.condense import NO_FOLD, condense, in_sql, row_folds
+from ratewise.tables.condense import NO_FOLD, condense, floats, in_sql, row_folds
 from ratewise.tables.words import Meaning
 from ratewise.targets.large import check_large, check_large_draw, large_relation, read_whole
 from ratewise.targets.large_ratings import LargeRatings, large_ratings
@@ -207,7 +207,7 @@ class _Own:
             f"SELECT {found.relation.row_in_sql} AS r, {found.rate.sql} AS q, {asked} AS s, {', '.join(values)}"
             f" FROM {found.relation.source_in_sql()} WHERE {' OR '.join(which)} ORDER BY r"
         )
-        got = {name: np.ma.filled(unmasked(x).astype(np.float64), np.nan) for name, x in answer.items()}
+        got = {name: floats(unmasked(x)) for name, x in answer.items()}
         g, h = (np.stack([got[f"{letter}{k}"] for k in systems], axis=1) for letter in "gh")
         return cls(g, h, got["q"], got["s"] != 0, got["r"].astype(np.int64))
 
