@@ -72,6 +72,7 @@ class Expressions:
     row: str | None = None
     by: str | None = None
     quick: Quick | None = None
+    beside: tuple[str, ...] = ()  # further numbers of rows that stand alone
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -89,6 +90,7 @@ class Condensed:
     folds: npt.NDArray[np.int64] | None
     by: npt.NDArray[np.object_] | None
     alone: int  # rows that stand for themselves; they come first
+    beside: Floats  # their further numbers, rows × numbers
 
 
 def row_folds(rows: npt.NDArray[np.integer], alone: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
@@ -226,11 +228,14 @@ def _answered(ask: Ask, query: str, *, numbered: bool) -> dict[str, Array]:
 
 def _alone_query(what: Expressions, grid: _Grid, which: Sequence[str]) -> str:
     by, row = "''" if what.by is None else what.by, what.row or "0"
+    also = "".join(f", {sql} AS b{i}" for i, sql in enumerate(what.beside))
     rows = (
         f"(SELECT {what.weak} AS g, {what.rate} AS q, {by} AS p, {row} AS r, {what.strong} AS h, {what.asked or 0} AS s"
-        f" FROM {what.source} WHERE {' OR '.join(which)}) t"
+        f"{also} FROM {what.source} WHERE {' OR '.join(which)}) t"
     )
-    return f"SELECT g, h, q, {_ASKED} AS s, p, r, k FROM {_placed(grid, rows, 'h', 's', 'p', 'r')}"
+    names = [f"b{i}" for i in range(len(what.beside))]
+    chosen = "".join(f", {name}" for name in names)
+    return f"SELECT g, h, q, {_ASKED} AS s, p, r, k{chosen} FROM {_placed(grid, rows, 'h', 's', 'p', 'r', *names)}"
 
 
 def _cells(what: Expressions, grid: _Grid) -> str:
@@ -297,6 +302,7 @@ def _joined(
         np.r_[alone["f"], np.full(rest, NO_FOLD, dtype=np.int64)] if folds else None,
         None if what.by is None else np.r_[alone["p"].astype(object), cells["p"].astype(object)[order]],
         int(alone["g"].size),
+        np.array([floats(alone[f"b{i}"]) for i in range(len(what.beside))]).T,
     )
 
 
