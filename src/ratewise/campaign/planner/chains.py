@@ -3,6 +3,8 @@
 import math
 from dataclasses import replace
 
+import numpy as np
+
 from ratewise.campaign.history import RoundPlan, finite_or_none
 from ratewise.campaign.planner.state import UNIT, State
 from ratewise.rounds.auto import CHAIN_PLANNER
@@ -11,6 +13,7 @@ from ratewise.rounds.options import Money
 from ratewise.rounds.seen import Seen
 from ratewise.rounds.step_choice import Choice, choose_design, step_money
 from ratewise.rounds.step_plan import StepPlan, exact_items, plan_steps, spend_of
+from ratewise.rounds.trial import hopes, on_trial, trial_items, worth_trying
 
 _OF_THE_REST = 0.8  # of a pool's last items, taken up in one go towards a precision: some are left if it falls short
 _FEW_ITEMS = 25  # too few to leave some
@@ -25,9 +28,30 @@ def chosen_design(state: State, left: int) -> Choice:
         lambda: choose_design(
             looked.x, looked.values[:, :-1], looked.values[:, -1], costs=(terms.weak_cost, *terms.costs),
             left=left * UNIT, pool_left=float(terms.pool - state.history.items),
+            kept=worth_trying(state.history.hopes) or None,
             pairs=state.history.as_pair, steps=state.history.in_steps,
         ),
     )  # fmt: skip
+
+
+def with_trial(state: State, left: int, plan: RoundPlan) -> RoundPlan:
+    """A start, shortened to what dear raters are tried on where that saves money."""
+    assert plan.items is not None
+    items = trial_items(state.terms.prices, plan.items, left)
+    if items >= plan.items or not plan.weak or state.terms.wanted.inputs is not None:
+        return plan
+    return replace(plan, items=items, trial=plan.items, planner=CHAIN_PLANNER)
+
+
+def rest_of_start(state: State, left: int) -> RoundPlan | None:
+    """The rest of a start after the trial of dear raters, with those who may be worth their price."""
+    looked, prices, history = state.history.looked, state.terms.prices, state.history
+    tried = on_trial(prices, history.trial, left + state.spent + state.free)
+    found = hopes(np.column_stack([looked.x.weak, looked.values[:, :-1]]), looked.values[:, -1], prices, tried)
+    plan = RoundPlan("base", True, None, left, left, history.rounds, planner=CHAIN_PLANNER, hopes=found)
+    each = sum(prices[k] for k in plan.uses(len(prices)))
+    items = min(history.trial, state.terms.pool) - history.items
+    return replace(plan, items=items) if items > 0 and left >= each else None
 
 
 def steps_pay(choice: Choice) -> bool:
