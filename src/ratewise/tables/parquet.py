@@ -15,7 +15,7 @@ import numpy as np
 from ratewise.errors import TableError
 from ratewise.tables import convert
 from ratewise.tables.cells import Stored, View, unmasked
-from ratewise.tables.engine import connect, for_memory, no_rows, quoted_name, quoted_text, reason
+from ratewise.tables.engine import Own, connect, for_memory, no_rows, quoted_name, quoted_text, reason
 from ratewise.tables.held import Array
 from ratewise.tables.loaders.names import different, refuse_other_columns
 from ratewise.tables.loaders.parquet_file import parquet_names, parquet_rows
@@ -181,13 +181,14 @@ class ParquetFiles:
             convert.check_ids(view, f"column {column!r} of {self.name}")
 
     def _load(self, name: str, columns: Sequence[str], select: str, rows: int) -> Table:
-        connection = connect()
+        own = Own()
         try:
-            connection.execute(f"CREATE TABLE data AS {select}")
+            with own.cursor() as cursor:
+                cursor.execute(f"CREATE TABLE data AS {select}")
         except (duckdb.Error, OSError) as error:
             raise TableError(f"{self.name} cannot be read as Parquet: {reason(error)}") from error
         cells = {column: Stored(f"c{i}") for i, column in enumerate(columns)}
-        return Table(name, rows, tuple(columns), cells, connection)
+        return Table(name, rows, tuple(columns), cells, own)
 
     def _select(self, picked: Sequence[int]) -> str:
         self.refuse_changes()

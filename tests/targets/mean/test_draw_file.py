@@ -1,6 +1,7 @@
 """`draw_file`: from file to file in batches, what `draw_pool` gives for a table that is whole."""
 
 import tracemalloc
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -50,6 +51,14 @@ def test_a_file_that_was_drawn_before_is_refused_and_nothing_is_written(plan, po
     rw.write_table(rw.read_table({**pool, "rate": np.ones(8500)}), tmp_path / "pool.csv")
     with pytest.raises(TableError, match="drawn before"):
         draw_file.draw_file(tmp_path / "pool.csv", plan.transfer, tmp_path / "drawn.csv", seed=4)
+    assert not (tmp_path / "drawn.csv").exists()
+
+
+def test_a_plan_that_cannot_be_told_about_writes_nothing(plan, pool, tmp_path):
+    rw.write_table(rw.read_table(pool), tmp_path / "pool.csv")
+    damaged = replace(plan.transfer, reference=replace(plan.transfer.reference, items=0))
+    with pytest.raises(ArithmeticError):  # how far the pool has drifted from nothing
+        draw_file.draw_file(tmp_path / "pool.csv", damaged, tmp_path / "drawn.csv", seed=4)
     assert not (tmp_path / "drawn.csv").exists()
 
 
