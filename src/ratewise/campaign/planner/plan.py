@@ -7,6 +7,7 @@ from ratewise.campaign.answers import money_to_precision
 from ratewise.campaign.history import RoundPlan, finite_or_none
 from ratewise.campaign.planner.chains import (
     as_chain,
+    at_worst,
     chosen_design,
     pair_of,
     rest_of_start,
@@ -251,7 +252,8 @@ def _as_designed(state: State, purse: Purse, design: Design, choice: Choice | No
     seen, money = pair_of(state, design, purse.left)
     plan = _of_pair(state, purse, seen, money, free_features=len(design.first) == 1)
     alone = plan is not None and plan.alone and choice is not None
-    return as_chain(plan, None if alone else design, choice)
+    made = as_chain(plan, None if alone else design, choice)
+    return None if made is None else at_worst(state, made)
 
 
 def _old_chain(state: State, purse: Purse) -> RoundPlan | None:
