@@ -74,8 +74,8 @@ def read_whole(source: TableLike, relation: Relation | None) -> Table:
     if relation is not None and not relation.in_files and relation.takes_sql:
         raise TableError(
             f"{relation.name} is a table of Spark, and this would collect all of its rows: give ratings that are "
-            "numbers, or words that are few; other recalibrations than an affine one, several people's columns, the "
-            "anytime interval, and slices of a table in which some rows have no rate, are for tables in memory"
+            "numbers, or words that are few; other recalibrations than an affine one, the anytime "
+            "interval, and slices of a table in which some rows have no rate, are for tables in memory"
         )
     if relation is not None:
         return in_memory(relation)
