@@ -127,7 +127,7 @@ def read_large(
     check_large_draw(found, drawn, {columns.weak: made.weak}, made.rates, made.counts, rough=groups > 1)
     items = Rated(
         made.weak, made.strong, made.rates, made.asked, None if clusters is None or made.by is None else made.by,
-        counts=made.counts, folds=made.folds,
+        counts=made.counts, folds=made.folds, sums=made.sums,
     )  # fmt: skip
     votes = Votes(made.beside, tuple(people)) if people else None
     return LargeTable(relation.name, items, made.by, relation.count(), items.size, found.notes, votes)
