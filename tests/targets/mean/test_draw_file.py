@@ -38,6 +38,19 @@ def test_a_file_is_drawn_in_batches_as_a_table_is_drawn_whole(plan, pool, tmp_pa
         assert many.read_bytes() == one.read_bytes()
 
 
+def test_a_pool_in_files_that_has_drifted_is_said_as_in_memory(plan, pool, tmp_path, monkeypatch):
+    monkeypatch.setattr(pieces, "MOST_ROWS", 1000)
+    monkeypatch.setattr(pieces, "_FEWEST_ROWS", 1)
+    place = tmp_path / "pool.parquet"
+    rw.write_table(rw.read_table(pool | {"g": pool["g"] ** 3}), place)
+    whole = rw.draw_pool(place, plan.transfer, seed=4)
+    drawn = draw_file.draw_file(place, plan.transfer, tmp_path / "drawn.parquet", seed=4)
+    assert drawn.drift == whole.drift
+    assert drawn.drift.drifted
+    assert drawn.notes == whole.notes
+    assert any("drifted" in note for note in drawn.notes)
+
+
 def test_rows_without_ids_are_numbered_through_all_batches(plan, pool, tmp_path, monkeypatch):
     monkeypatch.setattr(pieces, "MOST_ROWS", 1000)
     monkeypatch.setattr(pieces, "_FEWEST_ROWS", 1)
