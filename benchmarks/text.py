@@ -138,6 +138,7 @@ def main() -> None:
     parser.add_argument("--model", help="path of the embedding model; without it there is no such arm")
     parser.add_argument("--permuted", action="store_true", help="texts in the wrong order, which say nothing")
     parser.add_argument("--only", default="", help="pools whose name begins so")
+    parser.add_argument("--arms", default="", help="the arms to run, with commas between; without it, all")
     asked = parser.parse_args()
     predictions = dict(np.load(asked.predictions)) if asked.predictions.exists() else None
     print("| pool | items | budget | learns from | trials | MSE ratio | width² ratio | coverage, score | coverage | "
@@ -148,8 +149,13 @@ def main() -> None:
         if not pool.name.startswith(asked.only):
             continue
         most = max(asked.trials, asked.cheap_trials if pool.trained else 0)
+        chosen = [
+            arm for arm in arms(pool, asked.model, asked.permuted) if not asked.arms or arm[0] in asked.arms.split(",")
+        ]
+        if not chosen:
+            continue
         score = Played.of(pool, {}, {}, most)
-        for name, changed, options in arms(pool, asked.model, asked.permuted):
+        for name, changed, options in chosen:
             trials, began = asked.cheap_trials if name == "trained" else asked.trials, time.process_time()
             arm = Played.of(pool, changed, options, trials)
             took, (ratio, se) = (time.process_time() - began) / trials, score.ratio(arm)
