@@ -146,9 +146,9 @@ class Snapshot:
     @property
     def _refit(self) -> list[str]:
         """Whether the predictions of the model that was trained on this campaign's labels are used."""
-        history = self.state.history
         if not self.spec.refits:
             return []
+        history = self.state.history
         if not history.refits:
             return [f"no model is trained yet: that takes {p.LEAST_LABELS} labels of closed rounds that differ"]
         used = "are used" if history.uses_refit else "are not used: labels are predicted no better with them"

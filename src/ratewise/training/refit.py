@@ -1,8 +1,5 @@
 """A small encoder that a campaign trains on its own labels, for `cross_fit`. Nothing of it is kept but predictions."""
 
-import tempfile
-from pathlib import Path
-
 import numpy as np
 
 from ratewise.core.checks import Floats
@@ -39,8 +36,7 @@ def encoder_trainer(text: tuple[str, ...], *, init: str | None = None, epochs: i
         network = Encoder(start, settings, device_of(None))
         prompts = [settings.prompt(row) for row in rows]
         recipe = Recipe(epochs=epochs, batch=_BATCH, rate=RATES["encoder"], seed=seed)
-        with tempfile.TemporaryDirectory(prefix="ratewise-") as folder:
-            fit(network, prompts, target, held, recipe, Path(folder), digest="", tell=lambda _: check())
+        fit(network, prompts, target, held, recipe, None, tell=lambda _: check())
         unseen = answer(network, [prompt for prompt, out in zip(prompts, held, strict=True) if out])
         scaled = fit_temperature(unseen, target[held])
         return np.asarray(low + (high - low) * scaled(answer(network, [settings.prompt(row) for row in asked])))
