@@ -2,6 +2,8 @@
 
     python benchmarks/chains.py --trials 200
     python benchmarks/chains.py --minutes 10      # as many trials as fit; cells take turns
+    python benchmarks/chains.py --trials 2000 --out all.npz     # every trial is kept; a second call goes on from there
+    python benchmarks/chains.py --trials 0 --out new.npz --against old.npz      # two versions, trial by trial
 
 Every trial draws a pool from the table, plays the chain and both pairs of raters on it as campaigns are played
 (`campaign/rehearsal.py`), and compares squared errors around the pool's mean. `promise` is the exact chain policy's
@@ -15,6 +17,7 @@ import math
 import os
 import sys
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
@@ -53,13 +56,18 @@ class Cell:
     covered: list[bool] = field(default_factory=list)
     spent: list[float] = field(default_factory=list)
 
-    def play(self, trial: int, money: int) -> None:
-        """The chain and both pairs on one pool."""
+    @property
+    def name(self) -> str:
+        """What its trials are called in a file."""
+        return f"{self.table} {'-'.join(self.prices)}"
+
+    def play(self, trial: int, money: int, ways: Iterable[str] = WAYS) -> None:
+        """The chain and both pairs on one pool, unless they were played before."""
         rng = np.random.default_rng([trial, 1717])
         n = min(_ITEMS, len(self.ratings))
         rows = rng.choice(len(self.ratings), n, replace=False)
         prices = [Decimal(p) for p in (*self.prices, "1")]
-        for way, raters in WAYS.items():
+        for way, raters in ((way, WAYS[way]) for way in ways if len(self.errors[way]) <= trial):
             ratings = self.ratings[rows][:, raters].T
             pool = Pool.of(*ratings, prices=tuple(prices[k] for k in raters), seed=trial)
             budget = Decimal(min(money, n // 4))
@@ -78,10 +86,8 @@ class Cell:
         """Squared error of the chain over that of the better pair, and its standard error (jackknife)."""
         e = {way: np.array(values) for way, values in self.errors.items()}
         best = min(("cheap", "dear"), key=lambda way: e[way].mean())
-        a, b, n = e["chain"], e[best], e["chain"].size
-        whole = a.mean() / b.mean()
-        without = (a.sum() - a) / (b.sum() - b)
-        return whole, math.sqrt((n - 1) * float(np.var(without)))
+        n = min(e["chain"].size, e[best].size)
+        return jackknifed(e["chain"][:n], e[best][:n])
 
     def claim(self) -> float:
         """The same by the estimates' own standard errors: far less noisy, and honest where intervals cover."""
@@ -89,9 +95,15 @@ class Cell:
         return mean["chain"] / min(mean["cheap"], mean["dear"])
 
 
-def cells() -> list[Cell]:
+def jackknifed(a: np.ndarray, b: np.ndarray) -> tuple[float, float]:
+    """Ratio of two means of the same trials, and its standard error."""
+    without = (a.sum() - a) / (b.sum() - b)
+    return float(a.mean() / b.mean()), math.sqrt((a.size - 1) * float(np.var(without)))
+
+
+def cells(tables: Iterable[str] = RATERS) -> list[Cell]:
     out = []
-    for name, raters in RATERS.items():
+    for name, raters in ((name, RATERS[name]) for name in tables):
         table = read_table(DATA / f"{name}.parquet")
         columns = [table.numbers(column, missing="allow") for column in (*raters, "h")]
         ratings = np.column_stack(columns)
@@ -150,7 +162,7 @@ def report(done: list[Cell]) -> str:
     lines.append("|---|---|---|---|---|---|---|---|---|---|")
     promising: list[tuple[float, float]] = []
     for cell in done:
-        if len(cell.covered) < 3:
+        if min(len(cell.errors[way]) for way in WAYS) < 3:
             continue
         ratio, se = cell.ratio()
         if cell.promise <= _PROMISING:
@@ -166,23 +178,76 @@ def report(done: list[Cell]) -> str:
     return "\n".join(lines)
 
 
+def save(path: Path, done: list[Cell]) -> None:
+    """Every trial's squared errors, so that runs can be joined and versions compared in pairs."""
+    kept: dict[str, np.ndarray] = {}
+    for cell in done:
+        kept |= {f"{cell.name}/errors/{way}": np.array(values) for way, values in cell.errors.items() if values}
+        kept |= {f"{cell.name}/claimed/{way}": np.array(values) for way, values in cell.claimed.items() if values}
+        kept |= {f"{cell.name}/covered": np.array(cell.covered), f"{cell.name}/spent": np.array(cell.spent)}
+    part = path.with_suffix(".part.npz")
+    np.savez_compressed(part, **kept)
+    part.replace(path)
+
+
+def load(path: Path, done: list[Cell], ways: Iterable[str] = WAYS) -> None:
+    """Takes over the trials of an earlier run, those of these ways."""
+    with np.load(path) as kept:
+        for cell in done:
+            for way in ways:
+                cell.errors[way] = kept.get(f"{cell.name}/errors/{way}", np.empty(0)).tolist()
+                cell.claimed[way] = kept.get(f"{cell.name}/claimed/{way}", np.empty(0)).tolist()
+            if "chain" in ways:
+                cell.covered = kept.get(f"{cell.name}/covered", np.empty(0)).tolist()
+                cell.spent = kept.get(f"{cell.name}/spent", np.empty(0)).tolist()
+
+
+def against(done: list[Cell], path: Path) -> str:
+    """The chain's squared error over that of another version on the same trials, with a standard error."""
+    lines = []
+    with np.load(path) as kept:
+        for cell in done:
+            other = kept.get(f"{cell.name}/errors/chain", np.empty(0))
+            n = min(len(cell.errors["chain"]), len(other))
+            if n >= 3:
+                ratio, se = jackknifed(np.array(cell.errors["chain"][:n]), other[:n])
+                own = np.mean(cell.claimed["chain"][:n]) / np.mean(kept[f"{cell.name}/claimed/chain"][:n])
+                lines.append(f"{cell.name}: {ratio:.3f} ± {2 * se:.3f}, by own errors {own:.3f} ({n} trials)")
+    return "\n".join(lines)
+
+
 def main() -> None:
     asked = argparse.ArgumentParser(description=__doc__)
     asked.add_argument("--trials", type=int, default=200)
     asked.add_argument("--budget", type=int, default=_BUDGET)
     asked.add_argument("--minutes", type=float, default=math.inf)
+    asked.add_argument("--tables", nargs="+", default=list(RATERS), choices=list(RATERS))
+    asked.add_argument("--ways", nargs="+", default=list(WAYS), choices=list(WAYS))
+    asked.add_argument("--out", type=Path, help="file (.npz) for every trial's results; a second call goes on")
+    asked.add_argument("--pairs", type=Path, help="file of an earlier run, whose pairs of raters are taken over")
+    asked.add_argument("--against", type=Path, help="file of another version, to compare the chains trial by trial")
     options = asked.parse_args()
     if not DATA.exists():
         sys.exit(f"the tables are not at {DATA}; name their folder with RATEWISE_DATA")
-    done, end = cells(), time.monotonic() + 60 * options.minutes
+    done, end = cells(options.tables), time.monotonic() + 60 * options.minutes
+    if options.pairs:
+        load(options.pairs, done, ("cheap", "dear"))
+    if options.out and options.out.exists():
+        load(options.out, done)
     for trial in range(options.trials):
         for cell in done:
-            cell.play(trial, options.budget)
+            cell.play(trial, options.budget, options.ways)
         if time.monotonic() > end:
             break
-        if trial % 5 == 4:
-            print(f"after {trial + 1} trials\n{report(done)}\n", flush=True)
+        if trial % 20 == 19 and options.out:
+            save(options.out, done)
+        if trial % 20 == 19 and all(cell.errors["chain"] for cell in done):
+            print(f"after trial {trial}\n{report(done)}\n", flush=True)
+    if options.out:
+        save(options.out, done)
     print(report(done))
+    if options.against:
+        print(against(done, options.against))
 
 
 if __name__ == "__main__":

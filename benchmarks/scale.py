@@ -1,7 +1,8 @@
 """Large pools on one machine: time beside what DuckDB alone needs for the same rows, and peak memory.
 
-    python benchmarks/scale.py                  # 10^6 and 10^7 rows
-    python benchmarks/scale.py --rows 1e8       # about 10 GB of disk, gone afterwards
+    python benchmarks/scale.py                              # 10^6 and 10^7 rows
+    python benchmarks/scale.py --rows 1e6 1e7 1e8           # about 10 GB of disk, gone afterwards
+    python benchmarks/scale.py --rows 1e9 --linked          # without ids and draws: 16 links to two files, 0.6 GB
 
 Every measurement runs in a process of its own. The baselines are those of the issue: a copy of the table with an md5
 column, `count, sum` by group of the judge's column, and `sum` over the columns of the estimate.
@@ -21,6 +22,7 @@ FILES = 8
 COLUMNS = (
     "'item-' || i AS id, round(random(), 4) AS judge, CASE WHEN random() < 0.7 THEN 'chat' ELSE 'code' END AS model"
 )
+ANSWERS = tuple(f"CASE WHEN selected THEN CAST(random() < {chance} AS INT) END" for chance in ("judge", "0.5"))
 
 
 def made(rows: int, folder: str) -> str:
@@ -110,6 +112,12 @@ def estimate_t(folder: str) -> None:
     estimate(folder, method="difference", interval="t")
 
 
+def compare(folder: str) -> None:
+    import ratewise as rw
+
+    rw.compare(f"{folder}/rated", weak=("judge", "rival"), strong=("human", "rival_human"))
+
+
 CAMPAIGN = """name = "large"
 seed = 7
 [items]
@@ -147,12 +155,13 @@ def begin(folder: str) -> None:
 STEPS = {
     "copy with md5": copy_with_md5, "begin a campaign": begin, "draw": draw,
     "group by": group_by, "plan by strata": plan, "sum": sums,
-    "estimate": estimate, "estimate, difference and t": estimate_t,
+    "estimate": estimate, "estimate, difference and t": estimate_t, "compare": compare,
 }  # fmt: skip
+WITHOUT_IDS = ("group by", "plan by strata", "sum", "estimate", "estimate, difference and t", "compare")
 BESIDE = {
     "draw": ("copy with md5", 1.5),
     "plan by strata": ("group by", 3), "estimate": ("sum", 3),
-    "estimate, difference and t": ("sum", 3),
+    "estimate, difference and t": ("sum", 3), "compare": ("sum", 0),
 }  # fmt: skip
 
 
@@ -185,7 +194,7 @@ def rated(folder: str) -> None:
 
     place = f"{folder}/rated"
     os.makedirs(place)
-    human = "CASE WHEN selected THEN CAST(random() < judge AS INT) END AS human"
+    human = f"{ANSWERS[0]} AS human, round(random(), 2) AS rival, {ANSWERS[1]} AS rival_human"
     connection = duckdb.connect()
     for name in sorted(os.listdir(f"{folder}/drawn")):
         query = f"SELECT *, {human} FROM '{folder}/drawn/{name}'"
@@ -193,14 +202,36 @@ def rated(folder: str) -> None:
     shutil.rmtree(f"{folder}/drawn")
 
 
-def run(rows: int, repeats: int) -> None:
+def linked(rows: int, folder: str) -> None:
+    """A rated pool without ids: two files of a sixteenth of the rows each, under sixteen names."""
+    import duckdb
+
+    place = f"{folder}/rated"
+    os.makedirs(place)
+    connection = duckdb.connect()
+    connection.execute("SET threads = 1; SELECT setseed(0.19)")
+    for number in range(2):
+        query = f"SELECT {COLUMNS.split(', ', 1)[1]} FROM range({rows // 16}) t(i)"
+        query = f"SELECT *, greatest(0.1e0, sqrt(judge * (1e0 - judge))) * {12500 / rows:e} AS rate FROM ({query})"
+        query = f"SELECT *, random() < rate AS selected FROM ({query})"
+        human = f"{ANSWERS[0]} AS human, round(random(), 2) AS rival, {ANSWERS[1]} AS rival_human"
+        connection.execute(f"COPY (SELECT *, {human} FROM ({query})) TO '{place}/{number}.parquet' (FORMAT parquet)")
+    for number in range(2, 16):
+        os.link(f"{place}/{number % 2}.parquet", f"{place}/{number}.parquet")
+    os.symlink("rated", f"{folder}/pool")
+
+
+def run(rows: int, repeats: int, *, links: bool) -> None:
     folder = tempfile.mkdtemp(prefix="ratewise-scale-")
     try:
-        made(rows, folder)
-        planned(folder, rows)
+        if links:
+            linked(rows, folder)
+        else:
+            made(rows, folder)
+            planned(folder, rows)
         found: dict[str, tuple[float, float, float]] = {}
-        for step in STEPS:
-            if step == "sum":
+        for step in WITHOUT_IDS if links else STEPS:
+            if step == "sum" and not links:
                 rated(folder)
             for again in range(repeats):
                 if step == "draw":
@@ -213,7 +244,8 @@ def run(rows: int, repeats: int) -> None:
             beside = ""
             if step in BESIDE:
                 base, most = BESIDE[step]
-                beside = f"{wall / found[base][0]:.2f} ({used / found[base][1]:.2f}) of {base}; at most {most}"
+                beside = f"{wall / found[base][0]:.2f} ({used / found[base][1]:.2f}) of {base}"
+                beside += f"; at most {most}" if most else ""
             print(f"| {rows:.0e} | {step} | {wall:.2f} | {used:.2f} | {peak:.0f} | {beside} |", flush=True)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
@@ -223,6 +255,7 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("--rows", type=float, nargs="*", default=[1e6, 1e7])
     parser.add_argument("--repeats", type=int, default=1)
+    parser.add_argument("--linked", action="store_true")
     parser.add_argument("--step")
     parser.add_argument("--folder")
     given = parser.parse_args()
@@ -232,4 +265,4 @@ if __name__ == "__main__":
         print("| rows | step | s | processor s | peak MB | ratio of times (of processor times) |")
         print("|---|---|---|---|---|---|")
         for size in given.rows:
-            run(int(size), given.repeats)
+            run(int(size), given.repeats, links=given.linked)

@@ -107,6 +107,8 @@ ELSEWHERE = {  # module: the test file that tests it, where that is not its mirr
     "targets/learned_weak.py": "targets/test_regression.py",
     "targets/planned_rows.py": "targets/test_draw_pool.py",
     "targets/systems.py": "targets/test_compare.py",
+    "targets/large_ratings.py": "targets/test_large.py",
+    "targets/large_words.py": "targets/test_large.py",
     "targets/regression_pilot.py": "targets/test_regression_plan.py",
     "targets/slice_draw.py": "targets/test_slice_plan.py",
     "targets/mean/chosen.py": "targets/mean/test_input_plan.py",

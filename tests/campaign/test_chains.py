@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from ratewise.campaign.answers import estimate_history
+from ratewise.campaign.answers import anytime_estimate, estimate_history
 from ratewise.campaign.campaign import Campaign
 from ratewise.campaign.planner import Done, Draw, decide
 from ratewise.campaign.reader import Reader
@@ -25,6 +25,7 @@ SCORE = 'kind = "score"\nlow = 1\nhigh = 9'
 
 
 STEPS = (("judge", "0.01"), ("expert", "0.15"), ("human", "1"))
+DEAR = (("judge", "0.02"), ("expert", "0.3"), ("human", "1"))
 
 
 def campaign(folder, columns=None, **keys):
@@ -156,6 +157,7 @@ def test_a_round_of_steps_that_was_killed_goes_on(tmp_path, columns):
 def test_chains_of_earlier_versions_open_go_on_and_verify(tmp_path, monkeypatch):
     """Their rates go by what the first rater said. More money is spent in the same way."""
     monkeypatch.setattr("ratewise.campaign.planner.plan._chain", _old_chain_from_the_start)
+    _without_trials(monkeypatch)
     old = stepwise(tmp_path)
     monkeypatch.undo()
     plans = [json.loads(row[2]) for row in log_of(old)["rounds"]]
@@ -172,6 +174,71 @@ def test_chains_of_earlier_versions_open_go_on_and_verify(tmp_path, monkeypatch)
     assert more.verify().passed
     assert all("chain" in json.loads(row[2]) for row in log_of(more)["rounds"][1:])
     assert more.estimate().value != before
+
+
+def test_chains_without_a_trial_go_on_and_verify(tmp_path, monkeypatch):
+    """A campaign that an earlier version began with a whole start, stopped after it and after the choice."""
+    dear = {"raters": DEAR, "goal": 'budget = "120"'}
+    with monkeypatch.context() as earlier:
+        _without_trials(earlier)
+        old = campaign(tmp_path / "old", scored(1500, mid=4.0, weak=4.0), **dear)
+    plans = [json.loads(row[2]) for row in log_of(old)["rounds"]]
+    assert all("trial" not in plan for plan in plans)
+    verified = old.verify()
+    assert verified.passed
+    assert verified.earlier_plans == len(plans)
+    path = old.spec.path
+    path.write_text(path.read_text(encoding="utf-8").replace('"120"', '"480"'), encoding="utf-8")
+    more = Campaign.open(path)
+    more.run()
+    assert more.verify().passed
+    assert not any(json.loads(row[2]).get("hopes") for row in log_of(more)["rounds"])
+
+
+def _without_trials(patch):
+    """As versions before 5 planned chains."""
+    patch.setattr("ratewise.campaign.planner.plan.with_trial", lambda state, left, plan: plan)
+    patch.setattr("ratewise.campaign.planner.chains.CHAIN_PLANNER", 4)
+
+
+@pytest.mark.parametrize("goal", ['budget = "120"', "target_se = 0.14"])
+def test_a_dear_rater_that_knows_nothing_is_left_out_after_a_trial(tmp_path, goal):
+    found = campaign(tmp_path, scored(900, mid=4.0, weak=4.0), raters=DEAR, goal=goal)
+    verified = found.verify()
+    assert verified.passed
+    assert not verified.earlier_plans
+    plans = [json.loads(row[2]) for row in log_of(found)["rounds"]]
+    first, rest = plans[:2]
+    assert first["items"] < first["trial"] == first["items"] + rest["items"]
+    assert rest["hopes"][1] >= 1 > rest["hopes"][0]
+    history, now = looked_at(found)
+    assert history.looked.selected[:, 0].sum() == first["items"]
+    worth = now.worth[1]
+    assert worth.startswith(f"expert is never worth its price here, and is left out after a trial on {first['items']}")
+    low, high = found.estimate().interval
+    assert low <= np.mean(scored(900, mid=4.0, weak=4.0)["human"]) <= high
+
+
+def test_a_dear_rater_that_is_worth_it_stays_after_its_trial():
+    judge, expert, human = (np.array(scored(900, mid=0.1, weak=6.0)[n]) for n in ("judge", "expert", "human"))
+    pool = Pool.of(judge, expert, human, prices=[Decimal(p) for _, p in DEAR])
+    game = Rehearsal(pool, pool.terms(budget=Decimal(120), bounds=(1, 9)))
+    game.play()
+    assert game.plans[0].items < game.plans[0].trial
+    assert game.plans[1].kept == (0, 1)
+    assert game.history.design is not None
+    assert 1 in (*game.history.design.first, *game.history.design.steps)
+    assert 120 - game.spent / 1e9 < 1.32
+
+
+@pytest.mark.parametrize("stop", [1, 2, 3])
+def test_a_start_in_two_parts_has_an_estimate_after_each(stop):
+    """After the trial, after the start, after the choice: an interval that may be looked at."""
+    judge, expert, human = (np.array(scored(300, mid=4.0)[n]) for n in ("judge", "expert", "human"))
+    pool = Pool.of(judge, expert, human, prices=[Decimal(p) for _, p in DEAR])
+    game, found = Rehearsal(pool, pool.terms(budget=Decimal(60), bounds=(1, 9))), []
+    game.play(each_round=lambda g: found.append(anytime_estimate(g.history, g.terms.wanted)))
+    assert found[stop - 1].interval[0] <= human.mean() <= found[stop - 1].interval[1]
 
 
 def _old_chain_from_the_start(state, purse):

@@ -44,5 +44,18 @@ def test_strong_ratings_alone_leave_everyone_out():
     assert all("left out" in word for word in said)
 
 
+def test_a_rater_that_a_trial_has_left_out_is_named():
+    """It is in none of the ways that were compared."""
+    trial = RoundPlan("base", True, 8, 1, 1, 0, trial=20)
+    rest = RoundPlan("base", True, 12, 1, 1, 1, hopes=(0.0, 1.23))
+    chosen = plan(Design((0,)), {RULES: 1.0, ALONE: 2.0})
+    rules, large = worth_of_raters(NAMES, [trial, rest, chosen], np.zeros(2))
+    assert rules.startswith("rules sees every item")
+    assert large == (
+        "large judge is never worth its price here, and is left out after a trial on 8 items: with it, at its best, "
+        "the same money was expected to give 1.23 times the squared error."
+    )
+
+
 def test_nothing_is_said_before_the_choice():
     assert worth_of_raters(NAMES, [plan(None, {})], np.zeros(2)) == []

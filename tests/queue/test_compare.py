@@ -36,6 +36,7 @@ def made(path, *statements):
     ("DELETE FROM events WHERE id = 2", "events, row 2 and what follows it is missing; the record has it"),
     ("INSERT INTO events (at, text) VALUES ('', 'x')", "events, row 3 is not in the record"),
     ("UPDATE totals SET cap = NULL", "totals, only 1: cap is None; the record has 60"),
+    ("UPDATE totals SET cap = 1e999", "totals, only 1: cap is no finite number; the record has 60"),
     ("UPDATE totals SET reserved = 4", "totals, only 1: reserved is 4; the record has 3"),
 ])  # fmt: skip
 def test_what_differs_is_named(tmp_path, edit, told):

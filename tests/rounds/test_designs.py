@@ -8,9 +8,9 @@ from ratewise.rounds.designs import Design, all_at_once, carried, step_by_step
 
 
 def test_every_group_may_see_all_items_and_only_later_raters_are_steps():
-    assert list(all_at_once(2)) == [Design((0,)), Design((1,)), Design((0, 1))]
-    assert list(step_by_step(2)) == [Design((0,), (1,))]
-    three = list(step_by_step(3))
+    assert list(all_at_once(range(2))) == [Design((0,)), Design((1,)), Design((0, 1))]
+    assert list(step_by_step(range(2))) == [Design((0,), (1,))]
+    three = list(step_by_step(range(3)))
     assert len(three) == len(set(three)) == 5
     assert all(min(design.steps) > max(design.first) for design in three)
 

@@ -54,3 +54,16 @@ def test_auto_is_unbiased_where_tuning_on_the_same_labels_is_not():
     assert abs(standard_errors_off(auto, 0.95)) < SIGMAS
     same_labels = tuned(lambda data, i: regression(data), g, h, pi, xi, 4000)
     assert abs(standard_errors_off(same_labels, 0.95)) > SIGMAS
+
+
+def test_auto_stays_unbiased_where_items_without_a_label_take_the_mean_of_all_lines():
+    """As in tables of more than a million rows: the mean over the folds that such an item could be in."""
+    items, trials = 60, 2000
+    g, h, pi, xi = draws(3, items=items, mean=0.95, rates=[0.1, 0.35, 0.55])
+    fold = np.random.default_rng(4).integers(0, 10, (trials, items))
+    own, mean = (
+        tuned(lambda data, i, f=f: cross_fitted(data, f[i], folds=10), g, h, pi, xi, trials)
+        for f in (fold, np.where(xi[:trials], fold, -1))
+    )
+    assert abs(standard_errors_off(mean - own, 0.0)) < SIGMAS
+    assert mean.std() < 1.01 * own.std()

@@ -4,6 +4,7 @@ import duckdb
 import numpy as np
 import pytest
 
+from ratewise.tables import read_table
 from ratewise.tables.cells import opened
 from ratewise.tables.engine import connect, for_memory, one_line, quoted_name, quoted_text, reason, shortened
 
@@ -74,3 +75,18 @@ def test_a_forked_process_starts_a_database_of_its_own():
 
 def _is_ours(ours):
     return id(for_memory()) == ours, for_memory().execute("SELECT 1").fetchone()
+
+
+def test_tables_of_files_share_a_database_and_do_not_meet(tmp_path):
+    for name, value in (("a", 1), ("b", 2)):
+        (tmp_path / f"{name}.csv").write_text(f"x\n{value}\n", encoding="utf-8")
+    first, second = read_table(tmp_path / "a.csv"), read_table(tmp_path / "b.csv")
+    assert (first.numbers("x")[0], second.numbers("x")[0]) == (1, 2)
+    with for_memory().cursor() as cursor:
+        with pytest.raises(duckdb.CatalogException):
+            cursor.execute("SELECT * FROM data")
+        counted = "SELECT count(*) FROM duckdb_schemas() WHERE starts_with(schema_name, 's') AND NOT internal"
+        before = cursor.execute(counted).fetchone()
+        del second
+        assert cursor.execute(counted).fetchone() == (before[0] - 1,)  # what a table held goes with it
+    assert first.numbers("x")[0] == 1

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import ratewise as rw
-from ratewise.errors import InputError, TableError
+from ratewise.errors import InputError, RatewiseWarning, TableError
 from ratewise.targets import rated as readers
 from ratewise.targets.large import large_relation
 
@@ -27,6 +27,17 @@ def judged(*, seed=0, one_rate=False, words=False, **more):
 @pytest.fixture
 def large(monkeypatch):
     monkeypatch.setattr(readers, "MANY_ROWS", 1000)
+
+
+@pytest.fixture
+def in_files(large, monkeypatch):
+    """Files count as large, and a table that lies in files is never read whole."""
+
+    def read_whole(table, relation):
+        assert relation is None, "the table was read whole"
+        return rw.read_table(table)
+
+    monkeypatch.setattr("ratewise.targets.mean.estimation.read_whole", read_whole)
 
 
 def placed(table, folder, name="rated"):
@@ -52,7 +63,7 @@ def alike(found, right, *, ends=1e-3):
 
 @pytest.mark.parametrize("one_rate", [False, True])
 @pytest.mark.parametrize("method", ["auto", "difference", "power-tuned", "regression"])
-def test_every_method_and_interval_agrees_with_memory(tmp_path, large, one_rate, method):
+def test_every_method_and_interval_agrees_with_memory(tmp_path, in_files, one_rate, method):
     table = judged(one_rate=one_rate)
     place = placed(table, tmp_path)
     bootstrap = [("bootstrap", 0.15)] if method == "difference" else []
@@ -135,7 +146,7 @@ def test_rates_of_another_draw_are_refused(tmp_path, large):
 def test_what_cannot_be_done_in_files_is_done_in_memory(tmp_path, large):
     table = judged()
     place = placed(table, tmp_path)
-    for options in ({"clusters": "topic"}, {"recalibrate": "affine"}, {"interval": "anytime"}):
+    for options in ({"recalibrate": "platt"}, {"interval": "anytime"}):
         found, right = (rw.estimate_table(where, **COLUMNS, **options) for where in (place, table))
         assert json.dumps(found.to_dict()) == json.dumps(right.to_dict())
 
@@ -163,3 +174,83 @@ def test_small_tables_and_tables_in_memory_are_read_whole(tmp_path):
     assert large_relation(table) is None
     assert large_relation("-") is None
     assert large_relation(tmp_path / "nothing.parquet") is None
+
+
+def test_a_table_without_rates_agrees_with_memory_and_says_what_was_assumed(tmp_path, in_files):
+    table = judged(one_rate=True)
+    for without in (("rate",), ("rate", "selected")):
+        some = {name: values for name, values in table.items() if name not in without}
+        place = placed(some, tmp_path, name="-".join(without))
+        found, right = (rw.estimate_table(where, **COLUMNS) for where in (place, some))
+        alike(found, right)
+        assert any(note.startswith("no rate column") for note in found.notes)
+
+
+def test_labels_that_were_picked_are_told_apart_in_files_too(tmp_path, in_files):
+    table = judged()
+    table["human"] = np.where(table["judge"] > 0.8, 1.0, np.nan)
+    some = {name: table[name] for name in ("judge", "human")}
+    place = placed(some, tmp_path)
+    for where in (place, some):
+        with pytest.warns(RatewiseWarning, match="have clearly higher values in column 'judge' than the others"):
+            rw.estimate_table(where, **COLUMNS)
+
+
+@pytest.mark.parametrize("options", [{}, {"positive": "Good"}, {"scale": ["bad", "good"]}])
+def test_words_in_files_are_read_as_in_memory(tmp_path, in_files, options):
+    table = judged()
+    yes, no = ("good", "Bad") if options else ("Yes", "no")
+    words = np.where(table["human"] == 1, yes, no)
+    table["human"] = np.where(np.isnan(table["human"]), None, words)
+    place = placed(table, tmp_path)
+    found, right = (rw.estimate_table(where, **COLUMNS, **options) for where in (place, table))
+    alike(found, right)
+
+
+def test_a_word_without_a_meaning_is_named_by_its_row(tmp_path, large):
+    table = judged()
+    table["human"] = np.where(np.isnan(table["human"]), None, "good")
+    table["human"][7] = "middling"
+    with pytest.raises(TableError, match="row 8 of rated has 'middling' in column 'human'"):
+        rw.estimate_table(placed(table, tmp_path), **COLUMNS, scale=["bad", "good"])
+
+
+def test_an_affine_recalibration_agrees_with_memory(tmp_path, in_files):
+    table = judged(seed=7)
+    found, right = (
+        rw.estimate_table(where, **COLUMNS, recalibrate="affine") for where in (placed(table, tmp_path), table)
+    )
+    alike(found, right)
+
+
+def test_slices_of_words_without_rates_agree_with_memory(tmp_path, in_files, monkeypatch):
+    monkeypatch.setattr("ratewise.targets.slices.read_whole", rw.targets.mean.estimation.read_whole)
+    table = judged(one_rate=True)
+    words = np.where(np.isnan(table["human"]), None, np.where(table["human"] == 1, "good", "bad"))
+    some = {"judge": table["judge"], "human": words, "topic": table["topic"]}
+    place = placed(some, tmp_path)
+    found, right = (rw.estimate_slices(where, by="topic", **COLUMNS, positive="good") for where in (place, some))
+    assert found.notes == right.notes
+    alike(found.overall, right.overall)
+    for one, other in zip(found.slices, right.slices, strict=True):
+        assert one.value == pytest.approx(other.value, rel=1e-12)
+
+
+@pytest.mark.parametrize("clusters", [3, 150, 5000])
+def test_clusters_in_files_agree_with_memory(tmp_path, in_files, clusters):
+    table = judged(seed=5)
+    rng = np.random.default_rng(6)
+    table["person"] = np.array([f"p{k}" for k in rng.integers(0, clusters, N)])
+    place = placed(table, tmp_path)
+    for options in ({}, {"interval": "t"}, {"estimand": "pool", "pool_size": 5 * N, "interval": "t"}):
+        found, right = (rw.estimate_table(where, **COLUMNS, clusters="person", **options) for where in (place, table))
+        alike(found, right, ends=1e-8 if "interval" in options else 1e-2)
+        assert found.clusters == right.clusters
+
+
+def test_a_row_without_a_cluster_is_named(tmp_path, in_files):
+    table = judged()
+    table["topic"] = table["topic"].astype(object)
+    table["topic"][40] = None
+    with pytest.raises(TableError, match="row 41 of rated has no cluster in column 'topic'"):
+        rw.estimate_table(placed(table, tmp_path), **COLUMNS, clusters="topic")

@@ -139,7 +139,7 @@ def stepped(history: History, seen: StepSeen) -> tuple[Floats, Floats, float]:
 def chained(history: History) -> tuple[Floats, Floats]:
     """What stands in the weak ratings' place and the rates, items × steps; strong ratings alone need neither."""
     looked = history.looked
-    if history.alone:
+    if history.alone or history.hopes:  # of a start, everything has its strong rating
         return np.zeros(history.items), np.ones(history.items)
     weak = np.column_stack([looked.x.weak, looked.values[:, :-1]])
     asked_before = np.column_stack([np.ones(history.items, dtype=np.bool_), looked.selected[:, :-1]])

@@ -24,6 +24,7 @@ from ratewise.rounds.step_choice import Compared, seen_as_pair
 from ratewise.rounds.step_draw import factors_of
 from ratewise.rounds.step_rule import StepRule
 from ratewise.rounds.step_seen import StepSeen
+from ratewise.rounds.trial import worth_trying
 
 _T = TypeVar("_T")
 
@@ -47,6 +48,10 @@ class RoundPlan:
     design: Design | None = None  # how a chain's raters are used; None: as they are listed
     compared: tuple[Compared, ...] = ()  # where the design was chosen: all that there were
     people: int = 0  # at work when it was opened while answers were out; 0: all rounds before it were closed
+    trial: int = 0  # items of a chain's whole start, where this round tries dear raters on its first ones; 0: no trial
+    hopes: tuple[
+        float, ...
+    ] = ()  # after a trial: of each rater but the last, see `rounds/trial.py`; left out from 1 on
 
     @property
     def alone(self) -> bool:
@@ -68,6 +73,11 @@ class RoundPlan:
         """Whether the first rater sees every item."""
         return self.weak and (self.design is None or 0 in self.design.first)
 
+    @property
+    def kept(self) -> tuple[int, ...]:
+        """Raters that a trial has not left out, by number."""
+        return worth_trying(self.hopes)
+
     def stages(self, later: int) -> tuple[slice, ...]:
         """Columns of the raters after the first that are drawn together, in turn."""
         return (slice(0, later),) if self.design is None or not self.weak else self.design.cuts(later)
@@ -77,7 +87,7 @@ class RoundPlan:
         if not self.weak:
             return [raters - 1]
         if self.design is None:
-            return list(range(raters))
+            return [*self.kept, raters - 1] if self.hopes else list(range(raters))
         return [*self.design.first, *self.design.steps, raters - 1]
 
     def to_json(self) -> str:
@@ -94,6 +104,8 @@ class RoundPlan:
             out["design"] = self.design.to_dict()
         if self.people:
             out["people"] = self.people
+        if self.trial or self.hopes:
+            out |= {"trial": self.trial, "hopes": list(self.hopes)}
         if self.compared:
             out["compared"] = [one.design.to_dict() | {"variance": one.variance} for one in self.compared]
         return json.dumps(out, allow_nan=False)
@@ -108,7 +120,8 @@ class RoundPlan:
         design = Design.from_dict(data["design"]) if "design" in data else None
         compared = tuple(Compared(Design.from_dict(one), one["variance"]) for one in data.pop("compared", ()))
         own = np.array(data["own_rates"], dtype=np.float64)
-        return cls(**{**data, "rule": rule or chain or steps, "own_rates": own, "design": design, "compared": compared})
+        known = {"rule": rule or chain or steps, "own_rates": own, "design": design, "compared": compared}
+        return cls(**{**data, **known, "hopes": tuple(data.get("hopes", ()))})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -177,6 +190,8 @@ class History:
     design: Design | None = None  # how a chain's raters are used, once that is chosen
     old_chain: bool = False  # a chain that was planned by what the first rater said alone
     taught: int = 0  # labels that the last refit was trained on
+    trial: int = 0  # items of the start, where dear raters were tried on those so far
+    hopes: tuple[float, ...] = ()  # what a trial of dear raters has shown; empty where there was none
     fits: Fits = field(init=False, default_factory=Fits, repr=False)  # a changed copy begins anew
 
     @classmethod
@@ -239,7 +254,8 @@ class History:
             self.looked.joined(replace(more, x=self.filled(more.x) if plan.weak else more.x)), self.rounds + 1,
             self.alone or plan.alone, seen, self.middle, stratum_mass, self.again,
             steps=None if self.steps is None else self._more_steps(self.steps, plan, factor, more), design=self.design,
-            old_chain=self.old_chain or isinstance(plan.rule, ChainRule), taught=self.taught,
+            old_chain=self.old_chain or isinstance(plan.rule, ChainRule), taught=self.taught, trial=plan.trial,
+            hopes=plan.hopes or self.hopes,
         )  # fmt: skip
 
     def designed(self, design: Design | None) -> "History":

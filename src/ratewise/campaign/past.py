@@ -40,7 +40,8 @@ class Past:
         """The state that a round was planned from: closed rounds, and those that were open without their answers."""
         known, terms, items = self.closed[row.plan.look], self.reader.terms, self.reader.items
         spent = audit.settled_before(store, known.items, known.again)
-        worst, failed = items.worst(row.first, row.first + 1), store.failed_before(known.items)
+        worst = items.worst(row.first, min(row.first + p.BATCH, terms.pool))
+        failed = store.failed_before(known.items)
         state = p.State(terms, known, spent, None, worst=worst, failed=failed)
         if not row.plan.people:
             return state

@@ -107,7 +107,8 @@ class Snapshot:
         history, rounds = self.state.history, self.reader.rounds()
         if len(self.spec.raters) < 3 or not rounds:
             return []
-        later = history.looked.selected[rounds[1].first :] if len(rounds) > 1 else history.looked.selected[:0]
+        chosen = next((row.first for row in rounds if row.plan.compared), history.items)
+        later = history.looked.selected[chosen:]
         asked = later.mean(axis=0) if len(later) else np.zeros(history.looked.selected.shape[1])
         return worth_of_raters([r.name for r in self.spec.raters], [row.plan for row in rounds], asked)
 

@@ -175,9 +175,9 @@ def _rounds(
     for row in rounds:
         where = f"round {row.number}"
         found.rounds += 1
-        if row.plan.planner < planner:
+        if row.plan.planner < planner and not row.plan.alone:  # strong ratings alone are planned alike ever since
             found.differ(f"{where} was planned by an older version than the round before it")
-        planner = row.plan.planner
+        planner = max(planner, row.plan.planner)
         with telling(where, found):
             for said in past.misfits(row):
                 found.differ(f"{where} {said}")
@@ -211,7 +211,7 @@ def _plan(state: d.State, stored: RoundPlan, where: str, found: Verification, *,
     if again is None:
         found.differ(f"{where} was planned where nothing is left to do")
         return
-    for name in ("policy", "weak", "items", "spend", "look", "expected_se", "design"):
+    for name in ("policy", "weak", "items", "spend", "look", "expected_se", "design", "trial", "hopes"):
         a, b = getattr(stored, name), getattr(again, name)
         if not (_near(a, b) if name == "spend" else _same(a, b)):
             found.differ(f"{where}: {name} is {a}; computed again it is {b}")

@@ -17,8 +17,23 @@ def worth_of_raters(names: Sequence[str], plans: Sequence[RoundPlan], asked: Flo
     if plan is None:
         return []
     design = Design(()) if plan.design is None or not plan.weak else plan.design
-    said = [_sentence(k, name, design, plan.compared, asked) for k, name in enumerate(names[:-1])]
+    tried = _after_trial(names, plans)
+    said = [tried.get(k) or _sentence(k, name, design, plan.compared, asked) for k, name in enumerate(names[:-1])]
     return said + _as_feature(names, design, plan.compared)
+
+
+def _after_trial(names: Sequence[str], plans: Sequence[RoundPlan]) -> dict[int, str]:
+    """Of raters that a trial has left out."""
+    end = next((n for n, one in enumerate(plans) if one.hopes), None)
+    if end is None:
+        return {}
+    items, hopes = sum(one.items or 0 for one in plans[:end]), plans[end].hopes
+    return {
+        k: f"{names[k]} is never worth its price here, and is left out after a trial on {items} items: "
+        f"with it, at its best, {_times(hope)}."
+        for k, hope in enumerate(hopes)
+        if hope >= 1
+    }
 
 
 def _uses(design: Design) -> tuple[int, ...]:

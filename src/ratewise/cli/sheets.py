@@ -106,22 +106,20 @@ def merge(
     with one_line_errors():
         from ratewise.errors import InputError
         from ratewise.tables import write_table
+        from ratewise.targets.large_merge import merge_large
         from ratewise.targets.sheets import drawn_for, merge_sheet
 
         if json and output == "-":
             raise InputError("--json and -o - both want standard output; write the table to a file")
-        drawn = drawn_for(pool, sheet, id_column=id)
         counted, order = said(positive, scale)
-        merged = merge_sheet(
-            drawn,
-            in_format(sheet, format),
-            fill=words(strong),
-            id_column=id,
-            bounds=(low, high),
-            positive=counted,
-            scale=order,
-        )
-        write_table(merged.table, output)
+        filled = in_format(sheet, format)
+        options: dict[str, Any] = {
+            "fill": words(strong), "id_column": id, "bounds": (low, high), "positive": counted, "scale": order,
+        }  # fmt: skip
+        merged = merge_large(pool, filled, output, **options)
+        if merged is None:
+            merged = merge_sheet(drawn_for(pool, sheet, id_column=id), filled, **options)
+            write_table(merged.table, output)
         if json:
             print_json(
                 {

@@ -84,22 +84,34 @@ def cross_calibrated(
     folds: int = 10,
     seed: int = 0,
     codes: Codes | None = None,
+    given: NDArray[np.int64] | None = None,
 ) -> Floats:
     """The weak rating of every item calibrated on the labels of the other folds; `strong` is NaN where not rated.
 
     Folds do not look at who is labelled, so that an estimate on the result stays unbiased. A fold whose others have
-    fewer than two labels keeps the weak rating as it is. `codes` number the clusters that a fold may not split.
+    fewer than two labels keeps the weak rating as it is. `codes` number the clusters that a fold may not split; `given`
+    are the folds, where they are known: an item in none (−1) takes the mean of all maps.
     """
     g, h = as_floats(weak, name="weak"), as_floats(strong, name="strong")
-    rng = np.random.default_rng(seed)
-    fold = rng.permutation(g.size) % folds if codes is None else cluster_folds(codes, folds, rng)
-    labelled = ~np.isnan(h)
-    out = g.copy()
+    fold = _folds(g.size, folds, seed, codes) if given is None else given
+    labelled, nowhere = ~np.isnan(h), fold < 0
+    out, apart = g.copy(), g[nowhere]
+    mean = np.zeros(apart.size)
     for k in range(folds):
         here, others = fold == k, (fold != k) & labelled
-        if np.count_nonzero(others) >= _FEWEST[kind] and here.any():
-            out[here] = fit_calibration(g[others], h[others], kind=kind).predict(g[here])
+        if np.count_nonzero(others) < _FEWEST[kind]:
+            mean += apart / folds
+        elif here.any() or apart.size:
+            fitted = fit_calibration(g[others], h[others], kind=kind)
+            out[here] = fitted.predict(g[here])
+            mean += fitted.predict(apart) / folds
+    out[nowhere] = mean
     return out
+
+
+def _folds(items: int, folds: int, seed: int, codes: Codes | None) -> NDArray[np.int64]:
+    rng = np.random.default_rng(seed)
+    return rng.permutation(items) % folds if codes is None else cluster_folds(codes, folds, rng)
 
 
 def _platt(g: Floats, h: Floats, w: Floats) -> Calibration:

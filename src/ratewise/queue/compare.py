@@ -1,5 +1,6 @@
 """Two stores side by side: each row and cell in which one differs from what the record says."""
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -123,6 +124,8 @@ def _parting(a: object, b: object) -> int:
 
 
 def _shown(value: object, start: int = 0) -> str:
+    if isinstance(value, float) and not math.isfinite(value):
+        return "no finite number"
     text = repr(value[start:] if start and isinstance(value, str) else value)
     text = "..." * bool(start) + text
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."

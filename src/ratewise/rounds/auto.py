@@ -22,7 +22,7 @@ from ratewise.models.rating_model import Covariates, cluster_fitted_rating, rati
 from ratewise.rounds.options import NEAR_TIE_IN_VARIANCE, Money, Option, Options
 from ratewise.rounds.seen import FEWEST_TO_LEARN, Learned, Rule, Seen, learn
 
-CHAIN_PLANNER = 4  # of rounds of chains that learn
+CHAIN_PLANNER = 5  # of rounds of chains that learn
 PLANNER = 3  # raised whenever the same labels would lead to another plan: older logs are not judged by newer plans
 _ALMOST_ONE = 1 - 1e-12
 _WORTH_BUYING = 0.985  # weak ratings are bought if the expected error is below this share of that without them,

@@ -4,7 +4,7 @@ A chain of raters 0 … K (the last one is right) can be used in several ways. T
 one of them may be left out; a dear one is a step, asked about items that the cheap ones leave open.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -68,17 +68,17 @@ def carried(said: Floats) -> Floats:
     return out
 
 
-def all_at_once(weak_raters: int) -> Iterator[Design]:
-    """Every group of weak raters that could see all items, small groups first."""
-    for size in range(1, weak_raters + 1):
-        for group in combinations(range(weak_raters), size):
+def all_at_once(weak_raters: Sequence[int]) -> Iterator[Design]:
+    """Every group of these weak raters that could see all items, small groups first."""
+    for size in range(1, len(weak_raters) + 1):
+        for group in combinations(weak_raters, size):
             yield Design(group)
 
 
-def step_by_step(weak_raters: int) -> Iterator[Design]:
+def step_by_step(weak_raters: Sequence[int]) -> Iterator[Design]:
     """Every group that could see all items, with steps of later raters after it."""
     for design in all_at_once(weak_raters):
-        later = range(max(design.first) + 1, weak_raters)
+        later = [k for k in weak_raters if k > max(design.first)]
         for size in range(1, len(later) + 1):
             for steps in combinations(later, size):
                 yield Design(design.first, steps)

@@ -40,16 +40,17 @@ class Choice:
 
 def choose_design(
     x: Covariates, said: Floats, strong: Floats, *, costs: tuple[float, ...], left: float, pool_left: float,
+    kept: tuple[int, ...] | None = None,
     pairs: Callable[[Design], Seen] | None = None, steps: Callable[[Design], StepSeen] | None = None,
 ) -> Choice:  # fmt: skip
     """The best way to go on from items that everyone has rated; fewer raters and fewer steps on a near tie.
 
     `pairs` gives `seen_as_pair` and `steps` gives `StepSeen.start` of a design, if someone keeps them with what was
-    learned from them.
+    learned from them. `kept` are the raters that are still in question; by default all.
     """
     as_pair = pairs or functools.cache(lambda design: seen_as_pair(design, x, said, strong))
     in_steps = steps or (lambda design: StepSeen.start(design, x, said, strong))
-    raters = len(costs) - 1
+    raters = tuple(range(len(costs) - 1)) if kept is None else kept
     labels = int(np.count_nonzero(~np.isnan(strong)))
     compared, best, best_plan = [], Compared(Design(()), math.inf), None
     for design in all_at_once(raters):

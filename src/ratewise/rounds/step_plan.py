@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ratewise.core.checks import Floats
+from ratewise.core.mean.ratings import Mask
 from ratewise.rounds.auto import doubling
 from ratewise.rounds.options import floor_share, least_root, preferred_error
 from ratewise.rounds.seen import FEWEST_TO_LEARN, Learned
@@ -167,46 +168,54 @@ class _Market:
         """γ, the items to look at in all, and the expected squared error."""
         mean = float((self.weights * np.maximum(self.root, self.lows)).sum(axis=0)[-1])
         finite = mean if math.isfinite(mean) and mean > 0 else 1.0
-        best = min((self._value(g / finite) for g in _GRID), key=lambda found: found[2])
-        return min((self._value(best[0] * g) for g in _FINE), key=lambda found: found[2])
+        return self._best_of(self._best_of(_GRID / finite)[0] * _FINE)
+
+    def _best_of(self, scales: Floats) -> tuple[float, float, float]:
+        items, variance = self._values(scales)
+        k = int(np.argmin(variance))
+        return float(scales[k]), float(items[k]), float(variance[k])
 
     def mean_rates(self, scale: float) -> Floats:
         """Mean rate of each step."""
-        return np.asarray((self.weights * self._wanted(self.root, scale)).sum(axis=0))
+        return np.asarray((self.weights * self._wanted(self.root, np.array([scale]))[0]).sum(axis=0))
 
-    def _wanted(self, root: Floats, scale: float) -> Floats:
+    def _wanted(self, root: Floats, scales: Floats) -> Floats:
+        """Rates over all rounds, scales × items × steps."""
         with np.errstate(invalid="ignore"):
-            raw = np.nan_to_num(scale * np.maximum(root, self.lows), nan=1.0, posinf=1.0)
-        return np.minimum.accumulate(np.clip(raw, 0.0, 1.0), axis=1)
+            raw = scales[:, None, None] * np.maximum(root, self.lows)
+        return np.minimum.accumulate(np.clip(np.nan_to_num(raw, nan=1.0, posinf=1.0), 0.0, 1.0), axis=2)
 
-    def _value(self, scale: float) -> tuple[float, float, float]:
-        q = self._wanted(self.root, scale)
-        items = self._items(q)
-        rates = self._earned(self._wanted(self.label_root, scale), items, self.label_mass) / items
-        inverse = 1.0 / np.minimum.accumulate(np.clip(rates, 1e-9, 1.0), axis=1)
-        odds = np.diff(np.column_stack([np.ones(len(inverse)), inverse]), axis=1)
-        added = float(self.label_weights @ (self.squared * odds).sum(axis=1))
-        return scale, items, (self.variance + added) / items
+    def _values(self, scales: Floats) -> tuple[Floats, Floats]:
+        """Items that the money pays for, and the expected squared error, of each scale."""
+        items = self._items(self._wanted(self.root, scales))
+        each = items[:, None, None]
+        rates = self._earned(self._wanted(self.label_root, scales), items, self.label_mass) / each
+        inverse = 1.0 / np.minimum.accumulate(np.clip(rates, 1e-9, 1.0), axis=2)
+        odds = np.diff(inverse, axis=2, prepend=1.0)
+        added = (self.squared * odds).sum(axis=2) @ self.label_weights
+        return items, (self.variance + added) / items
 
-    def _earned(self, q: Floats, items: float, mass: Floats) -> Floats:
+    def _earned(self, q: Floats, items: Floats, mass: Floats) -> Floats:
         """Σ T_j q_j when so many items were looked at: what is there stays, and new rates are at most 1."""
-        return np.clip(q * items, mass, mass + max(items - self.bought, 0.0))
+        each = items[:, None, None]
+        return np.clip(q * each, mass, mass + np.maximum(each - self.bought, 0.0))
 
-    def _items(self, q: Floats) -> float:
+    def _items(self, q: Floats) -> Floats:
         """T with first·T + Σ c_k E[mass_k] = all the money; the pool's size if that is less."""
-        c = np.array(self.money.costs)
+        price = self.weights * np.array(self.money.costs)
 
-        def cost(items: float) -> float:
-            earned = self._earned(q, items, self.mass)
-            return self.money.first * items + float(c @ (self.weights * earned).sum(axis=0))
+        def pays(items: Floats) -> Mask:
+            later = (price * self._earned(q, items, self.mass)).sum(axis=(1, 2))
+            return np.asarray(self.money.first * items + later <= self.worth)
 
-        low, high = float(self.bought), self.pool if math.isfinite(self.pool) else 1e12
-        if cost(high) <= self.worth:
-            return high
+        low = np.full(len(q), float(self.bought))
+        high = np.full(len(q), self.pool if math.isfinite(self.pool) else 1e12)
+        whole, most = pays(high), high
         for _ in range(40):
             middle = 0.5 * (low + high)
-            low, high = (middle, high) if cost(middle) <= self.worth else (low, middle)
-        return max(low, self.bought + 1.0)
+            fits = pays(middle)
+            low, high = np.where(fits, middle, low), np.where(fits, high, middle)
+        return np.where(whole, most, np.maximum(low, self.bought + 1.0))
 
 
 def spend_of(money: StepMoney, worth: float) -> float:

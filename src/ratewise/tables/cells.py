@@ -14,6 +14,7 @@ import narwhals as nw
 import numpy as np
 from duckdb import DuckDBPyConnection
 
+from ratewise.tables.engine import Own
 from ratewise.tables.held import Array, Held, held
 
 
@@ -56,7 +57,7 @@ class View:
 
 
 @contextmanager
-def opened(connection: DuckDBPyConnection, cells: Mapping[str, Cells]) -> Iterator[View]:
+def opened(connection: DuckDBPyConnection | Own, cells: Mapping[str, Cells]) -> Iterator[View]:
     """A view of the columns, in their order, on a cursor of its own."""
     lent = {name: held(name, column) for name, column in cells.items() if not isinstance(column, Stored)}
     numbers = {name: number for number, name in enumerate(lent)}

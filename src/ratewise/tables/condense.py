@@ -20,14 +20,38 @@ Ask = Callable[[str], Mapping[str, Array]]
 """Answers a question in SQL with arrays, one for each column."""
 
 FOLDS = 10
+NO_FOLD = -1  # of a row that takes the mean of all folds' lines
 _CELLS_OF_ONE_RATE = 1 << 12  # of weak ratings
 _CELLS, _RATES = 1 << 9, 1 << 6  # of weak ratings and of rates, where rates differ
+_MANY_GROUPS = 64  # from here on groups have fewer cells, so that all together stay as many
 _INSIDE = 1 - 1e-12  # keeps the largest value in the last cell
 _ALIKE = 1e-9  # of a cell's width squared: less variance than that is rounding
+_DIGITS, _TINY = 9, 1e-15  # after the point, of ratings that are restored to the bit
 _GOLDEN = 2654435769  # 2³² over the golden ratio: its multiples are spread evenly
-_BITS = 32
-_WORD = 1 << _BITS
+_WORD = 1 << 32
 _ASKED = "CASE WHEN coalesce(s, 0) <> 0 THEN 1 ELSE 0 END"
+
+
+@dataclass(frozen=True, slots=True)
+class Plain:
+    """A column that holds numbers already: its SQL, NaN or NULL where missing; whether one is there; whether not 0."""
+
+    value: str
+    given: str
+    true: str
+
+
+@dataclass(frozen=True, slots=True)
+class Quick:
+    """Cheaper SQL for some of the numbers: where one is missing, it may be NaN as well as NULL.
+
+    `asked` is a condition for rows that were asked for; `labels` is how many rows have a label, if that is known.
+    """
+
+    weak: str
+    rate: str
+    asked: str | None = None
+    labels: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,21 +59,27 @@ class Expressions:
     """The SQL of every row's numbers, NULL where there is none; `source` is what they are selected from.
 
     `row` numbers the rows, where they have an order; `asked` is a number, 0 or missing where an item was not asked
-    for, or nothing where no column says it.
+    for, or nothing where no column says it. `labelled` is the condition for rows that have a label, where that is not
+    those with a strong rating.
     """
 
     source: str
     weak: str
     strong: str
     rate: str
+    labelled: str | None = None
     asked: str | None = None
     row: str | None = None
     by: str | None = None
+    quick: Quick | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Condensed:
-    """Rows with labels, or asked for, one by one, and all other rows that have a rate as counts."""
+    """Rows with labels, or asked for, one by one, and all other rows that have a rate as counts.
+
+    Rows with a label have a fold by their number; all others have none (`NO_FOLD`).
+    """
 
     weak: Floats
     strong: Floats
@@ -58,98 +88,95 @@ class Condensed:
     counts: Floats
     folds: npt.NDArray[np.int64] | None
     by: npt.NDArray[np.object_] | None
+    alone: int  # rows that stand for themselves; they come first
 
 
-def row_folds(rows: npt.NDArray[np.integer]) -> npt.NDArray[np.int64]:
-    """A fold from 0 to 9 by a row's number: spread evenly, and the same in every engine."""
-    return np.asarray((rows.astype(np.int64) * _GOLDEN % _WORD) * FOLDS // _WORD, dtype=np.int64)
+def row_folds(rows: npt.NDArray[np.integer], alone: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
+    """A fold from 0 to 9 by a row's number, spread evenly; none for rows that do not stand alone."""
+    folds = (rows.astype(np.int64) * _GOLDEN % _WORD) * FOLDS // _WORD
+    return np.asarray(np.where(alone, folds, NO_FOLD), dtype=np.int64)
 
 
 Range = tuple[float, float]
 
 
 def condense(
-    ask: Ask, what: Expressions, *, folds: bool, weak: Range | None = None, rate: Range | None = None
+    ask: Ask, what: Expressions, *, folds: bool, weak: Range | None = None, rate: Range | None = None, groups: int = 1
 ) -> Condensed:
-    """The condensed table; `folds` keeps the folds apart, ten times as many cells.
+    """The condensed table; `folds` asks for the folds of rows with a label.
 
-    `weak` and `rate` are the least and the largest value, where they are known; else they are asked for.
+    `weak` and `rate` are the least and the largest value, where they are known; else they are asked for. Where there
+    are many `groups`, each has fewer cells.
     """
     if weak is None or rate is None:
         weak, rate = _ranges(ask, what)
-    grid = _Grid(weak, rate, folds=folds and what.row is not None)
-    alone = {name: unmasked(values) for name, values in ask(_alone(what, grid)).items()}
+    fewer = max(groups / _MANY_GROUPS, 1.0) ** 0.5
+    across, along = (_CELLS_OF_ONE_RATE, 1) if not rate[0] < rate[1] else (_CELLS, _RATES)
+    grid = _Grid(weak, rate, max(int(across / fewer ** (2 if along == 1 else 1)), 1), max(int(along / fewer), 1))
+    folds = folds and what.row is not None
+    alone = _alone(ask, what, grid, numbered=folds)
     cells = {name: unmasked(values) for name, values in ask(_cells(what, grid)).items()}
-    return _joined(alone, cells, what, grid)
+    return _joined(alone, cells, what, grid, folds=folds)
 
 
 @dataclass(frozen=True, slots=True)
 class _Grid:
-    """Cells of equal width in the weak rating and in the square root of the rate, and folds.
+    """Cells of equal width in the weak rating and in the square root of the rate.
 
-    A cell's number is that of its weak rating, times the cells of rates, plus that of its rate; times the folds, plus
-    its fold. Numbers are whole, since engines put rows together faster by those.
+    A cell's number is that of its weak rating, times the cells of rates, plus that of its rate. Numbers are whole,
+    since engines put rows together faster by those.
     """
 
     weak: Range
     rate: Range
-    folds: bool
+    cells: int  # of weak ratings
+    rates: int  # cells of rates
 
     @property
     def one_rate(self) -> bool:
         return not self.rate[0] < self.rate[1]
 
     @property
-    def cells(self) -> int:
-        return _CELLS_OF_ONE_RATE if self.one_rate else _CELLS
-
-    @property
-    def rates(self) -> int:
-        return 1 if self.one_rate else _RATES
-
-    @property
     def width(self) -> float:
         """Of a cell, in the weak rating; a little more than an even share, so that the largest is in the last one."""
-        return (self.weak[1] - self.weak[0]) / (self.cells * _INSIDE)
+        return max((self.weak[1] - self.weak[0]) / (self.cells * _INSIDE), 0.0)
 
     @property
-    def cell(self) -> str:
-        """The SQL of a row's cell in the weak rating, from 0."""
-        if not self.width > 0:
-            return "CASE WHEN g IS NOT NULL THEN 0 END"
-        return f"CAST(floor((g - {_in_sql(self.weak[0])}) * {_in_sql(1.0 / self.width)}) AS INTEGER)"
+    def scale(self) -> float:
+        """Cells in one unit of the weak rating; 0 where all rows are in one."""
+        return 1.0 / self.width if self.width > 0 else 0.0
 
     @property
-    def edge(self) -> str:
-        """The SQL of the lower edge of the cell c."""
-        low = _in_sql(self.weak[0])
-        return f"{low} + {_in_sql(self.width)} * c" if self.width > 0 else low
+    def place(self) -> str:
+        """The SQL of the place of the weak rating g, in cells from the least one."""
+        low = "" if self.weak[0] == 0 else f" - {in_sql(self.weak[0])}"
+        return f"(g{low}) * {in_sql(self.scale)}"
+
+    @property
+    def rate_place(self) -> str:
+        """The SQL of the cell of the rate q among rates, from 0."""
+        if self.rates == 1:
+            return "0e0"
+        low, high = (float(np.sqrt(max(end, 0.0))) for end in self.rate)
+        root = "sqrt(q)" if self.rate[0] >= 0 else "sqrt(abs(q))"
+        return f"floor(({root} - {in_sql(low)}) * {in_sql(self.rates * _INSIDE / (high - low))})"
 
     @property
     def number(self) -> str:
-        """The SQL of a row's cell among all, by its cell c in the weak rating, its rate q and its fold f."""
-        number = "c"
-        if not self.one_rate:
-            low, high = (float(np.sqrt(max(end, 0.0))) for end in self.rate)
-            at = f"floor((sqrt(abs(q)) - {_in_sql(low)}) * {_in_sql(self.rates * _INSIDE / (high - low))})"
-            number = f"c * {self.rates} + CAST({at} AS INTEGER)"
-        return f"({number}) * {FOLDS} + f" if self.folds else number
+        """The SQL of a row's cell among all, by its cell c in the weak rating and z among rates."""
+        return f"TRY_CAST(c * {in_sql(self.rates)} + z AS INTEGER)"
 
     def cell_of(self, numbers: Floats) -> Floats:
         """The cell in the weak rating of these numbers."""
-        return np.asarray(np.floor(numbers / (self.rates * (FOLDS if self.folds else 1))))
+        return np.asarray(np.floor(numbers / self.rates))
 
-    def fold_of(self, numbers: Floats) -> Floats:
-        """The fold of these numbers; 0 where folds are not kept apart."""
-        return np.asarray(np.nan_to_num(np.mod(numbers, FOLDS)) if self.folds else np.zeros(numbers.size))
-
-    @property
-    def fold(self) -> str:
-        """The SQL of a row's fold."""
-        return f"CAST((((r * {_GOLDEN}) & {_WORD - 1}) * {FOLDS}) >> {_BITS} AS INTEGER)" if self.folds else "0"
+    def within(self, weak: Floats) -> Floats:
+        """Distances from the lower edge of the cell, in cells, computed as the SQL does."""
+        place = (weak - self.weak[0]) * self.scale
+        return np.asarray(place - np.floor(place))
 
 
-def _in_sql(x: float) -> str:
+def in_sql(x: float) -> str:
     """A number as SQL takes it for a double; without an exponent it would be a decimal, which is slow."""
     digits = repr(float(x))
     return f"({digits})" if "e" in digits or "n" in digits else f"({digits}e0)"
@@ -166,50 +193,72 @@ def _ranges(ask: Ask, what: Expressions) -> tuple[Range, Range]:
     return (a, b), (c, d)
 
 
-def _rows(what: Expressions, grid: _Grid, *more: str) -> str:
-    """The SQL of all rows with the letters g, q, c (cell in the weak rating), p (group), f (fold), and others."""
+def _placed(grid: _Grid, rows: str, *others: str) -> str:
+    """The SQL of rows with g and q, and of their cells: c in the weak rating, d from its lower edge, k among all."""
+    also = "".join(f", {name}" for name in others)
+    inner = f"SELECT g, q, {grid.place} AS x, {grid.rate_place} AS z{also} FROM {rows}"
+    return f"(SELECT g, q, x - c AS d, {grid.number} AS k{also} FROM (SELECT *, floor(x) AS c FROM ({inner}) t) t) t"
+
+
+def _alone(ask: Ask, what: Expressions, grid: _Grid, *, numbered: bool) -> dict[str, Array]:
+    """Rows that have a label, or were surely asked for, with their cells and folds.
+
+    Where all labels are known to be among the rows that were asked for, the engine looks for those alone.
+    """
+    quick = what.quick
+    if quick is not None and quick.asked is not None and quick.labels is not None and grid.rate[1] < 1:
+        found = _answered(ask, _alone_query(what, grid, [quick.asked]), numbered=numbered)
+        if int(np.count_nonzero(~np.isnan(floats(found["h"])))) == quick.labels:
+            return found
+    which = [what.labelled or f"{what.strong} IS NOT NULL"]
+    if what.asked:
+        which.append(f"{what.asked} <> 0" if quick is None or quick.asked is None else quick.asked)
+    if grid.rate[1] >= 1:
+        which.append(f"{what.rate} >= 1")
+    return _answered(ask, _alone_query(what, grid, which), numbered=numbered)
+
+
+def _answered(ask: Ask, query: str, *, numbered: bool) -> dict[str, Array]:
+    found = {name: unmasked(values) for name, values in ask(query).items()}
+    rows = floats(found["r"]).astype(np.int64) if numbered else np.zeros(found["g"].size, dtype=np.int64)
+    return found | {"f": row_folds(rows, np.ones(rows.size, dtype=np.bool_))}
+
+
+def _alone_query(what: Expressions, grid: _Grid, which: Sequence[str]) -> str:
     by, row = "''" if what.by is None else what.by, what.row or "0"
-    inner = f"SELECT {what.weak} AS g, {what.rate} AS q, {by} AS p, {row} AS r{_also(more)} FROM {what.source}"
-    names = "".join(f", {each.rsplit(' ', 1)[1]}" for each in more)
-    return f"(SELECT g, q, p, {grid.cell} AS c, {grid.fold} AS f{names} FROM ({inner}) t) t"
-
-
-def _also(more: Sequence[str]) -> str:
-    return "".join(f", {each}" for each in more)
-
-
-def _alone(what: Expressions, grid: _Grid) -> str:
-    """The question for rows that have a label, or were surely asked for, with their cells."""
-    rows = _rows(what, grid, f"{what.strong} AS h", f"{what.asked or 0} AS s")
-    which = ["h IS NOT NULL", *(["s <> 0"] if what.asked else []), *(["q >= 1"] if grid.rate[1] >= 1 else [])]
-    return f"SELECT g, h, q, {_ASKED} AS s, p, f, c, {grid.number} AS k FROM {rows} WHERE {' OR '.join(which)}"
+    rows = (
+        f"(SELECT {what.weak} AS g, {what.rate} AS q, {by} AS p, {row} AS r, {what.strong} AS h, {what.asked or 0} AS s"
+        f" FROM {what.source} WHERE {' OR '.join(which)}) t"
+    )
+    return f"SELECT g, h, q, {_ASKED} AS s, p, r, k FROM {_placed(grid, rows, 'h', 's', 'p', 'r')}"
 
 
 def _cells(what: Expressions, grid: _Grid) -> str:
-    """The question for all rows that have a rate, in cells; d is the distance from the cell's lower edge.
+    """The question for all rows that have a rate, in cells; d is the distance from the cell's lower edge, in cells.
 
     Those of `_alone` are among them: to take them out afterwards is less work than to leave them out of each row.
+    A rate that is NaN is above all others.
     """
-    inverse = "" if grid.one_rate else ", 1e0 / q AS i"
-    inner = (
-        f"SELECT g, g - ({grid.edge}) AS d{inverse}, p, {grid.number} AS k FROM {_rows(what, grid)} WHERE q IS NOT NULL"
-    )
-    sums = "" if grid.one_rate else ", sum(i) AS i, sum(d * i) AS w"
-    keys = "k" if what.by is None else "k, p"
-    named = "'' AS p" if what.by is None else "p"
+    weak, rate = (what.weak, what.rate) if what.quick is None else (what.quick.weak, what.quick.rate)
+    by = "" if what.by is None else f", {what.by} AS p"
+    rows = f"(SELECT {weak} AS g, {rate} AS q{by} FROM {what.source}) t"
+    rows = f"(SELECT * FROM {rows} WHERE q <= {in_sql(grid.rate[1])}) t"
+    placed = _placed(grid, rows, *([] if what.by is None else ["p"]))
+    inverse, sums = ("", "") if grid.one_rate else (", 1e0 / q AS i", ", sum(i) AS i, sum(d * i) AS w")
+    keys, named = ("k", "'' AS p") if what.by is None else ("k, p", "p")
     return (
-        f"SELECT k, {named}, count(*) AS n, min(g) AS a, sum(d) AS d, sum(d * d) AS dd{sums}"
-        f" FROM ({inner}) t GROUP BY {keys} ORDER BY {keys}"
+        f"SELECT k, {named}, count(*) AS n, sum(d) AS d, sum(d * d) AS dd{sums}"
+        f" FROM (SELECT *{inverse} FROM {placed}) t GROUP BY {keys} ORDER BY {keys}"
     )
 
 
 def _rest(alone: Mapping[str, Array], cells: Mapping[str, Array], grid: _Grid) -> dict[str, Floats]:
     """The sums of all cells without the rows that stand alone; a cell in which none is left has a count of 0."""
-    out = {name: _floats(values) for name, values in cells.items() if name != "p"}
-    k, g, q = (_floats(alone[name]) for name in "kgq")
+    out = {name: floats(values) for name, values in cells.items() if name != "p"}
+    k, g, q = (floats(alone[name]) for name in "kgq")
     use = ~(np.isnan(q) | np.isnan(k))
     at = _places(_paired(cells["k"], cells["p"]), _paired(alone["k"][use], alone["p"][use]))
-    d = g[use] - (grid.weak[0] + max(grid.width, 0.0) * _floats(alone["c"])[use])
+    d = grid.within(g[use])
     taken = {"n": np.ones(at.size), "d": d, "dd": d * d}
     if not grid.one_rate:
         taken |= {"i": 1.0 / q[use], "w": d / q[use]}
@@ -219,7 +268,7 @@ def _rest(alone: Mapping[str, Array], cells: Mapping[str, Array], grid: _Grid) -
 
 
 def _paired(k: Array, p: Array) -> list[tuple[float, str]]:
-    return list(zip(_floats(k).tolist(), p.tolist(), strict=True))
+    return list(zip(floats(k).tolist(), p.tolist(), strict=True))
 
 
 def _places(keys: Sequence[tuple[float, str]], wanted: Sequence[tuple[float, str]]) -> npt.NDArray[np.intp]:
@@ -228,26 +277,26 @@ def _places(keys: Sequence[tuple[float, str]], wanted: Sequence[tuple[float, str
 
 
 def _joined(
-    alone: Mapping[str, Array], cells: Mapping[str, Array], what: Expressions, grid: _Grid
+    alone: Mapping[str, Array], cells: Mapping[str, Array], what: Expressions, grid: _Grid, *, folds: bool
 ) -> Condensed:  # fmt: skip
     points = _two_points(_rest(alone, cells, grid), grid)
     two = [np.flatnonzero(one.counts > 0) for one in points]
 
     def joined(name: str, cell: str) -> Floats:
         own = [getattr(one, name)[at] for one, at in zip(points, two, strict=True)]
-        return np.concatenate([np.ones(alone["g"].size) if cell == "" else _floats(alone[cell]), *own])
+        return np.concatenate([np.ones(alone["g"].size) if cell == "" else floats(alone[cell]), *own])
 
     rest = sum(at.size for at in two)
     order = np.concatenate(two)
-    folds = grid.fold_of(_floats(cells["k"]))[order]
     return Condensed(
         joined("weak", "g"),
-        np.r_[_floats(alone["h"]), np.full(rest, np.nan)],
+        np.r_[floats(alone["h"]), np.full(rest, np.nan)],
         joined("rates", "q"),
-        None if what.asked is None else np.r_[_floats(alone["s"]) == 1, np.zeros(rest, dtype=np.bool_)],
+        None if what.asked is None else np.r_[floats(alone["s"]) == 1, np.zeros(rest, dtype=np.bool_)],
         joined("counts", ""),
-        np.r_[_floats(alone["f"]), folds].astype(np.int64) if grid.folds else None,
+        np.r_[alone["f"], np.full(rest, NO_FOLD, dtype=np.int64)] if folds else None,
         None if what.by is None else np.r_[alone["p"].astype(object), cells["p"].astype(object)[order]],
+        int(alone["g"].size),
     )
 
 
@@ -263,28 +312,35 @@ class _Points:
 def _two_points(cells: Mapping[str, Floats], grid: _Grid) -> tuple[_Points, _Points]:
     """μ − σt and μ + σ/t in the shares 1/(1 + t²) and t²/(1 + t²), for every cell that is not all alike.
 
-    They have the mean μ and the variance σ² whatever t is; t = sqrt(μ/(width − μ)), with μ counted from the lower edge,
-    keeps them in the cell.
+    They have the mean μ and the variance σ² whatever t is; t = sqrt(μ/(1 − μ)), with μ counted in cells from the lower
+    edge, keeps them in the cell.
     """
     some = np.round(cells["n"]) > 0
-    n, width = np.where(some, cells["n"], 1.0), max(grid.width, 0.0)
-    edge = grid.weak[0] + width * grid.cell_of(cells["k"])
+    n = np.where(some, cells["n"], 1.0)
+    cell = grid.cell_of(cells["k"])
     mean = cells["d"] / n
     v = cells["dd"] / n - mean**2
-    spread = (v > _ALIKE * width**2) & (mean > 0) & (mean < width)
+    spread = (v > _ALIKE) & (mean > 0) & (mean < 1)
     sd = np.sqrt(np.where(spread, v, 0.0))
-    t = np.sqrt(np.where(spread, mean, 1.0) / np.where(spread, width - mean, 1.0))
+    t = np.sqrt(np.where(spread, mean, 1.0) / np.where(spread, 1.0 - mean, 1.0))
     share = np.where(spread, 1.0 / (1.0 + t**2), 1.0)
     x = mean - sd * t, mean + sd / t
     if grid.one_rate:
         rates = [np.full(n.size, grid.rate[0])] * 2
     else:
         rates = _two_rates(np.where(some, cells["i"] / n, 1.0), cells["w"] / n, x, share, spread)
-    alike = ~spread & (np.abs(edge + mean - cells["a"]) <= 1e-9 * width)  # to the bit, where all are alike
-    low = np.clip(np.where(alike, cells["a"], edge + x[0]), *grid.weak)
-    high = np.clip(edge + x[1], *grid.weak)
+    low, high = (np.clip(grid.weak[0] + grid.width * (cell + each), *grid.weak) for each in x)
     counts = np.where(some, n, 0.0)
-    return _Points(low, rates[0], counts * share), _Points(high, rates[1], counts * (1.0 - share))
+    return (
+        _Points(np.where(spread, low, _with_few_digits(low)), rates[0], counts * share),
+        _Points(high, rates[1], counts * (1.0 - share)),
+    )
+
+
+def _with_few_digits(x: Floats) -> Floats:
+    """Numbers that are but for rounding ones with few digits, as ratings are, are those; others as they are."""
+    short = np.round(x, _DIGITS)
+    return np.where(np.abs(short - x) <= 4 * np.spacing(np.abs(x)) + _TINY, short, x)
 
 
 def _two_rates(
@@ -298,7 +354,8 @@ def _two_rates(
     return [np.where(fits, 1.0 / np.where(fits, one, 1.0), 1.0 / inverse) for one in each]
 
 
-def _floats(values: Array) -> Floats:
+def floats(values: Array) -> Floats:
+    """An engine's answer as numbers, NaN where there is none."""
     if values.dtype.kind in "biuf":
         return values.astype(np.float64)
     return np.array([np.nan if x is None else float(x) for x in values.tolist()], dtype=np.float64)

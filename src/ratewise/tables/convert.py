@@ -15,6 +15,7 @@ Missing: TypeAlias = Literal["error", "allow"]
 Texts: TypeAlias = npt.NDArray[np.object_]
 
 _NUMBER = re.compile(r"BOOLEAN|U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|FLOAT|DOUBLE|DECIMAL\(.*\)")
+_FLOATS = frozenset({"FLOAT", "DOUBLE"})
 _BLANKS = "' \t\r\n\u00a0'"
 
 LARGEST = 1e50  # squares and fourth powers of it are still numbers
@@ -37,7 +38,7 @@ def number_sql(kind: str, field: str) -> tuple[str, str | None] | None:
 
     What is NaN is missing.
     """
-    if kind in {"FLOAT", "DOUBLE"}:
+    if kind in _FLOATS:
         return f"CASE WHEN isnan({field}) THEN NULL ELSE CAST({field} AS DOUBLE) END", None
     if _NUMBER.fullmatch(kind):
         return f"CAST({field} AS DOUBLE)", None
@@ -45,6 +46,23 @@ def number_sql(kind: str, field: str) -> tuple[str, str | None] | None:
         parsed = _parsed(text_sql(kind, field))
         return parsed["value"], parsed["broken"]
     return None
+
+
+def holds_numbers(kind: str) -> bool:
+    """Whether fields of this type are numbers, or truth values, whatever they hold."""
+    return _NUMBER.fullmatch(kind) is not None
+
+
+def given_sql(kind: str, field: str) -> str:
+    """The SQL of whether a field that holds numbers has one."""
+    return f"({field} IS NOT NULL AND NOT isnan({field}))" if kind in _FLOATS else f"{field} IS NOT NULL"
+
+
+def true_sql(kind: str, field: str) -> str:
+    """The SQL of whether a field that holds numbers has one that is not 0."""
+    if kind == "BOOLEAN":
+        return field
+    return f"({field} <> 0 AND NOT isnan({field}))" if kind in _FLOATS else f"{field} <> 0"
 
 
 def numbers(view: View, place: str, *, missing: Missing) -> npt.NDArray[np.float64]:

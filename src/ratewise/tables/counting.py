@@ -8,7 +8,7 @@ import duckdb
 
 from ratewise.errors import TableError
 from ratewise.tables.adapters import adapted
-from ratewise.tables.engine import connect, no_rows, reason
+from ratewise.tables.engine import Own, no_rows, reason
 from ratewise.tables.formats import Kind
 from ratewise.tables.loaders import COUNTERS
 from ratewise.tables.places import Folder, files_of, kind_of, name_of, plain_files, shown
@@ -57,9 +57,10 @@ def _rows_of_files(path: str, name: str | None) -> int:
 
 
 def _rows_of_file(kind: Kind, path: str, name: str) -> int:
-    with connect() as connection:
+    own = Own()  # what is laid down on the way goes with it
+    with own.cursor() as cursor:
         try:
-            return COUNTERS[kind](connection, path, name)
+            return COUNTERS[kind](cursor, path, name)
         except (duckdb.Error, OSError) as error:
             raise TableError(f"{name} cannot be read as {kind}: {reason(error).replace(path, name)}") from error
 

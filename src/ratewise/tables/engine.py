@@ -1,15 +1,18 @@
 """Opens DuckDB databases, with everything switched off that is not needed.
 
-Every file that is read has a database of its own: private to it, in memory, without network, extensions or Python
-variables in reach. Tables in memory share one that holds nothing: their columns are lent to a cursor for the length of
-a question. Threads may share a table, because each question is asked on a cursor of its own.
+To start a database takes longer than to read most files, so a process has one for its tables: in memory, without
+network, extensions or Python variables in reach. A file that is read has a schema of its own there, which goes with the
+table; columns in memory are lent to a cursor for the length of a question. Threads may share a table, because each
+question is asked on a cursor of its own.
 """
 
+import contextlib
 import functools
 import os
 import re
 import secrets
 import tempfile
+import weakref
 from pathlib import Path
 
 import duckdb
@@ -49,16 +52,36 @@ def connect(database: str = ":memory:", *, threads: int | None = None) -> DuckDB
 
 
 def for_memory() -> DuckDBPyConnection:
-    """The one database of this process for tables in memory, which are only lent to it, each on a cursor of its own.
-
-    To start a database takes longer than most questions. A forked process starts its own.
-    """
+    """The one database of this process, to be asked on a cursor of one's own. A forked process starts its own."""
     return _started(os.getpid())
 
 
 @functools.cache
 def _started(_process: int) -> DuckDBPyConnection:
     return connect()
+
+
+class Own:
+    """A schema of one's own in the process's database: what is called `data` there, nobody else sees."""
+
+    def __init__(self) -> None:
+        self._database, self._schema = for_memory(), f"s{secrets.token_hex(8)}"
+        with self._database.cursor() as cursor:
+            cursor.execute(f"CREATE SCHEMA {self._schema}")
+        weakref.finalize(self, _drop, self._database, self._schema, os.getpid()).atexit = False
+
+    def cursor(self) -> DuckDBPyConnection:
+        """A cursor that finds names in the schema."""
+        cursor = self._database.cursor()
+        cursor.execute(f"USE {self._schema}")
+        return cursor
+
+
+def _drop(database: DuckDBPyConnection, schema: str, process: int) -> None:
+    """Let go of what a table held; not in a forked process, whose copy of the database nobody may touch."""
+    if process == os.getpid():
+        with contextlib.suppress(duckdb.Error), database.cursor() as cursor:
+            cursor.execute(f"DROP SCHEMA {schema} CASCADE")
 
 
 def count(connection: DuckDBPyConnection) -> int:

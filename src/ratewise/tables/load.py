@@ -7,7 +7,7 @@ import duckdb
 
 from ratewise.errors import TableError
 from ratewise.tables.cells import Stored
-from ratewise.tables.engine import connect, count, no_rows, one_line, reason
+from ratewise.tables.engine import Own, count, no_rows, one_line, reason
 from ratewise.tables.formats import Format, Kind
 from ratewise.tables.loaders import LOADERS
 from ratewise.tables.plain import checked_file, plain_file
@@ -24,14 +24,15 @@ def load_file(path: str, name: str | None = None, kind: Kind | None = None) -> T
 
 def loaded(path: str, form: Format, name: str) -> Table:
     """The table of a file that is unpacked already, under a path that DuckDB takes literally."""
-    connection = connect()
-    try:
-        names = LOADERS[form.kind](connection, path, name)
-    except (duckdb.Error, OSError) as error:
-        why = reason(error).replace(path, name)
-        raise TableError(f"{name} cannot be read as {form.kind}: {why}") from error
-    rows = count(connection)
+    own = Own()
+    with own.cursor() as cursor:
+        try:
+            names = LOADERS[form.kind](cursor, path, name)
+        except (duckdb.Error, OSError) as error:
+            why = reason(error).replace(path, name)
+            raise TableError(f"{name} cannot be read as {form.kind}: {why}") from error
+        rows = count(cursor)
     if rows == 0:
         raise no_rows(name)
     cells = {column: Stored(f"c{number}") for number, column in enumerate(names)}
-    return Table(name, rows, tuple(names), cells, connection)
+    return Table(name, rows, tuple(names), cells, own)

@@ -14,8 +14,10 @@ import numpy as np
 
 from ratewise.errors import TableError
 from ratewise.tables import convert
-from ratewise.tables.cells import Stored, View, unmasked
-from ratewise.tables.engine import connect, for_memory, no_rows, quoted_name, quoted_text, reason
+from ratewise.tables.cells import Stored, View
+from ratewise.tables.condense import Plain
+from ratewise.tables.engine import Own, connect, for_memory, no_rows, quoted_name, quoted_text, reason
+from ratewise.tables.footers import Told, told
 from ratewise.tables.held import Array
 from ratewise.tables.loaders.names import different, refuse_other_columns
 from ratewise.tables.loaders.parquet_file import parquet_names, parquet_rows
@@ -148,26 +150,18 @@ class ParquetFiles:
             found[column] = value
         return found
 
-    def range_of(self, column: str) -> tuple[float, float] | None:
-        """A range that holds all numbers of a column, if every part of every file says one."""
-        if column not in self.columns:
-            return None
+    def plain_in_sql(self, column: str) -> Plain | None:
+        """Cheaper SQL than `numbers_in_sql` for a column that holds numbers already; else nothing."""
         (number,) = self.numbers_of([column])
-        if self.kinds[number] != "DOUBLE":
+        kind, field = self.kinds[number], f"c{number}"
+        if not convert.holds_numbers(kind):
             return None
-        paths = ", ".join(quoted_text(part.path) for part in self.parts)
-        inside = self.parts[0].positions[number]
-        query = (
-            "SELECT min(CAST(stats_min_value AS DOUBLE)) AS a, max(CAST(stats_max_value AS DOUBLE)) AS b,"
-            " count(*) FILTER (WHERE (stats_min_value IS NULL OR stats_max_value IS NULL)"
-            f" AND coalesce(stats_null_count, 0) < num_values) AS unknown FROM parquet_metadata([{paths}])"
-            f" WHERE column_id = {inside:d} AND num_values > 0"
-        )
-        alike = all(part.positions[number] == inside for part in self.parts)
-        found = {name: unmasked(values)[0] for name, values in self.ask(query).items()} if alike else {"unknown": 1}
-        if found["unknown"] or found["a"] is None or not np.isfinite([found["a"], found["b"]]).all():
-            return None
-        return float(found["a"]), float(found["b"])
+        value = field if kind == "DOUBLE" else f"CAST({field} AS DOUBLE)"
+        return Plain(value, convert.given_sql(kind, field), convert.true_sql(kind, field))
+
+    def told(self, columns: Sequence[str]) -> dict[str, Told]:
+        """What the files say about these columns at their ends."""
+        return told(self, columns)
 
     def text_in_sql(self, column: str) -> str:
         """The SQL of a column as text, "" where missing."""
@@ -181,13 +175,14 @@ class ParquetFiles:
             convert.check_ids(view, f"column {column!r} of {self.name}")
 
     def _load(self, name: str, columns: Sequence[str], select: str, rows: int) -> Table:
-        connection = connect()
+        own = Own()
         try:
-            connection.execute(f"CREATE TABLE data AS {select}")
+            with own.cursor() as cursor:
+                cursor.execute(f"CREATE TABLE data AS {select}")
         except (duckdb.Error, OSError) as error:
             raise TableError(f"{self.name} cannot be read as Parquet: {reason(error)}") from error
         cells = {column: Stored(f"c{i}") for i, column in enumerate(columns)}
-        return Table(name, rows, tuple(columns), cells, connection)
+        return Table(name, rows, tuple(columns), cells, own)
 
     def _select(self, picked: Sequence[int]) -> str:
         self.refuse_changes()

@@ -18,8 +18,10 @@ import narwhals as nw
 
 from ratewise.errors import TableError
 from ratewise.tables.adapters import adapted
+from ratewise.tables.condense import Plain
 from ratewise.tables.engine import no_rows
 from ratewise.tables.first import first_rows
+from ratewise.tables.footers import Told
 from ratewise.tables.frames import frame_of, named
 from ratewise.tables.held import Array
 from ratewise.tables.lazy_frames import Engine, Frame, answer, one_complaint, spooled
@@ -156,11 +158,10 @@ class Relation:
         """What a question in SQL selects from; its columns are named by the other methods."""
         return self._sql().numbered()
 
-    def range_of(self, column: str | float | None) -> tuple[float, float] | None:
-        """A range that holds all numbers of a column, if the files say one; of a number, itself."""
-        if isinstance(column, float | int):
-            return float(column), float(column)
-        return self._asked.range_of(column) if column is not None and isinstance(self._asked, ParquetFiles) else None
+    def told(self, columns: Sequence[str]) -> dict[str, Told]:
+        """What files say about these columns at their ends: their ranges, and how many rows have a value."""
+        files = self._asked
+        return files.told(columns) if isinstance(files, ParquetFiles) else {column: Told() for column in columns}
 
     @property
     def row_in_sql(self) -> str | None:
@@ -170,6 +171,11 @@ class Relation:
     def numbers_in_sql(self, columns: Sequence[str]) -> dict[str, str] | None:
         """The SQL of these columns as numbers, NULL where missing; nothing where one of them holds something else."""
         return self._sql().numbers_in_sql(columns)
+
+    def plain_in_sql(self, column: str) -> Plain | None:
+        """Cheaper SQL of a column of a file that holds numbers already; else nothing."""
+        files = self._asked
+        return files.plain_in_sql(column) if isinstance(files, ParquetFiles) else None
 
     def text_in_sql(self, column: str) -> str:
         """The SQL of a column as text, "" where missing."""

@@ -18,7 +18,7 @@ from ratewise.errors import TableError
 from ratewise.tables import convert
 from ratewise.tables.cells import Cells, View, opened, unmasked
 from ratewise.tables.convert import Missing, Texts
-from ratewise.tables.engine import reason
+from ratewise.tables.engine import Own, reason
 from ratewise.tables.held import Array, held
 
 _MOST_LISTED = 40
@@ -36,7 +36,7 @@ class Table:
     rows: int
     columns: tuple[str, ...]
     _cells: Mapping[str, Cells] = field(repr=False)
-    _connection: DuckDBPyConnection = field(repr=False)
+    _connection: DuckDBPyConnection | Own = field(repr=False)
     _frame: nw.DataFrame[Any] | None = field(repr=False, default=None)
 
     def numbers(self, column: str, *, missing: Missing = "error") -> npt.NDArray[np.float64]:

@@ -18,6 +18,7 @@ _FALSE_ALARM = 1e-4  # of the warning, at most: half for weak ratings, half for 
 _OF_THE_DRAW = frozenset({"id", "rate", "selected", "weight", "rate_new", "weak_calibrated"})
 _MOST_WORDS = 20  # different ones in a column; more are text
 _MOST_COLUMNS = 60  # that are looked at beside weak ratings
+_BINS = 256  # of weak ratings, where rows were put together
 _MOST_ROWS = 1_000_000  # of a table whose other columns are looked at: more would take seconds
 
 
@@ -42,14 +43,30 @@ def warn_of_choice(
 
     `todo` says what to do then, where rates are not what is asked for.
     """
-    what = clear_difference(table, labelled, weak, apart=apart)
+    _warn(table.name, clear_difference(table, labelled, weak, apart=apart), todo)
+
+
+def warn_of_large_choice(name: str, labelled: Mask, weak: Mapping[str, Floats], counts: Floats) -> None:
+    """`warn_of_choice` of a large table whose rows without labels were put together: by weak ratings alone."""
+    if labelled.any() and not labelled.all():
+        traits = [trait for column, values in weak.items() for trait in _of_numbers(column, _binned(values), counts)]
+        _warn(name, _clearest(labelled, traits, counts), None)
+
+
+def _binned(values: Floats) -> Floats:
+    """Bins of equal width: rows that were put together stand near their place only, and would break ties."""
+    low, width = float(values.min()), float(np.ptp(values))
+    return np.floor((values - low) / (width or 1.0) * _BINS * (1 - 1e-9))
+
+
+def _warn(name: str, what: str | None, todo: str | None) -> None:
     if what is None:
         return
     if todo is None:
         given = f"give the rates that they were drawn with ({argument('rate')})"
         todo = f"{given}, or read the estimate as that of rows like these"
-    told = f"rows of {table.name} with a strong rating have clearly {what} than the others"
-    warnings.warn(Message(f"{told}: they were not drawn at random; {todo}"), RatewiseWarning, stacklevel=4)
+    told = f"rows of {name} with a strong rating have clearly {what} than the others"
+    warnings.warn(Message(f"{told}: they were not drawn at random; {todo}"), RatewiseWarning, stacklevel=5)
 
 
 def clear_difference(
@@ -72,16 +89,16 @@ def clear_difference(
     return _clearest(labelled, [t for name in left[:_MOST_COLUMNS] for t in _of_feature(table, name, labelled)])
 
 
-def _clearest(labelled: Mask, traits: list[_Trait]) -> str | None:
+def _clearest(labelled: Mask, traits: list[_Trait], counts: Floats | None = None) -> str | None:
     limit = _FALSE_ALARM / 2 / max(len(traits), 1)
-    found = next((trait for trait in traits if chance_of(trait.score, labelled) < limit), None)
+    found = next((trait for trait in traits if chance_of(trait.score, labelled, counts) < limit), None)
     if found is None:
         return None
-    return found.more if found.score[labelled].mean() > found.score.mean() else found.less
+    return found.more if found.score[labelled].mean() > np.average(found.score, weights=counts) else found.less
 
 
-def _of_numbers(column: str, values: Floats) -> Iterator[_Trait]:
-    rank, where = _ranks(values), f"values in column {column!r}"
+def _of_numbers(column: str, values: Floats, counts: Floats | None = None) -> Iterator[_Trait]:
+    rank, where = _ranks(values, counts), f"values in column {column!r}"
     yield _Trait(rank, f"higher {where}", f"lower {where}")
     yield _Trait(np.abs(rank - 0.5), f"further out {where}", f"less far out {where}")
 
@@ -107,8 +124,9 @@ def _of_words(column: str, texts: Texts, labelled: Mask) -> Iterator[_Trait]:
         yield _Trait(np.asarray(texts == word, dtype=np.float64), f"a larger {where}", f"a smaller {where}")
 
 
-def _ranks(values: Floats) -> Floats:
+def _ranks(values: Floats, counts: Floats | None = None) -> Floats:
     """Ranks from 0 to 1; ties get their mean rank."""
-    _, index, counts = np.unique(values, return_inverse=True, return_counts=True)
-    middle = np.cumsum(counts) - 0.5 * counts
-    return np.asarray(middle[index] / values.size)
+    _, index = np.unique(values, return_inverse=True)
+    often = np.bincount(index, weights=counts)
+    middle = np.cumsum(often) - 0.5 * often
+    return np.asarray(middle[index] / often.sum())

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from ratewise.core.checks import Floats
 from ratewise.core.frames import FrameKind, frame_of_rows
 from ratewise.core.mean.estimate import Estimate
 from ratewise.core.mean.how import How
@@ -17,8 +16,9 @@ from ratewise.errors import InputError
 from ratewise.tables import TableLike
 from ratewise.tables.words import Positive, Scale, meaning_of
 from ratewise.targets.fieller import Ratio, lift, no_ratio, ratio
+from ratewise.targets.large_systems import systems_of
 from ratewise.targets.rated import DrawColumns, Rate
-from ratewise.targets.systems import Systems, check_names, error_probability, error_quantile, read_systems
+from ratewise.targets.systems import Systems, check_names, error_probability, error_quantile
 
 _MOST_TIMES = 1000.0  # more than so many times the ratings to tell two systems apart is not worth saying
 
@@ -124,7 +124,7 @@ def compare(
         raise InputError("a comparison is of two systems: give two weak columns, two strong columns and two names")
     check_names(given)
     columns = (dict(zip(given, x, strict=True)) for x in (weak, strong))
-    systems = read_systems(
+    systems = systems_of(
         table, weak=next(columns), strong=next(columns), draw=DrawColumns(rate, selected, clusters),
         how=How(method, "auto", level, estimand, pool_size, bounds, seed=seed), recalibrate=recalibrate,
         meaning=meaning_of(positive, scale),
@@ -137,7 +137,7 @@ def compare_systems(systems: Systems, i: int, j: int) -> Comparison:
     difference, first, second = systems.difference(i, j), systems.mean(i), systems.mean(j)
     names = (systems.names[i], systems.names[j])
     quantile = error_quantile(difference, difference.level)
-    found = _ratio(systems, (first, second), systems.strong[:, [i, j]], systems.unseen(i, j), quantile)
+    found = _ratio(systems, (first, second), (i, j), quantile)
     sure = error_probability(difference)
     return Comparison(
         names=names,
@@ -153,14 +153,15 @@ def compare_systems(systems: Systems, i: int, j: int) -> Comparison:
     )
 
 
-def _ratio(systems: Systems, means: tuple[Estimate, Estimate], strong: Floats, unseen: float, quantile: float) -> Ratio:
+def _ratio(systems: Systems, means: tuple[Estimate, Estimate], of: tuple[int, int], quantile: float) -> Ratio:
     """Fieller's, with the same room for items unlike those seen as the difference has: half of it in either mean."""
-    first, second = means
+    (first, second), unseen = means, systems.unseen(*of)
     if systems.missing.any():
         return Ratio(None, None, first.level, "answers are missing, so the two means have no common error")
     if first.standard_error is None and second.standard_error is None and unseen <= 0:
         return _ratio_alone(first, second)
-    covariance = systems.covariance(means, strong) + 0.5 * unseen * np.eye(2)
+    covariance = systems.covariance(means, systems.strong[:, list(of)], [(one, None) for one in of])
+    covariance += 0.5 * unseen * np.eye(2)
     return ratio(first.value, second.value, covariance, quantile=quantile, level=first.level)
 
 

@@ -19,8 +19,9 @@ from ratewise.errors import InputError
 from ratewise.tables import TableLike
 from ratewise.tables.words import Positive, Scale, meaning_of
 from ratewise.targets.compare import between, percent, signed
+from ratewise.targets.large_systems import systems_of
 from ratewise.targets.rated import DrawColumns, Rate
-from ratewise.targets.systems import Systems, check_names, error_probability, read_systems
+from ratewise.targets.systems import Systems, check_names, error_probability
 
 Verdict = Literal["better", "worse", "undecided"]
 
@@ -139,7 +140,7 @@ def compare_many(
     """
     _check_systems(baseline, weak, strong)
     order = [*(name for name in strong if name != baseline), baseline]
-    systems = read_systems(
+    systems = systems_of(
         table, weak={name: weak[name] for name in order}, strong={name: strong[name] for name in order},
         draw=DrawColumns(rate, selected, clusters),
         how=How(method, "auto", level, estimand, pool_size, bounds, seed=seed), recalibrate=recalibrate,
@@ -183,7 +184,8 @@ def _together(systems: Systems, found: Sequence[Estimate]) -> tuple[Floats | Non
     if systems.missing.any() or all(e.standard_error is None for e in found):
         return None, 1 - (1 - level) / K
     unseen = np.array([systems.unseen(k, K) for k in range(K)])
-    covariance = systems.covariance(found, systems.strong[:, :K] - systems.strong[:, K:])
+    of = [(k, K) for k in range(K)]
+    covariance = systems.covariance(found, systems.strong[:, :K] - systems.strong[:, K:], of)
     covariance += 0.5 * (np.diag(unseen) + np.sqrt(np.outer(unseen, unseen)))  # the baseline's half is in all
     if K == 1 or not np.any(np.diag(covariance) > 0):
         return covariance, level

@@ -23,8 +23,13 @@ def check_count(name: str, rates: Floats, drawn: Mask, source: str, counts: Floa
     use = (rates > 0) & (rates < 1)
     q, often = rates[use], 1.0 if counts is None else counts[use]
     expected = float((often * q).sum())
-    sd = math.sqrt(float((often * q * (1 - q)).sum()))
-    count = int(np.count_nonzero(drawn & use))
+    variance = float((often * q * (1 - q)).sum())
+    check_number(name, int(np.count_nonzero(drawn & use)), expected, variance, source)
+
+
+def check_number(name: str, count: int, expected: float, variance: float, source: str) -> None:
+    """So many rows were drawn where this number was to be expected, with this variance."""
+    sd = math.sqrt(variance)
     off = max(abs(count - expected) - 1.0, 0.0)  # one row more or less: whole numbers, and few of them
     if off <= _WARNED * sd:
         return
@@ -38,19 +43,22 @@ def check_count(name: str, rates: Floats, drawn: Mask, source: str, counts: Floa
     )
     if off > _REFUSED * sd:
         raise TableError(Message(f"{said}: these are not the rates of this draw; {todo}"))
-    warnings.warn(Message(f"{said}; if it is not by chance, {todo}"), RatewiseWarning, stacklevel=4)
+    warnings.warn(Message(f"{said}; if it is not by chance, {todo}"), RatewiseWarning, stacklevel=5)
 
 
-def chance_of(score: Floats, labelled: Mask) -> float:
+def chance_of(score: Floats, labelled: Mask, counts: Floats | None = None) -> float:
     """Bound on the chance that the mean score of rows drawn at random is as far from that of all rows (Bennett).
 
-    It holds for draws without replacement, too (Hoeffding 1963, theorem 4).
+    It holds for draws without replacement, too (Hoeffding 1963, theorem 4). `counts` says how many rows each entry
+    stands for, where that is not one.
     """
-    n = int(np.count_nonzero(labelled))
-    if n > labelled.size // 2:  # the rows left out are the smaller sample
-        labelled, n = ~labelled, labelled.size - n
-    d = score - score.mean()
-    variance, off = float(np.mean(d * d)), float(d[labelled].mean())
+    often = np.ones(labelled.size) if counts is None else counts
+    rows, n = round(float(often.sum())), round(float(often[labelled].sum()))
+    if n > rows // 2:  # the rows left out are the smaller sample
+        labelled, n = ~labelled, rows - n
+    d = score - float(np.average(score, weights=counts))
+    variance = float(np.average(d * d, weights=counts))
+    off = float(np.average(d[labelled], weights=None if counts is None else counts[labelled]))
     most = float(d.max() if off > 0 else -d.min())
     if variance <= 0 or most <= 0:
         return 1.0

@@ -5,23 +5,27 @@
 """
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ratewise.core.checks import share
-from ratewise.core.mean.ratings import Rated
+from ratewise.core.checks import Floats
+from ratewise.core.mean.ratings import Mask, Rated
 from ratewise.errors import TableError
 from ratewise.tables import Relation, Table, TableLike, open_relation, read_table
+from ratewise.tables.cells import unmasked
 from ratewise.tables.condense import Condensed, Expressions, condense, conditions
 from ratewise.tables.convert import Texts
 from ratewise.tables.places import files_among, files_of, kind_of
 from ratewise.tables.spark import is_spark
 from ratewise.tables.whole import in_memory, read_several
+from ratewise.tables.words import Meaning
 from ratewise.targets import rated as readers
-from ratewise.targets.draw_checks import check_count
-from ratewise.targets.mean.pooled import COLUMN as EXPORTED
-from ratewise.targets.rated import RATE, SELECTED, RatedColumns, check_labels
+from ratewise.targets.chosen_labels import warn_of_large_choice
+from ratewise.targets.draw_checks import check_count, check_number
+from ratewise.targets.large_ratings import LargeRatings, large_ratings
+from ratewise.targets.rated import RatedColumns, check_labels
 
 _LARGE_FILE = 32 * 2**20  # bytes of text that are read in pieces rather than whole
 _OUTSIDE = 1 + 1e-15
@@ -36,12 +40,14 @@ class LargeTable:
     groups: Texts | None
     rows: int
     looked: int
+    told: tuple[str, ...] = ()  # of words, and of a rate that was assumed
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """A note on what the rows without a rate mean, if there are any."""
+        """What there is to say about how the table was read."""
         left = self.rows - self.looked
-        return (f"{left:,} rows without a rate were not looked at and do not count",) if left else ()
+        unlooked = (f"{left:,} rows without a rate were not looked at and do not count",) if left else ()
+        return self.told + unlooked
 
 
 def large_relation(source: TableLike | Relation) -> Relation | None:
@@ -66,9 +72,8 @@ def read_whole(source: TableLike, relation: Relation | None) -> Table:
     if relation is not None and not relation.in_files and relation.takes_sql:
         raise TableError(
             f"{relation.name} is a table of Spark, and this would collect all of its rows: give ratings that are "
-            "numbers and the rate they were drawn with (a column 'rate', or rate=0.05); clusters, recalibration, "
-            "words, several people's columns, the anytime interval, and slices of a table in which some rows have no "
-            "rate, are for tables in memory"
+            "numbers, or words that are few; other recalibrations than an affine one, several people's columns, the "
+            "anytime interval, and slices of a table in which some rows have no rate, are for tables in memory"
         )
     if relation is not None:
         return in_memory(relation)
@@ -78,72 +83,63 @@ def read_whole(source: TableLike, relation: Relation | None) -> Table:
 
 
 def read_large(
-    relation: Relation, columns: RatedColumns, *, folds: bool, by: str | None = None, sure_without_weak: bool = False
+    relation: Relation,
+    columns: RatedColumns,
+    *,
+    folds: bool,
+    by: str | None = None,
+    sure_without_weak: bool = False,
+    meaning: Meaning = Meaning(),  # noqa: B008 - frozen
 ) -> LargeTable | None:
     """The rated rows of a large table; nothing where only `read_rated` can read it.
 
-    It takes ratings that are numbers and a rate that is known, and knows no clusters. `sure_without_weak`: rows of rate
-    1 need no weak rating, as where strata were rated by the strong rater alone.
+    Clusters are kept apart, so what it holds grows with them. `sure_without_weak`: rows of rate 1 need no weak rating,
+    as where strata were rated by the strong rater alone. `meaning` says what words stand for.
     """
-    found = _expressions(relation, columns, by)
+    clusters = columns.draw.clusters
+    if columns.weak is None or (clusters is not None and by is not None):
+        return None
+    by = clusters if by is None else by
+    if by not in (None, *relation.columns):
+        return None
+    found = large_ratings(relation, (columns.weak,), (columns.strong,), columns.draw, meaning)
     if found is None:
         return None
-    what, source = found
+    what = found.expressions(0)
     if sure_without_weak:  # Δ = H whatever stands here
         sure = f"CASE WHEN {what.rate} >= 1 THEN coalesce({what.strong}, 0.0) END"
-        what = replace(what, weak=f"coalesce({what.weak}, {sure})")
-    rate = relation.range_of(_rate_column(relation, columns)) if relation.in_files else None
-    weak = None if rate is None or columns.weak is None else relation.range_of(columns.weak)
-    made = condense(relation.ask, what, folds=folds, weak=weak, rate=rate)
-    _check(relation, what, made, columns, source)
-    items = Rated(made.weak, made.strong, made.rates, made.asked, counts=made.counts, folds=made.folds)
-    return LargeTable(relation.name, items, made.by, relation.count(), items.size)
-
-
-def _rate_column(relation: Relation, columns: RatedColumns) -> str | float | None:
-    rate = columns.draw.rate
-    return RATE if rate is None and RATE in relation.columns else rate
-
-
-def _expressions(relation: Relation, columns: RatedColumns, by: str | None) -> tuple[Expressions, str] | None:
-    draw, weak = columns.draw, columns.weak
-    rate = _rate_column(relation, columns)
-    if weak is None or rate is None or draw.clusters is not None or EXPORTED in relation.columns:
-        return None
-    named = rate if isinstance(rate, str) and rate in relation.columns else None
-    asked = draw.selected or (SELECTED if SELECTED in relation.columns else None)
-    wanted = [name for name in (weak, columns.strong, named, asked) if name is not None]
-    if any(name not in relation.columns for name in (*wanted, *([] if by is None else [by]))):
-        return None
-    numbers = relation.numbers_in_sql(wanted)
-    if numbers is None:
-        return None
-    if named is None:
-        try:
-            value = share(float(rate), name=RATE, one=True)
-        except ValueError:
-            return None  # several columns, or none
-        in_sql, source = f"{value!r}", f"the rate {value:g}"
-    else:
-        in_sql, source = numbers[named], f"column {named!r}"
-    what = Expressions(
-        relation.source_in_sql(), numbers[weak], numbers[columns.strong], in_sql,
-        asked=None if asked is None else numbers[asked],
-        row=relation.row_in_sql, by=None if by is None else relation.text_in_sql(by),
+        filled = f"coalesce({what.weak}, {sure})"
+        what = replace(what, weak=filled, quick=None if what.quick is None else replace(what.quick, weak=filled))
+    what = replace(what, by=None if by is None else relation.text_in_sql(by))
+    groups = 1 if clusters is None else _clusters(found, clusters)
+    made = condense(
+        relation.ask, what, folds=folds and clusters is None, weak=found.weak[0].range, rate=found.rate.range,
+        groups=groups,
     )  # fmt: skip
-    return what, source
+    check_large(found, what, made, columns.weak, columns.strong)
+    labelled = ~np.isnan(made.strong)
+    drawn = labelled if made.asked is None or found.rate.assumed else made.asked
+    check_large_draw(found, drawn, {columns.weak: made.weak}, made.rates, made.counts, rough=groups > 1)
+    items = Rated(
+        made.weak, made.strong, made.rates, made.asked, None if clusters is None or made.by is None else made.by,
+        counts=made.counts, folds=made.folds,
+    )  # fmt: skip
+    return LargeTable(relation.name, items, made.by, relation.count(), items.size, found.notes)
 
 
-def _check(relation: Relation, what: Expressions, made: Condensed, columns: RatedColumns, source: str) -> None:
-    """What `read_rated` refuses, by the first row that is wrong."""
+def check_large(
+    found: LargeRatings, what: Expressions, made: Condensed, weak: str, strong: str, *, fewest: int = 2
+) -> None:
+    """What `read_rated` refuses, by the first row that is wrong; at least `fewest` rows must have a strong rating."""
+    relation, rate = found.relation, found.rate
     labelled, q = ~np.isnan(made.strong), made.rates
-    check_labels(relation.name, columns.strong, int(np.count_nonzero(labelled)), 2)
+    check_labels(relation.name, strong, int(np.count_nonzero(labelled)), fewest)
     wrong = [
         ("has a strong rating but no rate above 0: give the rate it was drawn with", "h IS NOT NULL AND q IS NULL"),
-        (f"has a rate outside (0, 1] in {source}", "q <= 0 OR q > 1"),
+        (f"has a rate outside (0, 1] in {rate.source}", "q <= 0 OR q > 1"),
         ("has a strong rating but is not selected; check the selected column", "h IS NOT NULL AND s = 0"),
         (
-            f"has a rate but no weak rating in column {columns.weak!r}; rate it first",
+            f"has {'no' if rate.assumed else 'a rate but no'} weak rating in column {weak!r}; rate it first",
             "q IS NOT NULL AND g IS NULL",
         ),
         (
@@ -161,5 +157,40 @@ def _check(relation: Relation, what: Expressions, made: Condensed, columns: Rate
             if answer[f"n{number}"][0]:
                 where = f"row {int(answer[f'r{number}'][0]) + 1:,} of " if what.row is not None else "a row of "
                 raise TableError(f"{where}{relation.name} {message}")
-    drawn = labelled if made.asked is None else made.asked
-    check_count(relation.name, q, drawn, source, made.counts)
+
+
+def check_large_draw(
+    found: LargeRatings, drawn: Mask, weak: Mapping[str, Floats], rates: Floats, counts: Floats, *, rough: bool = False
+) -> None:
+    """The rows drawn are as many as the rates say, or look like a random draw where nobody says the rates.
+
+    `rough`: rates of rows that were put together are not their means, so the sums of all are asked for.
+    """
+    name, source = found.relation.name, found.rate.source
+    if found.rate.assumed:
+        warn_of_large_choice(name, drawn, weak, counts)
+    elif not rough:
+        check_count(name, rates, drawn, source, counts)
+    else:
+        query = f"SELECT {found.rate.sql} AS q FROM {found.relation.source_in_sql()}"
+        sums = found.relation.ask(
+            "SELECT coalesce(sum(q), 0e0) AS a, coalesce(sum(q * (1e0 - q)), 0e0) AS b"
+            f" FROM ({query}) t WHERE q > 0 AND q < 1"
+        )
+        count = int(np.count_nonzero(drawn & (rates > 0) & (rates < 1)))
+        check_number(name, count, float(sums["a"][0]), float(sums["b"][0]), source)
+
+
+def _clusters(found: LargeRatings, column: str) -> int:
+    """How many clusters there are among rows that have a rate; each row needs one."""
+    relation, text = found.relation, found.relation.text_in_sql(column)
+    answer = relation.ask(
+        f"SELECT count(DISTINCT t) AS n, min(CASE WHEN t = '' THEN r END) AS r FROM (SELECT {text} AS t,"
+        f" {relation.row_in_sql or 0} AS r FROM {relation.source_in_sql()} WHERE {found.rate.sql} IS NOT NULL) x"
+    )
+    lost = unmasked(answer["r"])[0]
+    if lost is not None and not np.isnan(float(lost)):
+        raise TableError(
+            f"row {int(lost) + 1} of {relation.name} has no cluster in column {column!r}; give it one, its own if alone"
+        )
+    return int(answer["n"][0])

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ratewise.core.checks import Floats, share
 from ratewise.core.mean.clusters import Codes, cluster_codes
@@ -21,7 +22,7 @@ from ratewise.targets.chosen_labels import warn_of_choice
 from ratewise.targets.draw_checks import check_count
 
 RATE = "rate"  # as a draw names the column
-MANY_ROWS = 1 << 20  # from here on folds go by row number, which needs no permutation of all rows
+MANY_ROWS = 1 << 20  # from here on only rows that were asked for are in a fold, by their number
 SELECTED = "selected"
 Rate = str | float | None
 
@@ -129,9 +130,18 @@ def read_rated(table: Table, columns: RatedColumns, *, fewest: int = 1, one_rate
     items = Rated(
         g[rows], h[rows], q[rows], None if draw.selected is None else draw.selected[rows],
         None if columns.draw.clusters is None else cluster_names(table, columns.draw.clusters, rows),
-        folds=row_folds(np.flatnonzero(rows)) if table.rows > MANY_ROWS and columns.draw.clusters is None else None,
     )  # fmt: skip
+    if table.rows > MANY_ROWS and columns.draw.clusters is None:
+        items = with_row_folds(items, np.flatnonzero(rows))
     return RatedTable(table, items, rows, looked, draw.notes + unlooked(draw), alone)
+
+
+def with_row_folds(items: Rated, rows: NDArray[np.intp]) -> Rated:
+    """Ratings with folds by the rows' numbers, as large tables have them: only items that were asked for are in one."""
+    alone = ~np.isnan(items.strong) | (items.rates >= 1)
+    if items.selected is not None:
+        alone |= items.selected
+    return replace(items, folds=row_folds(rows, alone))
 
 
 def unlooked(draw: Draw) -> tuple[str, ...]:
@@ -189,11 +199,14 @@ def _assumed(labelled: Mask, asked: Mask | None, *, alone: bool) -> Draw:
         return Draw(np.ones(labelled.size), asked, (), True, "all rows")
     drawn = labelled if asked is None else labelled | asked
     p = float(drawn.mean())
-    note = (
-        f"no rate column: the {int(drawn.sum()):,} rows with a strong rating are taken as a random draw from all rows"
-    )
-    note += ", and stand alone" if alone else f", at one rate for all ({p:.4g})"
+    note = assumed_note(int(drawn.sum()), None if alone else p)
     return Draw(np.full(labelled.size, p), asked, (note,), True, "one rate for all")
+
+
+def assumed_note(drawn: int, rate: float | None) -> str:
+    """That labels are taken as a random draw, at this rate; or that they stand alone."""
+    note = f"no rate column: the {drawn:,} rows with a strong rating are taken as a random draw from all rows"
+    return note + (", and stand alone" if rate is None else f", at one rate for all ({rate:.4g})")
 
 
 def asked_column(table: Table, selected: str | None) -> str | None:

@@ -117,7 +117,7 @@ def merge_sheet(
             f"{table.name} has no column 'selected', so it does not say who was drawn; give the table that "
             "`ratewise draw -o` wrote"
         )
-    columns = tuple(fill) or (_column_to_fill(table, filled, id_column),)
+    columns = tuple(fill) or (column_to_fill(table, filled, id_column),)
     asked = _Asked(table, id_column, _Legal(meaning_of(positive, scale), bounds))
     found = {column: asked.filled(column, filled) for column in columns}
     merged = table.with_columns({column: one.cells for column, one in found.items()}, replace=True)
@@ -234,7 +234,8 @@ def answered_rows(sheet: Table, column: str, *, id_column: str | None = None) ->
     return rows
 
 
-def _column_to_fill(table: Table, sheet: Table, id_column: str | None) -> str:
+def column_to_fill(table: Table, sheet: Table, id_column: str | None) -> str:
+    """The column of answers: the one that the sheet alone has."""
     new = [name for name in sheet.columns if name not in table.columns and name != (id_column or "id")]
     if len(new) == 1:
         return new[0]
@@ -248,8 +249,13 @@ def _position(row: SheetRow, at: Mapping[str, int], selected: Mask, where: str, 
     if i is None:
         raise InputError(f"{where}: {name} has no such id; a spreadsheet may have changed it (007 to 7)")
     if not selected[i]:
-        raise InputError(f"{where}: this item was not drawn; clear the row, and label only what the sheet asked for")
+        raise InputError(not_drawn(where))
     return i
+
+
+def not_drawn(where: str) -> str:
+    """The complaint about an answer that nobody asked for."""
+    return f"{where}: this item was not drawn; clear the row, and label only what the sheet asked for"
 
 
 # Files

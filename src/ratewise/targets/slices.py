@@ -24,7 +24,7 @@ from ratewise.errors import InputError, TableError
 from ratewise.models.text_columns import TextColumns
 from ratewise.tables import Relation, Table, TableLike, count_groups, read_table
 from ratewise.tables.convert import Texts
-from ratewise.tables.words import Positive, Scale
+from ratewise.tables.words import Meaning, Positive, Scale, meaning_of
 from ratewise.targets.large import large_relation, read_large, read_whole
 from ratewise.targets.mean.estimation import (
     estimate_rated,
@@ -217,13 +217,14 @@ def estimate_slices(
         raise InputError(f"slices by {by!r}, the strong rating itself, have no mean to estimate; name another column")
     draw = DrawColumns(rate, selected, clusters)
     relation = large_relation(table)
-    plain = positive is None and scale is None and recalibrate == "none" and interval != "anytime"
+    plain, meaning = recalibrate == "none" and interval != "anytime", meaning_of(positive, scale)
     large, known, first = None, None, tuple[str, ...]()
     if relation is not None and plain and isinstance(strong, str):
-        large = _read_large(relation, RatedColumns(strong, weak, draw), by, method)
+        large = _read_large(relation, RatedColumns(strong, weak, draw), by, method, meaning)
     if large is not None:
         rated, all_groups = large, large.table.texts(by, missing="allow")
-        how = How(method, interval, level, estimand, bounds=both_ends(bounds), floor=floor, seed=seed)
+        ends = both_ends(bounds) or meaning.bounds
+        how = How(method, interval, level, estimand, bounds=ends, floor=floor, seed=seed)
     else:
         ready = made_ready(
             read_whole(table, relation), strong=strong, weak=() if weak is None else (weak,), positive=positive,
@@ -249,11 +250,13 @@ def estimate_slices(
     return Slices(by, tuple(found), overall, how.level, simultaneous, shrink, notes)
 
 
-def _read_large(relation: Relation, columns: RatedColumns, by: str, method: Method) -> RatedTable | None:
+def _read_large(
+    relation: Relation, columns: RatedColumns, by: str, method: Method, meaning: Meaning
+) -> RatedTable | None:  # fmt: skip
     """The rated rows of a table that stays in its files, every row of it looked at; else nothing."""
     if "weight" in relation.columns and columns.draw.rate in (None, "rate"):
         return None  # `refuse_unused_weights` looks at it
-    large = read_large(relation, columns, folds=method == "auto", by=by)
+    large = read_large(relation, columns, folds=method == "auto", by=by, meaning=meaning)
     if large is None or large.groups is None or large.looked < large.rows:
         return None
     table = read_table({by: large.groups}, name=relation.name)

@@ -149,6 +149,8 @@ class JudgeServer:
                 await writer.drain()
         except (OSError, asyncio.IncompleteReadError, ValueError, asyncio.LimitOverrunError):
             pass  # the other side is gone, or does not speak HTTP
+        except asyncio.CancelledError:
+            pass  # the server stops; asyncio of Python 3.11 would print it for every connection
         finally:
             self._open.discard(writer)
             writer.close()

@@ -40,3 +40,12 @@ def test_all_lines_are_unbiased_and_the_right_one_varies_least():
     for errors in map(np.array, found.values()):
         assert abs(errors.mean()) < 3.9 * errors.std() / np.sqrt(150) + 0.01
     assert np.std(found["fitted"]) < np.std(found["identity"])
+
+
+def test_an_item_in_no_fold_takes_the_mean_of_all_lines():
+    data, _ = drawn(T=600)
+    fold = np.arange(600) % 10
+    each, some = cross_fitted(data, fold, folds=10), cross_fitted(data, np.where(data.labelled, fold, -1), folds=10)
+    np.testing.assert_array_equal(some.slope[data.labelled], each.slope[data.labelled])
+    by_fold = each.slope[:10, 0]
+    np.testing.assert_allclose(some.slope[~data.labelled, 0], by_fold.mean(), rtol=1e-14)

@@ -39,7 +39,9 @@ def score_logits(f, data):
     keep = 0.5 / data.labels  # no rate is below a third of the mean here
     z = special.logit(np.clip(f, keep, 1 - keep))
     columns = np.stack([z, np.sign(z) * score._told_by_rates(data.rates[:, 0])])
-    return score._recalibrated(columns[:, data.labelled], data.strong[data.labelled])(columns)
+    z = score._recalibrated(columns[:, data.labelled], data.strong[data.labelled])(columns)
+    low, high = (np.count_nonzero(side) + 1 for side in (z[data.labelled] <= 0, z[data.labelled] > 0))
+    return np.clip(z, -np.log(low), np.log(high))  # one mistake more on either side
 
 
 def check_recalibration(columns, h):
@@ -112,3 +114,36 @@ def test_a_judge_that_is_off_by_a_constant_is_found_out_with_twenty_labels():
     found = estimate_mean(g, strong, 0.1)
     assert "regression" in found.method
     assert found.value == pytest.approx(1.0, abs=0.03)
+
+
+def one_sided(*, seen_on_both, T=2000):
+    """A yes/no judge: nine mistakes among 200 of its yeses; among 84 of its noes as many, or none."""
+    g = np.repeat([1.0, 0.0], T // 2)
+    asked = np.zeros(T, dtype=bool)
+    asked[: T // 2 : 5] = asked[T // 2 :: 12] = True
+    h = g.copy()
+    h[np.flatnonzero(asked & (g == 1))[:9]] = 0.0
+    if seen_on_both:
+        h[np.flatnonzero(asked & (g == 0))[:9]] = 1.0
+    return g, np.where(asked, h, np.nan), np.where(g == 1, 1 / 5, 1 / 12)
+
+
+@pytest.mark.parametrize(("seen_on_both", "least", "most"), [(False, 1.2, 1.5), (True, 1.1, 1.2)])
+def test_a_side_where_no_mistake_was_seen_may_have_some(seen_on_both, least, most):
+    """84 noes without a mistake do not say that there is none: the interval goes further up than the errors seen do."""
+    found, normal = (
+        estimate_mean(*one_sided(seen_on_both=seen_on_both), method="difference", interval=kind, estimand="pool")
+        for kind in ("score", "normal")
+    )
+    assert least < (found.interval[1] - found.value) / (normal.interval[1] - normal.value) < most
+
+
+def test_mistakes_unseen_count_where_the_other_side_has_some():
+    weight, r = np.full(40, 5.0), np.zeros(40)
+    side = np.arange(40) < 20
+    assert score._unseen(r, weight, side) == 0  # nothing seen: the test itself says what may be
+    r[:9] = -1.0
+    assert score._unseen(r, weight, side) == pytest.approx(5 * 4 * (9 / 11))  # and next to nothing of the first side
+    r[20:24] = 1.0
+    assert score._unseen(r, weight, side) == pytest.approx(5 * 4 * (9 / 11 / 5 + 4 / 6 / 10))
+    assert score._unseen(r, weight, side | True) == 0  # all on one side

@@ -1,6 +1,7 @@
 """`draw_file`: from file to file in batches, what `draw_pool` gives for a table that is whole."""
 
 import tracemalloc
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -37,6 +38,19 @@ def test_a_file_is_drawn_in_batches_as_a_table_is_drawn_whole(plan, pool, tmp_pa
         assert many.read_bytes() == one.read_bytes()
 
 
+def test_a_pool_in_files_that_has_drifted_is_said_as_in_memory(plan, pool, tmp_path, monkeypatch):
+    monkeypatch.setattr(pieces, "MOST_ROWS", 1000)
+    monkeypatch.setattr(pieces, "_FEWEST_ROWS", 1)
+    place = tmp_path / "pool.parquet"
+    rw.write_table(rw.read_table(pool | {"g": pool["g"] ** 3}), place)
+    whole = rw.draw_pool(place, plan.transfer, seed=4)
+    drawn = draw_file.draw_file(place, plan.transfer, tmp_path / "drawn.parquet", seed=4)
+    assert drawn.drift == whole.drift
+    assert drawn.drift.drifted
+    assert drawn.notes == whole.notes
+    assert any("drifted" in note for note in drawn.notes)
+
+
 def test_rows_without_ids_are_numbered_through_all_batches(plan, pool, tmp_path, monkeypatch):
     monkeypatch.setattr(pieces, "MOST_ROWS", 1000)
     monkeypatch.setattr(pieces, "_FEWEST_ROWS", 1)
@@ -50,6 +64,14 @@ def test_a_file_that_was_drawn_before_is_refused_and_nothing_is_written(plan, po
     rw.write_table(rw.read_table({**pool, "rate": np.ones(8500)}), tmp_path / "pool.csv")
     with pytest.raises(TableError, match="drawn before"):
         draw_file.draw_file(tmp_path / "pool.csv", plan.transfer, tmp_path / "drawn.csv", seed=4)
+    assert not (tmp_path / "drawn.csv").exists()
+
+
+def test_a_plan_that_cannot_be_told_about_writes_nothing(plan, pool, tmp_path):
+    rw.write_table(rw.read_table(pool), tmp_path / "pool.csv")
+    damaged = replace(plan.transfer, reference=replace(plan.transfer.reference, items=0))
+    with pytest.raises(ArithmeticError):  # how far the pool has drifted from nothing
+        draw_file.draw_file(tmp_path / "pool.csv", damaged, tmp_path / "drawn.csv", seed=4)
     assert not (tmp_path / "drawn.csv").exists()
 
 

@@ -124,6 +124,13 @@ def test_plans_and_estimates_collect_sums_and_labels_only(frame, spark, pool, ju
     right = rw.estimate_slices(columns, by="topic", weak="g", strong="human", method="difference")
     assert [one.value for one in sliced.slices] == pytest.approx([one.value for one in right.slices], rel=1e-12)
     assert rw.estimate_table(rated, weak="g", strong="human").labels == whole.asked
+    found, right = (
+        rw.estimate_table(t, weak="g", strong="human", clusters="topic", method="difference") for t in (rated, columns)
+    )
+    assert found.standard_error == pytest.approx(right.standard_error, rel=1e-9)
+    pair = {"weak": ("g", "rate"), "strong": ("human", "human"), "names": ("a", "b"), "method": "difference"}
+    found, right = (rw.compare(t, **pair) for t in (rated, columns))
+    assert found.difference.value == pytest.approx(right.difference.value, rel=1e-12)
     without = rw.estimate_table(rated.drop("id"), weak="g", strong="human")
     assert any("no line was fitted" in note for note in without.notes)
     assert (count_rows(rated), count_groups(rated, "topic")) == (N, count_groups(pool, "topic"))

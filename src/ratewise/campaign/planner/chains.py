@@ -1,7 +1,10 @@
 """The next round of a chain of raters, once everyone has rated the start."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
+
+import numpy as np
 
 from ratewise.campaign.history import RoundPlan, finite_or_none
 from ratewise.campaign.planner.state import UNIT, State
@@ -11,9 +14,12 @@ from ratewise.rounds.options import Money
 from ratewise.rounds.seen import Seen
 from ratewise.rounds.step_choice import Choice, choose_design, step_money
 from ratewise.rounds.step_plan import StepPlan, exact_items, plan_steps, spend_of
+from ratewise.rounds.trial import hopes, on_trial, trial_items, worth_trying
 
 _OF_THE_REST = 0.8  # of a pool's last items, taken up in one go towards a precision: some are left if it falls short
 _FEW_ITEMS = 25  # too few to leave some
+_LAST_ITEMS = 4  # of a pool, taken together however much may be given back for them
+_ABOUT_ALL = 0.95  # of the items that a round would take: fewer are taken only if it is less than this
 _SURE_OF_STEPS = 0.985  # of the expected squared error of strong ratings alone: at most this, to go on with steps
 
 
@@ -25,9 +31,30 @@ def chosen_design(state: State, left: int) -> Choice:
         lambda: choose_design(
             looked.x, looked.values[:, :-1], looked.values[:, -1], costs=(terms.weak_cost, *terms.costs),
             left=left * UNIT, pool_left=float(terms.pool - state.history.items),
+            kept=worth_trying(state.history.hopes) or None,
             pairs=state.history.as_pair, steps=state.history.in_steps,
         ),
     )  # fmt: skip
+
+
+def with_trial(state: State, left: int, plan: RoundPlan) -> RoundPlan:
+    """A start, shortened to what dear raters are tried on where that saves money."""
+    assert plan.items is not None
+    items = trial_items(state.terms.prices, plan.items, left)
+    if items >= plan.items or not plan.weak or state.terms.wanted.inputs is not None:
+        return plan
+    return replace(plan, items=items, trial=plan.items, planner=CHAIN_PLANNER)
+
+
+def rest_of_start(state: State, left: int) -> RoundPlan | None:
+    """The rest of a start after the trial of dear raters, with those who may be worth their price."""
+    looked, prices, history = state.history.looked, state.terms.prices, state.history
+    tried = on_trial(prices, history.trial, left + state.spent + state.free)
+    found = hopes(np.column_stack([looked.x.weak, looked.values[:, :-1]]), looked.values[:, -1], prices, tried)
+    plan = RoundPlan("base", True, None, left, left, history.rounds, planner=CHAIN_PLANNER, hopes=found)
+    each = sum(prices[k] for k in plan.uses(len(prices)))
+    items = min(history.trial, state.terms.pool) - history.items
+    return replace(plan, items=items) if items > 0 and left >= each else None
 
 
 def steps_pay(choice: Choice) -> bool:
@@ -62,7 +89,8 @@ def step_round(
     units = left if spend >= money.left else min(round(spend / UNIT), left)
     if aims and items is not None and items >= remaining > _FEW_ITEMS:
         items, units = math.ceil(_OF_THE_REST * items), math.ceil(_OF_THE_REST * units)
-    return _as_plan(state, left, units, items, plan, design, choice)
+    made = _as_plan(state, left, units, items, plan, design, choice)
+    return at_worst(state, made, plan.mean_rates.tolist())
 
 
 def _as_plan(
@@ -73,6 +101,26 @@ def _as_plan(
         finite_or_none(math.sqrt(max(plan.expected_variance, 0.0))), planner=CHAIN_PLANNER, design=design,
         compared=() if choice is None else choice.compared,
     )  # fmt: skip
+
+
+def at_worst(state: State, plan: RoundPlan, rates: Sequence[float] | None = None) -> RoundPlan:
+    """A share of a pool's last items so small that their money suffices at the highest prices, too.
+
+    A judge that is paid by tokens mostly costs less than was held for it, and what is given back must find items to
+    buy labels of. `rates` are the mean rates of those who do not see every item; without them, the money's.
+    """
+    remaining, prices = state.terms.pool - state.history.items, np.array(state.terms.prices)
+    if not plan.exact or plan.items is None or plan.items <= _LAST_ITEMS or state.worst is None or not plan.left:
+        return plan
+    design = plan.design if plan.design is not None and plan.weak else Design(())
+    share = np.zeros(prices.size)
+    share[list(design.first)] = 1.0
+    money = plan.left / remaining
+    rest = max(money - float(share @ prices), 0.0) / max(prices[-1], 1.0)
+    share[[*design.steps, -1]] = min(rest, 1.0) if rates is None else rates
+    more = float(share @ np.maximum(state.worst.mean(axis=0) - prices, 0.0))
+    items = max(math.ceil(plan.items * money / (money + more)), _LAST_ITEMS)
+    return replace(plan, items=items) if items < _ABOUT_ALL * plan.items else plan
 
 
 def as_chain(plan: RoundPlan | None, design: Design | None, choice: Choice | None) -> RoundPlan | None:

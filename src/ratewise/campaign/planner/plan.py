@@ -5,7 +5,16 @@ from dataclasses import dataclass, replace
 
 from ratewise.campaign.answers import money_to_precision
 from ratewise.campaign.history import RoundPlan, finite_or_none
-from ratewise.campaign.planner.chains import as_chain, chosen_design, pair_of, step_round, steps_pay
+from ratewise.campaign.planner.chains import (
+    as_chain,
+    at_worst,
+    chosen_design,
+    pair_of,
+    rest_of_start,
+    step_round,
+    steps_pay,
+    with_trial,
+)
 from ratewise.campaign.planner.costs import item_costs
 from ratewise.campaign.planner.overlap import most_labels
 from ratewise.campaign.planner.refitting import long_start
@@ -190,7 +199,8 @@ def _money(state: State, left: int) -> Money:
 def _start(state: State, left: int, labels: float, teacher: Teacher | None = None) -> RoundPlan:
     """The first round: every rater rates the first items. Their number is the limit, whatever their prices."""
     begun = start(_money(state, left), labels, None if teacher is None else teacher.learned)
-    return RoundPlan(begun.policy, begun.weak, begun.items, left, left, state.history.rounds)
+    plan = RoundPlan(begun.policy, begun.weak, begun.items, left, left, state.history.rounds)
+    return with_trial(state, left, plan) if state.terms.later_raters > 1 else plan
 
 
 def _more_start(state: State, purse: Purse) -> RoundPlan | None:
@@ -228,6 +238,10 @@ def _chain(state: State, purse: Purse) -> RoundPlan | None:
         return as_chain(_strong_alone(state, purse), None, None)
     if history.design is not None:
         return _as_designed(state, purse, history.design, None)
+    if history.trial:
+        rest = rest_of_start(state, left)
+        if rest is not None:
+            return rest
     choice = chosen_design(state, left)
     if choice.design.steps and not steps_pay(choice):
         return as_chain(_strong_alone(state, purse), None, choice)
@@ -241,7 +255,8 @@ def _as_designed(state: State, purse: Purse, design: Design, choice: Choice | No
     seen, money = pair_of(state, design, purse.left)
     plan = _of_pair(state, purse, seen, money, free_features=len(design.first) == 1)
     alone = plan is not None and plan.alone and choice is not None
-    return as_chain(plan, None if alone else design, choice)
+    made = as_chain(plan, None if alone else design, choice)
+    return None if made is None else at_worst(state, made)
 
 
 def _old_chain(state: State, purse: Purse) -> RoundPlan | None:

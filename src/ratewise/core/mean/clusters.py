@@ -71,17 +71,21 @@ class ClusterSpread:
         return int(self.sums.size)
 
 
-def cluster_spread(centred: Floats, codes: Codes) -> ClusterSpread:
+def cluster_spread(centred: Floats, codes: Codes, counts: Floats | None = None) -> ClusterSpread:
     """Spread of mean(x) from terms x − mean(x) and their clusters, of which there are at least two.
+
+    `counts` says how many times each term is there, where that is not once.
 
     Degrees of freedom after Bell and McCaffrey (2002), with the correlation that the terms themselves show: C − 1 for
     clusters of one size, fewer where a few clusters hold most items. A large cluster pulls the mean toward itself and
     so looks nearer to it than it is; `missed` is by how much.
     """
-    T, m = centred.size, np.bincount(codes).astype(np.float64)
-    sums = cluster_sums(centred, codes)
+    all_terms = centred if counts is None else counts * centred
+    m = np.bincount(codes, weights=counts).astype(np.float64)
+    T = centred.size if counts is None else round(float(m.sum()))
+    sums = cluster_sums(all_terms, codes)
     C = sums.size
-    v = m * (1 + (m - 1) * _correlation(centred, sums, m))
+    v = m * (1 + (m - 1) * _correlation(float(all_terms @ centred) / T, sums, m))
     a, s = m / T, float(v.sum())
     a2, av, v2 = float(a @ a), float(a @ v), float(v @ v)
     # Traces of Q = P diag(v) Pᵀ and Q², with P = I − a1ᵀ, which centres the sums: the first two moments of Σ sums².
@@ -100,9 +104,9 @@ def cluster_spread(centred: Floats, codes: Codes) -> ClusterSpread:
     )
 
 
-def _correlation(centred: Floats, sums: Floats, m: Floats) -> float:
-    """Correlation of two terms of one cluster, between 0 and 1, by moments."""
-    square, pairs = float(centred @ centred), float(m @ (m - 1))
-    if not (square > 0 and pairs > 0):
+def _correlation(variance: float, sums: Floats, m: Floats) -> float:
+    """Correlation of two terms of one cluster, between 0 and 1, by moments; `variance` is that of one term."""
+    pairs = float(m @ (m - 1))
+    if not (variance > 0 and pairs > 0):
         return 0.0
-    return min(max((float(sums @ sums) - square) / pairs / (square / centred.size), 0.0), 1.0)
+    return min(max((float(sums @ sums) - variance * float(m.sum())) / pairs / variance, 0.0), 1.0)

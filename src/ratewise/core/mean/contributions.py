@@ -95,8 +95,13 @@ def _fit(data: Ratings, fold: NDArray[np.int64], *, folds: int, shrink: bool) ->
             a, b = _stacked(sample, fold[use], folds, _pool_moments(data, k))
         else:
             a, b = _least_squares(sample)
-        lines.intercept[:, k], lines.slope[:, k] = a[fold], b[fold]
+        lines.intercept[:, k], lines.slope[:, k] = _by_fold(a, fold), _by_fold(b, fold)
     return lines
+
+
+def _by_fold(values: Floats, fold: NDArray[np.int64]) -> Floats:
+    """Each item's value by its fold; the mean of all folds for an item that is in none (docs/statistics.md)."""
+    return np.where(fold < 0, values.mean(), values[fold])
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -186,7 +186,7 @@ def _grouping(clusters: ArrayLike | None, data: Ratings, pool_size: float, inter
         return None
     if interval == "anytime":
         raise InputError("the anytime interval goes item by item and knows no clusters; leave out one of the two")
-    codes = cluster_codes(clusters, data.items)
+    codes = cluster_codes(clusters, data.rows)
     count = int(codes.max()) + 1
     many = f"{count:,} cluster{'s' if count > 1 else ''}"
     if count == data.items > 1:
@@ -221,7 +221,7 @@ def _estimate(data: Ratings, case: _Case) -> Estimate:
         interval_method=kind,
         estimand=case.how.estimand,
         degrees_of_freedom=s.degrees_of_freedom if kind == "t" else None,
-        slope=float(lines.slope[:, 0].mean()),
+        slope=data.mean(lines.slope[:, 0]),
         clusters=None if case.grouping is None else case.grouping.clusters,
         notes=tuple(notes) + ((why,) if why else ()),
         contributions=delta,

@@ -91,12 +91,12 @@ def _by_cluster(s: Spread, delta: Floats, codes: Codes) -> Spread:
 
     What few clusters add to the doubt about the variance is added to what few labels do.
     """
-    c = cluster_spread(delta - s.value, codes)
+    c = cluster_spread(delta - s.value, codes, s.counts)
     sampled = 1.0 - min(s.drawn_variance / s.variance, 1.0) if s.variance > 0 else 1.0
     few_labels = max(1.0 / s.degrees_of_freedom - 1.0 / max(s.items - 1, 1), 0.0)
     return replace(
         s, variance=c.variance, third_moment=c.third_moment, centred=c.sums * math.sqrt(c.clusters / (c.clusters - 1)),
-        degrees_of_freedom=1.0 / (few_labels + 1.0 / c.degrees_of_freedom),
+        degrees_of_freedom=1.0 / (few_labels + 1.0 / c.degrees_of_freedom), counts=None,
         clustering=Clustering(
             c.clusters, _ratio(c.variance, s.variance), c.missed, c.degrees_of_freedom, s.third_moment,
             1.0 + sampled * (c.largest_effect - 1.0), s.variance,
@@ -110,9 +110,9 @@ def _pool_by_cluster(s: Spread, delta: Floats, codes: Codes, drawn: Floats, data
     V becomes V + (1/T) Σ_c Σ_{i≠j∈c} (Δ_i − θ̂)(Δ_j − θ̂), which the draw leaves unbiased; never less than V.
     """
     d = delta - s.value
-    c = cluster_spread(d, codes)
+    c = cluster_spread(d, codes, s.counts)
     T, sampled = s.items, s.variance - s.drawn_variance
-    pairs = (float(c.sums @ c.sums) - float(d @ d)) / T * share
+    pairs = (float(c.sums @ c.sums) - float(data.each(d) @ d)) / T * share
     sampled = max(sampled, c.clusters / (c.clusters - 1) * (sampled + pairs))
     variance = s.drawn_variance + sampled
     effect, part = _ratio(variance, s.variance), _ratio(sampled, variance)

@@ -75,7 +75,8 @@ class Rated:
 
     `strong` is NaN where not rated; for a chain, `weak` and `rates` are items × steps. `selected` says which items were
     asked for, `clusters` what each item comes from. Of a large table, rows without labels that are alike may be put
-    together: `counts` says how many each stands for, `folds` (from 0 to 9) which of them are fitted without each other.
+    together: `counts` says how many each stands for. `folds` (from 0 to 9) says which items are fitted without each
+    other; an item without a label may be in none (−1), and then takes the mean of all folds' lines.
     """
 
     weak: Floats

@@ -22,7 +22,7 @@ from scipy import special
 
 from ratewise.core.checks import Floats
 from ratewise.core.mean.intervals import Clustering, Interval, Spread
-from ratewise.core.mean.ratings import Ratings
+from ratewise.core.mean.ratings import Mask, Ratings
 
 _BINS = 100  # of log-odds, that items are counted in: finer ones move no end by a thousandth of the width
 _PRIOR_MISTAKES = 2.0  # mistakes' worth of belief in the model's variance
@@ -151,11 +151,18 @@ def _worlds(f: Floats, data: Ratings, pool_size: float) -> tuple[_Worlds, Floats
     told = np.sign(z) * _told_by_rates(data.rates[:, -1], data.counts)[:, None]
     use = data.labelled
     z = _recalibrated(np.stack([z[use, -1], told[use, -1]]), data.strong[use])(np.stack([z, told]))
+    z = _in_doubt(z, z[use, -1])
     values = np.where(had, f, 0.0)
     columns = (share, a, a * values, a * values**2)
     often = np.repeat(often, steps)
     logit, (shares, weight, wf, wff) = _binned(z.ravel(), often, [column.ravel() for column in columns])
     return _Worlds(logit, shares, weight, wf, wff, T, pool_size, anywhere), z[data.labelled, -1]
+
+
+def _in_doubt(z: Floats, labels: Floats) -> Floats:
+    """Log-odds none of which is surer than the labels on its side are many: one more may have been a mistake."""
+    zeros, ones = np.count_nonzero(labels <= 0), np.count_nonzero(labels > 0)
+    return np.clip(z, -math.log(zeros + 1.0), math.log(ones + 1.0))
 
 
 def _binned(z: Floats, often: Floats, weights: Sequence[Floats]) -> tuple[Floats, list[Floats]]:
@@ -260,7 +267,8 @@ class _Test:
         use = data.labelled
         residual, weight = data.strong[use] - special.expit(z + shift), 1.0 / data.rates[use, -1]
         k = _mistakes(residual, weight)
-        ratio = seen.variance / model if model > 0 else 1.0
+        unseen = _unseen(residual, weight, z + shift > 0) / data.items**2
+        ratio = (seen.variance + unseen) / model if model > 0 else 1.0
         shrunk = (k * ratio + _PRIOR_MISTAKES) / (k + _PRIOR_MISTAKES)
         of_more = 1.0 + (ratio - 1.0) * k**2 / (k**2 + _MANY_MISTAKES**2)
         wider = factor * _few_labels(seen, level, _uneven(residual, weight)) * _cluster_effect(seen)
@@ -357,6 +365,21 @@ def _mistakes(residual: Floats, weight: Floats) -> float:
     """Number of full mistakes that the labels show; fewer where a few labels carry most of the weight (Kish)."""
     mass, squares = float(weight @ residual**2), float(weight**2 @ residual**2)
     return mass**2 / squares if squares > 0 else 0.0
+
+
+def _unseen(residual: Floats, weight: Floats, one: Mask) -> float:
+    """What a mistake adds to the variance, on the side of the scale where none was seen while the other side has some.
+
+    Rates follow the mistakes that were seen, so the side without any gets few labels, and the variance seen is that of
+    the other side alone. It fades as either side shows its own.
+    """
+    total = 0.0
+    for side in (one, ~one):
+        if side.any() and not side.all():
+            own, other = (_mistakes(residual[part], weight[part]) for part in (side, ~side))
+            share = other / (other + _PRIOR_MISTAKES) / (1.0 + own)
+            total += share * float(np.mean(weight[side] * (weight[side] - 1.0)))
+    return total
 
 
 def _uneven(residual: Floats, weight: Floats) -> float:

@@ -34,10 +34,8 @@ def count_csv(connection: DuckDBPyConnection, path: str, name: str) -> int:
 def copy_csv(connection: DuckDBPyConnection, path: str, name: str, target: str) -> list[str]:
     """A CSV file, which must be a copy of our own, as a Parquet file with the columns c0, c1, …: the names it had.
 
-    It is read twice, once to see that nothing of it is left out: to keep it meanwhile would take memory. So would
-    several threads, of which all but one would wait with their rows for those before them.
+    It is read twice, once to see that nothing of it is left out: to keep it meanwhile would take memory.
     """
-    connection.execute("SET threads = 1")
     names, last, reading = _marked_csv(path, name)
     _checked_count(connection, path, name, last, reading)
     rows = f"SELECT * FROM {reading} WHERE c0 IS DISTINCT FROM ?"

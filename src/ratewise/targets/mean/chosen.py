@@ -13,7 +13,6 @@ from ratewise.core.mean.stratified import Shares, stratified, weighted
 from ratewise.core.messages import Message, argument
 from ratewise.errors import InputError, TableError
 from ratewise.tables import Relation, Table, count_groups
-from ratewise.tables.condense import row_folds
 from ratewise.targets import rated as readers
 from ratewise.targets.large import read_large
 from ratewise.targets.prices import Prices
@@ -45,8 +44,9 @@ def estimate_chosen(table: Table, columns: RatedColumns, chosen: Chosen, how: Ho
     check_draw(table.name, draw, ~np.isnan(h))
     looked, g = draw.looked, _weak(table, columns.weak, draw)
     filled = np.where(np.isnan(g), np.where(np.isnan(h), 0.0, h), g)  # Δ = H whatever stands here
-    folds = row_folds(np.arange(table.rows)) if table.rows > readers.MANY_ROWS else None
-    rated = Rated(filled, h, draw.rates, draw.selected, folds=folds).part(looked)
+    rated = Rated(filled, h, draw.rates, draw.selected).part(looked)
+    if table.rows > readers.MANY_ROWS:
+        rated = readers.with_row_folds(rated, np.flatnonzero(looked))
     if chosen.strata is None:
         assert chosen.weight is not None
         if how.estimand == "pool":

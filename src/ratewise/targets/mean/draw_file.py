@@ -46,8 +46,9 @@ def draw_file(
         if work.id_column is not None:
             _refuse_shared(relation, pieces, work.id_column, spool, seed)
         found = ends(work, survey, lambda group, at: _in_bin(spool, group, at))
+        drawn = told(work, survey, found)  # before anything is written: a damaged plan may fail here
         write_pieces(pieces, lambda piece: added(found, _rows(spool.read(piece.first, piece.size))), place)
-    return told(work, survey, found)
+    return drawn
 
 
 def work_on(

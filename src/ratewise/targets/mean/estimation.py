@@ -21,13 +21,13 @@ from ratewise.models.rating_model import Covariates, cluster_fitted_rating, fitt
 from ratewise.models.text_columns import TextColumns
 from ratewise.tables import Relation, Table, TableLike
 from ratewise.tables.convert import Texts
-from ratewise.tables.words import Positive, Scale
+from ratewise.tables.words import Meaning, Positive, Scale, meaning_of
 from ratewise.targets.large import large_relation, read_large, read_whole
 from ratewise.targets.mean.chosen import Chosen, estimate_chosen, estimate_large_chosen
 from ratewise.targets.mean.pooled import Terms, estimate_pooled, read_pooled, read_terms
 from ratewise.targets.people import Strong, made_ready, with_votes
 from ratewise.targets.prices import Prices
-from ratewise.targets.rated import DrawColumns, Rate, RatedColumns, plain_numbers, read_rated
+from ratewise.targets.rated import RATE, DrawColumns, Rate, RatedColumns, plain_numbers, read_rated
 from ratewise.text.learner import Learner
 from ratewise.text.reading import read_texts
 
@@ -112,7 +112,8 @@ def recalibrated(
         raise InputError("weak and strong must have one entry per item, and no weak rating may be missing")
     codes = None if rated.clusters is None else _codes(rated.clusters, g.size)
     if kind != "auto":
-        return cross_calibrated(g, h, kind=kind, seed=seed, codes=codes)
+        given = rated.folds if codes is None else None
+        return cross_calibrated(g, h, kind=kind, seed=seed, codes=codes, given=given)
     data = rated.ratings()
     if data.labels < 2:
         return g
@@ -169,14 +170,19 @@ def estimate_table(
     """
     prices = Prices(weak_cost, strong_cost)
     relation = large_relation(table)
-    if relation is not None and isinstance(strong, str) and positive is None and scale is None:
-        columns = RatedColumns(strong, weak, DrawColumns(rate, selected, clusters))
-        how = How(method, interval, level, estimand, pool_size, both_ends(bounds), floor, seed=seed)
+    if relation is not None and isinstance(strong, str):
+        columns, meaning = (
+            RatedColumns(strong, weak, DrawColumns(rate, selected, clusters)),
+            meaning_of(positive, scale),
+        )
+        ends = both_ends(bounds) or meaning.bounds
+        how = How(method, interval, level, estimand, pool_size, ends, floor, seed=seed)
         large = None
-        if recalibrate == "none" and interval != "anytime" and clusters is None and not text:
+        in_files = recalibrate == "none" or (recalibrate == "affine" and clusters is None)
+        if in_files and interval != "anytime" and not text:
             if strata is None and weight is None:
-                large = _estimate_large(relation, columns, how, prices)
-            else:
+                large = _estimate_large(relation, columns, how, prices, meaning, recalibrate)
+            elif clusters is None and recalibrate == "none" and meaning == Meaning() and _has_rate(relation, rate):
                 large = estimate_large_chosen(relation, columns, Chosen(strata, weight), how, prices)
         if large is not None:
             return large
@@ -213,18 +219,25 @@ def estimate_table(
     return replace(found, spend=spend, notes=ready.notes + rated.notes + found.notes)
 
 
-def _estimate_large(relation: Relation, columns: RatedColumns, how: How, prices: Prices) -> Estimate | None:
+def _has_rate(relation: Relation, rate: Rate) -> bool:
+    return rate is not None or RATE in relation.columns
+
+
+def _estimate_large(
+    relation: Relation, columns: RatedColumns, how: How, prices: Prices, meaning: Meaning, recalibrate: Recalibration
+) -> Estimate | None:
     """The estimate of a table that stays in its files; nothing where it has to be read whole."""
     if "weight" in relation.columns and columns.draw.rate in (None, "rate"):
         return None  # `refuse_unused_weights` looks at it
-    large = read_large(relation, columns, folds=how.method == "auto")
-    if large is None:
+    line = how.method == "auto" or recalibrate != "none"
+    large = read_large(relation, columns, folds=line, meaning=meaning)
+    if large is None or (recalibrate != "none" and large.items.folds is None):
         return None
-    unfit = how.method == "auto" and large.items.folds is None
+    unfit = how.method == "auto" and large.items.folds is None and columns.draw.clusters is None
     if unfit:
         how = replace(how, method="difference")
     how.refuse_idle_pool_size()
-    found = estimate_rated(large.items, how)
+    found = estimate_rated(large.items, how, recalibrate)
     notes = large.notes + ((_NO_FOLDS,) if unfit else ()) + found.notes
     return replace(found, spend=prices.spend(found.items, found.labels), notes=notes)
 
