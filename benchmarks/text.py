@@ -1,7 +1,7 @@
 """What texts are worth to `auto`: with the score alone, with words, with embeddings, with a trained rater. A table.
 
-Pools of `evouna_qa` (each QA system in turn), `cdi_politeness`, `alpaca_human_judges` and `trec_dl_relevance` (whose
-queries say little), from the folder of data. All arms have the same trials, so that ratios are of pairs. The trained
+Pools of `evouna_qa` (each QA system in turn), `cdi_politeness`, `alpaca_human_judges`, `trec_dl_relevance` (whose
+queries say little) and `summeval_llm` (four ratings of each summary), from the folder of data. All arms have the same trials, so that ratios are of pairs. The trained
 rater's probabilities come from `benchmarks/text_train.py`; for a QA system it was trained on the other four,
 for the other tables on one half of the rows, and the pool is the other half. Items that it was trained on, or nearly
 the same texts, are left out of the pool for every arm, as campaigns leave them out.
@@ -34,8 +34,9 @@ TEXTS = {
     "cdi_politeness": ("text",),
     "alpaca_human_judges": ("instruction", "output_1", "output_2"),
     "trec_dl_relevance": ("query",),
+    "summeval_llm": ("summary",),
 }
-WEAK = {"evouna_qa": "g", "cdi_politeness": "g_prob", "alpaca_human_judges": "g", "trec_dl_relevance": "g"}
+WEAK = dict.fromkeys(TEXTS, "g") | {"cdi_politeness": "g_prob"}
 SHORT = {"evouna_qa": "evo", "cdi_politeness": "cdi", "alpaca_human_judges": "alp"}
 SAMPLE = 2000  # items of a pool at most: texts of more would only take longer
 

@@ -12,8 +12,9 @@ seen a high fold is low. So the predictions of each fold are shifted to the same
 from collections.abc import Callable, Sequence
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import optimize, special
+from scipy import special
 
 from ratewise.core.checks import Floats
 from ratewise.core.mean.draw import uniform
@@ -59,5 +60,5 @@ def cross_fitted(trainer: Trainer, rows: Rows, strong: Floats, check: Check = la
 def _centred(said: Floats) -> Floats:
     """Probabilities with a mean of one half: their log-odds, all shifted alike."""
     z = special.logit(np.clip(said, _CLIP, 1 - _CLIP))
-    shift = optimize.brentq(lambda s: float(special.expit(z + s).mean()) - 0.5, -_FAR, _FAR)
+    shift = scipy.optimize.brentq(lambda s: float(special.expit(z + s).mean()) - 0.5, -_FAR, _FAR)
     return np.asarray(special.expit(z + shift))
