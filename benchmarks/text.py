@@ -1,10 +1,11 @@
 """What texts are worth to `auto`: with the score alone, with words, with embeddings, with a trained rater. A table.
 
 Pools of `evouna_qa` (each QA system in turn), `cdi_politeness`, `alpaca_human_judges`, `trec_dl_relevance` (whose
-queries say little) and `summeval_llm` (four ratings of each summary), from the folder of data. All arms have the same trials, so that ratios are of pairs. The trained
-rater's probabilities come from `benchmarks/text_train.py`; for a QA system it was trained on the other four,
-for the other tables on one half of the rows, and the pool is the other half. Items that it was trained on, or nearly
-the same texts, are left out of the pool for every arm, as campaigns leave them out.
+queries say little) and `summeval_llm` (four ratings of each summary), from the folder of data. All arms have the same
+trials, so that ratios are of pairs. The trained rater's probabilities come from `benchmarks/text_train.py`; for a QA
+system it was trained on the other four, for the other tables on one half of the rows, and the pool is the other half.
+Items that it was trained on, or nearly the same texts, are left out of the pool for every arm, as campaigns leave them
+out.
 
     python benchmarks/text_train.py -o build/text            # minutes on a GPU, hours without
     python benchmarks/text.py [--trials 100] [--cheap-trials 400] [--predictions build/text/predictions.npz]
