@@ -117,6 +117,14 @@ def test_weak_ratings_may_be_on_a_scale_of_their_own(scale):
     assert [scale.weak(x) for x in (-17.5, "1234", True, np.False_, np.float32(0.25))] == [-17.5, 1234, 1, 0, 0.25]
 
 
+def test_a_judges_yes_and_no_are_understood_beside_peoples_own_words():
+    scale = RatingScale("binary", positive=("ok",))
+    assert [scale.weak(word) for word in ("Yes", "no", "ok", "bad", "0.7")] == [1, 0, 1, 0, 0.7]
+    assert [scale.strong(word) for word in ("ok", "yes")] == [1, 0]  # people's words are those that were said
+    turned = RatingScale("binary", positive=("no",))
+    assert [turned.weak(word) for word in ("yes", "no", "pass")] == [0, 1, 1]
+
+
 def test_words_of_another_kind_are_no_weak_ratings():
     for scale, word in [(LIKERT, "yes"), (SCORE, "a"), (BINARY, "tie"), (PAIRWISE, "pass")]:
         with pytest.raises(ValueError, match="is no weak rating"):

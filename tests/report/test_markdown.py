@@ -3,7 +3,7 @@
 from ratewise.report.markdown import escaped, snapshot_markdown, table
 from ratewise.report.sentence import plain_answer
 
-from ..campaign.making import judged, ran
+from ..campaign.making import judged, ran, scored
 
 
 def test_the_sentence_comes_first_and_words_of_items_are_escaped(tmp_path):
@@ -18,6 +18,16 @@ def test_the_sentence_comes_first_and_words_of_items_are_escaped(tmp_path):
     assert "a\\|b" in text
     assert "[x](" not in text
     assert "ratewise verify c.toml --head" in text
+
+
+def test_raters_of_a_chain_are_named_with_their_worth(tmp_path):
+    raters = (("judge", "0.02"), ("expert", "0.3"), ("human", "1"))
+    columns = scored(400, mid=4.0, weak=4.0)
+    campaign = ran(tmp_path, columns, rating='kind = "score"\nlow = 1\nhigh = 9', raters=raters, goal='budget = "60"')
+    with campaign.look() as now:
+        text, worth = snapshot_markdown(now), now.worth
+    assert len(worth) == 2
+    assert "## Who rates\n\n- " + escaped(worth[0]) + "\n- " + escaped(worth[1]) in text
 
 
 def test_tables():

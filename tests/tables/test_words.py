@@ -39,6 +39,23 @@ def test_a_positive_word_and_all_others():
     np.testing.assert_array_equal(human, [1, 1, 0, NAN])
 
 
+def test_a_judge_that_says_yes_or_no_is_understood_whatever_people_say():
+    (human, judge), notes = read(["ok", "bad", None, "ok"], weak=["yes", "no", "no", "yes"], positive="ok")
+    np.testing.assert_array_equal(human, [1, 0, NAN, 1])
+    np.testing.assert_array_equal(judge, [1, 0, 0, 1])
+    assert notes == (
+        "words as ratings: 'ok' counts as 1 and 'bad' as 0",
+        "words as ratings: yes counts as 1 and no as 0",
+    )
+    (_, judge), _ = read(["no", "yes"], weak=["no", "yes"], positive="no")  # what was said comes first
+    np.testing.assert_array_equal(judge, [1, 0])
+    (_, judge), notes = read(["ok", "bad"], weak=["fine", "poor"], positive=["ok", "fine", "great"])
+    np.testing.assert_array_equal(judge, [1, 0])
+    assert notes[1] == "words as ratings: 'fine' counts as 1 and 'poor' as 0"  # only words that are there
+    with pytest.raises(TableError, match="name every word that counts as 1"):
+        read(["ok", "bad"], weak=["fine", "poor"], positive="ok")
+
+
 def test_a_scale_runs_from_the_worst_to_the_best():
     (human, judge), _ = read(["good", "ok", "", "BAD"], scale=["bad", "ok", "good"])
     np.testing.assert_array_equal(human, [1, 0.5, NAN, 0])

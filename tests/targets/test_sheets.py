@@ -20,6 +20,11 @@ def test_a_sheet_shows_what_is_drawn_and_not_rated_yet():
     assert sorted(sheet.texts("id")) == ["c", "d"]
 
 
+def test_labels_that_were_picked_by_hand_are_not_shown():
+    sheet = rw.blind_sheet(drawn(human_by_hand=["", "no", "", "no"]), seed=1, fill=["human"])
+    assert "human_by_hand" not in sheet.columns
+
+
 def test_the_order_is_that_of_the_seed():
     many = {"id": [f"q{i}" for i in range(50)], "rate": [1.0] * 50, "selected": [True] * 50}
     first, again, other = (rw.blind_sheet(many, seed=seed).texts("id").tolist() for seed in (1, 1, 2))

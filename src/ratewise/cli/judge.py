@@ -43,7 +43,7 @@ def judge(
     """Rate every row with an LLM judge. Adds the columns `judge` and `judge_uncertainty`.
 
     Example: ratewise judge items.csv -o judged.csv --judge binary --model small-judge --show question,answer
-    --base-url http://127.0.0.1:8000/v1
+    --base-url http://127.0.0.1:8000/v1 --prices input=0,output=0
     """
     with one_line_errors():
         from ratewise.campaign.engine import Paused

@@ -13,7 +13,10 @@ from ratewise.errors import InputError
 
 PARTS = ("input", "output", "cached", "call")  # per million tokens, but for `call`, which is for one
 _MILLION = Decimal(1_000_000)
-_WRITE = 'write prices = { input = "0.15", output = "0.60" } (per million tokens; "0" if it costs nothing)'
+_WRITE = (
+    'write prices = { input = "0.15", output = "0.60" }, or --prices input=0.15,output=0.60 for `ratewise judge` '
+    '(per million tokens; "0" if it costs nothing)'
+)
 _RUN = re.compile(r"[A-Za-z]+")
 _PER_MESSAGE = 32  # tokens that a server may add around each message
 

@@ -7,6 +7,7 @@ result.
 
 import itertools
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -83,7 +84,8 @@ def drawn_cells(seed: int = GRID_SEED) -> tuple[list[Cell], list[Cell]]:
 
 def yes_or_no_cells() -> list[Cell]:
     """Campaigns with a judge that says only yes or no and is right 97 times in a hundred."""
-    every = itertools.product((0.5, 0.8, 0.95, 0.98), (100, 300), (("pool", 2000), ("stream", 5000)))
+    places: tuple[tuple[Mode, int], ...] = (("pool", 2000), ("stream", 5000))
+    every = itertools.product((0.5, 0.8, 0.95, 0.98), (100, 300), places)
     return [Cell(m, n, "yes or no", mode, items=items) for m, n, (mode, items) in every]
 
 
@@ -98,7 +100,7 @@ def make(cell: Cell, items: int, rng: np.random.Generator) -> tuple[Floats, Floa
     p = np.clip(rng.beta(a, b, items), 1e-12, 1 - 1e-12)
     h = (rng.random(items) < p).astype(np.float64)
     logit = special.logit(p)
-    judges = {
+    judges: dict[Judge, Callable[[], Floats]] = {
         "calibrated": lambda: p, "overconfident": lambda: special.expit(_OVERCONFIDENT * logit),
         "reversed": lambda: 1 - p, "useless": lambda: rng.beta(a, b, items),
         "yes or no": lambda: np.where(rng.random(items) < _MISTAKEN, 1 - h, h),

@@ -70,6 +70,7 @@ class RatingScale:
     def weak(self, raw: object) -> float:
         """A weak rating as a number; it may be on a scale of its own, so any finite number or truth value is legal."""
         number = _truth(raw)
+        number = self._usual(raw) if number is None else number
         number = self._read(raw) if number is None else number
         if number is None or abs(number) > LARGEST:
             words = ", ".join(_WORDS[self.kind])
@@ -78,6 +79,12 @@ class RatingScale:
                 f"{short(raw)} is no weak rating; expected a number up to {LARGEST:g}, true or false{also}"
             )
         return number
+
+    def _usual(self, raw: object) -> float | None:
+        """A judge's yes or no beside people's own words for 1; nothing where those are of the same pair."""
+        text = _text(raw) if self.positive else None
+        pair = next((pair for pair in KNOWN_PAIRS if text is not None and text.strip() in pair), ())
+        return None if not pair or set(pair) & set(self.positive) else float(str(text).strip() == pair[0])
 
     def _read(self, raw: object) -> float | None:
         """The number a word of this kind or a number stands for, on the scale or not."""

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from ratewise.campaign import findings
+from ratewise.campaign.judged import judges_found
 from ratewise.campaign.portrait import Bin, calibration, rates_by_uncertainty
 from ratewise.campaign.snapshot import Snapshot
 from ratewise.queue.money import to_money
@@ -15,7 +16,8 @@ _SPECIAL = str.maketrans({sign: f"\\{sign}" for sign in "\\`*_{}[]<>#|!"} | {"\n
 
 def snapshot_markdown(now: Snapshot, *, slices: Sequence[str] | None = None) -> str:
     """The report of one moment; every word that came from outside is escaped."""
-    parts = [f"# {escaped(now.status.name)}", escaped(plain_answer(now)), *_rounds(now), *_words(now)]
+    parts = [f"# {escaped(now.status.name)}", escaped(plain_answer(now))]
+    parts += [*_raters(now), *_rounds(now), *_words(now)]
     parts += _pictures_in_words(now)
     parts += _slices(now, slices)
     parts += _people(now)
@@ -28,6 +30,12 @@ def snapshot_markdown(now: Snapshot, *, slices: Sequence[str] | None = None) -> 
     commands = "\n".join(method.again(now)).replace("`", "'")
     parts += ["## Do it again", escaped(method.seed_words(now)), f"```text\n{commands}\n```"]
     return "\n\n".join(parts) + "\n"
+
+
+def _raters(now: Snapshot) -> list[str]:
+    """What each rater of a chain was worth, and what judges were seen to do."""
+    lines = [*now.worth, *(line for judge in judges_found(now) for line in judge.sentences)]
+    return ["## Who rates", _list(lines)] if lines else []
 
 
 def _rounds(now: Snapshot) -> list[str]:

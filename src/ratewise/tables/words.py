@@ -150,9 +150,22 @@ def _column(table: Table, name: str, meaning: Meaning, *, strong: bool) -> tuple
     if meaning.scale:
         values = _on_scale(table, name, words, index, meaning)
         return values, ""
-    if meaning.positive:
+    pair = _pair({str(word) for word in words if word})
+    if meaning.positive and (strong or pair is None or _says(words, meaning)):
         return _positive(table, name, words, index, meaning)
     return _known(table, name, words, index, texts)
+
+
+def _says(words: Array, meaning: Meaning) -> bool:
+    """Whether one of the words counts as 1 by what was said."""
+    value_of = dict.fromkeys(meaning.positive, 1.0)
+    return any(_same(str(word), value_of) in value_of for word in words)
+
+
+def _pair(there: set[str]) -> tuple[str, str] | None:
+    """The well-known words for 1 and 0 that these are, if they are."""
+    known = (pair for pair in KNOWN_PAIRS if there <= {*pair, "1", "0"} and there & set(pair))
+    return next(known, None)
 
 
 def _numbers(table: Table, name: str) -> Floats | None:
@@ -180,21 +193,23 @@ def _positive(table: Table, name: str, words: Array, index: Array, meaning: Mean
         raise TableError(
             Message(
                 f"{place} never says {' or '.join(map(repr, meaning.positive))}; it says {_listed(others)}: "
-                f"name the word that counts as 1 with {argument('positive')}"
+                f"name every word that counts as 1 with {argument('positive')}"
             )
         )
     if len(others) > _MOST_OTHERS:
         raise TableError(f"{place} has {len(others)} different words beside {meaning.positive[0]!r}; is it a rating?")
-    note = f"{_listed(list(meaning.positive))} counts as 1 and {_listed(others)} as 0" if others else ""
+    ones = [str(word) for word, value in zip(words, values, strict=True) if value == 1.0]
+    note = f"{_listed(ones)} {'counts' if len(ones) == 1 else 'count'} as 1 and {_listed(others)} as 0"
+    note = note if others else ""
     return np.asarray(values[index], dtype=np.float64), note
 
 
 def _known(table: Table, name: str, words: Array, index: Array, texts: Texts) -> tuple[Floats, str]:
     there = {str(word) for word in words if word}
-    for yes, no in KNOWN_PAIRS:
-        if there <= {yes, no, "1", "0"} and there & {yes, no}:
-            values = np.array([np.nan if word == "" else float(word in {yes, "1"}) for word in words])
-            return np.asarray(values[index], dtype=np.float64), f"{yes} counts as 1 and {no} as 0"
+    pair = _pair(there)
+    if pair is not None:
+        values = np.array([np.nan if word == "" else float(word in {pair[0], "1"}) for word in words])
+        return np.asarray(values[index], dtype=np.float64), f"{pair[0]} counts as 1 and {pair[1]} as 0"
     strange = np.array([bool(word) and _number(str(word)) is None for word in words])
     if 2 * np.count_nonzero(strange[index]) < np.count_nonzero(words[index] != ""):
         table.numbers(name, missing="allow")  # numbers, with a cell that is none: the table says which

@@ -65,7 +65,8 @@ def blind_sheet(
     name = id_column or "id"
     rows = np.flatnonzero(wanted)
     rows = rows[np.argsort(uniform(ids[rows], seed=f"{seed}:sheet"), kind="stable")]
-    hidden = {*_OF_THE_DRAW, *hide, *(f"{column}_uncertainty" for column in hide), *fill, name}
+    hidden = {*_OF_THE_DRAW, *hide, *fill, name, *(f"{column}_uncertainty" for column in hide)}
+    hidden |= {f"{column}_by_hand" for column in fill}  # labels that were not drawn
     shown = {column: values[rows] for column, values in table.arrays().items() if column not in hidden}
     empty = np.full(rows.size, None, dtype=object)
     return safe_cells(read_table({name: ids[rows], **shown, **dict.fromkeys(fill, empty)}, name="the sheet"))

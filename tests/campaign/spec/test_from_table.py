@@ -70,6 +70,9 @@ def test_labels_that_are_there_are_the_start_and_are_not_asked_for_again(tmp_pat
         begin_from("some.csv", "some.toml", strong="human")
     with pytest.raises(InputError, match="name it with --strong human"):
         begin_from("some.csv", "some.toml", positive=["fine"])
+    write_table(read_table({"id": table["id"], "verdict": table["human"]}, name="t"), "named.csv")
+    with pytest.raises(InputError, match="name it with --strong verdict"):
+        begin_from("named.csv", "named.toml", positive=["fine"])
     begun = begin_from("some.csv", "some.toml", strong="human", positive=["fine"])
     assert begun.to_change[-1] == "how the 40 labels that are there were drawn (at random)"
     spec = read_spec("some.toml")

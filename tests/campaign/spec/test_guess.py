@@ -46,6 +46,15 @@ def test_columns_are_known_by_their_values():
     assert (found.id, found.weak, found.strong, found.labels) == (None, None, None, 0)
 
 
+def test_marks_that_tell_all_rows_apart_are_their_ids():
+    marks, words = [f"T-{i:05d}" for i in range(N)], [f"word{'x' * i}" for i in range(N)]
+    assert guess_columns(table(text=[f"{i} is a text" for i in range(N)], ticket=marks, human=RIGHT)).id == "ticket"
+    assert guess_columns(table(ticket=marks, row_id=np.arange(N), human=RIGHT)).id == "row_id"  # names come first
+    assert guess_columns(table(ticket=marks[:5], human=RIGHT[:5])).id is None  # five may differ by chance
+    assert guess_columns(table(name=words[:20], human=RIGHT[:20])).id is None
+    assert guess_columns(table(ticket=[*marks[1:], marks[1]], human=RIGHT)).id is None
+
+
 @pytest.mark.parametrize(
     ("values", "scale"),
     [

@@ -102,7 +102,7 @@ def begin_from(
     if said != Meaning():
         if strong is None:
             option = "--positive" if said.positive else "--scale"
-            raise InputError(f"{option} explains the words of one column; name it with --strong human")
+            raise InputError(f"{option} explains the words of one column; name it with --strong {_says(read, said)}")
         named = () if weak is None else (weak,)
         read, _ = in_numbers(read, strong=(strong,), weak=named, meaning=said)
     guess = guess_columns(read, id=id, weak=weak, strong=strong)
@@ -119,6 +119,15 @@ def begin_from(
     write_text(path, _toml(begun))
     _check(path)
     return begun
+
+
+def _says(table: Table, said: Meaning) -> str:
+    """The first column that has one of the words, else a name for it."""
+    words = {*said.positive, *(word for word, _ in said.scale)}
+    for name in table.columns:
+        if words & {text.strip().lower() for text in table.texts(name, missing="allow")}:
+            return name
+    return "human"
 
 
 def _check(path: str) -> Spec:

@@ -27,6 +27,7 @@ _WEAK |= {
 _WHOLE_NAMES = {"h": 6, "g": -6}  # the paper's letters
 _IDS = ("id", "uid", "uuid", "key", "index", "item")
 _NOT_FEATURES = ("rate", "rates", "selected", "price", "cost", "weight", "id", "uid", "uuid", "index")
+_FEWEST_CODES = 10  # rows whose marks are all different, before a column is taken for ids by its look
 _LONGEST_ID = 80  # signs; longer ones are texts
 _MOST_WORDS = 20  # of a feature; with more of them it is text
 _FEW = 4  # words that are shown
@@ -135,7 +136,14 @@ def _id(columns: dict[str, _Column]) -> str | None:
         return not c.missing and c.different == len(c.texts) and max(map(len, c.texts)) <= _LONGEST_ID
 
     named = [c.name for c in columns.values() if set(c.words) & set(_IDS) and tells_apart(c)]
-    return min(named, key=len, default=None)
+    codes = (c.name for c in columns.values() if c.numbers is None and tells_apart(c) and _is_code(c.texts))
+    return min(named, key=len, default=None) or next(codes, None)
+
+
+def _is_code(texts: tuple[str, ...]) -> bool:
+    """Whether these are no texts but marks such as T-00417: one word each, most with a digit, and enough of them."""
+    digits = sum(any(sign.isdigit() for sign in text) for text in texts)
+    return len(texts) >= _FEWEST_CODES and digits > len(texts) / 2 and not any(len(text.split()) > 1 for text in texts)
 
 
 def _strong(rated: dict[str, _Column], weak: str | None) -> str | None:
