@@ -21,7 +21,6 @@ ELSEWHERE = {  # module: the test file that tests it, where that is not its mirr
     # parts of the planner, which only make sense together
     "campaign/planner/actions.py": "campaign/planner/test_decide.py",
     "campaign/planner/draw.py": "campaign/planner/test_decide.py",
-    "campaign/planner/chains.py": "campaign/test_chains.py",
     "campaign/planner/plan.py": "campaign/planner/test_decide.py",
     "campaign/planner/prices.py": "campaign/clients/test_labelling.py",
     "campaign/planner/overlap.py": "campaign/test_crowd.py",
