@@ -1,10 +1,11 @@
 """What texts are worth to `auto`: with the score alone, with words, with embeddings, with a trained rater. A table.
 
-Pools of `evouna_qa` (each QA system in turn), `cdi_politeness`, `alpaca_human_judges` and `trec_dl_relevance` (whose
-queries say little), from the folder of data. All arms have the same trials, so that ratios are of pairs. The trained
-rater's probabilities come from `benchmarks/text_train.py`; for a QA system it was trained on the other four,
-for the other tables on one half of the rows, and the pool is the other half. Items that it was trained on, or nearly
-the same texts, are left out of the pool for every arm, as campaigns leave them out.
+Pools of `evouna_qa` (each QA system in turn), `cdi_politeness`, `alpaca_human_judges`, `trec_dl_relevance` (whose
+queries say little) and `summeval_llm` (four ratings of each summary), from the folder of data. All arms have the same
+trials, so that ratios are of pairs. The trained rater's probabilities come from `benchmarks/text_train.py`; for a QA
+system it was trained on the other four, for the other tables on one half of the rows, and the pool is the other half.
+Items that it was trained on, or nearly the same texts, are left out of the pool for every arm, as campaigns leave them
+out.
 
     python benchmarks/text_train.py -o build/text            # minutes on a GPU, hours without
     python benchmarks/text.py [--trials 100] [--cheap-trials 400] [--predictions build/text/predictions.npz]
@@ -34,8 +35,9 @@ TEXTS = {
     "cdi_politeness": ("text",),
     "alpaca_human_judges": ("instruction", "output_1", "output_2"),
     "trec_dl_relevance": ("query",),
+    "summeval_llm": ("summary",),
 }
-WEAK = {"evouna_qa": "g", "cdi_politeness": "g_prob", "alpaca_human_judges": "g", "trec_dl_relevance": "g"}
+WEAK = dict.fromkeys(TEXTS, "g") | {"cdi_politeness": "g_prob"}
 SHORT = {"evouna_qa": "evo", "cdi_politeness": "cdi", "alpaca_human_judges": "alp"}
 SAMPLE = 2000  # items of a pool at most: texts of more would only take longer
 
@@ -138,6 +140,7 @@ def main() -> None:
     parser.add_argument("--model", help="path of the embedding model; without it there is no such arm")
     parser.add_argument("--permuted", action="store_true", help="texts in the wrong order, which say nothing")
     parser.add_argument("--only", default="", help="pools whose name begins so")
+    parser.add_argument("--arms", default="", help="the arms to run, with commas between; without it, all")
     asked = parser.parse_args()
     predictions = dict(np.load(asked.predictions)) if asked.predictions.exists() else None
     print("| pool | items | budget | learns from | trials | MSE ratio | width² ratio | coverage, score | coverage | "
@@ -148,8 +151,13 @@ def main() -> None:
         if not pool.name.startswith(asked.only):
             continue
         most = max(asked.trials, asked.cheap_trials if pool.trained else 0)
+        chosen = [
+            arm for arm in arms(pool, asked.model, asked.permuted) if not asked.arms or arm[0] in asked.arms.split(",")
+        ]
+        if not chosen:
+            continue
         score = Played.of(pool, {}, {}, most)
-        for name, changed, options in arms(pool, asked.model, asked.permuted):
+        for name, changed, options in chosen:
             trials, began = asked.cheap_trials if name == "trained" else asked.trials, time.process_time()
             arm = Played.of(pool, changed, options, trials)
             took, (ratio, se) = (time.process_time() - began) / trials, score.ratio(arm)

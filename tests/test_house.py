@@ -26,6 +26,7 @@ ELSEWHERE = {  # module: the test file that tests it, where that is not its mirr
     "campaign/planner/prices.py": "campaign/clients/test_labelling.py",
     "campaign/planner/overlap.py": "campaign/test_crowd.py",
     "campaign/planner/state.py": "campaign/planner/test_decide.py",
+    "campaign/planner/refitting.py": "campaign/test_refits.py",
     "campaign/acting.py": "campaign/planner/test_decide.py",
     "campaign/reader.py": "campaign/planner/test_decide.py",
     "campaign/rehearsal.py": "campaign/planner/test_decide.py",

@@ -223,6 +223,23 @@ def test_an_affine_recalibration_agrees_with_memory(tmp_path, in_files):
     alike(found, right)
 
 
+@pytest.mark.parametrize("options", [{}, {"estimand": "pool"}])
+def test_several_people_s_votes_agree_with_memory(tmp_path, in_files, options):
+    table, rng = judged(seed=8), np.random.default_rng(9)
+    asked = table["selected"]
+    for name in ("ann", "ben", "cleo"):
+        vote = np.where(rng.random(N) < 0.8, table["human"], 1 - table["human"])
+        table[name] = np.where(asked & (rng.random(N) < 0.8), vote, np.nan)
+    one = np.isnan(table["ann"]) & np.isnan(table["ben"]) & np.isnan(table["cleo"])
+    table["ann"] = np.where(asked & one, table["human"], table["ann"])
+    asked = {"weak": "judge", "strong": "ann,ben,cleo", "weak_cost": 0.01, "strong_cost": 2.0, **options}
+    found, right = (rw.estimate_table(where, **asked) for where in (placed(table, tmp_path), table))
+    alike(found, right)
+    assert found.spend == right.spend
+    assert found.agreement.votes == right.agreement.votes
+    assert found.agreement.alpha == pytest.approx(right.agreement.alpha, rel=1e-12)
+
+
 def test_slices_of_words_without_rates_agree_with_memory(tmp_path, in_files, monkeypatch):
     monkeypatch.setattr("ratewise.targets.slices.read_whole", rw.targets.mean.estimation.read_whole)
     table = judged(one_rate=True)

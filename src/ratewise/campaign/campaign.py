@@ -30,6 +30,7 @@ from ratewise.campaign.pool import is_same, taken_in
 from ratewise.campaign.raised import expected_of, reported
 from ratewise.campaign.raters_seen import check_raters, note_raters
 from ratewise.campaign.recorded import check_chain
+from ratewise.campaign.refits import trainer_of
 from ratewise.campaign.seed import check_secret, digest_of, reveal, seed_of
 from ratewise.campaign.snapshot import Snapshot, reader_of
 from ratewise.campaign.spec.changes import changes
@@ -108,9 +109,13 @@ class Campaign:
         When `stop` is set by another thread, calls under way finish, too.
         """
         with self._store() as store:
+            trainer = trainer_of(self.spec)
             callers = wait_for(lambda: callers_of(self.spec, store), patience)
             wait_for(lambda: self._begin(store, new=new), patience)
-            engine = Engine(self.spec, store, callers, self._unsaved(store), patience=patience, wait=wait, stop=stop)
+            engine = Engine(
+                self.spec, store, callers, self._unsaved(store), patience=patience, wait=wait, stop=stop,
+                trainer=trainer,
+            )  # fmt: skip
             if progress is not None:
                 engine.tell = Watch(self.spec, store, progress)
             reason = _run(engine)

@@ -19,12 +19,14 @@ from ratewise.campaign.clients.callers import CallerClient, steps_of
 from ratewise.campaign.clients.patience import PATIENCE, Patience
 from ratewise.campaign.clients.sheets import Exchanged, Sheets, sheet_steps
 from ratewise.campaign.reader import Reader
+from ratewise.campaign.refits import keep, refit_of, texts_of
 from ratewise.campaign.snapshot import reader_of
 from ratewise.campaign.spec.spec import Spec
 from ratewise.errors import OutsideError, StoreError
 from ratewise.queue.store import Store
 from ratewise.queue.unsaved import Unsaved
 from ratewise.raters.calling import Caller
+from ratewise.training.cross_fit import Trainer
 
 
 class Paused(StrEnum):
@@ -32,6 +34,10 @@ class Paused(StrEnum):
 
     STOPPED = "stopped"
     WAITING = "waiting for answers"
+
+
+class _StoppedError(Exception):
+    """The run was stopped while a model was trained."""
 
 
 GRACE = 60.0  # seconds that calls under way have to finish when a run is stopped or fails
@@ -54,6 +60,7 @@ class Engine:
     clock: Callable[[], datetime] = field(default=lambda: datetime.now(UTC))
     wait: bool = True  # for answers that others give; else the run ends when there is nothing else to do
     stop: threading.Event | None = None  # set by another thread that wants the run to end
+    trainer: Trainer | None = None  # where a model is trained on the labels of closed rounds
     client: CallerClient = field(init=False)
     reader: Reader = field(init=False)
     stopping: bool = field(init=False, default=False)
@@ -172,6 +179,23 @@ class Engine:
             if isinstance(action, p.Wait):
                 self._planned_at = time.monotonic()
                 return None
+            if isinstance(action, p.Refit):
+                try:
+                    await self._refit(patiently)
+                except _StoppedError:
+                    return None
+
+    async def _refit(self, patiently: Patience) -> None:
+        """Train in a thread, while answers go on coming in, and write the refit down; one that is cut is repeated."""
+        assert self.trainer is not None
+        rows = await patiently(lambda: texts_of(self.spec, self.store))
+        made = await asyncio.to_thread(refit_of, self.reader.history, rows, self.trainer, self._go_on)
+        await patiently(lambda: keep(self.store, made))
+
+    def _go_on(self) -> None:
+        """Raise where the run is to end: training may take minutes."""
+        if self.stopping or (self.stop is not None and self.stop.is_set()):
+            raise _StoppedError
 
     def _plan_is_due(self) -> bool:
         """Whether to ask the planner again: not at every answer while it waits for several. Others may answer, too."""

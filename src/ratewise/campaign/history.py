@@ -189,6 +189,7 @@ class History:
     steps: StepSeen | None = None  # pooled rounds of a chain with steps
     design: Design | None = None  # how a chain's raters are used, once that is chosen
     old_chain: bool = False  # a chain that was planned by what the first rater said alone
+    taught: int = 0  # labels that the last refit was trained on
     trial: int = 0  # items of the start, where dear raters were tried on those so far
     hopes: tuple[float, ...] = ()  # what a trial of dear raters has shown; empty where there was none
     fits: Fits = field(init=False, default_factory=Fits, repr=False)  # a changed copy begins anew
@@ -215,6 +216,23 @@ class History:
         """Strong ratings that came."""
         return int(np.count_nonzero(~np.isnan(self.looked.values[:, -1])))
 
+    @property
+    def refits(self) -> int:
+        """How many refits it knows of."""
+        return 0 if self.looked.x.refits is None else self.looked.x.refits.shape[1]
+
+    @property
+    def uses_refit(self) -> bool:
+        """Whether the last refit predicts labels better than what there is without it, so that estimates go by it."""
+        return self.refits > 0 and self.seen is not None and self.seen.learned.model.basis.refit is not None
+
+    def refitted(self, predictions: Floats) -> "History":
+        """The same rounds with what all refits so far predict of their items, items × refits."""
+        assert self.seen is not None
+        looked = replace(self.looked, x=replace(self.looked.x, refits=predictions))
+        seen = replace(self.seen, x=replace(self.seen.x, refits=predictions))
+        return replace(self, looked=looked, seen=seen, taught=int(np.count_nonzero(seen.labelled)))
+
     def filled(self, x: Covariates) -> Covariates:
         """Weak ratings, with missing ones at the mean of those known before: any value keeps the estimate unbiased."""
         known = self.looked.x.weak[~np.isnan(self.looked.x.weak)]
@@ -236,7 +254,7 @@ class History:
             self.looked.joined(replace(more, x=self.filled(more.x) if plan.weak else more.x)), self.rounds + 1,
             self.alone or plan.alone, seen, self.middle, stratum_mass, self.again,
             steps=None if self.steps is None else self._more_steps(self.steps, plan, factor, more), design=self.design,
-            old_chain=self.old_chain or isinstance(plan.rule, ChainRule), trial=plan.trial,
+            old_chain=self.old_chain or isinstance(plan.rule, ChainRule), taught=self.taught, trial=plan.trial,
             hopes=plan.hopes or self.hopes,
         )  # fmt: skip
 
@@ -297,7 +315,7 @@ class History:
         )  # fmt: skip
         return History(
             looked, self.rounds + 1, self.alone, seen, self.middle, None, plan.again,
-            drew_nobody=not more.selected.any(), design=self.design,
+            drew_nobody=not more.selected.any(), design=self.design, taught=self.taught,
         )  # fmt: skip
 
     def _pooled(self, seen: Seen, plan: RoundPlan, factor: float | None, more: Looked) -> Seen:

@@ -1,7 +1,7 @@
 """The items of a campaign as the planner takes them: facts about them, their prices and ratings."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,7 @@ from ratewise.campaign import planner as p
 from ratewise.campaign.answers import Wanted
 from ratewise.campaign.history import History, Looked
 from ratewise.campaign.inputs import Inputs
+from ratewise.campaign.refits import Refits
 from ratewise.campaign.spec.spec import RaterSpec, Spec
 from ratewise.campaign.start import COLUMNS, Start
 from ratewise.core.checks import Floats
@@ -66,6 +67,7 @@ def terms_of(spec: Spec, facts: Facts) -> p.Terms:
     return p.Terms(
         facts.prices, budget, wanted, alone, spec.goal.deadline, gives_up, most=most, first=first,
         teacher=facts.teacher, votes=_votes(spec), aside=set_aside(spec),
+        refit=spec.refits,
     )  # fmt: skip
 
 
@@ -105,6 +107,7 @@ class LoggedItems:
     spec: Spec
     store: Store
     facts: Facts
+    refits: Refits | None = None
 
     def looked(self, first: int, end: int) -> Looked:
         """Items with all that is known of them."""
@@ -114,6 +117,8 @@ class LoggedItems:
             uncertainty=self.spec.items.uncertainty is not None, strata=chosen is not None, clusters=together,
             start=self.facts.start, doubtful=doubtful(self.spec), text=self.facts.text,
         )  # fmt: skip
+        if self.refits is not None:
+            found = replace(found, x=replace(found.x, refits=self.refits.columns(first, end)))
         return found if chosen is None else chosen.scaled(found)
 
     def known(self, first: int, end: int) -> Floats | None:

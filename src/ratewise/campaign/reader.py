@@ -7,6 +7,7 @@ from functools import lru_cache
 from ratewise.campaign import planner as p
 from ratewise.campaign.acting import Items
 from ratewise.campaign.history import History, RoundPlan
+from ratewise.campaign.refits import Refits
 from ratewise.queue.protocol import PlanningQueue
 from ratewise.queue.records import Batch, Units
 
@@ -41,6 +42,7 @@ class Reader:
     terms: p.Terms
     history: History
     keeps: bool = False  # what was known after each round, too
+    refits: Refits | None = None  # where a model is trained on the labels of closed rounds
     closed: list[Closed] = field(init=False, default_factory=list)  # where it keeps them
     _ahead: tuple[int, Units] | None = field(init=False, default=None)  # prices of the next items, from which one on
     _failed: tuple[int, int] = field(init=False, default=(0, 0))  # to which item: what failed calls have cost
@@ -66,6 +68,7 @@ class Reader:
     def _read_on(self) -> list[p.OpenRound]:
         """Take in the rounds that were closed since, and return those that are open."""
         opened: list[p.OpenRound] = []
+        self._refit()
         for row in self.rounds(after=self.history.rounds):
             if row.items is None:
                 opened.append(self.opened(row))
@@ -75,6 +78,14 @@ class Reader:
             if self.keeps:
                 self.closed.append(Closed(row, self.history))
         return opened
+
+    def _refit(self) -> None:
+        """Take in a refit that was made since the last round was closed."""
+        known = self.history if self.refits is None else self.refits.added_to(self.history)
+        if known is not self.history:
+            self.history, self._taken = known, {}
+            if self.closed:
+                self.closed[-1] = replace(self.closed[-1], history=known)
 
     def _with_demand(self, state: p.State, at: float) -> p.State:
         """The state with what people want, and what the next round would be planned from if they are short of it."""
@@ -111,8 +122,10 @@ class Reader:
         assert row.items is not None
         if row.plan.again:
             rows = self.queue.item_rows(0, history.items, self.terms.later_raters)
-            return history.looked_again(row.plan, row.factor, self.queue.again(row.plan.again), rows.values[:, -1])
-        return history.joined(row.plan, row.factor, self.items.looked(row.first, row.first + row.items))
+            known = history.looked_again(row.plan, row.factor, self.queue.again(row.plan.again), rows.values[:, -1])
+        else:
+            known = history.joined(row.plan, row.factor, self.items.looked(row.first, row.first + row.items))
+        return known if self.refits is None else self.refits.added_to(known)
 
     def rounds(self, after: int = 0) -> list[Round]:
         """Rounds with a number above `after`, in order."""

@@ -21,6 +21,7 @@ from ratewise.campaign.history import History, Looked, RoundPlan
 from ratewise.campaign.inputs import Codes, Inputs
 from ratewise.campaign.items import looked_of
 from ratewise.campaign.reader import Reader
+from ratewise.campaign.refits import Refits, refit_of
 from ratewise.campaign.start import Start
 from ratewise.core.checks import Floats
 from ratewise.core.names import Estimand
@@ -28,6 +29,7 @@ from ratewise.queue.memory import MemoryQueue
 from ratewise.queue.money import to_units
 from ratewise.queue.records import Units
 from ratewise.rounds.teacher import Teacher
+from ratewise.training.cross_fit import Rows, Trainer
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,6 +46,8 @@ class Pool:
     start: Start | None = None  # labels that are there already,
     old: Floats | None = None  # NaN where none, in the order of the items,
     given: Floats | None = None  # and the rates that they were drawn with
+    texts: Rows = ()  # where a model is trained on the labels of closed rounds, by
+    trainer: Trainer | None = None
 
     @classmethod
     def of(
@@ -79,7 +83,10 @@ class Pool:
         first = 0 if self.start is None else self.start.first
         prices = tuple(self.prices.mean(axis=0).tolist())
         money = None if budget is None else to_units(budget)
-        return p.Terms(prices, money, wanted, alone or len(prices) == 1, first=first, teacher=teacher, votes=votes)
+        return p.Terms(
+            prices, money, wanted, alone or len(prices) == 1, first=first, teacher=teacher, votes=votes,
+            refit=self.trainer is not None,
+        )  # fmt: skip
 
     def empty(self, terms: p.Terms) -> History:
         """The rehearsal before the first round."""
@@ -109,11 +116,13 @@ class Rehearsal:
     actions: list[p.Action] = field(default_factory=list)
     queue: MemoryQueue = field(init=False)
     reader: Reader = field(init=False)
+    refits: Refits = field(init=False)
 
     def __post_init__(self) -> None:
         later = self.terms.later_raters
         self.queue = MemoryQueue(self.pool.uniform, later_raters=later, numbers=self.pool.numbers)
-        self.reader = Reader(self.queue, self, self.terms, self.pool.empty(self.terms))
+        self.refits = Refits(self.queue)
+        self.reader = Reader(self.queue, self, self.terms, self.pool.empty(self.terms), refits=self.refits)
 
     @property
     def history(self) -> History:
@@ -137,6 +146,8 @@ class Rehearsal:
         found = looked_of(
             rows, uncertainty=pool.uncertainty is not None, strata=pool.strata is not None, start=pool.start
         )
+        if pool.trainer is not None:
+            found = replace(found, x=replace(found.x, refits=self.refits.columns(first, end)))
         return found if pool.inputs is None else pool.inputs.scaled(found)
 
     def known(self, first: int, end: int) -> Floats | None:
@@ -176,7 +187,11 @@ class Rehearsal:
 
     def do(self, action: p.Action, state: p.State | None = None) -> None:
         """Carry out what the planner decides in this state (by default the present one), and answer what it asks."""
-        assert carry_out(self.queue, self, self.state() if state is None else state, action)
+        state = self.state() if state is None else state
+        assert carry_out(self.queue, self, state, action)
+        if isinstance(action, p.Refit):
+            assert self.pool.trainer is not None
+            self.queue.keep_refit(refit_of(state.history, self.pool.texts, self.pool.trainer))
         if isinstance(action, p.Open):
             self.plans.append(action.plan)
         self.queue.answer_all(self.pool.answers(self.terms.later_raters))

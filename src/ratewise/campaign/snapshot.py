@@ -12,6 +12,7 @@ from ratewise.campaign.items import Facts, LoggedItems, empty_history, terms_of
 from ratewise.campaign.pooled import Look, pooled_of
 from ratewise.campaign.raters_seen import CHANGED
 from ratewise.campaign.reader import Reader
+from ratewise.campaign.refits import Refits
 from ratewise.campaign.seed import seed_words
 from ratewise.campaign.spec.spec import Spec
 from ratewise.campaign.status import Status, status_of
@@ -33,7 +34,9 @@ def reader_of(spec: Spec, store: Store, *, keeps: bool = False) -> Reader:
         plain = spec.inputs is None and not terms.alone and terms.later_raters == 1
         one_price = spec.strong.price is not None  # else what is left might pay for none of those passed over
         terms = replace(terms, again=plain and one_price)
-    return Reader(store, LoggedItems(spec, store, facts), terms, empty_history(spec, facts, terms), keeps)
+    refits = Refits(store) if spec.refits else None
+    items = LoggedItems(spec, store, facts, refits)
+    return Reader(store, items, terms, empty_history(spec, facts, terms), keeps, refits)
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,7 +137,23 @@ class Snapshot:
             f"{file} has changed, and no run has used it yet: {what}; the figures here follow the store"
             for what in self.edited
         ]
-        return edited + self._drift + [f"{at}: {text}" for at, text in self.notes if text.startswith(CHANGED)]
+        return (
+            edited
+            + self._drift
+            + self._refit
+            + [f"{at}: {text}" for at, text in self.notes if text.startswith(CHANGED)]
+        )
+
+    @property
+    def _refit(self) -> list[str]:
+        """Whether the predictions of the model that was trained on this campaign's labels are used."""
+        if not self.spec.refits:
+            return []
+        history = self.state.history
+        if not history.refits:
+            return [f"no model is trained yet: that takes {p.LEAST_LABELS} labels of closed rounds that differ"]
+        used = "are used" if history.uses_refit else "are not used: labels are predicted no better with them"
+        return [f"a model was trained on {history.taught:,} labels of this campaign; its predictions {used}"]
 
     @property
     def _drift(self) -> list[str]:

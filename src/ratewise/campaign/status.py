@@ -43,6 +43,7 @@ class Status:
     expected_se: float | None  # when all the money is spent
     waits_for: str | None = None  # a process that plans and shows no sign of life
     spent_by: dict[str, Decimal] | None = None  # of each rater; not told while a run goes on
+    refit: dict[str, Any] | None = None  # of the last one: the labels it was trained on, and whether it is used
 
     @property
     def left(self) -> Decimal | None:
@@ -119,6 +120,7 @@ def status_of(spec: Spec, store: Store, state: State, *, by_rater: bool = False)
         expected_se=None if state.open is None else state.open.plan.expected_se,
         waits_for=store.waits_for(),
         spent_by=_spent_by(spec, store) if by_rater else None,
+        refit={"labels": state.history.taught, "used": state.history.uses_refit} if state.history.refits else None,
     )
 
 

@@ -24,6 +24,7 @@ from ratewise.campaign.quotes import check_quotes
 from ratewise.campaign.reader import Reader, Round
 from ratewise.campaign.receipts import END, check_money, check_questions
 from ratewise.campaign.recorded import check_chain
+from ratewise.campaign.refits import check_refits
 from ratewise.campaign.rereading import check_answers
 from ratewise.campaign.seed import DIGEST, REVEALED, digest_of, known_seed
 from ratewise.campaign.spec.spec import SecretSeed, Spec
@@ -192,6 +193,8 @@ def _rounds(
             found.differ(f"{where} has {row.items} items; its batches have {now.end - now.first}")
         with telling(where, found):
             past.add(row, now, known.get(row.number))
+    with telling("the refits", found):
+        check_refits(store, past.closed, found)
 
 
 def _plan(state: d.State, stored: RoundPlan, where: str, found: Verification, *, goal_may_differ: bool) -> None:

@@ -3,10 +3,11 @@
 Ridge regression on the weak rating, a few bends of it, and the features. It starts either from the weak rating itself
 or from the mean; the start and the penalty are those of least leave-one-out error, so that a weak rating that is right
 stays as it is and one that is useless is left out. With texts, the score, the features and the columns made from texts
-are groups with a penalty each; the texts are left out unless they predict labels that they have not seen.
+are groups with a penalty each; the texts are left out unless they predict labels that they have not seen. So are the
+predictions of a model that the campaign trains on its own labels, each made without the labels of its fold.
 """
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,9 @@ from scipy import special
 
 from ratewise.core.checks import Floats
 from ratewise.core.mean.clusters import Codes, cluster_folds
+from ratewise.models import refit_columns
 from ratewise.models.group_ridge import GroupFit, TextFactor, fit_groups
+from ratewise.models.refit_columns import RefitColumns
 from ratewise.models.ridge import PENALTIES, Line, RidgePath, ridge_path
 from ratewise.models.text_columns import TextColumns
 
@@ -36,6 +39,7 @@ class Covariates:
     features: Floats | None = None  # items × columns
     uncertainty: Floats | None = None  # the user's own guess of (H−G)²
     text: TextColumns | None = None
+    refits: Floats | None = None  # items × refits: what a model trained on earlier rounds' labels predicts
 
     @property
     def items(self) -> int:
@@ -49,6 +53,7 @@ class Covariates:
             None if self.features is None else self.features[index],
             None if self.uncertainty is None else self.uncertainty[index],
             None if self.text is None else self.text.rows(index),
+            None if self.refits is None else self.refits[index],
         )
 
     def some(self, most: int) -> "Covariates":
@@ -57,12 +62,12 @@ class Covariates:
 
     def without_weak(self) -> "Covariates":
         """The covariates without weak ratings: what is known of an item before any rater has seen it."""
-        return Covariates(np.zeros(self.items), self.features, text=self.text)
+        return Covariates(np.zeros(self.items), self.features, text=self.text, refits=self.refits)
 
     @property
     def known_for_nothing(self) -> bool:
         """Whether anything is known of an item before any rater has seen it."""
-        return self.features is not None or self.text is not None
+        return self.features is not None or self.text is not None or self.refits is not None
 
     def joined(self, more: "Covariates") -> "Covariates":
         """The covariates of both, these first."""
@@ -71,7 +76,8 @@ class Covariates:
             for a, b in ((self.features, more.features), (self.uncertainty, more.uncertainty))
         )
         text = None if self.text is None or more.text is None else self.text.joined(more.text)
-        return Covariates(np.concatenate([self.weak, more.weak]), features, uncertainty, text)
+        refits = refit_columns.joined(self.refits, more.refits)
+        return Covariates(np.concatenate([self.weak, more.weak]), features, uncertainty, text, refits)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -112,11 +118,12 @@ class Standard:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Basis:
-    """Columns for the regression: the weak rating, its bends, its logit if a probability, uncertainty, features."""
+    """Columns of the regression: weak rating, its bends, its logit if a probability, uncertainty, features, refit."""
 
     bends: Floats
     logit: bool
     standard: Standard
+    refit: RefitColumns | None = None
 
     @classmethod
     def of(cls, x: Covariates) -> "Basis":
@@ -125,9 +132,18 @@ class Basis:
         bends = np.unique(np.quantile(x.weak, _BENDS))
         logit = bool(x.weak.min() >= 0 and x.weak.max() <= 1)
         plain = (0 if x.features is None else x.features.shape[1]) + (0 if x.uncertainty is None else 2)
-        bent = bends.size + logit
+        bent, refit = bends.size + logit, RefitColumns.latest(x.refits)
+        plain += 0 if refit is None else refit.count
         size = np.concatenate([[1.0], np.full(bent, _BEND_SIZE), np.ones(plain)])
-        return cls(bends, logit, Standard.of(_columns(x, bends, logit), size))
+        return cls(bends, logit, Standard.of(_columns(x, bends, logit, refit), size), refit)
+
+    @property
+    def without_refit(self) -> "Basis":
+        """The columns before those of the refit."""
+        if self.refit is None:
+            return self
+        few = slice(0, -self.refit.count)
+        return Basis(self.bends, self.logit, Standard(self.standard.centre[few], self.standard.scale[few]))
 
     @property
     def has_weak(self) -> bool:
@@ -136,18 +152,18 @@ class Basis:
 
     def __call__(self, x: Covariates) -> Floats:
         """The columns of any items."""
-        return self.standard(_columns(x, self.bends, self.logit))
+        return self.standard(_columns(x, self.bends, self.logit, self.refit))
 
     def along(self, line: Line, x: Covariates) -> Floats:
         """A line in these columns, of any items."""
-        return self.standard.undone(line)(_parts(x, self.bends, self.logit))
+        return self.standard.undone(line)(_parts(x, self.bends, self.logit, self.refit))
 
 
-def _columns(x: Covariates, bends: Floats, logit: bool) -> Floats:
-    return np.concatenate(_parts(x, bends, logit), axis=1)
+def _columns(x: Covariates, bends: Floats, logit: bool, refit: RefitColumns | None) -> Floats:
+    return np.concatenate(_parts(x, bends, logit, refit), axis=1)
 
 
-def _parts(x: Covariates, bends: Floats, logit: bool) -> list[Floats]:
+def _parts(x: Covariates, bends: Floats, logit: bool, refit: RefitColumns | None) -> list[Floats]:
     g = x.weak[:, None]
     parts = [g, np.maximum(g - bends, 0.0)]
     if logit:
@@ -156,7 +172,14 @@ def _parts(x: Covariates, bends: Floats, logit: bool) -> list[Floats]:
         parts += [x.uncertainty[:, None], x.uncertainty[:, None] * g]
     if x.features is not None:
         parts.append(x.features)
+    if refit is not None:
+        parts.append(refit.of(_known(x.refits)))
     return parts
+
+
+def _known(refits: Floats | None) -> Floats:
+    assert refits is not None
+    return refits
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -176,12 +199,14 @@ class RatingModel:
             "bends": self.basis.bends.tolist(), "logit": self.basis.logit, "columns": self.basis.standard.to_dict(),
             "line": self.path.to_dict(self.penalty), "from_weak": self.from_weak, "bounds": list(self.bounds),
             **({} if self.text is None else {"text": self.text.tolist()}),
+            **({} if self.basis.refit is None else {"refit": asdict(self.basis.refit)}),
         }  # fmt: skip
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> "RatingModel":
         """The inverse of `to_dict`, for predictions."""
-        basis = Basis(np.array(data["bends"]), data["logit"], Standard.from_dict(data["columns"]))
+        refit = RefitColumns(**data["refit"]) if "refit" in data else None
+        basis = Basis(np.array(data["bends"]), data["logit"], Standard.from_dict(data["columns"]), refit)
         bounds = (data["bounds"][0], data["bounds"][1])
         text = np.array(data["text"]) if "text" in data else None
         return cls(basis, RidgePath.from_dict(data["line"]), 0, data["from_weak"], bounds, text)
@@ -203,22 +228,35 @@ def fit_rating(
     """The model, and its prediction of every label from the others. `factor` is that of the texts, if it is known.
 
     Limiting cases: a weak rating that is already right stays (the largest penalty); one label gives that label; texts
-    that say nothing give the model without them.
+    and refits that say nothing give the model without them. A refit has read the texts, so it takes their place.
     """
+    model, unseen = _by_few(basis.without_refit, x, strong, weights, bounds)
+    best = unseen
+    if x.text is not None:
+        made = TextFactor.of(x.text.dense(), weights) if factor is None else factor
+        plain = basis.without_refit
+        from_weak_fit, fit = _with_text(plain(x), x, strong, made, has_weak=plain.has_weak)
+        if _helps(unseen, fit.unseen, made.root**2):
+            model = RatingModel(plain, _only(fit), 0, from_weak_fit, bounds, fit.many)
+            best = fit.unseen
+    if basis.refit is not None:
+        refit, left = _by_few(basis, x, strong, weights, bounds)
+        better = _helps(unseen, left, weights / weights.mean()) and weights @ left**2 < weights @ best**2
+        if better and _points_up(basis.refit.of(_known(x.refits))[:, 0], unseen, weights):
+            model, best = refit, left
+    return model, np.clip(strong - best, *_others_bounds(strong, bounds))
+
+
+def _by_few(
+    basis: Basis, x: Covariates, strong: Floats, weights: Floats, bounds: tuple[float, float]
+) -> tuple[RatingModel, Floats]:
+    """The model without texts, and what it leaves of every label that it has not seen."""
     X = basis(x)
     from_weak = ridge_path(_with_ones(X), strong - x.weak, weights, intercept=False)
     from_mean = ridge_path(X, strong, weights, intercept=True)
     keep = basis.has_weak and from_weak.risk[from_weak.best] <= from_mean.risk[from_mean.best]
     path = from_weak if keep else from_mean
-    model = RatingModel(basis, path, path.best, bool(keep), bounds)
-    unseen = path.unseen[:, path.best]
-    if x.text is not None:
-        made = TextFactor.of(x.text.dense(), weights) if factor is None else factor
-        from_weak_fit, fit = _with_text(X, x, strong, made, has_weak=basis.has_weak)
-        if _text_helps(unseen, fit.unseen, made.root**2):
-            model = RatingModel(basis, _only(fit), 0, from_weak_fit, bounds, fit.many)
-            unseen = fit.unseen
-    return model, np.clip(strong - unseen, *_others_bounds(strong, bounds))
+    return RatingModel(basis, path, path.best, bool(keep), bounds), path.unseen[:, path.best]
 
 
 def _with_text(
@@ -233,10 +271,19 @@ def _with_text(
     return (True, from_weak) if from_weak.risk <= from_mean.risk else (False, from_mean)
 
 
-def _text_helps(without: Floats, with_text: Floats, W: Floats) -> bool:
-    """Whether labels are better predicted with text, by more than chance: text that says nothing must cost nothing."""
-    gain = W * (without**2 - with_text**2)
+def _helps(without: Floats, with_more: Floats, W: Floats) -> bool:
+    """Whether labels are better predicted with more columns, by more than chance: what says nothing costs nothing."""
+    gain = W * (without**2 - with_more**2)
     return bool(gain.sum() > _SURE_OF_TEXT * np.sqrt((gain**2).sum()))
+
+
+def _points_up(said: Floats, unseen: Floats, W: Floats) -> bool:
+    """Whether labels are above their prediction where the refit says more.
+
+    A model that has not seen a fold is low where that fold's labels are high by chance. Read the wrong way round, that
+    tells labels to their own predictions.
+    """
+    return bool((W * (said - np.average(said, weights=W))) @ unseen > 0)
 
 
 def _only(fit: GroupFit) -> RidgePath:

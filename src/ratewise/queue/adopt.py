@@ -9,7 +9,7 @@ from ratewise.queue import chain
 from ratewise.queue import schema as t
 from ratewise.queue.records import now
 
-RECORDED = (t.meta, t.rounds, t.batches, t.draws, t.ratings, t.ledger, t.events, t.answers)
+RECORDED = (t.meta, t.rounds, t.batches, t.draws, t.ratings, t.ledger, t.events, t.answers, t.refits)
 _NOT_RECORDED = {"ratings": ("worker",), "ledger": ("id",), "events": ("id",), "answers": ("id",)}
 _AT_ONCE = 10_000  # rows in one change
 

@@ -12,7 +12,7 @@ from ratewise.queue.chain import PASSING
 
 _KEYED = {  # what names a row; rows of the others are told by their place in the order they were written
     "meta": ("key",), "rounds": ("number",), "batches": ("first",), "draws": ("position", "step"),
-    "ratings": ("position", "step"), "totals": ("only",),
+    "ratings": ("position", "step"), "totals": ("only",), "refits": ("round", "first"),
 }  # fmt: skip
 _LONGEST = 60  # characters of a value that is shown
 _AT_ONCE = 2000

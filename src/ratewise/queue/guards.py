@@ -6,7 +6,7 @@ guards, too; what such a person does is found by `verify`.
 
 import sqlalchemy as sa
 
-_ADDED_ONLY = ("items", "draws", "ledger", "events", "chain")
+_ADDED_ONLY = ("items", "draws", "ledger", "events", "chain", "refits")
 _KEPT = ("rounds", "ratings", "batches", "totals")  # rows stay, and change in few ways
 # An answer may be taken back by the one who gave it: then the question is open, and a new attempt begins.
 _UNDONE = "NEW.state = 0 AND NEW.value IS NULL AND NEW.attempts > OLD.attempts"
@@ -26,11 +26,13 @@ def raise_guards(connection: sa.Connection) -> None:
     """Put them all up; those that are there stay."""
     if connection.dialect.name == "postgresql":
         connection.exec_driver_sql(_FUNCTION)
-    for table in _ADDED_ONLY:
+    there = set(sa.inspect(connection).get_table_names())
+    added_only = [table for table in _ADDED_ONLY if table in there]  # a store on its way to this version may lack some
+    for table in added_only:
         _guard(connection, table, "UPDATE")
     for table, when in _FIXED.items():
         _guard(connection, table, "UPDATE", when)
-    for table in (*_ADDED_ONLY, *_KEPT):
+    for table in (*added_only, *_KEPT):
         _guard(connection, table, "DELETE")
         if connection.dialect.name == "postgresql":
             _guard(connection, table, "TRUNCATE")

@@ -22,6 +22,7 @@ from ratewise.queue.records import (
     NewBatch,
     NewDraws,
     Outcome,
+    Refit,
     RoundRow,
     Units,
 )
@@ -49,6 +50,7 @@ class MemoryQueue(PlanningQueue):
         self._facts: dict[str, str] = {}
         self._again: dict[int, AgainRows] = {}
         self._rounds: list[RoundRow] = []
+        self._refits: dict[int, Refit] = {}
         self._batches: dict[int, list[Batch]] = {}
         self._reserved = self._spent = 0
         self._open = np.zeros(shape[1], dtype=np.int64)  # questions without an answer, by step
@@ -107,6 +109,21 @@ class MemoryQueue(PlanningQueue):
         if any(self.open_by_step(self._rounds[number - 1].first + items).values()):
             return False
         self._rounds[number - 1] = replace(self._rounds[number - 1], items=items)
+        return True
+
+    def refit_rounds(self) -> list[int]:
+        """After how many closed rounds there was a refit, in order."""
+        return list(self._refits)
+
+    def refit(self, number: int) -> Refit:
+        """The refit after so many closed rounds."""
+        return self._refits[number]
+
+    def keep_refit(self, refit: Refit) -> bool:
+        """Keep a refit, as exactly as a store does; False where there is one of these rounds already."""
+        if refit.round in self._refits:
+            return False
+        self._refits[refit.round] = replace(refit, predictions=refit.predictions.astype(np.float32).astype(np.float64))
         return True
 
     def take_up(self, batch: NewBatch, budget: int | None) -> bool:

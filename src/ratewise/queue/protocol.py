@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Protocol
 
-from ratewise.queue.records import AgainRows, Batch, Demand, ItemRows, NewAgain, NewBatch, NewDraws, RoundRow
+from ratewise.queue.records import AgainRows, Batch, Demand, ItemRows, NewAgain, NewBatch, NewDraws, Refit, RoundRow
 
 
 class PlanningQueue(Protocol):
@@ -82,6 +82,18 @@ class PlanningQueue(Protocol):
 
     def close_round(self, number: int, items: int) -> bool:
         """Close the oldest open round, whose answers are all in; False where one was just taken back."""
+        ...
+
+    def refit_rounds(self) -> Sequence[int]:
+        """After how many closed rounds there was a refit, in order."""
+        ...
+
+    def refit(self, number: int) -> Refit:
+        """The refit after so many closed rounds."""
+        ...
+
+    def keep_refit(self, refit: Refit) -> bool:
+        """Write a refit down; False where there is one of these rounds already."""
         ...
 
     def give_up(self, reason: str) -> int:

@@ -17,6 +17,15 @@ Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Refit:
+    """What a model predicts of every item, trained on the labels of the rounds that were closed: the first so many."""
+
+    round: int
+    labels: int
+    predictions: Floats
+
+
 @dataclass(frozen=True, slots=True)
 class Claim:
     """A question in somebody's hands."""

@@ -195,7 +195,18 @@ def _from_record(new: sqlite3.Connection, rebuilt: str, found: dict[str, list[tu
     """
     more = 0
     with closing(sqlite3.connect(rebuilt)) as right:
-        for name in ("meta", "rounds", "batches", "draws", "ratings", "ledger", "events", "answers", "totals"):
+        for name in (
+            "meta",
+            "rounds",
+            "batches",
+            "draws",
+            "ratings",
+            "ledger",
+            "events",
+            "answers",
+            "refits",
+            "totals",
+        ):
             rows = right.execute(f"SELECT * FROM {name}").fetchall()
             if name == "totals" and not whole and found.get(name):
                 continue

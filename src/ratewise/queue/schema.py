@@ -15,6 +15,7 @@ answers   what each annotator said to a question, below the rating that is settl
 people    who may sign in to the labelling page, by a hash of their link
 sessions  browsers that are signed in, by a hash of their cookie
 handed    keys of questions that people were given on the page, and what came of each
+refits    what a model trained on closed rounds' labels predicts of every item, where the campaign trains one
 chain     the record of everything above but items' rows, workers, leases, people, sessions and handed; see chain.py
 """
 
@@ -218,6 +219,16 @@ handed = Table(
     Index("handed_person", "person", "state"),
 )
 
+refits = Table(
+    "refits",
+    metadata,
+    Column("round", Integer, primary_key=True, autoincrement=False),  # the last one that it has learned from
+    Column("first", Integer, primary_key=True, autoincrement=False),  # item
+    Column("labels", Integer, nullable=False),  # that it has learned from
+    Column("predictions", Text, nullable=False),  # of the items from the first on, as float32 in base 64
+    Column("at", Text, nullable=False),
+)
+
 chain = Table(
     "chain",
     metadata,
@@ -300,17 +311,26 @@ def _with_checks(connection: sa.Connection) -> None:
             connection.exec_driver_sql(f"ALTER TABLE handed ADD COLUMN {name} {kind}")
 
 
+def _with_refits(connection: sa.Connection) -> None:
+    from ratewise.queue.guards import raise_guards
+
+    metadata.create_all(connection, tables=[refits])
+    raise_guards(connection)
+
+
 def _fourth_version(connection: sa.Connection) -> None:
     _with_campaign_id(connection)
     _with_cap(connection)
     _with_doubt(connection)  # the record is made of today's columns
     _with_details(connection)
+    metadata.create_all(connection, tables=[refits])
     _with_record(connection)  # last, so that it holds those above
 
 
 # Number n leads from version n to n + 1. One that was released is never changed.
 MIGRATIONS: tuple[Callable[[sa.Connection], None], ...] = (
     _first_version, _with_events, _with_people, _fourth_version, _with_doubt, _with_page, _with_checks,
+    _with_refits,
 )  # fmt: skip
 VERSION = len(MIGRATIONS)
 

@@ -10,7 +10,7 @@ import numpy as np
 import sqlalchemy as sa
 
 from ratewise.errors import StoreError
-from ratewise.queue import chain, lending, reading
+from ratewise.queue import chain, lending, reading, refits
 from ratewise.queue import schema as t
 from ratewise.queue import statements as sql
 from ratewise.queue.connection import told
@@ -32,6 +32,7 @@ from ratewise.queue.records import (
     NewBatch,
     NewDraws,
     Outcome,
+    Refit,
     RoundRow,
     now,
 )
@@ -187,6 +188,21 @@ class Store(Log):
             connection.execute(t.rounds.update().where(t.rounds.c.number == number).values(items=items, closed_at=at))
             chain.changed(connection, t.rounds, ["number"], ["items", "closed_at"], [[items, at, number]])
         return True
+
+    def refit_rounds(self) -> list[int]:
+        """After how many closed rounds there was a refit, in order."""
+        with self.reading() as connection:
+            return list(connection.scalars(refits.ROUNDS))
+
+    def refit(self, number: int) -> Refit:
+        """The refit after so many closed rounds."""
+        with self.reading() as connection:
+            return refits.read(connection, number)
+
+    def keep_refit(self, refit: Refit) -> bool:
+        """Write a refit down; False where there is one of these rounds already."""
+        with self.writing() as connection:
+            return refits.keep(connection, refit)
 
     def batches(self, number: int) -> tuple[Batch, ...]:
         """What a round has taken up."""

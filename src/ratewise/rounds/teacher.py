@@ -6,7 +6,7 @@ it, bit for bit. Nothing of it enters an estimate: it decides where to look, and
 
 import json
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -60,7 +60,8 @@ class Teacher:
         """What a campaign of one weak and one strong rater has to teach."""
         use = seen.labelled
         quantiles = np.quantile(seen.x.weak, np.linspace(0, 1, _QUANTILES))
-        return cls(campaign, seen.x.rows(use), seen.strong[use], seen.rates()[use], quantiles, seen.items)
+        x = replace(seen.x.rows(use), refits=None)  # another pool has no such columns
+        return cls(campaign, x, seen.strong[use], seen.rates()[use], quantiles, seen.items)
 
     @cached_property
     def learned(self) -> Learned:

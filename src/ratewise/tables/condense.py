@@ -23,7 +23,7 @@ FOLDS = 10
 NO_FOLD = -1  # of a row that takes the mean of all folds' lines
 _CELLS_OF_ONE_RATE = 1 << 12  # of weak ratings
 _CELLS, _RATES = 1 << 9, 1 << 6  # of weak ratings and of rates, where rates differ
-_MANY_GROUPS = 64  # from here on groups have fewer cells, so that all together stay as many
+_MANY_GROUPS = 4  # from here on groups have fewer cells, so that all together stay as many
 _INSIDE = 1 - 1e-12  # keeps the largest value in the last cell
 _ALIKE = 1e-9  # of a cell's width squared: less variance than that is rounding
 _DIGITS, _TINY = 9, 1e-15  # after the point, of ratings that are restored to the bit
@@ -72,6 +72,7 @@ class Expressions:
     row: str | None = None
     by: str | None = None
     quick: Quick | None = None
+    beside: tuple[str, ...] = ()  # further numbers of rows that stand alone
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -89,6 +90,8 @@ class Condensed:
     folds: npt.NDArray[np.int64] | None
     by: npt.NDArray[np.object_] | None
     alone: int  # rows that stand for themselves; they come first
+    beside: Floats  # their further numbers, rows × numbers
+    sums: tuple[float, float, float] | None  # Σ a, Σ a G, Σ a G² with a = 1/π − 1, where cells are too wide to say them
 
 
 def row_folds(rows: npt.NDArray[np.integer], alone: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
@@ -112,7 +115,13 @@ def condense(
         weak, rate = _ranges(ask, what)
     fewer = max(groups / _MANY_GROUPS, 1.0) ** 0.5
     across, along = (_CELLS_OF_ONE_RATE, 1) if not rate[0] < rate[1] else (_CELLS, _RATES)
-    grid = _Grid(weak, rate, max(int(across / fewer ** (2 if along == 1 else 1)), 1), max(int(along / fewer), 1))
+    grid = _Grid(
+        weak,
+        rate,
+        max(int(across / fewer ** (2 if along == 1 else 1)), 1),
+        max(int(along / fewer), 1),
+        fewer > 1 and along > 1,
+    )
     folds = folds and what.row is not None
     alone = _alone(ask, what, grid, numbered=folds)
     cells = {name: unmasked(values) for name, values in ask(_cells(what, grid)).items()}
@@ -131,6 +140,7 @@ class _Grid:
     rate: Range
     cells: int  # of weak ratings
     rates: int  # cells of rates
+    wide: bool  # cells that say sums of 1/π and G² together only roughly
 
     @property
     def one_rate(self) -> bool:
@@ -226,11 +236,14 @@ def _answered(ask: Ask, query: str, *, numbered: bool) -> dict[str, Array]:
 
 def _alone_query(what: Expressions, grid: _Grid, which: Sequence[str]) -> str:
     by, row = "''" if what.by is None else what.by, what.row or "0"
+    also = "".join(f", {sql} AS b{i}" for i, sql in enumerate(what.beside))
     rows = (
         f"(SELECT {what.weak} AS g, {what.rate} AS q, {by} AS p, {row} AS r, {what.strong} AS h, {what.asked or 0} AS s"
-        f" FROM {what.source} WHERE {' OR '.join(which)}) t"
+        f"{also} FROM {what.source} WHERE {' OR '.join(which)}) t"
     )
-    return f"SELECT g, h, q, {_ASKED} AS s, p, r, k FROM {_placed(grid, rows, 'h', 's', 'p', 'r')}"
+    names = [f"b{i}" for i in range(len(what.beside))]
+    chosen = "".join(f", {name}" for name in names)
+    return f"SELECT g, h, q, {_ASKED} AS s, p, r, k{chosen} FROM {_placed(grid, rows, 'h', 's', 'p', 'r', *names)}"
 
 
 def _cells(what: Expressions, grid: _Grid) -> str:
@@ -245,6 +258,7 @@ def _cells(what: Expressions, grid: _Grid) -> str:
     rows = f"(SELECT * FROM {rows} WHERE q <= {in_sql(grid.rate[1])}) t"
     placed = _placed(grid, rows, *([] if what.by is None else ["p"]))
     inverse, sums = ("", "") if grid.one_rate else (", 1e0 / q AS i", ", sum(i) AS i, sum(d * i) AS w")
+    sums += ", sum(d * d * i) AS v" if grid.wide else ""
     keys, named = ("k", "'' AS p") if what.by is None else ("k, p", "p")
     return (
         f"SELECT k, {named}, count(*) AS n, sum(d) AS d, sum(d * d) AS dd{sums}"
@@ -261,7 +275,7 @@ def _rest(alone: Mapping[str, Array], cells: Mapping[str, Array], grid: _Grid) -
     d = grid.within(g[use])
     taken = {"n": np.ones(at.size), "d": d, "dd": d * d}
     if not grid.one_rate:
-        taken |= {"i": 1.0 / q[use], "w": d / q[use]}
+        taken |= {"i": 1.0 / q[use], "w": d / q[use]} | ({"v": d * d / q[use]} if grid.wide else {})
     for name, terms in taken.items():
         out[name] = out[name] - np.bincount(at, weights=terms, minlength=out[name].size)
     return out
@@ -297,7 +311,18 @@ def _joined(
         np.r_[alone["f"], np.full(rest, NO_FOLD, dtype=np.int64)] if folds else None,
         None if what.by is None else np.r_[alone["p"].astype(object), cells["p"].astype(object)[order]],
         int(alone["g"].size),
+        np.array([floats(alone[f"b{i}"]) for i in range(len(what.beside))]).T,
+        _sums(cells, grid) if grid.wide else None,
     )
+
+
+def _sums(cells: Mapping[str, Array], grid: _Grid) -> tuple[float, float, float]:
+    """Σ a, Σ a G and Σ a G² over all rows, with a = 1/π − 1."""
+    n, d, dd, i, w, v = (floats(cells[name]) for name in ("n", "d", "dd", "i", "w", "v"))
+    edge, width = grid.weak[0] + grid.width * grid.cell_of(floats(cells["k"])), grid.width
+    first = edge * (i - n) + width * (w - d)
+    second = edge**2 * (i - n) + 2 * edge * width * (w - d) + width**2 * (v - dd)
+    return float((i - n).sum()), float(first.sum()), float(second.sum())
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -5,13 +5,14 @@
 """
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ratewise.core.checks import Floats
 from ratewise.core.mean.ratings import Mask, Rated
+from ratewise.core.mean.votes import Votes
 from ratewise.errors import TableError
 from ratewise.tables import Relation, Table, TableLike, open_relation, read_table
 from ratewise.tables.cells import unmasked
@@ -41,6 +42,7 @@ class LargeTable:
     rows: int
     looked: int
     told: tuple[str, ...] = ()  # of words, and of a rate that was assumed
+    votes: Votes | None = None  # of the first items, which are all that have some
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -72,8 +74,8 @@ def read_whole(source: TableLike, relation: Relation | None) -> Table:
     if relation is not None and not relation.in_files and relation.takes_sql:
         raise TableError(
             f"{relation.name} is a table of Spark, and this would collect all of its rows: give ratings that are "
-            "numbers, or words that are few; other recalibrations than an affine one, several people's columns, the "
-            "anytime interval, and slices of a table in which some rows have no rate, are for tables in memory"
+            "numbers, or words that are few; other recalibrations than an affine one, the anytime "
+            "interval, and slices of a table in which some rows have no rate, are for tables in memory"
         )
     if relation is not None:
         return in_memory(relation)
@@ -90,11 +92,13 @@ def read_large(
     by: str | None = None,
     sure_without_weak: bool = False,
     meaning: Meaning = Meaning(),  # noqa: B008 - frozen
+    people: Sequence[str] = (),
 ) -> LargeTable | None:
     """The rated rows of a large table; nothing where only `read_rated` can read it.
 
     Clusters are kept apart, so what it holds grows with them. `sure_without_weak`: rows of rate 1 need no weak rating,
-    as where strata were rated by the strong rater alone. `meaning` says what words stand for.
+    as where strata were rated by the strong rater alone. `meaning` says what words stand for; `people` are the columns
+    of several people's strong ratings, whose mean counts.
     """
     clusters = columns.draw.clusters
     if columns.weak is None or (clusters is not None and by is not None):
@@ -102,7 +106,8 @@ def read_large(
     by = clusters if by is None else by
     if by not in (None, *relation.columns):
         return None
-    found = large_ratings(relation, (columns.weak,), (columns.strong,), columns.draw, meaning)
+    strong = tuple(people) or (columns.strong,)
+    found = large_ratings(relation, (columns.weak,), strong, columns.draw, meaning, votes=bool(people))
     if found is None:
         return None
     what = found.expressions(0)
@@ -122,9 +127,10 @@ def read_large(
     check_large_draw(found, drawn, {columns.weak: made.weak}, made.rates, made.counts, rough=groups > 1)
     items = Rated(
         made.weak, made.strong, made.rates, made.asked, None if clusters is None or made.by is None else made.by,
-        counts=made.counts, folds=made.folds,
+        counts=made.counts, folds=made.folds, sums=made.sums,
     )  # fmt: skip
-    return LargeTable(relation.name, items, made.by, relation.count(), items.size, found.notes)
+    votes = Votes(made.beside, tuple(people)) if people else None
+    return LargeTable(relation.name, items, made.by, relation.count(), items.size, found.notes, votes)
 
 
 def check_large(

@@ -44,6 +44,7 @@ class LargeRatings:
     asked: Column | None
     rate: LargeRate
     notes: tuple[str, ...]
+    votes: tuple[str, ...] = ()  # the SQL of each person's, where the rating is their mean
 
     @property
     def labelled(self) -> str:
@@ -61,6 +62,7 @@ class LargeRatings:
         what = Expressions(
             self.relation.source_in_sql(), weak, strong, self.rate.sql, labelled=self.labelled,
             asked=None if self.asked is None else self.asked.sql, row=self.relation.row_in_sql,
+            beside=self.votes,
         )  # fmt: skip
         return replace(what, quick=self._quick(plain))
 
@@ -80,9 +82,13 @@ class LargeRatings:
 
 
 def large_ratings(
-    relation: Relation, weak: Sequence[str], strong: Sequence[str], draw: DrawColumns, meaning: Meaning
-) -> LargeRatings | None:
-    """The ratings of a table that stays in its files; nothing where it has to be read whole to know more."""
+    relation: Relation, weak: Sequence[str], strong: Sequence[str], draw: DrawColumns, meaning: Meaning, *,
+    votes: bool = False,
+) -> LargeRatings | None:  # fmt: skip
+    """The ratings of a table that stays in its files; nothing where it has to be read whole to know more.
+
+    `votes`: the strong columns are several people's, whose mean is the rating.
+    """
     asked = draw.selected or (SELECTED if SELECTED in relation.columns else None)
     rate = RATE if draw.rate is None and RATE in relation.columns else draw.rate
     named = rate if isinstance(rate, str) and rate in relation.columns else None
@@ -98,6 +104,8 @@ def large_ratings(
         relation, tuple(columns[name] for name in weak), tuple(columns[name] for name in strong),
         None if asked is None else others[asked], LargeRate("NULL", None, None, ""), notes,
     )  # fmt: skip
+    if votes:
+        found = replace(found, strong=(_mean(found.strong),), votes=tuple(one.sql for one in found.strong))
     if named is not None:
         one = others[named]
         return replace(found, rate=LargeRate(one.sql, _plain(one), one.range, f"column {named!r}"))
@@ -170,6 +178,13 @@ def _numbers(relation: Relation, names: Sequence[str]) -> dict[str, Column] | No
                      told[name].given if plain[name] else None)
         for name in names
     }  # fmt: skip
+
+
+def _mean(columns: Sequence[Column]) -> Column:
+    """The mean of the votes that are there."""
+    count = " + ".join(f"(CASE WHEN {one.sql} IS NULL THEN 0e0 ELSE 1e0 END)" for one in columns)
+    total = " + ".join(f"coalesce({one.sql}, 0e0)" for one in columns)
+    return Column(f"CASE WHEN {_any_given(columns)} THEN ({total}) / ({count}) END")
 
 
 def _plain(column: Column) -> str | None:

@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import special
 
+from ratewise.core.checks import Floats
 from ratewise.core.mean.estimate import Estimate
-from ratewise.core.mean.ratings import Mask
-from ratewise.core.mean.votes import Agreement, Votes, agreement, vote_noise
+from ratewise.core.mean.votes import Agreement, VoteNoise, Votes, agreement, vote_noise
 from ratewise.core.messages import Message, argument
 from ratewise.errors import InputError, TableError
-from ratewise.tables import Table, TableLike, read_table
+from ratewise.tables import Relation, Table, TableLike, read_table
 from ratewise.tables.words import Meaning, Positive, Scale, in_numbers, meaning_of
 from ratewise.targets.rated import RatedTable
 
@@ -80,10 +80,10 @@ def with_mean(table: Table, names: Sequence[str], meaning: Meaning, notes: tuple
     votes = Votes(np.stack([table.numbers(name, missing="allow") for name in names], axis=1), tuple(names))
     column = f"mean of {', '.join(names)}"
     read = table.with_columns({column: votes.means})
-    return Ready(read, column, tuple(names), notes, votes, _ends(votes, meaning))
+    return Ready(read, column, tuple(names), notes, votes, ends_of(votes, meaning))
 
 
-def strong_columns(table: Table, strong: Strong) -> list[str]:
+def strong_columns(table: Table | Relation, strong: Strong) -> list[str]:
     """One column or several: a list, or their names separated by commas."""
     if isinstance(strong, str):
         if strong in table.columns or "," not in strong:
@@ -95,7 +95,8 @@ def strong_columns(table: Table, strong: Strong) -> list[str]:
     return names
 
 
-def _ends(votes: Votes, meaning: Meaning) -> tuple[float, float] | None:
+def ends_of(votes: Votes, meaning: Meaning) -> tuple[float, float] | None:
+    """The ends of the scale: as stated, or those of 0/1 votes."""
     known = votes.values[~np.isnan(votes.values)]
     binary = bool(known.size and np.all((known == 0) | (known == 1)))
     return meaning.bounds or ((0.0, 1.0) if binary else None)
@@ -111,12 +112,18 @@ def with_votes(found: Estimate, ready: Ready, rated: RatedTable) -> Estimate:
     """
     if ready.votes is None:
         return found
-    votes, rates = ready.votes.rows(rated.rows), rated.items.rates
+    return with_these_votes(found, ready.votes.rows(rated.rows), rated.items.rates, scale=ready.scale)
+
+
+def with_these_votes(
+    found: Estimate, votes: Votes, rates: Floats, *, scale: tuple[float, float] | None, items: int | None = None
+) -> Estimate:
+    """`with_votes` of votes and rates; `items` is how many were looked at, where these are of some of them."""
     if found.estimand == "pool":
-        found = _widened(found, votes, rates, ready.scale)
-    asked: Mask = votes.counts > 0
-    room = found.estimand == "population" or not bool(asked.all())
-    told = agreement(votes, rates, standard_error=found.standard_error, room=room)
+        found = _widened(found, vote_noise(votes, rates, items), scale)
+    all_rated = bool((votes.counts > 0).all()) and items in (None, rates.size)
+    room = found.estimand == "population" or not all_rated
+    told = agreement(votes, rates, standard_error=found.standard_error, room=room, items=items)
     return replace(found, agreement=told, notes=(*found.notes, *_in_words(told)))
 
 
@@ -128,9 +135,8 @@ def votes_in_words(ready: Ready, rated: RatedTable) -> tuple[str, ...]:
     return _in_words(agreement(votes, rated.items.rates, standard_error=None, room=False))
 
 
-def _widened(found: Estimate, votes: Votes, rates: np.ndarray, scale: tuple[float, float] | None) -> Estimate:
+def _widened(found: Estimate, noise: VoteNoise | None, scale: tuple[float, float] | None) -> Estimate:
     """The estimate with the votes' own variance added; both sides of the interval grow by the same factor."""
-    noise = vote_noise(votes, rates)
     if noise is None:
         note = "no item has two votes, so the noise of votes is unknown: the interval holds for these votes only"
         return replace(found, notes=(*found.notes, note))

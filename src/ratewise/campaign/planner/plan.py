@@ -17,6 +17,7 @@ from ratewise.campaign.planner.chains import (
 )
 from ratewise.campaign.planner.costs import item_costs
 from ratewise.campaign.planner.overlap import most_labels
+from ratewise.campaign.planner.refitting import long_start
 from ratewise.campaign.planner.state import UNIT, State
 from ratewise.queue.money import total
 from ratewise.rounds.again import plan_again
@@ -98,6 +99,8 @@ def next_plan(state: State, purse: Purse | None = None) -> RoundPlan | None:
         plan = _auto(state, purse)
     if plan is None:
         return None
+    if terms.refit and not history.rounds:
+        plan = long_start(plan, pool=terms.pool, each=sum(terms.prices))
     spend = min(max(plan.spend, next_item(state, plan)), plan.left)  # where prices differ, one item must fit
     plan = replace(plan, spend=spend, aims=purse.aims)
     if state.overlap is None:

@@ -28,6 +28,7 @@ class Terms:
     teacher: Teacher | None = None  # a finished campaign, whose labels stand in for those to come
     votes: int = 0  # where people are the last rater and nobody is to wait: answers that a question takes
     aside: int | None = None  # of the budget, for hidden checks and repeats, whose money no round sees; None: no such
+    refit: bool = False  # whether a model is trained on the labels of closed rounds
 
     @property
     def pool(self) -> int:

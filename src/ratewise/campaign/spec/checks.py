@@ -94,6 +94,28 @@ def check_learner(learner: Section | None, items: Section, mistakes: Mistakes) -
             mistakes.add((*learner.place, name), 'is for kind = "embeddings"; remove it, or change the kind')
 
 
+def check_refit(
+    learner: Section | None, items: Section, others: tuple[Section | None, Section | None], raters: Sequence[Section],
+    mistakes: Mistakes,
+) -> None:  # fmt: skip
+    """Check that a model may be trained on the campaign's own labels: one weak and one strong rater, and no groups."""
+    if learner is None:
+        return
+    if "refit" not in learner.raw:
+        if "init" in learner.raw:
+            mistakes.add((*learner.place, "init"), 'is for refit = "each round"; add that, or remove it')
+        return
+    place, (inputs, start) = (*learner.place, "refit"), others
+    if len(raters) != 2:
+        mistakes.add(place, "needs one weak and one strong rater; leave it out, or list two [[raters]]")
+    if any(rater.good.get("kind") == "trained" for rater in raters):
+        mistakes.add(place, "is for campaigns without a trained rater; leave it out, or take another weak rater")
+    if inputs is not None or "clusters" in items.raw:
+        mistakes.add(place, "cannot be combined with [inputs] or items.clusters; leave one of them out")
+    if start is not None and "from" in start.raw:
+        mistakes.add(place, "cannot be combined with start.from; leave one of them out")
+
+
 def check_start(
     start: Section | None, inputs: Section | None, raters: Sequence[Section], mistakes: Mistakes
 ) -> None:  # fmt: skip

@@ -19,6 +19,7 @@ from ratewise.campaign.spec.checks import (
     check_learner,
     check_raters,
     check_rating,
+    check_refit,
     check_start,
     check_store,
     reserved,
@@ -57,6 +58,7 @@ from ratewise.text.learner import Learner
 
 CampaignMethod = Literal["auto", "base"]
 LostCalls = Literal["ask again", "count as paid"]
+Refitting = Literal["each round"]  # when a model is trained on the campaign's own labels
 Unanswered = Literal["keep open", "give up"]  # questions, when the deadline has passed
 
 _LARGEST_BATCH = 1_000_000
@@ -89,6 +91,8 @@ class LearnerSpec:
     base_url: Annotated[str | None, TEXT, Says("the address of an OpenAI-compatible endpoint, as text")] = None
     key_env: Annotated[str | None, TEXT, Says("the name of an environment variable, as text")] = None
     token_price: PriceText = None  # of a million tokens
+    refit: Annotated[Refitting | None, one_of(get_args(Refitting))] = None  # train on the labels of closed rounds
+    init: Annotated[str | None, TEXT, Says("the path or name of a model to start training from, as text")] = None
 
     @property
     def learner(self) -> Learner:
@@ -230,6 +234,11 @@ class Spec:
         return self.folder / self.items.table
 
     @property
+    def refits(self) -> bool:
+        """Whether a model is trained on the labels of closed rounds."""
+        return self.learner is not None and self.learner.refit is not None
+
+    @property
     def target_se(self) -> float | None:
         """The standard error to reach, however the precision was stated."""
         return target_of(self.goal.target_se, self.goal.within, self.level)
@@ -334,6 +343,7 @@ def _spec(document: Mapping[str, Any], path: Path, mistakes: Mistakes) -> Spec:
     check_store(top, mistakes)
     check_inputs(inputs, items, mistakes)
     check_learner(learner, items, mistakes)
+    check_refit(learner, items, (inputs, begun), raters, mistakes)
     check_rating(rating, mistakes)
     check_goal(goal, mistakes)
     check_raters(raters, mistakes)

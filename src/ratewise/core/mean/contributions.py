@@ -55,7 +55,8 @@ def power_tuned(data: Ratings) -> Lines:
     R = np.where(_had(data), data.weak, 0.0)
     residual = np.where(data.labelled, data.strong, 0.0)[:, None] - R
     top, bottom = power_terms(R, residual, odds, weight=(data.labelled / last)[:, None], had=had)
-    slope = power_slope(top.sum(axis=0), data.each(bottom).sum(axis=0))
+    squares = data.each(bottom).sum(axis=0) if data.sums is None else np.array([data.sums[2]])
+    slope = power_slope(top.sum(axis=0), squares)
     return Lines(np.zeros_like(data.weak), np.broadcast_to(slope, data.weak.shape))
 
 
@@ -165,6 +166,9 @@ def _stacking_weight(w: Floats, raw: Floats, unseen: Floats) -> Floats:
 
 def _pool_moments(data: Ratings, k: int) -> tuple[float, float]:
     """Mean and variance of R_k over the pool, weighted as the fit weights labels."""
+    if data.sums is not None and data.sums[0] > 0:
+        mean = data.sums[1] / data.sums[0]
+        return mean, max(data.sums[2] / data.sums[0] - mean**2, 0.0)
     had = _had(data)[:, k]
     weight = data.each(data.step_odds()[:, k] * data.inverse_rates()[:, k])[had]
     if not weight.sum() > 0:

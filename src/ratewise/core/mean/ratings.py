@@ -29,6 +29,7 @@ class Ratings:
     rates: Floats
     rated: Mask
     counts: Floats | None = None  # items that each row stands for, where rows without labels were put together
+    sums: tuple[float, float, float] | None = None  # Σ a, Σ a G, Σ a G² with a = 1/π − 1, where rows say them roughly
 
     @property
     def labelled(self) -> Mask:
@@ -86,6 +87,7 @@ class Rated:
     clusters: NDArray[Any] | None = None
     counts: Floats | None = None
     folds: NDArray[np.int64] | None = None
+    sums: tuple[float, float, float] | None = None  # as in `Ratings`
 
     @property
     def size(self) -> int:
@@ -125,7 +127,7 @@ class Rated:
 
     def ratings(self) -> Ratings:
         """Checked and in one shape, as the estimators take them."""
-        return replace(ratings(self.weak, self.strong, self.rates), counts=self.counts)
+        return replace(ratings(self.weak, self.strong, self.rates), counts=self.counts, sums=self.sums)
 
 
 def ratings(weak: ArrayLike, strong: ArrayLike, rates: ArrayLike) -> Ratings:

@@ -145,13 +145,15 @@ def _worlds(f: Floats, data: Ratings, pool_size: float) -> tuple[_Worlds, Floats
     share[:, 0] = often / T
     # No prediction is surer than the labels are many: half of one is left in doubt, where rates say that mistakes are.
     mean_rate = data.mean(data.rates[:, -1])
-    keep = 0.5 / max(data.labels, 1) * np.minimum(data.rates[:, -1:] / (_LOW_RATE * mean_rate), 1.0) ** 4
+    believed = _believed(data.rates[:, -1], mean_rate)
+    keep = 0.5 / max(data.labels, 1) * believed[:, None]
     anywhere = data.mean(1.0 / np.maximum(data.rates[:, -1], _LOW_RATE * mean_rate)) - 1.0
     z = special.logit(np.clip(np.where(had, f, 0.5), keep, 1 - keep))
     told = np.sign(z) * _told_by_rates(data.rates[:, -1], data.counts)[:, None]
     use = data.labelled
     z = _recalibrated(np.stack([z[use, -1], told[use, -1]]), data.strong[use])(np.stack([z, told]))
-    z = _in_doubt(z, z[use, -1])
+    doubt = _doubts(z[use, -1], data.strong[use], 1.0 / data.rates[use, -1])
+    z = np.clip(z, *(sign * -special.logit(one * believed[:, None]) for sign, one in zip((-1, 1), doubt, strict=True)))
     values = np.where(had, f, 0.0)
     columns = (share, a, a * values, a * values**2)
     often = np.repeat(often, steps)
@@ -159,10 +161,23 @@ def _worlds(f: Floats, data: Ratings, pool_size: float) -> tuple[_Worlds, Floats
     return _Worlds(logit, shares, weight, wf, wff, T, pool_size, anywhere), z[data.labelled, -1]
 
 
-def _in_doubt(z: Floats, labels: Floats) -> Floats:
-    """Log-odds none of which is surer than the labels on its side are many: one more may have been a mistake."""
-    zeros, ones = np.count_nonzero(labels <= 0), np.count_nonzero(labels > 0)
-    return np.clip(z, -math.log(zeros + 1.0), math.log(ones + 1.0))
+def _believed(rates: Floats, mean_rate: float) -> Floats:
+    """How much of a doubt is left at these rates: all of it, but where they are far below the mean."""
+    return np.minimum(rates / (_LOW_RATE * mean_rate), 1.0) ** 4
+
+
+def _doubts(z: Floats, h: Floats, weight: Floats) -> tuple[float, float]:
+    """Chance of a mistake that no prediction below, and none above, 1/2 may be below: one label more on that side.
+
+    Half a label where the other side shows no mistakes either: what may be there is then up to the test.
+    """
+    one, residual = z > 0, h - special.expit(z)
+    found = []
+    for side in (~one, one):
+        other = _mistakes(residual[~side], weight[~side])
+        count = 0.5 + 0.5 * other / (other + _PRIOR_MISTAKES)
+        found.append(count / (np.count_nonzero(side) + 2 * count))
+    return found[0], found[1]
 
 
 def _binned(z: Floats, often: Floats, weights: Sequence[Floats]) -> tuple[Floats, list[Floats]]:
@@ -267,7 +282,7 @@ class _Test:
         use = data.labelled
         residual, weight = data.strong[use] - special.expit(z + shift), 1.0 / data.rates[use, -1]
         k = _mistakes(residual, weight)
-        unseen = _unseen(residual, weight, z + shift > 0) / data.items**2
+        unseen = _unseen(residual, weight, z + shift > 0, data.mean(data.rates[:, -1])) / data.items**2
         ratio = (seen.variance + unseen) / model if model > 0 else 1.0
         shrunk = (k * ratio + _PRIOR_MISTAKES) / (k + _PRIOR_MISTAKES)
         of_more = 1.0 + (ratio - 1.0) * k**2 / (k**2 + _MANY_MISTAKES**2)
@@ -367,7 +382,7 @@ def _mistakes(residual: Floats, weight: Floats) -> float:
     return mass**2 / squares if squares > 0 else 0.0
 
 
-def _unseen(residual: Floats, weight: Floats, one: Mask) -> float:
+def _unseen(residual: Floats, weight: Floats, one: Mask, mean_rate: float) -> float:
     """What a mistake adds to the variance, on the side of the scale where none was seen while the other side has some.
 
     Rates follow the mistakes that were seen, so the side without any gets few labels, and the variance seen is that of
@@ -378,7 +393,8 @@ def _unseen(residual: Floats, weight: Floats, one: Mask) -> float:
         if side.any() and not side.all():
             own, other = (_mistakes(residual[part], weight[part]) for part in (side, ~side))
             share = other / (other + _PRIOR_MISTAKES) / (1.0 + own)
-            total += share * float(np.mean(weight[side] * (weight[side] - 1.0)))
+            w = weight[side]
+            total += share * float(np.mean(_believed(1.0 / w, mean_rate) * w * (w - 1.0)))
     return total
 
 

@@ -147,12 +147,15 @@ class VoteNoise:
     saved: float  # what one more vote on every rated item takes off: T⁻² Σ ξ/π² σ² (1/k − 1/(k+1))
 
 
-def vote_noise(votes: Votes, rates: Floats) -> VoteNoise | None:
-    """`votes` and `rates` are of the T items looked at; None where no item has two votes."""
+def vote_noise(votes: Votes, rates: Floats, items: int | None = None) -> VoteNoise | None:
+    """`votes` and `rates` are of the T items looked at; None where no item has two votes.
+
+    `items` is T where they are of some of those only, everyone with a vote among them.
+    """
     spread = votes.spread_within()
     if spread is None:
         return None
-    k, T = votes.counts, rates.size
+    k, T = votes.counts, rates.size if items is None else items
     use = k > 0
     each = spread[use] / k[use]
     return VoteNoise(
@@ -162,10 +165,15 @@ def vote_noise(votes: Votes, rates: Floats) -> VoteNoise | None:
     )
 
 
-def agreement(votes: Votes, rates: Floats, *, standard_error: float | None, room: bool) -> Agreement:
-    """Agreement in the votes on the T items looked at; `room` says whether there are further items to rate."""
+def agreement(
+    votes: Votes, rates: Floats, *, standard_error: float | None, room: bool, items: int | None = None
+) -> Agreement:
+    """Agreement in the votes on the T items looked at; `room` says whether there are further items to rate.
+
+    `items` is as in `vote_noise`.
+    """
     k = votes.counts
-    noise = vote_noise(votes, rates)
+    noise = vote_noise(votes, rates, items)
     plain = Agreement(
         people=len(votes.people),
         items=int(np.count_nonzero(k)),

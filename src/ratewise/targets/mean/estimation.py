@@ -1,7 +1,7 @@
 """`estimate_mean` with recalibration of the weak rating, cross-fitted (METHODS section 5)."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -25,7 +25,7 @@ from ratewise.tables.words import Meaning, Positive, Scale, meaning_of
 from ratewise.targets.large import large_relation, read_large, read_whole
 from ratewise.targets.mean.chosen import Chosen, estimate_chosen, estimate_large_chosen
 from ratewise.targets.mean.pooled import Terms, estimate_pooled, read_pooled, read_terms
-from ratewise.targets.people import Strong, made_ready, with_votes
+from ratewise.targets.people import Strong, ends_of, made_ready, strong_columns, with_these_votes, with_votes
 from ratewise.targets.prices import Prices
 from ratewise.targets.rated import RATE, DrawColumns, Rate, RatedColumns, plain_numbers, read_rated
 from ratewise.text.learner import Learner
@@ -170,20 +170,10 @@ def estimate_table(
     """
     prices = Prices(weak_cost, strong_cost)
     relation = large_relation(table)
-    if relation is not None and isinstance(strong, str):
-        columns, meaning = (
-            RatedColumns(strong, weak, DrawColumns(rate, selected, clusters)),
-            meaning_of(positive, scale),
-        )
-        ends = both_ends(bounds) or meaning.bounds
-        how = How(method, interval, level, estimand, pool_size, ends, floor, seed=seed)
-        large = None
-        in_files = recalibrate == "none" or (recalibrate == "affine" and clusters is None)
-        if in_files and interval != "anytime" and not text:
-            if strata is None and weight is None:
-                large = _estimate_large(relation, columns, how, prices, meaning, recalibrate)
-            elif clusters is None and recalibrate == "none" and meaning == Meaning() and _has_rate(relation, rate):
-                large = estimate_large_chosen(relation, columns, Chosen(strata, weight), how, prices)
+    if relation is not None and strong is not None and interval != "anytime" and not text:
+        how = How(method, interval, level, estimand, pool_size, both_ends(bounds), floor, seed=seed)
+        asked = _Asked(strong, weak, DrawColumns(rate, selected, clusters), strata, weight, recalibrate)
+        large = _in_files(relation, asked, how, prices, meaning_of(positive, scale))
         if large is not None:
             return large
     table = read_whole(table, relation)
@@ -219,27 +209,59 @@ def estimate_table(
     return replace(found, spend=spend, notes=ready.notes + rated.notes + found.notes)
 
 
-def _has_rate(relation: Relation, rate: Rate) -> bool:
-    return rate is not None or RATE in relation.columns
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What is asked of a large table, by its columns."""
+
+    strong: Strong
+    weak: str | None
+    draw: DrawColumns
+    strata: str | None
+    weight: str | None
+    recalibrate: Recalibration
+
+    @property
+    def plain(self) -> bool:
+        """Whether the mean is asked for, of rows that were not chosen."""
+        return self.strata is None and self.weight is None
+
+
+def _in_files(relation: Relation, asked: _Asked, how: How, prices: Prices, meaning: Meaning) -> Estimate | None:
+    """The estimate of a table that stays in its files; nothing where it has to be read whole."""
+    people, draw = strong_columns(relation, asked.strong), asked.draw
+    if asked.recalibrate != "none" and (asked.recalibrate != "affine" or draw.clusters is not None):
+        return None
+    columns = RatedColumns(people[0] if len(people) == 1 else f"mean of {', '.join(people)}", asked.weak, draw)
+    if asked.plain:
+        return _estimate_large(relation, columns, how, prices, meaning, asked.recalibrate, people)
+    has_rate = draw.rate is not None or RATE in relation.columns
+    as_drawn = has_rate and draw.clusters is None and meaning == Meaning()
+    if len(people) > 1 or asked.recalibrate != "none" or not as_drawn:
+        return None
+    return estimate_large_chosen(relation, columns, Chosen(asked.strata, asked.weight), how, prices)
 
 
 def _estimate_large(
-    relation: Relation, columns: RatedColumns, how: How, prices: Prices, meaning: Meaning, recalibrate: Recalibration
-) -> Estimate | None:
-    """The estimate of a table that stays in its files; nothing where it has to be read whole."""
+    relation: Relation, columns: RatedColumns, how: How, prices: Prices, meaning: Meaning,
+    recalibrate: Recalibration, people: Sequence[str],
+) -> Estimate | None:  # fmt: skip
     if "weight" in relation.columns and columns.draw.rate in (None, "rate"):
         return None  # `refuse_unused_weights` looks at it
     line = how.method == "auto" or recalibrate != "none"
-    large = read_large(relation, columns, folds=line, meaning=meaning)
+    large = read_large(relation, columns, folds=line, meaning=meaning, people=people if len(people) > 1 else ())
     if large is None or (recalibrate != "none" and large.items.folds is None):
         return None
     unfit = how.method == "auto" and large.items.folds is None and columns.draw.clusters is None
-    if unfit:
-        how = replace(how, method="difference")
+    ends = meaning.bounds if large.votes is None else ends_of(large.votes, meaning)
+    how = replace(how, bounds=how.bounds or ends, method="difference" if unfit else how.method)
     how.refuse_idle_pool_size()
     found = estimate_rated(large.items, how, recalibrate)
+    if large.votes is not None:
+        rates = large.items.rates[: large.votes.values.shape[0]]
+        found = with_these_votes(found, large.votes, rates, scale=ends, items=large.items.size)
     notes = large.notes + ((_NO_FOLDS,) if unfit else ()) + found.notes
-    return replace(found, spend=prices.spend(found.items, found.labels), notes=notes)
+    bought = found.labels if found.agreement is None else found.agreement.votes
+    return replace(found, spend=prices.spend(found.items, bought), notes=notes)
 
 
 _NO_FOLDS = "no column 'id' to tell rows apart by, so no line was fitted: the weak ratings are taken as they are"
