@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from ratewise.campaign.campaign import Campaign
+from ratewise.errors import StoreError
 
 from ..worlds import unsure_judge
 from .making import forge, judged, log_of, ran, tamper
@@ -168,6 +169,7 @@ CHANGES = {
     "a deleted round": ("DELETE FROM rounds WHERE number = 2", "starts with item"),
     "a batch's cost": ("UPDATE batches SET cost = cost - 1 WHERE first = 0", "cost"),
     "a batch's end": ("UPDATE batches SET end = end + 1 WHERE first = 0", "items"),
+    "a batch without end": ("UPDATE batches SET end = 1000000000000000000 WHERE first = 0", "items that are not there"),
     "a batch that was drawn": ("UPDATE batches SET drawn = 0 WHERE first = 0", "not drawn"),
     "a deleted batch": ("DELETE FROM batches WHERE first = 0", "item"),
     "the mean price": (
@@ -186,6 +188,12 @@ def test_a_change_is_found(campaign, name):
     assert any(word in sentence for sentence in found.differences), found.differences[:5]
     assert str(len(found.differences)) in found.summary()
     json.dumps(found.to_dict())
+
+
+def test_items_without_end_are_told_at_once(campaign):
+    tamper(campaign, "UPDATE meta SET value = '1000000000000000000' WHERE key = 'items'")
+    with pytest.raises(StoreError, match="is damaged.*1,000,000,000,000,000,000 items"):
+        campaign.verify()
 
 
 def test_a_payment_and_the_sum_changed_together(campaign):

@@ -8,7 +8,7 @@ from ratewise.errors import RatewiseError, StoreError
 from ratewise.queue.store import Store
 from ratewise.raters.text import one_line
 
-UNREADABLE = (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError)
+UNREADABLE = (ArithmeticError, AssertionError, AttributeError, LookupError, MemoryError, TypeError, ValueError)
 
 
 def is_sound(spec: Spec) -> bool:

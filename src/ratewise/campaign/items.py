@@ -23,6 +23,8 @@ from ratewise.raters.kinds import KINDS
 from ratewise.raters.people import PeopleSettings
 from ratewise.rounds.teacher import Teacher
 
+_MOST = 2**31 - 1  # items of a campaign: positions are 32 bits
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Facts:
@@ -46,6 +48,8 @@ class Facts:
         begun = None if start is None else Start.from_json(start)
         teacher = None if taught is None else Teacher.from_json(taught)
         many, each = json.loads(columns or "null"), tuple(json.loads(prices or "[]"))
+        if int(items or 0) > _MOST:  # whoever goes through them would never end
+            raise ValueError(f"it says that it has {int(items or 0):,} items")
         return cls(
             int(items or 0), many, each, chosen, begun, teacher, int(text or 0), int(pool or items or 0)
         )  # fmt: skip

@@ -28,7 +28,7 @@ def check_questions(spec: Spec, store: Store, items: LoggedItems, rounds: Sequen
     for row in rounds:
         with telling(f"round {row.number}", found):
             batches = store.batches(row.number)
-            end = max((b.end for b in batches), default=row.first)
+            end = min(max((b.end for b in batches), default=row.first), items.facts.items)
             for first in range(row.first, end, 10_000):
                 _piece(spec, store, items, row, first, min(first + 10_000, end), found)
             at = max(at, end)

@@ -86,7 +86,7 @@ def telling(where: str, found: Verification) -> Iterator[None]:
     try:
         with np.errstate(all="ignore"):
             yield
-    except (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError) as error:
+    except (ArithmeticError, AssertionError, AttributeError, LookupError, MemoryError, TypeError, ValueError) as error:
         found.differ(f"{where} cannot be replayed: {one_line(str(error)) or type(error).__name__}")
 
 

@@ -258,6 +258,9 @@ def _same(a: Any, b: Any) -> bool:
 def _batches(store: Store, items: LoggedItems, now: d.OpenRound, found: Verification, *, closed: bool) -> None:
     """Check that batches follow each other within the round's money, and each hold was given back once."""
     where, at, later = f"round {now.number}", now.first, later_raters(items.spec)
+    if any(not 0 <= b.first <= b.end <= items.facts.items for b in now.batches):
+        found.differ(f"{where} has taken up items that are not there; there are {items.facts.items:,}")
+        return
     for b in now.batches:
         if b.first != at or b.end <= b.first:
             found.differ(f"{where}: items {at} to {b.first - 1} were not taken up")
