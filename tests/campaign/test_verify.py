@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from ratewise.campaign.campaign import Campaign
-from ratewise.errors import StoreError
 
 from ..worlds import unsure_judge
 from .making import forge, judged, log_of, ran, tamper
@@ -175,6 +174,9 @@ CHANGES = {
     "the mean price": (
         "UPDATE meta SET value = '[50000001.0, 1000000000.0]' WHERE key = 'prices'", "mean price"
     ),
+    "items without end": (
+        "UPDATE meta SET value = '1000000000000000000' WHERE key = 'items'", "it has 1,000,000,000,000,000,000 items"
+    ),
     "fewer items": ("UPDATE meta SET value = '499' WHERE key = 'items'", "more than 499"),
 }  # fmt: skip
 
@@ -188,12 +190,6 @@ def test_a_change_is_found(campaign, name):
     assert any(word in sentence for sentence in found.differences), found.differences[:5]
     assert str(len(found.differences)) in found.summary()
     json.dumps(found.to_dict())
-
-
-def test_items_without_end_are_told_at_once(campaign):
-    tamper(campaign, "UPDATE meta SET value = '1000000000000000000' WHERE key = 'items'")
-    with pytest.raises(StoreError, match="is damaged.*1,000,000,000,000,000,000 items"):
-        campaign.verify()
 
 
 def test_a_payment_and_the_sum_changed_together(campaign):
