@@ -10,7 +10,8 @@ from ratewise.errors import InputError, RatewiseWarning, TableError
 from ratewise.targets import rated as readers
 from ratewise.targets.large import large_relation
 
-N = 12_000
+from .large_files import N, check_alike, in_memory_only, placed
+
 COLUMNS = {"weak": "judge", "strong": "human"}
 
 
@@ -32,33 +33,13 @@ def large(monkeypatch):
 @pytest.fixture
 def in_files(large, monkeypatch):
     """Files count as large, and a table that lies in files is never read whole."""
-
-    def read_whole(table, relation):
-        assert relation is None, "the table was read whole"
-        return rw.read_table(table)
-
-    monkeypatch.setattr("ratewise.targets.mean.estimation.read_whole", read_whole)
+    monkeypatch.setattr("ratewise.targets.mean.estimation.read_whole", in_memory_only)
 
 
-def placed(table, folder, name="rated"):
-    """The table as a folder of files of very different sizes."""
-    place = folder / name
-    place.mkdir()
-    for number, (start, stop) in enumerate([(0, 9000), (9000, 9001), (9001, N)]):
-        rows = {column: values[start:stop] for column, values in table.items()}
-        rw.write_table(rw.read_table(rows), place / f"{number}.parquet")
-    return place
-
-
-def alike(found, right, *, ends=1e-3):
-    """Value and standard error to rounding; ends of the interval to a share of its width."""
-    assert found.value == pytest.approx(right.value, rel=1e-12)
-    assert found.standard_error == pytest.approx(right.standard_error, rel=1e-9)
-    assert (found.items, found.labels, found.method) == (right.items, right.labels, right.method)
+def check_same(found, right, *, ends=1e-3):
+    """Alike, with the same notes on the same kind of interval."""
+    check_alike(found, right, ends=ends)
     assert (found.interval_kind, found.notes) == (right.interval_kind, right.notes)
-    width = right.high - right.low
-    assert abs(found.low - right.low) < ends * width
-    assert abs(found.high - right.high) < ends * width
 
 
 @pytest.mark.parametrize("one_rate", [False, True])
@@ -69,7 +50,7 @@ def test_every_method_and_interval_agrees_with_memory(tmp_path, in_files, one_ra
     bootstrap = [("bootstrap", 0.15)] if method == "difference" else []
     for interval, ends in [("auto", 1e-3), ("t", 1e-9), ("normal", 1e-9), *bootstrap]:
         options = {"method": method, "interval": interval} | COLUMNS
-        alike(rw.estimate_table(place, **options), rw.estimate_table(table, **options), ends=ends)
+        check_same(rw.estimate_table(place, **options), rw.estimate_table(table, **options), ends=ends)
 
 
 def test_the_pools_own_mean_and_a_rate_that_is_a_number(tmp_path, large):
@@ -77,7 +58,7 @@ def test_the_pools_own_mean_and_a_rate_that_is_a_number(tmp_path, large):
     place = placed(table, tmp_path)
     for options in ({"estimand": "pool"}, {"rate": 0.06}, {"weak_cost": 0.01, "strong_cost": 2.0}):
         found, right = (rw.estimate_table(where, **COLUMNS, **options) for where in (place, table))
-        alike(found, right)
+        check_same(found, right)
         assert found.spend == right.spend
 
 
@@ -86,7 +67,7 @@ def test_slices_agree_with_memory_simultaneous_and_shrunk(tmp_path, large):
     place = placed(table, tmp_path)
     for options in ({}, {"simultaneous": True}, {"shrink": True}):
         found, right = (rw.estimate_slices(where, by="topic", **COLUMNS, **options) for where in (place, table))
-        alike(found.overall, right.overall)
+        check_same(found.overall, right.overall)
         assert [one.name for one in found.slices] == ["a", "b", "c"]
         for one, other in zip(found.slices, right.slices, strict=True):
             assert (one.items, one.labels) == (other.items, other.labels)
@@ -105,9 +86,9 @@ def test_strata_and_weights_agree_with_memory(tmp_path, large):
     place = placed(table, tmp_path)
     for options in ({"strata": "topic"}, {"strata": "topic", "estimand": "pool"}, {"strata": "topic", "interval": "t"}):
         found, right = (rw.estimate_table(where, **COLUMNS, **options) for where in (place, table))
-        alike(found, right)
+        check_same(found, right)
     found, right = (rw.estimate_table(where, **COLUMNS, weight="weight") for where in (place, table))
-    alike(found, right)
+    check_same(found, right)
 
 
 def test_missing_answers_are_counted_at_both_ends(tmp_path, large):
@@ -163,7 +144,7 @@ def test_a_small_folder_or_pattern_is_one_table(tmp_path):
     place = placed(table, tmp_path)
     right = rw.estimate_table(table, **COLUMNS)
     for where in (place, f"{place}/*.parquet"):
-        alike(rw.estimate_table(where, **COLUMNS), right, ends=1e-12)
+        check_same(rw.estimate_table(where, **COLUMNS), right, ends=1e-12)
     sliced = rw.estimate_slices(place, by="topic", **COLUMNS)
     assert sliced.overall.value == pytest.approx(right.value, rel=1e-12)
 
@@ -182,7 +163,7 @@ def test_a_table_without_rates_agrees_with_memory_and_says_what_was_assumed(tmp_
         some = {name: values for name, values in table.items() if name not in without}
         place = placed(some, tmp_path, name="-".join(without))
         found, right = (rw.estimate_table(where, **COLUMNS) for where in (place, some))
-        alike(found, right)
+        check_same(found, right)
         assert any(note.startswith("no rate column") for note in found.notes)
 
 
@@ -204,7 +185,7 @@ def test_words_in_files_are_read_as_in_memory(tmp_path, in_files, options):
     table["human"] = np.where(np.isnan(table["human"]), None, words)
     place = placed(table, tmp_path)
     found, right = (rw.estimate_table(where, **COLUMNS, **options) for where in (place, table))
-    alike(found, right)
+    check_same(found, right)
 
 
 def test_a_word_without_a_meaning_is_named_by_its_row(tmp_path, large):
@@ -220,7 +201,7 @@ def test_an_affine_recalibration_agrees_with_memory(tmp_path, in_files):
     found, right = (
         rw.estimate_table(where, **COLUMNS, recalibrate="affine") for where in (placed(table, tmp_path), table)
     )
-    alike(found, right)
+    check_same(found, right)
 
 
 @pytest.mark.parametrize("options", [{}, {"estimand": "pool"}])
@@ -234,7 +215,7 @@ def test_several_people_s_votes_agree_with_memory(tmp_path, in_files, options):
     table["ann"] = np.where(asked & one, table["human"], table["ann"])
     asked = {"weak": "judge", "strong": "ann,ben,cleo", "weak_cost": 0.01, "strong_cost": 2.0, **options}
     found, right = (rw.estimate_table(where, **asked) for where in (placed(table, tmp_path), table))
-    alike(found, right)
+    check_same(found, right)
     assert found.spend == right.spend
     assert found.agreement.votes == right.agreement.votes
     assert found.agreement.alpha == pytest.approx(right.agreement.alpha, rel=1e-12)
@@ -248,7 +229,7 @@ def test_slices_of_words_without_rates_agree_with_memory(tmp_path, in_files, mon
     place = placed(some, tmp_path)
     found, right = (rw.estimate_slices(where, by="topic", **COLUMNS, positive="good") for where in (place, some))
     assert found.notes == right.notes
-    alike(found.overall, right.overall)
+    check_same(found.overall, right.overall)
     for one, other in zip(found.slices, right.slices, strict=True):
         assert one.value == pytest.approx(other.value, rel=1e-12)
 
@@ -261,7 +242,7 @@ def test_clusters_in_files_agree_with_memory(tmp_path, in_files, clusters):
     place = placed(table, tmp_path)
     for options in ({}, {"interval": "t"}, {"estimand": "pool", "pool_size": 5 * N, "interval": "t"}):
         found, right = (rw.estimate_table(where, **COLUMNS, clusters="person", **options) for where in (place, table))
-        alike(found, right, ends=1e-8 if "interval" in options else 1e-2)
+        check_same(found, right, ends=1e-8 if "interval" in options else 1e-2)
         assert found.clusters == right.clusters
 
 

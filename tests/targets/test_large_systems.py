@@ -7,7 +7,8 @@ import ratewise as rw
 from ratewise.errors import TableError
 from ratewise.targets import rated as readers
 
-N = 12_000
+from .large_files import N, check_alike, in_memory_only, placed
+
 TWO = {"weak": ("judge_a", "judge_b"), "strong": ("human_a", "human_b")}
 COLUMNS = [(f"judge_{name}", f"human_{name}") for name in "abc"]
 
@@ -29,29 +30,7 @@ def judged(*, seed=0, one_rate=False):
 def large(monkeypatch):
     """Files count as large, and then only what stands in memory already is read whole."""
     monkeypatch.setattr(readers, "MANY_ROWS", 1000)
-    monkeypatch.setattr("ratewise.targets.large_systems.read_whole", _in_memory_only)
-
-
-def _in_memory_only(table, relation):
-    assert relation is None, "the table was read whole"
-    return rw.read_table(table)
-
-
-def placed(table, folder, name="rated"):
-    place = folder / name
-    place.mkdir()
-    for number, (start, stop) in enumerate([(0, 9000), (9000, 9001), (9001, N)]):
-        rows = {column: values[start:stop] for column, values in table.items()}
-        rw.write_table(rw.read_table(rows), place / f"{number}.parquet")
-    return place
-
-
-def alike(found, right, *, ends=1e-3):
-    assert found.value == pytest.approx(right.value, rel=1e-12)
-    assert found.standard_error == pytest.approx(right.standard_error, rel=1e-9)
-    assert (found.items, found.labels, found.method) == (right.items, right.labels, right.method)
-    width = right.high - right.low
-    assert max(abs(found.low - right.low), abs(found.high - right.high)) < ends * width
+    monkeypatch.setattr("ratewise.targets.large_systems.read_whole", in_memory_only)
 
 
 @pytest.mark.parametrize(
@@ -61,9 +40,9 @@ def alike(found, right, *, ends=1e-3):
 def test_two_systems_agree_with_memory(tmp_path, large, one_rate, options):
     table = judged(one_rate=one_rate)
     found, right = (rw.compare(where, **TWO, **options) for where in (placed(table, tmp_path), table))
-    alike(found.difference, right.difference, ends=1e-9)
-    alike(found.first, right.first)
-    alike(found.second, right.second)
+    check_alike(found.difference, right.difference, ends=1e-9)
+    check_alike(found.first, right.first)
+    check_alike(found.second, right.second)
     assert found.probability_better == pytest.approx(right.probability_better, rel=1e-9)
     assert found.ratio.value == pytest.approx(right.ratio.value, rel=1e-12)
     np.testing.assert_allclose(found.ratio.interval, right.ratio.interval, rtol=1e-9)
@@ -81,7 +60,7 @@ def test_many_systems_and_a_table_without_rates_agree_with_memory(tmp_path, larg
     assert found.notes == right.notes
     for one, other in zip(found.rivals, right.rivals, strict=True):
         assert one.name == other.name
-        alike(one.difference, other.difference, ends=1e-9)
+        check_alike(one.difference, other.difference, ends=1e-9)
 
 
 def test_missing_answers_are_counted_at_both_ends_and_ratings_beyond_the_scale_refused(tmp_path, large):
@@ -108,7 +87,7 @@ def test_words_in_files_are_compared(tmp_path, large):
         words = np.where(table[strong] == 1, "good", "bad")
         table[strong] = np.where(np.isnan(table[strong]), None, words)
     found, right = (rw.compare(where, **TWO, positive="good") for where in (placed(table, tmp_path), table))
-    alike(found.difference, right.difference, ends=1e-9)
+    check_alike(found.difference, right.difference, ends=1e-9)
     assert found.notes == right.notes
 
 
