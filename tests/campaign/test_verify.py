@@ -174,6 +174,7 @@ CHANGES = {
     "the mean price": (
         "UPDATE meta SET value = '[50000001.0, 1000000000.0]' WHERE key = 'prices'", "mean price"
     ),
+    "a round that begins nowhere": ("UPDATE rounds SET first = 1e999 WHERE number = 2", "no finite number"),
     "items without end": (
         "UPDATE meta SET value = '1000000000000000000' WHERE key = 'items'", "it has 1,000,000,000,000,000,000 items"
     ),

@@ -1,5 +1,6 @@
 """The log as the planner takes it: what it says now, with the history of closed rounds. Reads only what is new."""
 
+import operator
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -9,7 +10,7 @@ from ratewise.campaign.acting import Items
 from ratewise.campaign.history import History, RoundPlan
 from ratewise.campaign.refits import Refits
 from ratewise.queue.protocol import PlanningQueue
-from ratewise.queue.records import Batch, Units
+from ratewise.queue.records import Batch, RoundRow, Units
 
 _plan = lru_cache(maxsize=4)(RoundPlan.from_json)  # the open round's is read again and again
 
@@ -129,7 +130,7 @@ class Reader:
 
     def rounds(self, after: int = 0) -> list[Round]:
         """Rounds with a number above `after`, in order."""
-        return [Round(r.number, r.first, _plan(r.plan), r.factor, r.items) for r in self.queue.rounds(after)]
+        return [_round(r) for r in self.queue.rounds(after)]
 
     def opened(self, row: Round) -> p.OpenRound:
         """A round with what it has taken up."""
@@ -137,6 +138,12 @@ class Reader:
         if row.plan.again and self.queue.again(row.plan.again).positions.size:
             batches = (Batch(row.first, row.first, True, row.plan.spend),)  # it takes up no new items
         return p.OpenRound(row.number, row.first, row.plan, batches, row.factor)
+
+
+def _round(row: RoundRow) -> Round:
+    """A round as the store has it; SQLite keeps any number in any column, and a damaged store may have any."""
+    items = None if row.items is None else operator.index(row.items)
+    return Round(operator.index(row.number), operator.index(row.first), _plan(row.plan), row.factor, items)
 
 
 def with_open(history: History, opened: Sequence[p.OpenRound], items: Items) -> History:
