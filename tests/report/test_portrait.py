@@ -60,6 +60,14 @@ def test_the_page_has_every_section_and_says_each_picture_in_words(now):
     assert not re.search(r"(src|href)=.https?:", page)  # nothing is loaded
 
 
+def test_the_interval_of_a_single_round_is_seen(now):
+    points = portrait.story_points(now)
+    (bar,) = [c for c in portrait.plot_money(points[:1]).axes[0].collections if hasattr(c, "get_segments")]
+    ((_, low), (_, high)) = bar.get_segments()[0]
+    assert (low, high) == points[0][1].interval
+    assert not [c for c in portrait.plot_money(points).axes[0].collections if hasattr(c, "get_segments")]
+
+
 def test_savings_are_money_and_labels(now):
     said = " ".join(method.savings(now))
     alone = int(re.search(r"about ([\d,]+) labels alone", said)[1].replace(",", ""))

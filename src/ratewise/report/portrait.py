@@ -36,6 +36,8 @@ def plot_money(points: Sequence[Point], *, truth: float | None = None) -> "Figur
     if known:
         x, value, low, high = (list(one) for one in zip(*known, strict=True))
         axes.fill_between(x, low, high, color=ACCENT, alpha=0.25, lw=0)
+        if len(x) == 1:  # a band of one round has no width
+            axes.vlines(x, low, high, color=ACCENT, linewidth=2)
         axes.plot(x, value, marker="o", color=ACCENT, linewidth=2, label="estimate")
     if alone:
         x, value, low, high = (list(one) for one in zip(*alone, strict=True))
