@@ -4,12 +4,15 @@ import html
 import json
 import sqlite3
 from contextlib import closing
+from dataclasses import replace
 from decimal import Decimal
 
+import numpy as np
 import pytest
 
 from ratewise.campaign.campaign import Campaign
 from ratewise.campaign.clients.health import DOWN
+from ratewise.campaign.items import later_doubtful
 from ratewise.campaign.judged import judges_found
 from ratewise.campaign.judging import judge_table, parsed_prices
 from ratewise.campaign.quotes import campaign_cost
@@ -223,6 +226,21 @@ def test_status_says_it_if_another_model_answers_from_the_start(campaign, server
     with opened.look() as now:
         (judge,) = judges_found(now)
     assert "the server answered as llama-3, though small-judge was asked for" in judge.sentences
+
+
+def test_how_unsure_a_later_judge_is_is_known_where_it_was_asked(campaign, server):
+    """A second judge between the first one and people: its doubt is kept with its ratings, and plans go by it."""
+    opened = campaign(rows=60, raters=JUDGE + JUDGE.replace('"judge"', '"second"') + HUMAN)
+    opened.run()
+    with opened.look() as now:
+        looked = now.state.history.looked
+        (doubts,) = looked.x.doubts
+        begun_before = replace(now.facts, doubts=False)  # by a version that did not learn from them
+        assert later_doubtful(now.spec, begun_before) == ()
+    p = looked.values[:, 0]
+    assert np.count_nonzero(~np.isnan(p)) >= 8
+    np.testing.assert_allclose(doubts, np.where(np.isnan(p), 0.25, p * (1 - p)), atol=1e-9)
+    assert opened.verify().passed
 
 
 def test_prices_are_those_the_campaign_began_with(campaign, server, tmp_path, monkeypatch):
