@@ -30,7 +30,9 @@ ELSEWHERE = {  # module: the test file that tests it, where that is not its mirr
     "campaign/reader.py": "campaign/planner/test_decide.py",
     "campaign/rehearsal.py": "campaign/planner/test_decide.py",
     # parts of a running campaign, tested on whole ones
+    "campaign/beginning.py": "campaign/test_keys.py",
     "campaign/engine.py": "campaign/test_campaign.py",
+    "campaign/going_on.py": "campaign/test_again.py",
     "campaign/items.py": "campaign/test_campaign.py",
     "campaign/status.py": "campaign/test_campaign.py",
     "campaign/receipts.py": "campaign/test_verify.py",
@@ -51,6 +53,7 @@ ELSEWHERE = {  # module: the test file that tests it, where that is not its mirr
     "targets/mean/plan_file.py": "cli/test_fuzz.py",
     # the record: checks, archives and rescues of whole campaigns
     "campaign/offline.py": "campaign/test_archive.py",
+    "campaign/opening.py": "campaign/test_archive.py",
     "campaign/raters_seen.py": "campaign/test_settings.py",
     "campaign/rereading.py": "campaign/test_record.py",
     "campaign/rescuing.py": "campaign/test_archive.py",
