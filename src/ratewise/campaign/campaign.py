@@ -26,7 +26,8 @@ from ratewise.campaign.recorded import check_chain
 from ratewise.campaign.refits import trainer_of
 from ratewise.campaign.seed import digest_of, reveal, seed_of
 from ratewise.campaign.snapshot import Snapshot, reader_of
-from ratewise.campaign.spec.spec import SecretSeed, Spec, read_spec
+from ratewise.campaign.spec.spec import Spec, read_spec
+from ratewise.campaign.spec.tables import SecretSeed
 from ratewise.campaign.status import Status, Watch
 from ratewise.campaign.story import Chapter
 from ratewise.campaign.taking_out import export_folder, export_record, export_table
