@@ -121,6 +121,10 @@ MISTAKES = [
     ),
     (in_rater('command = "x"'), 'raters.human.command is not for a column rater; remove it, or write kind = "command"'),
     (in_rater('file = "x"'), 'raters.human.file is not for a column rater; remove it, or write kind = "recorded"'),
+    (  # several kinds have this key: one mistake all the same
+        in_rater('show = ["question"]'),
+        'raters.human.show is not for a column rater; remove it, or write kind = "people", "sheet" or "llm"',
+    ),
     (
         in_rater('price_column = "c"'),
         "raters.human.price_column and price are both given; keep the one that says what a call costs",

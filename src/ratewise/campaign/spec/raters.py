@@ -1,6 +1,6 @@
 """[[raters]]: one rater's record, the keys that may stand in it, and how it is read and written back."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal, get_args
 
@@ -8,7 +8,7 @@ from pydantic import AfterValidator, Field
 
 from ratewise.campaign.spec.checks import reserved
 from ratewise.campaign.spec.fields import LONGEST_WAIT, NAME, Keys, Price, Section, keys_of, one_of, read_keys
-from ratewise.campaign.spec.mistakes import Mistakes, quoted, shown
+from ratewise.campaign.spec.mistakes import Mistakes, either, shown
 from ratewise.raters.keys import Column, Says
 from ratewise.raters.kinds import KINDS
 from ratewise.raters.people import hourly_prices
@@ -26,12 +26,6 @@ def _known(kind: str) -> str:
     return kind
 
 
-def _either(words: Iterable[str]) -> str:
-    """Words for a sentence: "a", "b" or "c"."""
-    *most, last = map(quoted, words)
-    return f"{', '.join(most)} or {last}"
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RaterSpec:
     """[[raters]]: one rater, with every default filled in; the keys that only its kind has are in `settings`.
@@ -41,7 +35,7 @@ class RaterSpec:
     """
 
     name: Annotated[str, NAME, Says("a name, as text", 'name = "judge"')]
-    kind: Annotated[str, AfterValidator(_known), one_of(tuple(KINDS), f"kind = {_either(KINDS)}")]
+    kind: Annotated[str, AfterValidator(_known), one_of(tuple(KINDS), f"kind = {either(KINDS)}")]
     settings: Any  # the record of its kind
     price: Price = None
     price_column: Column = None
