@@ -40,7 +40,6 @@ ELSEWHERE = {  # module: the test file that tests it, where that is not its mirr
     "campaign/clients/calls.py": "campaign/faults/test_raters.py",
     "campaign/spec/checks.py": "campaign/spec/test_mistakes.py",
     "campaign/spec/fields.py": "campaign/spec/test_mistakes.py",
-    "campaign/spec/raters.py": "campaign/spec/test_spec.py",
     "campaign/spec/tables.py": "campaign/spec/test_spec.py",
     # money, attackers and damage, tested on whole campaigns and commands
     "campaign/clients/kept.py": "campaign/faults/test_kept_lines.py",
