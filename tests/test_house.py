@@ -31,10 +31,7 @@ ELSEWHERE = {  # module: the test file that tests it, where that is not its mirr
     "campaign/rehearsal.py": "campaign/planner/test_decide.py",
     # parts of a running campaign, tested on whole ones
     "campaign/beginning.py": "campaign/test_keys.py",
-    "campaign/engine.py": "campaign/test_campaign.py",
-    "campaign/going_on.py": "campaign/test_again.py",
     "campaign/items.py": "campaign/test_campaign.py",
-    "campaign/status.py": "campaign/test_campaign.py",
     "campaign/receipts.py": "campaign/test_verify.py",
     "campaign/clients/callers.py": "campaign/faults/test_raters.py",
     "campaign/clients/calls.py": "campaign/faults/test_raters.py",
