@@ -14,6 +14,9 @@ ELSEWHERE = {  # module: the test file that tests it, where that is not its mirr
     "targets/mean/draw_steps.py": "targets/mean/test_draw_file.py",
     "tables/spark.py": "targets/mean/test_draw_spark.py",
     "cli/engines.py": "cli/test_draw.py",
+    # parts of an estimate, tested on whole ones
+    "core/mean/case.py": "core/mean/test_clusters.py",
+    "core/mean/interval_choice.py": "core/mean/test_estimate.py",
     # a protocol: whoever keeps it is tested
     "queue/protocol.py": "queue/test_memory.py",
     # options that every command has
