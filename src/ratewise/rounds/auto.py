@@ -23,7 +23,7 @@ from ratewise.rounds.options import Money, Option
 from ratewise.rounds.seen import FEWEST_TO_LEARN, Learned, Rule, Seen, learn
 from ratewise.rounds.ways import Way, best_way
 
-CHAIN_PLANNER = 5  # of rounds of chains that learn
+CHAIN_PLANNER = 7  # of rounds of chains that learn; above PLANNER, which plans the start of every chain
 PLANNER = 6  # raised whenever the same labels would lead to another plan: older logs are not judged by newer plans
 _ALMOST_ONE = 1 - 1e-12
 _WORTH_BUYING = 0.985  # weak ratings are bought if the expected error is below this share of that without them,
