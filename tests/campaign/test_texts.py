@@ -70,7 +70,7 @@ def test_a_learner_needs_texts(tmp_path):
 
 HINTS = judged(300, seed=3)
 """The texts say something beside the judge, but do not make it superfluous."""
-WRONG = np.random.default_rng(1).random(300) < 0.2
+WRONG = np.random.default_rng(1).random(300) < 0.15
 HINTS["request"] = [
     f"{'thanks' if h ^ wrong else 'do it now'} {i % 5}"
     for i, (h, wrong) in enumerate(zip(HINTS["human"], WRONG.tolist(), strict=True))

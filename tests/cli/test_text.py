@@ -65,7 +65,7 @@ def test_slices_learn_from_text(rated):
 
 
 def test_simulate_transfers_what_texts_have_taught(rated):
-    how = ["--cost-ratio", "0.05", "--budgets", "40", "--methods", "auto", "--trials", "10", "--workers", "1"]
+    how = ["--cost-ratio", "0.05", "--budgets", "40", "--methods", "auto", "--trials", "40", "--workers", "1"]
     plain, texts = (run("simulate", rated, *WEAK, *how, "--transfer-from", rated, *more) for more in (["--json"], TEXT))
     assert texts["settings"]["transfer"]
     assert texts["results"][0]["mse"] < 0.8 * plain["results"][0]["mse"]

@@ -27,7 +27,8 @@ _BEND_SIZE = 0.25  # bends are penalised sixteen times as much as the straight l
 _CLIP = 1e-3  # probabilities are kept this far from 0 and 1 before the logit
 _MOST_SCALED = 5000  # items that columns are scaled by: more would not move the scale
 _NOTHING = 1e-3  # a column that varies less than this share of its size says nothing
-_SURE_OF_TEXT = 1.5  # standard errors by which a fit with text must beat the one without it: many penalties are tried
+_SURE = 1.5  # standard errors by which a fit with refits must beat the one without them,
+_SURE_OF_TEXT = 2.0  # and a fit with texts: many penalties are tried
 _FOLDS = 10  # of clusters, where text is learned from
 
 
@@ -242,12 +243,12 @@ def fit_rating(
         made = TextFactor.of(x.text.dense(), weights) if factor is None else factor
         plain = basis.without_refit
         from_weak_fit, fit = _with_text(plain(x), x, strong, made, has_weak=plain.has_weak)
-        if _helps(unseen, fit.unseen, made.root**2):
+        if _helps(unseen, fit.unseen, made.root**2, sure=_SURE_OF_TEXT):
             model = RatingModel(plain, _only(fit), 0, from_weak_fit, bounds, fit.many)
             best = fit.unseen
     if basis.refit is not None:
         refit, left = _by_few(basis, x, strong, weights, bounds)
-        better = _helps(unseen, left, weights / weights.mean()) and weights @ left**2 < weights @ best**2
+        better = _helps(unseen, left, weights / weights.mean(), sure=_SURE) and weights @ left**2 < weights @ best**2
         if better and _points_up(basis.refit.of(_known(x.refits))[:, 0], unseen, weights):
             model, best = refit, left
     return model, np.clip(strong - best, *_others_bounds(strong, bounds))
@@ -277,10 +278,10 @@ def _with_text(
     return (True, from_weak) if from_weak.risk <= from_mean.risk else (False, from_mean)
 
 
-def _helps(without: Floats, with_more: Floats, W: Floats) -> bool:
+def _helps(without: Floats, with_more: Floats, W: Floats, *, sure: float) -> bool:
     """Whether labels are better predicted with more columns, by more than chance: what says nothing costs nothing."""
     gain = W * (without**2 - with_more**2)
-    return bool(gain.sum() > _SURE_OF_TEXT * np.sqrt((gain**2).sum()))
+    return bool(gain.sum() > sure * np.sqrt((gain**2).sum()))
 
 
 def _points_up(said: Floats, unseen: Floats, W: Floats) -> bool:
