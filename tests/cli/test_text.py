@@ -82,3 +82,20 @@ def test_mistakes_are_one_line(rated):
         done = CliRunner().invoke(app, [command, rated, *WEAK, "--text", "request", *more])
         assert (done.exit_code, words in done.stderr) == (2, True), done.stderr
         assert done.stderr.count("\n") == 1
+
+
+def test_labels_are_no_text_and_no_feature(rated):
+    money = ["--weak-cost", "0.05", "--strong-cost", "1", "--budget", "100"]
+    trials = ["--cost-ratio", "0.05", "--budgets", "40", "--trials", "1"]
+    for command, more in (
+        ("plan", [*money, "--text", "request,human"]),
+        ("plan", [*money, "--by", "half", "--text", "human"]),
+        ("plan", [*money, "--calibrate", "auto", "--features", "human"]),
+        ("estimate", ["--rate", "1", "--text", "human"]),
+        ("estimate", ["--rate", "1", "--text", "human", "--by", "half"]),
+        ("simulate", [*trials, "--text", "human"]),
+        ("simulate", [*trials, "--features", "human"]),
+    ):
+        done = CliRunner().invoke(app, [command, rated, *WEAK, *more])
+        assert (done.exit_code, "'human' holds the strong ratings" in done.stderr) == (2, True), (command, more)
+        assert done.stderr.count("\n") == 1

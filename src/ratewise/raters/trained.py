@@ -97,7 +97,7 @@ def row_of(item: Mapping[str, Any], names: Sequence[str]) -> tuple[str, ...]:
 
 def folder_of(settings: TrainedSettings, folder: str) -> Path:
     """The rater's folder, seen from the TOML's."""
-    return Path(folder) / settings.path
+    return Path(folder) / Path(settings.path).expanduser()
 
 
 def _check(settings: TrainedSettings, folder: str) -> str:
@@ -109,8 +109,11 @@ def _check(settings: TrainedSettings, folder: str) -> str:
 
 
 def _knows(settings: TrainedSettings, folder: str) -> Knows:
+    return knows_of(folder_of(settings, folder))
+
+
+def knows_of(place: Path) -> Knows:
     """Whether an item, by id and row, was trained on."""
-    place = folder_of(settings, folder)
     known, names = TrainedOn.read(place), read_settings(place).text
     return lambda id, row: known.knows(id, row_of(row, names))
 

@@ -209,7 +209,7 @@ def estimate_slices(
     Limiting cases: one slice is the whole; slices that differ by no more than chance shrink to one value.
     """
     choice(recalibrate, RECALIBRATIONS, name="recalibration")
-    recalibrate = with_text(recalibrate, text, weak)
+    recalibrate = with_text(recalibrate, text, weak, strong)
     fewest = int(number(min_labels, name="min_labels", minimum=2))
     if shrink and simultaneous:
         raise InputError("shrunk intervals hold on average over slices, not all at once: choose shrink or simultaneous")

@@ -5,6 +5,7 @@ Both give one number for an item, the log-odds of a high rating, and a loss to t
 
 from collections.abc import Sequence
 from pathlib import Path
+from textwrap import shorten
 from typing import Any, Protocol
 
 import numpy as np
@@ -13,9 +14,10 @@ from ratewise.core.checks import Floats
 from ratewise.errors import InputError
 from ratewise.training.folder import Settings
 from ratewise.training.torches import NEEDED, half, torch_module, transformers_module
+from ratewise.training.weights import need_weights, read_weights, save_weights
 
 BETWEEN = "<sep>"  # in an encoder's template: the model's own mark between two texts
-_HEAD = "head.pt"
+_HEAD, _ADAPTERS = "head.safetensors", "adapter_model.safetensors"
 _BATCH = 32  # texts that go through the network at once, when it only answers
 
 
@@ -47,12 +49,12 @@ class Encoder:
         torch, transformers = torch_module(), transformers_module()
         self.settings, self.device = settings, device
         self.tokenizer = _loaded(transformers.AutoTokenizer, init)
-        self.base = _loaded(transformers.AutoModel, init).float().to(device)
+        self.base = _loaded(transformers.AutoModel, init, weights=True).float().to(device)
         self.head = torch.nn.Linear(self.base.config.hidden_size, 1).to(device)
         torch.nn.init.zeros_(self.head.weight)
         torch.nn.init.zeros_(self.head.bias)
         if head is not None:
-            self.head.load_state_dict(torch.load(head / _HEAD, map_location=device, weights_only=True))
+            _fill(self.head, need_weights(head, _HEAD))
 
     def loss(self, prompts: Sequence[str], targets: Any) -> Any:
         """Cross-entropy; ratings between the ends count as shares of both."""
@@ -83,7 +85,7 @@ class Encoder:
         """The encoder in the form of transformers; the head beside it."""
         self.base.save_pretrained(folder)
         self.tokenizer.save_pretrained(folder)
-        torch_module().save(self.head.state_dict(), folder / _HEAD)
+        save_weights(folder / _HEAD, self.head.state_dict())
 
 
 class Causal:
@@ -97,7 +99,7 @@ class Causal:
             raise InputError(NEEDED) from None
         self.settings, self.device = settings, device
         self.tokenizer = _loaded(transformers.AutoTokenizer, init)
-        base = _loaded(transformers.AutoModelForCausalLM, init)
+        base = _loaded(transformers.AutoModelForCausalLM, init, weights=True)
         base = base.to(torch.bfloat16) if device == "cuda" else base.float()
         if adapters is None:
             lora = peft.LoraConfig(
@@ -105,7 +107,7 @@ class Causal:
             )
             self.model = peft.get_peft_model(base, lora)
         else:
-            self.model = peft.PeftModel.from_pretrained(base, str(adapters))
+            self.model = _adapted(peft, base, need_weights(adapters, _ADAPTERS).parent)
         self.model.to(device)
         self.answers = torch.tensor(_answers(self.tokenizer, settings.words), device=device)
 
@@ -170,11 +172,38 @@ def _answers(tokenizer: Any, words: tuple[str, str]) -> list[int]:
     return [found[0][0], found[1][0]]
 
 
-def _loaded(kind: Any, init: str) -> Any:
+def _loaded(kind: Any, init: str, *, weights: bool = False) -> Any:
+    """From a folder or by a name. Weights are safetensors: transformers would also take pickles, which can run code."""
     if not Path(init).expanduser().is_dir() and (init.startswith((".", "~")) or Path(init).is_absolute()):
         raise InputError(f"the model {init!r} cannot be loaded: there is no such folder; check the path")
     try:
-        return kind.from_pretrained(init)
+        return kind.from_pretrained(init, use_safetensors=True) if weights else kind.from_pretrained(init)
     except Exception as error:
-        reason = " ".join(str(error).split())[:200]
-        raise InputError(f"the model {init!r} cannot be loaded ({reason}); give the path of its folder") from None
+        raise InputError(
+            f"the model {init!r} cannot be loaded ({_reason(error)}); give the path of its folder, with weights in "
+            "safetensors"
+        ) from None
+
+
+def _adapted(peft: Any, base: Any, folder: Path) -> Any:
+    """The model with the adapters of a folder."""
+    try:
+        return peft.PeftModel.from_pretrained(base, str(folder))
+    except Exception as error:
+        raise InputError(
+            f"the adapters in {folder} cannot be loaded ({_reason(error)}); train the rater again"
+        ) from None
+
+
+def _fill(module: Any, path: Path) -> None:
+    """Weights from a file, all of them and of the right size."""
+    found = read_weights(path)
+    try:
+        module.load_state_dict({} if found is None else found[0])
+    except RuntimeError:
+        raise InputError(f"{path} is damaged; train the rater again with ratewise train") from None
+
+
+def _reason(error: Exception) -> str:
+    """What a library says, in one line, cut between words."""
+    return shorten(str(error), 200, placeholder=" …")

@@ -17,6 +17,7 @@ from ratewise.core.messages import Message, argument
 from ratewise.core.names import RECALIBRATIONS, Calibrator, Estimand, IntervalMethod, Method, Recalibration
 from ratewise.errors import InputError, TableError
 from ratewise.models.calibration import cross_calibrated
+from ratewise.models.features import refuse_labels
 from ratewise.models.rating_model import Covariates, cluster_fitted_rating, fitted_rating
 from ratewise.models.text_columns import TextColumns
 from ratewise.tables import Relation, Table, TableLike
@@ -70,10 +71,13 @@ def estimate_mean(
     return estimate_rated(rated, how, recalibrate)
 
 
-def with_text(recalibrate: Recalibration, text: Sequence[str], weak: str | None) -> Recalibration:
+def with_text(
+    recalibrate: Recalibration, text: Sequence[str], weak: str | None, strong: str | Sequence[str] | None
+) -> Recalibration:
     """The recalibration that texts ask for."""
     if not text:
         return recalibrate
+    refuse_labels(text, strong)
     if recalibrate not in ("none", "auto"):
         raise InputError("texts are for recalibrate 'auto'; leave recalibrate or the texts out")
     if weak is None:
@@ -180,7 +184,7 @@ def estimate_table(
     terms = read_terms(table)
     if terms is not None and _as_reported(
         terms, weak, strong, rate, selected, clusters, strata, weight, method, interval,
-        with_text(recalibrate, text, weak or "weak"), bounds,
+        with_text(recalibrate, text, weak or "weak", strong), bounds,
         pool_size, floor, positive, scale,
     ):  # fmt: skip
         return _exported(table, terms, level, prices)
@@ -191,7 +195,7 @@ def estimate_table(
     columns = RatedColumns(ready.strong, weak, DrawColumns(rate, selected, clusters))
     ends = ready.bounds(both_ends(bounds))
     how = How(method, interval, level, estimand, pool_size, ends, floor, seed=seed)
-    recalibrate = with_text(recalibrate, text, weak)
+    recalibrate = with_text(recalibrate, text, weak, strong)
     if strata is not None or weight is not None:
         if clusters is not None or recalibrate != "none":
             raise InputError("clusters and recalibrate are not for strata or weight; leave them out")

@@ -13,6 +13,7 @@ from ratewise.core.messages import Message, argument
 from ratewise.core.names import Estimand, PolicyName, Recalibration
 from ratewise.core.shown import shown
 from ratewise.errors import InputError
+from ratewise.models.features import refuse_labels
 from ratewise.tables import Table, TableLike, count_rows
 from ratewise.tables.spark import is_spark, with_value
 from ratewise.tables.words import Positive, Scale, meaning_of
@@ -121,6 +122,7 @@ def plan(
     """
     target = target_of(target_se, within, level)
     goal = Goal.of(weak_cost, strong_cost, budget, target, pool_size, estimand, floor)
+    refuse_labels((*features, *text), strong)
     if is_spark(table):  # whose rows without a label say nothing here
         names = [strong] if isinstance(strong, str) else list(strong)
         table = with_value(table, [name.strip() for name in ",".join(names).split(",")])
