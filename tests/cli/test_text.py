@@ -43,6 +43,11 @@ def test_plan_estimate_and_simulate_learn_from_text(rated):
     assert texts["inputs"]["learner"] == {"kind": "words"}
     found = run("estimate", rated, *WEAK, "--rate", "1", *TEXT)
     assert found["method"] == "difference, auto recalibrated"
+    used = "texts (request): used, because labels are predicted better with them"
+    assert used in found["notes"]
+    assert used in texts["notes"]
+    few = run("estimate", rated, *WEAK, "--rate", "1", "--text", "id", "--json")
+    assert any(note.startswith("texts (id): not used, because the 300 labels") for note in few["notes"])
     how = ["--cost-ratio", "0.05", "--budgets", "60", "--burn-in", "40", "--methods", "auto", "--mode", "pool"]
     trials = run("simulate", rated, *WEAK, *how, "--trials", "4", "--workers", "1", *TEXT)
     assert trials["results"][0]["trials"] == 4
@@ -62,6 +67,7 @@ def test_slices_learn_from_text(rated):
     for a, b in zip(plain["slices"], texts["slices"], strict=True):
         assert b["standard_error"] < 0.9 * a["standard_error"]
     assert texts["overall"]["standard_error"] < 0.9 * plain["overall"]["standard_error"]
+    assert any(note.startswith("texts (request): used") for note in texts["notes"])
 
 
 def test_simulate_transfers_what_texts_have_taught(rated):

@@ -30,6 +30,7 @@ from ratewise.targets.mean.estimation import (
     estimate_rated,
     recalibrated,
     refuse_unused_weights,
+    told_of_text,
     with_text,
     without_second_line,
 )
@@ -241,7 +242,7 @@ def estimate_slices(
     sliced = _Sliced(rated, all_groups, how, recalibrate, fewest, known)
     overall = sliced.overall()
     found, more = sliced.slices(simultaneous)
-    notes = first + rated.notes + more + _about_all(rated.items, overall)
+    notes = first + rated.notes + told_of_text(rated.items, text, known) + more + _about_all(rated.items, overall)
     if shrink:
         found, more = _shrunk(found, how.level, how.bounds)
         notes += more

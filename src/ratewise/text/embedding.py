@@ -1,7 +1,10 @@
 """Embedding models: sentence-transformers on this machine, or an OpenAI-compatible endpoint."""
 
-from collections.abc import Sequence
+import logging
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from textwrap import shorten
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,6 +16,8 @@ from ratewise.text.vault import Embed
 
 if TYPE_CHECKING:
     from ratewise.text.learner import Learner
+
+_TRAINED = "trained_on.json"  # in the folder of a model that has seen labels
 
 
 def embedder(learner: "Learner") -> Embed:
@@ -41,16 +46,43 @@ def _local(model: str) -> Embed:
 
 
 def _loaded(model: str) -> object:
-    if not Path(model).expanduser().is_dir() and (model.startswith((".", "~")) or Path(model).is_absolute()):
+    folder = Path(model).expanduser()
+    if not folder.is_dir() and (model.startswith((".", "~")) or folder.is_absolute()):
         raise InputError(f"the embedding model {model!r} cannot be loaded: there is no such folder; check the path")
+    if (folder / _TRAINED).is_file():
+        raise InputError(
+            f"{model!r} is a rater that was trained on labels, and its vectors may know those of your items; name the "
+            'model it was trained from, or use it in a campaign as a rater of kind = "trained"'
+        )
     try:
         from sentence_transformers import SentenceTransformer
     except ImportError:
         raise InputError("embeddings need sentence-transformers; install it: pip install 'ratewise[text]'") from None
     try:
-        return SentenceTransformer(model)
+        with _quiet():
+            return SentenceTransformer(
+                str(folder) if folder.is_dir() else model, model_kwargs={"use_safetensors": True}
+            )
     except Exception as error:
-        reason = " ".join(str(error).split())[:200]
+        reason = shorten(str(error), 200, placeholder=" …")
         raise InputError(
-            f"the embedding model {model!r} cannot be loaded ({reason}); give the path of its folder"
+            f"the embedding model {model!r} cannot be loaded ({reason}); give the path of its folder, with weights in "
+            "safetensors"
         ) from None
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Without the bars and retries that the libraries print; what went wrong is told in one line."""
+    from transformers.utils import logging as bars
+
+    loggers = [logging.getLogger(name) for name in ("huggingface_hub", "sentence_transformers", "transformers")]
+    levels = [logger.level for logger in loggers]
+    bars.disable_progress_bar()
+    for logger in loggers:
+        logger.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        for logger, level in zip(loggers, levels, strict=True):
+            logger.setLevel(level)

@@ -30,7 +30,7 @@ from ratewise.targets.people import Strong, ends_of, made_ready, strong_columns,
 from ratewise.targets.prices import Prices
 from ratewise.targets.rated import RATE, DrawColumns, Rate, RatedColumns, plain_numbers, read_rated
 from ratewise.text.learner import Learner
-from ratewise.text.reading import read_texts
+from ratewise.text.reading import read_texts, use_note
 
 _LEVEL = 0.95  # unless another one is asked for
 
@@ -125,6 +125,15 @@ def recalibrated(
     return fitted_rating(x, h, weights) if codes is None else cluster_fitted_rating(x, h, weights, codes)
 
 
+def told_of_text(rated: Rated, names: Sequence[str], text: TextColumns | None) -> tuple[str, ...]:
+    """Whether texts move the recalibrated ratings, in words; clusters choose in every fold anew, and say nothing."""
+    if text is None or rated.clusters is not None or rated.strong.size < 2:
+        return ()
+    by_text, plain = (recalibrated(rated, kind="auto", text=each) for each in (text, None))
+    labels = int(np.count_nonzero(~np.isnan(rated.strong)))
+    return (use_note(names, not np.allclose(by_text, plain, rtol=0, atol=1e-9), labels),)
+
+
 def _codes(clusters: ArrayLike, items: int) -> Codes | None:
     """Cluster codes; `None` where every item is its own cluster, so that items are left out one by one."""
     codes = cluster_codes(clusters, items)
@@ -210,7 +219,8 @@ def estimate_table(
     found = with_votes(estimate_rated(rated.items, rated.how(how), recalibrate, known), ready, rated)
     bought = found.labels if found.agreement is None else found.agreement.votes
     spend = prices.spend(found.items, bought, alone=weak is None)
-    return replace(found, spend=spend, notes=ready.notes + rated.notes + found.notes)
+    notes = ready.notes + rated.notes + told_of_text(rated.items, text, known) + found.notes
+    return replace(found, spend=spend, notes=notes)
 
 
 @dataclass(frozen=True, slots=True)

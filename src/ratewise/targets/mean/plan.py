@@ -37,6 +37,7 @@ from ratewise.targets.mean.transfer import Reference, Transfer
 from ratewise.targets.mean.words import within
 from ratewise.targets.people import Ready, Strong, made_ready
 from ratewise.text.learner import Learner
+from ratewise.text.reading import use_note
 
 _Z = 1.959964  # of a 95 % interval
 _WORTH_A_HINT = 0.9  # calibration is hinted at when it would cut the error to this share
@@ -156,7 +157,7 @@ def plan(
         made,
         basis=made.basis | {"strong": ready.typed, "within": within, "level": level},
         transfer=replace(made.transfer, words=meaning_of(positive, scale)),
-        notes=ready.notes + _of_people(ready) + made.notes,
+        notes=ready.notes + _of_people(ready) + _of_texts(pilot, columns) + made.notes,
     )
     if what_if:
         made = replace(made, what_if=tried_beliefs(pilot, goal, made.policies[made.recommendation].spend, seed))
@@ -297,6 +298,13 @@ def _notes(pilot: Pilot, policies: dict[str, PlannedPolicy]) -> tuple[str, ...]:
             "rater errs"
         )
     return tuple(notes)
+
+
+def _of_texts(pilot: Pilot, columns: PilotColumns) -> tuple[str, ...]:
+    """Whether texts are learned from."""
+    if not columns.text or pilot.models is None:
+        return ()
+    return (use_note(columns.text, pilot.models.text is not None, int(pilot.strong.size)),)
 
 
 def _of_agreement(pilot: Pilot) -> tuple[str, ...]:
