@@ -175,6 +175,14 @@ def test_numbers_of_rows_are_no_ids_and_earlier_labels_stay_known(encoder, noise
         train_rater(more, init=str(tmp_path / "second"), output=tmp_path / "second", **how)
 
 
+@pytest.mark.parametrize("kind", ["causal", "encoder"])
+def test_texts_longer_than_the_model_are_cut(kind, request, noise, tmp_path):
+    noise = {name: column[:24] for name, column in noise.items()} | {"text": [f"w{i} " * 2000 for i in range(24)]}
+    how = {"text": ["text"], "strong": "human", "kind": kind, "init": request.getfixturevalue(kind), "epochs": 1}
+    train_rater(noise, output=tmp_path, longest=1000, **how)  # the models have 64 places
+    assert np.isfinite(TrainedModel.load(tmp_path).probabilities([("w1 " * 5000,), ("",)])).all()
+
+
 def test_a_causal_rater_finds_its_model_from_everywhere(causal, noise, tmp_path, monkeypatch):
     monkeypatch.chdir(Path(causal).parent)
     noise = {name: column[:30] for name, column in noise.items()}

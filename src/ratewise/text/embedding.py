@@ -1,15 +1,13 @@
 """Embedding models: sentence-transformers on this machine, or an OpenAI-compatible endpoint."""
 
-import logging
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
-from textwrap import shorten
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ratewise.errors import InputError
+from ratewise.models.hub import quiet_libraries, reason_of
 from ratewise.models.text_coding import Vectors
 from ratewise.text.bill import LONGEST
 from ratewise.text.vault import Embed
@@ -59,30 +57,12 @@ def _loaded(model: str) -> object:
     except ImportError:
         raise InputError("embeddings need sentence-transformers; install it: pip install 'ratewise[text]'") from None
     try:
-        with _quiet():
+        with quiet_libraries():
             return SentenceTransformer(
                 str(folder) if folder.is_dir() else model, model_kwargs={"use_safetensors": True}
             )
     except Exception as error:
-        reason = shorten(str(error), 200, placeholder=" …")
         raise InputError(
-            f"the embedding model {model!r} cannot be loaded ({reason}); give the path of its folder, with weights in "
-            "safetensors"
+            f"the embedding model {model!r} cannot be loaded ({reason_of(error)}); give the path of its folder, "
+            "with weights in safetensors"
         ) from None
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Without the bars and retries that the libraries print; what went wrong is told in one line."""
-    from transformers.utils import logging as bars
-
-    loggers = [logging.getLogger(name) for name in ("huggingface_hub", "sentence_transformers", "transformers")]
-    levels = [logger.level for logger in loggers]
-    bars.disable_progress_bar()
-    for logger in loggers:
-        logger.setLevel(logging.CRITICAL)
-    try:
-        yield
-    finally:
-        for logger, level in zip(loggers, levels, strict=True):
-            logger.setLevel(level)

@@ -5,13 +5,13 @@ Both give one number for an item, the log-odds of a high rating, and a loss to t
 
 from collections.abc import Sequence
 from pathlib import Path
-from textwrap import shorten
 from typing import Any, Protocol
 
 import numpy as np
 
 from ratewise.core.checks import Floats
 from ratewise.errors import InputError
+from ratewise.models.hub import quiet_libraries, reason_of
 from ratewise.training.folder import Settings
 from ratewise.training.torches import NEEDED, half, torch_module, transformers_module
 from ratewise.training.weights import need_weights, read_weights, save_weights
@@ -65,7 +65,7 @@ class Encoder:
         """The head's number."""
         between = self.tokenizer.sep_token or "\n"
         texts = [prompt.replace(BETWEEN, between) for prompt in prompts]
-        read = _tokens(self.tokenizer, texts, self.settings.longest, self.device)
+        read = _tokens(self.tokenizer, texts, _room(self, self.base.config), self.device)
         hidden = self.base(**read).last_hidden_state
         mask = read["attention_mask"].unsqueeze(-1).to(hidden.dtype)
         mean = (hidden * mask).sum(dim=1) / mask.sum(dim=1).clamp(min=1.0)
@@ -124,7 +124,7 @@ class Causal:
     def _at_the_end(self, prompts: Sequence[str]) -> Any:
         """The model's numbers for the token after each prompt; padding comes after it and is never looked at."""
         torch = torch_module()
-        read = _tokens(self.tokenizer, prompts, self.settings.longest, self.device, end=True)
+        read = _tokens(self.tokenizer, prompts, _room(self, self.model.config), self.device, end=True)
         last = read["attention_mask"].sum(dim=1) - 1
         said = self.model(**read).logits
         return said[torch.arange(len(prompts), device=self.device), last].float()
@@ -156,6 +156,12 @@ def answer(network: Network, prompts: Sequence[str]) -> Floats:
     return out
 
 
+def _room(network: Any, config: Any) -> int:
+    """Tokens that are read: as many as the settings say, and no more than the model has places for."""
+    places = getattr(config, "max_position_embeddings", None) or network.settings.longest
+    return int(min(network.settings.longest, places, network.tokenizer.model_max_length))
+
+
 def _tokens(tokenizer: Any, prompts: Sequence[str], longest: int, device: str, end: bool = False) -> Any:
     """Tokens with padding on the right. Where the end decides, long prompts lose their beginning."""
     tokenizer.padding_side, tokenizer.truncation_side = "right", "left" if end else "right"
@@ -163,6 +169,13 @@ def _tokens(tokenizer: Any, prompts: Sequence[str], longest: int, device: str, e
         tokenizer.pad_token = tokenizer.eos_token or tokenizer.unk_token
     read = tokenizer(list(prompts), padding=True, truncation=True, max_length=longest, return_tensors="pt")
     return {name: read[name].to(device) for name in ("input_ids", "attention_mask")}
+
+
+def check_encoder(init: str) -> None:
+    """Refuse a model that cannot be loaded, before anything is paid for."""
+    transformers = transformers_module()
+    _loaded(transformers.AutoTokenizer, init)
+    _loaded(transformers.AutoModel, init, weights=True)
 
 
 def _answers(tokenizer: Any, words: tuple[str, str]) -> list[int]:
@@ -177,10 +190,11 @@ def _loaded(kind: Any, init: str, *, weights: bool = False) -> Any:
     if not Path(init).expanduser().is_dir() and (init.startswith((".", "~")) or Path(init).is_absolute()):
         raise InputError(f"the model {init!r} cannot be loaded: there is no such folder; check the path")
     try:
-        return kind.from_pretrained(init, use_safetensors=True) if weights else kind.from_pretrained(init)
+        with quiet_libraries():
+            return kind.from_pretrained(init, use_safetensors=True) if weights else kind.from_pretrained(init)
     except Exception as error:
         raise InputError(
-            f"the model {init!r} cannot be loaded ({_reason(error)}); give the path of its folder, with weights in "
+            f"the model {init!r} cannot be loaded ({reason_of(error)}); give the path of its folder, with weights in "
             "safetensors"
         ) from None
 
@@ -191,7 +205,7 @@ def _adapted(peft: Any, base: Any, folder: Path) -> Any:
         return peft.PeftModel.from_pretrained(base, str(folder))
     except Exception as error:
         raise InputError(
-            f"the adapters in {folder} cannot be loaded ({_reason(error)}); train the rater again"
+            f"the adapters in {folder} cannot be loaded ({reason_of(error)}); train the rater again"
         ) from None
 
 
@@ -202,8 +216,3 @@ def _fill(module: Any, path: Path) -> None:
         module.load_state_dict({} if found is None else found[0])
     except RuntimeError:
         raise InputError(f"{path} is damaged; train the rater again with ratewise train") from None
-
-
-def _reason(error: Exception) -> str:
-    """What a library says, in one line, cut between words."""
-    return shorten(str(error), 200, placeholder=" …")
