@@ -2,6 +2,7 @@
 
     python benchmarks/scale.py                              # 10^6 and 10^7 rows
     python benchmarks/scale.py --rows 1e6 1e7 1e8           # about 10 GB of disk, gone afterwards
+    python benchmarks/scale.py --rows 1e7 --only merge "estimate, three people"     # some of the steps
     python benchmarks/scale.py --rows 1e9 --linked          # without ids and draws: 16 links to two files, 0.6 GB
 
 Every measurement runs in a process of its own. The baselines are those of the issue: a copy of the table with an md5
@@ -108,6 +109,28 @@ def estimate(folder: str, **options: str) -> None:
     rw.estimate_table(f"{folder}/rated", weak="judge", strong="human", **options)
 
 
+def estimate_many(folder: str) -> None:
+    estimate(folder, clusters="thread")
+
+
+def estimate_few(folder: str) -> None:
+    estimate(folder, clusters="day")
+
+
+def estimate_people(folder: str) -> None:
+    import ratewise as rw
+
+    rw.estimate_table(f"{folder}/rated", weak="judge", strong="ann,ben,cleo")
+
+
+def merge(folder: str) -> None:
+    from ratewise.targets.large_merge import merge_large
+
+    shutil.rmtree(f"{folder}/merged", ignore_errors=True)
+    if merge_large(f"{folder}/drawn", f"{folder}/sheet.csv", f"{folder}/merged/") is None:
+        raise SystemExit("the table was not merged where it lies")
+
+
 def estimate_t(folder: str) -> None:
     estimate(folder, method="difference", interval="t")
 
@@ -153,15 +176,19 @@ def begin(folder: str) -> None:
 
 
 STEPS = {
-    "copy with md5": copy_with_md5, "begin a campaign": begin, "draw": draw,
+    "copy with md5": copy_with_md5, "begin a campaign": begin, "draw": draw, "merge": merge,
     "group by": group_by, "plan by strata": plan, "sum": sums,
     "estimate": estimate, "estimate, difference and t": estimate_t, "compare": compare,
+    "estimate, 365 clusters": estimate_few, "estimate, a cluster for 20 rows": estimate_many,
+    "estimate, three people": estimate_people,
 }  # fmt: skip
+BEFORE = ("copy with md5", "begin a campaign", "draw", "merge", "group by", "plan by strata")  # no answers yet
 WITHOUT_IDS = ("group by", "plan by strata", "sum", "estimate", "estimate, difference and t", "compare")
 BESIDE = {
-    "draw": ("copy with md5", 1.5),
+    "draw": ("copy with md5", 1.5), "merge": ("copy with md5", 0),
     "plan by strata": ("group by", 3), "estimate": ("sum", 3),
-    "estimate, difference and t": ("sum", 3), "compare": ("sum", 0),
+    "estimate, difference and t": ("sum", 3), "compare": ("sum", 0), "estimate, 365 clusters": ("sum", 0),
+    "estimate, a cluster for 20 rows": ("sum", 0), "estimate, three people": ("sum", 0),
 }  # fmt: skip
 
 
@@ -185,7 +212,16 @@ def step_alone(step: str, folder: str) -> None:
     STEPS[step](folder)
     wall, after = time.perf_counter() - started, os.times()
     used = after.user + after.system - before.user - before.system
-    print(json.dumps([wall, used, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024]))
+    print(json.dumps([wall, used, peak()]))
+
+
+def peak() -> float:
+    """Most memory of this process so far, in MB: `ru_maxrss` would count that of the process that started it, too."""
+    try:
+        with open("/proc/self/status") as file:
+            return next(int(line.split()[1]) for line in file if line.startswith("VmHWM")) / 1024
+    except (OSError, StopIteration):
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 def rated(folder: str) -> None:
@@ -195,11 +231,22 @@ def rated(folder: str) -> None:
     place = f"{folder}/rated"
     os.makedirs(place)
     human = f"{ANSWERS[0]} AS human, round(random(), 2) AS rival, {ANSWERS[1]} AS rival_human"
+    people = ", ".join(f"{ANSWERS[0]} AS {name}" for name in ("ann", "ben", "cleo"))
+    number = "CAST(substr(id, 6) AS BIGINT)"
+    human += f", {people}, 'thread ' || {number} // 20 AS thread, {number} % 365 AS day"
     connection = duckdb.connect()
     for name in sorted(os.listdir(f"{folder}/drawn")):
         query = f"SELECT *, {human} FROM '{folder}/drawn/{name}'"
         connection.execute(f"COPY ({query}) TO '{place}/{name}' (FORMAT parquet)")
     shutil.rmtree(f"{folder}/drawn")
+
+
+def sheet(folder: str) -> None:
+    """The drawn rows alone, with answers."""
+    import duckdb
+
+    query = f"SELECT id, {ANSWERS[0]} AS human FROM '{folder}/drawn/*.parquet' WHERE selected"
+    duckdb.sql(f"COPY ({query}) TO '{folder}/sheet.csv'")
 
 
 def linked(rows: int, folder: str) -> None:
@@ -221,7 +268,7 @@ def linked(rows: int, folder: str) -> None:
     os.symlink("rated", f"{folder}/pool")
 
 
-def run(rows: int, repeats: int, *, links: bool) -> None:
+def run(rows: int, repeats: int, *, links: bool, only: list[str]) -> None:
     folder = tempfile.mkdtemp(prefix="ratewise-scale-")
     try:
         if links:
@@ -230,8 +277,10 @@ def run(rows: int, repeats: int, *, links: bool) -> None:
             made(rows, folder)
             planned(folder, rows)
         found: dict[str, tuple[float, float, float]] = {}
-        for step in WITHOUT_IDS if links else STEPS:
-            if step == "sum" and not links:
+        for step in [one for one in (WITHOUT_IDS if links else STEPS) if one in {*only, "draw"} or not only]:
+            if step == "merge":
+                sheet(folder)
+            if step not in BEFORE and not links and not os.path.exists(f"{folder}/rated"):
                 rated(folder)
             for again in range(repeats):
                 if step == "draw":
@@ -240,9 +289,11 @@ def run(rows: int, repeats: int, *, links: bool) -> None:
                 found[step] = one if again == 0 else min(found[step], one)
             if step == "copy with md5":
                 os.unlink(f"{folder}/copy.parquet")
+            if step == "merge":
+                shutil.rmtree(f"{folder}/merged")
         for step, (wall, used, peak) in found.items():
             beside = ""
-            if step in BESIDE:
+            if step in BESIDE and BESIDE[step][0] in found:
                 base, most = BESIDE[step]
                 beside = f"{wall / found[base][0]:.2f} ({used / found[base][1]:.2f}) of {base}"
                 beside += f"; at most {most}" if most else ""
@@ -256,6 +307,7 @@ if __name__ == "__main__":
     parser.add_argument("--rows", type=float, nargs="*", default=[1e6, 1e7])
     parser.add_argument("--repeats", type=int, default=1)
     parser.add_argument("--linked", action="store_true")
+    parser.add_argument("--only", nargs="*", default=[], choices=STEPS)
     parser.add_argument("--step")
     parser.add_argument("--folder")
     given = parser.parse_args()
@@ -265,4 +317,4 @@ if __name__ == "__main__":
         print("| rows | step | s | processor s | peak MB | ratio of times (of processor times) |")
         print("|---|---|---|---|---|---|")
         for size in given.rows:
-            run(int(size), given.repeats, links=given.linked)
+            run(int(size), given.repeats, links=given.linked, only=given.only)

@@ -8,7 +8,10 @@ Items that it was trained on, or nearly the same texts, are left out of the pool
 out.
 
     python benchmarks/text_train.py -o build/text            # minutes on a GPU, hours without
-    python benchmarks/text.py [--trials 100] [--cheap-trials 400] [--predictions build/text/predictions.npz]
+    python benchmarks/text.py [--trials 1000] [--predictions build/text/predictions.npz] [--model PATH] [--permuted]
+
+A trial with texts takes a tenth of a second of one core, if linear algebra has one thread: with more, its small
+matrices take several times as long. So trials go to processes with one thread each.
 """
 
 import argparse
@@ -24,6 +27,7 @@ import numpy as np
 
 from ratewise.lab.automatic import auto
 from ratewise.lab.trials import Block, Outcome, Population, Setting
+from ratewise.lab.workers import in_order
 from ratewise.tables import read_table
 from ratewise.text.reading import read_texts
 from ratewise.training.folder import TrainedOn
@@ -40,6 +44,7 @@ TEXTS = {
 WEAK = dict.fromkeys(TEXTS, "g") | {"cdi_politeness": "g_prob"}
 SHORT = {"evouna_qa": "evo", "cdi_politeness": "cdi", "alpaca_human_judges": "alp"}
 SAMPLE = 2000  # items of a pool at most: texts of more would only take longer
+TASK = 25  # trials that a process is handed at a time
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,8 +124,8 @@ class Played:
             columns["judge"], columns["human"], text=None if texts is None else texts[0],
             features=np.column_stack([columns[name] for name in named]) if named else None,
         )  # fmt: skip
-        setting = Setting(COST, (float(pool.budget),), 0, "pool", 0.95, 0.1, 5)
-        found = Outcome.joined([auto(Block(population, setting, range(i, i + 1))) for i in range(trials)], axis=0)
+        tasks = [(population, float(pool.budget), range(i, min(i + TASK, trials))) for i in range(0, trials, TASK)]
+        found = Outcome.joined(list(in_order(_outcome, tasks)), axis=0)
         value, low, high = (array[:, 0] - population.mean for array in (found.value, found.low, found.high))
         return cls(value, float(np.mean(high - low)), float(np.mean((low <= 0) & (high >= 0))))
 
@@ -132,10 +137,16 @@ class Played:
         return found, float(np.std(mine - found * theirs, ddof=1) / (theirs.mean() * math.sqrt(n)))
 
 
+def _outcome(task: tuple[Population, float, range]) -> Outcome:
+    """Some trials, in a process of their own."""
+    population, budget, trials = task
+    setting = Setting(COST, (budget,), 0, "pool", 0.95, 0.1, 5)
+    return Outcome.joined([auto(Block(population, setting, range(i, i + 1))) for i in trials], axis=0)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--trials", type=int, default=100, help="of arms with texts, which take a second each")
-    parser.add_argument("--cheap-trials", type=int, default=400, help="of the score alone and the trained rater")
+    parser.add_argument("--trials", type=int, default=1000)
     parser.add_argument("--predictions", type=Path, default=Path("build/text/predictions.npz"))
     parser.add_argument("--model", help="path of the embedding model; without it there is no such arm")
     parser.add_argument("--permuted", action="store_true", help="texts in the wrong order, which say nothing")
@@ -150,20 +161,19 @@ def main() -> None:
     for pool in pools(predictions):
         if not pool.name.startswith(asked.only):
             continue
-        most = max(asked.trials, asked.cheap_trials if pool.trained else 0)
         chosen = [
             arm for arm in arms(pool, asked.model, asked.permuted) if not asked.arms or arm[0] in asked.arms.split(",")
         ]
         if not chosen:
             continue
-        score = Played.of(pool, {}, {}, most)
+        score = Played.of(pool, {}, {}, asked.trials)
         for name, changed, options in chosen:
-            trials, began = asked.cheap_trials if name == "trained" else asked.trials, time.process_time()
-            arm = Played.of(pool, changed, options, trials)
-            took, (ratio, se) = (time.process_time() - began) / trials, score.ratio(arm)
+            began = time.perf_counter()
+            arm = Played.of(pool, changed, options, asked.trials)
+            took, (ratio, se) = (time.perf_counter() - began) / asked.trials, score.ratio(arm)
             ratios.setdefault(name, []).append(ratio)
             print(
-                f"| {pool.name} | {pool.columns['judge'].size} | {pool.budget} | {name} | {trials} | "
+                f"| {pool.name} | {pool.columns['judge'].size} | {pool.budget} | {name} | {asked.trials} | "
                 f"{ratio:.3f} ± {se:.3f} | {(score.width / arm.width) ** 2:.2f} | {score.covered:.3f} | "
                 f"{arm.covered:.3f} | {arm.error.mean() / arm.error.std():+.2f} | {took:.2f} |",
                 flush=True,

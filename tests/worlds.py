@@ -205,6 +205,14 @@ def unlike_strata(seed, S=3, ratio=None):
     return rng.dirichlet(np.full(S, 2.0)), a, u, c_g, rng.uniform(0.5, 2.0)
 
 
+def knowing_expert(items, seed=1, *, unsure=0.3):
+    """A judge, a better one whose doubt says where it is wrong (its ratings do not), the truth, and the doubt."""
+    rng = np.random.default_rng([seed, 4008])
+    h, error = rng.beta(2, 2, items), np.where(rng.random(items) < unsure, 0.35, 0.04)
+    judge, expert = (np.clip(h + size * rng.normal(size=items), 0, 1) for size in (0.3, error))
+    return judge, expert, h, error**2
+
+
 def unsure_judge(items, seed=1, *, unsure=0.4, expert_wrong=0.02):
     """A judge that knows when it does not know, an expert who is nearly always right, and people: 0 or 1."""
     rng = np.random.default_rng([seed, 4007])

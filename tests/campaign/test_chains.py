@@ -14,6 +14,7 @@ from ratewise.campaign.reader import Reader
 from ratewise.campaign.rehearsal import Pool, Rehearsal
 from ratewise.core.mean.estimate import estimate_mean as core_estimate
 from ratewise.errors import RatewiseWarning
+from ratewise.rounds.auto import PLANNER
 from ratewise.rounds.designs import Design
 from ratewise.rounds.step_seen import step_arrays
 
@@ -198,7 +199,7 @@ def test_chains_without_a_trial_go_on_and_verify(tmp_path, monkeypatch):
 def _without_trials(patch):
     """As versions before 5 planned chains."""
     patch.setattr("ratewise.campaign.planner.plan.with_trial", lambda state, left, plan: plan)
-    patch.setattr("ratewise.campaign.planner.chains.CHAIN_PLANNER", 4)
+    patch.setattr("ratewise.campaign.planner.chains.CHAIN_PLANNER", PLANNER)
 
 
 @pytest.mark.parametrize("goal", ['budget = "120"', "target_se = 0.14"])

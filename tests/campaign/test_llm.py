@@ -1,17 +1,22 @@
 """Campaigns with LLM judges, against the shipped server: estimates, money, faults, identity, secrets, dry runs."""
 
+import html
 import json
 import sqlite3
 from contextlib import closing
+from dataclasses import replace
 from decimal import Decimal
 
+import numpy as np
 import pytest
 
 from ratewise.campaign.campaign import Campaign
 from ratewise.campaign.clients.health import DOWN
+from ratewise.campaign.items import later_doubtful
 from ratewise.campaign.judged import judges_found
 from ratewise.campaign.judging import judge_table, parsed_prices
 from ratewise.campaign.quotes import campaign_cost
+from ratewise.cli.main import main
 from ratewise.errors import InputError, RaterDownError
 from ratewise.judges.prices import Usage, given_prices
 from ratewise.report.campaign import campaign_page
@@ -79,6 +84,7 @@ def test_a_campaign_finds_the_truth_and_pays_what_the_server_bills(campaign, ser
     low, high = ended.estimate.interval
     assert low <= truth <= high
     assert ended.spent - ended.status.labels == bill(server) - before
+    assert ended.status.servers == ()
     assert opened.verify().passed
     with opened.look() as now:
         (judge,) = judges_found(now)
@@ -198,6 +204,43 @@ def test_a_server_that_changes_the_model_is_told(campaign, server):
     opened.run()
     assert any("the server answers as 'small-judge fp_2'" in text for _, text in opened.notes())
     assert "the server answered under several names" in campaign_page(opened)
+    (line,) = opened.status().servers
+    assert line.startswith("rater 'judge': the server answers as 'small-judge fp_2' where it was 'small-judge fp_1'")
+
+
+def test_status_says_it_if_another_model_answers_from_the_start(campaign, server, capsys):
+    opened = campaign(rows=30)
+    server.behaviour.reported_model = "llama-3"
+    status = opened.run().status
+    line = "rater 'judge': the server answers as 'llama-3 fp_1', though model = 'small-judge' was asked for"
+    assert status.servers == (line,)
+    assert str(status).endswith(f"; {line}")
+    assert html.escape(line) in opened._repr_html_()
+    assert line in campaign_page(opened).replace("&#x27;", "'")
+    with pytest.raises(SystemExit, match="0"):
+        main(["status", str(opened.spec.path)])
+    assert line in " ".join(capsys.readouterr().out.split())
+    with pytest.raises(SystemExit, match="0"):
+        main(["status", str(opened.spec.path), "--json"])
+    assert json.loads(capsys.readouterr().out)["servers"] == [line]
+    with opened.look() as now:
+        (judge,) = judges_found(now)
+    assert "the server answered as llama-3, though small-judge was asked for" in judge.sentences
+
+
+def test_how_unsure_a_later_judge_is_is_known_where_it_was_asked(campaign, server):
+    """A second judge between the first one and people: its doubt is kept with its ratings, and plans go by it."""
+    opened = campaign(rows=60, raters=JUDGE + JUDGE.replace('"judge"', '"second"') + HUMAN)
+    opened.run()
+    with opened.look() as now:
+        looked = now.state.history.looked
+        (doubts,) = looked.x.doubts
+        begun_before = replace(now.facts, doubts=False)  # by a version that did not learn from them
+        assert later_doubtful(now.spec, begun_before) == ()
+    p = looked.values[:, 0]
+    assert np.count_nonzero(~np.isnan(p)) >= 8
+    np.testing.assert_allclose(doubts, np.where(np.isnan(p), 0.25, p * (1 - p)), atol=1e-9)
+    assert opened.verify().passed
 
 
 def test_prices_are_those_the_campaign_began_with(campaign, server, tmp_path, monkeypatch):

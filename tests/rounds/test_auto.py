@@ -19,6 +19,11 @@ from ratewise.rounds.options import Money, Options
 from ratewise.rounds.seen import Phase, Rule, Seen, learn, mass
 from ratewise.rounds.spending import draw_exact_round, next_round
 
+
+def test_rounds_of_a_chain_are_not_taken_for_older_than_its_start():
+    assert auto.CHAIN_PLANNER > auto.PLANNER
+
+
 # Worlds
 
 

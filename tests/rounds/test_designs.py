@@ -47,6 +47,17 @@ def test_each_level_knows_what_was_said_before():
     np.testing.assert_array_equal(third.features, [[1, 3, 7], [2, 2, 8]])
 
 
+def test_each_level_knows_how_unsure_its_dearest_rater_is():
+    second, none = np.array([0.3, 0.4]), np.zeros((2, 2))
+    x = Covariates(np.array([1.0, 2.0]), None, np.array([0.1, 0.2]), doubts=(second, None))
+    chain = Design((0,), (1, 2))
+    assert chain.covariates(x, none, 1).uncertainty is second
+    assert chain.covariates(x, none, 2).uncertainty is None  # the third rater does not tell
+    assert Design((0, 1)).covariates(x, none).uncertainty is second
+    assert x.joined(x.rows(np.array([1]))).doubts[0].tolist() == [0.3, 0.4, 0.4]
+    assert x.joined(x).doubts[1] is None
+
+
 def test_a_design_goes_through_json():
     assert Design.from_dict(Design((0, 1), (2,)).to_dict()) == Design((0, 1), (2,))
 

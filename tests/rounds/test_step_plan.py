@@ -1,5 +1,7 @@
 """Plans of chains that learn: money that is all accounted for, and no plan without the answers it needs."""
 
+import json
+
 import numpy as np
 import pytest
 
@@ -7,9 +9,10 @@ from ratewise.models.rating_model import Covariates
 from ratewise.rounds.designs import Design
 from ratewise.rounds.step_choice import step_money
 from ratewise.rounds.step_plan import exact_items, plan_steps, spend_of
+from ratewise.rounds.step_rule import StepRule
 from ratewise.rounds.step_seen import StepSeen
 
-from ..worlds import unsure_judge
+from ..worlds import knowing_expert, unsure_judge
 
 CHAIN = Design((0,), (1,))
 COSTS = (0.01, 0.15, 1.0)
@@ -54,6 +57,21 @@ def test_rounds_double_what_was_spent_and_take_all_at_the_end():
     assert spend_of(money, 20.0) == 20.0
     assert spend_of(money, 90.0) == 100.0
     assert spend_of(step_money(CHAIN, COSTS, 100.0, 10.0), 20.0) == 100.0  # everything that is left can be rated
+
+
+def test_the_last_rater_is_asked_where_the_second_says_that_it_is_unsure():
+    judge, expert, h, own = knowing_expert(200)
+    rates = {}
+    for told in (True, False):
+        x = Covariates(judge, doubts=(own,) if told else ())
+        plan = plan_steps(StepSeen.start(CHAIN, x, expert[:, None], h), step_money(CHAIN, COSTS, 100.0, 1e4))
+        asked = plan.rule.rates(x, expert[:, None], np.zeros((200, 2)))[:, 1]
+        rates[told] = asked[own > 0.01].mean() / asked[own < 0.01].mean(), plan.expected_variance
+        again = StepRule.from_dict(json.loads(json.dumps(plan.rule.to_dict())))
+        np.testing.assert_array_equal(again.rates(x, expert[:, None], np.zeros((200, 2)))[:, 1], asked)
+    assert rates[True][0] > 2
+    assert rates[False][0] < 1.5
+    assert rates[True][1] < 0.9 * rates[False][1]
 
 
 def test_no_plan_without_answers_of_the_step():

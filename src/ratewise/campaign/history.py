@@ -196,12 +196,17 @@ class History:
 
     @classmethod
     def empty(
-        cls, later_raters: int, *, columns: int | None, uncertainty: bool, middle: float, text: int = 0
-    ) -> "History":
-        """A history without items; `columns` is the number of features, if any, `text` that of columns from texts."""
+        cls, later_raters: int, *, columns: int | None, uncertainty: bool, middle: float, text: int = 0,
+        doubts: tuple[float | None, ...] = (),
+    ) -> "History":  # fmt: skip
+        """A history without items; `columns` is the number of features, if any, `text` that of columns from texts.
+
+        `doubts` has an entry for each rater between the first and the last, `None` where it tells nothing.
+        """
         none, known = np.empty(0), None if columns is None else np.empty((0, columns))
         texts = TextColumns.of(np.empty((0, text))) if text else None
-        x = Covariates(none, known, none if uncertainty else None, texts)
+        told = tuple(None if own is None else none for own in doubts)
+        x = Covariates(none, known, none if uncertainty else None, texts, doubts=told)
         table = np.empty((0, later_raters))
         looked = Looked(x, none, table, table.astype(np.bool_), table)
         return cls(looked, seen=Seen.of(x, none, ()) if later_raters == 1 else None, middle=middle)

@@ -23,6 +23,7 @@ from ratewise.raters.kinds import KINDS
 from ratewise.raters.people import PeopleSettings
 from ratewise.rounds.teacher import Teacher
 
+DOUBTS = "later doubts"  # the name of a fact
 _MOST = 2**31 - 1  # items of a campaign: positions are 32 bits
 
 
@@ -38,12 +39,13 @@ class Facts:
     teacher: Teacher | None = None
     text: int = 0  # columns made from texts
     pool: int = 0  # rows of the pool that the items are the first of
+    doubts: bool = False  # whether plans go by how sure raters after the first are; earlier versions did not
 
     @classmethod
     def of(cls, store: Store) -> "Facts":
         """The facts as the store has them."""
-        names = ("items", "columns", "prices", "strata", "start", "teacher", "text", "pool")
-        items, columns, prices, strata, start, taught, text, pool = (store.meta(key) for key in names)
+        names = ("items", "columns", "prices", "strata", "start", "teacher", "text", "pool", DOUBTS)
+        items, columns, prices, strata, start, taught, text, pool, doubts = (store.meta(key) for key in names)
         chosen = None if strata is None else Inputs.from_json(strata)
         begun = None if start is None else Start.from_json(start)
         teacher = None if taught is None else Teacher.from_json(taught)
@@ -51,7 +53,8 @@ class Facts:
         if int(items or 0) > _MOST:  # whoever goes through them would never end
             raise ValueError(f"it says that it has {int(items or 0):,} items")
         return cls(
-            int(items or 0), many, each, chosen, begun, teacher, int(text or 0), int(pool or items or 0)
+            int(items or 0), many, each, chosen, begun, teacher, int(text or 0), int(pool or items or 0),
+            doubts is not None,
         )  # fmt: skip
 
 
@@ -100,7 +103,8 @@ def empty_history(spec: Spec, facts: Facts, terms: p.Terms) -> History:
     middle = 0.5 * (spec.scale.low + spec.scale.high) if facts.inputs is None else facts.inputs.middle
     uncertainty = spec.items.uncertainty is not None or doubtful(spec) is not None
     return History.empty(
-        terms.later_raters, columns=facts.columns, uncertainty=uncertainty, middle=middle, text=facts.text
+        terms.later_raters, columns=facts.columns, uncertainty=uncertainty, middle=middle, text=facts.text,
+        doubts=later_doubtful(spec, facts),
     )  # fmt: skip
 
 
@@ -120,6 +124,7 @@ class LoggedItems:
             self.store.item_rows(first, end, later_raters(self.spec)),
             uncertainty=self.spec.items.uncertainty is not None, strata=chosen is not None, clusters=together,
             start=self.facts.start, doubtful=doubtful(self.spec), text=self.facts.text,
+            later=later_doubtful(self.spec, self.facts),
         )  # fmt: skip
         if self.refits is not None:
             found = replace(found, x=replace(found.x, refits=self.refits.columns(first, end)))
@@ -155,12 +160,24 @@ def doubtful(spec: Spec) -> float | None:
     weak = spec.weak
     if weak is None or spec.items.uncertainty is not None or not KINDS[weak.kind].doubts(weak.settings):
         return None
+    return _knows_nothing(spec)
+
+
+def later_doubtful(spec: Spec, facts: Facts) -> tuple[float | None, ...]:
+    """The same of each rater between the first and the last; none at all where plans do not go by them."""
+    if not facts.doubts or facts.inputs is not None:
+        return ()
+    return tuple(_knows_nothing(spec) if KINDS[r.kind].doubts(r.settings) else None for r in spec.raters[1:-1])
+
+
+def _knows_nothing(spec: Spec) -> float:
+    """The squared error of who is as unsure as can be."""
     return (0.5 * (spec.scale.high - spec.scale.low)) ** 2
 
 
 def looked_of(
     rows: ItemRows, *, uncertainty: bool, strata: bool = False, clusters: bool = False, start: Start | None = None,
-    doubtful: float | None = None, text: int = 0,
+    doubtful: float | None = None, text: int = 0, later: tuple[float | None, ...] = (),
 ) -> Looked:  # fmt: skip
     """Items from their stored numbers: uncertainty, features, texts, stratum or cluster, old label with its rate."""
     numbers, old, given = rows.numbers, None, None
@@ -169,9 +186,10 @@ def looked_of(
     first, end = int(uncertainty), numbers.shape[1] - int(strata or clusters)
     own = numbers[:, 0] if uncertainty else None
     if doubtful is not None and rows.doubts is not None:
-        own = np.where(np.isnan(rows.doubts), doubtful, rows.doubts)
+        own = _told(rows.doubts[:, 0], doubtful)
     known = numbers[:, first : end - text] if end - text > first else None
-    x = Covariates(rows.values[:, 0], known, own, TextColumns.of(numbers[:, end - text : end]) if text else None)
+    texts = TextColumns.of(numbers[:, end - text : end]) if text else None
+    x = Covariates(rows.values[:, 0], known, own, texts, doubts=_later_doubts(rows, later))
     code = numbers[:, end].astype(np.intp) if strata or clusters else None
     values = np.where(rows.selected, rows.values[:, 1:], np.nan)  # without what a second look has brought
     return Looked(
@@ -179,6 +197,18 @@ def looked_of(
         clusters=code if clusters else None, old=old if start is not None and start.pooled else None,
         given=given if start is not None and start.pooled else None,
     )  # fmt: skip
+
+
+def _later_doubts(rows: ItemRows, unknown: tuple[float | None, ...]) -> tuple[Floats | None, ...]:
+    """How unsure each rater between the first and the last is; None for one that does not tell."""
+    if rows.doubts is None:
+        return ()
+    columns = rows.doubts[:, 1 : 1 + len(unknown)].T
+    return tuple(None if at is None else _told(one, at) for one, at in zip(columns, unknown, strict=True))
+
+
+def _told(doubts: Floats, unknown: float) -> Floats:
+    return np.where(np.isnan(doubts), unknown, doubts)
 
 
 def _worst(rater: RaterSpec, k: int, own: list[Any] | None, n: int) -> Units:

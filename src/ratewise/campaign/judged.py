@@ -9,6 +9,7 @@ from ratewise.campaign.made import fact_name
 from ratewise.campaign.snapshot import Snapshot
 from ratewise.core.shown import shown
 from ratewise.judges.ladder import Rung
+from ratewise.judges.naming import is_asked
 from ratewise.judges.prices import Prices
 from ratewise.judges.votes import PlaceEffect, place_effect
 from ratewise.queue import audit
@@ -16,6 +17,7 @@ from ratewise.queue.records import ANSWERED, MISSING
 from ratewise.raters.llm import LlmSettings
 
 _MOST_MODELS = 5  # that are named
+_UNKNOWN = "unknown"
 
 
 @shown
@@ -41,8 +43,16 @@ class JudgeFound:
         if len(self.answered_as) > 1:
             named = ", ".join(f"{name} ({count:,})" for name, count in self.answered_as[:_MOST_MODELS])
             out.append(f"the server answered under several names: {named}")
+        elif (name := self._answered) and not is_asked(self.model, name):
+            out.append(f"the server answered as {name}, though {self.model} was asked for")
         out += [self.place.said] if self.place is not None else []
         return tuple(out)
+
+    @property
+    def _answered(self) -> str:
+        """The first name that the server gave, without the fingerprint; empty where it gave none."""
+        name = self.answered_as[0][0].partition(" ")[0] if self.answered_as else ""
+        return "" if name == _UNKNOWN else name
 
     def to_dict(self) -> dict[str, Any]:
         """Ready for JSON."""
@@ -79,4 +89,4 @@ def _who(note: str) -> str:
         row = json.loads(note)
         return f"{row.get('model', '')} {row.get('fingerprint', '')}".strip()
     except (ValueError, AttributeError):
-        return "unknown"
+        return _UNKNOWN

@@ -48,17 +48,18 @@ class Pool:
     given: Floats | None = None  # and the rates that they were drawn with
     texts: Rows = ()  # where a model is trained on the labels of closed rounds, by
     trainer: Trainer | None = None
+    doubts: tuple[Floats | None, ...] = ()  # of each rater between the first and the last, None where it tells nothing
 
     @classmethod
     def of(
         cls, *ratings: Floats, prices: tuple[Decimal, ...], seed: int = 0, features: Floats | None = None,
-        uncertainty: Floats | None = None,
+        uncertainty: Floats | None = None, doubts: tuple[Floats | None, ...] = (),
     ) -> "Pool":  # fmt: skip
         """One price for each rater, in money; items keep their order."""
         n = len(ratings[0])
         units = np.tile(np.array([to_units(price) for price in prices], dtype=np.int64), (n, 1))
         uniform = np.random.default_rng([seed, 77]).random(n)
-        return cls(np.column_stack(ratings), uniform, units, features, uncertainty)
+        return cls(np.column_stack(ratings), uniform, units, features, uncertainty, doubts=doubts)
 
     @property
     def items(self) -> int:
@@ -92,8 +93,20 @@ class Pool:
         """The rehearsal before the first round."""
         columns = None if self.features is None else self.features.shape[1]
         middle = 0.5 * sum(terms.wanted.bounds) if self.inputs is None else self.inputs.middle
-        own = self.uncertainty is not None
-        return History.empty(terms.later_raters, columns=columns, uncertainty=own, middle=middle)
+        own, unknown = self.uncertainty is not None, self.unknown(terms.wanted.bounds)
+        return History.empty(terms.later_raters, columns=columns, uncertainty=own, middle=middle, doubts=unknown)
+
+    @property
+    def told(self) -> Floats | None:
+        """How unsure each rater would say that it is, items × raters; None where nobody tells."""
+        if not self.doubts:
+            return None
+        silent = np.full(self.items, np.nan)
+        return np.column_stack([silent, *(silent if own is None else own for own in self.doubts), silent])
+
+    def unknown(self, bounds: tuple[float, float]) -> tuple[float | None, ...]:
+        """Of each rater between the first and the last: its uncertainty without a rating; None: it tells none."""
+        return tuple(None if own is None else (0.5 * (bounds[1] - bounds[0])) ** 2 for own in self.doubts)
 
     def worst(self, first: int, end: int) -> Units:
         """The most that each rater can cost for each item."""
@@ -144,8 +157,9 @@ class Rehearsal:
         rows = self.queue.item_rows(first, end, self.terms.later_raters)
         pool = self.pool
         found = looked_of(
-            rows, uncertainty=pool.uncertainty is not None, strata=pool.strata is not None, start=pool.start
-        )
+            rows, uncertainty=pool.uncertainty is not None, strata=pool.strata is not None, start=pool.start,
+            later=pool.unknown(self.terms.wanted.bounds),
+        )  # fmt: skip
         if pool.trainer is not None:
             found = replace(found, x=replace(found.x, refits=self.refits.columns(first, end)))
         return found if pool.inputs is None else pool.inputs.scaled(found)
@@ -194,6 +208,6 @@ class Rehearsal:
             self.queue.keep_refit(refit_of(state.history, self.pool.texts, self.pool.trainer))
         if isinstance(action, p.Open):
             self.plans.append(action.plan)
-        self.queue.answer_all(self.pool.answers(self.terms.later_raters))
+        self.queue.answer_all(self.pool.answers(self.terms.later_raters), doubts=self.pool.told)
         if isinstance(action, p.Close):
             self.state()  # takes the round in

@@ -14,6 +14,7 @@ from ratewise.campaign.spec.spec import Spec
 from ratewise.campaign.texts import LEARNER
 from ratewise.core.mean.estimate import Estimate
 from ratewise.core.shown import shown
+from ratewise.judges.naming import told_of_servers
 from ratewise.queue import audit
 from ratewise.queue.money import to_money
 from ratewise.queue.records import ANSWERED, MISSING, OPEN, TEXTS
@@ -44,6 +45,7 @@ class Status:
     waits_for: str | None = None  # a process that plans and shows no sign of life
     spent_by: dict[str, Decimal] | None = None  # of each rater; not told while a run goes on
     refit: dict[str, Any] | None = None  # of the last one: the labels it was trained on, and whether it is used
+    servers: tuple[str, ...] = ()  # a sentence for each judge whose server answers as another model
 
     @property
     def left(self) -> Decimal | None:
@@ -54,7 +56,8 @@ class Status:
         """One line for people."""
         of = "" if self.budget is None else f" of {self.budget:f}"
         known = "no round is complete yet" if self.estimate is None else self.estimate.summary()
-        return f"{self.name}: {self.ended or 'not at its end'}; {self.spent:f}{of} spent; {known}"
+        parts = (self.ended or "not at its end", f"{self.spent:f}{of} spent", known, *self.servers)
+        return f"{self.name}: {'; '.join(parts)}"
 
     def __str__(self) -> str:
         return self.summary()
@@ -64,6 +67,7 @@ class Status:
         cells += [("strong ratings", f"{self.labels:,}"), ("items", f"{self.looked:,} of {self.pool:,}")]
         if self.estimate is not None:
             cells.append(("estimate", self.estimate.summary()))
+        cells += [("judge", text) for text in self.servers]
         rows = "".join(f"<tr><th>{name}</th><td>{html.escape(text)}</td></tr>" for name, text in cells)
         return f"<table>{rows}</table>"
 
@@ -76,6 +80,7 @@ class Status:
         out["left"] = None if self.left is None else f"{self.left:f}"
         for name in ("estimate", "final"):
             out[name] = None if out[name] is None else out[name].to_dict()
+        out["servers"] = list(self.servers)
         return out
 
 
@@ -121,6 +126,7 @@ def status_of(spec: Spec, store: Store, state: State, *, by_rater: bool = False)
         waits_for=store.waits_for(),
         spent_by=_spent_by(spec, store) if by_rater else None,
         refit={"labels": state.history.taught, "used": state.history.uses_refit} if state.history.refits else None,
+        servers=told_of_servers([text for _, text in store.notes()]),
     )
 
 

@@ -13,6 +13,7 @@ from ratewise.judges.client import CallError, Client
 from ratewise.judges.fence import shown_cells
 from ratewise.judges.ladder import Rung, Wish, first_rung, next_rung, no_confidence, no_logprobs
 from ratewise.judges.memory import Memory
+from ratewise.judges.naming import another_said, changed_said, is_asked
 from ratewise.judges.prices import Prices, most_tokens, read_usage, usual_tokens
 from ratewise.judges.prompt import Prompt, Shown, prompt_for
 from ratewise.judges.scale import Verdicts
@@ -295,11 +296,10 @@ class Judge:
         self._models.add(now)
         if before is None:
             self.memory.keep(_MODEL, now)
+            if model and not is_asked(self.spec.model, model):
+                self.memory.tell(another_said(self.spec.model, now))
         elif before != now and len(self._models) <= _MOST_TOLD:
-            self.memory.tell(
-                f"the server answers as {now!r} where it was {before!r} when the campaign began, though model = "
-                f"{self.spec.model!r} did not change: ratings of both are mixed from here on"
-            )
+            self.memory.tell(changed_said(self.spec.model, now, before))
 
 
 def _part(rung: Rung, place: tuple[bool, int]) -> str:

@@ -40,6 +40,7 @@ class Covariates:
     uncertainty: Floats | None = None  # the user's own guess of (H−G)²
     text: TextColumns | None = None
     refits: Floats | None = None  # items × refits: what a model trained on earlier rounds' labels predicts
+    doubts: tuple[Floats | None, ...] = ()  # of each rater between the first and the last: its own guess of (H−R)²
 
     @property
     def items(self) -> int:
@@ -54,6 +55,7 @@ class Covariates:
             None if self.uncertainty is None else self.uncertainty[index],
             None if self.text is None else self.text.rows(index),
             None if self.refits is None else self.refits[index],
+            tuple(None if own is None else own[index] for own in self.doubts),
         )
 
     def some(self, most: int) -> "Covariates":
@@ -77,7 +79,11 @@ class Covariates:
         )
         text = None if self.text is None or more.text is None else self.text.joined(more.text)
         refits = refit_columns.joined(self.refits, more.refits)
-        return Covariates(np.concatenate([self.weak, more.weak]), features, uncertainty, text, refits)
+        doubts = tuple(
+            None if a is None or b is None else np.concatenate([a, b])
+            for a, b in zip(self.doubts, more.doubts, strict=True)
+        )
+        return Covariates(np.concatenate([self.weak, more.weak]), features, uncertainty, text, refits, doubts)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

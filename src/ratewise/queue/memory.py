@@ -38,7 +38,7 @@ class MemoryQueue(PlanningQueue):
         n, shape = uniform.size, (uniform.size, later_raters + 1)
         self.uniform, self.numbers = uniform, np.empty((n, 0)) if numbers is None else numbers
         self.values: Floats = np.full(shape, np.nan)
-        self.doubts: Floats = np.full(n, np.nan)  # of the first rater
+        self.doubts: Floats = np.full(shape, np.nan)
         self.states = np.full(shape, _UNASKED, dtype=np.int8)
         self.attempts = np.zeros(shape, dtype=np.int64)  # failed ones
         self.workers = np.zeros(shape, dtype=np.int64)  # who has the question in hand; 0: nobody
@@ -245,8 +245,8 @@ class MemoryQueue(PlanningQueue):
             self._held[p, s] = 0
         for o in found.done:
             self._write(o.claim.position, o.claim.step, o.value)
-            if o.claim.step == 0 and o.doubt is not None:
-                self.doubts[o.claim.position] = o.doubt
+            if o.doubt is not None:
+                self.doubts[o.claim.position, o.claim.step] = o.doubt
         for o in found.again:
             assert o.again is not None
             self._held[o.claim.position, o.claim.step] = o.again
@@ -278,10 +278,10 @@ class MemoryQueue(PlanningQueue):
         self.values[position, step] = np.nan if value is None else value
         self.workers[position, step] = 0
 
-    def answer_all(self, ratings: Floats, steps: int | None = None) -> None:
+    def answer_all(self, ratings: Floats, steps: int | None = None, *, doubts: Floats | None = None) -> None:
         """Everyone answers what is open, each at the price reserved; `ratings` is items × steps, NaN for no answer.
 
-        With `steps`, only the first so many raters do.
+        With `steps`, only the first so many raters do. With `doubts`, they say how unsure they are.
         """
         if not self._open[:steps].any():
             return
@@ -290,6 +290,8 @@ class MemoryQueue(PlanningQueue):
         said, paid = ratings[p, s], self._held[p, s]
         self.states[p, s] = np.where(np.isnan(said), MISSING, ANSWERED)
         self.values[p, s], self.workers[p, s], self._held[p, s] = said, 0, 0
+        if doubts is not None:
+            self.doubts[p, s] = doubts[p, s]
         rows = zip(p.tolist(), s.tolist(), (self.attempts[p, s] + 1).tolist(), paid.tolist(), strict=True)
         self.ledger += [("settle", *row) for row in rows]
         self._reserved, self._spent = self._reserved - total(paid), self._spent + total(paid)

@@ -153,7 +153,7 @@ class ItemRows:
     values: Floats  # items × raters, NaN where there is no rating
     rates: Floats  # items × raters after the first
     selected: Mask
-    doubts: Floats | None = None  # of the first rater, NaN where it told none
+    doubts: Floats | None = None  # items × raters: how unsure each was of its rating, NaN where it told nothing
 
 
 def now() -> str:

@@ -383,11 +383,10 @@ class Store(Log):
             answers = connection.execute(reading.ANSWERS, here).all()
             drawn = connection.execute(reading.DRAWS, here).all()
         values = np.full((n, later_raters + 1), np.nan)
-        doubts = np.full(n, np.nan)
+        doubts = np.full_like(values, np.nan)
         for position, step, value, doubt in answers:
             values[position - first, step] = value
-            if step == 0 and doubt is not None:
-                doubts[position - first] = doubt
+            doubts[position - first, step] = np.nan if doubt is None else doubt
         rates, selected = np.ones((n, later_raters)), np.zeros((n, later_raters), dtype=np.bool_)
         for position, step, rate, chosen in drawn:
             rates[position - first, step - 1], selected[position - first, step - 1] = rate, chosen

@@ -54,6 +54,8 @@ def status_text(
     grid.add_row("campaign", Text.assemble((status.name, "bold"), f"  {state}", (f"  {status.campaign}", "dim")))
     if status.waits_for is not None:
         grid.add_row("waits", Text(status.waits_for, style="yellow"))
+    for line in status.servers:
+        grid.add_row("judge", Text(line, style="yellow"))
     grid.add_row("money", _money(status))
     grid.add_row(
         "items", f"{status.looked:,} of {status.pool:,} looked at, in {_count(status.rounds, 'complete round')}"

@@ -8,7 +8,7 @@ it; labels of a burn-in (π = 1) are then wasted only where the best rate is bel
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -18,12 +18,13 @@ from ratewise.core.mean.clusters import Codes
 from ratewise.core.mean.estimate import Estimate
 from ratewise.core.mean.ratings import Mask
 from ratewise.core.names import Estimand, IntervalMethod, PolicyName
-from ratewise.models.rating_model import Covariates, cluster_fitted_rating, rating_bounds
-from ratewise.rounds.options import NEAR_TIE_IN_VARIANCE, Money, Option, Options
+from ratewise.models.rating_model import cluster_fitted_rating, rating_bounds
+from ratewise.rounds.options import Money, Option
 from ratewise.rounds.seen import FEWEST_TO_LEARN, Learned, Rule, Seen, learn
+from ratewise.rounds.ways import Way, best_way
 
-CHAIN_PLANNER = 5  # of rounds of chains that learn
-PLANNER = 3  # raised whenever the same labels would lead to another plan: older logs are not judged by newer plans
+CHAIN_PLANNER = 7  # of rounds of chains that learn; above PLANNER, which plans the start of every chain
+PLANNER = 6  # raised whenever the same labels would lead to another plan: older logs are not judged by newer plans
 _ALMOST_ONE = 1 - 1e-12
 _WORTH_BUYING = 0.985  # weak ratings are bought if the expected error is below this share of that without them,
 _DOUBT = 2.0  # less this many times the squared standard error of it: much with 20 labels, little with 200
@@ -53,29 +54,6 @@ class Round:
     learned: Learned | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Way:
-    """A way to go on, with weak ratings or by the features alone: what the labels teach of it, and the best policy."""
-
-    known: Learned
-    seen: Seen
-    money: Money
-    weak: bool
-    best: Option
-    without: list[Option]  # for each label, what would have been chosen without it
-
-    @classmethod
-    def with_weak(cls, known: Learned, seen: Seen, money: Money, *, around: Covariates | None = None) -> "_Way":
-        return cls(known, seen, money, True, *Options.of(known, seen, money, around=around).choose())
-
-    @classmethod
-    def by_features(cls, seen: Seen, money: Money, closed: Seen | None = None) -> "_Way":
-        """Treat the features as a free weak rater that has rated the whole pool."""
-        known = learn((seen if closed is None else closed).without_weak())
-        seen, free = seen.without_weak(), replace(money, weak_cost=0.0)
-        return cls(known, seen, free, False, *Options.of(known, seen, free).choose())
-
-
 def plan_round(
     seen: Seen,
     money: Money,
@@ -98,7 +76,7 @@ def plan_round(
     rates count what the others will have had. Such a round may be told to spend at `most` so much.
     """
     most = most if money.left > _LAST_ROUND * most else math.inf
-    way = _best_way(seen, money, learned, teacher, free_features, closed)
+    way = best_way(seen, money, learned, teacher, free_features, closed)
     known, best, ratio = way.known, way.best, math.nan
     if base_allowed and all(phase.rule is None for phase in seen.phases):
         labels = int(np.count_nonzero(seen.labelled)) + (0 if closed is None else seen.items - closed.items)
@@ -125,23 +103,6 @@ def plan_round(
     )  # fmt: skip
 
 
-def _best_way(
-    seen: Seen, money: Money, learned: Learned | None, teacher: Learned | None, free_features: bool, closed: Seen | None
-) -> _Way:
-    if seen.by_features:
-        return _Way.by_features(seen, money, closed)
-    if teacher is not None:
-        return _Way.with_weak(teacher, seen, money, around=teacher.x)
-    if learned is None:
-        learned = learn(seen if closed is None else closed)
-    way = _Way.with_weak(learned, seen, money)
-    possible = free_features and seen.x.known_for_nothing and math.isfinite(money.pool_left)
-    if not possible or any(phase.rule is not None for phase in seen.phases):
-        return way
-    free = _Way.by_features(seen, money, closed)
-    return free if free.best.variance <= (1 + NEAR_TIE_IN_VARIANCE) * way.best.variance else way
-
-
 def _nothing_learned_yet(known: Learned, money: Money, labels: int) -> bool:
     """Whether labels that (nearly) all agree do not yet show what the weak rater is worth, and finding out is cheap."""
     cheap = money.weak_cost <= _CHEAP * money.strong_cost
@@ -158,7 +119,7 @@ def _more_of_the_start(known: Learned, money: Money, labels: int, ratio: float) 
     )  # fmt: skip
 
 
-def _exact_items(way: _Way, spend: float) -> int | None:
+def _exact_items(way: Way, spend: float) -> int | None:
     """The round's share of a pool that will be looked at whole; None where it is not, or that costs too much."""
     money = way.money
     whole = way.best.items >= _NEAR_THE_END * (way.seen.items + money.pool_left) or not way.weak
@@ -168,7 +129,7 @@ def _exact_items(way: _Way, spend: float) -> int | None:
     return share if money.weak_cost == 0 else min(share, math.floor(spend / money.weak_cost))
 
 
-def _own_rates(way: _Way) -> Floats:
+def _own_rates(way: Way) -> Floats:
     """Leave-one-out rate of each label, scaled to the number of items of the chosen option."""
     without, known, seen, best = way.without, way.known, way.seen, way.best
     if not seen.items:

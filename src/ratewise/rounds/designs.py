@@ -55,8 +55,18 @@ class Design:
         answers = carried(np.column_stack([x.weak, said]))[:, list(who)]
         beside = answers[:, :-1]
         features = beside if x.features is None else np.column_stack([beside, x.features])
-        own = x.uncertainty if who == (0,) else None
+        own = _own(x, who)
         return Covariates(answers[:, -1], features if features.shape[1] else None, own, x.text)
+
+
+def _own(x: Covariates, who: tuple[int, ...]) -> Floats | None:
+    """How unsure the dearest of these raters is, by itself; None where it does not tell.
+
+    The uncertainty that the user gives is about the first rater.
+    """
+    if who[-1] == 0:
+        return x.uncertainty
+    return x.doubts[who[-1] - 1] if x.doubts else None
 
 
 def carried(said: Floats) -> Floats:

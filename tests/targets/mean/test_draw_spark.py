@@ -144,6 +144,40 @@ def test_plans_and_estimates_collect_sums_and_labels_only(frame, spark, pool, ju
     assert found.transfer.items == pytest.approx(right.transfer.items, rel=1e-6)
 
 
+@pytest.fixture(scope="module")
+def in_words(judged, pool):
+    """A drawn pool whose people answer yes or no, as columns of memory."""
+    whole = rw.draw_pool(pool, plan_of(judged, budget=400, pool_size=N), seed=9, within_budget=False)
+    said = np.where(judged.strong[400:] == 1, "yes", "no").astype(object)
+    said[~whole.selected] = None
+    return {**pool, "rate": whole.rates, "selected": whole.selected, "human": said}
+
+
+@pytest.mark.parametrize("without", [(), ("rate", "selected")])
+def test_words_and_tables_without_rates_agree_with_memory(spark, in_words, without):
+    """Strong ratings are yes and no; without rates, whoever has a label is taken as drawn at one rate."""
+    columns = {name: values for name, values in in_words.items() if name not in without}
+    rated = spark.createDataFrame(rw.read_table(columns).to_frame("pyarrow"))
+    found, right = (
+        rw.estimate_table(t, weak="g", strong="human", method="difference", interval="t") for t in (rated, columns)
+    )
+    assert found.value == pytest.approx(right.value, rel=1e-12)
+    assert found.standard_error == pytest.approx(right.standard_error, rel=1e-9)
+    assert (found.items, found.labels) == (right.items, right.labels) == (N, sum(in_words["selected"]))
+    assert sorted(found.notes) == sorted(right.notes)
+    assert any("no rate column" in note for note in found.notes) == bool(without)
+
+
+def test_plans_from_words_agree_with_memory(spark, in_words):
+    rated = spark.createDataFrame(rw.read_table(in_words).to_frame("pyarrow"))
+    options = {"weak": "g", "strong": "human", "weak_cost": 0.02, "strong_cost": 1.0, "budget": 60}
+    labelled = {name: values[in_words["selected"]] for name, values in in_words.items()}
+    found, right = rw.plan(rated, **options, pool=rated), rw.plan(labelled, **options, pool=in_words)
+    assert found.recommendation == right.recommendation
+    assert found.basis["variance"] == pytest.approx(right.basis["variance"], rel=1e-12)
+    assert found.transfer.items == pytest.approx(right.transfer.items, rel=1e-6)
+
+
 CONNECTED = """
 import numpy as np
 from pyspark.sql import SparkSession
