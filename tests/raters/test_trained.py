@@ -1,6 +1,7 @@
 """A trained rater in a campaign: it answers with its doubt, and may not be asked about what it was trained on."""
 
 import asyncio
+import shutil
 import warnings
 from decimal import Decimal
 
@@ -120,3 +121,7 @@ def test_a_folder_that_is_no_rater_is_told_before_anything_is_bought(folder, tmp
     campaign = _campaign(tmp_path, _items(100, 40))
     with pytest.raises(InputError, match="no trained rater"):
         campaign.run()
+    shutil.copytree(folder / "judge", tmp_path / "judge")
+    (tmp_path / "judge" / "head.safetensors").unlink()
+    with pytest.raises(InputError, match=r"has no head\.safetensors"):
+        _campaign(tmp_path, _items(100, 40)).run()

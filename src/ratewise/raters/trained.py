@@ -14,7 +14,7 @@ from ratewise.errors import InputError
 from ratewise.raters.keys import TEXT, Says, hint
 from ratewise.raters.kind import Knows, Place, RaterKind
 from ratewise.raters.protocol import Answer, Failure, Question, failure_from
-from ratewise.training.answering import TrainedModel
+from ratewise.training.answering import TrainedModel, check_folder
 from ratewise.training.folder import CARD, SETTINGS, TrainedOn, read_settings
 
 _DEVICES = ("auto", "cpu", "cuda")
@@ -102,7 +102,7 @@ def folder_of(settings: TrainedSettings, folder: str) -> Path:
 
 def _check(settings: TrainedSettings, folder: str) -> str:
     try:
-        read_settings(folder_of(settings, folder))
+        check_folder(folder_of(settings, folder))
     except InputError as error:
         return str(error)
     return ""

@@ -17,7 +17,7 @@ from ratewise.training.torches import NEEDED, half, torch_module, transformers_m
 from ratewise.training.weights import need_weights, read_weights, save_weights
 
 BETWEEN = "<sep>"  # in an encoder's template: the model's own mark between two texts
-_HEAD, _ADAPTERS = "head.safetensors", "adapter_model.safetensors"
+HEAD, ADAPTERS = "head.safetensors", "adapter_model.safetensors"
 _BATCH = 32  # texts that go through the network at once, when it only answers
 
 
@@ -54,7 +54,7 @@ class Encoder:
         torch.nn.init.zeros_(self.head.weight)
         torch.nn.init.zeros_(self.head.bias)
         if head is not None:
-            _fill(self.head, need_weights(head, _HEAD))
+            _fill(self.head, need_weights(head, HEAD))
 
     def loss(self, prompts: Sequence[str], targets: Any) -> Any:
         """Cross-entropy; ratings between the ends count as shares of both."""
@@ -85,7 +85,7 @@ class Encoder:
         """The encoder in the form of transformers; the head beside it."""
         self.base.save_pretrained(folder)
         self.tokenizer.save_pretrained(folder)
-        save_weights(folder / _HEAD, self.head.state_dict())
+        save_weights(folder / HEAD, self.head.state_dict())
 
 
 class Causal:
@@ -107,7 +107,7 @@ class Causal:
             )
             self.model = peft.get_peft_model(base, lora)
         else:
-            self.model = _adapted(peft, base, need_weights(adapters, _ADAPTERS).parent)
+            self.model = _adapted(peft, base, need_weights(adapters, ADAPTERS).parent)
         self.model.to(device)
         self.answers = torch.tensor(_answers(self.tokenizer, settings.words), device=device)
 
