@@ -117,8 +117,8 @@ if TYPE_CHECKING:
     from ratewise.targets.slice_plan import PlannedSlice as PlannedSlice
     from ratewise.targets.slice_plan import SlicePlan as SlicePlan
     from ratewise.targets.slice_plan import plan_slices as plan_slices
-    from ratewise.targets.slices import Slice as Slice
-    from ratewise.targets.slices import Slices as Slices
+    from ratewise.targets.slice_results import Slice as Slice
+    from ratewise.targets.slice_results import Slices as Slices
     from ratewise.targets.slices import estimate_slices as estimate_slices
     from ratewise.targets.two_tables import TableColumns as TableColumns
     from ratewise.targets.two_tables import compare_tables as compare_tables
@@ -199,8 +199,8 @@ _GROUPS: dict[str, dict[str, tuple[str, ...]]] = {  # as people look for them; e
             "estimate_table",
         ),
         "ratewise.core.mean.estimate": ("Estimate",),
-        "ratewise.targets.slices": (
-            "estimate_slices",
+        "ratewise.targets.slices": ("estimate_slices",),
+        "ratewise.targets.slice_results": (
             "Slices",
             "Slice",
         ),

@@ -84,6 +84,19 @@ def ran(folder, columns, **keys):
     return campaign
 
 
+def strong_mean(columns, name="human"):
+    return float(np.mean([float(x) for x in columns[name]]))
+
+
+def holds(campaign):
+    """What every campaign keeps to: the log replays, and no more is spent than there is."""
+    assert campaign.verify().differences == []
+    status = campaign.status()
+    assert status.reserved == 0
+    assert status.budget is None or status.spent <= status.budget
+    return status
+
+
 def log_of(campaign):
     """Everything a campaign has written but times and workers, as plain rows."""
     with campaign.look() as now:

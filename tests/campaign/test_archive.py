@@ -134,8 +134,10 @@ def test_a_read_only_archive_is_checked(campaign, tmp_path, version):
         opened = Campaign.open(toml)
         found = opened.verify()
         status = opened.status()
+        page = opened._repr_html_()  # what a notebook shows
     assert found.differences == []
     assert status.spent > 0
+    assert f"{status.spent:f}" in page
     assert sorted((path.name, path.read_bytes()) for path in folder.iterdir()) == before
 
 

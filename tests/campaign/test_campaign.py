@@ -1,4 +1,4 @@
-"""Whole campaigns on tables: the same as the laboratory's, at every size, price and scale; and what they tell."""
+"""Whole campaigns on tables, at every size, price and scale, with and without every answer."""
 
 import json
 from decimal import Decimal
@@ -9,144 +9,13 @@ import pytest
 from ratewise.campaign.campaign import Campaign
 from ratewise.core.mean.draw import uniform
 from ratewise.core.mean.estimate import estimate_mean
-from ratewise.errors import InputError, RatewiseWarning, TableError
-from ratewise.lab import automatic
-from ratewise.lab.trials import Block, Population, Setting
+from ratewise.errors import InputError, TableError
 from ratewise.queue import audit
-from ratewise.report.campaign import campaign_page
-from ratewise.rounds.auto import estimate_seen
 from ratewise.tables import read_table
 
-from .making import judged, log_of, looked_at, ran, scored, tamper, write
+from .making import holds, judged, log_of, looked_at, ran, scored, strong_mean, write
 
 ENDS = ("the budget is spent", "every item has been looked at", "the next item costs more than is left")
-
-
-def strong_mean(columns, name="human"):
-    return float(np.mean([float(x) for x in columns[name]]))
-
-
-def holds(campaign):
-    """What every campaign keeps to: the log replays, and no more is spent than there is."""
-    assert campaign.verify().differences == []
-    status = campaign.status()
-    assert status.reserved == 0
-    assert status.budget is None or status.spent <= status.budget
-    return status
-
-
-# One engine for simulation and production
-
-
-class _Watched(automatic.Trial):
-    """The laboratory's campaign, which also keeps what was bought."""
-
-    __slots__ = ("bought",)
-
-    def _end(self, bought):
-        object.__setattr__(self, "bought", bought)
-        return super()._end(bought)
-
-
-def simulated(columns, *, seed, budget, cost_ratio, features=None):
-    """The laboratory's campaign on the same items in the same order with the same random numbers."""
-    ids = np.array(columns["id"], dtype=object)
-    order = np.argsort(uniform(ids, seed=f"{seed}:order"), kind="stable")
-    weak, strong = (np.array(columns[name], dtype=float) for name in ("judge", "human"))
-    known = None if features is None else np.array([columns[name] for name in features], dtype=float).T
-    setting = Setting(cost_ratio, (budget,), 0, "pool", 0.95, 0.1, 1)
-    block = Block(Population.of(weak, strong, features=known), setting, range(1))
-    block.index, block.uniform = order[None, :], uniform(ids[order], seed=seed)[None, :]
-    campaign = _Watched(block, 0, budget)
-    played = campaign.play()
-    return campaign.bought, played, order
-
-
-@pytest.mark.parametrize(
-    ("items", "budget", "cost", "mean", "seed"),
-    [
-        (1500, 60, "0.05", 0.7, 7),  # the budget ends before the pool
-        (900, 45, "0.03", 0.8, 8),
-        (500, 140, "0.02", 0.7, 9),  # the pool ends before the budget: exact rounds
-        (400, 150.5, "0.01", 0.6, 10),
-        (300, 60, "0.4", 0.7, 11),  # strong ratings alone
-        (60, 80, "0.1", 0.7, 12),  # enough for everything
-        (50, 7, "0.1", 0.7, 13),  # too little to learn from
-    ],
-)  # fmt: skip
-def test_a_campaign_is_the_simulation_of_it(tmp_path, items, budget, cost, mean, seed):
-    """Items, draws, labels and estimate, for the pool's mean and the population's."""
-    columns = judged(items, seed=seed, mean=mean, spread=0.7)
-    bought, played, order = simulated(columns, seed=seed, budget=budget, cost_ratio=float(cost))
-    for estimand in ("pool", "population"):
-        campaign = ran(
-            tmp_path / estimand, columns, seed=seed, goal=f'budget = "{budget}"', estimand=estimand,
-            raters=(("judge", cost), ("human", "1")),
-        )  # fmt: skip
-        history, _ = looked_at(campaign)
-        assert history.items == bought.seen.items
-        ids = [row[1] for row in log_of(campaign)["items"]][: history.items]
-        assert ids == [columns["id"][i] for i in order[: history.items]]
-        np.testing.assert_array_equal(history.looked.values[:, 0], bought.seen.strong)
-        np.testing.assert_array_equal(history.looked.selected[:, 0], bought.seen.labelled)
-        np.testing.assert_allclose(history.seen.mass, bought.seen.mass, rtol=1e-9)
-        assert [phase.items for phase in history.seen.phases] == [phase.items for phase in bought.seen.phases]
-        pool = float(items) if estimand == "pool" else None
-        right = estimate_seen(bought.seen, estimand=estimand, pool_size=pool, bounds=(0.0, 1.0))
-        ours = campaign.estimate()
-        assert ours.value == pytest.approx(right.value, rel=1e-9)
-        assert ours.interval == pytest.approx(right.interval, rel=1e-9)
-        assert campaign.status().spent == Decimal(str(round(played.spend, 9)))
-        if estimand == "pool":
-            assert ours.value == pytest.approx(played.estimate.value, rel=1e-9)
-        holds(campaign)
-
-
-def hinted(items, seed):
-    """A column that says more than the judge does."""
-    columns = judged(items, seed=seed, spread=0.1)
-    noise = np.random.default_rng([seed, 31]).normal(size=items)
-    return columns | {"hint": np.round(np.array(columns["human"]) + 0.4 * noise, 3).tolist()}
-
-
-@pytest.mark.parametrize(("items", "budget", "seed"), [(1500, 90, 3), (600, 90.5, 4), (2000, 180, 5)])
-def test_features_that_say_as_much_as_the_weak_rater_save_its_price(tmp_path, items, budget, seed):
-    """It rates the start and no more. The whole pool is looked at, and the laboratory does the same."""
-    columns = hinted(items, seed)
-    bought, played, _ = simulated(columns, seed=seed, budget=budget, cost_ratio=0.05, features=["hint"])
-    campaign = ran(tmp_path, columns, seed=seed, goal=f'budget = "{budget}"', items='features = ["hint"]')
-    status = holds(campaign)
-    history, _ = looked_at(campaign)
-    start = history.seen.phases[0].items
-    assert [(p.weak, p.rule is None) for p in history.seen.phases] == [(True, True)] + [(False, False)] * (
-        len(history.seen.phases) - 1
-    )
-    assert np.all(np.isnan(history.looked.x.weak[start:]))
-    asked = [row for row in log_of(campaign)["ratings"] if row[1] == 0]
-    assert len(asked) == start
-    assert history.items == items
-    assert status.spent == Decimal(str(round(played.spend, 9)))
-    assert budget - 1 < status.spent
-    np.testing.assert_array_equal(history.looked.selected[:, 0], bought.seen.labelled)
-    found = campaign.estimate()
-    right = estimate_seen(bought.seen, estimand="pool", pool_size=items, bounds=(0.0, 1.0))
-    assert found.value == pytest.approx(right.value, rel=1e-9)
-    assert found.interval == pytest.approx(right.interval, rel=1e-9)
-    assert any("features" in line for line in campaign.diagnosis().words())
-    assert [c.by_features for c in campaign.story()] == [False] + [True] * (len(history.seen.phases) - 1)
-    assert campaign_page(campaign).count("by features alone") == len(history.seen.phases) - 1
-
-
-def test_a_precision_is_reached_by_features_without_using_up_the_pool(tmp_path):
-    columns = hinted(4000, 6)
-    campaign = ran(tmp_path, columns, goal="target_se = 0.02", items='features = ["hint"]')
-    status = holds(campaign)
-    assert status.ended == "the precision asked for is reached"
-    assert status.labels < 0.21 / 0.02**2
-    low, high = campaign.estimate().interval
-    assert low <= strong_mean(columns) <= high
-    history, _ = looked_at(campaign)
-    assert history.items < 4000
 
 
 # Prices
@@ -257,23 +126,6 @@ def test_enough_money_for_everything_gives_the_exact_value(tmp_path):
     found = campaign.estimate()
     assert found.value == pytest.approx(strong_mean(columns), rel=1e-12)
     assert found.interval == (found.value, found.value)
-
-
-def test_a_budget_raised_to_cover_everything_asks_everyone_that_is_left(tmp_path):
-    """The factor of the last rates is infinite, and rates of 0 times that are no number."""
-    columns = judged(900, spread=0.8)
-    path = write(tmp_path, columns)
-    assert Campaign.open(path).run() == "the budget is spent"
-    path.write_text(path.read_text().replace('budget = "60"', 'budget = "5000"'))
-    campaign = Campaign.open(path)
-    assert campaign.run() == "every item has been looked at"
-    status = holds(campaign)
-    assert status.looked == 900
-    assert status.labels > 450
-    history, _ = looked_at(campaign)
-    assert np.all(np.isfinite(history.seen.mass))
-    found = campaign.estimate()
-    assert found.interval[0] <= strong_mean(columns) <= found.interval[1]
 
 
 # Raters
@@ -437,86 +289,7 @@ def test_answers_that_are_all_missing_give_no_estimate(tmp_path):
     assert status.estimate is None
 
 
-# Goals that change, and what is told
-
-
-def test_going_on_with_a_larger_budget_keeps_what_was_done_and_widens_the_interval(tmp_path):
-    columns = judged(2500, spread=0.75)
-    path = write(tmp_path, columns)
-    first = Campaign.open(path)
-    first.run()
-    before = log_of(first)
-    path.write_text(path.read_text().replace('budget = "60"', 'budget = "130"'))
-    second = Campaign.open(path)
-    with pytest.warns(RatewiseWarning, match="wider than the interval there is"):
-        assert second.run() == "the budget is spent"
-    after = log_of(second)
-    for table in ("items", "draws", "ratings", "ledger"):
-        assert after[table][: len(before[table])] == before[table]
-    status = holds(second)
-    assert 128 < status.spent <= 130
-    assert second.estimate().interval_method.startswith("anytime")
-    assert first.estimate().interval_method.startswith("anytime")  # the goal was changed: the log knows
-    path.write_text(path.read_text().replace('budget = "130"', 'budget = "90"'))
-    with pytest.raises(InputError, match="below"):
-        Campaign.open(path)
-
-
-def test_a_level_that_is_changed_with_a_target_still_verifies(tmp_path):
-    path = write(tmp_path, judged(2000), goal="target_se = 0.05")
-    Campaign.open(path).run()
-    path.write_text("level = 0.9\n" + path.read_text())
-    campaign = Campaign.open(path)
-    campaign.run()
-    holds(campaign)
-    assert campaign.estimate().level == 0.9
-
-
-def test_status_is_what_the_log_says(tmp_path):
-    columns = judged(500, spread=0.75)
-    columns["human"] = ["" if i % 11 == 0 else x for i, x in enumerate(columns["human"])]
-    told = []
-    campaign = Campaign.open(write(tmp_path, columns, goal='budget = "97.25"'))
-    campaign.run(progress=told.append)
-    log, status = log_of(campaign), campaign.status()
-    strong = [row for row in log["ratings"] if row[1] == 1]
-    assert status.labels == sum(row[2] == 1 for row in strong)
-    assert status.missing == sum(row[2] == 2 for row in strong) > 0
-    assert status.pending == sum(row[2] == 0 for row in strong) == 0
-    settled = sum(row[4] for row in log["ledger"] if row[0] == "settle")
-    assert status.spent == Decimal(settled) / 10**9 == Decimal("0.05") * status.looked + len(strong)
-    assert status.left == status.budget - status.spent == Decimal("97.25") - status.spent
-    assert status.looked == len({row[0] for row in log["ratings"] if row[1] == 0})
-    assert status.rounds == len(log["rounds"])
-    out = json.loads(json.dumps(status.to_dict(), allow_nan=False))
-    assert Decimal(out["spent"]) + Decimal(out["left"]) == Decimal(out["budget"])
-    assert out["estimate"]["labels"] == status.labels
-    assert told
-    for earlier in told:
-        json.dumps(earlier.to_dict(), allow_nan=False)
-        assert earlier.spent + earlier.reserved <= Decimal("97.25")
-
-
-def test_pending_answers_are_shown_while_they_are_open(tmp_path):
-    """Half of the answers put back to open: what a killed run leaves behind."""
-    campaign = ran(tmp_path, judged(300, spread=0.75))
-    before = campaign.status()
-    tamper(
-        campaign,
-        "UPDATE ratings SET state = 0, value = NULL WHERE step = 1 AND position = (SELECT max(position) FROM ratings"
-        " WHERE step = 1)",
-    )
-    after = campaign.status()
-    assert (after.pending, after.labels) == (1, before.labels - 1)
-
-
-def test_verify_and_estimate_need_no_table_any_more(tmp_path):
-    campaign = ran(tmp_path, judged(300))
-    value = campaign.estimate().value
-    (tmp_path / "items.csv").unlink()
-    again = Campaign.open(tmp_path / "c.toml")
-    assert again.verify().passed
-    assert again.estimate().value == value
+# The store
 
 
 def test_the_items_of_the_store_are_those_of_the_table(tmp_path):

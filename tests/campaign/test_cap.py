@@ -18,9 +18,7 @@ def lowered(world, budget):
     other = world.toml.with_name("other.toml")
     text = world.toml.read_text().replace('budget = "100"', f'budget = "{budget}"')
     other.write_text(f'name = "c"\n{text}')
-    campaign = Campaign.open(other)
-    with campaign._store() as store:
-        campaign._begin(store, new=False)
+    Campaign.open(other).begin()
 
 
 @pytest.mark.parametrize("call", [3, 30])

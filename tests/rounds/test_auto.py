@@ -1,164 +1,18 @@
-"""`auto`: rates and masses by hand, what a round decides and spends, labels that do not shape their own weight."""
+"""`auto`: what a round decides and spends, the estimate from all rounds, the start, and odd tables."""
 
-import json
 import math
-from dataclasses import replace
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from ratewise import InputError
 from ratewise.core.mean.estimate import estimate_mean
-from ratewise.models.learned_error import LearnedError
 from ratewise.models.rating_model import Covariates
 from ratewise.rounds import auto
 from ratewise.rounds.auto import estimate_seen, plan_round, start_labels
-from ratewise.rounds.diagnostics import diagnose
-from ratewise.rounds.options import Money, Options
-from ratewise.rounds.seen import Phase, Rule, Seen, learn, mass
-from ratewise.rounds.spending import draw_exact_round, next_round
+from ratewise.rounds.options import Money
+from ratewise.rounds.seen import Phase, Seen, learn, mass
 
-
-def test_rounds_of_a_chain_are_not_taken_for_older_than_its_start():
-    assert auto.CHAIN_PLANNER > auto.PLANNER
-
-
-# Worlds
-
-
-def varying(seed, n, *, u=False):
-    """Real ratings off zero; the weak rating errs five times as much on a third, and a feature or u tells where."""
-    rng = np.random.default_rng(seed)
-    quality, where = rng.normal(0, 1, n), rng.normal(0, 1, n)
-    spread = np.where(where > 0.5, 0.75, 0.15)
-    g = 20 + quality + spread * rng.standard_normal(n)
-    return (Covariates(g, None, spread**2) if u else Covariates(g, where[:, None])), 20 + quality
-
-
-def even(seed, n):
-    """The same, with errors of one size everywhere."""
-    rng = np.random.default_rng(seed)
-    quality = rng.normal(0, 1, n)
-    return Covariates(20 + quality + 0.4 * rng.standard_normal(n)), 20 + quality
-
-
-def coins(seed, n):
-    """Calibrated probabilities of 0/1 ratings, most of them sure."""
-    rng = np.random.default_rng(seed)
-    g = rng.beta(1.2, 0.4, n)
-    return Covariates(g), (rng.random(n) < g).astype(float)
-
-
-def useless(seed, n):
-    rng = np.random.default_rng(seed)
-    return Covariates(rng.random(n)), (rng.random(n) < 0.4).astype(float)
-
-
-def burnt_in(world):
-    x, h = world
-    return Seen.of(x, h, (Phase(h.size),))
-
-
-MONEY = Money(0.05, 1.0, 300.0)
-
-
-# Rates and masses
-
-
-def rule_of(**options):
-    """u is the given column; nothing is predicted."""
-    given = {"scale": 0.5, "floor": 0.1, "before": 10.0, "total": 50.0}
-    model = SimpleNamespace(predict=lambda x: x.weak)
-    return Rule(model, LearnedError("given", 1e-9), **(given | options))
-
-
-U = np.array([0.0, 0.01, 0.25, 1.0, 3.61, 4.0, 9.0])
-X = Covariates(np.zeros(7), None, U)
-
-
-def test_two_phases_by_hand():
-    """Ten items with rate 1, then forty by what is missing to clip(0.5·sqrt(u), 0.1, 1) of fifty.
-
-    Wanted in all: 0.1, 0.1, 0.25, 0.5, 0.95, 1, 1 of 50 = 5, 5, 12.5, 25, 47.5, 50, 50; ten are had already.
-    """
-    rates = rule_of().rates(X, np.full(7, 10.0))
-    np.testing.assert_allclose(rates, [0, 0, 2.5 / 40, 15 / 40, 37.5 / 40, 1, 1], atol=1e-15)
-    total = mass((Phase(10), Phase(40, rule_of())), X)
-    np.testing.assert_allclose(total, [10, 10, 12.5, 25, 47.5, 50, 50])
-    third = rule_of(scale=0.2, floor=0.3, before=50, total=100)  # wanted of 100: 30, 30, 30, 30, 38, 40, 60
-    more = mass((Phase(10), Phase(40, rule_of()), Phase(50, third)), X)
-    np.testing.assert_allclose(more, [30, 30, 30, 30, 47.5, 50, 60])
-    np.testing.assert_array_equal(mass((), X), 0)
-
-
-def test_a_phase_shorter_or_longer_than_planned_counts_its_own_items():
-    np.testing.assert_allclose(
-        mass((Phase(10), Phase(16, rule_of())), X), 10 + 16 * rule_of().rates(X, np.full(7, 10.0))
-    )
-
-
-def test_rates_are_clipped_and_the_floor_is_kept():
-    """Where earlier rounds gave nothing, the least rate is the floor; more than 1 is never asked for."""
-    rates = rule_of(before=0.0, total=50.0).rates(X, np.zeros(7))
-    np.testing.assert_allclose(rates, [0.1, 0.1, 0.25, 0.5, 0.95, 1, 1])
-    behind = rule_of(before=40.0).rates(X, np.zeros(7))  # forty items without a label: not all can be made up for
-    np.testing.assert_allclose(behind, [0.5, 0.5, 1, 1, 1, 1, 1])
-    assert np.all(rule_of(before=50.0).rates(X, np.zeros(7)) <= 1)  # nothing left: no division by zero
-
-
-def test_factor_and_least():
-    before = np.full(7, 10.0)
-    doubled = rule_of(factor=2.0).rates(X, before)
-    np.testing.assert_allclose(doubled, [0, 0, 5 / 40, 30 / 40, 1, 1, 1])
-    np.testing.assert_allclose(rule_of(least=0.01).rates(X, before)[:3], [0.01, 0.01, 2.5 / 40])
-    np.testing.assert_allclose(rule_of(least=0.01, factor=3.0).rates(X, before)[:3], [0.03, 0.03, 7.5 / 40])
-    np.testing.assert_array_equal(rule_of(factor=math.inf).rates(X, before), 1)
-
-
-def test_rates_of_what_was_seen_are_shares_of_the_items():
-    strong = np.where(np.arange(7) < 3, 1.0, np.nan)
-    seen = Seen.of(X, strong, (Phase(3), Phase(4, rule_of(before=3, total=7))))
-    np.testing.assert_allclose(seen.rates(), [3 / 7, 3 / 7, 3 / 7, 0.5, 0.95, 1, 1])
-    assert seen.labelled.tolist() == [True] * 3 + [False] * 4
-    never = Seen.of(X, strong, (Phase(7, rule_of(floor=0.0, scale=0.0, before=0.0)),))
-    assert np.all(never.rates() > 0)  # never 0, which could not be divided by
-
-
-def test_joined_is_what_looking_at_everything_at_once_gives():
-    """But for the labels' own rates, where they are given."""
-    strong = np.array([1.0, 0, 1, np.nan, 0, np.nan, 1])
-    first, more = X.rows(slice(0, 3)), X.rows(slice(3, 7))
-    phase = Phase(4, rule_of(before=3, total=7))
-    start = Seen.of(first, strong[:3], (Phase(3),))
-    once = Seen.of(X, strong, (Phase(3), phase))
-    grown = start.joined(more, strong[3:], mass(start.phases, more), phase)
-    np.testing.assert_allclose(grown.mass, once.mass)
-    np.testing.assert_array_equal(grown.strong, strong)
-    assert grown.phases == once.phases
-    own = np.array([0.9, 0.2, 0.4])
-    told = start.joined(more, strong[3:], mass(start.phases, more), phase, own)
-    np.testing.assert_allclose(told.mass[3:], once.mass[3:])
-    np.testing.assert_allclose(told.mass[:3], 3 + 4 * own)
-    last = Phase(2)  # strong ratings alone: rate 1 for all
-    np.testing.assert_allclose(
-        once.joined(first.rows(slice(0, 2)), np.ones(2), mass(once.phases, first.rows(slice(0, 2))), last).mass[:7],
-        once.mass + 2,
-    )
-
-
-def test_own_rates_belong_to_the_labels_among_the_items():
-    """Labels stand between items without one: each gets its own rate, not its neighbour's."""
-    strong = np.array([np.nan, 0, np.nan, 1.0])
-    x = X.rows(slice(0, 4))
-    seen = Seen.of(x, strong, (Phase(4, rule_of(before=0.0, total=4.0)),))
-    more = X.rows(slice(4, 5))
-    phase = Phase(1, rule_of(before=4.0, total=5.0))
-    before = mass(seen.phases, more)
-    plain, told = (seen.joined(more, np.array([1.0]), before, phase, own) for own in (None, np.array([0.11, 0.77])))
-    np.testing.assert_allclose(told.mass[[1, 3]], seen.mass[[1, 3]] + [0.11, 0.77])
-    np.testing.assert_allclose(told.mass[[0, 2, 4]], plain.mass[[0, 2, 4]])
-
+from .worlds import MONEY, burnt_in, coins, even, useless, varying
 
 # What a round decides
 
@@ -324,86 +178,6 @@ def test_a_teacher_goes_on_after_a_round_without_a_label():
     assert planned.own_rates.size == 0
 
 
-# Labels and their own weight
-
-
-def planned_share(planned, x, own):
-    """π̄ of the labels of a burn-in if the plan is carried out, by their own rates or by the rule."""
-    n, total = x.items, planned.rule.total
-    rates = planned.own_rates if own else planned.rule.rates(x, np.full(n, float(n)))
-    return (n + (total - n) * rates) / total
-
-
-def own_effect(world, seed, change, *, labels=200, tried=25):
-    """Log change of a label's π̄ when its strong rating changes a lot, beyond that of all others: by own rates, by rule.
-
-    One row per label tried; NaN where the changed labels lead to strong ratings alone.
-    """
-    x, h = world(seed, labels)
-    money = Money(0.05, 1.0, 200.0)
-    before = plan_round(burnt_in((x, h)), money)
-    out = np.full((tried, 2), np.nan)
-    for row, i in enumerate(range(0, labels, labels // tried)):
-        changed = h.copy()
-        changed[i] = change(h[i])
-        after = plan_round(burnt_in((x, changed)), money)
-        if after.rule is not None:
-            for k, own in enumerate((True, False)):
-                log = np.log(planned_share(after, x, own) / planned_share(before, x, own))
-                out[row, k] = log[i] - np.delete(log, i).mean()
-    return out[~np.isnan(out[:, 0])]
-
-
-@pytest.mark.parametrize(("world", "seed"), [(varying, 1), (varying, 3), (coins, 0), (coins, 1)])
-def test_a_label_does_not_shape_its_own_weight(world, seed):
-    """Two standard deviations, or a coin turned over: by the rule a label's π̄ rises up to twofold.
-
-    By its own rates it moves by a few percent on average and by less than a third at most; what is left comes through
-    choices between policies that are as good, in which the label still counts.
-    """
-    effect = own_effect(world, seed, (lambda h: 1 - h) if world is coins else (lambda h: h + 2))
-    assert len(effect) >= 20
-    own, rule = effect.T
-    assert np.median(np.abs(own)) < 0.04
-    assert abs(own.mean()) < 0.04
-    assert np.abs(own).max() < 0.33
-    assert np.abs(own).max() <= 0.6 * np.abs(rule).max() + 0.02
-    if world is varying:
-        assert rule.mean() > 0.09  # the check would notice
-
-
-def many_features(seed, n):
-    """Ratings below a ceiling, more of them and further off where they are low; 25 features, five of which tell."""
-    rng = np.random.default_rng([seed, 17])
-    z = rng.normal(size=(n, 25))
-    m = 0.5 * z[:, :5].sum(axis=1)
-    h = np.clip(0.9 + 0.25 * m + 0.25 * np.exp(-0.8 * m) * rng.normal(size=n), -1, 1)
-    return Covariates(np.clip(0.8 + 0.1 * m + 0.1 * rng.normal(size=n), 0, 1), z), h
-
-
-def test_a_label_does_not_shape_its_own_weight_through_its_own_prediction():
-    """With many features a label moves f at its own place, and u goes by f. With f from the others it does not.
-
-    Averages over worlds; with f from all labels their own rates moved by 0.08, 0.09 and 0.1 of the log.
-    """
-    effect = np.array([own_effect(many_features, seed, lambda h: h - 0.8).mean(axis=0) for seed in (0, 1, 2, 4, 5)])
-    own, rule = effect.mean(axis=0)
-    assert abs(own) < 0.05
-    assert rule > 0.12  # the check would notice
-
-
-@pytest.mark.parametrize("world", [even, coins])
-def test_own_rates_are_the_rules_where_no_label_is_decisive(world):
-    """The constant, and a claim made by predictions that one label cannot move."""
-    x, h = world(1097, 400)
-    planned = plan_round(burnt_in((x, h)), MONEY)
-    assert planned.error_kind in {"constant", "claimed"}
-    by_rule = planned.rule.rates(x, np.full(400, 400.0))
-    off = np.abs(planned.own_rates - by_rule)
-    assert np.median(off) <= 1e-9 + 0.01 * by_rule.mean()
-    assert np.mean(off) < 0.05 * by_rule.mean()
-
-
 # The estimate
 
 
@@ -457,24 +231,6 @@ def test_the_interval_counts_what_learning_adds():
     factor = (found.interval[1] - found.interval[0]) / (plain.interval[1] - plain.interval[0])
     assert factor == pytest.approx(math.sqrt(1 + auto._LEARNING_LABELS / n), rel=1e-9)
     assert found.standard_error == pytest.approx(factor * plain.standard_error)
-
-
-@pytest.mark.parametrize("interval", ["normal", "t", "score", "bootstrap"])
-def test_a_variance_factor_widens_every_interval(interval):
-    """Four times the variance is twice the width, exactly where the interval is a multiple of the standard error."""
-    rng = np.random.default_rng(1117)
-    g = rng.beta(2, 1, 300)
-    h = (rng.random(300) < g).astype(float)
-    pi = rng.uniform(0.3, 0.9, 300)
-    strong = np.where(rng.random(300) < pi, h, np.nan)
-    one, four = (
-        estimate_mean(g, strong, pi, method="difference", interval=interval, variance_factor=v) for v in (1, 4)
-    )
-    assert one.value == four.value
-    ratio = (four.interval[1] - four.interval[0]) / (one.interval[1] - one.interval[0])
-    assert ratio == pytest.approx(2, rel=1e-9 if interval in {"normal", "t"} else 0.1)
-    with pytest.raises(InputError, match="variance_factor"):
-        estimate_mean(g, strong, pi, variance_factor=0)
 
 
 # Starting
@@ -561,112 +317,8 @@ def test_labels_that_are_all_equal_do_not_make_the_weak_rater_perfect(labels):
         assert for_labels > 0.2
 
 
-def test_one_label_is_too_few():
-    with pytest.raises(InputError, match="two strong ratings"):
-        learn(burnt_in((Covariates(np.array([0.5])), np.array([1.0]))))
+# Versions
 
 
-# A u that was given
-
-
-def test_a_given_u_is_believed_only_if_it_beats_one_rate_for_all():
-    """A u that tells where the errors are is nearly always preferred; random numbers are, by chance, once in six times.
-
-    These differ so little that they lose to no other candidate by more than noise: unchecked, 23 of 30 are preferred.
-    """
-    kinds = {True: [], False: []}
-    for seed in range(30):
-        x, h = varying(seed, 200, u=True)
-        for true, found in kinds.items():
-            u = np.sqrt(x.uncertainty) if true else 1 + 0.1 * np.random.default_rng([seed, 41]).random(200)
-            seen = burnt_in((replace(x, uncertainty=u), h))
-            table = Options.of(learn(seen), seen, MONEY)
-            others = table.candidates()[1:]
-            found.append(others[table.preferred(others)[0]].kind)
-    assert kinds[True].count("given") >= 25
-    assert kinds[False].count("given") <= 10
-
-
-# Features that are known of a whole pool
-
-
-def told_by_features(seed, n, *, judge=3.0):
-    """A feature tells more of the rating than the judge, whose errors are `judge` times as large."""
-    rng = np.random.default_rng([seed, 23])
-    quality = rng.normal(0, 1, n)
-    z = quality + 0.4 * rng.standard_normal(n)
-    noise = rng.standard_normal((n, 2))
-    return Covariates(quality + 0.4 * judge * rng.standard_normal(n), np.column_stack([z, noise])), quality
-
-
-IN_POOL = Money(0.05, 1.0, 300.0, 2800.0)
-
-
-def test_features_of_a_whole_pool_are_a_weak_rater_for_nothing():
-    seen = burnt_in(told_by_features(1, 200))
-    planned = plan_round(seen, IN_POOL)
-    assert (planned.weak, planned.policy != "base") == (False, True)
-    assert planned.items == math.ceil(2800 * planned.spend / 300)  # its share of all that is left, for nothing
-    assert planned.expected_variance < plan_round(seen, IN_POOL, free_features=False).expected_variance
-    x, _ = told_by_features(2, 50)
-    rates = planned.rule.rates(x, np.full(50, 200.0))
-    other = Covariates(np.random.default_rng(3).random(50), x.features, np.ones(50))
-    np.testing.assert_array_equal(planned.rule.rates(other, np.full(50, 200.0)), rates)  # whatever a judge may say
-    again = Rule.from_dict(json.loads(json.dumps(planned.rule.to_dict())))
-    np.testing.assert_array_equal(again.rates(x, np.full(50, 200.0)), rates)
-
-
-@pytest.mark.parametrize(
-    ("world", "money", "options"),
-    [
-        (lambda: told_by_features(1, 200), MONEY, {}),  # a stream: nothing is known of items that nobody looked at
-        (lambda: told_by_features(1, 200), IN_POOL, {"free_features": False}),
-        (lambda: told_by_features(1, 200, judge=0.1), Money(0.01, 1.0, 300.0, 2800.0), {}),
-        (lambda: even(1, 200), IN_POOL, {}),  # no features
-    ],
-)
-def test_weak_ratings_are_bought_where_features_are_not_known_or_not_as_good(world, money, options):
-    planned = plan_round(burnt_in(world()), money, **options)
-    assert planned.weak
-    assert planned.rule.weak
-
-
-def test_who_goes_by_features_stays_with_them_and_forgets_the_judge():
-    x, h = told_by_features(5, 3000)
-    seen = burnt_in((x.rows(slice(200)), h[:200]))
-    planned = plan_round(seen, replace(IN_POOL, left=600.0))
-    assert planned.spend < 600
-    new = slice(200, 200 + planned.items)
-    more = replace(x.rows(new), weak=np.full(planned.items, np.nan))  # nobody was asked
-    d = draw_exact_round(
-        planned.rule, planned.own_rates, seen, more, np.random.default_rng(7).random(planned.items),
-        money=planned.spend, prices=1.0,
-    )  # fmt: skip
-    assert d.asked.sum() == planned.spend
-    phase = Phase(planned.items, d.rule, weak=False)
-    after = seen.joined(more, np.where(d.asked, h[new], np.nan), d.before, phase, d.own_rates, rates=d.rates)
-    assert after.by_features
-    assert not after.x.weak.any()
-    left = Money(0.05, 1.0, 600.0 - planned.spend, 3000.0 - after.items)
-    following = next_round(after, left)
-    assert (following.weak, following.rule.weak) == (False, False)
-    assert following.items == left.pool_left
-    found = estimate_seen(after, estimand="pool", pool_size=3000)
-    assert abs(found.value - h.mean()) < 4 * found.standard_error
-    assert found.standard_error < 0.75 * h.std() / math.sqrt(np.count_nonzero(after.labelled))
-    told = diagnose(after, found, pool_size=3000)
-    assert told.by_features
-    assert any("features" in line and "not worth buying" in line for line in told.words())
-
-
-def test_the_last_money_buys_a_strong_rating_though_it_would_not_pay_for_both():
-    x, h = told_by_features(9, 400)
-    seen = burnt_in((x.rows(slice(200)), h[:200]))
-    planned = plan_round(seen, replace(IN_POOL, pool_left=200.0, left=100.0))
-    rest = Money(0.05, 1.0, 1.0, 50.0)
-    assert next_round(seen, rest) is None
-    phase = Phase(150, planned.rule, weak=False)
-    more = x.rows(slice(200, 350))
-    before = mass(seen.phases, more)
-    after = seen.joined(more, np.where(np.arange(150) < 90, h[200:350], np.nan), before, phase, planned.own_rates)
-    assert next_round(after, rest).items == 50
+def test_rounds_of_a_chain_are_not_taken_for_older_than_its_start():
+    assert auto.CHAIN_PLANNER > auto.PLANNER

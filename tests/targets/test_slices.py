@@ -10,7 +10,8 @@ import ratewise as rw
 from ratewise.errors import InputError, TableError
 from ratewise.targets.mean.estimation import estimate_mean, estimate_table
 from ratewise.targets.shrinkage import shrunk_means
-from ratewise.targets.slices import MISSING, estimate_slices, slice_sizes
+from ratewise.targets.slice_names import MISSING, slice_sizes
+from ratewise.targets.slices import estimate_slices
 
 from ..bounds import FALSE_ALARM
 

@@ -7,7 +7,8 @@ from contextlib import suppress
 from ratewise.campaign.spec.document import read_text
 from ratewise.campaign.spec.fields import keys_of
 from ratewise.campaign.spec.places import Place, line_numbers, line_of
-from ratewise.campaign.spec.spec import RaterSpec, Spec
+from ratewise.campaign.spec.raters import RaterSpec
+from ratewise.campaign.spec.spec import Spec
 from ratewise.campaign.spec.syntax import parse_all
 from ratewise.errors import ColumnsError, SpecError
 from ratewise.raters.kinds import KINDS

@@ -11,7 +11,8 @@ from ratewise.campaign.answers import Wanted
 from ratewise.campaign.history import History, Looked
 from ratewise.campaign.inputs import Inputs
 from ratewise.campaign.refits import Refits
-from ratewise.campaign.spec.spec import RaterSpec, Spec
+from ratewise.campaign.spec.raters import RaterSpec
+from ratewise.campaign.spec.spec import Spec
 from ratewise.campaign.start import COLUMNS, Start
 from ratewise.core.checks import Floats
 from ratewise.models.rating_model import Covariates

@@ -19,7 +19,8 @@ from ratewise.campaign.made import fact_name, quote_of
 from ratewise.campaign.pool import open_pool
 from ratewise.campaign.seed import facts_of_seed, seed_of
 from ratewise.campaign.spec.fields import LARGEST_AMOUNT
-from ratewise.campaign.spec.spec import RaterSpec, Spec
+from ratewise.campaign.spec.raters import RaterSpec
+from ratewise.campaign.spec.spec import Spec
 from ratewise.campaign.start import COLUMNS, load_start
 from ratewise.campaign.texts import load_texts
 from ratewise.campaign.trained import refuse_known

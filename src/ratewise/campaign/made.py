@@ -6,7 +6,8 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 
 from ratewise.campaign.seed import secret_seed
-from ratewise.campaign.spec.spec import RaterSpec, Spec
+from ratewise.campaign.spec.raters import RaterSpec
+from ratewise.campaign.spec.spec import Spec
 from ratewise.errors import InputError, StoreError
 from ratewise.judges.memory import Memory, Rated
 from ratewise.queue import audit

@@ -14,7 +14,8 @@ from ratewise.campaign.load import listed_prices, quoted
 from ratewise.campaign.made import StoreMemory, check_settings, quote_of
 from ratewise.campaign.pool import open_pool
 from ratewise.campaign.rater_cost import RaterCost
-from ratewise.campaign.spec.spec import RaterSpec, Spec
+from ratewise.campaign.spec.raters import RaterSpec
+from ratewise.campaign.spec.spec import Spec
 from ratewise.campaign.texts import text_cost
 from ratewise.campaign.verification import Verification
 from ratewise.core.shown import shown

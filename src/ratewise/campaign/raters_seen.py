@@ -3,7 +3,8 @@
 import json
 import warnings
 
-from ratewise.campaign.spec.spec import RaterSpec, Spec
+from ratewise.campaign.spec.raters import RaterSpec
+from ratewise.campaign.spec.spec import Spec
 from ratewise.errors import InputError, RatewiseWarning
 from ratewise.queue.log import Log
 from ratewise.raters.identity import SETTINGS, identity

@@ -7,7 +7,8 @@ from ratewise.campaign.items import LoggedItems, later_raters
 from ratewise.campaign.planner.outcomes import rater_of
 from ratewise.campaign.planner.prices import hourly
 from ratewise.campaign.reader import Round
-from ratewise.campaign.spec.spec import RaterSpec, Spec
+from ratewise.campaign.spec.raters import RaterSpec
+from ratewise.campaign.spec.spec import Spec
 from ratewise.campaign.verification import Verification, telling
 from ratewise.campaign.voting import rule_of
 from ratewise.queue import audit

@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ratewise.campaign.rater_cost import RaterCost
-from ratewise.campaign.spec.spec import LearnerSpec, Spec
+from ratewise.campaign.spec.spec import Spec
+from ratewise.campaign.spec.tables import LearnerSpec
 from ratewise.core.checks import Floats
 from ratewise.queue.money import shown, to_units
 from ratewise.queue.store import Store

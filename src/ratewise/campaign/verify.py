@@ -27,7 +27,8 @@ from ratewise.campaign.recorded import check_chain
 from ratewise.campaign.refits import check_refits
 from ratewise.campaign.rereading import check_answers
 from ratewise.campaign.seed import DIGEST, REVEALED, digest_of, known_seed
-from ratewise.campaign.spec.spec import SecretSeed, Spec
+from ratewise.campaign.spec.spec import Spec
+from ratewise.campaign.spec.tables import SecretSeed
 from ratewise.campaign.verification import Verification, telling
 from ratewise.core.checks import Floats
 from ratewise.core.mean.draw import uniform

@@ -6,7 +6,8 @@ import numpy as np
 from scipy import special
 
 from ratewise.core.checks import Floats
-from ratewise.core.mean.estimate import MANY_LABELS, estimate_mean, sits_at_an_end
+from ratewise.core.mean.estimate import estimate_mean
+from ratewise.core.mean.interval_choice import MANY_LABELS, sits_at_an_end
 from ratewise.lab.trials import RATING_BOUNDS
 
 

@@ -6,7 +6,8 @@ from datetime import datetime
 
 from ratewise.campaign.findings import Difference, Outlook, SliceFound
 from ratewise.campaign.judged import JudgeFound
-from ratewise.campaign.spec.spec import RaterSpec, Spec
+from ratewise.campaign.spec.raters import RaterSpec
+from ratewise.campaign.spec.spec import Spec
 from ratewise.raters.people import PeopleSettings
 from ratewise.raters.scale import RatingScale
 from ratewise.targets.mean.words import within

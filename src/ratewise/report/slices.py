@@ -9,7 +9,7 @@ from rich.text import Text
 from ratewise.report.pictures import ACCENT, INK, QUIET, figure, plain_name
 from ratewise.report.text import notes_text, one_line
 from ratewise.targets.slice_plan import PlannedSlice, SlicePlan
-from ratewise.targets.slices import Slice, Slices
+from ratewise.targets.slice_results import Slice, Slices
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

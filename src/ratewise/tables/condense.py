@@ -13,9 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from ratewise.tables.cells import unmasked
+from ratewise.tables.grid import Floats, Grid, Range, in_sql
 from ratewise.tables.held import Array
+from ratewise.tables.two_points import two_points
 
-Floats = npt.NDArray[np.float64]
 Ask = Callable[[str], Mapping[str, Array]]
 """Answers a question in SQL with arrays, one for each column."""
 
@@ -24,9 +25,6 @@ NO_FOLD = -1  # of a row that takes the mean of all folds' lines
 _CELLS_OF_ONE_RATE = 1 << 12  # of weak ratings
 _CELLS, _RATES = 1 << 9, 1 << 6  # of weak ratings and of rates, where rates differ
 _MANY_GROUPS = 4  # from here on groups have fewer cells, so that all together stay as many
-_INSIDE = 1 - 1e-12  # keeps the largest value in the last cell
-_ALIKE = 1e-9  # of a cell's width squared: less variance than that is rounding
-_DIGITS, _TINY = 9, 1e-15  # after the point, of ratings that are restored to the bit
 _GOLDEN = 2654435769  # 2³² over the golden ratio: its multiples are spread evenly
 _WORD = 1 << 32
 _ASKED = "CASE WHEN coalesce(s, 0) <> 0 THEN 1 ELSE 0 END"
@@ -100,9 +98,6 @@ def row_folds(rows: npt.NDArray[np.integer], alone: npt.NDArray[np.bool_]) -> np
     return np.asarray(np.where(alone, folds, NO_FOLD), dtype=np.int64)
 
 
-Range = tuple[float, float]
-
-
 def condense(
     ask: Ask, what: Expressions, *, folds: bool, weak: Range | None = None, rate: Range | None = None, groups: int = 1
 ) -> Condensed:
@@ -115,7 +110,7 @@ def condense(
         weak, rate = _ranges(ask, what)
     fewer = max(groups / _MANY_GROUPS, 1.0) ** 0.5
     across, along = (_CELLS_OF_ONE_RATE, 1) if not rate[0] < rate[1] else (_CELLS, _RATES)
-    grid = _Grid(
+    grid = Grid(
         weak,
         rate,
         max(int(across / fewer ** (2 if along == 1 else 1)), 1),
@@ -126,70 +121,6 @@ def condense(
     alone = _alone(ask, what, grid, numbered=folds)
     cells = {name: unmasked(values) for name, values in ask(_cells(what, grid)).items()}
     return _joined(alone, cells, what, grid, folds=folds)
-
-
-@dataclass(frozen=True, slots=True)
-class _Grid:
-    """Cells of equal width in the weak rating and in the square root of the rate.
-
-    A cell's number is that of its weak rating, times the cells of rates, plus that of its rate. Numbers are whole,
-    since engines put rows together faster by those.
-    """
-
-    weak: Range
-    rate: Range
-    cells: int  # of weak ratings
-    rates: int  # cells of rates
-    wide: bool  # cells that say sums of 1/π and G² together only roughly
-
-    @property
-    def one_rate(self) -> bool:
-        return not self.rate[0] < self.rate[1]
-
-    @property
-    def width(self) -> float:
-        """Of a cell, in the weak rating; a little more than an even share, so that the largest is in the last one."""
-        return max((self.weak[1] - self.weak[0]) / (self.cells * _INSIDE), 0.0)
-
-    @property
-    def scale(self) -> float:
-        """Cells in one unit of the weak rating; 0 where all rows are in one."""
-        return 1.0 / self.width if self.width > 0 else 0.0
-
-    @property
-    def place(self) -> str:
-        """The SQL of the place of the weak rating g, in cells from the least one."""
-        low = "" if self.weak[0] == 0 else f" - {in_sql(self.weak[0])}"
-        return f"(g{low}) * {in_sql(self.scale)}"
-
-    @property
-    def rate_place(self) -> str:
-        """The SQL of the cell of the rate q among rates, from 0."""
-        if self.rates == 1:
-            return "0e0"
-        low, high = (float(np.sqrt(max(end, 0.0))) for end in self.rate)
-        root = "sqrt(q)" if self.rate[0] >= 0 else "sqrt(abs(q))"
-        return f"floor(({root} - {in_sql(low)}) * {in_sql(self.rates * _INSIDE / (high - low))})"
-
-    @property
-    def number(self) -> str:
-        """The SQL of a row's cell among all, by its cell c in the weak rating and z among rates."""
-        return f"TRY_CAST(c * {in_sql(self.rates)} + z AS INTEGER)"
-
-    def cell_of(self, numbers: Floats) -> Floats:
-        """The cell in the weak rating of these numbers."""
-        return np.asarray(np.floor(numbers / self.rates))
-
-    def within(self, weak: Floats) -> Floats:
-        """Distances from the lower edge of the cell, in cells, computed as the SQL does."""
-        place = (weak - self.weak[0]) * self.scale
-        return np.asarray(place - np.floor(place))
-
-
-def in_sql(x: float) -> str:
-    """A number as SQL takes it for a double; without an exponent it would be a decimal, which is slow."""
-    digits = repr(float(x))
-    return f"({digits})" if "e" in digits or "n" in digits else f"({digits}e0)"
 
 
 def _ranges(ask: Ask, what: Expressions) -> tuple[Range, Range]:
@@ -203,14 +134,14 @@ def _ranges(ask: Ask, what: Expressions) -> tuple[Range, Range]:
     return (a, b), (c, d)
 
 
-def _placed(grid: _Grid, rows: str, *others: str) -> str:
+def _placed(grid: Grid, rows: str, *others: str) -> str:
     """The SQL of rows with g and q, and of their cells: c in the weak rating, d from its lower edge, k among all."""
     also = "".join(f", {name}" for name in others)
     inner = f"SELECT g, q, {grid.place} AS x, {grid.rate_place} AS z{also} FROM {rows}"
     return f"(SELECT g, q, x - c AS d, {grid.number} AS k{also} FROM (SELECT *, floor(x) AS c FROM ({inner}) t) t) t"
 
 
-def _alone(ask: Ask, what: Expressions, grid: _Grid, *, numbered: bool) -> dict[str, Array]:
+def _alone(ask: Ask, what: Expressions, grid: Grid, *, numbered: bool) -> dict[str, Array]:
     """Rows that have a label, or were surely asked for, with their cells and folds.
 
     Where all labels are known to be among the rows that were asked for, the engine looks for those alone.
@@ -234,7 +165,7 @@ def _answered(ask: Ask, query: str, *, numbered: bool) -> dict[str, Array]:
     return found | {"f": row_folds(rows, np.ones(rows.size, dtype=np.bool_))}
 
 
-def _alone_query(what: Expressions, grid: _Grid, which: Sequence[str]) -> str:
+def _alone_query(what: Expressions, grid: Grid, which: Sequence[str]) -> str:
     by, row = "''" if what.by is None else what.by, what.row or "0"
     also = "".join(f", {sql} AS b{i}" for i, sql in enumerate(what.beside))
     rows = (
@@ -246,7 +177,7 @@ def _alone_query(what: Expressions, grid: _Grid, which: Sequence[str]) -> str:
     return f"SELECT g, h, q, {_ASKED} AS s, p, r, k{chosen} FROM {_placed(grid, rows, 'h', 's', 'p', 'r', *names)}"
 
 
-def _cells(what: Expressions, grid: _Grid) -> str:
+def _cells(what: Expressions, grid: Grid) -> str:
     """The question for all rows that have a rate, in cells; d is the distance from the cell's lower edge, in cells.
 
     Those of `_alone` are among them: to take them out afterwards is less work than to leave them out of each row.
@@ -266,7 +197,7 @@ def _cells(what: Expressions, grid: _Grid) -> str:
     )
 
 
-def _rest(alone: Mapping[str, Array], cells: Mapping[str, Array], grid: _Grid) -> dict[str, Floats]:
+def _rest(alone: Mapping[str, Array], cells: Mapping[str, Array], grid: Grid) -> dict[str, Floats]:
     """The sums of all cells without the rows that stand alone; a cell in which none is left has a count of 0."""
     out = {name: floats(values) for name, values in cells.items() if name != "p"}
     k, g, q = (floats(alone[name]) for name in "kgq")
@@ -291,9 +222,9 @@ def _places(keys: Sequence[tuple[float, str]], wanted: Sequence[tuple[float, str
 
 
 def _joined(
-    alone: Mapping[str, Array], cells: Mapping[str, Array], what: Expressions, grid: _Grid, *, folds: bool
+    alone: Mapping[str, Array], cells: Mapping[str, Array], what: Expressions, grid: Grid, *, folds: bool
 ) -> Condensed:  # fmt: skip
-    points = _two_points(_rest(alone, cells, grid), grid)
+    points = two_points(_rest(alone, cells, grid), grid)
     two = [np.flatnonzero(one.counts > 0) for one in points]
 
     def joined(name: str, cell: str) -> Floats:
@@ -316,67 +247,13 @@ def _joined(
     )
 
 
-def _sums(cells: Mapping[str, Array], grid: _Grid) -> tuple[float, float, float]:
+def _sums(cells: Mapping[str, Array], grid: Grid) -> tuple[float, float, float]:
     """Σ a, Σ a G and Σ a G² over all rows, with a = 1/π − 1."""
     n, d, dd, i, w, v = (floats(cells[name]) for name in ("n", "d", "dd", "i", "w", "v"))
     edge, width = grid.weak[0] + grid.width * grid.cell_of(floats(cells["k"])), grid.width
     first = edge * (i - n) + width * (w - d)
     second = edge**2 * (i - n) + 2 * edge * width * (w - d) + width**2 * (v - dd)
     return float((i - n).sum()), float(first.sum()), float(second.sum())
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Points:
-    """One point of every cell."""
-
-    weak: Floats
-    rates: Floats
-    counts: Floats
-
-
-def _two_points(cells: Mapping[str, Floats], grid: _Grid) -> tuple[_Points, _Points]:
-    """μ − σt and μ + σ/t in the shares 1/(1 + t²) and t²/(1 + t²), for every cell that is not all alike.
-
-    They have the mean μ and the variance σ² whatever t is; t = sqrt(μ/(1 − μ)), with μ counted in cells from the lower
-    edge, keeps them in the cell.
-    """
-    some = np.round(cells["n"]) > 0
-    n = np.where(some, cells["n"], 1.0)
-    cell = grid.cell_of(cells["k"])
-    mean = cells["d"] / n
-    v = cells["dd"] / n - mean**2
-    spread = (v > _ALIKE) & (mean > 0) & (mean < 1)
-    sd = np.sqrt(np.where(spread, v, 0.0))
-    t = np.sqrt(np.where(spread, mean, 1.0) / np.where(spread, 1.0 - mean, 1.0))
-    share = np.where(spread, 1.0 / (1.0 + t**2), 1.0)
-    x = mean - sd * t, mean + sd / t
-    if grid.one_rate:
-        rates = [np.full(n.size, grid.rate[0])] * 2
-    else:
-        rates = _two_rates(np.where(some, cells["i"] / n, 1.0), cells["w"] / n, x, share, spread)
-    low, high = (np.clip(grid.weak[0] + grid.width * (cell + each), *grid.weak) for each in x)
-    counts = np.where(some, n, 0.0)
-    return (
-        _Points(np.where(spread, low, _with_few_digits(low)), rates[0], counts * share),
-        _Points(high, rates[1], counts * (1.0 - share)),
-    )
-
-
-def _with_few_digits(x: Floats) -> Floats:
-    """Numbers that are but for rounding ones with few digits, as ratings are, are those; others as they are."""
-    short = np.round(x, _DIGITS)
-    return np.where(np.abs(short - x) <= 4 * np.spacing(np.abs(x)) + _TINY, short, x)
-
-
-def _two_rates(
-    inverse: Floats, weighted: Floats, x: tuple[Floats, Floats], share: Floats, spread: npt.NDArray[np.bool_]
-) -> list[Floats]:
-    """Rates of both points that have the cell's mean of 1/π and of G/π; one for both where those would be no rates."""
-    gap = np.where(spread, x[1] - x[0], 1.0)
-    upper = np.where(spread, (weighted - inverse * x[0]) / gap, 0.0)  # share of the second point times its 1/π
-    each = (inverse - upper) / share, upper / np.where(spread, 1.0 - share, 1.0)
-    fits = spread & (each[0] >= 1.0) & (each[1] >= 1.0)
-    return [np.where(fits, 1.0 / np.where(fits, one, 1.0), 1.0 / inverse) for one in each]
 
 
 def floats(values: Array) -> Floats:

@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 from ratewise.core.checks import share
 from ratewise.errors import TableError
 from ratewise.tables import Relation
-from ratewise.tables.condense import Expressions, Plain, Quick, Range, in_sql
+from ratewise.tables.condense import Expressions, Plain, Quick
+from ratewise.tables.grid import Range, in_sql
 from ratewise.tables.words import Meaning
 from ratewise.targets.large_words import words_in_sql
 from ratewise.targets.mean.pooled import COLUMN as EXPORTED

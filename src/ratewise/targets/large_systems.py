@@ -17,7 +17,8 @@ from ratewise.core.names import Recalibration
 from ratewise.errors import TableError
 from ratewise.tables import Relation, TableLike
 from ratewise.tables.cells import unmasked
-from ratewise.tables.condense import NO_FOLD, condense, floats, in_sql, row_folds
+from ratewise.tables.condense import NO_FOLD, condense, floats, row_folds
+from ratewise.tables.grid import in_sql
 from ratewise.tables.words import Meaning
 from ratewise.targets.large import check_large, check_large_draw, large_relation, read_whole
 from ratewise.targets.large_ratings import LargeRatings, large_ratings

@@ -19,8 +19,8 @@ from ratewise.tables.convert import Texts
 from ratewise.targets.mean.drawing import Drawn, first_items, undrawn
 from ratewise.targets.mean.plan_file import check_rates
 from ratewise.targets.mean.transfer import Transfer
+from ratewise.targets.slice_names import slice_names
 from ratewise.targets.slice_plan import SlicePlan
-from ratewise.targets.slices import slice_names
 
 _OVER = 1.01  # how far above the plan the expected spend may be before it is said
 

@@ -28,7 +28,7 @@ from ratewise.targets.mean.precision import ONE_GOAL, target_of
 from ratewise.targets.mean.side_by_side import Goal, PlannedPolicy, save_plan
 from ratewise.targets.money import Curve, shared_budgets
 from ratewise.targets.people import Strong, made_ready
-from ratewise.targets.slices import slice_names
+from ratewise.targets.slice_names import slice_names
 from ratewise.text.learner import Learner
 
 _ROUNDS = 4  # of sharing the money, each by what the plans of the last one expect

@@ -4,25 +4,20 @@ Slices share no items, so each is an estimate of its own. Intervals hold one by 
 asked for, slices borrow from each other: values are shrunk toward the overall mean as far as they may differ by chance.
 """
 
-import html
-import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from scipy import special
 
 from ratewise.core.checks import choice, number
-from ratewise.core.frames import FrameKind, frame_of_rows
 from ratewise.core.mean.estimate import Estimate
 from ratewise.core.mean.how import How, both_ends
 from ratewise.core.mean.ratings import Mask, Rated
 from ratewise.core.names import RECALIBRATIONS, Estimand, IntervalMethod, Method, Recalibration
-from ratewise.core.shown import shown
-from ratewise.errors import InputError, TableError
+from ratewise.errors import InputError
 from ratewise.models.text_columns import TextColumns
-from ratewise.tables import Relation, Table, TableLike, count_groups, read_table
+from ratewise.tables import Relation, TableLike, read_table
 from ratewise.tables.convert import Texts
 from ratewise.tables.words import Meaning, Positive, Scale, meaning_of
 from ratewise.targets.large import large_relation, read_large, read_whole
@@ -37,138 +32,12 @@ from ratewise.targets.mean.estimation import (
 from ratewise.targets.people import Strong, made_ready
 from ratewise.targets.prices import Prices
 from ratewise.targets.rated import DrawColumns, Rate, RatedColumns, RatedTable, read_rated
-from ratewise.targets.shrinkage import FEWEST_TO_SHRINK, Shrunk, shrunk_means
+from ratewise.targets.shrinkage import FEWEST_TO_SHRINK, shrunk_means
+from ratewise.targets.slice_names import in_order, slice_names
+from ratewise.targets.slice_results import Slice, Slices
 from ratewise.targets.whole import in_proportion, whole
 from ratewise.text.learner import Learner
 from ratewise.text.reading import read_texts
-
-MISSING = "(missing)"
-_MOST_SLICES = 1000
-
-
-@shown
-@dataclass(frozen=True, slots=True, eq=False)
-class Slice:
-    """One group: its estimate, or why there is none; and, if slices were shrunk, what it becomes."""
-
-    name: str
-    items: int
-    labels: int
-    estimate: Estimate | None
-    reason: str | None = None  # why there is no estimate, or no interval
-    shrunk: Shrunk | None = None
-
-    @property
-    def value(self) -> float | None:
-        """The mean; the shrunk one if slices were shrunk."""
-        if self.shrunk is not None:
-            return self.shrunk.value
-        return None if self.estimate is None else self.estimate.value
-
-    @property
-    def standard_error(self) -> float | None:
-        """Standard error of the value."""
-        if self.shrunk is not None:
-            return self.shrunk.standard_error
-        return None if self.estimate is None else self.estimate.standard_error
-
-    @property
-    def interval(self) -> tuple[float, float] | None:
-        """Interval of the value."""
-        if self.shrunk is not None:
-            return self.shrunk.interval
-        return None if self.estimate is None else self.estimate.interval
-
-    @property
-    def interval_kind(self) -> str | None:
-        """Which kind of interval it is; shrunk, if slices were."""
-        if self.shrunk is not None:
-            return "shrunk"
-        return None if self.estimate is None else self.estimate.interval_kind
-
-    def to_dict(self) -> dict[str, Any]:
-        """Ready for JSON; the unshrunk numbers stand beside shrunk ones."""
-        low, high = self.interval or (None, None)
-        out: dict[str, Any] = {
-            "name": self.name, "value": self.value, "standard_error": self.standard_error, "low": low, "high": high,
-            "items": self.items, "labels": self.labels, "reason": self.reason,
-            "method": None if self.estimate is None else self.estimate.method,
-            "interval": self.interval_kind, "interval_kind": self.interval_kind,
-            "clusters": None if self.estimate is None else self.estimate.clusters,
-            "notes": [] if self.estimate is None else list(self.estimate.notes),
-        }  # fmt: skip
-        if self.shrunk is not None and self.estimate is not None:
-            own = self.estimate
-            out["weight"] = self.shrunk.weight
-            out["unshrunk"] = {
-                "value": own.value, "standard_error": own.standard_error, "low": own.low, "high": own.high,
-                "interval": own.interval_method,
-            }  # fmt: skip
-        return out
-
-
-@shown
-@dataclass(frozen=True, slots=True, eq=False)
-class Slices:
-    """Every slice in the order of names, and the whole. `level` holds for each interval, or for all at once."""
-
-    by: str
-    slices: tuple[Slice, ...]
-    overall: Estimate
-    level: float
-    simultaneous: bool
-    shrink: bool
-    notes: tuple[str, ...] = ()
-
-    def __getitem__(self, name: str) -> Slice:
-        for one in self.slices:
-            if one.name == name:
-                return one
-        raise InputError(f"there is no slice {name!r}; there are {', '.join(repr(one.name) for one in self.slices)}")
-
-    def to_dict(self) -> dict[str, Any]:
-        """A dictionary, ready for JSON."""
-        return {
-            "by": self.by, "level": self.level, "simultaneous": self.simultaneous, "shrink": self.shrink,
-            "slices": [one.to_dict() for one in self.slices], "overall": self.overall.to_dict(),
-            "notes": list(self.notes),
-        }  # fmt: skip
-
-    def to_frame(self, kind: FrameKind | None = None) -> Any:
-        """A row for each slice, as a pandas, Polars or PyArrow frame."""
-        return frame_of_rows([{"by": self.by} | _row(one) for one in self.slices], kind)
-
-    def summary(self) -> str:
-        """A line for each slice and one for the whole, for people."""
-        lines = [f"{one.name}: {_line(one)}" for one in self.slices]
-        return "\n".join([*lines, f"all: {self.overall.summary()}"])
-
-    def __str__(self) -> str:
-        return self.summary()
-
-    def _repr_html_(self) -> str:
-        by, level = html.escape(self.by), f"{self.level:.0%}"
-        head = f"<tr><th>{by}</th><th>estimate</th><th>{level} interval</th><th>labels</th></tr>"
-        rows = [(one.name, one.value, one.interval, one.labels) for one in self.slices]
-        rows.append(("all", self.overall.value, self.overall.interval, self.overall.labels))
-        body = "".join(
-            f"<tr><td>{html.escape(name)}</td><td>{'–' if value is None else f'{value:.4f}'}</td>"
-            f"<td>{'–' if ends is None else f'{ends[0]:.4f} to {ends[1]:.4f}'}</td><td>{labels}</td></tr>"
-            for name, value, ends, labels in rows
-        )
-        return f"<table>{head}{body}</table>"
-
-
-def _row(one: Slice) -> dict[str, Any]:
-    return {name: value for name, value in one.to_dict().items() if name != "unshrunk"}
-
-
-def _line(one: Slice) -> str:
-    if one.value is None:
-        return f"no estimate: {one.reason}"
-    if one.interval is None:
-        return f"{one.value:.4f} (no interval: {one.reason})"
-    return f"{one.value:.4f} [{one.interval[0]:.4f}, {one.interval[1]:.4f}] from {one.labels} strong ratings"
 
 
 def estimate_slices(
@@ -322,7 +191,7 @@ class _Sliced:
 
 def _masks(groups: Texts) -> dict[str, Mask]:
     """The rows of every slice, in the order they are told."""
-    numbers = {name: k for k, name in enumerate(_sorted(groups.tolist()))}
+    numbers = {name: k for k, name in enumerate(in_order(groups.tolist()))}
     at = np.fromiter(map(numbers.__getitem__, groups.tolist()), dtype=np.intp, count=groups.size)
     return {name: np.asarray(at == k) for name, k in numbers.items()}
 
@@ -334,40 +203,6 @@ def _about_all(items: Rated, overall: Estimate) -> tuple[str, ...]:
     if missing:
         notes.append(f"{missing:,} answers that were asked for are missing; they are counted at both ends of the scale")
     return tuple(notes)
-
-
-def slice_names(table: Table, by: str) -> tuple[list[str], Texts]:
-    """The slices in the order of names, and every row's; rows without a group are the slice "(missing)", the last."""
-    groups = table.texts(by, missing="allow")
-    return _names_of(table.name, by, set(groups.tolist())), np.where(groups == "", MISSING, groups)
-
-
-def _names_of(table: str, by: str, found: set[str]) -> list[str]:
-    if {MISSING, ""} <= found:
-        raise TableError(f"column {by!r} of {table} has both rows without a group and a group named {MISSING}")
-    names = _sorted([name or MISSING for name in found])
-    if len(names) > _MOST_SLICES:
-        raise TableError(
-            f"column {by!r} of {table} has {len(names):,} different values; slices are at most {_MOST_SLICES:,}"
-        )
-    return names
-
-
-def slice_sizes(table: TableLike, by: str) -> dict[str, float]:
-    """How many rows every slice of a table has."""
-    counts = count_groups(table, by)
-    named = os.path.basename(os.fsdecode(table)) if isinstance(table, str | os.PathLike) else "table"
-    return {name: float(counts["" if name == MISSING and "" in counts else name])
-            for name in _names_of(named, by, set(counts))}  # fmt: skip
-
-
-def _sorted(groups: Iterable[str]) -> list[str]:
-    """Groups in alphabetical order, or by size where all are numbers; rows without a group last."""
-    names = sorted(set(groups), key=lambda name: (name == MISSING, name))
-    try:
-        return sorted(names, key=lambda name: (name == MISSING, 0.0 if name == MISSING else float(name)))
-    except ValueError:
-        return names
 
 
 def _each_level(

@@ -7,24 +7,7 @@ import pytest
 from ratewise.campaign.spec.spec import read_spec
 from ratewise.errors import InputError, SpecError
 
-TOP = "seed = 7\n"
-ITEMS = '[items]\ntable = "items.csv"\n'
-RATING = '[rating]\nkind = "binary"\n'
-GOAL = '[goal]\nbudget = "200"\n'
-HUMAN = '[[raters]]\nname = "human"\nkind = "column"\ncolumn = "human"\nprice = "1"\n'
-JARGON = ("Input should", "pydantic", " valid ", "NoneType", "literal", "float", "str ", "int ", "dict", "Decimal")
-
-
-def refused(folder, text, name="c.toml"):
-    """The mistakes in a text, without the folder's name; each is one line of plain words."""
-    path = folder / name
-    path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    with pytest.raises(SpecError) as caught:
-        read_spec(str(path))
-    for mistake in caught.value.mistakes:
-        assert mistake.isprintable()
-        assert not [word for word in JARGON if word in mistake.removeprefix(str(folder))], mistake
-    return [mistake.removeprefix(f"{folder}/") for mistake in caught.value.mistakes]
+from .refusing import GOAL, HUMAN, ITEMS, RATING, TOP, refused
 
 
 def at_top(line):
@@ -44,19 +27,10 @@ def in_goal(text):
     return TOP + ITEMS + RATING + "[goal]\n" + text + "\n" + HUMAN, 6
 
 
-def in_rater(line):
-    return TOP + ITEMS + RATING + GOAL + HUMAN + line + "\n", 13
-
-
 AMOUNT = "an amount above 0 and below 9,000,000,000, with at most 9 decimals"
-PRICE = "an amount of 0 or more and below 9,000,000,000, with at most 9 decimals"
 DIGITS = 'write digits and a point, such as "0.01", without currency, commas or exponent'
 NAME = "text of 1 to 40 letters, digits, - and _"
 SCHEMES = "write the path of a SQLite file, or postgresql://…"
-RATER_KEYS = (
-    "name, kind, column, price, price_column, max_price, "
-    "failed_price, concurrency, batch, timeout, attempts, backoff, per_minute, lost_calls"
-)
 MISTAKES = [
     # the top
     (at_top('name = "a b"'), f'name must be {NAME}; got the text "a b"'),
@@ -114,46 +88,6 @@ MISTAKES = [
         in_goal("deadline = 2030-01-01T00:00:00Z"),
         'goal needs budget or within, or both; write budget = "200" or within = 0.02',
     ),
-    # [[raters]]
-    (
-        in_rater('function = "m:f"'),
-        'raters.human.function is not for a column rater; remove it, or write kind = "python"',
-    ),
-    (in_rater('command = "x"'), 'raters.human.command is not for a column rater; remove it, or write kind = "command"'),
-    (in_rater('file = "x"'), 'raters.human.file is not for a column rater; remove it, or write kind = "recorded"'),
-    (
-        in_rater('price_column = "c"'),
-        "raters.human.price_column and price are both given; keep the one that says what a call costs",
-    ),
-    (in_rater("max_price = 0.5"), "raters.human.max_price must be at least price = 1; got 0.5"),
-    (
-        in_rater("failed_price = 2"),
-        "raters.human.failed_price must be at most the 1 reserved for a call; got 2; lower it or raise max_price",
-    ),
-    (in_rater('failed_price = "-1"'), f'raters.human.failed_price must be {PRICE}; got the text "-1"'),
-    (in_rater("concurrency = 0"), "raters.human.concurrency must be a whole number from 1 to 1,000; got 0"),
-    (in_rater("concurrency = 1001"), "raters.human.concurrency must be a whole number from 1 to 1,000; got 1001"),
-    (in_rater("concurrency = 2.0"), "raters.human.concurrency must be a whole number from 1 to 1,000; got 2.0"),
-    (in_rater("batch = true"), "raters.human.batch must be a whole number from 1 to 1,000,000; got true"),
-    (in_rater("timeout = 0"), "raters.human.timeout must be a number of seconds above 0, at most 31,536,000; got 0"),
-    (
-        in_rater("timeout = inf"),
-        "raters.human.timeout must be a number of seconds above 0, at most 31,536,000; got inf",
-    ),
-    (in_rater("attempts = 0"), "raters.human.attempts must be a whole number from 1 to 1,000; got 0"),
-    (in_rater("backoff = -1"), "raters.human.backoff must be a number of seconds from 0 to 31,536,000; got -1"),
-    (in_rater("per_minute = 0"), "raters.human.per_minute must be a number above 0; got 0"),
-    (
-        in_rater('lost_calls = "ask"'),
-        'raters.human.lost_calls must be one of "ask again", "count as paid"; got the text "ask"',
-    ),
-    (
-        in_rater('lost_calls = "Ask again"'),
-        'raters.human.lost_calls must be one of "ask again", "count as paid"; got the '
-        'text "Ask again"; did you mean "ask again"?',
-    ),
-    (in_rater("time_out = 3"), "raters.human.time_out is unknown; did you mean 'timeout'?"),
-    (in_rater("xyz = 3"), f"raters.human.xyz is unknown; the keys here are {RATER_KEYS}"),
 ]
 
 
@@ -255,86 +189,6 @@ def test_each_value_is_checked(tmp_path, table, text, sentence):
         + next(n for n, row in enumerate(text.split("\n")) if sentence.split(" ")[0].endswith(row.split()[0]))
     )
     assert refused(tmp_path, whole) == [f"c.toml:{line}: {sentence}"]
-
-
-RATERS = [
-    (
-        'name = "a"\nkind = "column"\nprice = 1',
-        'c.toml:8: raters.a.column is missing; a column rater needs it, so write column = "judge"',
-    ),
-    (
-        'name = "a"\nkind = "python"\nprice = 1',
-        'c.toml:8: raters.a.function is missing; a python rater needs it, so write function = "my_raters:judge"',
-    ),
-    (
-        'name = "a"\nkind = "command"\nprice = 1',
-        'c.toml:8: raters.a.command is missing; a command rater needs it, so write command = ["python", "judge.py"]',
-    ),
-    (
-        'name = "a"\nkind = "recorded"\nprice = 1',
-        'c.toml:8: raters.a.file is missing; a recorded rater needs it, so write file = "answers.jsonl"',
-    ),
-    (
-        'name = "a"\nkind = "column"\ncolumn = "a"',
-        'c.toml:8: raters.a.price is missing; write price = "0.01", or price_column = "cost" for prices in the table',
-    ),
-    ('kind = "column"\ncolumn = "a"\nprice = 1', 'c.toml:8: raters[1].name is missing; write name = "judge"'),
-    (
-        'name = "a"\ncolumn = "a"\nprice = 1',
-        'c.toml:8: raters.a.kind is missing; write kind = "column", "python", "command", "recorded", "people", '
-        '"sheet", "llm" or "trained"',
-    ),
-    (
-        'name = "a"\nkind = "colum"\ncolumn = "a"\nprice = 1',
-        'c.toml:10: raters.a.kind must be one of "column", "python", '
-        '"command", "recorded", "people", "sheet", "llm", "trained"; got the text "colum"; did you mean "column"?',
-    ),
-    (
-        'name = "a\\nb"\nkind = "column"\ncolumn = "a"\nprice = 1',
-        "c.toml:9: raters[1].name must be a name, as text; got the "
-        'text "a\\nb"; take line breaks and other signs that cannot be seen out',
-    ),
-    (
-        'name = "a"\nkind = "column"\ncolumn = "a\\u0000"\nprice = 1',
-        "c.toml:11: raters.a.column must be the name of a column "
-        'of the table, as text; got the text "a\\u0000"; take the NUL sign out',
-    ),
-    (
-        'name = "a"\nkind = "python"\nfunction = "judge"\nprice = 1',
-        "c.toml:11: raters.a.function must be text such as "
-        '"my_raters:judge"; got the text "judge"; a module, a colon, and a function in it',
-    ),
-    (
-        'name = "a"\nkind = "command"\ncommand = []\nprice = 1',
-        "c.toml:11: raters.a.command must be the words of a command, "
-        'such as ["python", "judge.py"]; got a list; there is no program to start',
-    ),
-    (
-        'name = "a"\nkind = "command"\ncommand = ["x", 3]\nprice = 1',
-        "c.toml:11: raters.a.command must be the words of a "
-        'command, such as ["python", "judge.py"]; got a list; every word must be text',
-    ),
-    (
-        'name = "a"\nkind = "command"\ncommand = "x \'y"\nprice = 1',
-        "c.toml:11: raters.a.command must be the words of a "
-        'command, such as ["python", "judge.py"]; got the text "x \'y"; a quote in it is not closed',
-    ),
-    (
-        'name = "a"\nkind = "command"\ncommand = "x \\u0000"\nprice = 1',
-        "c.toml:11: raters.a.command must be the words of a "
-        'command, such as ["python", "judge.py"]; got the text "x \\u0000"; take the NUL sign out',
-    ),
-    (
-        'name = "human"\nkind = "column"\ncolumn = "a"\nprice = 1',
-        'c.toml:14: raters[2].name "human" is the name of raters[1] already; choose another',
-    ),
-]
-
-
-@pytest.mark.parametrize(("rater", "mistake"), RATERS, ids=[mistake[:60] for _, mistake in RATERS])
-def test_each_rater_has_the_keys_of_its_kind(tmp_path, rater, mistake):
-    text = TOP + ITEMS + RATING + GOAL + "[[raters]]\n" + rater + "\n" + HUMAN
-    assert refused(tmp_path, text) == [mistake]
 
 
 def test_the_budget_must_pay_what_the_strong_rater_may_cost(tmp_path):

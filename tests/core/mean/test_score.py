@@ -1,82 +1,10 @@
-"""The score interval's parts: worlds with a given mean against simulated ones, and limits that are known."""
+"""The score interval: limits that are known, and mistakes that may be unseen."""
 
 import numpy as np
 import pytest
-from scipy import optimize, special
 
-from ratewise.core.mean import score
+from ratewise.core.mean import score, score_worlds
 from ratewise.core.mean.estimate import estimate_mean
-from ratewise.core.mean.ratings import ratings
-
-
-def lopsided(seed=0, T=400):
-    rng = np.random.default_rng(seed)
-    g = rng.beta(4, 0.6, T)
-    h = (rng.random(T) < g).astype(float)
-    rates = np.clip(0.2 + np.sqrt(g * (1 - g)), 0.2, 0.9)
-    return g, np.where(rng.random(T) < rates, h, np.nan), rates
-
-
-def test_the_variance_of_a_world_is_that_of_estimates_simulated_in_it(monkeypatch):
-    """Every mistake where f expects it: H ~ Bernoulli(f₀) on the same items, drawn at the same rates, 20,000 times."""
-    monkeypatch.setattr(score, "_ANYWHERE", 0.0)
-    monkeypatch.setattr(score, "_BINS", 100_000)
-    g, strong, rates = lopsided()
-    data = ratings(g, strong, rates)
-    worlds, _ = score._worlds(data.weak, data, pool_size=g.size)
-    mean, f0 = worlds.chances(np.array([-0.7]))
-    found = worlds.variance(mean, f0, worlds.off(f0[0]))[0]
-    each = special.expit(score_logits(g, data) - 0.7)
-    rng = np.random.default_rng(1)
-    h = rng.random((20_000, g.size)) < each
-    drawn = rng.random(h.shape) < rates
-    error = ((h - g) * (drawn / rates - 1)).mean(axis=1)
-    assert mean[0] == pytest.approx(each.mean(), rel=1e-4)
-    assert found == pytest.approx(error.var(), rel=0.05)
-
-
-def score_logits(f, data):
-    keep = 0.5 / data.labels  # no rate is below a third of the mean here
-    z = special.logit(np.clip(f, keep, 1 - keep))
-    columns = np.stack([z, np.sign(z) * score._told_by_rates(data.rates[:, 0])])
-    z = score._recalibrated(columns[:, data.labelled], data.strong[data.labelled])(columns)
-    low, high = score._doubts(z[data.labelled], data.strong[data.labelled], 1 / data.rates[data.labelled, 0])
-    return np.clip(z, special.logit(low), -special.logit(high))
-
-
-def check_recalibration(columns, h):
-    """The fit is at the top that a general optimiser finds."""
-    found = score._recalibrated(columns, h)
-    x = columns - found.centre[:, None]
-
-    def loss(b):
-        eta = b[0] + b[1:] @ x
-        prior = score._PRIOR_RATINGS * (2 * np.logaddexp(0, b[0]) - b[0])
-        away = ((b[1] - 1) ** 2 + b[2] ** 2) / (2 * score._SLOPE_VARIANCE)
-        return np.sum(np.logaddexp(0, eta) - h * eta) + prior + away
-
-    best = optimize.minimize(loss, [0.0, 0.5, 0.1], method="BFGS", options={"gtol": 1e-8})
-    assert (found.alpha, *found.beta) == pytest.approx(tuple(best.x), abs=1e-5)
-
-
-def test_recalibration_minimises_its_penalised_loss():
-    g, strong, rates = lopsided(2)
-    data = ratings(g, strong, rates)
-    z, h = special.logit(np.clip(g[data.labelled], 0.01, 0.99)), data.strong[data.labelled]
-    columns = np.stack([z, np.random.default_rng(5).normal(size=z.size)])
-    check_recalibration(columns, h)
-    assert np.isfinite(score._recalibrated(columns, np.ones_like(h)).alpha)
-
-
-@pytest.mark.parametrize("wrong", [0.02, 0.12, 0.5, 0.9])
-@pytest.mark.parametrize("mean", [0.5, 0.9, 0.99])
-def test_recalibration_of_a_judge_that_says_only_0_or_1(mean, wrong):
-    """Whole Newton steps went to and fro between two points here."""
-    rng = np.random.default_rng([3, int(100 * mean), int(100 * wrong)])
-    h = (rng.random(170) < mean).astype(float)
-    g = np.where(rng.random(170) < wrong, 1 - h, h)
-    z = special.logit(np.clip(g, 0.003, 0.997))
-    check_recalibration(np.stack([z, np.sign(z) * rng.uniform(-1.4, 1.7, 170)]), h)
 
 
 def test_a_judge_that_is_sure_of_a_coin_gets_an_interval_as_narrow_as_its_estimate():
@@ -148,14 +76,6 @@ def test_mistakes_unseen_count_where_the_other_side_has_some():
     assert score._unseen(r, weight, side, rate) == pytest.approx(5 * 4 * (9 / 11 / 5 + 4 / 6 / 10))
     assert score._unseen(r, weight, side | True, rate) == 0  # all on one side
     # Rates far below the mean are believed as to how rare mistakes are.
-    assert score._unseen(r, weight, side, 2 * rate / score._LOW_RATE) == pytest.approx(5 * 4 * (9 / 55 + 2 / 30) / 16)
-
-
-def test_a_side_is_in_doubt_by_one_label_more_or_half_where_no_mistakes_are_seen():
-    z, weight = np.repeat([-3.0, 3.0], [20, 40]), np.ones(60)
-    sure = special.expit(z)
-    assert score._doubts(z, sure, weight) == pytest.approx((0.5 / 21, 0.5 / 41))
-    mistaken = sure.copy()
-    mistaken[:8] += 1.0  # eight full mistakes below 1/2
-    count = 0.5 + 0.5 * 8 / 10
-    assert score._doubts(z, mistaken, weight) == pytest.approx((0.5 / 21, count / (40 + 2 * count)))
+    assert score._unseen(r, weight, side, 2 * rate / score_worlds._LOW_RATE) == pytest.approx(
+        5 * 4 * (9 / 55 + 2 / 30) / 16
+    )

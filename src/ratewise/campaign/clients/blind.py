@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from ratewise.campaign.spec.spec import RaterSpec, Spec
+from ratewise.campaign.spec.raters import RaterSpec
+from ratewise.campaign.spec.spec import Spec
 from ratewise.raters.kinds import KINDS
 from ratewise.raters.people import PeopleSettings
 

@@ -17,7 +17,8 @@ from ratewise.campaign.clients.choices import choices_of
 from ratewise.campaign.clients.known import KnownItem, known_items
 from ratewise.campaign.items import Facts, set_aside
 from ratewise.campaign.planner.outcomes import rater_of
-from ratewise.campaign.spec.spec import RaterSpec, Spec
+from ratewise.campaign.spec.raters import RaterSpec
+from ratewise.campaign.spec.spec import Spec
 from ratewise.queue.desk import Desk, Said, Terms
 from ratewise.queue.hidden import TRAINING, Chosen, Hidden, HiddenKey, Purse, Seen, Taken
 from ratewise.raters.people import PeopleSettings

@@ -14,7 +14,8 @@ from ratewise.campaign.clients.choices import CANNOT_TELL, number_of
 from ratewise.campaign.clients.outgoing import COMMENT, KEY, RATING, key_of, people_step, sides_of
 from ratewise.campaign.planner.outcomes import rater_of
 from ratewise.campaign.planner.prices import people_price
-from ratewise.campaign.spec.spec import RaterSpec, Spec
+from ratewise.campaign.spec.raters import RaterSpec
+from ratewise.campaign.spec.spec import Spec
 from ratewise.campaign.voting import rule_of
 from ratewise.core.shown import shown
 from ratewise.errors import InputError

@@ -11,7 +11,8 @@ from ratewise.campaign.clients.callers import steps_of
 from ratewise.campaign.clients.checking import Checking, Feedback
 from ratewise.campaign.planner.outcomes import rater_of
 from ratewise.campaign.planner.prices import people_price
-from ratewise.campaign.spec.spec import RaterSpec, Spec
+from ratewise.campaign.spec.raters import RaterSpec
+from ratewise.campaign.spec.spec import Spec
 from ratewise.campaign.voting import rule_of
 from ratewise.errors import InputError
 from ratewise.queue.desk import Desk, Said, Terms

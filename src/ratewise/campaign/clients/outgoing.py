@@ -18,7 +18,8 @@ from ratewise.campaign.clients.callers import steps_of
 from ratewise.campaign.clients.label_studio import config_of, tasks_of
 from ratewise.campaign.own_files import check_output
 from ratewise.campaign.planner.outcomes import rater_of
-from ratewise.campaign.spec.spec import RaterSpec, Spec
+from ratewise.campaign.spec.raters import RaterSpec
+from ratewise.campaign.spec.spec import Spec
 from ratewise.core.shown import shown
 from ratewise.errors import InputError
 from ratewise.queue import outside

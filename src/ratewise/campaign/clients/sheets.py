@@ -18,7 +18,8 @@ from ratewise.campaign.clients.callers import steps_of
 from ratewise.campaign.planner.outcomes import rater_of
 from ratewise.campaign.planner.prices import list_price
 from ratewise.campaign.seed import seed_of
-from ratewise.campaign.spec.spec import RaterSpec, Spec
+from ratewise.campaign.spec.raters import RaterSpec
+from ratewise.campaign.spec.spec import Spec
 from ratewise.core.mean.draw import uniform
 from ratewise.errors import InputError, RatewiseWarning
 from ratewise.queue.desk import Desk

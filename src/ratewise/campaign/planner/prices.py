@@ -1,6 +1,6 @@
 """What one call to a rater costs, and the most it can cost."""
 
-from ratewise.campaign.spec.spec import RaterSpec
+from ratewise.campaign.spec.raters import RaterSpec
 from ratewise.queue.hourly import Hourly
 from ratewise.queue.money import to_units
 from ratewise.queue.records import Claim

@@ -5,7 +5,7 @@ from decimal import Decimal
 from typing import Any
 
 from ratewise.campaign.spec.fields import Section, keys_of, plain
-from ratewise.campaign.spec.mistakes import Mistakes, quoted
+from ratewise.campaign.spec.mistakes import Mistakes, either, quoted
 from ratewise.errors import InputError
 from ratewise.raters.kinds import KINDS
 from ratewise.raters.people import hourly_prices
@@ -177,10 +177,11 @@ def _check_kind(rater: Section, mistakes: Mistakes) -> None:
     for name, (said, _) in own.items():
         if said.needed and name not in rater.raw:
             mistakes.lacks((*rater.place, name), f"is missing; a {kind} rater needs it, so write {said.needed}")
-    for other, its in KINDS.items():
-        for name in (name for name in keys_of(its.settings) if name in rater.raw and name not in own):
+    for name in (name for name in rater.raw if name not in own):
+        whose = [other for other, its in KINDS.items() if name in keys_of(its.settings)]
+        if whose:
             place = (*rater.place, name)
-            mistakes.add(place, f"is not for a {kind} rater; remove it, or write kind = {quoted(other)}")
+            mistakes.add(place, f"is not for a {kind} rater; remove it, or write kind = {either(whose)}")
 
 
 def _check_prices(rater: Section, mistakes: Mistakes) -> None:

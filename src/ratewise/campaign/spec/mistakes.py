@@ -106,6 +106,12 @@ def quoted(text: str) -> str:
     return one_line(json.dumps(cut, ensure_ascii=False))
 
 
+def either(words: Iterable[str]) -> str:
+    """Words for a sentence: "a", "b" or "c"."""
+    *most, last = map(quoted, words)
+    return f"{', '.join(most)} or {last}" if most else last
+
+
 def shown(value: object) -> str:
     """What was written, for people: its kind where that could be the mistake."""
     if isinstance(value, bool):

@@ -7,22 +7,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ratewise.core.checks import Floats, number, share
+from ratewise.core.checks import Floats
 from ratewise.core.frames import FrameKind, frame_of_record
-from ratewise.core.mean import anytime, contributions, intervals, score
-from ratewise.core.mean.clusters import Codes, cluster_codes, cluster_folds
+from ratewise.core.mean import contributions, intervals
+from ratewise.core.mean.case import Case, Grouping, grouping_of
+from ratewise.core.mean.clusters import cluster_folds
 from ratewise.core.mean.how import How
+from ratewise.core.mean.interval_choice import interval_kind, interval_of, scale_ends
 from ratewise.core.mean.ratings import Mask, Rated, Ratings, pool_of
 from ratewise.core.mean.votes import Agreement
-from ratewise.core.messages import Message, argument
+from ratewise.core.messages import Message
 from ratewise.core.names import Estimand, IntervalMethod, Method
 from ratewise.core.shown import shown
 from ratewise.core.small_picture import Span, spans_picture
 from ratewise.errors import InputError, MissingAnswersError
 
 FOLDS = 10
-_NEAR_AN_END = 0.1  # of the scale
-MANY_LABELS = 400  # from here on Student-t and normal agree to 0.3 % of the width
 
 
 @shown
@@ -148,7 +148,7 @@ def estimate_rated(rated: Rated, how: How) -> Estimate:
     """`estimate_mean` of a rated table and how to estimate, each as one record."""
     data = rated.ratings()
     N = pool_of(how.estimand, how.pool_size, data.items)
-    case = _Case(how, N, _grouping(rated.clusters, data, N, how.interval), rated.folds)
+    case = Case(how, N, grouping_of(rated.clusters, data, N, how.interval), rated.folds)
     missing = _missing(data, rated.selected)
     if missing.any():
         return _with_missing(data, missing, case)
@@ -157,57 +157,14 @@ def estimate_rated(rated: Rated, how: How) -> Estimate:
     return _estimate(data, case)
 
 
-@dataclass(frozen=True, slots=True)
-class _Case:
-    """How to estimate, and what that means for these items."""
-
-    how: How
-    pool_size: float  # inf: the population
-    grouping: "_Grouping | None"
-    folds: NDArray[np.int64] | None = None  # where they are given
-
-    @property
-    def codes(self) -> Codes | None:
-        """Cluster codes; `None` where clusters change nothing."""
-        return None if self.grouping is None else self.grouping.codes
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Grouping:
-    """Items in clusters; no codes where they change nothing, or where there is but one."""
-
-    clusters: int
-    codes: Codes | None
-    note: str
-
-
-def _grouping(clusters: ArrayLike | None, data: Ratings, pool_size: float, interval: str) -> _Grouping | None:
-    if clusters is None:
-        return None
-    if interval == "anytime":
-        raise InputError("the anytime interval goes item by item and knows no clusters; leave out one of the two")
-    codes = cluster_codes(clusters, data.rows)
-    count = int(codes.max()) + 1
-    many = f"{count:,} cluster{'s' if count > 1 else ''}"
-    if count == data.items > 1:
-        return _Grouping(count, None, f"{many}; each is a single item, so they change nothing")
-    if pool_size == data.items:
-        return _Grouping(
-            count, None, f"{many}; they change nothing: the whole pool was looked at, and drawn item by item"
-        )
-    if count == 1:
-        return _Grouping(1, None, f"{many}; an interval needs at least two, because items of one cluster are alike")
-    return _Grouping(count, codes, f"{many}; the interval counts them, not items")
-
-
-def _estimate(data: Ratings, case: _Case) -> Estimate:
-    kind, notes = _interval_kind(data, case)
+def _estimate(data: Ratings, case: Case) -> Estimate:
+    kind, notes = interval_kind(data, case)
     method, lines = _lines(data, case, kind)
     f = lines.put(data.weak)
     delta = contributions.contributions(f, data)
     s = intervals.spread(delta, f, data, pool_size=case.pool_size, codes=case.codes)
     alone = case.grouping is not None and case.grouping.clusters == 1 and case.pool_size > data.items
-    ends, why = (None, None) if alone else _interval(s, f, delta, data, kind, case)
+    ends, why = (None, None) if alone else interval_of(s, f, delta, data, kind, case)
     known = s.variance > 0 and data.labels > 1 and not alone
     notes += _cluster_notes(s, case.grouping)
     return Estimate(
@@ -228,7 +185,7 @@ def _estimate(data: Ratings, case: _Case) -> Estimate:
     )
 
 
-def _cluster_notes(s: intervals.Spread, grouping: _Grouping | None) -> list[str]:
+def _cluster_notes(s: intervals.Spread, grouping: Grouping | None) -> list[str]:
     if grouping is None:
         return []
     c = s.clustering
@@ -237,7 +194,7 @@ def _cluster_notes(s: intervals.Spread, grouping: _Grouping | None) -> list[str]
     return [f"{grouping.note} (design effect {c.design_effect:.2f}, {s.degrees_of_freedom:.1f} degrees of freedom)"]
 
 
-def _lines(data: Ratings, case: _Case, kind: str) -> tuple[str, contributions.Lines]:
+def _lines(data: Ratings, case: Case, kind: str) -> tuple[str, contributions.Lines]:
     """The line put in the weak rating's place; `auto` says which it took."""
     if case.how.method == "difference" or kind == "anytime":
         return "difference", contributions.identity(data)
@@ -251,121 +208,12 @@ def _lines(data: Ratings, case: _Case, kind: str) -> tuple[str, contributions.Li
     return "auto (difference)" if plain else "auto (cross-fitted regression)", lines
 
 
-def _folds(data: Ratings, case: _Case) -> NDArray[np.int64]:
+def _folds(data: Ratings, case: Case) -> NDArray[np.int64]:
     """A fold from 0 for every row: as given, at random, or by cluster."""
     if case.folds is not None:
         return case.folds
     rng = np.random.default_rng(case.how.seed)
     return rng.permutation(data.rows) % FOLDS if case.codes is None else cluster_folds(case.codes, FOLDS, rng)
-
-
-# Intervals: which, and whether there can be one
-
-
-def _interval_kind(data: Ratings, case: _Case) -> tuple[str, list[str]]:
-    if case.how.interval == "anytime" and case.how.method not in ("auto", "difference"):
-        raise InputError("the anytime interval needs method 'difference': tuning on later labels would void it")
-    if case.how.interval != "auto":
-        return case.how.interval, []
-    if _is_binary(data):
-        return "score", [f"interval: score, because ratings are 0 or 1 ({data.labels} labels)"]
-    if case.how.bounds is not None and sits_at_an_end(data.strong[data.labelled], case.how.bounds):
-        return "score", ["interval: score, because most ratings are at an end of the scale"]
-    if data.labels < MANY_LABELS:
-        return "t", [f"interval: t, because there are fewer than {MANY_LABELS} labels ({data.labels})"]
-    if case.codes is not None and case.codes.max() + 1 < MANY_LABELS:
-        count = int(case.codes.max()) + 1
-        return "t", [f"interval: t, because there are fewer than {MANY_LABELS} clusters ({count})"]
-    return "normal", [f"interval: normal, because there are {data.labels} labels"]
-
-
-def sits_at_an_end(strong: Floats, bounds: tuple[float, float]) -> bool:
-    """Whether half of the ratings or more are within a tenth of one end of the scale, or all are equal.
-
-    Their spread is then that of the few that are elsewhere, and says little where hardly any was seen.
-    """
-    low, high = bounds
-    if not strong.size or np.ptp(strong) == 0:
-        return True
-    near = _NEAR_AN_END * (high - low)
-    return bool(max(np.mean(strong <= low + near), np.mean(strong >= high - near)) >= 0.5)
-
-
-def _is_binary(data: Ratings) -> bool:
-    h = data.strong[data.labelled]
-    first = data.weak[:, 0]
-    return bool(np.all((h == 0) | (h == 1)) and first.min() >= 0 and first.max() <= 1)
-
-
-def _interval(
-    s: intervals.Spread, f: Floats, delta: Floats, data: Ratings, kind: str, case: _Case
-) -> tuple[tuple[float, float] | None, str | None]:
-    if kind == "anytime":
-        why = (
-            None
-            if case.how.floor is not None
-            else "anytime: no floor was given, so the least rate seen is taken for it"
-        )
-        return _anytime(delta, data, case), why
-    if case.how.estimand == "pool" and np.all(data.rates == 1) and case.pool_size == data.items:
-        return (s.value, s.value), "every item of the pool has its strong rating: the value is exact"
-    if kind == "score":
-        low, high = _bounds(data, case, "the score interval")
-        beyond = s.value < low or s.value > high
-        why = "the estimate lies beyond the scale, as unbiased ones may; its interval does not" if beyond else None
-        return _score(s, f, data, case), why
-    s = intervals.widened(s, case.how.variance_factor)
-    if data.labels < 2:
-        return None, "one strong rating gives no interval; get at least two"
-    if s.variance <= 0:
-        return (
-            None,
-            "all contributions are equal, so their spread is unknown; give bounds and interval 'score'",
-        )
-    if kind == "t":
-        return intervals.student(s, case.how.level), None
-    if kind == "bootstrap":
-        rng = np.random.default_rng(case.how.seed)
-        return intervals.bootstrap(s, case.how.level, resamples=case.how.resamples, rng=rng), None
-    return intervals.normal(s, case.how.level), None
-
-
-def _score(s: intervals.Spread, f: Floats, data: Ratings, case: _Case) -> tuple[float, float]:
-    return score.score_interval(
-        s, f, data, case.how.level, bounds=_bounds(data, case, "the score interval"), pool_size=case.pool_size,
-        factor=case.how.variance_factor,
-    )  # fmt: skip
-
-
-def _anytime(delta: Floats, data: Ratings, case: _Case) -> tuple[float, float]:
-    if data.counts is not None:
-        raise InputError(
-            "the anytime interval goes item by item, and rows of a large table were put together; take another interval"
-        )
-    if case.how.estimand == "pool" or data.weak.shape[1] > 1:
-        raise InputError("the anytime interval is for the population's mean with one weak rater")
-    low, high = _bounds(data, case, "the anytime interval")
-    g = data.weak[:, 0]
-    if g.min() < low or g.max() > high:
-        raise InputError(f"the anytime interval needs weak ratings within the bounds [{low:g}, {high:g}]")
-    least = float(data.rates.min()) if case.how.floor is None else share(case.how.floor, name="floor", one=True)
-    if data.rates.min() < least:
-        raise InputError(f"a rate of {data.rates.min():g} is below the floor {least:g} the anytime interval was told")
-    return anytime.confidence_sequence(delta, bounds=(low, high), floor=least, level=case.how.level)
-
-
-def _bounds(data: Ratings, case: _Case, what: str) -> tuple[float, float]:
-    if case.how.bounds is None:
-        if not _is_binary(data):
-            raise InputError(
-                Message(f"{what} needs the ends of the rating scale; give {argument('bounds=(low, high)')}")
-            )
-        return 0.0, 1.0
-    low, high = (number(x, name="bounds") for x in case.how.bounds)
-    h = data.strong[data.labelled]
-    if low >= high or (h.size and (h.min() < low or h.max() > high)):
-        raise InputError(f"bounds ({low:g}, {high:g}) must be in order and hold every strong rating")
-    return low, high
 
 
 # Answers that were asked for and did not come
@@ -384,10 +232,10 @@ def _missing(data: Ratings, selected: ArrayLike | None) -> Mask:
     return np.asarray(asked & ~data.labelled)
 
 
-def _with_missing(data: Ratings, missing: Mask, case: _Case) -> Estimate:
+def _with_missing(data: Ratings, missing: Mask, case: Case) -> Estimate:
     """The interval over both extremes of the missing answers: it holds whatever they would have been."""
     try:
-        ends = _bounds(data, case, "an estimate with answers still missing")
+        ends = scale_ends(data, case, "an estimate with answers still missing")
     except InputError as error:
         many = f"{int(missing.sum())} answers that were asked for are missing, and "
         said = error.args[0]

@@ -25,13 +25,13 @@ from ratewise.core.checks import Floats, as_floats, number
 from ratewise.core.mean import contributions
 from ratewise.core.mean.estimate import Estimate, estimate_rated
 from ratewise.core.mean.how import How
+from ratewise.core.mean.interval_choice import MANY_LABELS
 from ratewise.core.mean.ratings import Mask, Rated, Ratings
 from ratewise.core.messages import Message, argument
 from ratewise.core.names import Estimand, IntervalMethod, Method
 from ratewise.errors import InputError, MissingAnswersError
 
 _FOLDS = 10
-_MANY_LABELS = 400  # from here on Student-t and normal agree to 0.3 % of the width
 _KINDS = ("auto", "t", "normal", "score")
 
 
@@ -118,7 +118,7 @@ def weighted(rated: Rated, weights: ArrayLike, how: How) -> Estimate:
     w = as_floats(weights, name="weights")
     if w.shape != (data.rows,) or not np.all(np.isfinite(w)) or w.min() <= 0:
         raise InputError(f"weights must be one finite number above 0 per item ({data.items}); got shape {w.shape}")
-    few = how.interval == "auto" and data.labels < _MANY_LABELS
+    few = how.interval == "auto" and data.labels < MANY_LABELS
     how = replace(how, interval=_kind(data, "t" if few else how.interval, None, plain=True))
 
     def of(filled: Ratings) -> Estimate:
@@ -178,7 +178,7 @@ def _kind(
         return interval
     if not plain and data.weak.shape[1] == 1 and _binary(data):
         return "score"
-    return "t" if data.labels < _MANY_LABELS else "normal"
+    return "t" if data.labels < MANY_LABELS else "normal"
 
 
 def _binary(data: Ratings) -> bool:

@@ -1,0 +1,123 @@
+"""Which interval an estimate gets, and whether there can be one."""
+
+import numpy as np
+
+from ratewise.core.checks import Floats, number, share
+from ratewise.core.mean import anytime, intervals, score
+from ratewise.core.mean.case import Case
+from ratewise.core.mean.ratings import Ratings
+from ratewise.core.messages import Message, argument
+from ratewise.errors import InputError
+
+_NEAR_AN_END = 0.1  # of the scale
+MANY_LABELS = 400  # from here on Student-t and normal agree to 0.3 % of the width
+
+
+def interval_kind(data: Ratings, case: Case) -> tuple[str, list[str]]:
+    """The kind of interval, and where `auto` chose it, why."""
+    if case.how.interval == "anytime" and case.how.method not in ("auto", "difference"):
+        raise InputError("the anytime interval needs method 'difference': tuning on later labels would void it")
+    if case.how.interval != "auto":
+        return case.how.interval, []
+    if is_binary(data):
+        return "score", [f"interval: score, because ratings are 0 or 1 ({data.labels} labels)"]
+    if case.how.bounds is not None and sits_at_an_end(data.strong[data.labelled], case.how.bounds):
+        return "score", ["interval: score, because most ratings are at an end of the scale"]
+    if data.labels < MANY_LABELS:
+        return "t", [f"interval: t, because there are fewer than {MANY_LABELS} labels ({data.labels})"]
+    if case.codes is not None and case.codes.max() + 1 < MANY_LABELS:
+        count = int(case.codes.max()) + 1
+        return "t", [f"interval: t, because there are fewer than {MANY_LABELS} clusters ({count})"]
+    return "normal", [f"interval: normal, because there are {data.labels} labels"]
+
+
+def sits_at_an_end(strong: Floats, bounds: tuple[float, float]) -> bool:
+    """Whether half of the ratings or more are within a tenth of one end of the scale, or all are equal.
+
+    Their spread is then that of the few that are elsewhere, and says little where hardly any was seen.
+    """
+    low, high = bounds
+    if not strong.size or np.ptp(strong) == 0:
+        return True
+    near = _NEAR_AN_END * (high - low)
+    return bool(max(np.mean(strong <= low + near), np.mean(strong >= high - near)) >= 0.5)
+
+
+def is_binary(data: Ratings) -> bool:
+    """Whether all strong ratings are 0 or 1, and the weak ones lie between."""
+    h = data.strong[data.labelled]
+    first = data.weak[:, 0]
+    return bool(np.all((h == 0) | (h == 1)) and first.min() >= 0 and first.max() <= 1)
+
+
+def interval_of(
+    s: intervals.Spread, f: Floats, delta: Floats, data: Ratings, kind: str, case: Case
+) -> tuple[tuple[float, float] | None, str | None]:
+    """The ends, or none; and what there is to say about them."""
+    if kind == "anytime":
+        why = (
+            None
+            if case.how.floor is not None
+            else "anytime: no floor was given, so the least rate seen is taken for it"
+        )
+        return _anytime(delta, data, case), why
+    if case.how.estimand == "pool" and np.all(data.rates == 1) and case.pool_size == data.items:
+        return (s.value, s.value), "every item of the pool has its strong rating: the value is exact"
+    if kind == "score":
+        low, high = scale_ends(data, case, "the score interval")
+        beyond = s.value < low or s.value > high
+        why = "the estimate lies beyond the scale, as unbiased ones may; its interval does not" if beyond else None
+        return _score(s, f, data, case), why
+    s = intervals.widened(s, case.how.variance_factor)
+    if data.labels < 2:
+        return None, "one strong rating gives no interval; get at least two"
+    if s.variance <= 0:
+        return (
+            None,
+            "all contributions are equal, so their spread is unknown; give bounds and interval 'score'",
+        )
+    if kind == "t":
+        return intervals.student(s, case.how.level), None
+    if kind == "bootstrap":
+        rng = np.random.default_rng(case.how.seed)
+        return intervals.bootstrap(s, case.how.level, resamples=case.how.resamples, rng=rng), None
+    return intervals.normal(s, case.how.level), None
+
+
+def _score(s: intervals.Spread, f: Floats, data: Ratings, case: Case) -> tuple[float, float]:
+    return score.score_interval(
+        s, f, data, case.how.level, bounds=scale_ends(data, case, "the score interval"), pool_size=case.pool_size,
+        factor=case.how.variance_factor,
+    )  # fmt: skip
+
+
+def _anytime(delta: Floats, data: Ratings, case: Case) -> tuple[float, float]:
+    if data.counts is not None:
+        raise InputError(
+            "the anytime interval goes item by item, and rows of a large table were put together; take another interval"
+        )
+    if case.how.estimand == "pool" or data.weak.shape[1] > 1:
+        raise InputError("the anytime interval is for the population's mean with one weak rater")
+    low, high = scale_ends(data, case, "the anytime interval")
+    g = data.weak[:, 0]
+    if g.min() < low or g.max() > high:
+        raise InputError(f"the anytime interval needs weak ratings within the bounds [{low:g}, {high:g}]")
+    least = float(data.rates.min()) if case.how.floor is None else share(case.how.floor, name="floor", one=True)
+    if data.rates.min() < least:
+        raise InputError(f"a rate of {data.rates.min():g} is below the floor {least:g} the anytime interval was told")
+    return anytime.confidence_sequence(delta, bounds=(low, high), floor=least, level=case.how.level)
+
+
+def scale_ends(data: Ratings, case: Case, what: str) -> tuple[float, float]:
+    """The ends of the rating scale, as given or as 0/1 ratings show them; `what` needs them."""
+    if case.how.bounds is None:
+        if not is_binary(data):
+            raise InputError(
+                Message(f"{what} needs the ends of the rating scale; give {argument('bounds=(low, high)')}")
+            )
+        return 0.0, 1.0
+    low, high = (number(x, name="bounds") for x in case.how.bounds)
+    h = data.strong[data.labelled]
+    if low >= high or (h.size and (h.min() < low or h.max() > high)):
+        raise InputError(f"bounds ({low:g}, {high:g}) must be in order and hold every strong rating")
+    return low, high
