@@ -8,6 +8,8 @@ from ratewise.models.hub import quiet_libraries, reason_of
 
 
 def test_libraries_are_quiet_while_a_model_is_loaded_and_speak_again(caplog: pytest.LogCaptureFixture) -> None:
+    import transformers.utils  # noqa: F401 - which sets the levels when it is imported
+
     library = logging.getLogger("huggingface_hub")
     before = library.level
     with quiet_libraries():
