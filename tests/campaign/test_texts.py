@@ -60,6 +60,12 @@ def test_mistakes_in_the_learner_are_told(tmp_path, more, words):
         Campaign.open(write(tmp_path, ITEMS, items=f"{TEXT}\n{more}"))
 
 
+def test_labels_are_nothing_to_learn_from(tmp_path):
+    for key in ("text", "features"):
+        with pytest.raises(InputError, match=rf"items\.{key} names 'human', which holds the strong ratings"):
+            Campaign.open(write(tmp_path, ITEMS, items=f'{key} = ["human"]'))
+
+
 def test_a_learner_needs_texts(tmp_path):
     with pytest.raises(InputError, match="needs texts to learn from"):
         Campaign.open(write(tmp_path, ITEMS, items='[learner]\nkind = "words"'))

@@ -43,6 +43,11 @@ def test_plan_estimate_and_simulate_learn_from_text(rated):
     assert texts["inputs"]["learner"] == {"kind": "words"}
     found = run("estimate", rated, *WEAK, "--rate", "1", *TEXT)
     assert found["method"] == "difference, auto recalibrated"
+    used = "texts (request): used, because labels are predicted better with them"
+    assert used in found["notes"]
+    assert used in texts["notes"]
+    few = run("estimate", rated, *WEAK, "--rate", "1", "--text", "id", "--json")
+    assert any(note.startswith("texts (id): not used, because the 300 labels") for note in few["notes"])
     how = ["--cost-ratio", "0.05", "--budgets", "60", "--burn-in", "40", "--methods", "auto", "--mode", "pool"]
     trials = run("simulate", rated, *WEAK, *how, "--trials", "4", "--workers", "1", *TEXT)
     assert trials["results"][0]["trials"] == 4
@@ -62,6 +67,7 @@ def test_slices_learn_from_text(rated):
     for a, b in zip(plain["slices"], texts["slices"], strict=True):
         assert b["standard_error"] < 0.9 * a["standard_error"]
     assert texts["overall"]["standard_error"] < 0.9 * plain["overall"]["standard_error"]
+    assert any(note.startswith("texts (request): used") for note in texts["notes"])
 
 
 def test_simulate_transfers_what_texts_have_taught(rated):
@@ -81,4 +87,21 @@ def test_mistakes_are_one_line(rated):
     ):
         done = CliRunner().invoke(app, [command, rated, *WEAK, "--text", "request", *more])
         assert (done.exit_code, words in done.stderr) == (2, True), done.stderr
+        assert done.stderr.count("\n") == 1
+
+
+def test_labels_are_no_text_and_no_feature(rated):
+    money = ["--weak-cost", "0.05", "--strong-cost", "1", "--budget", "100"]
+    trials = ["--cost-ratio", "0.05", "--budgets", "40", "--trials", "1"]
+    for command, more in (
+        ("plan", [*money, "--text", "request,human"]),
+        ("plan", [*money, "--by", "half", "--text", "human"]),
+        ("plan", [*money, "--calibrate", "auto", "--features", "human"]),
+        ("estimate", ["--rate", "1", "--text", "human"]),
+        ("estimate", ["--rate", "1", "--text", "human", "--by", "half"]),
+        ("simulate", [*trials, "--text", "human"]),
+        ("simulate", [*trials, "--features", "human"]),
+    ):
+        done = CliRunner().invoke(app, [command, rated, *WEAK, *more])
+        assert (done.exit_code, "'human' holds the strong ratings" in done.stderr) == (2, True), (command, more)
         assert done.stderr.count("\n") == 1

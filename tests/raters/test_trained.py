@@ -1,6 +1,7 @@
 """A trained rater in a campaign: it answers with its doubt, and may not be asked about what it was trained on."""
 
 import asyncio
+import shutil
 import warnings
 from decimal import Decimal
 
@@ -98,11 +99,29 @@ def test_an_hour_on_the_machine_is_shared_by_the_items_of_a_call(folder, monkeyp
 def test_items_that_it_was_trained_on_are_refused_with_their_count(folder):
     known, new = _items(0, 60), _items(100, 40)
     mixed = {name: [*new[name], *known[name][:3]] for name in new}
-    with pytest.raises(InputError, match=r"'small' was trained on 3 of 43 items .* \(the first is 'i0'"):
+    with pytest.raises(
+        InputError, match=r"'small' was trained on 3 of 43 items .* \(the first is 'i0'.*3 have the same"
+    ):
         _campaign(folder, mixed).run()
+    same_ids = new | {"id": known["id"][:40]}
+    with pytest.raises(InputError, match=r"the ids are the same, the texts are not; .* give them other ids"):
+        _campaign(folder, same_ids).run()
+
+
+def test_a_model_that_has_seen_an_items_label_is_no_start_for_refits(folder):
+    learner = 'text = ["text"]\n[learner]\nrefit = "each round"\ninit = "judge"\n'
+    toml = TOML.replace("[rating]", f"{learner}[rating]").replace('kind = "trained"', 'kind = "column"')
+    toml = toml.replace('path = "judge"', 'column = "weak"')
+    items = _items(0, 60)
+    with pytest.raises(InputError, match=r"the model 'judge' of \[learner\] was trained on 60 of 60 items"):
+        _campaign(folder, items | {"weak": [0.5] * 60}, toml).run()
 
 
 def test_a_folder_that_is_no_rater_is_told_before_anything_is_bought(folder, tmp_path):
     campaign = _campaign(tmp_path, _items(100, 40))
     with pytest.raises(InputError, match="no trained rater"):
         campaign.run()
+    shutil.copytree(folder / "judge", tmp_path / "judge")
+    (tmp_path / "judge" / "head.safetensors").unlink()
+    with pytest.raises(InputError, match=r"has no head\.safetensors"):
+        _campaign(tmp_path, _items(100, 40)).run()

@@ -60,12 +60,19 @@ def test_a_list_column_of_parquet(tmp_path: Path) -> None:
         (["empty"], "words", "column 'empty' of .* is empty"),
         (["same"], "words", "all the same"),
         (["text"], "vectors", "row 1: a vector is a list of numbers"),
+        (["longer"], "vectors", r"row 3: the vector has 3 numbers, and that of row 1 has 2"),
+        (["huge"], "vectors", r"row 2: a vector is a list of numbers .*, not '\[1e300, 2\]'"),
+        (["nan"], "vectors", r"row 2: a vector is a list of numbers .*, not '\[NaN, 2\]'"),
+        (["deep"], "vectors", r"row 1: a vector is a list of numbers"),
         (["text"], " ", "the learner is empty"),
         (["text"], "/nowhere/model", "cannot be loaded"),
     ],
 )
 def test_what_cannot_be_read_says_what_to_do(columns: list[str], learner: str, words: str, tmp_path: Path) -> None:
-    table = read_table(_table(20) | {"empty": [None] * 20, "same": ["x"] * 20})
+    few = {"longer": ["[1, 2]", "[1, 2]", "[1, 2, 3]"], "huge": ["[1, 2]", "[1e300, 2]", "[1, 2]"]}
+    few |= {"nan": ["[1, 2]", "[NaN, 2]", "[1, 2]"], "deep": ["[" * 100_000] * 3}
+    vectors = {name: column + ["[1, 2]"] * 17 for name, column in few.items()}
+    table = read_table(_table(20) | {"empty": [None] * 20, "same": ["x"] * 20} | vectors)
     with pytest.raises((InputError, TableError), match=words):
         read_texts(table, columns, learner, folder=tmp_path)
 

@@ -59,6 +59,21 @@ def test_a_model_that_gives_nonsense_is_refused(tmp_path: Path) -> None:
         Vault.of(tmp_path, "m").vectors(["a", "b"], lambda texts: np.ones((1, 1), dtype=np.float32))
 
 
+@pytest.mark.parametrize("damage", [b"", b"PK\x03\x04 nothing", b"\x93NUMPY"])
+def test_a_damaged_file_says_what_to_delete(damage: bytes, tmp_path: Path) -> None:
+    vault = Vault.of(tmp_path, "m")
+    vault.vectors(["a", "b"], Model())
+    next(vault.folder.glob("*.npz")).write_bytes(damage)
+    with pytest.raises(InputError, match=r"npz are damaged; delete this file"):
+        Vault.of(tmp_path, "m")
+
+
+def test_a_model_that_was_changed_meanwhile_is_told(tmp_path: Path) -> None:
+    Vault.of(tmp_path, "m").vectors(["a", "b"], Model())
+    with pytest.raises(InputError, match="the model must have changed; delete the folder"):
+        Vault.of(tmp_path, "m").vectors(["a", "c"], lambda texts: np.ones((len(texts), 3), dtype=np.float32))
+
+
 def test_the_cache_can_be_put_elsewhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("RATEWISE_CACHE", str(tmp_path))
     assert cache_folder() == tmp_path / "vectors"

@@ -1,5 +1,7 @@
 """What a trained rater has seen is known again: by id, by text, and by nearly the same text."""
 
+import json
+
 import pytest
 
 from ratewise.errors import InputError
@@ -52,3 +54,48 @@ def test_a_folder_without_settings_is_refused(tmp_path):
     (tmp_path / "ratewise.json").write_text("{}")
     with pytest.raises(InputError, match="train the rater again"):
         read_settings(tmp_path)
+
+
+def test_columns_of_any_name_are_filled_in():
+    settings = Settings(
+        kind="encoder", text=("the question", "ответ-1", "a.b"), template="{the question}|{ответ-1}|{a.b}"
+    )
+    assert settings.prompt(("{a.b}", "y", "z")) == "{a.b}|y|z"
+    assert settings.mistake == ""
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"kind": "zebra"}, "must be encoder or causal"),
+        ({"text": []}, "name the columns"),
+        ({"text": [1]}, "name the columns"),
+        ({"template": "no column here"}, "has no {q}"),
+        ({"temperature": 0}, "temperature"),
+        ({"temperature": "hot"}, "temperature"),
+        ({"shift": float("nan")}, "shift"),
+        ({"low": 5}, "not below"),
+        ({"longest": -3}, "tokens"),
+        ({"longest": 1.5}, "tokens"),
+        ({"words": ["no"]}, "two words"),
+    ],
+)
+def test_settings_made_by_hand_are_checked(change, words, tmp_path):
+    good = json.loads(Settings(kind="encoder", text=("q",), template="{q}").to_json())
+    (tmp_path / "ratewise.json").write_text(json.dumps(good | change))
+    with pytest.raises(InputError, match="train the rater again") as error:
+        read_settings(tmp_path)
+    assert words in str(error.value)
+
+
+def test_texts_without_a_word_are_not_all_the_same():
+    known = TrainedOn.of([], [("👍",)])
+    assert known.knows(None, ("👍 ",))
+    assert not known.knows(None, ("👎",))
+    assert not known.knows(None, ("",))
+
+
+def test_a_rater_that_goes_on_from_another_knows_what_both_have_seen(known):
+    both = known.joined(TrainedOn.of(["b7"], [("Where?", "Rome")]))
+    assert all(both.knows(*item) for item in (("a1", ("x", "y")), ("b7", ("x", "y")), (None, ("where", "rome"))))
+    assert not both.knows("c", ("x", "y"))

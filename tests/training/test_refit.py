@@ -1,5 +1,6 @@
 """The encoder that a campaign trains on its own labels."""
 
+import shutil
 import sys
 
 import numpy as np
@@ -44,3 +45,11 @@ def test_without_a_name_it_starts_from_the_packaged_weights():
     assert said.shape == (4,)
     assert np.all((said > 0) & (said < 1))
     assert said[[1, 3]].mean() > said[[0, 2]].mean()
+
+
+def test_a_model_that_cannot_be_loaded_is_told_at_once(encoder, tmp_path):
+    damaged = shutil.copytree(encoder, tmp_path / "model")
+    (damaged / "model.safetensors").write_bytes(b"nothing")
+    for init in (tmp_path / "none", damaged):
+        with pytest.raises(InputError, match="cannot be loaded"):
+            encoder_trainer(("request",), init=str(init))

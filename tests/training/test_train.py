@@ -2,6 +2,7 @@
 
 import json
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from ratewise.errors import InputError, TableError
 from ratewise.training import loop
 from ratewise.training.answering import TrainedModel
-from ratewise.training.folder import Settings
+from ratewise.training.folder import Settings, TrainedOn
 from ratewise.training.networks import Causal, Encoder, answer
 from ratewise.training.train import train_rater
 
@@ -131,6 +132,11 @@ def test_the_folder_can_be_read_by_transformers_and_has_a_card(encoder, noise, t
         ({"strong": "few"}, TableError, "training needs 20"),
         ({"device": "abacus"}, InputError, "cpu or cuda"),
         ({"kind": "causal", "init": None}, InputError, "name a model to start from"),
+        ({"text": ["text", "human"]}, InputError, "holds the labels"),
+        ({"epochs": 0}, InputError, "epochs must be 1 at least"),
+        ({"batch": -2}, InputError, "batch must be 1 at least"),
+        ({"longest": 0}, InputError, "longest must be 1 at least"),
+        ({"template": "Is {txt} good?"}, InputError, "has no {text}"),
     ],
 )
 def test_what_cannot_be_trained_says_what_to_do(change, error, words, encoder, noise, tmp_path):
@@ -138,6 +144,52 @@ def test_what_cannot_be_trained_says_what_to_do(change, error, words, encoder, n
     how = {"text": ["text"], "strong": "human", "output": tmp_path, "init": encoder} | change
     with pytest.raises(error, match=words):
         train_rater(noise, **how)
+
+
+def test_other_peoples_folders_are_left_alone(encoder, noise, tmp_path):
+    how = {"text": ["text"], "strong": "human", "init": encoder, "epochs": 1}
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "config.json").write_text("mine")
+    (tmp_path / "file").write_text("mine")
+    for output in (tmp_path / "notes", tmp_path / "file", encoder):
+        with pytest.raises(InputError, match="name a new folder with --output"):
+            train_rater(noise, output=output, **how)
+    with pytest.raises(InputError, match="cannot be made"):
+        train_rater(noise, output=tmp_path / "file" / "below", **how)
+    assert (tmp_path / "notes" / "config.json").read_text() == "mine"
+
+
+def test_numbers_of_rows_are_no_ids_and_earlier_labels_stay_known(encoder, noise, tmp_path):
+    how = {"text": ["text"], "strong": "human", "epochs": 1}
+    del noise["id"]
+    train_rater(noise, init=encoder, output=tmp_path / "first", **how)
+    first = TrainedOn.read(tmp_path / "first")
+    assert not first.knows("0", ("something else",))
+    assert first.knows("0", (noise["text"][0],))
+    more = {"id": [f"m{i}" for i in range(24)], "text": [f"w{i} w9 w8" for i in range(24)], "human": [0, 1] * 12}
+    train_rater(more, init=str(tmp_path / "first"), output=tmp_path / "second", **how)
+    second = TrainedOn.read(tmp_path / "second")
+    assert second.knows(None, (noise["text"][0],))
+    assert second.knows("m3", ("something else",))
+    with pytest.raises(InputError, match="name a new folder"):
+        train_rater(more, init=str(tmp_path / "second"), output=tmp_path / "second", **how)
+
+
+@pytest.mark.parametrize("kind", ["causal", "encoder"])
+def test_texts_longer_than_the_model_are_cut(kind, request, noise, tmp_path):
+    noise = {name: column[:24] for name, column in noise.items()} | {"text": [f"w{i} " * 2000 for i in range(24)]}
+    how = {"text": ["text"], "strong": "human", "kind": kind, "init": request.getfixturevalue(kind), "epochs": 1}
+    train_rater(noise, output=tmp_path, longest=1000, **how)  # the models have 64 places
+    assert np.isfinite(TrainedModel.load(tmp_path).probabilities([("w1 " * 5000,), ("",)])).all()
+
+
+def test_a_causal_rater_finds_its_model_from_everywhere(causal, noise, tmp_path, monkeypatch):
+    monkeypatch.chdir(Path(causal).parent)
+    noise = {name: column[:30] for name, column in noise.items()}
+    how = {"text": ["text"], "strong": "human", "kind": "causal", "epochs": 1}
+    train_rater(noise, init=Path(causal).name, output=tmp_path / "rater", **how)
+    monkeypatch.chdir(tmp_path)
+    assert TrainedModel.load("rater").probabilities([("w1",)]).shape == (1,)
 
 
 def test_an_encoder_starts_from_the_packaged_weights(tmp_path):

@@ -70,7 +70,8 @@ def keep(store: Store, made: Refit) -> None:
     """Write a refit down, with a note for users."""
     with store.together():
         if store.keep_refit(made):
-            store.note(f"a model was trained on the {made.labels:,} labels of {made.round} closed rounds")
+            rounds = "the first round" if made.round == 1 else f"{made.round} closed rounds"
+            store.note(f"a model was trained on the {made.labels:,} labels of {rounds}")
 
 
 def texts_of(spec: Spec, store: Store) -> Rows:

@@ -43,7 +43,9 @@ class Texts:
 
 def learner_of(spec: Spec) -> Learner:
     """How the TOML says that texts become numbers."""
-    return (spec.learner or LearnerSpec()).learner
+    said = (spec.learner or LearnerSpec()).learner
+    beside = None if said.model is None or said.base_url is not None else spec.folder / said.model
+    return said if beside is None or not beside.is_dir() else replace(said, model=str(beside))
 
 
 def load_texts(spec: Spec, relation: Relation, taught: TextReading | None = None) -> Texts | None:

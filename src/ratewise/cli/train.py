@@ -62,6 +62,7 @@ def train(
             print_json(made.to_dict())
         else:
             say(made.summary())
+            say(f'use it: write kind = "trained" and path = "{made.folder}" under [[raters]] of a campaign')
 
 
 def _read(path: str) -> str:

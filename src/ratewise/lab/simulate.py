@@ -20,7 +20,7 @@ from ratewise.lab.metrics import Base, MethodResult, resamples, results
 from ratewise.lab.trials import Outcome, Population, Scale, Setting
 from ratewise.lab.words import in_words
 from ratewise.lab.workers import in_order
-from ratewise.models.features import Coding, codings, feature_matrix
+from ratewise.models.features import Coding, codings, feature_matrix, refuse_labels
 from ratewise.models.text_columns import TextColumns
 from ratewise.tables import Table, TableLike, read_table
 from ratewise.tables.words import Positive, in_numbers, meaning_of
@@ -162,6 +162,7 @@ def simulate(
     n_b = (0 if transfer_from is not None else DEFAULT_BURN_IN) if burn_in is None else burn_in
     said = meaning_of(positive, scale)
     read, _ = in_numbers(read_table(table), strong=(strong,), weak=(weak,), meaning=said)
+    refuse_labels((*features, *text), strong)
     coded = codings(read, features)
     texts = read_texts(read, text, learner)
     population = _population(read, weak, strong, coded, uncertainty, None if texts is None else texts[0])

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ratewise.core.checks import Floats
-from ratewise.errors import TableError, TooLargeError
+from ratewise.errors import InputError, TableError, TooLargeError
 
 _MOST_WORDS = 20
 _LEAST_SHARE = 0.01  # a word on fewer rows than this says nothing that could be learned
@@ -78,6 +78,18 @@ class Coding:
     def from_dict(cls, data: dict[str, Any]) -> "Coding":
         """The inverse of `to_dict`."""
         return cls(data["name"], None if data["words"] is None else tuple(data["words"]), data["fill"])
+
+
+def refuse_labels(names: Sequence[str], strong: str | Sequence[str] | None) -> None:
+    """Refuse to learn from the strong rating itself: it would predict every label, and say nothing of other items."""
+    columns = (strong,) if isinstance(strong, str) else tuple(strong or ())
+    labels = {*columns, *(name.strip() for column in columns for name in column.split(","))}  # of several people
+    for name in names:
+        if name in labels:
+            raise InputError(
+                f"column {name!r} holds the strong ratings, so that nothing can be learned from it; leave it out of "
+                "the features and texts"
+            )
 
 
 def codings(table: Columns, names: Sequence[str]) -> tuple[Coding, ...]:

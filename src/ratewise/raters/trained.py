@@ -14,7 +14,7 @@ from ratewise.errors import InputError
 from ratewise.raters.keys import TEXT, Says, hint
 from ratewise.raters.kind import Knows, Place, RaterKind
 from ratewise.raters.protocol import Answer, Failure, Question, failure_from
-from ratewise.training.answering import TrainedModel
+from ratewise.training.answering import TrainedModel, check_folder
 from ratewise.training.folder import CARD, SETTINGS, TrainedOn, read_settings
 
 _DEVICES = ("auto", "cpu", "cuda")
@@ -97,20 +97,23 @@ def row_of(item: Mapping[str, Any], names: Sequence[str]) -> tuple[str, ...]:
 
 def folder_of(settings: TrainedSettings, folder: str) -> Path:
     """The rater's folder, seen from the TOML's."""
-    return Path(folder) / settings.path
+    return Path(folder) / Path(settings.path).expanduser()
 
 
 def _check(settings: TrainedSettings, folder: str) -> str:
     try:
-        read_settings(folder_of(settings, folder))
+        check_folder(folder_of(settings, folder))
     except InputError as error:
         return str(error)
     return ""
 
 
 def _knows(settings: TrainedSettings, folder: str) -> Knows:
+    return knows_of(folder_of(settings, folder))
+
+
+def knows_of(place: Path) -> Knows:
     """Whether an item, by id and row, was trained on."""
-    place = folder_of(settings, folder)
     known, names = TrainedOn.read(place), read_settings(place).text
     return lambda id, row: known.knows(id, row_of(row, names))
 

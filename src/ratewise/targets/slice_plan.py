@@ -19,6 +19,7 @@ from ratewise.core.frames import FrameKind, frame_of_rows
 from ratewise.core.names import OBJECTIVES, Estimand, Objective, Recalibration
 from ratewise.core.shown import shown
 from ratewise.errors import InputError, PolicyError
+from ratewise.models.features import refuse_labels
 from ratewise.tables import Table, TableLike, read_table
 from ratewise.tables.words import Meaning, Positive, Scale, meaning_of
 from ratewise.targets.mean.pilot import Pilot, PilotColumns, read_pilot
@@ -185,6 +186,7 @@ def plan_slices(
     target_se = target_of(target_se, within, level)
     if (budget is None) == (target_se is None):
         raise InputError(ONE_GOAL)
+    refuse_labels((*features, *text), strong)
     ready = made_ready(table, strong=strong, weak=(weak,), positive=positive, scale=scale)
     read = ready.table
     names, groups = slice_names(read, by)

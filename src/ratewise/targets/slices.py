@@ -25,6 +25,7 @@ from ratewise.targets.mean.estimation import (
     estimate_rated,
     recalibrated,
     refuse_unused_weights,
+    told_of_text,
     with_text,
     without_second_line,
 )
@@ -78,7 +79,7 @@ def estimate_slices(
     Limiting cases: one slice is the whole; slices that differ by no more than chance shrink to one value.
     """
     choice(recalibrate, RECALIBRATIONS, name="recalibration")
-    recalibrate = with_text(recalibrate, text, weak)
+    recalibrate = with_text(recalibrate, text, weak, strong)
     fewest = int(number(min_labels, name="min_labels", minimum=2))
     if shrink and simultaneous:
         raise InputError("shrunk intervals hold on average over slices, not all at once: choose shrink or simultaneous")
@@ -110,7 +111,7 @@ def estimate_slices(
     sliced = _Sliced(rated, all_groups, how, recalibrate, fewest, known)
     overall = sliced.overall()
     found, more = sliced.slices(simultaneous)
-    notes = first + rated.notes + more + _about_all(rated.items, overall)
+    notes = first + rated.notes + told_of_text(rated.items, text, known) + more + _about_all(rated.items, overall)
     if shrink:
         found, more = _shrunk(found, how.level, how.bounds)
         notes += more

@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ratewise.errors import InputError
+from ratewise.models.hub import quiet_libraries, reason_of
 from ratewise.models.text_coding import Vectors
 from ratewise.text.bill import LONGEST
 from ratewise.text.vault import Embed
 
 if TYPE_CHECKING:
     from ratewise.text.learner import Learner
+
+_TRAINED = "trained_on.json"  # in the folder of a model that has seen labels
 
 
 def embedder(learner: "Learner") -> Embed:
@@ -41,16 +44,25 @@ def _local(model: str) -> Embed:
 
 
 def _loaded(model: str) -> object:
-    if not Path(model).expanduser().is_dir() and (model.startswith((".", "~")) or Path(model).is_absolute()):
+    folder = Path(model).expanduser()
+    if not folder.is_dir() and (model.startswith((".", "~")) or folder.is_absolute()):
         raise InputError(f"the embedding model {model!r} cannot be loaded: there is no such folder; check the path")
+    if (folder / _TRAINED).is_file():
+        raise InputError(
+            f"{model!r} is a rater that was trained on labels, and its vectors may know those of your items; name the "
+            'model it was trained from, or use it in a campaign as a rater of kind = "trained"'
+        )
     try:
         from sentence_transformers import SentenceTransformer
     except ImportError:
         raise InputError("embeddings need sentence-transformers; install it: pip install 'ratewise[text]'") from None
     try:
-        return SentenceTransformer(model)
+        with quiet_libraries():
+            return SentenceTransformer(
+                str(folder) if folder.is_dir() else model, model_kwargs={"use_safetensors": True}
+            )
     except Exception as error:
-        reason = " ".join(str(error).split())[:200]
         raise InputError(
-            f"the embedding model {model!r} cannot be loaded ({reason}); give the path of its folder"
+            f"the embedding model {model!r} cannot be loaded ({reason_of(error)}); give the path of its folder, "
+            "with weights in safetensors"
         ) from None

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
+from textwrap import shorten
 from typing import Any
 
 import numpy as np
@@ -74,6 +75,14 @@ def read_texts(
     return reading._of(source), reading
 
 
+def use_note(names: Sequence[str], used: bool, labels: int) -> str:
+    """Whether texts are learned from, for people."""
+    said = f"texts ({', '.join(names)}): "
+    if used:
+        return f"{said}used, because labels are predicted better with them"
+    return f"{said}not used, because the {labels:,} labels are predicted no better with them"
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class _Source:
     """Vectors of a table's texts: made from words when they are asked for, or held."""
@@ -109,13 +118,19 @@ def _given(table: Table, name: str) -> Vectors:
     rows: list[Vectors] = []
     for i, text in enumerate(table.texts(name)):
         try:
-            row = np.array(json.loads(text), dtype=np.float32)
-        except (ValueError, TypeError):
+            with np.errstate(over="ignore"):  # what is too large becomes infinite, and is told below
+                row = np.array(json.loads(text), dtype=np.float32)
+        except (ValueError, TypeError, RecursionError):
             row = np.empty(0, dtype=np.float32)
-        if row.ndim != 1 or not row.size or not np.isfinite(row).all() or (rows and row.size != rows[0].size):
+        if row.ndim != 1 or not row.size or not np.isfinite(row).all():
             raise TableError(
-                f"column {name!r} of {table.name}, row {i + 1}: a vector is a list of numbers such as [0.1, -0.2], the "
-                "same count in every row"
+                f"column {name!r} of {table.name}, row {i + 1}: a vector is a list of numbers such as [0.1, -0.2], not "
+                f"{shorten(text, 40, placeholder=' …')!r}"
+            )
+        if rows and row.size != rows[0].size:
+            raise TableError(
+                f"column {name!r} of {table.name}, row {i + 1}: the vector has {row.size:,} numbers, and that of row 1 "
+                f"has {rows[0].size:,}; give all rows vectors of one model"
             )
         rows.append(row)
     return np.stack(rows)

@@ -9,6 +9,8 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 
@@ -48,9 +50,9 @@ class Vault:
         name = hashlib.sha256(identity.encode()).hexdigest()[:16]
         vault = cls((cache_folder() if folder is None else folder) / name)
         for file in sorted(vault.folder.glob("*.npz")):
-            with np.load(file) as part:
-                vault._known.update(zip(map(bytes, part["keys"]), part["vectors"], strict=True))
-                vault.tokens += int(part["tokens"]) if "tokens" in part else 0
+            keys, vectors, tokens = _read(file)
+            vault._known.update(zip(map(bytes, keys), vectors, strict=True))
+            vault.tokens += tokens
         return vault
 
     def missing(self, texts: Sequence[str]) -> dict[bytes, str]:
@@ -84,7 +86,13 @@ class Vault:
                 purse.check(self.tokens - self.booked, batch)
             self._embed(list(keys), batch, embed, Bill() if bill is None else bill)
             tell(min(first + BATCH, len(items)), len(items))
-        return np.stack([self._known[key_of(text)] for text in texts])
+        found = [self._known[key_of(text)] for text in texts]
+        if len({vector.size for vector in found}) > 1:
+            raise InputError(
+                f"vectors of different lengths are kept in {self.folder}, so that the model must have changed; delete "
+                "the folder, and all texts are embedded anew"
+            )
+        return np.stack(found)
 
     def _embed(self, keys: list[bytes], texts: Sequence[str], embed: Embed, bill: Bill) -> None:
         """Embed and keep a batch. A reply that cannot be used was billed all the same, and so it counts."""
@@ -110,6 +118,19 @@ class Vault:
         part.replace(file)
         self.tokens += tokens
         self._known.update(zip(keys, vectors, strict=True))
+
+
+def _read(file: Path) -> tuple[Any, Vectors, int]:
+    """Keys, vectors and tokens of a batch."""
+    try:
+        with file.open("rb") as opened, np.load(opened, allow_pickle=False) as part:
+            keys, vectors = part["keys"], part["vectors"]
+            tokens = int(part["tokens"]) if "tokens" in part else 0
+    except (OSError, EOFError, TypeError, ValueError, KeyError, BadZipFile):
+        keys, vectors, tokens = np.empty((0, 16), dtype=np.uint8), np.empty((1, 0)), 0
+    if len(keys) != len(vectors):
+        raise InputError(f"the embeddings in {file} are damaged; delete this file, and its texts are embedded anew")
+    return keys, vectors, tokens
 
 
 def _checked(vectors: Vectors, count: int) -> Vectors:

@@ -5,10 +5,20 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ratewise.core.checks import Floats
+from ratewise.errors import InputError
 from ratewise.training.calibrated import Calibrated
 from ratewise.training.folder import Settings, read_settings
-from ratewise.training.networks import Causal, Encoder, Network, answer
+from ratewise.training.networks import ADAPTERS, HEAD, Causal, Encoder, Network, answer
 from ratewise.training.torches import device_of
+from ratewise.training.weights import need_weights
+
+
+def check_folder(folder: Path) -> None:
+    """Refuse a folder that is no whole rater, by its files alone: no model is loaded."""
+    settings = read_settings(folder)
+    need_weights(folder, HEAD if settings.kind == "encoder" else ADAPTERS)
+    if settings.kind == "causal" and Path(settings.init).is_absolute() and not Path(settings.init).is_dir():
+        raise InputError(f"{folder} was trained from the model {settings.init}, which is gone; bring that folder back")
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -27,6 +27,7 @@ class Examples:
     held_out: Mask
     low: float
     high: float
+    named: bool = True  # whether ids are the table's own; without a column of them they are numbers of rows
 
     @property
     def count(self) -> int:
@@ -39,6 +40,8 @@ def read_examples(
     id_column: str | None = None,
 ) -> Examples:  # fmt: skip
     """The labelled rows of a table. With `groups`, whole groups are held out: the card then tells of new ones."""
+    if strong in text:
+        raise InputError(f"column {strong!r} holds the labels, so that it cannot be a text; leave it out of the texts")
     h = table.numbers(strong, missing="allow")
     use = ~np.isnan(h)
     count = int(np.count_nonzero(use))
@@ -53,7 +56,8 @@ def read_examples(
     columns = [table.texts(name, missing="allow")[use] for name in text]
     held = _held_out(ids, None if groups is None else table.texts(groups)[use], seed)
     rows = tuple(zip(*(column.tolist() for column in columns), strict=True))
-    return Examples(tuple(ids.tolist()), rows, (h[use] - low) / (high - low), held, low, high)
+    named = id_column is not None or "id" in table.columns
+    return Examples(tuple(ids.tolist()), rows, (h[use] - low) / (high - low), held, low, high, named)
 
 
 def _held_out(ids: NDArray[np.object_], groups: NDArray[np.object_] | None, seed: int) -> Mask:

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import math
 import os
 import re
 from collections.abc import Iterable, Sequence
@@ -38,8 +39,27 @@ class Settings:
 
     def prompt(self, row: Sequence[str]) -> str:
         """The item as the model reads it."""
-        filled = dict(zip(self.text, row, strict=True))
-        return re.sub(r"\{(\w+)\}", lambda m: filled.get(m[1], m[0]), self.template)
+        filled = {f"{{{name}}}": text for name, text in zip(self.text, row, strict=True)}
+        return re.sub("|".join(map(re.escape, filled)), lambda m: filled[m[0]], self.template)
+
+    @property
+    def mistake(self) -> str:
+        """What is wrong with the settings, in words; empty where nothing is."""
+        numbers = (self.low, self.high, self.temperature, self.shift)
+        if self.kind not in ("encoder", "causal"):
+            return f"the kind must be encoder or causal; got {self.kind!r}"
+        if not self.text or not all(isinstance(name, str) for name in (*self.text, self.template, self.init)):
+            return "it must name the columns of text, the template and the model"
+        if not all(type(x) in (int, float) and math.isfinite(x) for x in numbers) or self.temperature <= 0:
+            return "the ends of the scale, the temperature (above 0) and the shift must be numbers"
+        if self.low >= self.high:
+            return f"the low end of the scale, {self.low:g}, is not below the high one, {self.high:g}"
+        if type(self.longest) is not int or self.longest < 1:
+            return f"the number of tokens must be a whole number, 1 at least; got {self.longest!r}"
+        if len(self.words) != 2 or not all(isinstance(word, str) and word for word in self.words):
+            return "the answers must be two words, for a low and a high rating"
+        unsaid = [name for name in self.text if f"{{{name}}}" not in self.template]
+        return f"the template has no {{{unsaid[0]}}}; write it where the text of that column belongs" if unsaid else ""
 
     def to_json(self) -> str:
         """Text of the file."""
@@ -51,11 +71,14 @@ def read_settings(folder: Path) -> Settings:
     try:
         data = json.loads((folder / SETTINGS).read_text(encoding="utf-8"))
         data["text"], data["words"] = tuple(data["text"]), tuple(data["words"])
-        return Settings(**data)
+        found = Settings(**data)
     except FileNotFoundError:
         raise InputError(f"{folder} is no trained rater: it has no {SETTINGS}; make one with ratewise train") from None
-    except (ValueError, TypeError, KeyError) as error:
+    except (OSError, ValueError, TypeError, KeyError) as error:
         raise InputError(f"{folder / SETTINGS} cannot be read: {error}; train the rater again") from None
+    if found.mistake:
+        raise InputError(f"{folder / SETTINGS} cannot be used: {found.mistake}; train the rater again")
+    return found
 
 
 def write_text(path: Path, text: str) -> None:
@@ -80,7 +103,8 @@ def _look(text: str) -> Look:
     words = _WORD.findall(text.lower())
     runs = {" ".join(words[i : i + _NEAR]) for i in range(len(words) - _NEAR + 1)}
     kept = tuple(sorted(map(_hash, runs))[:_KEPT])
-    return _hash(" ".join(words)), kept if len(kept) >= _FEWEST_RUNS else ()
+    # a text without a word, such as an emoji, is known by its signs: else all of these would be one
+    return _hash(" ".join(words) or text.strip()), kept if len(kept) >= _FEWEST_RUNS else ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -117,6 +141,10 @@ class TrainedOn:
             k for column, (_, runs) in enumerate(looks) for each in runs for k in self._having.get((column, each), ())
         }
         return any(all(map(_alike, looks, self.rows[k])) for k in near)
+
+    def joined(self, other: "TrainedOn") -> "TrainedOn":
+        """What either was trained on."""
+        return TrainedOn(self.ids | other.ids, tuple(dict.fromkeys((*self.rows, *other.rows))))
 
     def to_json(self) -> str:
         """Text of the file."""

@@ -11,8 +11,9 @@ import numpy as np
 from ratewise.core.checks import Floats
 from ratewise.training.networks import Network, answer
 from ratewise.training.torches import half, seeded, torch_module
+from ratewise.training.weights import read_weights, save_weights
 
-CHECKPOINT = "checkpoint.pt"
+CHECKPOINT = "checkpoint.safetensors"
 _WARM_UP = 0.1  # of the first epoch's steps, in which steps grow to their size
 _CLIP = 1.0  # of a step's gradient
 
@@ -94,8 +95,7 @@ def fit(
             course.best = len(course.held_out) - 1
             best = {name: part.detach().to("cpu", copy=True) for name, part in parts.items()}
         if folder is not None:
-            _kept(folder, {"digest": digest, "now": _cpu(parts), "best": best, "optimizer": optimizer.state_dict(),
-                           "course": [course.losses, course.held_out, course.best]})  # fmt: skip
+            _kept(folder / CHECKPOINT, digest, course, parts, best, optimizer)
     with torch.no_grad():
         for name, part in parts.items():
             part.copy_(best[name])
@@ -131,28 +131,30 @@ def _last(course: Course) -> float | None:
     return course.held_out[-1] if course.held_out else None
 
 
-def _cpu(parts: dict[str, Any]) -> dict[str, Any]:
-    return {name: part.detach().cpu() for name, part in parts.items()}
-
-
-def _kept(folder: Path, state: dict[str, Any]) -> None:
-    """Written whole or not at all."""
-    part = folder / f"{CHECKPOINT}.part"
-    torch_module().save(state, part)
-    part.replace(folder / CHECKPOINT)
+def _kept(file: Path, digest: str, course: Course, parts: dict[str, Any], best: dict[str, Any], optimizer: Any) -> None:
+    """All that is needed to go on, as tensors with names; how it went is the file's note."""
+    state = {
+        f"optimizer:{number}:{name}": value
+        for number, of in optimizer.state_dict()["state"].items()
+        for name, value in of.items()
+    }
+    tensors = {f"now:{name}": part for name, part in parts.items()} | {f"best:{n}": part for n, part in best.items()}
+    save_weights(file, tensors | state, [digest, course.losses, course.held_out, course.best])
 
 
 def _resumed(folder: Path, digest: str, parts: dict[str, Any], optimizer: Any) -> tuple[Course, dict[str, Any]]:
-    torch = torch_module()
-    file = folder / CHECKPOINT
-    if not file.exists():
+    """Where a run that was stopped goes on; at the beginning if there is nothing of these data and settings."""
+    found = read_weights(folder / CHECKPOINT)
+    if found is None or not isinstance(found[1], list) or found[1][0] != digest:
         return Course(), {}
-    state = torch.load(file, map_location="cpu", weights_only=True)
-    if state["digest"] != digest:
-        return Course(), {}
-    with torch.no_grad():
+    tensors, (_, losses, held_out, best) = found
+    with torch_module().no_grad():
         for name, part in parts.items():
-            part.copy_(state["now"][name])
-    optimizer.load_state_dict(state["optimizer"])
-    losses, held_out, best = state["course"]
-    return Course(losses, held_out, best), state["best"]
+            part.copy_(tensors[f"now:{name}"])
+    state: dict[int, dict[str, Any]] = {}
+    for key, value in tensors.items():
+        if key.startswith("optimizer:"):
+            _, number, name = key.split(":", 2)
+            state.setdefault(int(number), {})[name] = value
+    optimizer.load_state_dict({"state": state, "param_groups": optimizer.state_dict()["param_groups"]})
+    return Course(losses, held_out, best), {name: tensors[f"best:{name}"] for name in parts}

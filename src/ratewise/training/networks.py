@@ -11,11 +11,13 @@ import numpy as np
 
 from ratewise.core.checks import Floats
 from ratewise.errors import InputError
+from ratewise.models.hub import quiet_libraries, reason_of
 from ratewise.training.folder import Settings
 from ratewise.training.torches import NEEDED, half, torch_module, transformers_module
+from ratewise.training.weights import need_weights, read_weights, save_weights
 
 BETWEEN = "<sep>"  # in an encoder's template: the model's own mark between two texts
-_HEAD = "head.pt"
+HEAD, ADAPTERS = "head.safetensors", "adapter_model.safetensors"
 _BATCH = 32  # texts that go through the network at once, when it only answers
 
 
@@ -47,12 +49,12 @@ class Encoder:
         torch, transformers = torch_module(), transformers_module()
         self.settings, self.device = settings, device
         self.tokenizer = _loaded(transformers.AutoTokenizer, init)
-        self.base = _loaded(transformers.AutoModel, init).float().to(device)
+        self.base = _loaded(transformers.AutoModel, init, weights=True).float().to(device)
         self.head = torch.nn.Linear(self.base.config.hidden_size, 1).to(device)
         torch.nn.init.zeros_(self.head.weight)
         torch.nn.init.zeros_(self.head.bias)
         if head is not None:
-            self.head.load_state_dict(torch.load(head / _HEAD, map_location=device, weights_only=True))
+            _fill(self.head, need_weights(head, HEAD))
 
     def loss(self, prompts: Sequence[str], targets: Any) -> Any:
         """Cross-entropy; ratings between the ends count as shares of both."""
@@ -63,7 +65,7 @@ class Encoder:
         """The head's number."""
         between = self.tokenizer.sep_token or "\n"
         texts = [prompt.replace(BETWEEN, between) for prompt in prompts]
-        read = _tokens(self.tokenizer, texts, self.settings.longest, self.device)
+        read = _tokens(self.tokenizer, texts, _room(self, self.base.config), self.device)
         hidden = self.base(**read).last_hidden_state
         mask = read["attention_mask"].unsqueeze(-1).to(hidden.dtype)
         mean = (hidden * mask).sum(dim=1) / mask.sum(dim=1).clamp(min=1.0)
@@ -83,7 +85,7 @@ class Encoder:
         """The encoder in the form of transformers; the head beside it."""
         self.base.save_pretrained(folder)
         self.tokenizer.save_pretrained(folder)
-        torch_module().save(self.head.state_dict(), folder / _HEAD)
+        save_weights(folder / HEAD, self.head.state_dict())
 
 
 class Causal:
@@ -97,7 +99,7 @@ class Causal:
             raise InputError(NEEDED) from None
         self.settings, self.device = settings, device
         self.tokenizer = _loaded(transformers.AutoTokenizer, init)
-        base = _loaded(transformers.AutoModelForCausalLM, init)
+        base = _loaded(transformers.AutoModelForCausalLM, init, weights=True)
         base = base.to(torch.bfloat16) if device == "cuda" else base.float()
         if adapters is None:
             lora = peft.LoraConfig(
@@ -105,7 +107,7 @@ class Causal:
             )
             self.model = peft.get_peft_model(base, lora)
         else:
-            self.model = peft.PeftModel.from_pretrained(base, str(adapters))
+            self.model = _adapted(peft, base, need_weights(adapters, ADAPTERS).parent)
         self.model.to(device)
         self.answers = torch.tensor(_answers(self.tokenizer, settings.words), device=device)
 
@@ -122,7 +124,7 @@ class Causal:
     def _at_the_end(self, prompts: Sequence[str]) -> Any:
         """The model's numbers for the token after each prompt; padding comes after it and is never looked at."""
         torch = torch_module()
-        read = _tokens(self.tokenizer, prompts, self.settings.longest, self.device, end=True)
+        read = _tokens(self.tokenizer, prompts, _room(self, self.model.config), self.device, end=True)
         last = read["attention_mask"].sum(dim=1) - 1
         said = self.model(**read).logits
         return said[torch.arange(len(prompts), device=self.device), last].float()
@@ -154,6 +156,12 @@ def answer(network: Network, prompts: Sequence[str]) -> Floats:
     return out
 
 
+def _room(network: Any, config: Any) -> int:
+    """Tokens that are read: as many as the settings say, and no more than the model has places for."""
+    places = getattr(config, "max_position_embeddings", None) or network.settings.longest
+    return int(min(network.settings.longest, places, network.tokenizer.model_max_length))
+
+
 def _tokens(tokenizer: Any, prompts: Sequence[str], longest: int, device: str, end: bool = False) -> Any:
     """Tokens with padding on the right. Where the end decides, long prompts lose their beginning."""
     tokenizer.padding_side, tokenizer.truncation_side = "right", "left" if end else "right"
@@ -163,6 +171,13 @@ def _tokens(tokenizer: Any, prompts: Sequence[str], longest: int, device: str, e
     return {name: read[name].to(device) for name in ("input_ids", "attention_mask")}
 
 
+def check_encoder(init: str) -> None:
+    """Refuse a model that cannot be loaded, before anything is paid for."""
+    transformers = transformers_module()
+    _loaded(transformers.AutoTokenizer, init)
+    _loaded(transformers.AutoModel, init, weights=True)
+
+
 def _answers(tokenizer: Any, words: tuple[str, str]) -> list[int]:
     found = [tokenizer.encode(word, add_special_tokens=False)[:1] for word in words]
     if not all(found) or found[0] == found[1] or tokenizer.unk_token_id in (found[0][0], found[1][0]):
@@ -170,11 +185,34 @@ def _answers(tokenizer: Any, words: tuple[str, str]) -> list[int]:
     return [found[0][0], found[1][0]]
 
 
-def _loaded(kind: Any, init: str) -> Any:
+def _loaded(kind: Any, init: str, *, weights: bool = False) -> Any:
+    """From a folder or by a name. Weights are safetensors: transformers would also take pickles, which can run code."""
     if not Path(init).expanduser().is_dir() and (init.startswith((".", "~")) or Path(init).is_absolute()):
         raise InputError(f"the model {init!r} cannot be loaded: there is no such folder; check the path")
     try:
-        return kind.from_pretrained(init)
+        with quiet_libraries():
+            return kind.from_pretrained(init, use_safetensors=True) if weights else kind.from_pretrained(init)
     except Exception as error:
-        reason = " ".join(str(error).split())[:200]
-        raise InputError(f"the model {init!r} cannot be loaded ({reason}); give the path of its folder") from None
+        raise InputError(
+            f"the model {init!r} cannot be loaded ({reason_of(error)}); give the path of its folder, with weights in "
+            "safetensors"
+        ) from None
+
+
+def _adapted(peft: Any, base: Any, folder: Path) -> Any:
+    """The model with the adapters of a folder."""
+    try:
+        return peft.PeftModel.from_pretrained(base, str(folder))
+    except Exception as error:
+        raise InputError(
+            f"the adapters in {folder} cannot be loaded ({reason_of(error)}); train the rater again"
+        ) from None
+
+
+def _fill(module: Any, path: Path) -> None:
+    """Weights from a file, all of them and of the right size."""
+    found = read_weights(path)
+    try:
+        module.load_state_dict({} if found is None else found[0])
+    except RuntimeError:
+        raise InputError(f"{path} is damaged; train the rater again with ratewise train") from None

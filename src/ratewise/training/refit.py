@@ -8,7 +8,7 @@ from ratewise.training.cross_fit import Check, Rows, Trainer
 from ratewise.training.examples import HELD_OUT
 from ratewise.training.folder import Settings
 from ratewise.training.loop import Recipe, fit
-from ratewise.training.networks import Encoder, answer
+from ratewise.training.networks import Encoder, answer, check_encoder
 from ratewise.training.torches import device_of, seeded, torch_module, transformers_module
 from ratewise.training.train import RATES, model_to_start_from, template_of
 
@@ -18,11 +18,12 @@ _EPOCHS, _BATCH, _LONGEST = 4, 16, 160
 def encoder_trainer(text: tuple[str, ...], *, init: str | None = None, epochs: int = _EPOCHS) -> Trainer:
     """A trainer as `train` trains encoders: epochs until a part held out is predicted no better, then calibrated.
 
-    What is not installed is an InputError, at once.
+    What is not installed or cannot be loaded is an InputError, at once: labels are not bought for nothing.
     """
     torch_module()
     transformers_module()
     start = model_to_start_from(init, "encoder")
+    check_encoder(start)
 
     def train(rows: Rows, ratings: Floats, asked: Rows, seed: int, check: Check) -> Floats:
         low, high = (0.0, 1.0) if ratings.min() >= 0 and ratings.max() <= 1 else (ratings.min(), ratings.max())

@@ -40,13 +40,17 @@ class Trained:
         r2 = "unknown" if q["r2"] is None else f"{q['r2']:.2f}"
         whole = "whole groups of " if c["data"]["groups"] else ""
         return (
-            f"trained on {c['data']['trained_on']:,} labels of {c['data']['table']}, {c['training']['epochs']} epochs, "
-            f"the best one {c['training']['best']}; R² {r2} on {whole}{q['items']:,} labels held out; saved in "
-            f"{self.folder}"
+            f"trained on {c['data']['trained_on']:,} labels of {c['data']['table']}, {_epochs(c['training'])}; R² {r2} "
+            f"on {whole}{q['items']:,} labels held out; saved in {self.folder}"
         )
 
     def __str__(self) -> str:
         return self.summary()
+
+
+def _epochs(training: dict[str, Any]) -> str:
+    number = training["epochs"]
+    return "1 epoch" if number == 1 else f"{number} epochs, the best one {training['best']}"
 
 
 def train_rater(
@@ -76,6 +80,9 @@ def train_rater(
     calibrated by it. A run that was killed goes on from its last epoch.
     """
     read = read_table(table)
+    for name, number in (("epochs", epochs), ("batch", batch), ("longest", longest)):
+        if number < 1:
+            raise InputError(f"{name} must be 1 at least; got {number}")
     if not text:
         raise InputError("name the columns of text to learn from: text, or --text on the command line")
     if kind not in ("encoder", "causal"):
@@ -87,8 +94,9 @@ def train_rater(
         kind=kind, text=tuple(text), template=template or template_of(kind, text, words), low=examples.low,
         high=examples.high, longest=longest, words=words, init=model_to_start_from(init, kind),
     )  # fmt: skip
-    folder = Path(output)
-    folder.mkdir(parents=True, exist_ok=True)
+    if settings.mistake:
+        raise InputError(settings.mistake)
+    folder = _made(Path(output), settings.init)
     recipe = Recipe(epochs=epochs, batch=batch, rate=RATES[kind], seed=seed)
     seeded(seed)
     network = _network(settings, device_of(device))
@@ -107,7 +115,9 @@ def _saved(
     z = answer(network, [prompt for prompt, out in zip(prompts, held, strict=True) if out])
     scaled = fit_temperature(z, examples.target[held])
     settings = replace(settings, temperature=scaled.temperature, shift=scaled.shift)
-    known = TrainedOn.of(examples.ids, examples.texts)
+    known = TrainedOn.of(examples.ids if examples.named else (), examples.texts)
+    if (Path(settings.init) / KNOWN).is_file():  # it goes on from a rater that has seen labels before
+        known = known.joined(TrainedOn.read(Path(settings.init)))
     card = {
         "made": datetime.now(UTC).isoformat(timespec="seconds"),
         "data": {
@@ -122,12 +132,30 @@ def _saved(
         "calibration": {"temperature": scaled.temperature, "shift": scaled.shift},
         "held_out": quality(scaled(z), examples.target[held]),
     }  # fmt: skip
+    (folder / SETTINGS).unlink(missing_ok=True)  # a folder of new weights and old settings is no rater
     network.save(folder)
     write_text(folder / KNOWN, known.to_json())
     write_text(folder / CARD, json.dumps(card, indent=2, ensure_ascii=False))
     write_text(folder / SETTINGS, settings.to_json())
     (folder / CHECKPOINT).unlink(missing_ok=True)
     return Trained(str(folder), card)
+
+
+def _made(folder: Path, init: str) -> Path:
+    """The folder to write to: new, empty, or one of a rater; other people's files are left alone."""
+    if folder.exists() and (not folder.is_dir() or folder.resolve() == Path(init).resolve() or _foreign(folder)):
+        raise InputError(f"{folder} holds something else than a trained rater; name a new folder with --output")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"the folder {folder} cannot be made: {error.strerror or error}") from None
+    return folder
+
+
+def _foreign(folder: Path) -> bool:
+    """Whether there are files, and none of them is of a rater, whole or half trained."""
+    names = [file.name for file in folder.iterdir()]
+    return bool(names) and not any(name == SETTINGS or name.startswith(CHECKPOINT) for name in names)
 
 
 def _network(settings: Settings, device: str) -> Network:
@@ -145,8 +173,8 @@ def template_of(kind: Kind, text: Sequence[str], words: tuple[str, str]) -> str:
 
 def model_to_start_from(init: str | None, kind: Kind) -> str:
     """The model that was named; else, for an encoder, the one of a package that may be installed."""
-    if init is not None:
-        return init
+    if init is not None:  # a folder is found again from everywhere
+        return str(Path(init).expanduser().absolute()) if Path(init).expanduser().is_dir() else init
     if kind == "encoder":
         from importlib.util import find_spec
 

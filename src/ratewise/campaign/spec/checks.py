@@ -94,6 +94,16 @@ def check_learner(learner: Section | None, items: Section, mistakes: Mistakes) -
             mistakes.add((*learner.place, name), 'is for kind = "embeddings"; remove it, or change the kind')
 
 
+def check_learned(items: Section, start: Section | None, raters: Sequence[Section], mistakes: Mistakes) -> None:
+    """Check that no column of labels is learned from: it would tell every label, and nothing of other items."""
+    labels = {raters[-1].raw.get("column")} if raters and raters[-1].good.get("kind") == "column" else set()
+    labels |= set() if start is None else {start.raw.get("labels")}
+    for key in ("features", "text"):
+        for name in items.good.get(key) or ():
+            if name in labels:
+                mistakes.add((*items.place, key), f"names {name!r}, which holds the strong ratings; leave it out")
+
+
 def check_refit(
     learner: Section | None, items: Section, others: tuple[Section | None, Section | None], raters: Sequence[Section],
     mistakes: Mistakes,

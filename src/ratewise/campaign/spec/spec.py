@@ -16,6 +16,7 @@ from ratewise.campaign.spec.checks import (
     check_budget,
     check_goal,
     check_inputs,
+    check_learned,
     check_learner,
     check_raters,
     check_rating,
@@ -172,6 +173,7 @@ def _spec(document: Mapping[str, Any], path: Path, mistakes: Mistakes) -> Spec:
     check_store(top, mistakes)
     check_inputs(inputs, items, mistakes)
     check_learner(learner, items, mistakes)
+    check_learned(items, begun, raters, mistakes)
     check_refit(learner, items, (inputs, begun), raters, mistakes)
     check_rating(rating, mistakes)
     check_goal(goal, mistakes)

@@ -17,6 +17,7 @@ from ratewise.core.messages import Message, argument
 from ratewise.core.names import RECALIBRATIONS, Calibrator, Estimand, IntervalMethod, Method, Recalibration
 from ratewise.errors import InputError, TableError
 from ratewise.models.calibration import cross_calibrated
+from ratewise.models.features import refuse_labels
 from ratewise.models.rating_model import Covariates, cluster_fitted_rating, fitted_rating
 from ratewise.models.text_columns import TextColumns
 from ratewise.tables import Relation, Table, TableLike
@@ -29,7 +30,7 @@ from ratewise.targets.people import Strong, ends_of, made_ready, strong_columns,
 from ratewise.targets.prices import Prices
 from ratewise.targets.rated import RATE, DrawColumns, Rate, RatedColumns, plain_numbers, read_rated
 from ratewise.text.learner import Learner
-from ratewise.text.reading import read_texts
+from ratewise.text.reading import read_texts, use_note
 
 _LEVEL = 0.95  # unless another one is asked for
 
@@ -70,10 +71,13 @@ def estimate_mean(
     return estimate_rated(rated, how, recalibrate)
 
 
-def with_text(recalibrate: Recalibration, text: Sequence[str], weak: str | None) -> Recalibration:
+def with_text(
+    recalibrate: Recalibration, text: Sequence[str], weak: str | None, strong: str | Sequence[str] | None
+) -> Recalibration:
     """The recalibration that texts ask for."""
     if not text:
         return recalibrate
+    refuse_labels(text, strong)
     if recalibrate not in ("none", "auto"):
         raise InputError("texts are for recalibrate 'auto'; leave recalibrate or the texts out")
     if weak is None:
@@ -119,6 +123,15 @@ def recalibrated(
         return g
     x, weights = Covariates(g, text=text), 1.0 / data.rates[:, 0]
     return fitted_rating(x, h, weights) if codes is None else cluster_fitted_rating(x, h, weights, codes)
+
+
+def told_of_text(rated: Rated, names: Sequence[str], text: TextColumns | None) -> tuple[str, ...]:
+    """Whether texts move the recalibrated ratings, in words; clusters choose in every fold anew, and say nothing."""
+    if text is None or rated.clusters is not None or rated.strong.size < 2:
+        return ()
+    by_text, plain = (recalibrated(rated, kind="auto", text=each) for each in (text, None))
+    labels = int(np.count_nonzero(~np.isnan(rated.strong)))
+    return (use_note(names, not np.allclose(by_text, plain, rtol=0, atol=1e-9), labels),)
 
 
 def _codes(clusters: ArrayLike, items: int) -> Codes | None:
@@ -180,7 +193,7 @@ def estimate_table(
     terms = read_terms(table)
     if terms is not None and _as_reported(
         terms, weak, strong, rate, selected, clusters, strata, weight, method, interval,
-        with_text(recalibrate, text, weak or "weak"), bounds,
+        with_text(recalibrate, text, weak or "weak", strong), bounds,
         pool_size, floor, positive, scale,
     ):  # fmt: skip
         return _exported(table, terms, level, prices)
@@ -191,7 +204,7 @@ def estimate_table(
     columns = RatedColumns(ready.strong, weak, DrawColumns(rate, selected, clusters))
     ends = ready.bounds(both_ends(bounds))
     how = How(method, interval, level, estimand, pool_size, ends, floor, seed=seed)
-    recalibrate = with_text(recalibrate, text, weak)
+    recalibrate = with_text(recalibrate, text, weak, strong)
     if strata is not None or weight is not None:
         if clusters is not None or recalibrate != "none":
             raise InputError("clusters and recalibrate are not for strata or weight; leave them out")
@@ -206,7 +219,8 @@ def estimate_table(
     found = with_votes(estimate_rated(rated.items, rated.how(how), recalibrate, known), ready, rated)
     bought = found.labels if found.agreement is None else found.agreement.votes
     spend = prices.spend(found.items, bought, alone=weak is None)
-    return replace(found, spend=spend, notes=ready.notes + rated.notes + found.notes)
+    notes = ready.notes + rated.notes + told_of_text(rated.items, text, known) + found.notes
+    return replace(found, spend=spend, notes=notes)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from ratewise.core.messages import Message, argument
 from ratewise.core.names import Estimand, PolicyName, Recalibration
 from ratewise.core.shown import shown
 from ratewise.errors import InputError
+from ratewise.models.features import refuse_labels
 from ratewise.tables import Table, TableLike, count_rows
 from ratewise.tables.spark import is_spark, with_value
 from ratewise.tables.words import Positive, Scale, meaning_of
@@ -36,6 +37,7 @@ from ratewise.targets.mean.transfer import Reference, Transfer
 from ratewise.targets.mean.words import within
 from ratewise.targets.people import Ready, Strong, made_ready
 from ratewise.text.learner import Learner
+from ratewise.text.reading import use_note
 
 _Z = 1.959964  # of a 95 % interval
 _WORTH_A_HINT = 0.9  # calibration is hinted at when it would cut the error to this share
@@ -121,6 +123,7 @@ def plan(
     """
     target = target_of(target_se, within, level)
     goal = Goal.of(weak_cost, strong_cost, budget, target, pool_size, estimand, floor)
+    refuse_labels((*features, *text), strong)
     if is_spark(table):  # whose rows without a label say nothing here
         names = [strong] if isinstance(strong, str) else list(strong)
         table = with_value(table, [name.strip() for name in ",".join(names).split(",")])
@@ -154,7 +157,7 @@ def plan(
         made,
         basis=made.basis | {"strong": ready.typed, "within": within, "level": level},
         transfer=replace(made.transfer, words=meaning_of(positive, scale)),
-        notes=ready.notes + _of_people(ready) + made.notes,
+        notes=ready.notes + _of_people(ready) + _of_texts(pilot, columns) + made.notes,
     )
     if what_if:
         made = replace(made, what_if=tried_beliefs(pilot, goal, made.policies[made.recommendation].spend, seed))
@@ -295,6 +298,13 @@ def _notes(pilot: Pilot, policies: dict[str, PlannedPolicy]) -> tuple[str, ...]:
             "rater errs"
         )
     return tuple(notes)
+
+
+def _of_texts(pilot: Pilot, columns: PilotColumns) -> tuple[str, ...]:
+    """Whether texts are learned from."""
+    if not columns.text or pilot.models is None:
+        return ()
+    return (use_note(columns.text, pilot.models.text is not None, int(pilot.strong.size)),)
 
 
 def _of_agreement(pilot: Pilot) -> tuple[str, ...]:
