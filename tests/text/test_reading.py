@@ -133,3 +133,9 @@ def test_a_simulation_learns_from_text() -> None:
         for text in ([], ["text"])
     )
     assert texts < 0.9 * plain
+
+
+def test_a_learner_without_texts_is_told():
+    with pytest.raises(InputError, match="name their columns: text, or --text COLUMNS"):
+        read_texts(read_table({"weak": [0.1, 0.2]}), (), "vectors")
+    assert read_texts(read_table({"weak": [0.1, 0.2]}), ()) is None
