@@ -11,7 +11,7 @@ import httpx2
 from ratewise.campaign.campaign import Campaign
 from ratewise.cli.demo_page import ITEMS, make_sums
 
-from ..waiting import until
+from ..waiting import SECONDS, until
 from ..web.test_server import asked, end, free_port
 
 
@@ -36,11 +36,11 @@ def test_its_link_signs_in_and_leads_to_a_question(tmp_path):
             assert line, "the server has ended"
             told += line
         made = json.loads(told)
-        with httpx2.Client(base_url=made["url"], timeout=30) as client:
+        with httpx2.Client(base_url=made["url"], timeout=SECONDS) as client:
             client.get(made["link"].removeprefix(made["url"]))
             headers = {"X-CSRF-Token": client.get("/api/v1/me").json()["csrf"]}
             assert until(lambda: asked(client, headers))["item"].keys() == {"question", "answer"}
         server.send_signal(signal.SIGINT)
-        assert server.wait(timeout=30) == 0
+        assert server.wait(timeout=SECONDS) == 0
     finally:
         end(server)

@@ -15,7 +15,7 @@ from ratewise.web.live import Board
 from ratewise.web.service import Door, Service
 
 from ..tomls import rater, toml_of
-from ..waiting import until
+from ..waiting import SECONDS, until
 
 SECRET = "gpt-unmentionable"
 TOML = toml_of(
@@ -101,6 +101,6 @@ def served(service, board, *, port=0):
     finally:
         board.closing.set()
         server.should_exit = True
-        thread.join(timeout=10)
+        thread.join(timeout=SECONDS)
         bound.close()
         board.closing.clear()  # it may be served again

@@ -5,6 +5,7 @@ import json
 from ratewise.campaign.clients.labelling import Reply
 from ratewise.web import live
 
+from ..waiting import SECONDS
 from .making import served
 
 
@@ -67,7 +68,9 @@ def test_news_are_pushed(site):
 
     with (
         served(site.service, site.board) as address,
-        httpx2.stream("GET", f"{address}/api/v1/live/events", cookies={"ratewise_session": cookie}) as stream,
+        httpx2.stream(
+            "GET", f"{address}/api/v1/live/events", cookies={"ratewise_session": cookie}, timeout=SECONDS
+        ) as stream,
     ):
         lines = (line for line in stream.iter_lines() if line.startswith("data: "))
         first = json.loads(next(lines)[6:])

@@ -12,7 +12,7 @@ from ratewise.errors import InputError
 from ratewise.web.people import add_person
 from ratewise.web.server import Listening, is_loopback
 
-from ..waiting import until
+from ..waiting import SECONDS, until
 from .making import write
 
 
@@ -55,7 +55,7 @@ def test_a_server_is_killed_under_way_and_goes_on(tmp_path):
     port, answered, killed = free_port(), 0, False
     server = start(tmp_path, port)
     try:
-        with httpx2.Client(base_url=f"http://127.0.0.1:{port}", timeout=30) as client:
+        with httpx2.Client(base_url=f"http://127.0.0.1:{port}", timeout=SECONDS) as client:
             client.get(f"/join/{token}")
             headers = {"X-CSRF-Token": client.get("/api/v1/me").json()["csrf"]}
             while True:
@@ -71,7 +71,7 @@ def test_a_server_is_killed_under_way_and_goes_on(tmp_path):
                     assert client.post("/api/v1/answers", json=body, headers=headers).status_code == 200
             assert client.get("/api/v1/me").json()["done"] == answered
         server.send_signal(signal.SIGINT)
-        assert server.wait(timeout=30) == 0
+        assert server.wait(timeout=SECONDS) == 0
     finally:
         end(server)
     assert campaign.status().labels == answered > 10
