@@ -33,3 +33,17 @@ def test_what_is_wrong_is_one_line(tmp_path, run):
         assert found.code == 2
         assert said in found.err
         assert len(found.err.strip().splitlines()) == 1
+
+
+def test_a_second_link_is_asked_for_and_names_differ_in_more_than_capitals(tmp_path, run):
+    write(tmp_path)
+    toml = str(tmp_path / "c.toml")
+    run("people", toml, "add", "ben")
+    for name in ("ben", "Ben"):
+        refused = run("people", toml, "add", name)
+        assert (refused.code, "'ben' has a link that works" in refused.err) == (2, True)
+        assert len(refused.err.strip().splitlines()) == 1
+    again = json.loads(run("people", toml, "add", "Ben", "--new-link", "--json").out)
+    assert again["name"] == "ben"
+    assert [one["name"] for one in json.loads(run("people", toml, "list", "--json").out)["people"]] == ["ben"]
+    assert "ben can no longer" in run("people", toml, "remove", "BEN").out

@@ -2,6 +2,7 @@
 
 import pytest
 
+from ratewise.errors import InputError
 from ratewise.queue.accounts import SESSION_SECONDS, Accounts
 from ratewise.queue.store import Store
 
@@ -38,6 +39,26 @@ def test_links_and_sessions(store):
     assert accounts.sign_in(token) is None
     accounts.add("bob")
     assert [(p.name, p.admin, p.active) for p in accounts.list()] == [("ann", True, False), ("bob", False, True)]
+
+
+def test_a_link_ends_only_where_that_is_asked_for_and_capitals_make_nobody_else(store):
+    accounts = Accounts(store)
+    secret = accounts.sign_in(accounts.add("ben", admin=True))
+    for name in ("ben", "Ben", "BEN"):
+        with pytest.raises(InputError, match="'ben' has a link that works"):
+            accounts.add(name)
+    assert accounts.session(secret).name == "ben"
+    other = accounts.sign_in(accounts.renew("Ben"))
+    assert accounts.session(secret) is None
+    found = accounts.session(other)
+    assert (found.name, found.admin) == ("ben", True)
+    assert accounts.remove("BEN") == "ben"
+    assert accounts.session(other) is None
+    assert accounts.renew("ben") is None
+    again = accounts.session(accounts.sign_in(accounts.add("Ben")))
+    assert (again.name, again.admin) == ("ben", False)
+    accounts.add("Bén")  # somebody else
+    assert {person.name for person in accounts.list()} == {"ben", "Bén"}
 
 
 def test_accounts_are_not_in_the_record(store):

@@ -168,3 +168,11 @@ def test_questions_in_nobody_s_hands_are_given_up_for_nothing(store):
     assert [rating(store, p).state for p in range(ITEMS)] == [OPEN, MISSING, MISSING, MISSING]
     assert rating(store, 1).note == "given up: it is late"
     assert store.in_hands_of([worker]) == [held]
+
+
+def test_ben_and_ben_in_capitals_have_one_vote(desk):
+    claim = desk.lease("ben", 1, seconds=60, votes=2).claim
+    assert desk.answer(claim, "ben", 1.0, rule=median_of(2)) == "more answers are needed"
+    assert desk.answer(claim, "Ben", 0.0, rule=median_of(2)) == "more answers are needed"
+    assert [(vote.annotator, vote.value) for vote in desk.votes(claim)] == [("Ben", 0.0)]
+    assert desk.answer(claim, "bea", 0.0, rule=median_of(2)) == "settled"

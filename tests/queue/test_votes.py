@@ -2,7 +2,7 @@
 
 import pytest
 
-from ratewise.queue.votes import Verdict, Vote, median_of, one_answer
+from ratewise.queue.votes import Verdict, Vote, decided_by, median_of, name_key, one_answer
 
 
 def votes(*values):
@@ -30,3 +30,11 @@ def test_one_answer_settles():
 )
 def test_the_median_of_so_many(k, values, verdict):
     assert median_of(k)(votes(*values)) == verdict
+
+
+def test_capitals_and_spaces_make_nobody_else():
+    assert len({name_key(name) for name in ("Ben", "ben", "BEN ", "ｂｅｎ")}) == 1
+    assert name_key("Ben") != name_key("Bea")
+    split = [Vote("ann", 1.0), Vote("bob", 0.0), Vote("EVE", 0.0)]
+    assert decided_by(2, "Eve")(split[:2]) is None
+    assert decided_by(2, "Eve")(split) == Verdict(0.0)

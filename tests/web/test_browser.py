@@ -147,10 +147,17 @@ def test_double_clicks_and_two_tabs_count_once(browser, begun):
         ann.page.locator("#save").dblclick()
         ann.has_done(1)
         assert answers(service) == 1
+        asked = other.locator("#item").inner_text()
         other.get_by_text("No", exact=True).click()  # the same question, answered in the first tab
         other.locator("#save").click()
-        expect(other.locator("#news")).to_contain_text("Not saved: another answer")
+        expect(other.locator("#feedback-title")).to_have_text("✗ Not saved")
+        expect(other.locator("#feedback-text")).to_contain_text("this question was not saved: another answer")
+        assert other.locator("#item").inner_text() == asked  # it is said of the question that it is about
         assert answers(service) == 1
+        other.keyboard.press("Enter")
+        expect(other.locator("#item")).not_to_have_text(asked)
+        expect(other.locator("#feedback")).to_be_hidden()
+        expect(other.locator("#news")).to_have_text("")
         assert ann.complaints == []
 
 
@@ -166,6 +173,74 @@ def test_what_is_answered_without_a_network_is_sent_when_it_is_back(browser, beg
         ann.has_done(1)
         assert ann.asked() != first
         assert answers(service) == 1
+
+
+def test_what_is_shown_while_a_save_waits_is_what_is_saved(browser, tmp_path):
+    campaign = write(tmp_path, kind="likert", rating="low = 1\nhigh = 5")
+    with service_of(campaign) as (service, board), served(service, board) as address:
+        ann = joined(browser, service, address, "ann")
+        page, first = ann.page, ann.asked()
+        ann.context.set_offline(True)
+        ann.press("3", "Enter")
+        expect(page.locator("#news")).to_contain_text("kept on this device")
+        ann.press("5", "f", "c", "Enter")
+        page.get_by_text("5", exact=True).click(force=True)
+        page.locator("#save").click(force=True)
+        page.locator("#flag").click(force=True)
+        expect(page.get_by_role("radio", name="3", include_hidden=True)).to_be_checked()
+        expect(page.locator("#comment-box")).to_be_hidden()
+        expect(page.locator("#flag")).to_have_attribute("aria-pressed", "false")
+        assert ann.asked() == first
+        ann.press("?")  # what is beside the answer stays open
+        expect(page.get_by_role("heading", name="Keys")).to_be_visible()
+        ann.press("Escape")
+        ann.context.set_offline(False)
+        ann.has_done(1)
+        ann.press("5", "Enter")  # the next one is open again
+        ann.has_done(2)
+        assert ann.complaints == []
+    said = campaign.export(tmp_path / "a.csv", answers=True)
+    assert sorted(said.numbers("rating").tolist()) == [3.0, 5.0]
+    assert "flagged" not in said.columns
+
+
+@pytest.mark.parametrize("kind", ["binary", "pairwise", "likert", "score"])
+def test_undo_brings_back_what_was_said(browser, tmp_path, kind):
+    """In another browser, too, which has no drafts; of a comparison as the person saw its sides."""
+    more = {"pairwise": 'show = ["question"]\na = "left"\nb = "right"'}.get(kind, SHOW)
+    ends = {"likert": "low = 1\nhigh = 5", "score": "low = 0\nhigh = 100"}.get(kind, "")
+    campaign = write(tmp_path, kind=kind, rating=ends, more=more)
+    with service_of(campaign) as (service, board), served(service, board) as address:
+        token = service.accounts.add("ann")
+        ann = Person(browser, address, token)
+        for count in range(1, 5):  # both orders of the sides of a comparison
+            first = ann.asked()
+            ann.page.locator("#number").fill("62.5") if kind == "score" else ann.press("2")
+            ann.press("f", "c")
+            ann.page.keyboard.type(f"why {count}")
+            ann.page.locator("#comment").press("Control+Enter")
+            ann.has_done(count)
+            there = Person(browser, address, token)
+            there.asked()
+            there.press("u")
+            there.has_done(count - 1)
+            assert there.asked() == first
+            for _ in range(2):  # kept over a reload, too
+                expect(there.page.locator("#comment")).to_have_value(f"why {count}")
+                expect(there.page.locator("#flag")).to_have_attribute("aria-pressed", "true")
+                if kind == "score":
+                    expect(there.page.locator("#number")).to_have_value("62.5")
+                else:
+                    checked = there.page.locator(".choice[data-key='2'] input")
+                    expect(checked).to_be_checked()
+                there.page.reload()
+                there.asked()
+            there.press("Enter")
+            there.has_done(count)
+            assert there.complaints == []
+            there.context.close()
+            ann.page.reload()
+    assert campaign.verify().differences == []
 
 
 def test_a_server_that_comes_back_takes_what_was_kept(browser, begun):

@@ -1,5 +1,8 @@
 """The pages: sign in by a link, out again, headers that let nothing else run, and images of the folder only."""
 
+import pytest
+
+from ratewise.errors import InputError
 from ratewise.web.service import Door
 
 from .making import Visitor, app_of, service_of
@@ -27,7 +30,10 @@ def test_a_link_signs_in_until_it_is_taken_back(site):
 
 def test_a_new_link_ends_the_old_one_and_its_sessions(site):
     old = site.visitor("ann")
-    new = site.visitor("ann")
+    with pytest.raises(InputError, match="--new-link"):
+        site.visitor("ann")
+    assert old.get("/api/v1/me").status_code == 200
+    new = Visitor(site.app, site.service.accounts.renew("ann"))
     assert old.get("/api/v1/me").status_code == 401
     assert new.get("/api/v1/me").status_code == 200
 

@@ -83,7 +83,7 @@ def serve_demo(folder: str, *, seed: int, port: int, as_json: bool) -> None:
 
     where = Listening(port=port)
     campaign = Campaign.open(make_sums(folder, seed))
-    link = add_person(campaign, "you", admin=True, url=where.url)
+    link = add_person(campaign, "you", admin=True, url=where.url, new_link=True)
     label = f"{link.link}?to=label"  # admins would see the live view first
 
     def ready(url: str, _: Service) -> None:

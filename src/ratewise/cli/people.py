@@ -71,12 +71,15 @@ def people(
     act: Annotated[Act, typer.Argument(help="add, list or remove.", metavar="add|list|remove")],
     name: Annotated[str | None, typer.Argument(help="Whom to add or remove.")] = None,
     admin: Annotated[bool, typer.Option("--admin", help="With add: may see the live view, too.")] = False,
+    new_link: Annotated[
+        bool, typer.Option("--new-link", help="With add: end the link that this person has, and make another.")
+    ] = False,
     url: Annotated[str, typer.Option(help="With add: how browsers reach `ratewise serve`.")] = _URL,
     json: Json = False,
 ) -> None:
     """Make the sign-in link of a person, list all people, or take a link back.
 
-    A new link for the same name ends the old one. The link is shown once and stored only as a hash.
+    The link is shown once and stored only as a hash. Ben and ben are one person.
 
     Example: ratewise people campaign.toml add ann
     """
@@ -93,13 +96,13 @@ def people(
         if name is None:
             raise InputError(f"a name is missing; write: ratewise people {campaign} {act} NAME")
         if act == Act.ADD:
-            made = add_person(opened, name, admin=admin, url=url)
+            made = add_person(opened, name, admin=admin, url=url, new_link=new_link)
             if json:
                 print_json(made.to_dict())
             else:
                 say(f"{made.name} signs in with this link, which is not shown again:\n{made.link}")
             return
-        remove_person(opened, name)
+        name = remove_person(opened, name)
         if json:
             print_json({"name": name, "removed": True})
         else:

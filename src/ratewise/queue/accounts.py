@@ -8,10 +8,12 @@ from dataclasses import dataclass
 
 import sqlalchemy as sa
 
+from ratewise.errors import InputError
 from ratewise.queue import schema as t
 from ratewise.queue.quick import Quick
 from ratewise.queue.records import now
 from ratewise.queue.store import Store
+from ratewise.queue.votes import name_key
 
 _BYTES = 24  # of a secret: 192 bits
 SESSION_SECONDS = 14 * 86_400.0
@@ -49,27 +51,52 @@ class Accounts:
     clock: Callable[[], float] = time.time
 
     def add(self, name: str, *, admin: bool = False) -> str:
-        """A new link's secret for this person; their old link and sessions end."""
+        """A link's secret for a person who has none; one who had a link before keeps the spelling of their name."""
         token = secrets.token_urlsafe(_BYTES)
         with self.store.writing() as connection:
-            self._end(connection, name)
-            connection.execute(t.people.delete().where(t.people.c.name == name))
+            found = _named(connection, name)
+            if found is not None and found.active:
+                raise InputError(
+                    f"{found.name!r} has a link that works; end it and make another with --new-link, or choose a name "
+                    "that differs in more than capitals"
+                )
             row = {"name": name, "admin": admin, "token": hashed(token), "made_at": now()}
-            connection.execute(t.people.insert().values(row))
+            if found is None:
+                connection.execute(t.people.insert().values(row))
+            else:
+                connection.execute(
+                    t.people.update().where(t.people.c.name == found.name).values(row | {"name": found.name})
+                )
         return token
 
-    def remove(self, name: str) -> bool:
-        """Take the link back and end all sessions; what the person answered stays. False where there is no such one."""
+    def renew(self, name: str) -> str | None:
+        """Another link's secret for a person who has one, which ends with all sessions; None where nobody has it."""
+        token = secrets.token_urlsafe(_BYTES)
+        return None if self._end(name, hashed(token)) is None else token
+
+    def remove(self, name: str) -> str | None:
+        """Take the link back and end all sessions; what the person answered stays. Their name, or None for nobody's."""
+        return self._end(name, None)
+
+    def _end(self, name: str, token: str | None) -> str | None:
+        """End a link that works and its sessions; there may be another one instead."""
         with self.store.writing() as connection:
-            self._end(connection, name)
-            mine = sa.and_(t.people.c.name == name, t.people.c.token.is_not(None))
-            return bool(connection.execute(t.people.update().where(mine).values(token=None)).rowcount)
+            found = _named(connection, name)
+            if found is None or not found.active:
+                return None
+            connection.execute(t.sessions.delete().where(t.sessions.c.name == found.name))
+            connection.execute(t.people.update().where(t.people.c.name == found.name).values(token=token))
+        return found.name
+
+    def find(self, name: str) -> Person | None:
+        """The one who has this name, in capitals or not."""
+        with self.store.reading() as connection:
+            return _named(connection, name)
 
     def list(self) -> list[Person]:
         """Everyone who was ever given a link, by name."""
         with self.store.reading() as connection:
-            rows = connection.execute(sa.select(t.people).order_by(t.people.c.name)).all()
-        return [Person(row.name, bool(row.admin), row.token is not None, row.made_at) for row in rows]
+            return _everyone(connection)
 
     def sign_in(self, token: str) -> str | None:
         """A new session's secret for the one whose link this is; None where there is no such link."""
@@ -95,9 +122,14 @@ class Accounts:
         with self.store.writing() as connection:
             connection.execute(t.sessions.delete().where(t.sessions.c.token == hashed(secret)))
 
-    @staticmethod
-    def _end(connection: sa.Connection, name: str) -> None:
-        connection.execute(t.sessions.delete().where(t.sessions.c.name == name))
+
+def _everyone(connection: sa.Connection) -> list[Person]:
+    rows = connection.execute(sa.select(t.people).order_by(t.people.c.name)).all()
+    return [Person(row.name, bool(row.admin), row.token is not None, row.made_at) for row in rows]
+
+
+def _named(connection: sa.Connection, name: str) -> Person | None:
+    return next((person for person in _everyone(connection) if name_key(person.name) == name_key(name)), None)
 
 
 def hashed(secret: str) -> str:

@@ -18,7 +18,7 @@ from ratewise.queue import statements as sql
 from ratewise.queue.hourly import Hourly
 from ratewise.queue.records import Claim, now
 from ratewise.queue.store import Store
-from ratewise.queue.votes import Rule, Vote, one_answer
+from ratewise.queue.votes import Rule, Vote, name_key, one_answer
 
 Price = int | Hourly  # of an item, however many answer; or by the time that each of them takes
 Heard = Literal["settled", "more answers are needed", "was settled before"]
@@ -183,9 +183,9 @@ class Desk:
     ) -> Heard:
         """Write an answer to an open question down, and settle it where the rule says so."""
         votes = votes_on(connection, claim)
-        if any(vote.annotator == person for vote in votes):
-            self.unsay(connection, claim, person)
-            votes = [vote for vote in votes if vote.annotator != person]
+        for vote in [vote for vote in votes if name_key(vote.annotator) == name_key(person)]:
+            self.unsay(connection, claim, vote.annotator)
+            votes.remove(vote)
         row = {"annotator": person, "value": said.value, "note": said.note or None, "at": now()}
         more = {"seconds": said.seconds, "sides": said.sides, "flagged": said.flagged}
         row |= {name: value for name, value in more.items() if value is not None}

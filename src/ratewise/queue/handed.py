@@ -32,6 +32,14 @@ class Handed:
 
 
 @dataclass(frozen=True, slots=True)
+class Undone:
+    """An answer that was taken back: the new key of its question, and what had been said."""
+
+    key: str
+    said: Said
+
+
+@dataclass(frozen=True, slots=True)
 class Counter:
     """Hands out keys and takes answers; the desk keeps the leases behind them."""
 
@@ -95,7 +103,9 @@ class Counter:
             if row is None:
                 return "unknown"
             if row.state == "answered":
-                return "same" if _said(connection, row, person) == (said.value, said.note or None) else "another"
+                before = _said(connection, row, person)
+                same = before is not None and (before.value, before.note) == (said.value, said.note)
+                return "same" if same else "another"
             claim = self.desk.open_one(connection, row.position, row.step)
             if row.state == "undone" or claim is None or claim.attempt != row.attempt:
                 return "too late"
@@ -105,8 +115,8 @@ class Counter:
             lending.ANSWERED.run(connection, {"row": row.number, "of_person": person})
             return "new"
 
-    def undo(self, person: str, seconds: float) -> str | None:
-        """Take back this person's last answer and its payment; its question's new key, or None where it is too late.
+    def undo(self, person: str, seconds: float) -> Undone | None:
+        """Take back this person's last answer and its payment; None where it is too late.
 
         It is too late when the round is closed, or when somebody was drawn by the answer.
         """
@@ -116,16 +126,20 @@ class Counter:
             row = connection.execute(sa.select(t.handed).where(mine).order_by(t.handed.c.turn.desc()).limit(1)).first()
             if row is not None and row.what is not None:
                 connection.execute(t.leases.delete().where(t.leases.c.holder == person))
-                return hidden.reopen(connection, row, self.desk.clock())
+                said = Said(row.value, row.note or "", row.seconds, row.sides, row.flagged)
+                return Undone(hidden.reopen(connection, row, self.desk.clock()), said)
             if row is None or not _reopened(connection, row):
                 return None
             claim = self.desk.open_one(connection, row.position, row.step)
+            before = _said(connection, row, person)
             assert claim is not None
+            assert before is not None
             self.desk.unsay(connection, claim, person)
             _change(connection, row, "undone")
             self._give_others_back(connection, person, claim)
             self.desk.lend(connection, claim, person, seconds)
-            return self._key(connection, claim, person, compares=row.sides is not None, sides=row.sides)[0]
+            key, _ = self._key(connection, claim, person, compares=row.sides is not None, sides=row.sides)
+            return Undone(key, before)
 
     def of_key(self, person: str, key: str) -> tuple[Claim | None, int, str | None] | None:
         """(open question, step, sides) of a person's key; None where it is no key of theirs."""
@@ -211,10 +225,10 @@ def _change(connection: sa.Connection, row: Any, state: str, **more: int) -> Non
     connection.execute(t.handed.update().where(t.handed.c.number == row.number).values(state=state, **more))
 
 
-def _said(connection: sa.Connection, row: Any, person: str) -> tuple[float | None, str | None] | None:
+def _said(connection: sa.Connection, row: Any, person: str) -> Said | None:
     here = sa.and_(t.answers.c.position == row.position, t.answers.c.step == row.step, t.answers.c.annotator == person)
-    found = connection.execute(sa.select(t.answers.c.value, t.answers.c.note).where(here)).first()
-    return None if found is None else (found.value, found.note)
+    found = connection.execute(sa.select(t.answers).where(here)).first()
+    return None if found is None else Said(found.value, found.note or "", found.seconds, found.sides, found.flagged)
 
 
 def _reopened(connection: sa.Connection, row: Any) -> bool:

@@ -1,5 +1,6 @@
 """Rules that make one rating of the answers of several annotators."""
 
+import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import median_low
@@ -13,6 +14,11 @@ class Vote:
     value: float | None
     note: str = ""
     seconds: float | None = None  # that it took; None where nobody timed it
+
+
+def name_key(name: str) -> str:
+    """A name as people are told apart by it: Ben and ben are one person, and have one vote."""
+    return " ".join(unicodedata.normalize("NFKC", name).split()).casefold()
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +56,11 @@ def decided_by(k: int, referee: str) -> Rule:
     """Settles when k others agree; where they do not, the named person decides, who sees none of their answers."""
 
     def rule(votes: Sequence[Vote]) -> Verdict | None:
-        theirs = [vote.value for vote in votes if vote.annotator != referee]
+        theirs = [vote.value for vote in votes if name_key(vote.annotator) != name_key(referee)]
         if len(theirs) < k:
             return None
         if len(set(theirs)) == 1:
             return Verdict(theirs[0])
-        return next((Verdict(vote.value) for vote in votes if vote.annotator == referee), None)
+        return next((Verdict(vote.value) for vote in votes if name_key(vote.annotator) == name_key(referee)), None)
 
     return rule

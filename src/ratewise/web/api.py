@@ -135,10 +135,12 @@ def _feedback(service: Service, session: Session, key: str) -> dict[str, Any]:
 
 def _undo(service: Service, session: Session, _: Body) -> Response:
     with service.turn() as desk:
-        key = desk.undo(session.name)
-    if key is None:
+        undone = desk.undo(session.name)
+    if undone is None:
         raise RefusedError(409, "there is no answer of yours that can still be undone")
-    return JSONResponse({"key": key})
+    said = undone.said
+    before = {"rating": said.value, "comment": said.note, "flagged": bool(said.flagged)}
+    return JSONResponse({"key": undone.key, **before})
 
 
 def _skip(service: Service, session: Session, body: Body) -> Response:

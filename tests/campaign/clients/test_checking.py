@@ -153,7 +153,9 @@ def test_the_same_answer_counts_once_and_undo_takes_the_payment_back(campaign):
         assert desk.answer("ann", task.key, Reply(0)) == "another"
         assert desk.answer("eve", task.key, Reply(0)) == "unknown"
         assert desk.store.totals()[1] == spent + 10**9
-        key = desk.undo("ann")
+        undone = desk.undo("ann")
+        key = undone.key
+        assert (undone.said.value, undone.said.note) == (1.0, "so")
         assert desk.store.totals()[1] == spent
         again = desk.next("ann")
         assert (again.key, again.item) == (key, task.item)

@@ -65,8 +65,10 @@ def test_an_answer_counts_once_and_undoing_it_takes_the_payment_back(tmp_path, w
         assert desk.answer("ann", task.key, Reply(0)) == "another"
         assert desk.answer("bob", task.key, Reply(1)) == "unknown"
         spent = campaign.status().spent
-        again = desk.undo("ann")
-        assert again not in (None, task.key)
+        undone = desk.undo("ann")
+        again = undone.key
+        assert again != task.key
+        assert (undone.said.value, undone.said.note) == (1.0, "")
         assert campaign.status().spent == spent - 1
         assert campaign.verify().differences == []
         assert desk.answer("ann", task.key, Reply(1)) == "too late"  # what was under way when it was undone
@@ -141,6 +143,7 @@ def test_a_split_goes_to_the_named_person_and_nobody_votes_twice(tmp_path):
     campaign = begun(tmp_path, more='votes = 2\nadjudicator = "eve"')
     with campaign.labelling() as desk:
         assert desk.next("eve") is None
+        assert desk.next("Eve") is None
         one, two = desk.next("ann"), desk.next("bob")
         assert one.item == two.item
         assert desk.next("cid").item != one.item  # two have it in hand

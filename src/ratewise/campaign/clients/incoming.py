@@ -20,7 +20,9 @@ from ratewise.campaign.voting import rule_of
 from ratewise.core.shown import shown
 from ratewise.errors import InputError
 from ratewise.queue import outside
+from ratewise.queue.accounts import Accounts
 from ratewise.queue.desk import Desk, Said
+from ratewise.queue.votes import name_key
 from ratewise.raters.people import PeopleSettings
 from ratewise.tables import read_table
 from ratewise.tables.adapters.label_studio import said
@@ -138,23 +140,26 @@ class Incoming:
         *, left_out: int,
     ) -> Received:  # fmt: skip
         told = outside.said_by(self.desk.store, step)
+        spelled = {name_key(person): person for _, person in told}
+        spelled |= {name_key(person.name): person.name for person in Accounts(self.desk.store).list()}
         counts = dict.fromkeys(("taken", "settled", "known", "late"), 0)
         notes: list[str] = []
         k, rule = rater_of(self.spec, step), rule_of(settings)
         for label, position, answer in legal:
-            if (position, label.person) in told:
+            person = spelled.setdefault(name_key(label.person), label.person)
+            if (position, person) in told:
                 counts["known"] += 1
-                if told[position, label.person] != answer.value:
+                if told[position, person] != answer.value:
                     notes.append(f"{label.where} was changed after it was taken; the first answer stays")
                 continue
             claim = self.desk.question(position, step)
             if claim is None:
                 counts["late"] += 1
                 continue
-            heard = self.desk.take(claim, label.person, answer, price=people_price(rater, k, claim), rule=rule)
+            heard = self.desk.take(claim, person, answer, price=people_price(rater, k, claim), rule=rule)
             counts["settled"] += heard == "settled"
             counts["late" if heard == "was settled before" else "taken"] += 1
-            told[position, label.person] = answer.value
+            told[position, person] = answer.value
         left = len(self.desk.open(step))
         return Received(**counts, left_out=left_out, still_open=left, notes=tuple(notes))
 

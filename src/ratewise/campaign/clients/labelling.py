@@ -13,10 +13,10 @@ from ratewise.campaign.planner.outcomes import rater_of
 from ratewise.campaign.planner.prices import people_price
 from ratewise.campaign.spec.raters import RaterSpec
 from ratewise.campaign.spec.spec import Spec
-from ratewise.campaign.voting import rule_of
+from ratewise.campaign.voting import decides, rule_of
 from ratewise.errors import InputError
 from ratewise.queue.desk import Desk, Said, Terms
-from ratewise.queue.handed import Counter
+from ratewise.queue.handed import Counter, Undone
 from ratewise.queue.hidden import TRAINING, Hidden, HiddenKey, Taken
 from ratewise.queue.store import Store
 from ratewise.raters.people import PeopleSettings
@@ -121,9 +121,10 @@ class Labelling:
                 return told
         return None
 
-    def undo(self, person: str) -> str | None:
-        """Take back the last answer of this person; the key that is open again, or None where it is too late."""
-        return self._counter.undo(person, min(_settings(rater).lease for _, rater in self._steps()))
+    def undo(self, person: str) -> Undone | None:
+        """Take back the last answer of this person; what is open again and what was said, or None where it is late."""
+        undone = self._counter.undo(person, min(_settings(rater).lease for _, rater in self._steps()))
+        return None if undone is None else replace(undone, said=self._as_seen(undone.said))
 
     def skip(self, person: str, key: str) -> Taken:
         """Leave a question to others."""
@@ -178,7 +179,7 @@ class Labelling:
 
     def _terms(self, person: str, rater: RaterSpec) -> Terms:
         settings = _settings(rater)
-        return Terms(settings.lease, settings.votes, splits=person == settings.adjudicator)
+        return Terms(settings.lease, settings.votes, splits=decides(settings, person))
 
     def _besides(self) -> Iterator[tuple[int, Checking]]:
         """Training, checks and repeats of each step that has any."""
@@ -192,7 +193,7 @@ class Labelling:
     def _beside(self, person: str, step: int) -> Checking | None:
         """Those of a step; none for the person who decides where others differ."""
         found = dict(self._besides()).get(step)
-        return None if found is None or person == found.settings.adjudicator else found
+        return None if found is None or decides(found.settings, person) else found
 
     def _hidden_key(self, person: str, key: str) -> HiddenKey | None:
         if not any(True for _ in self._besides()):
@@ -221,6 +222,13 @@ class Labelling:
             settings.criterion or "",
         )  # fmt: skip
 
+    def _as_seen(self, said: Said) -> Said:
+        """The answer as the person gave it: of a comparison, with the sides that they saw."""
+        return said if said.value is None or said.sides != "ba" else replace(said, value=self._turned(said.value))
+
+    def _turned(self, value: float) -> float:
+        return self.spec.scale.high + self.spec.scale.low - value
+
     def _value(self, k: int, rating: object, sides: str | None) -> float | None:
         if rating is None:
             return None
@@ -228,7 +236,7 @@ class Labelling:
             value = self.spec.number(k, rating)
         except ValueError as error:
             raise InputError(str(error)) from None
-        return self.spec.scale.high + self.spec.scale.low - value if sides == "ba" else value
+        return self._turned(value) if sides == "ba" else value
 
 
 def _settings(rater: RaterSpec) -> PeopleSettings:

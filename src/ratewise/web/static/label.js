@@ -3,12 +3,12 @@ const csrf = document.querySelector("meta[name=csrf]").content;
 const person = document.querySelector("meta[name=person]").content;
 const $ = (id) => document.getElementById(id);
 const policy = window.trustedTypes?.createPolicy("ratewise", { createHTML: (html) => html }) ?? { createHTML: (html) => html };
-const PENDING = `ratewise pending ${person}`;
+const PENDING = `ratewise pending ${JSON.stringify(person)} `; // and the question's key: each tab may hold one
 const FOLD = 560; // pixels above which a text is folded
 const IDLE = 60_000; // milliseconds without a sign of life that no longer count as work
 
 let task = null; // the question on the page
-let busy = false; // an answer, undo or skip is under way
+let busy = false; // an answer, undo or skip is under way, and inputs are shut: what is shown is what is saved
 let flagged = false;
 let spent = 0; // milliseconds of work on this question
 let seenAt = performance.now(); // the last sign of life
@@ -64,36 +64,43 @@ async function patiently(work, whileOffline) {
 
 // Answers that the server has not confirmed yet
 
-const pending = () => JSON.parse(localStorage.getItem(PENDING) ?? "null");
+const pending = () => Object.keys(localStorage).filter((name) => name.startsWith(PENDING)).map((name) => JSON.parse(localStorage.getItem(name)));
 
 async function send(answer) {
-  localStorage.setItem(PENDING, JSON.stringify(answer));
+  localStorage.setItem(PENDING + answer.key, JSON.stringify(answer));
   const { status, found } = await patiently(
     () => call("/api/v1/answers", answer),
     "No connection. Your answer is kept on this device and is sent as soon as the server answers.",
   );
-  localStorage.removeItem(PENDING);
+  localStorage.removeItem(PENDING + answer.key);
   localStorage.removeItem(draftOf(answer.key));
   if (status === 200 || status === 201) {
     done = found.done;
     say("Saved.");
   } else {
-    say(`Not saved: ${found?.error ?? "the server refused it"}.`, true);
+    say("");
+    const which = task?.key === answer.key ? "this question" : "an earlier question";
+    await tell(false, "✗ Not saved", `Your answer to ${which} was not saved: ${found?.error ?? "the server refused it"}.`);
   }
   if (found?.feedback) await showFeedback(found.feedback);
   return { status, found };
 }
 
-function showFeedback({ right, expected, why, number, of, share, passed }) { // after a training item, until it was read
-  $("feedback").className = right ? "right" : "wrong";
-  $("feedback-title").textContent = right ? "✓ Right" : "✗ Not quite";
-  $("feedback-expected").textContent = right ? "" : `The answer is: ${expected}`;
-  $("feedback-why").innerHTML = policy.createHTML(why); // cleaned by the server's allow-list
-  $("feedback-why").hidden = !why;
+function showFeedback({ right, expected, why, number, of, share, passed }) { // after a training item
   const score = `${Math.round(100 * share)} % right`;
-  $("feedback-end").textContent = passed === null ? `Training item ${number} of ${of}` : passed
+  const end = passed === null ? `Training item ${number} of ${of}` : passed
     ? `Training passed, ${score}. Real questions follow; they come without feedback.`
     : `${score}, which is not enough yet. The training begins again.`;
+  return tell(right, right ? "✓ Right" : "✗ Not quite", right ? "" : `The answer is: ${expected}`, why, end);
+}
+
+function tell(right, title, text, why = "", end = "") { // what became of an answer, above its question, until it was read
+  $("feedback").className = right ? "right" : "wrong";
+  $("feedback-title").textContent = title;
+  $("feedback-text").textContent = text;
+  $("feedback-why").innerHTML = policy.createHTML(why); // cleaned by the server's allow-list
+  $("feedback-why").hidden = !why;
+  $("feedback-end").textContent = end;
   return new Promise((resolve) => {
     $("feedback").addEventListener("close", resolve, { once: true });
     $("feedback").showModal();
@@ -120,6 +127,7 @@ async function progress() { // beside the work: nobody waits for it
 }
 
 const draftOf = (key) => `ratewise draft ${key}`;
+const keepAs = (key, draft) => localStorage.setItem(draftOf(key), JSON.stringify(draft));
 
 function show(found) {
   task = found;
@@ -129,9 +137,9 @@ function show(found) {
   if (!found) return void ($("training").hidden = true);
   spent = 0;
   seenAt = performance.now();
-  setFlag(false);
   const draft = JSON.parse(localStorage.getItem(draftOf(found.key)) ?? "{}");
   $("comment").value = draft.comment ?? "";
+  setFlag(Boolean(draft.flagged));
   openComment(Boolean(draft.comment), false);
   $("criterion").textContent = found.criterion || { pairwise: "Which is better?", binary: "Your rating" }[found.kind] || "Your rating";
   $("training").hidden = !found.training;
@@ -184,7 +192,7 @@ function optionsOf({ kind, scale }) {
   if (scale.words) return Object.entries(scale.words).map(([label, value], i) => ({ label, value, key: String(i + 1) }));
   if (kind === "binary") return [{ label: "Yes", value: 1, key: "1" }, { label: "No", value: 0, key: "2" }];
   if (kind === "pairwise") {
-    return [{ label: "A is better", value: "a", key: "1" }, { label: "B is better", value: "b", key: "2" }, { label: "Tie", value: "tie", key: "3" }];
+    return [{ label: "A is better", value: 1, key: "1" }, { label: "B is better", value: 0, key: "2" }, { label: "Tie", value: 0.5, key: "3" }];
   }
   if (kind === "likert" && scale.high - scale.low <= 20) {
     return Array.from({ length: scale.high - scale.low + 1 }, (_, i) => scale.low + i)
@@ -256,20 +264,26 @@ function chosen() {
 
 async function alone(work) {
   if (busy) return;
-  busy = true;
-  document.body.classList.add("busy");
+  shut(true);
   try {
     await work();
   } catch (error) {
     if (error.message !== "signed out") throw error;
   } finally {
-    busy = false;
-    document.body.classList.remove("busy");
+    shut(false);
   }
 }
 
-const save = () => alone(async () => {
-  if (!task) return;
+let focused = null; // when the inputs were shut
+function shut(on) {
+  if (on) focused = document.activeElement;
+  busy = $("answer").inert = on;
+  document.body.classList.toggle("busy", on);
+  if (!on && document.activeElement === document.body) focused?.focus({ preventScroll: true });
+}
+
+async function save() {
+  if (busy || !task) return;
   const rating = chosen();
   if (rating === undefined) {
     const { low, high } = task.scale;
@@ -278,8 +292,11 @@ const save = () => alone(async () => {
     return;
   }
   live();
-  const took = spent;
-  const answer = { key: task.key, rating, comment: $("comment").value.trim(), seconds: took / 1000, flagged, next: true };
+  const answer = { key: task.key, rating, comment: $("comment").value.trim(), seconds: spent / 1000, flagged, next: true };
+  await alone(() => sendAndShowNext(answer, spent));
+}
+
+async function sendAndShowNext(answer, took) {
   const { status, found } = await send(answer);
   if (status === 201) {
     pace.push(took);
@@ -291,7 +308,7 @@ const save = () => alone(async () => {
   } else {
     await nextInBackground();
   }
-});
+}
 
 async function nextInBackground() {
   const { status, found } = await patiently(() => call("/api/v1/next", {}), "No connection. Trying again …");
@@ -318,20 +335,26 @@ async function poll() {
 const undo = () => alone(async () => {
   const { status, found } = await patiently(() => call("/api/v1/undo", {}), "No connection. Trying again …");
   if (status !== 200) return say(`Cannot undo: ${found.error}.`, true);
+  keepAs(found.key, { rating: JSON.stringify(found.rating), comment: found.comment, flagged: found.flagged });
   await nextInBackground();
-  say("Your last answer was taken back. Answer it again.");
+  say("Your last answer was taken back. Change it, or save it again.");
 });
 
 const skip = () => alone(async () => {
   if (!task) return;
   const { status } = await patiently(() => call("/api/v1/skip", { key: task.key }), "No connection. Trying again …");
   await nextInBackground();
-  say(status === 200 ? "Skipped. It comes back when nothing else is left." : "It was settled meanwhile.");
+  say(status === 200 ? "Skipped. It comes back when nothing else is left." : "The question that you skipped was settled meanwhile.");
 });
 
 function setFlag(on) {
   flagged = on;
   $("flag").setAttribute("aria-pressed", String(on));
+}
+
+function flag() {
+  setFlag(!flagged);
+  keepDraft();
 }
 
 function openComment(open, focus = true) {
@@ -344,7 +367,7 @@ function keepDraft() {
   if (!task) return;
   const radio = $("choices").querySelector("input[type=radio]:checked");
   const rating = radio?.value ?? ($("number")?.value ? JSON.stringify(Number($("number").value)) : undefined);
-  localStorage.setItem(draftOf(task.key), JSON.stringify({ comment: $("comment").value, rating }));
+  keepAs(task.key, { rating, comment: $("comment").value, flagged });
 }
 
 // A sign of life counts as work, and keeps the question in hand
@@ -358,13 +381,14 @@ function live() {
 let renewedAt = performance.now();
 async function renew() {
   if (!task || busy) return;
+  const { key } = task;
   const lease = task.lease * 1000;
   const due = performance.now() - renewedAt > lease / 3;
   if (!due || performance.now() - seenAt > lease) return;
   renewedAt = performance.now();
   try {
-    const { status } = await call("/api/v1/renew", { key: task.key });
-    if (status === 409) say("This question was given to somebody else meanwhile. You may still answer, or skip it.", true);
+    const { status } = await call("/api/v1/renew", { key });
+    if (status === 409 && task?.key === key) say("This question was given to somebody else meanwhile. You may still answer, or skip it.", true);
   } catch { /* the next sign of life tries again */ }
 }
 
@@ -381,8 +405,9 @@ addEventListener("keydown", (event) => {
   const key = event.key.toLowerCase();
   if (event.key === "Enter" && !event.target.matches("button, a")) { event.preventDefault(); return save(); }
   if (writing && /^[0-9.,e+-]$/.test(key)) return;
-  const acts = { u: undo, s: skip, f: () => setFlag(!flagged), c: () => openComment(true) };
+  const acts = { u: undo, s: skip, f: flag, c: () => openComment(true) };
   if (dialogs[key] && $(`open-${dialogs[key]}`)) { event.preventDefault(); return $(dialogs[key]).showModal(); }
+  if (busy) return;
   if (acts[key]) { event.preventDefault(); return acts[key](); }
   const box = task && $("choices").querySelector(`[data-key="${CSS.escape(key)}"]`);
   if (box) {
@@ -404,7 +429,7 @@ $("answer").addEventListener("submit", (event) => { event.preventDefault(); save
 $("answer").addEventListener("input", () => { keepDraft(); if ($("news").className) say(""); });
 $("undo").addEventListener("click", undo);
 $("skip").addEventListener("click", skip);
-$("flag").addEventListener("click", () => setFlag(!flagged));
+$("flag").addEventListener("click", flag);
 $("open-comment").addEventListener("click", () => openComment($("comment-box").hidden));
 for (const id of Object.values(dialogs)) $(`open-${id}`)?.addEventListener("click", () => $(id).showModal());
 $("sign-out").addEventListener("click", async () => {
@@ -416,7 +441,6 @@ $("one-key").addEventListener("change", () => localStorage.setItem("ratewise one
 setInterval(renew, 5000);
 
 alone(async () => {
-  const kept = pending();
-  if (kept) await send(kept);
+  for (const kept of pending()) await send(kept);
   await nextInBackground();
 });
