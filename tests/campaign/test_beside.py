@@ -5,6 +5,7 @@ import pytest
 
 from ratewise.campaign.beside import human_only, judge_and_people, people_found, wilson
 from ratewise.campaign.clients.labelling import Reply
+from ratewise.report.people import HEADS, people_of
 
 from .clients.test_labelling import begun
 from .making import judged, ran
@@ -66,3 +67,22 @@ def test_how_often_judge_and_people_agree(tmp_path):
     with campaign.look() as now:
         (said,) = judge_and_people(now)
     assert said.startswith("judge and human agree on ")
+
+
+def test_who_decides_where_votes_split_is_not_measured_by_the_splits(tmp_path):
+    """The adjudicator sees nothing but items that two others differ on, and must side against one of them."""
+    campaign = begun(tmp_path, more='votes = 2\nadjudicator = "Eve"')
+    with campaign.labelling() as desk:
+        for person in ("ann", "bob"):
+            for i in range(10):
+                desk.answer(person, desk.next(person).key, Reply(i % 2 if person == "ann" or i > 2 else 1 - i % 2))
+        while (task := desk.next("eve")) is not None:
+            desk.answer("eve", task.key, Reply(1))
+    with campaign.look() as now:
+        (ann, bob, eve), together = people_found(now)
+        (_, _, row), _ = people_of(now)
+    assert (eve.name, eve.answers, eve.decides, eve.agree) == ("eve", 3, True, None)
+    assert row[HEADS.index("agree with others")] == "decides where they differ"
+    assert ann.agree == bob.agree == together.percent == 0.7
+    assert not ann.decides
+    assert together.items == 10

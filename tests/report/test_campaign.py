@@ -1,11 +1,14 @@
 """A campaign's status and page: numbers of the log, nothing of the outside unescaped."""
 
 import io
+from dataclasses import replace
 
 import pytest
 from rich.console import Console
 
-from ratewise.report.campaign import campaign_page, ending_text, plot_story, status_text
+from ratewise.report.campaign import campaign_page, ending_text, plot_story, snapshot_page, status_text
+from ratewise.report.sentence import plain_answer
+from ratewise.web.live import document
 
 from ..campaign.making import judged, ran
 
@@ -25,7 +28,7 @@ def test_status_and_ending_say_what_was_spent_and_found(campaign):
     status, estimate = campaign.status(), campaign.estimate()
     text = printed(status_text(status, running=False))
     assert f"{status.spent:,.2f} of 40.00 spent" in text
-    ending = printed(ending_text(status, estimate, "the budget is spent"))
+    ending = printed(ending_text(status, "the budget is spent"))
     assert "the budget is spent" in ending.lower()
     assert f"{estimate.value:.4f}" in ending
 
@@ -41,3 +44,38 @@ def test_the_page_is_whole_and_knows_the_truth_if_it_is_told(campaign):
 def test_the_story_is_drawn_round_by_round(campaign):
     figure = plot_story(campaign.story(), truth=0.7)
     assert figure.axes[0].lines or figure.axes[0].collections
+
+
+def test_every_view_leads_with_the_final_interval_once_it_has_ended(campaign):
+    """And names the other one for what it is for."""
+    with campaign.look() as now:
+        status, page, live, words = now.status, snapshot_page(now), document(now), plain_answer(now)
+    assert status.ended is not None
+    final, wide = status.final, status.for_looks
+    assert wide.low < final.low < final.high < wide.high
+    leads, other = (f"{e.low:.4f} to {e.high:.4f}" for e in (final, wide))
+    terminal = printed(status_text(status))
+    for text, first, second in (
+        (terminal, leads, f"if you look every day  {other}"), (page, leads, f"If you look every day: {other}"),
+        (status._repr_html_(), f"[{final.low:.4f}, {final.high:.4f}]", f"[{wide.low:.4f}, {wide.high:.4f}]"),
+    ):  # fmt: skip
+        assert -1 < text.index(first) < text.index(second)
+    assert f"[{final.low:.4f}, {final.high:.4f}]" in status.summary()
+    assert f"{100 * final.low:.1f}–{100 * final.high:.1f} %" in words
+    assert (live["interval"], live["estimate"]["low"]) == (final.interval, final.low)
+    assert live["if_you_look"]["low"] == wide.low
+    assert campaign.estimate().interval == final.interval
+
+
+def test_until_the_end_every_view_leads_with_the_interval_that_may_be_looked_at(tmp_path):
+    campaign = ran(tmp_path, judged(300, spread=0.75), goal='budget = "40"')
+    ended = campaign.status()
+    under_way = replace(ended, ended=None)
+    assert under_way.lead is ended.estimate
+    assert under_way.for_looks is None
+    assert "it holds however often you look" in printed(status_text(under_way))
+    changed = replace(ended, final=ended.estimate)  # the goal was changed after somebody had looked
+    assert changed.lead is ended.estimate
+    assert changed.for_looks is None
+    assert "it holds however often you look" in printed(status_text(changed))
+    assert "if you look every day" not in printed(status_text(changed))

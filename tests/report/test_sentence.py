@@ -1,5 +1,11 @@
 """The result in plain words, with the units of the TOML."""
 
+from dataclasses import replace
+
+import pytest
+
+from ratewise.campaign.campaign import Campaign
+from ratewise.raters.people import PeopleSettings
 from ratewise.report.markdown import snapshot_markdown
 from ratewise.report.sentence import plain_answer
 
@@ -35,10 +41,49 @@ def test_scores_stay_on_their_scale_and_money_has_no_name_of_its_own(tmp_path):
 
 
 def test_before_the_first_round(tmp_path):
-    from ratewise.campaign.campaign import Campaign
-
     campaign = Campaign.open(write(tmp_path, judged(50)))
     campaign.begin()
     with campaign.look() as now:
         assert "no estimate" in plain_answer(now)
         assert "no estimate" in snapshot_markdown(now)
+
+
+@pytest.mark.parametrize(
+    ("a_wins", "shown"), [(0.8, "outside, so left is"), (0.2, "outside, so right is"), (0.5, "inside")]
+)
+def test_of_a_pair_both_are_named_and_whether_one_is_better(tmp_path, a_wins, shown):
+    columns = judged(120, mean=a_wins, spread=0.2)
+    campaign = ran(tmp_path, columns, goal='budget = "60"', rating='kind = "pairwise"')
+    with campaign.look() as now:
+        wins = f"{100 * now.estimate.value:.1f} %, ties counted half ("
+        assert plain_answer(now).startswith(f"In comparisons with the second, the first of the two wins {wins}")
+        people = replace(now.spec.strong, settings=PeopleSettings(a="left", b="right"))
+        named = replace(now, spec=replace(now.spec, raters=(*now.spec.raters[:-1], people)))
+        said = plain_answer(named)
+    assert said.startswith(f"In comparisons with right, left wins {wins}")
+    assert f"50 % is {shown}" in said
+
+
+def test_missing_answers_do_not_deny_the_judge(tmp_path):
+    """Every hundredth strong rating will not come, of a good judge that rated everything."""
+    columns = judged(1500, spread=0.8)
+    columns["human"] = ["" if i % 100 == 7 else value for i, value in enumerate(columns["human"])]
+    campaign = ran(tmp_path, columns, goal='budget = "300"', raters=(("judge", "0.01"), ("human", "1")))
+    with campaign.look() as now:
+        assert now.status.missing > 0
+        told, text, found = now.diagnosis, snapshot_markdown(now), now.estimate
+    assert (told.alone, told.missing) == (False, now.status.missing)
+    assert told.effective_labels > 1.2 * told.labels
+    assert "not worth" not in text
+    assert "## What was saved" in text
+    assert "labels alone would have taken about" in text
+    assert "Ratings by judge are cheap." in text
+    assert found.standard_error is None  # the interval holds whatever they would have been
+
+
+def test_a_campaign_without_a_weak_rater_has_none_to_deny(tmp_path):
+    columns = judged(60)
+    campaign = ran(tmp_path, columns, goal='budget = "30"', raters=(("human", "1"),))
+    with campaign.look() as now:
+        assert now.diagnosis is None
+        assert "weak" not in snapshot_markdown(now)

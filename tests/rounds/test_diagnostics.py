@@ -1,11 +1,13 @@
 """What a campaign says about itself, in figures and in words."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from ratewise.lab.worlds import calibrated
 from ratewise.models.rating_model import Covariates
-from ratewise.rounds.auto import estimate_seen, plan_round
+from ratewise.rounds.auto import estimate_came, estimate_seen, plan_round
 from ratewise.rounds.diagnostics import diagnose
 from ratewise.rounds.options import Money
 from ratewise.rounds.seen import Phase, Seen, mass
@@ -65,8 +67,33 @@ def test_drift_alarms_rarely(judged):
 
 
 def test_strong_ratings_alone(judged):
-    seen = Seen.of(Covariates(judged.weak[:50]), judged.strong[:50], (Phase(50),))
-    told = diagnose(seen, estimate_seen(seen))
+    start = Seen.of(Covariates(judged.weak[:50]), judged.strong[:50], (Phase(50),))
+    told = diagnose(start, estimate_seen(start))
     assert told.effective_labels is None
-    assert told.words() == ("50 strong ratings and no weak ones: the weak rater was not worth buying",)
+    assert told.words() == ("50 strong ratings, which do not tell yet what the weak rater is worth",)
     assert set(told.to_dict()) >= {"labels", "drift", "largest_pull"}
+    none = Covariates(np.full(30, 0.5))
+    alone = start.joined(none, judged.strong[50:80], mass(start.phases, none), Phase(30, weak=False))
+    told = diagnose(alone, estimate_seen(alone))
+    assert told.words() == ("80 strong ratings and no weak ones: the weak rater was not worth buying",)
+
+
+def test_missing_answers_say_nothing_about_the_weak_rater(judged):
+    """One answer in fifty does not come, whatever it would have been: the figures are those of the others."""
+    seen = campaign(judged)
+    whole = diagnose(seen, estimate_seen(seen))
+    missing = np.zeros(seen.items, dtype=bool)
+    missing[np.flatnonzero(seen.labelled)[::50]] = True
+    came = replace(seen, strong=np.where(missing, np.nan, seen.strong))
+    reported = estimate_seen(came, missing=missing, bounds=(0.0, 1.0))
+    assert reported.standard_error is None  # it holds whatever they would have been
+    found = estimate_came(came, missing, estimand="population", pool_size=None, clusters=None)
+    told = diagnose(came, found, missing=missing)
+    assert (told.labels, told.missing, told.alone) == (whole.labels - missing.sum(), missing.sum(), False)
+    share = told.labels / whole.labels
+    assert told.effective_labels == pytest.approx(share * whole.effective_labels, rel=0.1)
+    assert told.unexplained == pytest.approx(whole.unexplained, abs=0.05)
+    assert told.against_one_rate == pytest.approx(whole.against_one_rate, abs=0.05)
+    assert f"(the {missing.sum()} that will not come left aside)" in told.words()[0]
+    nothing = estimate_came(seen, ~seen.labelled & False, estimand="population", pool_size=None, clusters=None)
+    assert nothing.standard_error == pytest.approx(estimate_seen(seen).standard_error, rel=1e-12)

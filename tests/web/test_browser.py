@@ -283,7 +283,7 @@ def test_two_people_race_and_an_admin_sees_the_interval_move(browser, tmp_path):
                     desk.answer(name, held.key, _reply({"rating": 1}))
         expect(boss.page.locator("#state")).not_to_contain_text("running")
         expect(boss.page.locator("#chart svg.chart")).to_be_visible()
-        expect(boss.page.locator("#figures")).to_contain_text("holds however often you look")
+        expect(boss.page.locator("#figures")).to_contain_text("final: the campaign has ended by its own rules")
         boss.page.screenshot(path=SHOTS / "live.png", full_page=True)
         assert boss.serious() == []
         assert boss.page.evaluate("window.pwned") is None

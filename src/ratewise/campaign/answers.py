@@ -56,6 +56,22 @@ class Wanted:
         return float(max(self.rows, self.pool))
 
 
+@dataclass(frozen=True, slots=True)
+class Look:
+    """Which interval a campaign ends with: that of an end that nobody chose by looking, or the one for looking."""
+
+    anytime: bool
+    ended: bool = False  # by the campaign's own rules
+    more: bool = False  # rounds that were open meanwhile are still to come
+
+    @classmethod
+    def of(cls, wanted: Wanted, *, changed: bool, ended: bool, more: bool) -> "Look":
+        """That for looking where there is a target, or where the goal was `changed` after somebody had looked."""
+        if wanted.target_se is None and not changed:
+            return cls(anytime=False)
+        return cls(anytime=True, ended=ended and not changed, more=more)
+
+
 def level_of_look(wanted: Wanted, look: int) -> float:
     """Level of the interval after this many rounds, chosen so that the intervals of all rounds hold together."""
     share = 1.0 if wanted.target_se is None else 1.0 - _AT_STOP
@@ -168,6 +184,13 @@ def _anytime(history: History, wanted: Wanted, *, ended: bool, more: bool) -> Es
         return None
     found = widened(found, level, unseen)
     return replace(found, level=wanted.level, interval_method=f"anytime ({found.interval_method})")
+
+
+def final_estimate(history: History, wanted: Wanted, look: Look) -> Estimate | None:
+    """The estimate with the interval that the campaign ends with."""
+    if not look.anytime:
+        return estimate_history(history, wanted)
+    return anytime_estimate(history, wanted, ended=look.ended, more=look.more)
 
 
 def look_of(history: History, wanted: Wanted, *, ended: bool = False, more: bool = False) -> tuple[float, float]:

@@ -10,12 +10,14 @@ import numpy as np
 from ratewise.campaign.answers import look_of
 from ratewise.campaign.history import History
 from ratewise.campaign.snapshot import Snapshot
+from ratewise.campaign.voting import decides
 from ratewise.core.checks import Floats
 from ratewise.core.mean.estimate import Estimate, estimate_mean
 from ratewise.core.mean.votes import Votes, krippendorff_alpha, percent_agreement
 from ratewise.errors import InputError
 from ratewise.queue import audit
 from ratewise.queue.store import Store
+from ratewise.raters.people import PeopleSettings
 from ratewise.rounds.auto import below_one
 from ratewise.targets.mean.pooled import widened
 
@@ -62,6 +64,7 @@ class PersonFound:
     agree_low: float | None
     agree_high: float | None
     tests: Tests
+    decides: bool = False  # sees only what others differ on: agreement would say nothing about this person
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,16 +159,24 @@ def _tests(rows: list[Any]) -> Tests:
 
 
 def people_found(now: Snapshot) -> tuple[list[PersonFound], Together]:
-    """Everyone who has answered, by name, and how far they agree."""
+    """Everyone who has answered, by name, and how far they agree; one who decides splits does not count in that."""
     rows = [row for span in audit.pieces(now.facts.items) for row in audit.answer_rows(now.store, *span)]
-    votes = _votes(rows)
+    referees = {row.annotator for row in rows if _decides(now, row.annotator)}
+    votes = _votes([row for row in rows if row.annotator not in referees])
     by_name: dict[str, list[Any]] = defaultdict(list)
     for row in rows:
         by_name[row.annotator].append(row)
     tests = tests_found(now.store)
     names = sorted(by_name.keys() | tests.keys())
     found = [_person(name, by_name[name], votes, tests.get(name, Tests())) for name in names]
+    found = [replace(one, decides=one.name in referees) for one in found]
     return found, _together(votes)
+
+
+def _decides(now: Snapshot, person: str) -> bool:
+    """Whether this is the one who is asked where votes split."""
+    settings = (rater.settings for rater in now.spec.raters)
+    return any(isinstance(one, PeopleSettings) and decides(one, person) for one in settings)
 
 
 def _person(name: str, rows: list[Any], votes: Votes, tests: Tests) -> PersonFound:

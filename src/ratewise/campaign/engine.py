@@ -73,7 +73,7 @@ class Engine:
     _recovered_at: float = field(init=False, default=0.0)
 
     async def run(self) -> str:
-        """A damaged log described in one line."""
+        """Plan, ask and write down until nothing is left to buy, or the run is stopped: the reason why it ended."""
         patiently = Patience(self.unsaved, self.patience)
         self.client = await patiently(lambda: CallerClient(self.spec, self.store, self.callers, patiently))
         try:

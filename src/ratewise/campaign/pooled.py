@@ -1,23 +1,14 @@
 """A campaign's estimate as arrays and terms: what its export hands on, so that `estimate` says what `report` says."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
-from ratewise.campaign.answers import Wanted, chained, estimate_history, look_of, stepped
+from ratewise.campaign.answers import Look, Wanted, chained, estimate_history, look_of, stepped
 from ratewise.campaign.history import History
 from ratewise.campaign.inputs import stratified
 from ratewise.rounds.auto import prepared
 from ratewise.targets.mean.pooled import Pooled, Terms
-
-
-@dataclass(frozen=True, slots=True)
-class Look:
-    """Which interval is reported: that of a look-free end, or the one that may be looked at (`anytime`)."""
-
-    anytime: bool
-    ended: bool = False  # by the campaign's own rules
-    more: bool = False  # rounds that were open meanwhile are still to come
 
 
 def pooled_of(history: History, wanted: Wanted, look: Look, *, campaign: str) -> Pooled | None:

@@ -7,21 +7,22 @@ from functools import cached_property
 import numpy as np
 
 from ratewise.campaign import planner as p
-from ratewise.campaign.answers import anytime_estimate, estimate_history
+from ratewise.campaign.answers import Look, estimate_history, final_estimate
 from ratewise.campaign.items import Facts, LoggedItems, empty_history, terms_of
-from ratewise.campaign.pooled import Look, pooled_of
+from ratewise.campaign.pooled import pooled_of
 from ratewise.campaign.raters_seen import CHANGED
 from ratewise.campaign.reader import Reader
 from ratewise.campaign.refits import Refits
 from ratewise.campaign.seed import seed_words
 from ratewise.campaign.spec.spec import Spec
-from ratewise.campaign.status import Status, status_of
+from ratewise.campaign.status import Status, look_at, status_of
 from ratewise.campaign.story import Chapter, tell_story
 from ratewise.campaign.verification import Verification
 from ratewise.campaign.verify import verify_log
 from ratewise.campaign.worth import worth_of_raters
 from ratewise.core.mean.estimate import Estimate
 from ratewise.queue.store import Store
+from ratewise.rounds.auto import estimate_came
 from ratewise.rounds.diagnostics import Diagnosis, diagnose
 from ratewise.targets.mean.pooled import Pooled
 
@@ -72,19 +73,12 @@ class Snapshot:
     @cached_property
     def estimate(self) -> Estimate | None:
         """The estimate from all complete rounds; its interval is anytime-valid if the campaign stopped on its data."""
-        history, wanted, look = self.state.history, self.reader.terms.wanted, self._look
-        if not look.anytime:
-            return estimate_history(history, wanted)
-        return anytime_estimate(history, wanted, ended=look.ended, more=look.more)
+        return final_estimate(self.state.history, self.reader.terms.wanted, self._look)
 
     @property
     def _look(self) -> Look:
-        """Which interval is valid: the anytime one with a target, or where the goal was changed after looking."""
-        changed = self.store.meta("goal changed") is not None
-        if self.spec.target_se is None and not changed:
-            return Look(anytime=False)
-        ended = not changed and self.store.meta("ended") is not None
-        return Look(anytime=True, ended=ended, more=self.state.overlaps)
+        """Which interval the campaign ends with."""
+        return look_at(self.store, self.state)
 
     @cached_property
     def pooled(self) -> Pooled | None:
@@ -93,13 +87,20 @@ class Snapshot:
 
     @cached_property
     def diagnosis(self) -> Diagnosis | None:
-        """What the labels say about the weak rater and the rates; `None` for chains."""
+        """What the labels say about the weak rater and the rates; `None` for chains, and where there is none."""
         history = self.state.history
-        found = estimate_history(history, self.reader.terms.wanted)
-        if found is None or history.seen is None:
+        if self.spec.weak is None:
             return None
-        pool = float(self.facts.pool) if self.spec.estimand == "pool" else math.inf
-        return diagnose(history.seen, found, pool_size=pool)
+        seen, missing = history.seen, history.looked.missing
+        found = estimate_history(history, self.reader.terms.wanted)
+        if found is None or seen is None:
+            return None
+        pool = float(self.facts.pool) if self.spec.estimand == "pool" else None
+        if missing.any() and seen.labelled.any():
+            found = estimate_came(
+                seen, missing, estimand=self.spec.estimand, pool_size=pool, clusters=history.looked.clusters
+            )
+        return diagnose(seen, found, missing=missing, pool_size=math.inf if pool is None else pool)
 
     @cached_property
     def worth(self) -> list[str]:

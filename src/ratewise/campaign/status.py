@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from ratewise.campaign.answers import anytime_estimate, estimate_history
+from ratewise.campaign.answers import Look, anytime_estimate, final_estimate
 from ratewise.campaign.planner import State
 from ratewise.campaign.spec.spec import Spec
 from ratewise.campaign.texts import LEARNER
@@ -19,6 +19,8 @@ from ratewise.queue import audit
 from ratewise.queue.money import to_money
 from ratewise.queue.records import ANSWERED, MISSING, OPEN, TEXTS
 from ratewise.queue.store import Store
+
+IF_YOU_LOOK = "if you look every day"  # the name of the wider interval, wherever both are shown
 
 
 @shown
@@ -40,12 +42,33 @@ class Status:
     missing: int  # that will not come
     failed_calls: int
     estimate: Estimate | None  # with the interval that may be looked at
-    final: Estimate | None  # with the interval of an end that nobody has looked before
+    final: Estimate | None  # with the interval that the campaign ends with: narrower where no look decides anything
     expected_se: float | None  # when all the money is spent
     waits_for: str | None = None  # a process that plans and shows no sign of life
     spent_by: dict[str, Decimal] | None = None  # of each rater; not told while a run goes on
     refit: dict[str, Any] | None = None  # of the last one: the labels it was trained on, and whether it is used
     servers: tuple[str, ...] = ()  # a sentence for each judge whose server answers as another model
+
+    @property
+    def lead(self) -> Estimate | None:
+        """What every view shows first: the interval that may be looked at, and once it has ended the final one."""
+        return self.estimate if self.ended is None else self.final
+
+    @property
+    def lead_words(self) -> str:
+        """What the interval that leads is good for."""
+        if self.ended is None:
+            return "of complete rounds; it holds however often you look"
+        if self.lead is None or self.lead.interval_method.startswith("anytime"):
+            return "final; it holds however often you look"
+        return "final: the campaign has ended by its own rules"
+
+    @property
+    def for_looks(self) -> Estimate | None:
+        """Once it has ended: the interval for those who looked on the way, where that is not the final one itself."""
+        if self.ended is None or self.estimate is None or self.final is None:
+            return None
+        return None if self.estimate.interval == self.final.interval else self.estimate
 
     @property
     def left(self) -> Decimal | None:
@@ -55,7 +78,7 @@ class Status:
     def summary(self) -> str:
         """One line for people."""
         of = "" if self.budget is None else f" of {self.budget:f}"
-        known = "no round is complete yet" if self.estimate is None else self.estimate.summary()
+        known = "no round is complete yet" if self.lead is None else self.lead.summary()
         parts = (self.ended or "not at its end", f"{self.spent:f}{of} spent", known, *self.servers)
         return f"{self.name}: {'; '.join(parts)}"
 
@@ -65,8 +88,10 @@ class Status:
     def _repr_html_(self) -> str:
         cells = [("campaign", self.name), ("state", self.ended or "not at its end"), ("spent", f"{self.spent:f}")]
         cells += [("strong ratings", f"{self.labels:,}"), ("items", f"{self.looked:,} of {self.pool:,}")]
-        if self.estimate is not None:
-            cells.append(("estimate", self.estimate.summary()))
+        if self.lead is not None:
+            cells.append(("estimate", self.lead.summary()))
+        if self.for_looks is not None:
+            cells.append((IF_YOU_LOOK, self.for_looks.summary()))
         cells += [("judge", text) for text in self.servers]
         rows = "".join(f"<tr><th>{name}</th><td>{html.escape(text)}</td></tr>" for name, text in cells)
         return f"<table>{rows}</table>"
@@ -121,13 +146,19 @@ def status_of(spec: Spec, store: Store, state: State, *, by_rater: bool = False)
         missing=counts.get(f"{strong}:{MISSING}", 0),
         failed_calls=counts["failed"],
         estimate=anytime_estimate(state.history, state.terms.wanted, more=state.overlaps),
-        final=estimate_history(state.history, state.terms.wanted),
+        final=final_estimate(state.history, state.terms.wanted, look_at(store, state)),
         expected_se=None if state.open is None else state.open.plan.expected_se,
         waits_for=store.waits_for(),
         spent_by=_spent_by(spec, store) if by_rater else None,
         refit={"labels": state.history.taught, "used": state.history.uses_refit} if state.history.refits else None,
         servers=told_of_servers([text for _, text in store.notes()]),
     )
+
+
+def look_at(store: Store, state: State) -> Look:
+    """Which interval the campaign ends with."""
+    changed, ended = (store.meta(key) is not None for key in ("goal changed", "ended"))
+    return Look.of(state.terms.wanted, changed=changed, ended=ended, more=state.overlaps)
 
 
 def _spent_by(spec: Spec, store: Store) -> dict[str, Decimal]:

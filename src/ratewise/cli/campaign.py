@@ -118,7 +118,7 @@ def run(
             ended = opened.run(progress=progress, wait=wait, new=begins)  # what raters print is no part of the result
         with opened.look() as now:
             notes, beside = now.notes[known:], beside_the_numbers(now)
-            text = ending_text(now.status, now.estimate, ended.reason, beside=beside)
+            text = ending_text(now.status, ended.reason, beside=beside)
         print_notes(tuple(text for _, text in notes if not text.startswith("changed: ")))
         if json:
             print_json({**ended.to_dict(), **beside})

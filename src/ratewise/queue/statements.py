@@ -45,17 +45,17 @@ def set_meta(connection: sa.Connection, key: str, value: str | None) -> None:
 
 
 def one(claim: Claim) -> sa.Update:
-    """A question that is still open."""
+    """The UPDATE of a question's row, which changes it only while the question is open; values are to be added."""
     return t.ratings.update().where(t.ratings.c.position == claim.position, t.ratings.c.step == claim.step, open_ones)
 
 
 def given_up(claim: Claim) -> sa.Update:
-    """A question without an answer in an open round; a weak one only where its item is not drawn yet."""
+    """The UPDATE of a question that was given up, only in an open round; a weak one only before its item is drawn."""
     return not_acted_upon(claim.position, claim.step).where(t.ratings.c.state == MISSING)
 
 
 def not_acted_upon(position: int, step: int) -> sa.Update:
-    """A question of an open round whose answer nothing has followed from yet."""
+    """The UPDATE of a question, only in an open round and while nothing has followed from its answer."""
     first = sa.select(sa.func.min(t.rounds.c.first)).where(t.rounds.c["items"].is_(None)).scalar_subquery()
     last = sa.select(sa.func.min(t.draws.c.step)).scalar_subquery()  # of second looks, the latest
     again = sa.exists().where(
@@ -76,12 +76,12 @@ def still_asked(connection: sa.Connection, first: int, end: int, step: int) -> b
 
 
 def free(workers: Sequence[int]) -> sa.Update:
-    """Questions in the hands of these workers, open to anyone."""
+    """The UPDATE that takes open questions out of the hands of these workers, so that anyone may claim them."""
     return t.ratings.update().where(open_ones, t.ratings.c.worker.in_(workers)).values(worker=None)
 
 
 def within(table: sa.Table, positions: Sequence[int]) -> sa.ColumnElement[bool]:
-    """In a few IN (…) of what databases take at once."""
+    """The condition that a row's position is one of these, in several IN (…), as databases limit the size of one."""
     parts = [positions[i : i + _AT_ONCE] for i in range(0, len(positions), _AT_ONCE)]
     return sa.or_(*(table.c.position.in_(part) for part in parts))
 

@@ -15,7 +15,7 @@ from ratewise.campaign.campaign import Campaign
 from ratewise.campaign.engine import Paused
 from ratewise.campaign.judged import judges_found
 from ratewise.campaign.snapshot import Snapshot
-from ratewise.campaign.status import Status
+from ratewise.campaign.status import IF_YOU_LOOK, Status
 from ratewise.campaign.story import Chapter
 from ratewise.core.mean.estimate import Estimate
 from ratewise.queue.money import to_money
@@ -61,18 +61,18 @@ def status_text(
         "items", f"{status.looked:,} of {status.pool:,} looked at, in {_count(status.rounds, 'complete round')}"
     )
     grid.add_row("strong ratings", _ratings(status))
-    e = status.estimate
+    e = status.lead
     if e is None:
         grid.add_row("estimate", "none before the first round is complete")
     else:
         grid.add_row("estimate", Text(f"{e.value:.4f}", style="bold"))
         grid.add_row(f"{e.level:.0%} interval", Text(_interval(e), style="bold"))
-        grid.add_row("", Text("of complete rounds; it holds however often you look", style="dim"))
-    if e is not None and status.final is not None:
+        grid.add_row("", Text(status.lead_words, style="dim"))
+    if status.for_looks is not None:
+        grid.add_row(IF_YOU_LOOK, Text(_interval(status.for_looks)))
+    if e is not None and status.ended is None and status.final is not None:
         grid.add_row("final", Text(_interval(status.final)))
-        grid.add_row(
-            "", Text("the interval of a look-free end; it holds if nobody stops on what they see", style="dim")
-        )
+        grid.add_row("", Text("if it ended now, and nobody stops it on what they see", style="dim"))
     if status.expected_se is not None and status.ended is None:
         grid.add_row("at the end", f"standard error of about {status.expected_se:.4f}")
     if beside is None:
@@ -117,16 +117,9 @@ def _interval(e: Estimate) -> str:
     return "none" if e.interval is None else f"{e.interval[0]:.4f} to {e.interval[1]:.4f}"
 
 
-def ending_text(
-    status: Status, estimate: Estimate | None, reason: str, *, beside: Mapping[str, Any] | None = None
-) -> RenderableType:
+def ending_text(status: Status, reason: str, *, beside: Mapping[str, Any] | None = None) -> RenderableType:
     """The end of a run, for a terminal."""
     lines: list[RenderableType] = [status_text(status, beside=beside)]
-    if estimate is not None and status.ended is not None and not estimate.interval_method.startswith("anytime"):
-        low_high = _interval(estimate)
-        lines.append(
-            Text(f"\nfinal: {estimate.value:.4f}, {estimate.level:.0%} interval {low_high}", style="bold green")
-        )
     if reason == Paused.STOPPED:
         lines.append(Text("stopped; everything is kept: `ratewise run` goes on", style="yellow"))
     if reason == Paused.WAITING:
@@ -152,7 +145,7 @@ def snapshot_page(
     now: Snapshot, *, truth: float | None = None, slices: Sequence[str] | None = None, made: datetime | None = None
 ) -> str:
     """The report of one moment, made now if nothing else is said."""
-    status, estimate, story, found = now.status, now.estimate, now.story, now.diagnosis
+    status, estimate, story, found = now.status, now.status.lead, now.story, now.diagnosis
     parts = [f"<h1>{html.escape(status.name)}</h1>", f"<p class='plain'>{html.escape(plain_answer(now))}</p>"]
     parts.append("<p>No round is complete yet.</p>" if estimate is None else answer(estimate, truth))
     parts.append(_both(status))
@@ -217,13 +210,12 @@ def _found(now: Snapshot, columns: Sequence[str] | None) -> list[str]:
 
 
 def _both(status: Status) -> str:
-    """The two intervals there are, by the names that they have everywhere."""
-    if status.estimate is None or status.final is None:
+    """What the interval that leads is good for, and the other one by the name that it has everywhere."""
+    if status.lead is None:
         return ""
-    return (
-        f"<p>estimate: {_interval(status.estimate)}, which holds however often one looks; final: "
-        f"{_interval(status.final)}, the interval of a look-free end.</p>"
-    )
+    other = status.for_looks
+    more = "" if other is None else f" {IF_YOU_LOOK.capitalize()}: {_interval(other)}."
+    return f"<p>{status.lead_words.capitalize()}.{more}</p>"
 
 
 def _record(now: Snapshot) -> list[str]:

@@ -40,7 +40,7 @@ def method(now: Snapshot) -> list[str]:
     """What was done, a sentence each."""
     spec = now.spec
     strong, found = spec.strong.name, now.diagnosis
-    if spec.weak is None or (found is not None and found.effective_labels is None):
+    if spec.weak is None or (found is not None and found.alone):
         cheap = "" if spec.weak is None else f" Ratings by {spec.weak.name} were not worth their price here."
         said = [f"Items were drawn at random, and ratings by {strong} were asked for where an item was drawn.{cheap}"]
     else:
@@ -79,9 +79,8 @@ def limitations(now: Snapshot) -> list[str]:
         "The figure is about the items and the time of this campaign; a new version of the system needs a new one.",
     ]
     if now.status.labels < 100:
-        said.insert(
-            0, f"{now.status.labels:,} labels are few: what the report says of the weak rater and of slices is rough."
-        )
+        of = "slices" if now.spec.weak is None else f"{now.spec.weak.name} and of slices"
+        said.insert(0, f"{now.status.labels:,} labels are few: what the report says of {of} is rough.")
     if now.status.missing:
         said.append("Some labels are missing; if they are missing for a reason, slices may be off further than shown.")
     return said

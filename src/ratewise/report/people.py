@@ -13,11 +13,17 @@ def rows(found: list[PersonFound]) -> list[tuple[str, ...]]:
     return [
         (
             one.name, f"{one.answers:,}", f"{one.cannot_tell:,}", "–" if one.seconds is None else f"{one.seconds:.0f}",
-            "–" if one.agree is None else f"{one.agree:.0%} ({one.agree_low:.0%} to {one.agree_high:.0%})",
+            _agrees(one),
             "; ".join(one.tests.words()) or "–",
         )
         for one in found
     ]  # fmt: skip
+
+
+def _agrees(one: PersonFound) -> str:
+    if one.decides:
+        return "decides where they differ"
+    return "–" if one.agree is None else f"{one.agree:.0%} ({one.agree_low:.0%} to {one.agree_high:.0%})"
 
 
 def agreement(found: Together) -> str:

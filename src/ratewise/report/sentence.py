@@ -12,7 +12,7 @@ _PERCENT = ("binary", "pairwise")
 
 def plain_answer(now: Snapshot) -> str:
     """What was found, how sure it is, and what it took; how many labels alone would have taken, where that is known."""
-    found = now.estimate
+    found = now.status.lead
     if found is None:
         return "No round is complete yet, so there is no estimate."
     return " ".join(part for part in (_finding(now.spec, found), _effort(now)) if part)
@@ -25,17 +25,35 @@ def _finding(spec: Spec, found: Estimate) -> str:
     elif spec.scale.kind == "binary":
         said = f"{value} of the items get a yes from {spec.strong.name}"
     elif spec.scale.kind == "pairwise":
-        said = f"The first of the two wins {value} of the comparisons, ties counted half"
+        first, second = compared(spec)
+        said = f"In comparisons with {second}, {first} wins {value}, ties counted half"
     else:
         ends = f"{spec.scale.low:g} to {spec.scale.high:g}"
         said = f"The mean rating by {spec.strong.name} is {value}, on a scale from {ends}"
     said = said[:1].upper() + said[1:]
     if found.interval is None:
         return f"{said}; there is no interval yet."
-    low, high = (in_units(spec, end) for end in found.interval)
-    if spec.scale.kind in _PERCENT:
-        low = low.removesuffix(" %")
-    return f"{said} ({found.level:.0%} interval {low}–{high})."
+    low, high = (in_units(spec, end).removesuffix(" %") for end in found.interval)
+    unit = " %" if spec.scale.kind in _PERCENT else ""
+    shown = f"; {_against_half(found, *compared(spec))}" if spec.scale.kind == "pairwise" else ""
+    return f"{said} ({found.level:.0%} interval {low}–{high}{unit}){shown}."
+
+
+def compared(spec: Spec) -> tuple[str, str]:
+    """The two that are compared: the columns that their texts stand in, where a rater names them."""
+    for rater in reversed(spec.raters):
+        a, b = (getattr(rater.settings, side, None) for side in ("a", "b"))
+        if a is not None and b is not None:
+            return str(a), str(b)
+    return "the first of the two", "the second"
+
+
+def _against_half(found: Estimate, first: str, second: str) -> str:
+    """Which of the two is better, if either is shown to be."""
+    low, high = found.interval or (0.0, 1.0)
+    if low <= 0.5 <= high:
+        return "50 % is inside, so neither is shown to be better"
+    return f"50 % is outside, so {first if low > 0.5 else second} is shown to be better"
 
 
 def _effort(now: Snapshot) -> str:

@@ -233,6 +233,21 @@ def estimate_seen(
     )  # fmt: skip
 
 
+def estimate_came(
+    seen: Seen, missing: Mask, *, estimand: Estimand, pool_size: float | None, clusters: Codes | None
+) -> Estimate:  # fmt: skip
+    """The estimate as if each label had been drawn at its rate times the share of answers that came.
+
+    It tells what ratings are worth, whatever is missing. It is none to report: answers may be missing for a reason.
+    """
+    p, labels = prepared(seen, missing=missing, clusters=clusters), np.count_nonzero(seen.labelled)
+    rates = p.rates * (labels / np.count_nonzero(p.asked))
+    return core.estimate_mean(
+        p.weak, seen.strong, rates, method="difference", estimand=estimand, pool_size=pool_size,
+        variance_factor=p.factor, clusters=clusters,
+    )  # fmt: skip
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Prepared:
     """Arrays of an estimate from all rounds: f in the weak rating's place, pooled rates, and what was asked for."""

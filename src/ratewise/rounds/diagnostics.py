@@ -9,6 +9,7 @@ from scipy import special
 
 from ratewise.core.checks import Floats
 from ratewise.core.mean.estimate import Estimate
+from ratewise.core.mean.ratings import Mask
 from ratewise.core.shown import shown
 from ratewise.rounds.seen import LEAST_RATE, Learned, Seen, learn
 
@@ -19,9 +20,11 @@ _HEAVY = 0.1  # a single label that moves the estimate by this share of its inte
 @shown
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """Figures behind the words; `None` where everything has its strong rating and there is nothing to compare."""
+    """Figures behind the words; `None` where everything was asked about and there is nothing to compare."""
 
     labels: int
+    alone: bool  # weak ratings were given up: the last round bought strong ratings and nothing else
+    missing: int  # strong ratings that were asked for and did not come; figures leave them aside
     effective_labels: float | None  # strong ratings alone that would be as precise
     unexplained: float | None  # E[(H − f)²] / V: what the learned rating leaves
     against_one_rate: float | None  # variance over that of one rate for all, with as many labels
@@ -36,10 +39,14 @@ class Diagnosis:
 
     def words(self) -> tuple[str, ...]:
         """One sentence each, the plain ones first."""
+        labels = f"{self.labels:,} strong rating{'' if self.labels == 1 else 's'}"
+        if self.alone:
+            return (f"{labels} and no weak ones: the weak rater was not worth buying",)
         if self.effective_labels is None or self.unexplained is None:
-            return (f"{self.labels:,} strong ratings and no weak ones: the weak rater was not worth buying",)
+            return (f"{labels}, which do not tell yet what the weak rater is worth",)
         helped = "the features" if self.by_features else "the weak rater"
-        said = [f"{self.labels:,} strong ratings, as precise as {self.effective_labels:,.0f} without {helped}"]
+        aside = f" (the {self.missing:,} that will not come left aside)" if self.missing else ""
+        said = [f"{labels}, as precise as {self.effective_labels:,.0f} without {helped}{aside}"]
         if self.by_features:
             said.append("weak ratings were not worth buying: the features of all items say as much at no cost")
         said.append(f"the learned rating leaves {self.unexplained:.0%} of the strong ratings' variance unexplained")
@@ -67,18 +74,28 @@ def _rates_in_words(ratio: float) -> str:
     return "choosing items by uncertainty did as well as one rate for all"
 
 
-def diagnose(seen: Seen, estimate: Estimate, *, pool_size: float = math.inf) -> Diagnosis:
-    """Diagnostics from the labels alone, each predicted without itself; `pool_size` for the pool's own mean."""
+def diagnose(
+    seen: Seen, estimate: Estimate, *, missing: Mask | None = None, pool_size: float = math.inf
+) -> Diagnosis:  # fmt: skip
+    """Diagnostics from the labels alone, each predicted without itself; `pool_size` for the pool's own mean.
+
+    Where answers are `missing` it is the estimate from those that came: what is missing widens the reported interval,
+    and says nothing about the weak rater.
+    """
     n = int(np.count_nonzero(seen.labelled))
-    if seen.labelled.all() or n < 2 or estimate.standard_error is None:
-        return Diagnosis(n, None, None, None, None, None, None)
-    known, rates = learn(seen), seen.rates()[seen.labelled]
+    asked = seen.labelled if missing is None else seen.labelled | missing
+    lost = int(np.count_nonzero(asked)) - n
+    if asked.all() or n < 2 or estimate.standard_error is None:
+        return Diagnosis(n, seen.alone, lost, None, None, None, None, None, None)
+    known, rates = learn(seen), seen.rates()[seen.labelled] * (n / (n + lost))
     M = known.mean(known.residual**2)
     weight = 1.0 / rates
     pull = np.abs(known.residual) * weight / seen.items
     width = None if estimate.interval is None else estimate.interval[1] - estimate.interval[0]
     return Diagnosis(
         labels=n,
+        alone=seen.alone,
+        missing=lost,
         effective_labels=known.variance / (estimate.standard_error**2 + known.variance / pool_size),
         unexplained=M / known.variance,
         against_one_rate=_against_one_rate(known, rates, n / seen.items),

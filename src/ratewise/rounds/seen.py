@@ -126,6 +126,11 @@ class Seen:
         """Whether weak ratings were given up for what is known about all items at no cost."""
         return bool(self.phases) and self.phases[-1].by_features
 
+    @property
+    def alone(self) -> bool:
+        """Whether weak ratings were given up, and nothing stands in for them."""
+        return bool(self.phases) and self.phases[-1].rule is None and not self.phases[-1].weak
+
     @cached_property
     def learned(self) -> "Learned":
         """What the labels teach."""

@@ -62,8 +62,9 @@ def document(now: Snapshot) -> dict[str, Any]:
     held = now.store.in_hand()
     return {
         "name": status.name, "ended": status.ended, "running": now.is_running, "unit": _unit(now),
-        "spend": _spend(now), "estimate": _numbers(status.estimate),
-        "interval": None if status.estimate is None else status.estimate.interval,
+        "spend": _spend(now), "estimate": _numbers(status.lead),
+        "interval": None if status.lead is None else status.lead.interval, "interval_words": status.lead_words,
+        "if_you_look": _numbers(status.for_looks),
         "final": _numbers(status.final), "human_only": _numbers(human_only(now.state.history, now)),
         "queue": {
             "open": status.pending, "answered": status.labels, "missing": status.missing, "looked": status.looked,

@@ -72,7 +72,8 @@ function show(found) {
   const { spend, estimate, human_only: alone, queue } = found;
   $("state").textContent = found.ended ?? (found.running ? "running" : "not running");
   $("figures").replaceChildren(
-    figure("Estimate", rating(estimate?.value), estimate ? `${(100 * estimate.level).toFixed(0)} % interval ${between(estimate)}, holds however often you look` : "none before the first round is complete"),
+    figure("Estimate", rating(estimate?.value), estimate ? `${(100 * estimate.level).toFixed(0)} % interval ${between(estimate)}, ${found.interval_words}` : "none before the first round is complete",
+      found.if_you_look && `If you look every day: ${between(found.if_you_look)}`),
     figure("From people's answers alone", rating(alone?.value), alone ? `interval ${between(alone)}` : "not yet known"),
     figure("Money", `${spend.spent}${spend.budget ? ` of ${spend.budget}` : ""}`, `${spend.reserved} promised${spend.left === null ? "" : `, ${spend.left} left`}`, found.outlook),
     figure("Answers", number(queue.answered), `${number(queue.open)} open, ${number(queue.in_hand)} in people's hands`, queue.missing ? `${number(queue.missing)} will not come` : ""),
@@ -82,7 +83,7 @@ function show(found) {
   $("people").replaceChildren(found.people.length
     ? table(["person", "answers", "seconds each", "an hour", "agree with others", "cannot tell", "flags", "in hand", "training, checks, repeats"],
         found.people.map((p) => [p.name, number(p.answers), number(p.seconds, 0), number(p.per_hour, 0),
-          p.agree === null ? "–" : `${share(p.agree)} (${share(p.agree_low)} to ${share(p.agree_high)})`, number(p.cannot_tell), number(p.flags), p.in_hand ? "yes" : "", p.told.join("; ") || "–"]))
+          p.decides ? "decides where they differ" : p.agree === null ? "–" : `${share(p.agree)} (${share(p.agree_low)} to ${share(p.agree_high)})`, number(p.cannot_tell), number(p.flags), p.in_hand ? "yes" : "", p.told.join("; ") || "–"]))
     : element("p", "Nobody has answered yet.", "quiet"));
   const a = found.agreement;
   $("agreement").textContent = a?.alpha == null ? "Agreement needs items that two people have answered (votes = 2 or more)."
