@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from ratewise.report.campaign import campaign_page, ending_text, plot_story, snapshot_page, status_text
+from ratewise.report.campaign import campaign_page, ending_text, look_text, plot_story, snapshot_page, status_text
 from ratewise.report.sentence import plain_answer
 from ratewise.web.live import document
 
@@ -44,6 +44,13 @@ def test_the_page_is_whole_and_knows_the_truth_if_it_is_told(campaign):
 def test_the_story_is_drawn_round_by_round(campaign):
     figure = plot_story(campaign.story(), truth=0.7)
     assert figure.axes[0].lines or figure.axes[0].collections
+
+
+def test_a_narrow_terminal_shows_the_whole_head(campaign):
+    with campaign.look() as now:
+        console = Console(file=io.StringIO(), width=50, highlight=False)
+        console.print(look_text(now))
+        assert now.head in "".join(console.file.getvalue().split())
 
 
 def test_every_view_leads_with_the_final_interval_once_it_has_ended(campaign):

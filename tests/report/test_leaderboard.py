@@ -28,6 +28,18 @@ def test_text_has_every_model_best_first_and_markup_stays_text(board):
     assert text.index("strong") < text.index("middle") < text.index("weak [bold]")
 
 
+@pytest.mark.parametrize("width", [60, 80])
+def test_a_narrow_terminal_shows_every_model_with_its_whole_interval(board, width):
+    console = Console(file=io.StringIO(), width=width, highlight=False)
+    console.print(leaderboard_text(board))
+    lines = console.file.getvalue().splitlines()
+    assert max(map(len, lines)) <= width
+    for m in board.rated:
+        line = next(line for line in lines if m.name in line)
+        for cell in (f"{m.rating:.0f}", f"{m.low:.0f} to {m.high:.0f}", f"{m.rank_low}–{m.rank_high}"):
+            assert cell in line
+
+
 def test_picture_has_a_row_for_each(board):
     figure = plot_leaderboard(board)
     labels = {label.get_text() for label in figure.axes[0].get_yticklabels()}

@@ -12,8 +12,8 @@ from ratewise.targets.slice_plan import plan_slices
 from ratewise.targets.slices import estimate_slices
 
 
-def shown(text):
-    console = Console(file=io.StringIO(), width=120, highlight=False)
+def shown(text, width=120):
+    console = Console(file=io.StringIO(), width=width, highlight=False)
     console.print(text)
     return console.file.getvalue()
 
@@ -46,6 +46,19 @@ def test_every_slice_has_a_line_with_its_numbers(table, options):
     assert ("unshrunk" in text) == found.shrink
     assert ("at once" in text) == found.simultaneous
     assert max(map(len, text.splitlines())) <= 120
+
+
+@pytest.mark.parametrize("options", [{}, {"shrink": True}, {"simultaneous": True}])
+@pytest.mark.parametrize("width", [60, 80])
+def test_a_narrow_terminal_shows_every_slice_with_its_whole_interval(table, options, width):
+    found = estimate_slices(table, **COLUMNS, **options)
+    lines = shown(slices_text(found), width).splitlines()
+    assert max(map(len, lines)) <= width
+    for one in found.slices:
+        line = next(line for line in lines if line.startswith(f"{one.name} "))
+        if one.value is not None:
+            assert f"{one.value:.4f}" in line
+            assert f"{one.interval[0]:.4f} to {one.interval[1]:.4f}" in line
 
 
 def test_bars_are_on_one_scale(table):

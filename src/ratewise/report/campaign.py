@@ -50,6 +50,8 @@ def status_text(
 ) -> RenderableType:
     """A few lines: money as a bar, questions, and the estimate that may be looked at as often as one likes."""
     grid = Table.grid(padding=(0, 2))
+    grid.add_column(no_wrap=True)
+    grid.add_column(overflow="fold")  # a head that is cut is no head
     state = status.ended or ("running" if running else "stopped; go on with `ratewise run`")
     grid.add_row("campaign", Text.assemble((status.name, "bold"), f"  {state}", (f"  {status.campaign}", "dim")))
     if status.waits_for is not None:

@@ -3,11 +3,11 @@
 from typing import TYPE_CHECKING
 
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from ratewise.core.mean.estimate import Estimate
 from ratewise.report.pictures import ACCENT, INK, QUIET, figure, plain_name
+from ratewise.report.terminal_table import Column, TerminalTable
 from ratewise.report.text import notes_text, one_line
 from ratewise.targets.compare import Comparison, between, percent, probability, signed
 from ratewise.targets.compare_many import ManyComparisons, Rival
@@ -28,7 +28,10 @@ def shown(found: Comparison | ManyComparisons) -> RenderableType:
 
 def comparison_text(found: Comparison) -> RenderableType:
     """Both means, their difference, ratio and lift; then the sentence."""
-    table = _table("", "value", f"{percent(found.difference.level)} interval", "std. error")
+    table = TerminalTable([
+        Column("", "name"), Column("value"), Column(f"{percent(found.difference.level)} interval"),
+        Column("std. error", leaves=1),
+    ])  # fmt: skip
     for name, e in zip(found.names, (found.first, found.second), strict=True):
         table.add_row(one_line(name), *_cells(e))
     table.add_row(Text("difference"), *_cells(found.difference), style="bold")
@@ -56,7 +59,11 @@ def _rests_on(found: Comparison) -> str:
 
 def many_text(found: ManyComparisons) -> RenderableType:
     """A row for every system, best first, and what can be said of all of them together."""
-    table = _table("system", "mean", "difference", f"{percent(found.level)} interval", "adjusted p", "better", "")
+    table = TerminalTable([
+        Column("system", "name"), Column("mean", leaves=2), Column("difference"),
+        Column(f"{percent(found.level)} interval"), Column("adjusted p", leaves=3), Column("better", leaves=1),
+        Column(""),
+    ])  # fmt: skip
     for r in found.rivals:
         table.add_row(one_line(r.name), *_rival_cells(r), style=_STYLES[r.verdict])
     table.add_row(Text(found.baseline), f"{found.baseline_mean.value:.4f}", "", "", "", "", "baseline", style="dim")
@@ -66,14 +73,6 @@ def many_text(found: ManyComparisons) -> RenderableType:
         f"probability of each comparison alone. {d.labels:,} items with strong ratings, of {d.items:,}."
     )
     return Group(table, Text(legend, style="dim"), Text(), Text(found.sentence), *notes_text(found.notes))
-
-
-def _table(first: str, *rest: str) -> Table:
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    table.add_column(first)
-    for name in rest:
-        table.add_column(name, justify="right", no_wrap=True)
-    return table
 
 
 def _cells(e: Estimate) -> tuple[str, str, str]:

@@ -3,10 +3,10 @@
 from typing import TYPE_CHECKING
 
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from ratewise.report.pictures import ACCENT, INK, QUIET, figure, plain_name
+from ratewise.report.terminal_table import Column, TerminalTable
 from ratewise.report.text import notes_text, one_line
 from ratewise.targets.ask_votes import Asked
 from ratewise.targets.leaderboard import Leaderboard, Rated
@@ -19,14 +19,11 @@ _BAR = 28  # characters
 
 def leaderboard_text(board: Leaderboard) -> RenderableType:
     """Ranks, ratings and intervals, with a bar for each; models without a rating below, with the reason."""
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    table.add_column("rank", justify="right", no_wrap=True)
-    table.add_column("model", overflow="ellipsis")
-    for name in ("rating", f"{board.level:.0%} interval"):
-        table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("", no_wrap=True)
-    for name in ("may rank", "best", "votes"):
-        table.add_column(name, justify="right", no_wrap=True)
+    columns = (
+        Column("rank"), Column("model", "name"), Column("rating"), Column(f"{board.level:.0%} interval"),
+        Column("", "bar", 4), Column("may rank", leaves=1), Column("best", leaves=3), Column("votes", leaves=2),
+    )  # fmt: skip
+    table = TerminalTable(columns)
     ends = _range(board)
     for m in board.rated:
         table.add_row(

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from ratewise.report.pictures import ACCENT, INK, QUIET, figure, plain_name
+from ratewise.report.terminal_table import Column, TerminalTable
 from ratewise.report.text import notes_text, one_line
 from ratewise.targets.quantiles import Quantiles
 from ratewise.targets.regression import Coefficient, Regression
@@ -25,7 +25,10 @@ _SCALES = {
 
 def regression_text(found: Regression) -> RenderableType:
     """A row for each coefficient, with a bar for its interval against 0, and what it rests on."""
-    table = _table("column", "coefficient", f"{found.level:.0%} interval", "std. error", "")
+    table = TerminalTable([
+        Column("column", "name"), Column("coefficient"), Column(f"{found.level:.0%} interval"),
+        Column("std. error", leaves=1), Column("", "bar", 2),
+    ])  # fmt: skip
     told = [c for c in found.coefficients if c.low is not None and c.high is not None]
     ends = _ends([(c.low, c.high) for c in told if c.low is not None and c.high is not None], zero=True)
     for c in found.coefficients:
@@ -41,21 +44,14 @@ def regression_text(found: Regression) -> RenderableType:
 def quantiles_text(found: Quantiles) -> RenderableType:
     """A row for each quantile, with a bar for its interval."""
     first = found.estimates[0]
-    table = _table("quantile", "value", f"{first.level:.0%} interval", "")
+    interval = Column(f"{first.level:.0%} interval")
+    table = TerminalTable([Column("quantile", "name"), Column("value"), interval, Column("", "bar", 1)])
     ends = _ends([e.interval for e in found.estimates if e.interval is not None], zero=False)
     for q, e in zip(found.quantiles, found.estimates, strict=True):
-        interval = "none" if e.interval is None else f"{_number(e.interval[0])} to {_number(e.interval[1])}"
-        table.add_row(f"{q:g}", _number(e.value), interval, _bar(e.value, e.low, e.high, ends, zero=False))
+        ends_told = "none" if e.interval is None else f"{_number(e.interval[0])} to {_number(e.interval[1])}"
+        table.add_row(f"{q:g}", _number(e.value), ends_told, _bar(e.value, e.low, e.high, ends, zero=False))
     rests = f"{first.labels:,} strong ratings on {first.items:,} items, of the {first.estimand}."
     return Group(table, Text(rests, style="dim"), *notes_text(found.notes))
-
-
-def _table(first: str, *rest: str) -> Table:
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    table.add_column(first)
-    for name in rest:
-        table.add_column(name, justify="right" if name else "left", no_wrap=True)
-    return table
 
 
 def _cells(c: Coefficient) -> tuple[str, str, str]:

@@ -3,13 +3,13 @@
 from typing import TYPE_CHECKING
 
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from ratewise.lab.metrics import MethodResult
 from ratewise.lab.simulate import Simulation
 from ratewise.lab.words import YARDSTICKS
 from ratewise.report.pictures import grid
+from ratewise.report.terminal_table import Column, TerminalTable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,11 +23,10 @@ METHOD_COLOURS = {
 
 def simulation_text(found: Simulation) -> RenderableType:
     """A row per budget and method: error, what it is worth, coverage, spend; the best of each budget stands out."""
-    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
-    table.add_column("budget", justify="right")
-    table.add_column("method", no_wrap=True)
-    for name in ("RMSE", "of base", "95% interval", "worth", "saves", "covers", "spend"):
-        table.add_column(name, justify="right", no_wrap=True)
+    table = TerminalTable([
+        Column("budget"), Column("method", "name"), Column("RMSE"), Column("of base"), Column("95% interval", leaves=2),
+        Column("worth"), Column("saves", leaves=3), Column("covers"), Column("spend", leaves=4),
+    ])  # fmt: skip
     for budget in found.settings["budgets"]:
         rows = [r for r in found.results if r.budget == budget]
         best = min((r for r in rows if r.method not in YARDSTICKS), key=lambda r: r.mse, default=None)

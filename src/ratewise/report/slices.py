@@ -3,10 +3,10 @@
 from typing import TYPE_CHECKING
 
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from ratewise.report.pictures import ACCENT, INK, QUIET, figure, plain_name
+from ratewise.report.terminal_table import Column, TerminalTable
 from ratewise.report.text import notes_text, one_line
 from ratewise.targets.slice_plan import PlannedSlice, SlicePlan
 from ratewise.targets.slice_results import Slice, Slices
@@ -23,14 +23,13 @@ Interval = tuple[float, float]
 def slices_text(found: Slices) -> RenderableType:
     """One line for each slice, the whole last, intervals drawn on one scale; then what is missing and the notes."""
     scale = _scale(found)
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    table.add_column(Text(found.by), no_wrap=True, overflow="ellipsis", max_width=28)
     at_once = " at once" if found.simultaneous else ""
-    for name in ("items", "strong", "estimate", f"{found.level:.0%} interval{at_once}"):
-        table.add_column(name, justify="right", no_wrap=True)
-    if found.shrink:
-        table.add_column("unshrunk", justify="right", no_wrap=True)
-    table.add_column(Text(f"{scale[0]:.3g}{f'{scale[1]:.3g}':>{_WIDTH - len(f'{scale[0]:.3g}')}}"), no_wrap=True)
+    ends = f"{scale[0]:.3g}{f'{scale[1]:.3g}':>{_WIDTH - len(f'{scale[0]:.3g}')}}"
+    table = TerminalTable([
+        Column(found.by, "name"), Column("items", leaves=2), Column("strong"), Column("estimate"),
+        Column(f"{found.level:.0%} interval{at_once}"), *[Column("unshrunk", leaves=1)] * found.shrink,
+        Column(ends, "bar", 3),
+    ])  # fmt: skip
     for one in found.slices:
         own = [] if not found.shrink else ["–" if one.estimate is None else f"{one.estimate.value:.4f}"]
         cells = _cells(one.items, one.labels, one.value, one.interval)
@@ -78,10 +77,10 @@ def _bar(value: float | None, interval: Interval | None, scale: Interval) -> str
 
 def slice_plan_text(plan: SlicePlan) -> RenderableType:
     """What to buy in every slice, and what it comes to."""
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    table.add_column(Text(plan.by), no_wrap=True, overflow="ellipsis", max_width=28)
-    for name in ("policy", "items", "strong", "rate", "spend", "std. error"):
-        table.add_column(name, justify="right", no_wrap=True)
+    table = TerminalTable([
+        Column(plan.by, "name"), Column("policy", leaves=1), Column("items"), Column("strong"),
+        Column("rate", leaves=2), Column("spend"), Column("std. error"),
+    ])  # fmt: skip
     for one in plan.slices:
         table.add_row(one_line(one.name), *_plan_cells(one), style="" if one.reached else "yellow")
     whole = "–" if plan.overall_se is None else f"{plan.overall_se:.4f}"

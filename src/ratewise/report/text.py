@@ -7,6 +7,7 @@ from scipy import special
 
 from ratewise.core.mean.estimate import Estimate
 from ratewise.report.pictures import POLICY_TITLES
+from ratewise.report.terminal_table import Column, TerminalTable
 from ratewise.report.what_if import what_if_text
 from ratewise.targets.mean.draw_steps import DrawnFile
 from ratewise.targets.mean.drawing import Drawn
@@ -17,12 +18,12 @@ from ratewise.targets.mean.strata import InputPlan
 
 def plan_text(plan: Plan, *, level: float = 0.95) -> RenderableType:
     """Every policy side by side in money, labels and expected interval; then the recommendation."""
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    table.add_column("policy", no_wrap=True)
     by_cost = plan.basis.get("target_se") is not None
-    against = "cost vs base" if by_cost else "sq. error vs base"
-    for name in ("items", "strong", "rate", "spend", "std. error", f"{level:.0%} interval", against):
-        table.add_column(name, justify="right", no_wrap=True)
+    table = TerminalTable([
+        Column("policy", "name"), Column("items"), Column("strong"), Column("rate", leaves=2), Column("spend"),
+        Column("std. error", leaves=1), Column(f"{level:.0%} interval"),
+        Column("cost vs base" if by_cost else "sq. error vs base"),
+    ])  # fmt: skip
     for name, policy in plan.policies.items():
         style = "bold green" if name == plan.recommendation else ""
         mark = "▶" if name == plan.recommendation else " "
@@ -36,12 +37,13 @@ def plan_text(plan: Plan, *, level: float = 0.95) -> RenderableType:
     return Group(*lines, *notes_text(plan.notes))
 
 
-def strata_table(chosen: InputPlan) -> Table:
+def strata_table(chosen: InputPlan) -> TerminalTable:
     """How many items of each stratum to look at, and at what rate."""
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    table.add_column(chosen.column)
-    for name in ("share", "items", "of them", "rate", "strong", "mean", "variance", "weak error"):
-        table.add_column(name, justify="right", no_wrap=True)
+    table = TerminalTable([
+        Column(chosen.column, "name"), Column("share", leaves=1), Column("items"), Column("of them", leaves=2),
+        Column("rate"), Column("strong"), Column("mean", leaves=5), Column("variance", leaves=4),
+        Column("weak error", leaves=3),
+    ])  # fmt: skip
     for s in chosen.strata:
         of = f"{s.items / chosen.items:.0%}"
         rate = f"{s.rate:.3f}" if s.buys_weak else "alone"

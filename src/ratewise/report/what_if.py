@@ -3,11 +3,11 @@
 from typing import TYPE_CHECKING
 
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from ratewise.core.mean.what_if import BELIEFS, WhatIf
 from ratewise.report.pictures import ACCENT, INK, QUIET, grid
+from ratewise.report.terminal_table import Column, TerminalTable
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -19,19 +19,14 @@ def what_if_text(found: WhatIf) -> RenderableType:
     """Squared error for the same money, over that of a plan that knows better: by belief, and by burn-in."""
     factors = sorted({b.factor for b in found.beliefs})
     of = {(b.what, b.factor): b for b in found.beliefs}
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    table.add_column("believed too low or too high", no_wrap=True)
-    for factor in factors:
-        table.add_column(f"× {factor:g}", justify="right", no_wrap=True)
+    table = TerminalTable([Column("believed too low or too high", "name"), *(Column(f"× {f:g}") for f in factors)])
     for what in dict.fromkeys(b.what for b in found.beliefs):
         cells = [
             _cell(of[what, f].ratio, of[what, f].recommendation, found) if (what, f) in of else "" for f in factors
         ]
         table.add_row(BELIEFS[what], *cells)
     legend = "squared error for the same money, over that of the right plan; in brackets: another policy is taken"
-    burnt = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    for name in ("burn-in", "on average", "one in twenty", "same policy"):
-        burnt.add_column(name, justify="right", no_wrap=True)
+    burnt = TerminalTable([Column(name) for name in ("burn-in", "on average", "one in twenty", "same policy")])
     for b in found.burn_ins:
         burnt.add_row(f"{b.labels:,} labels", _ratio(b.mean_ratio), _ratio(b.worst_ratio), f"{b.right:.0%}")
     below = "the same, for V and the weak rater's error taken from so many labels"
