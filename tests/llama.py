@@ -30,7 +30,7 @@ FOLLOWS: Mapping[str, Mapping[str, float]] = {  # token → the tokens after it,
     "<|ten|>": {'{ "verdict":"': 1.0},
     '{ "verdict":"': {"1": 0.6, "9": 0.3, "8": 0.1},
     "1": {"0": 0.9, '"}': 0.1},
-    **dict.fromkeys(("0", "8", "9", "yes", "no", "maybe"), {'"}': 1.0}),
+    **{token: {'"}': 1.0} for token in ("0", "8", "9", "yes", "no", "maybe")},
     '"}': {"<|end|>": 1.0},
 }
 MARKERS = tuple(token[2:-2] for token in FOLLOWS if token.startswith("<|"))

@@ -91,7 +91,7 @@ def test_the_best_source_is_found_once_and_remembered(server, has, source, calls
 def test_a_server_that_breaks_on_a_form_is_asked_in_another(server):
     """HTTP 500 for OpenAI's form, and llama.cpp's own is understood; or none is, and answers come in words."""
     server.behaviour = Behaviour(decisions=False, structured=False, json_object=True, breaks=True)
-    (verdict,), judge = rate(server, memory=(memory := Forgetful()))
+    (verdict,), _ = rate(server, memory=(memory := Forgetful()))
     assert verdict.value == pytest.approx(TRUTH)
     assert server.requests[-1]["response_format"]["type"] == "json_schema"  # tried again before it was given up
     kept = json.loads(memory.facts["ladder"])
@@ -132,7 +132,7 @@ def test_an_item_that_is_too_long_is_missing_whenever_it_comes(server):
     """Also before the endpoint is known: then the next item finds it out."""
     server.behaviour = Behaviour(decisions=False, context=4000)
     long = {**ITEM, "answer": "word " * 2000}
-    verdicts, judge = rate(server, [long, ITEM, {**long, "question": "?"}], memory=(memory := Forgetful()))
+    verdicts, _ = rate(server, [long, ITEM, {**long, "question": "?"}], memory=(memory := Forgetful()))
     assert [verdict.value is None for verdict in verdicts] == [True, False, True]
     assert "maximum context length is 4000" in verdicts[0].note
     assert json.loads(memory.facts["ladder"])["takes"] == sorted(Rung("logprobs").takes)

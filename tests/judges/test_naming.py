@@ -25,8 +25,15 @@ def test_a_version_of_the_model_is_the_model(asked, answered):
 
 @pytest.mark.parametrize(
     ("asked", "answered"),
-    [("gpt-4o", "gpt-4o-mini"), ("gpt-4o", "gpt-4"), ("gpt-4", "gpt-4o"), ("small-judge", "llama-3"), ("a", "a2"),
-     ("small-judge@v1", "small-judge@v2"), ("small-judge", "other@main")],
+    [
+        ("gpt-4o", "gpt-4o-mini"),
+        ("gpt-4o", "gpt-4"),
+        ("gpt-4", "gpt-4o"),
+        ("small-judge", "llama-3"),
+        ("a", "a2"),
+        ("small-judge@v1", "small-judge@v2"),
+        ("small-judge", "other@main"),
+    ],
 )
 def test_another_model_is_another_one(asked, answered):
     assert not is_asked(asked, answered)

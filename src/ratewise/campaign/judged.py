@@ -63,7 +63,10 @@ class JudgeFound:
 
     def to_dict(self) -> dict[str, Any]:
         """Ready for JSON."""
-        out = {name: getattr(self, name) for name in ("name", "model", "source", "priced", "rated", "missing", "bare", "alike")}
+        out = {
+            name: getattr(self, name)
+            for name in ("name", "model", "source", "priced", "rated", "missing", "bare", "alike")
+        }
         place = None if self.place is None else {name: getattr(self.place, name) for name in self.place.__slots__}
         return out | {"answered_as": dict(self.answered_as), "position_effect": place}
 

@@ -60,8 +60,8 @@ def judge(
         given: dict[str, Any] = {
             "judge": judge, "model": model, "base_url": base_url, "show": words(show), "criterion": criterion, "a": a,
             "b": b, "key_env": key_env, "samples": samples, "probability": probability, "structured": structured,
-            "concurrency": concurrency, "per_minute": per_minute, "tokens_per_minute": tokens_per_minute, "timeout": timeout,
-            "prices": None if prices is None else parsed_prices(prices),
+            "concurrency": concurrency, "per_minute": per_minute, "tokens_per_minute": tokens_per_minute,
+            "timeout": timeout, "prices": None if prices is None else parsed_prices(prices),
         }  # fmt: skip
         settings = {name: value for name, value in given.items() if value is not None}
         with live(quiet=json) as progress, redirect_stdout(sys.stderr):

@@ -251,7 +251,9 @@ class JudgeServer:
             return "You are not allowed to request logprobs from this model."
         form = body.get("response_format", {})
         if "response_format" in body and not self._takes(form):
-            return f"Invalid parameter: 'response_format' of type '{form.get('type')}' is not supported with this model."
+            return (
+                f"Invalid parameter: 'response_format' of type '{form.get('type')}' is not supported with this model."
+            )
         if "temperature" in body and not self.behaviour.temperature:
             return "Unsupported value: 'temperature' does not support 0 with this model."
         return ""
