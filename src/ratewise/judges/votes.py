@@ -58,8 +58,8 @@ def alike_said(items: int, samples: int) -> str:
     """What is told where samples bring nothing new."""
     return (
         f"all {samples} samples were the same answer, word for word, on each of {items:,} items: the server seems not "
-        "to sample, so that they cost more and say nothing about the judge's certainty; write temperature = 1, or "
-        "samples = 1"
+        "to sample, so that they cost more and say nothing about the judge's certainty; write samples = 1, or let it "
+        "sample: temperature = 1, or for some servers do_sample in the model's generation_config.json"
     )
 
 

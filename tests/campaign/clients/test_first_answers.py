@@ -1,4 +1,4 @@
-"""Which failures of a rater's first answers stop it, step by step; whole campaigns are in faults/test_broken_raters.py."""
+"""Which failures of a rater's first answers stop it, step by step; whole campaigns: faults/test_broken_raters.py."""
 
 from collections import Counter
 
@@ -16,7 +16,7 @@ def outcome(position, note=None, *, step=1, paid=1, attempt=1, off_scale=False):
 
 def heard(*outcomes, rated=0, remembered=None, last=True):
     """What is found wrong after these, each of them the `last` attempt or asked again."""
-    first = FirstAnswers(Counter({1: rated}), dict(remembered or {}))
+    first = FirstAnswers(1, Counter({1: rated}), dict(remembered or {}))
     for one in outcomes:
         first.see([one], [] if last else [one])
     return first
@@ -49,13 +49,14 @@ def test_among_the_first_ratings_three_items_decide():
     ((step, kind),) = first.wrong()
     assert [claim.position for claim in first.given_up(step, kind)] == [1, 4, 6]
     assert first.wrong() == []
+    assert not heard(outcome(0, step=0), *(outcome(k, "E", step=0) for k in (1, 4, 6))).wrong()  # a weak rater's
     assert not heard(outcome(0), *lost, last=False).wrong()  # they are asked again
     assert heard(*lost, rated=FIRST - 3).wrong()
     assert not heard(*lost, rated=FIRST - 2).wrong()  # it is believed by now
 
 
 def test_all_answers_of_a_batch_count_in_their_order():
-    first = FirstAnswers(Counter(), {})
+    first = FirstAnswers(1, Counter(), {})
     first.see([outcome(0), *(outcome(k, "E") for k in (1, 2, 3)), *(outcome(k) for k in range(4, 40))], [])
     assert first.wrong()
 

@@ -30,6 +30,7 @@ _STOPPED = "stopped"  # the fact that keeps why a rater was stopped
 _SILENT = "no rating"  # which is one of these reasons
 _EMPTY = "a rater that cannot rate an item says so by answering nothing"
 _SCALE = (
+    "an item without a rating has an empty one; "
     'if it is the scale that is wrong, mend [rating], as in kind = "likert", low = 1, high = 5, and give the campaign '
     'another name, as in name = "second": ratings so far were read on the old scale'
 )
@@ -60,7 +61,7 @@ class CallerClient:
         rated = Counter({step: counts.get(f"{step}:{ANSWERED}", 0) for step in steps_of(self.spec)})
         kept = {step: self.store.meta(self._fact(step)) for step in rated}
         remembered = {step: kind for step, kind in kept.items() if kind is not None}
-        self.first = FirstAnswers(rated, remembered)
+        self.first = FirstAnswers(max(rated), rated, remembered)
         was_silent = {step for step, kind in remembered.items() if kind == _SILENT}
         self.pace = Pace(self.spec, rated, was_silent)
         self.calls, self.health = Calls(self.spec, self.callers, keys, self.pace), Health(self.spec)

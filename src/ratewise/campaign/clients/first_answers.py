@@ -1,7 +1,7 @@
 """The first answers decide: a wrong scale or a mistake in a rater's code shows in three of them.
 
-What costs nothing may be tried for longer (`Health`), and a rater that has given many ratings is believed: what it
-fails on then are hard items. Why a rater was stopped is remembered until it has answered again, so that a run that
+What costs nothing may be tried for longer (`Health`), and a strong rater that has given many ratings is believed: what
+it fails on then are hard items. Of other raters, any rating shows that they are there. Why a rater was stopped is remembered until it has answered again, so that a run that
 finds it as it was ends with its first failure.
 """
 
@@ -28,6 +28,7 @@ def kind_of(outcome: Outcome) -> str:
 class FirstAnswers:
     """What this process has heard of its raters, by step."""
 
+    strong: int  # the step whose ratings count, and must be on the scale
     rated: Counter[int]  # ratings of the campaign so far, those of earlier runs among them
     remembered: dict[int, str]  # why a rater was stopped in an earlier run
     _good: Counter[int] = field(init=False, default_factory=Counter)  # ratings in this run
@@ -71,4 +72,4 @@ class FirstAnswers:
         calls, given_up = self._calls[step, kind], self._given_up[step, kind]
         if not self.rated[step]:
             return len(calls) >= ENOUGH and len({claim.position for claim in calls}) >= _ITEMS
-        return len(given_up) >= ENOUGH and self.rated[step] + len(given_up) <= FIRST
+        return step == self.strong and len(given_up) >= ENOUGH and self.rated[step] + len(given_up) <= FIRST
