@@ -376,6 +376,3 @@ def test_a_server_that_does_not_sample_is_told(server, tmp_path):
     done = judged(server, tmp_path, samples=5)
     assert done.judge.alike == 5
     assert "word for word, on each of 12 items" in done.summary()
-    server.behaviour.sampling = True
-    (tmp_path / "fair").mkdir()
-    assert judged(server, tmp_path / "fair", samples=5).judge.alike is None

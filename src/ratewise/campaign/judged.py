@@ -11,13 +11,12 @@ from ratewise.core.shown import shown
 from ratewise.judges.ladder import Rung
 from ratewise.judges.naming import is_asked
 from ratewise.judges.prices import Prices
-from ratewise.judges.votes import PlaceEffect, alike_said, place_effect
+from ratewise.judges.votes import MANY_ALIKE, PlaceEffect, alike_said, place_effect
 from ratewise.queue import audit
 from ratewise.queue.records import ANSWERED, MISSING
 from ratewise.raters.llm import LlmSettings
 
 _MOST_MODELS = 5  # that are named
-_FEWEST_ALIKE = 5
 _UNKNOWN = "unknown"
 
 
@@ -86,7 +85,7 @@ def _found(now: Snapshot, step: int, name: str, asked: LlmSettings) -> JudgeFoun
         if row.step == step
     ]  # fmt: skip
     notes = [row.note or "" for row in rows if row.state == ANSWERED]
-    is_alike = len(notes) >= _FEWEST_ALIKE and all("alike" in _facts(note) for note in notes)
+    is_alike = len(notes) >= MANY_ALIKE and all("alike" in _facts(note) for note in notes)
     return JudgeFound(
         name, asked.model, None if ladder is None else Rung.from_json(ladder).said,
         None if prices is None else Prices.from_json(prices).source, len(notes),

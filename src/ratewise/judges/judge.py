@@ -30,14 +30,13 @@ from ratewise.judges.prices import Prices, most_tokens, read_usage, usual_tokens
 from ratewise.judges.prompt import Prompt, Shown, prompt_for
 from ratewise.judges.scale import Verdicts
 from ratewise.judges.template import Template
-from ratewise.judges.votes import Verdict, alike_said, counted
+from ratewise.judges.votes import MANY_ALIKE, Verdict, alike_said, counted
 
 _LADDER, _MODEL, _JUDGE, _ALIKE = "ladder", "model", "judge", "alike"  # names of facts that are kept
 _ANY_CODE = "0" * 16  # of the dearest digits
 _REPAIR = 100  # tokens of a request for the verdict alone, beside what was said before
 _USUAL = 0.4  # of max_tokens, that reasons take
 _SHORT = 12  # tokens of an answer without reasons
-_MANY_ALIKE = 5  # items in a row on which all samples agree to the letter: perhaps the server does not sample
 _MOST_TOLD = 20  # changes of the model that are told
 
 
@@ -329,7 +328,7 @@ class Judge:
         if self.spec.samples < 2 or self._alike is None or verdict.value is None:
             return
         self._alike = self._alike + 1 if json.loads(verdict.note).get("alike") else None
-        if self._alike == _MANY_ALIKE and self.memory.recall(_ALIKE) is None:
+        if self._alike == MANY_ALIKE and self.memory.recall(_ALIKE) is None:
             self.memory.keep(_ALIKE, "told")
             self.memory.tell(alike_said(self._alike, self.spec.samples))
 

@@ -12,6 +12,7 @@ from ratewise.judges.calls import Ballot, NoVerdict
 from ratewise.judges.scale import Verdicts, mean_of, mixed, swapped, variance_of
 
 PER_ANSWER = ("logprobs", "verbal")  # sources that tell a probability with each answer, or fail to
+MANY_ALIKE = 5  # items on which all samples agree to the letter
 Place = tuple[bool, int]  # (whether the answers were swapped, number of the sample)
 
 
@@ -57,9 +58,9 @@ def counted(
 def alike_said(items: int, samples: int) -> str:
     """What is told where samples bring nothing new."""
     return (
-        f"all {samples} samples were the same answer, word for word, on each of {items:,} items: the server seems not "
-        "to sample, so that they cost more and say nothing about the judge's certainty; write samples = 1, or let it "
-        "sample: temperature = 1, or for some servers do_sample in the model's generation_config.json"
+        f"all {samples} samples were the same answer, word for word, on each of {items:,} items: the server does not "
+        "sample, or the judge is sure of everything, and more samples cost more for nothing; write samples = 1, or let "
+        "it sample: temperature = 1, or for some servers do_sample in the model's generation_config.json"
     )
 
 

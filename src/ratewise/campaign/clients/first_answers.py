@@ -1,8 +1,8 @@
 """The first answers decide: a wrong scale or a mistake in a rater's code shows in three of them.
 
 What costs nothing may be tried for longer (`Health`), and a strong rater that has given many ratings is believed: what
-it fails on then are hard items. Of other raters, any rating shows that they are there. Why a rater was stopped is remembered until it has answered again, so that a run that
-finds it as it was ends with its first failure.
+it fails on then are hard items. Of other raters, any rating shows that they are there. Why a rater was stopped is
+remembered until it has answered again, so that a run that finds it as it was ends with its first failure.
 """
 
 import re
