@@ -349,3 +349,30 @@ def test_a_table_that_has_the_columns_already_is_refused(server, tmp_path):
         judge(server, tmp_path)
     with pytest.raises(InputError, match="write prices per million tokens as --prices"):
         parsed_prices("0.15")
+
+
+def judged(server, tmp_path, **settings):
+    write_rows(tmp_path / "items.csv", made_up_rows(12, server.rule, seed=3))
+    given = {"judge": "binary", "model": "small-judge", "base_url": server.base_url, "show": ["question", "answer"]}
+    return judge_table(
+        str(tmp_path / "items.csv"), str(tmp_path / "out.csv"),
+        settings=given | {"prices": {"input": "1", "output": "1"}} | settings,
+    )  # fmt: skip
+
+
+def test_ratings_without_the_probability_that_was_promised_are_told(server, tmp_path, monkeypatch):
+    """The server's tokens are another answer's."""
+    server.behaviour.decisions = False
+    other = [{"token": "hm", "logprob": 0.0, "top_logprobs": [{"token": "hm", "logprob": 0.0}]}]
+    monkeypatch.setattr("ratewise.testing.judge_server.logprobs_of", lambda *given: other)
+    done = judged(server, tmp_path)
+    assert (done.rated, done.judge.bare, done.to_dict()["judge"]["bare"]) == (12, 12, 12)
+    assert "no probability was found in 12 of 12 ratings" in done.summary()
+    assert np.isnan(read_table(tmp_path / "out.csv").numbers("judge_uncertainty", missing="keep")).all()
+
+
+def test_a_server_that_does_not_sample_is_told(server, tmp_path):
+    server.behaviour.sampling = False
+    done = judged(server, tmp_path, samples=5)
+    assert done.judge.alike == 5
+    assert "word for word, on each of 12 items" in done.summary()

@@ -9,6 +9,7 @@ import pytest
 
 from ratewise.judges.client import CallError, Client, Endpoint
 from ratewise.judges.judge import Judge, text_digest
+from ratewise.judges.ladder import Rung
 from ratewise.judges.memory import Forgetful, Rated
 from ratewise.judges.prices import Usage, given_prices
 from ratewise.testing.hidden_rule import HiddenRule, logistic
@@ -85,6 +86,72 @@ def test_the_best_source_is_found_once_and_remembered(server, has, source, calls
     turned = server.billed.turned_away
     rate(server, [{**ITEM, "answer": "It is five."}], memory=memory)  # a second run asks for nothing that is refused
     assert server.billed.turned_away == turned
+
+
+def test_a_server_that_breaks_on_a_form_is_asked_in_another(server):
+    """HTTP 500 for OpenAI's form, and llama.cpp's own is understood; or none is, and answers come in words."""
+    server.behaviour = Behaviour(decisions=False, structured=False, json_object=True, breaks=True)
+    (verdict,), _ = rate(server, memory=(memory := Forgetful()))
+    assert verdict.value == pytest.approx(TRUTH)
+    assert server.requests[-1]["response_format"]["type"] == "json_schema"  # tried again before it was given up
+    kept = json.loads(memory.facts["ladder"])
+    assert ("json_object" in kept["takes"], "structured" in kept["takes"]) == (True, False)
+    rate(server, [{**ITEM, "answer": "It is five."}], memory=memory)
+    assert server.requests[-1]["response_format"]["type"] == "json_object"
+    server.behaviour = Behaviour(decisions=False, structured=False, breaks=True)
+    (verdict,), _ = rate(server, [{**ITEM, "answer": "It is six."}])
+    assert verdict.value is not None
+    assert json.loads(verdict.note)["source"] == "logprobs"
+
+
+def test_a_server_that_was_down_for_a_moment_keeps_its_form(server):
+    server.behaviour.decisions = False
+    server.faults.queue.extend([None, "500", None, None])
+    (verdict,), _ = rate(server, memory=(memory := Forgetful()))
+    assert verdict.value == pytest.approx(TRUTH)
+    assert "structured" in json.loads(memory.facts["ladder"])["takes"]
+    server.faults.shares["500"] = 1.0
+    try:
+        with pytest.raises(CallError, match="HTTP 500"):
+            rate(server, [{**ITEM, "answer": "never"}])
+    finally:
+        server.faults.shares.clear()
+
+
+def test_structured_output_can_be_switched_off(server):
+    server.behaviour.decisions = False
+    rate(server, memory=(memory := Forgetful()))
+    for kept in (memory, Forgetful()):
+        (verdict,), _ = rate(server, [{**ITEM, "answer": f"{id(kept)}"}], memory=kept, structured=False)
+        assert "response_format" not in server.requests[-1]
+        assert verdict.value is not None
+    assert spec(structured=False).digest == spec().digest
+
+
+def test_an_item_that_is_too_long_is_missing_whenever_it_comes(server):
+    """Also before the endpoint is known: then the next item finds it out."""
+    server.behaviour = Behaviour(decisions=False, context=4000)
+    long = {**ITEM, "answer": "word " * 2000}
+    verdicts, _ = rate(server, [long, ITEM, {**long, "question": "?"}], memory=(memory := Forgetful()))
+    assert [verdict.value is None for verdict in verdicts] == [True, False, True]
+    assert "maximum context length is 4000" in verdicts[0].note
+    assert json.loads(memory.facts["ladder"])["takes"] == sorted(Rung("logprobs").takes)
+    assert server.billed.turned_away >= 2
+
+
+def test_samples_that_bring_nothing_new_are_told_once(server):
+    drafts = [{**ITEM, "answer": f"It is {n}."} for n in range(200)]
+    worths = [logistic(HiddenRule().seen(content_of(list(item.items())), "small-judge")) for item in drafts]
+    items = [item for item, worth in zip(drafts, worths, strict=True) if 0.4 < worth < 0.6][:7]
+    rate(server, items, memory=(fair := Forgetful()), samples=5)
+    assert len(fair.told) == 1  # the ladder; five items would agree in less than one of 100,000 times
+    server.behaviour.sampling = False
+    verdicts, _ = rate(server, items, memory=(memory := Forgetful()), samples=5)
+    assert all(json.loads(verdict.note)["alike"] for verdict in verdicts)
+    rate(server, items, memory=memory, samples=5)
+    (said,) = [told for told in memory.told if "word for word" in told]
+    assert "on each of 5 items" in said
+    assert "samples = 1" in said
 
 
 def test_an_answer_without_any_probability_is_bare(server):

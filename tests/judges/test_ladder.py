@@ -1,6 +1,6 @@
 import pytest
 
-from ratewise.judges.ladder import Rung, first_rung, next_rung, no_confidence, no_logprobs
+from ratewise.judges.ladder import Rung, first_rung, is_too_long, next_rung, no_confidence, no_logprobs
 
 
 def test_the_ladder_begins_at_the_top_unless_something_is_asked_for():
@@ -26,6 +26,7 @@ def test_an_endpoint_without_decisions_is_asked_for_log_probabilities():
         ("Use 'max_completion_tokens' instead", "logprobs", "max_tokens"),
         ("temperature does not support 0", "logprobs", "temperature"),
         ("Bad request", "logprobs", "structured"),
+        ("type 'json_schema' is not supported", "logprobs", "structured"),
     ],
 )
 def test_what_the_complaint_names_goes_first(words, source, gone):
@@ -33,6 +34,27 @@ def test_what_the_complaint_names_goes_first(words, source, gone):
     assert down.source == source
     assert Rung("logprobs").takes - down.takes == ({gone} if gone else set())
     assert any(words in reason for reason in down.reasons)
+
+
+def test_the_form_of_answers_goes_down_by_steps():
+    rung, forms = Rung("logprobs"), []
+    while rung.source == "logprobs":
+        forms.append(rung.form)
+        rung = next_rung(rung, "auto", 500, "Internal Server Error")
+    assert forms == ["structured", "json_object", "line"]
+    assert Rung("logprobs").in_words.form == "line"
+    assert Rung("logprobs").in_words.in_words == Rung("logprobs").in_words
+
+
+def test_an_item_that_is_too_long_is_told_from_a_request_that_is_not_known():
+    long = (
+        "request (33002 tokens) exceeds the available context size (4096 tokens)",
+        "This model's maximum context length is 8192 tokens", "prompt is too long", "Input tokens exceed the limit",
+    )  # fmt: skip
+    assert all(is_too_long(400, words) for words in long)
+    assert is_too_long(413, "")
+    assert not is_too_long(400, "Invalid parameter: 'response_format'")
+    assert not is_too_long(503, long[0])
 
 
 def test_a_plain_request_that_is_refused_is_refused():

@@ -14,6 +14,9 @@ from ratewise.judges.naming import another_said, changed_said, is_asked, told_of
         ("Qwen/Qwen2.5-7B", "qwen2.5-7b"),
         ("claude-3-5-sonnet-latest", "claude-3-5-sonnet-20241022"),
         ("gemini-1.5-pro", "gemini-1.5-pro-002"),
+        ("small-judge", "small-judge@main"),
+        ("models/small-judge", "/data/models/small-judge@5f2c1a"),
+        ("small-judge@main", "small-judge"),
     ],
 )
 def test_a_version_of_the_model_is_the_model(asked, answered):
@@ -22,7 +25,15 @@ def test_a_version_of_the_model_is_the_model(asked, answered):
 
 @pytest.mark.parametrize(
     ("asked", "answered"),
-    [("gpt-4o", "gpt-4o-mini"), ("gpt-4o", "gpt-4"), ("gpt-4", "gpt-4o"), ("small-judge", "llama-3"), ("a", "a2")],
+    [
+        ("gpt-4o", "gpt-4o-mini"),
+        ("gpt-4o", "gpt-4"),
+        ("gpt-4", "gpt-4o"),
+        ("small-judge", "llama-3"),
+        ("a", "a2"),
+        ("small-judge@v1", "small-judge@v2"),
+        ("small-judge", "other@main"),
+    ],
 )
 def test_another_model_is_another_one(asked, answered):
     assert not is_asked(asked, answered)

@@ -56,6 +56,27 @@ def test_a_single_bare_answer_has_no_uncertainty():
     assert (yes.value, yes.doubt) == (1.0, None)
 
 
+def test_ballots_without_the_probability_that_was_promised_are_counted():
+    bare, told = Ballot(1.0, {1.0: 1.0}, told=False), Ballot(1.0, {1.0: 0.7, 0.0: 0.3}, told=True)
+    for source, notes in (("logprobs", [1, None]), ("verbal", [1, None]), ("none", [None, None])):
+        for ballot, expected in zip((bare, told), notes, strict=True):
+            found = counted(
+                {(False, 0): ballot}, Verdicts.of("binary", 0, 1), paid=Decimal(0), facts={"source": source}
+            )
+            assert json.loads(found.note).get("bare") == expected
+
+
+def test_samples_are_alike_only_word_for_word_in_every_order():
+    def note(*answers):
+        ballots = {place: Ballot(1.0, {1.0: 1.0}, told=False, answer=answer) for place, answer in answers}
+        return json.loads(counted(ballots, PAIR, paid=Decimal(0), facts={}).note).get("alike")
+
+    same = [((False, n), "a") for n in range(3)] + [((True, n), "b") for n in range(3)]
+    assert note(*same) is True
+    assert note(*same[:-1], ((True, 2), "c")) is None
+    assert note(((False, 0), "a"), ((True, 0), "a")) is None  # one sample says nothing
+
+
 def test_the_effect_of_the_place():
     notes = [json.dumps({"ab": ab, "ba": ba}) for ab, ba in ((1, 0), (1, 1), (0, 1), (1, 0), (0.5, 0.5))]
     found = place_effect([*notes, "no JSON", "{}"])

@@ -130,6 +130,17 @@ def test_failures_bring_their_price(server):
     assert (failed.price, failed.reason[:9]) == (0, "HTTP 500:")
 
 
+def test_structured_output_is_never_asked_for_where_the_toml_says_so(server, read):
+    assert read("structured = false\n").raters[0].settings.structured is False
+    server.behaviour.decisions = False
+    try:
+        for structured in (True, False):
+            asked(server, items=({"question": f"{structured}"},), structured=structured)
+            assert ("response_format" in server.requests[-1]) is structured
+    finally:
+        server.behaviour.decisions = True
+
+
 def test_settings_that_do_not_go_together_are_said(server, tmp_path):
     for changes, said in (
         ({"show": ()}, "needs to know what it is shown"),

@@ -50,6 +50,8 @@ def rate(module, tmp_path):
         ("sys.exit(3)", Failure("SystemExit: 3")),
         ("raise RaterError('cut', Decimal('0.2'))", Failure("cut", Decimal("0.2"))),
         ("raise KeyError", Failure("KeyError")),
+        ("return {'humann': 1}['human']", Failure("KeyError: 'human'")),
+        ("return item['nn']", Failure("KeyError: 'nn'; did you mean 'n'?")),
     ],
 )
 def test_what_a_function_may_do(rate, ask, define, body, reply):

@@ -11,7 +11,7 @@ from ratewise.core.shown import shown
 from ratewise.judges.ladder import Rung
 from ratewise.judges.naming import is_asked
 from ratewise.judges.prices import Prices
-from ratewise.judges.votes import PlaceEffect, place_effect
+from ratewise.judges.votes import MANY_ALIKE, PlaceEffect, alike_said, place_effect
 from ratewise.queue import audit
 from ratewise.queue.records import ANSWERED, MISSING
 from ratewise.raters.llm import LlmSettings
@@ -31,6 +31,8 @@ class JudgeFound:
     priced: str | None  # where the prices of its tokens come from; None: the TOML gives a price for each rating
     rated: int
     missing: int  # asked, and no verdict came
+    bare: int  # ratings with a verdict whose probability was promised by the source and not found
+    alike: int | None  # samples for each item, where all were the same answer on all items; else None
     answered_as: tuple[tuple[str, int], ...]  # names and fingerprints that the server gave, with how many ratings
     place: PlaceEffect | None  # of comparisons
 
@@ -39,7 +41,11 @@ class JudgeFound:
         """What is known, a sentence each."""
         out = [f"{self.name} asked {self.model}: {self.rated:,} ratings, {self.missing:,} without a verdict"]
         out += [self.source] if self.source else []
+        if self.bare:
+            found = f"no probability was found in {self.bare:,} of {self.rated:,} ratings"
+            out.append(f"{found}: their bare verdict counts, without uncertainty")
         out += [f"prices of its tokens: {self.priced}"] if self.priced else []
+        out += [alike_said(self.rated, self.alike)] if self.alike is not None else []
         if len(self.answered_as) > 1:
             named = ", ".join(f"{name} ({count:,})" for name, count in self.answered_as[:_MOST_MODELS])
             out.append(f"the server answered under several names: {named}")
@@ -56,7 +62,10 @@ class JudgeFound:
 
     def to_dict(self) -> dict[str, Any]:
         """Ready for JSON."""
-        out = {name: getattr(self, name) for name in ("name", "model", "source", "priced", "rated", "missing")}
+        out = {
+            name: getattr(self, name)
+            for name in ("name", "model", "source", "priced", "rated", "missing", "bare", "alike")
+        }
         place = None if self.place is None else {name: getattr(self.place, name) for name in self.place.__slots__}
         return out | {"answered_as": dict(self.answered_as), "position_effect": place}
 
@@ -65,10 +74,10 @@ def judges_found(now: Snapshot) -> tuple[JudgeFound, ...]:
     """Every LLM judge of a campaign."""
     first = 0 if len(now.spec.raters) > 1 else 1
     steps = {first + k: rater for k, rater in enumerate(now.spec.raters) if isinstance(rater.settings, LlmSettings)}
-    return tuple(_found(now, step, rater.name, rater.settings.model) for step, rater in steps.items())
+    return tuple(_found(now, step, rater.name, rater.settings) for step, rater in steps.items())
 
 
-def _found(now: Snapshot, step: int, name: str, model: str) -> JudgeFound:
+def _found(now: Snapshot, step: int, name: str, asked: LlmSettings) -> JudgeFound:
     ladder, prices = (now.store.meta(fact_name(name, fact)) for fact in ("ladder", "prices"))
     looked = now.status.looked
     rows = [
@@ -76,17 +85,25 @@ def _found(now: Snapshot, step: int, name: str, model: str) -> JudgeFound:
         if row.step == step
     ]  # fmt: skip
     notes = [row.note or "" for row in rows if row.state == ANSWERED]
+    is_alike = len(notes) >= MANY_ALIKE and all("alike" in _facts(note) for note in notes)
     return JudgeFound(
-        name, model, None if ladder is None else Rung.from_json(ladder).said,
+        name, asked.model, None if ladder is None else Rung.from_json(ladder).said,
         None if prices is None else Prices.from_json(prices).source, len(notes),
-        sum(row.state == MISSING for row in rows), tuple(Counter(map(_who, notes)).most_common()), place_effect(notes),
+        sum(row.state == MISSING for row in rows), sum("bare" in _facts(note) for note in notes),
+        asked.samples if is_alike else None, tuple(Counter(map(_who, notes)).most_common()), place_effect(notes),
     )  # fmt: skip
 
 
 def _who(note: str) -> str:
     """Model and fingerprint that the server gave with a rating."""
+    row = _facts(note)
+    return f"{row.get('model', '')} {row.get('fingerprint', '')}".strip() if row else _UNKNOWN
+
+
+def _facts(note: str) -> dict[str, Any]:
+    """What is stored with a rating; empty where it is no record."""
     try:
         row = json.loads(note)
-        return f"{row.get('model', '')} {row.get('fingerprint', '')}".strip()
-    except (ValueError, AttributeError):
-        return _UNKNOWN
+    except ValueError:
+        return {}
+    return row if isinstance(row, dict) else {}

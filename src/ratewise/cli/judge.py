@@ -26,6 +26,9 @@ def judge(
     probability: Annotated[
         str, typer.Option(help="Source of the uncertainty: auto, decisions, logprobs, samples, verbal or none.")
     ] = "auto",
+    structured: Annotated[
+        bool, typer.Option(help="Whether the server may be asked to enforce the form of answers.")
+    ] = True,
     prices: Annotated[
         str | None, typer.Option(help="Per million tokens: input=0.15,output=0.60. Default: a dated price list.")
     ] = None,
@@ -56,9 +59,9 @@ def judge(
             raise InputError("judge needs files, so that it can go on where it was; name a table and an output")
         given: dict[str, Any] = {
             "judge": judge, "model": model, "base_url": base_url, "show": words(show), "criterion": criterion, "a": a,
-            "b": b, "key_env": key_env, "samples": samples, "probability": probability, "concurrency": concurrency,
-            "per_minute": per_minute, "tokens_per_minute": tokens_per_minute, "timeout": timeout,
-            "prices": None if prices is None else parsed_prices(prices),
+            "b": b, "key_env": key_env, "samples": samples, "probability": probability, "structured": structured,
+            "concurrency": concurrency, "per_minute": per_minute, "tokens_per_minute": tokens_per_minute,
+            "timeout": timeout, "prices": None if prices is None else parsed_prices(prices),
         }  # fmt: skip
         settings = {name: value for name, value in given.items() if value is not None}
         with live(quiet=json) as progress, redirect_stdout(sys.stderr):

@@ -1,7 +1,7 @@
 """One question to a judge as an HTTP call: the body of the request, and the ballot in the reply."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ratewise.judges.ladder import Rung
@@ -22,6 +22,7 @@ class Ballot:
     vote: float
     chances: Chances
     told: bool  # whether the chances come from the source, or are the bare vote
+    answer: str = field(default="", compare=False)  # the whole answer, without the code of its call
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +49,7 @@ class Request:
         """How answers are to look on this rung."""
         if rung.source == "decisions":
             return Asked("decision")
-        return Asked("json" if "structured" in rung.takes else "line", confidence=rung.source == "verbal")
+        return Asked("line" if rung.form == "line" else "json", confidence=rung.source == "verbal")
 
     def body(self, prompt: Prompt, rung: Rung) -> dict[str, Any]:
         """The request as JSON."""
@@ -63,9 +64,9 @@ class Request:
             out |= {"logprobs": True, "top_logprobs": _TOP}
         if prompt.asked.form == "json":
             schema = answer_schema(self.verdicts, prompt.asked, reasons=self.reasons)
-            out["response_format"] = {
-                "type": "json_schema", "json_schema": {"name": "verdict", "strict": True, "schema": schema},
-            }  # fmt: skip
+            named = {"type": "json_schema", "json_schema": {"name": "verdict", "strict": True, "schema": schema}}
+            plain = {"type": "json_object", "schema": schema}
+            out["response_format"] = named if rung.form == "structured" else plain
         return out
 
     @property
@@ -104,7 +105,8 @@ def read_reply(data: Mapping[str, Any], prompt: Prompt, rung: Rung, verdicts: Ve
     if said is None:
         cut = " (it was cut at max_tokens)" if choice.get("finish_reason") == "length" else ""
         return NoVerdict(f"the answer holds no verdict{cut}", answer, repairable=True)
-    return _ballot(said, choice, rung, verdicts)
+    ballot = _ballot(answer, said, choice, rung, verdicts)
+    return replace(ballot, answer=answer.replace(prompt.code, ""))
 
 
 def has_logprobs(data: Mapping[str, Any]) -> bool:
@@ -113,10 +115,10 @@ def has_logprobs(data: Mapping[str, Any]) -> bool:
     return choice is not None and bool(_token_list(choice))
 
 
-def _ballot(said: Said, choice: Mapping[str, Any], rung: Rung, verdicts: Verdicts) -> Ballot:
+def _ballot(answer: str, said: Said, choice: Mapping[str, Any], rung: Rung, verdicts: Verdicts) -> Ballot:
     chances: Chances | None = None
     if rung.source == "logprobs":
-        chances = chances_of(_token_list(choice), said, verdicts)
+        chances = chances_of(_token_list(choice), answer, said, verdicts)
     elif rung.source == "verbal" and said.confidence is not None and verdicts.words:
         chances = from_confidence(verdicts, said.value, said.confidence)
     return Ballot(said.value, certain(said.value) if chances is None else chances, chances is not None)

@@ -3,7 +3,8 @@
 import asyncio
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any
@@ -11,16 +12,27 @@ from typing import Any
 from ratewise.judges.calls import CHAT, DECISIONS, Ballot, NoVerdict, Request, has_logprobs, read_reply
 from ratewise.judges.client import CallError, Client
 from ratewise.judges.fence import shown_cells
-from ratewise.judges.ladder import Rung, Wish, first_rung, next_rung, no_confidence, no_logprobs
+from ratewise.judges.ladder import (
+    REFUSED,
+    Rung,
+    Wish,
+    first_rung,
+    is_broken,
+    is_plain,
+    is_too_long,
+    next_rung,
+    no_confidence,
+    no_logprobs,
+)
 from ratewise.judges.memory import Memory
 from ratewise.judges.naming import another_said, changed_said, is_asked
 from ratewise.judges.prices import Prices, most_tokens, read_usage, usual_tokens
 from ratewise.judges.prompt import Prompt, Shown, prompt_for
 from ratewise.judges.scale import Verdicts
 from ratewise.judges.template import Template
-from ratewise.judges.votes import Verdict, counted
+from ratewise.judges.votes import MANY_ALIKE, Verdict, alike_said, counted
 
-_LADDER, _MODEL, _JUDGE = "ladder", "model", "judge"  # names of facts that are kept
+_LADDER, _MODEL, _JUDGE, _ALIKE = "ladder", "model", "judge", "alike"  # names of facts that are kept
 _ANY_CODE = "0" * 16  # of the dearest digits
 _REPAIR = 100  # tokens of a request for the verdict alone, beside what was said before
 _USUAL = 0.4  # of max_tokens, that reasons take
@@ -41,6 +53,7 @@ class JudgeSpec:
     wish: Wish = "auto"
     temperature: float | None = None
     max_tokens: int | None = None  # None: the template's
+    structured: bool = True  # whether the server may be asked to enforce the form of answers
 
     @property
     def orders(self) -> tuple[bool, ...]:
@@ -125,6 +138,7 @@ class Judge:
     _running: dict[str, asyncio.Future[Verdict]] = field(init=False, default_factory=dict)
     _begun: dict[str, _Ballots] = field(init=False, default_factory=dict)
     _models: set[str] = field(init=False, default_factory=set)
+    _alike: int | None = field(init=False, default=0)  # items whose samples were alike; None: some were not
     _request: Request = field(init=False)
     _digest: str = field(init=False)
 
@@ -168,6 +182,9 @@ class Judge:
         places = [(swap, n) for swap in self.spec.orders for n in range(self.spec.samples)]
         try:
             rung = await self._settled(item, tab, ballots)
+            if isinstance(rung, NoVerdict):
+                del self._begun[name]
+                return Verdict(None, None, None, tab.paid, rung.reason)
             open_ones = [place for place in places if place not in ballots]
             asked = await asyncio.gather(
                 *(self._ballot(item, place, rung, tab, ballots) for place in open_ones), return_exceptions=True
@@ -179,7 +196,9 @@ class Judge:
             raise
         del self._begun[name]
         found = {place: ballots[place] for place in places}
-        return counted(found, self.spec.verdicts, paid=tab.paid, facts=self._facts(rung, tab))
+        verdict = counted(found, self.spec.verdicts, paid=tab.paid, facts=self._facts(rung, tab))
+        self._see_samples(verdict)
+        return verdict
 
     def _facts(self, rung: Rung, tab: _Tab) -> dict[str, Any]:
         """What is stored with every rating: who has answered, and where the probability comes from."""
@@ -188,34 +207,54 @@ class Judge:
 
     # The source of the probability
 
-    async def _settled(self, item: Mapping[str, Any], tab: _Tab, ballots: _Ballots) -> Rung:
-        """The rung that the endpoint is on: remembered, or found out with the first call."""
+    async def _settled(self, item: Mapping[str, Any], tab: _Tab, ballots: _Ballots) -> Rung | NoVerdict:
+        """The rung that the endpoint is on: remembered, or found out with the first item that it does not refuse."""
         if self._rung is not None:
             return self._rung
         async with self._deciding:
-            if self._rung is None:
-                kept = self.memory.recall(_LADDER)
-                self._rung = Rung.from_json(kept) if kept is not None else await self._decide(item, tab, ballots)
-            return self._rung
+            if self._rung is not None:
+                return self._rung
+            kept = self.memory.recall(_LADDER)
+            rung = Rung.from_json(kept) if kept is not None else await self._decide(item, tab, ballots)
+            if isinstance(rung, Rung):
+                self._rung = rung if self.spec.structured else rung.in_words
+            return self._rung or rung
 
-    async def _decide(self, item: Mapping[str, Any], tab: _Tab, ballots: _Ballots) -> Rung:
+    async def _decide(self, item: Mapping[str, Any], tab: _Tab, ballots: _Ballots) -> Rung | NoVerdict:
         rung: Rung = first_rung(self.spec.wish, self.spec.samples)
         if rung.source == "decisions" and not self._request.can_decide:
             rung = Rung("logprobs", rung.takes, ("no decisions: they have no question for this scale",))
+        rung = rung if self.spec.structured else rung.in_words
+        broken: list[Rung] = []
         while True:
             try:
                 lower = await self._try(item, rung, tab, ballots)
             except CallError as error:
+                refused = _refused(error)
+                if refused is not None and (is_plain(rung) or is_too_long(error.status, error.reason)):
+                    return refused
                 lower = next_rung(rung, self.spec.wish, error.status, error.reason)
                 if lower is None:
                     raise
+                broken += [rung] if is_broken(error.status) else []
             if lower is None:
                 break
             rung = lower
+        rung = await self._recovered(item, broken, tab, ballots) or rung
         self.memory.keep(_LADDER, rung.to_json())
         self.memory.keep(_JUDGE, json.dumps({"digest": self._digest, **self.spec.facts()}))
         self.memory.tell(f"judge {self.spec.model}: {rung.said}")
         return rung
+
+    async def _recovered(
+        self, item: Mapping[str, Any], broken: Sequence[Rung], tab: _Tab, ballots: _Ballots
+    ) -> Rung | None:
+        """The first rung that bears now, of those on which the server failed: then it was down, not overtaxed."""
+        for rung in broken:
+            with suppress(CallError):
+                if await self._try(item, rung, tab, ballots) is None:
+                    return rung
+        return None
 
     async def _try(self, item: Mapping[str, Any], rung: Rung, tab: _Tab, ballots: _Ballots) -> Rung | None:
         """Ask the first question on a rung; the next rung where this one does not bear, None where it does."""
@@ -242,9 +281,10 @@ class Judge:
         try:
             data = await self._post(prompt, rung, tab, _part(rung, place))
         except CallError as error:
-            if error.status not in (400, 413, 422):
+            refused = _refused(error)
+            if refused is None:
                 raise
-            ballots[place] = NoVerdict(f"the server refused the request: {error.reason}")
+            ballots[place] = refused
             return
         ballots[place] = await self._read(data, prompt, rung, tab, place)
 
@@ -283,6 +323,15 @@ class Judge:
         limit = self._request.max_tokens
         return Decimal(0) if self.prices is None else self.prices.most(most_tokens(prompt.messages), limit)
 
+    def _see_samples(self, verdict: Verdict) -> None:
+        """Tell, once, that the first items brought the same answer as often as they were asked for."""
+        if self.spec.samples < 2 or self._alike is None or verdict.value is None:
+            return
+        self._alike = self._alike + 1 if json.loads(verdict.note).get("alike") else None
+        if self._alike == MANY_ALIKE and self.memory.recall(_ALIKE) is None:
+            self.memory.keep(_ALIKE, "told")
+            self.memory.tell(alike_said(self._alike, self.spec.samples))
+
     # Who answers
 
     def _see(self, data: Mapping[str, Any], tab: _Tab) -> None:
@@ -304,7 +353,15 @@ class Judge:
 
 def _part(rung: Rung, place: tuple[bool, int]) -> str:
     """What a call is among those of its item; the same after a crash."""
-    return f"{rung.source}.{place[0]:d}.{place[1]}"
+    form = "" if rung.form == "structured" else f".{rung.form}"
+    return f"{rung.source}.{place[0]:d}.{place[1]}{form}"
+
+
+def _refused(error: CallError) -> NoVerdict | None:
+    """What it means for an item that the server has refused the request about it; None where it has not."""
+    if error.status in REFUSED or is_too_long(error.status, error.reason):
+        return NoVerdict(f"the server refused the request: {error.reason}")
+    return None
 
 
 def _again(verdict: Verdict) -> Verdict:

@@ -17,11 +17,16 @@ Source = Literal["decisions", "logprobs", "samples", "verbal", "none"]
 Wish = Literal["auto", "decisions", "logprobs", "samples", "verbal", "none"]
 WISHES: tuple[Wish, ...] = get_args(Wish)
 
-_REFUSED = (200, 400, 403, 404, 405, 415, 422, 501)  # how servers turn down a path that they do not have; some say 200
+REFUSED = (400, 413, 422)  # of a single request: what a plain one gets is the item's fault
+_GONE = (200, 400, 403, 404, 405, 415, 422, 501)  # how servers turn down a path that they do not have; some say 200
+_BROKEN = (500, 502)  # some servers break on what they do not know, instead of refusing it
+_LONG = re.compile(r"context.?(length|size|window)|too long|(input|prompt|request).{0,40} (too large|exceed)", re.I)
+_FORM = r"response_format|json_schema|json_object|structured|guided|schema"
 _WORDS: Mapping[str, str] = {  # what an endpoint may not know, and how its complaint is recognised
     "max_tokens": r"max_completion_tokens",
     "logprobs": r"logprob",
-    "structured": r"response_format|json_schema|structured|guided|schema",
+    "structured": _FORM,
+    "json_object": _FORM,
     "temperature": r"temperature",
 }
 
@@ -34,6 +39,19 @@ class Rung:
     takes: frozenset[str] = frozenset(_WORDS)
     reasons: tuple[str, ...] = ()
     settled: bool = field(default=False, compare=False)
+
+    @property
+    def form(self) -> Literal["structured", "json_object", "line"]:
+        """How the form of answers is enforced: by the schema in OpenAI's words, in llama.cpp's, or not at all."""
+        return "structured" if "structured" in self.takes else "json_object" if "json_object" in self.takes else "line"
+
+    @property
+    def in_words(self) -> "Rung":
+        """The same source, with answers in words, as the TOML may say."""
+        if self.form == "line":
+            return self
+        reason = "no structured output: as the TOML says"
+        return replace(self, takes=self.takes - {"structured", "json_object"}, reasons=(*self.reasons, reason))
 
     def without(self, part: str, reason: str) -> "Rung":
         """The same source in a plainer request."""
@@ -77,17 +95,33 @@ def first_rung(wish: Wish, samples: int) -> Rung:
 def next_rung(rung: Rung, wish: Wish, status: int | None, words: str) -> Rung | None:
     """What to try after a request was turned down; None where nothing is left, or the fault is elsewhere.
 
-    A part of the request that the complaint names goes first; otherwise one part after the other.
+    A part of the request that the complaint names goes first; otherwise one part after the other. Where a plainer
+    request goes well after a server error, `is_broken` says to try the richer one again before it is given up.
     """
     if rung.source == "decisions":
-        gone = status in _REFUSED
+        gone = status in _GONE
         return None if not gone or wish == "decisions" else Rung("logprobs", rung.takes, (f"no decisions: {words}",))
-    if status not in (400, 422, 501):
+    if status not in (*REFUSED, *_BROKEN, 501):
         return None
     part = _named(words, rung)
     if part == "logprobs":
         return _below_logprobs(rung, wish, words)
     return None if part is None else rung.without(part, words)
+
+
+def is_broken(status: int | None) -> bool:
+    """Whether the server has failed, which may be the request's fault or the hour's."""
+    return status in _BROKEN
+
+
+def is_too_long(status: int | None, words: str) -> bool:
+    """Whether a server has no room for this item."""
+    return status == REFUSED[1] or (status in (*REFUSED, *_BROKEN) and _LONG.search(words) is not None)
+
+
+def is_plain(rung: Rung) -> bool:
+    """Whether nothing of a request on this rung can be left out any more."""
+    return _named("", rung) is None
 
 
 def no_logprobs(rung: Rung, wish: Wish) -> Rung | None:
@@ -109,7 +143,9 @@ def _below_logprobs(rung: Rung, wish: Wish, words: str) -> Rung | None:
 
 def _named(words: str, rung: Rung) -> str | None:
     """The part of the request that the server does not take."""
-    used = [part for part in _WORDS if part in rung.takes and (part != "logprobs" or rung.source == "logprobs")]
+    unused = {"json_object"} if rung.form == "structured" else set()
+    unused |= {"logprobs"} if rung.source != "logprobs" else set()
+    used = [part for part in _WORDS if part in rung.takes - unused]
     by_name = [part for part in used if re.search(_WORDS[part], words, re.IGNORECASE)]
-    blind = [part for part in ("structured", "logprobs", "temperature") if part in used]
+    blind = [part for part in ("structured", "json_object", "logprobs", "temperature") if part in used]
     return next(iter((*by_name, *blind)), None)

@@ -6,11 +6,14 @@ from collections.abc import Sequence
 _SAYS = "the server answers as "  # how such a sentence begins
 _TOLD = re.compile(rf"rater (?P<rater>.*?): {_SAYS}")
 _VERSION = re.compile(r"([-@:.]v?\d[-.\d]*)?")  # a date or a number after the name
+_REVISION = re.compile(r"@[^@/]+$")  # what a hub calls a version: main, a tag, a commit
 
 
 def is_asked(asked: str, answered: str) -> bool:
     """Whether a server's name is that of the model asked for, or of a dated or numbered version of it."""
     asked, answered = (name.lower().rsplit("/", 1)[-1] for name in (asked, answered))
+    if ("@" in asked) != ("@" in answered):  # one of them names no revision
+        asked, answered = (_REVISION.sub("", name) for name in (asked, answered))
     stem = asked.removesuffix("-latest")
     return answered == asked or (answered.startswith(stem) and _VERSION.fullmatch(answered[len(stem) :]) is not None)
 

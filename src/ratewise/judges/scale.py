@@ -9,6 +9,7 @@ from ratewise.judges.template import JudgeKind
 
 FIRST, SECOND, TIE = "first", "second", "tie"
 _NUMBER = re.compile(r"[+-]?[0-9]{1,12}(\.[0-9]{1,12})?")
+_MOST_NUMBERS = 1000  # whole numbers of a score that are looked through
 _MOST_WORDS = 101  # whole numbers of a likert scale that become words
 
 Chances = Mapping[float, float]  # value → probability; they sum to 1
@@ -48,6 +49,19 @@ class Verdicts:
         number = float(text)
         legal = self.low <= number <= self.high and (self.kind != "likert" or number.is_integer())
         return number if legal else None
+
+    def beginning(self, text: str) -> list[float]:
+        """Values of the verdicts whose words begin so; of a score, only whole numbers are counted."""
+        if not text:
+            return []
+        if self.words:
+            return [value for word, value in zip(self.words, self.values, strict=True) if word.startswith(text)]
+        numbers = range(math.ceil(self.low), math.floor(self.high) + 1) if self.high - self.low <= _MOST_NUMBERS else ()
+        return [float(number) for number in numbers if str(number).startswith(text)]
+
+    def goes_on(self, text: str) -> bool:
+        """Whether a longer verdict begins so; a number always may, by its decimals."""
+        return not self.words or any(word.startswith(text) and word != text for word in self.words)
 
     @property
     def said(self) -> str:

@@ -11,6 +11,8 @@ from typing import Any
 from ratewise.judges.calls import Ballot, NoVerdict
 from ratewise.judges.scale import Verdicts, mean_of, mixed, swapped, variance_of
 
+PER_ANSWER = ("logprobs", "verbal")  # sources that tell a probability with each answer, or fail to
+MANY_ALIKE = 5  # items on which all samples agree to the letter
 Place = tuple[bool, int]  # (whether the answers were swapped, number of the sample)
 
 
@@ -43,9 +45,31 @@ def counted(
         note |= {"ab": _rounded(mean_of(parts[0])), "ba": _rounded(mean_of(parts[1]))}
     if len(good) < len(ballots):
         note["lost"] = len(ballots) - len(good)
+    bare = sum(not ballot.told for ballot in good.values())
+    if bare and facts.get("source") in PER_ANSWER:
+        note["bare"] = bare
+    if _are_alike(ballots):
+        note["alike"] = True
     hard = majority([good[place].vote for place in sorted(good)], verdicts)
     doubt = variance_of(chances) if told else None
     return Verdict(mean_of(chances), hard, doubt, paid, json.dumps(note, ensure_ascii=False))
+
+
+def alike_said(items: int, samples: int) -> str:
+    """What is told where samples bring nothing new."""
+    return (
+        f"all {samples} samples were the same answer, word for word, on each of {items:,} items: the server does not "
+        "sample, or the judge is sure of everything, and more samples cost more for nothing; write samples = 1, or let "
+        "it sample: temperature = 1, or for some servers do_sample in the model's generation_config.json"
+    )
+
+
+def _are_alike(ballots: Mapping[Place, Ballot | NoVerdict]) -> bool:
+    """Whether all samples of an order are the same answer, word for word, in every order."""
+    answers: dict[bool, list[str]] = {}
+    for (swap, _), ballot in ballots.items():
+        answers.setdefault(swap, []).append(ballot.answer)
+    return all(len(said) > 1 and said[0] and len(set(said)) == 1 for said in answers.values())
 
 
 def majority(votes: Sequence[float], verdicts: Verdicts) -> float:

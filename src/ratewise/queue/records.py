@@ -50,6 +50,7 @@ class Outcome:
     again: int | None = None  # after a failure: money to reserve for another attempt
     doubt: float | None = None  # expected squared error of the value, where the rater tells it
     after: float = 0.0  # after a failure: seconds to wait at least
+    off_scale: bool = False  # after a failure: there was an answer, and it is no rating
 
 
 @dataclass(frozen=True, slots=True)

@@ -95,6 +95,7 @@ class LlmSettings:
     b: Annotated[str | None, TEXT, Says(A_COLUMN)] = None
     samples: Annotated[int, Field(ge=1, le=100), Says("a whole number from 1 to 100")] = 1
     probability: Annotated[Wish, Says(f"one of {_WISHES}", choices=WISHES)] = "auto"
+    structured: Annotated[bool, Says("true or false")] = True
     prices: Annotated[
         dict[Literal["input", "output", "cached", "call"], Decimal] | None, BeforeValidator(_tokens),
         Says('prices per million tokens, such as { input = "0.15", output = "0.60" }'),
@@ -159,7 +160,7 @@ def spec_of(settings: LlmSettings, place: Place) -> JudgeSpec:
     shown = Shown(settings.show, settings.a or "", settings.b or "", settings.longest)
     return JudgeSpec(
         template, Verdicts.of(template.kind, low, high), shown, settings.model, settings.criterion, settings.samples,
-        settings.probability, settings.temperature, settings.max_tokens,
+        settings.probability, settings.temperature, settings.max_tokens, settings.structured,
     )  # fmt: skip
 
 
@@ -210,6 +211,7 @@ KIND = RaterKind(
         ('b = "answer_b"', "of pairwise: the column of the other one"),
         ("samples = 1", "times that it is asked; of pairwise: in each order"),
         ('probability = "auto"', "auto | decisions | logprobs | samples | verbal | none"),
+        ("structured = true", "whether the server is asked to enforce the form of answers; false: never"),
         ('prices = { input = "0.15", output = "0.60" }', "per million tokens; default: a dated price list"),
         ("tokens_per_minute = 200000", "the service's limit"),
         ("max_tokens = 32", "of one answer; default: the template's"),

@@ -7,7 +7,8 @@ import sys
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from operator import attrgetter
 from pathlib import Path
 from types import ModuleType
@@ -68,7 +69,7 @@ class PythonRater:
         try:
             return _reply(await self._call(question))
         except (Exception, SystemExit) as error:  # SystemExit would stop the event loop
-            return failure_from(error)
+            return _failure(error, question)
 
     def _rate_in_turn(self, questions: Sequence[Question], given_up: threading.Event) -> list[Answer | Failure]:
         replies: list[Answer | Failure] = []
@@ -82,11 +83,19 @@ class PythonRater:
         try:
             return _reply(self._call(question))
         except BaseException as error:  # whatever it is, the thread must bring an answer back
-            return failure_from(error)
+            return _failure(error, question)
 
     def _call(self, question: Question) -> Any:
         item = dict(question.item)  # the function may change its row, but only its own
         return self._function(item, key=question.key) if self._takes_key else self._function(item)
+
+
+def _failure(error: BaseException, question: Question) -> Failure:
+    """What the error stands for; a column's name with a slip in it is told."""
+    failure = failure_from(error)
+    key = error.args[0] if isinstance(error, KeyError) and error.args else None
+    close = get_close_matches(key, question.item, n=1) if isinstance(key, str) and key not in question.item else []
+    return replace(failure, reason=f"{failure.reason}; did you mean {close[0]!r}?") if close else failure
 
 
 def _reply(value: object) -> Answer | Failure:

@@ -73,9 +73,9 @@ def worded(asked: Asked, word: str, body: Mapping[str, Any], text: str) -> str:
 
 def _schema(body: Mapping[str, Any]) -> Mapping[str, Any] | None:
     form = body.get("response_format")
-    if not isinstance(form, Mapping) or form.get("type") != "json_schema":
+    if not isinstance(form, Mapping):
         return None
-    found = form["json_schema"]["schema"]["properties"]
+    found = (form["schema"] if form.get("type") == "json_object" else form["json_schema"]["schema"])["properties"]
     return found if isinstance(found, Mapping) else None
 
 

@@ -51,7 +51,11 @@ class Behaviour:
     logprobs: bool = True
     decisions: bool = True
     structured: bool = True
+    json_object: bool = False  # a schema in llama.cpp's words, where `structured` is not there
     temperature: bool = True
+    sampling: bool = True  # else every answer is the likeliest
+    breaks: bool = False  # whether what it does not know ends in HTTP 500, as some servers do, instead of 400
+    context: int | None = None  # characters of a request that it takes
     key: str = ""  # that callers must send; empty: none
     retry_after: float = 0.05  # seconds that a busy server asks for
     slow: float = 5.0  # seconds that a slow answer takes
@@ -215,11 +219,11 @@ class JudgeServer:
     def _chat(self, body: dict[str, Any], fault: Fault | None) -> Reply:
         refused = self._refused(body)
         if refused:
-            return self._error(400, refused)
+            return self._error(500 if self.behaviour.breaks else 400, refused)
         text = "\n".join(str(message["content"]) for message in body["messages"])
         asked = self._rated(text, body["model"])
         rng = random.Random(chance("sample", text, str(self.billed.calls)))
-        word = asked.drawn(rng, float(body.get("temperature", 1.0)))
+        word = asked.drawn(rng, float(body.get("temperature", 1.0)) if self.behaviour.sampling else 0.0)
         answer, end = worded(asked, word, body, text), "stop"
         if fault == "truncated":
             answer, end = answer[: max(len(answer) // 2, 1)], "length"
@@ -236,13 +240,27 @@ class JudgeServer:
 
     def _refused(self, body: Mapping[str, Any]) -> str:
         """What the endpoint does not take; empty where it takes all."""
+        if self.behaviour.breaks:
+            wrong = "logprobs" in body and not self.behaviour.logprobs
+            wrong |= "response_format" in body and not self._takes(body["response_format"])
+            return "Internal Server Error" if wrong else ""
+        size = sum(len(str(message["content"])) for message in body["messages"])
+        if self.behaviour.context is not None and size > self.behaviour.context:
+            return f"This model's maximum context length is {self.behaviour.context}, and you asked for {size}."
         if body.get("logprobs") and not self.behaviour.logprobs:
             return "You are not allowed to request logprobs from this model."
-        if "response_format" in body and not self.behaviour.structured:
-            return "Invalid parameter: 'response_format' of type 'json_schema' is not supported with this model."
+        form = body.get("response_format", {})
+        if "response_format" in body and not self._takes(form):
+            return (
+                f"Invalid parameter: 'response_format' of type '{form.get('type')}' is not supported with this model."
+            )
         if "temperature" in body and not self.behaviour.temperature:
             return "Unsupported value: 'temperature' does not support 0 with this model."
         return ""
+
+    def _takes(self, form: Mapping[str, Any]) -> bool:
+        """Whether the endpoint enforces this form of answers."""
+        return self.behaviour.json_object if form.get("type") == "json_object" else self.behaviour.structured
 
     def _decide(self, body: dict[str, Any], fault: Fault | None) -> Reply:
         text = "\n".join(str(message["content"]) for message in body["input"])

@@ -5,7 +5,7 @@ from decimal import Decimal
 import pytest
 
 from ratewise.errors import InputError, RaterDownError
-from ratewise.raters.protocol import Answer
+from ratewise.raters.protocol import Answer, RaterError
 
 from .world import World, one_line
 
@@ -21,15 +21,80 @@ def broken(item, key):
     raise RuntimeError("no network")
 
 
-def test_a_rater_that_always_fails_is_found_out_by_one_call_at_a_time(tmp_path):
-    """Five items of three attempts each; it was 48.2 of 50 when sixteen were asked at once."""
+def test_a_rater_that_always_fails_is_found_out_by_its_first_calls(tmp_path):
+    """Three of one kind, of two items; it was 48.2 of 50 when sixteen were asked at once."""
     world = wide(tmp_path)
-    with pytest.raises(RaterDownError, match="failed on 5 items in a row"):
+    with pytest.raises(RaterDownError, match=r"failed in the same way several times.*no network") as caught:
         world.run(broken)
-    assert len(world.noted("asked")) == 15
-    assert world.open().status().spent < 17
+    one_line(caught.value)
+    assert len(world.noted("asked")) == 4
+    assert world.open().status().spent < 6
     assert world.run() == "every item has been looked at"
     assert world.open().verify().passed
+
+
+def test_a_rater_that_is_still_broken_is_found_out_by_one_call(tmp_path):
+    """What it was stopped for is remembered until it has answered again; numbers and names in its words may differ."""
+    world, asked = wide(tmp_path), []
+
+    def wrong(item, key):
+        raise KeyError(f"field {len(asked)}")
+
+    for calls in (4, 5, 6):
+        with pytest.raises(RaterDownError, match="KeyError"):
+            world.run(wrong)
+        assert len(world.noted("asked")) == calls
+    assert world.run() == "every item has been looked at"
+    assert world.open().status().missing == 0
+    with world.log() as log:
+        assert log.meta("rater human: stopped") is None
+    assert world.open().verify().passed
+
+
+def test_what_costs_nothing_is_tried_for_longer(tmp_path):
+    world = wide(tmp_path)
+
+    def busy(item, key):
+        raise RaterError("the server is busy", Decimal(0))
+
+    with pytest.raises(RaterDownError, match="failed on 5 items in a row"):
+        world.run(busy)
+    assert len(world.noted("asked")) == 15
+    assert set(world.ledger().values()) <= {0, 10**7}
+
+
+def test_one_hard_item_at_the_beginning_is_none_of_that(tmp_path):
+    world, first = wide(tmp_path), []
+
+    def rate(item, key):
+        first.append(item["id"])
+        if item["id"] == first[0]:
+            raise KeyError("field")
+        return item["human"]
+
+    assert world.run(rate) == "every item has been looked at"
+    assert world.open().status().missing == 1
+
+
+@pytest.mark.parametrize(("kind", "most"), [("column", 3), ("python", 9)])
+def test_a_wrong_scale_is_found_out_by_three_items(tmp_path, kind, most):
+    """Ratings of 1 and 5 where 0 and 1 are meant: 1 counts as yes, and all others were paid for three times."""
+    world = World(tmp_path / "c", goal='budget = "50"')
+    rows = [line.split(",") for line in (world.folder / "items.csv").read_text().split()[1:]]
+    lines = [f"{name},{judge},{5 if human == '1' else 1}" for name, judge, human in rows]
+    (world.folder / "items.csv").write_text("id,judge,human\n" + "\n".join(lines) + "\n")
+    if kind == "column":
+        world.write(human='kind = "column"\ncolumn = "human"')
+    with pytest.raises(RaterDownError, match=r"'?5'? is no binary rating") as caught:
+        world.run()
+    one_line(caught.value)
+    assert 'kind = "likert", low = 1, high = 5' in str(caught.value)
+    now = world.open().status()
+    assert now.labels < 20
+    assert 3 <= now.spent - now.labels < most + 2  # and the judge's cents
+    with pytest.raises(RaterDownError):
+        world.run()
+    assert world.open().status().spent - now.spent < 6  # a few good ones, and those of one call
 
 
 def test_a_rater_that_always_answers_nothing_is_down(tmp_path, calm):
@@ -37,7 +102,11 @@ def test_a_rater_that_always_answers_nothing_is_down(tmp_path, calm):
     with pytest.raises(RaterDownError, match="gave no rating for any of its first 10 items") as caught:
         world.run(lambda item, key: None)
     one_line(caught.value)
+    assert "each time with: the function gave None" in str(caught.value)
     assert len(world.noted("asked")) == 10
+    with pytest.raises(RaterDownError, match="gave no rating for any of its first 3 items"):
+        world.run(lambda item, key: None)
+    assert len(world.noted("asked")) == 13
     assert world.open().verify().passed, world.open().verify().summary()
     assert world.run() == "every item has been looked at"  # what was given up is asked again
     status = world.check(budget=50)

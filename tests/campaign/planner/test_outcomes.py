@@ -1,5 +1,6 @@
 """What an answer or a failure comes to: a number on the scale, what is paid, and whether it is asked again."""
 
+from dataclasses import replace
 from decimal import Decimal
 
 import pytest
@@ -9,6 +10,7 @@ from ratewise.campaign.spec.spec import read_spec
 from ratewise.queue.money import to_units
 from ratewise.queue.records import Claim
 from ratewise.raters.protocol import Answer, Failure
+from ratewise.raters.python import PythonSettings
 
 from ..making import judged, write
 
@@ -33,8 +35,13 @@ def test_answers_are_numbers_and_paid_at_the_list_price_or_their_own(spec):
 
 
 def test_what_is_not_on_the_scale_is_a_failure_paid_as_an_answer(spec):
+    """It is asked for again, unless it stands in a file, where it stays as it is."""
     found = outcome_of(spec, claim(), Answer("perhaps"))
-    assert (found.failed, found.paid, found.again) == (True, ONE, ONE)
+    assert (found.failed, found.off_scale, found.paid, found.again) == (True, True, ONE, None)
+    function = replace(spec.raters[1], kind="python", settings=PythonSettings(function="m:f"))
+    asked = replace(spec, raters=(spec.raters[0], function))
+    assert outcome_of(asked, claim(), Answer("perhaps")).again == ONE
+    assert not outcome_of(spec, claim(), Failure("busy")).off_scale
 
 
 def test_attempts_end_and_lost_calls_are_asked_again_unless_they_count(spec):

@@ -67,6 +67,7 @@ TAKEN = [
     ("raters.crowd.known", "k.csv", 'raters.crowd.known from none to "k.csv"'),
     ("raters.crowd.training", 5, "raters.crowd.training from 0 to 5"),
     ("raters.crowd.pass_mark", 0.5, "raters.crowd.pass_mark from 0.8 to 0.5"),
+    ("raters.machine.structured", False, "raters.machine.structured from True to False"),
     ("raters.machine.tokens_per_minute", 9, "raters.machine.tokens_per_minute from none to 9.0"),
 ]  # fmt: skip
 REFUSED = [

@@ -2,6 +2,9 @@
 
 import pytest
 
+from ratewise.campaign.spec.spec import read_spec
+from ratewise.errors import SpecError
+
 from .refusing import GOAL, HUMAN, ITEMS, RATING, TOP, refused
 
 PRICE = "an amount of 0 or more and below 9,000,000,000, with at most 9 decimals"
@@ -139,3 +142,17 @@ RATERS = [
 def test_each_rater_has_the_keys_of_its_kind(tmp_path, rater, mistake):
     text = TOP + ITEMS + RATING + GOAL + "[[raters]]\n" + rater + "\n" + HUMAN
     assert refused(tmp_path, text) == [mistake]
+
+
+def test_a_slip_is_guessed_among_the_keys_of_its_kind(tmp_path):
+    """`question` is near to `function`, which is no key of people, and which nobody wrote."""
+    (tmp_path / "c.toml").write_text(
+        'seed = 1\n[items]\ntable = "i.csv"\n[rating]\nkind = "binary"\n[goal]\nbudget = "1"\n'
+        '[[raters]]\nname = "people"\nkind = "people"\nprice = "1"\nquestion = "Is it right?"\n'
+    )
+    with pytest.raises(SpecError) as caught:
+        read_spec(tmp_path / "c.toml")
+    (said,) = caught.value.args
+    assert "raters.people.question" in said
+    assert "function" not in said
+    assert "criterion" in said

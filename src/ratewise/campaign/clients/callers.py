@@ -3,18 +3,21 @@
 Answers are committed as they come in, all that are there in one transaction.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 
 from ratewise.campaign.clients.calls import Calls, Reply
+from ratewise.campaign.clients.first_answers import FirstAnswers, kind_of
 from ratewise.campaign.clients.health import Health
 from ratewise.campaign.clients.kept import KeptLine
 from ratewise.campaign.clients.pace import Pace
 from ratewise.campaign.clients.patience import Patience
 from ratewise.campaign.clients.spending import Spending
 from ratewise.campaign.keys import Keys
+from ratewise.campaign.made import fact_name
 from ratewise.campaign.planner.outcomes import lost, outcome_of, rater_of, reserved
 from ratewise.campaign.spec.spec import Spec
 from ratewise.errors import OutsideError, RaterDownError, StoreError
@@ -23,6 +26,14 @@ from ratewise.queue.records import ANSWERED, Claim, Outcome
 from ratewise.queue.store import Store
 from ratewise.raters.calling import Caller
 
+_STOPPED = "stopped"  # the fact that keeps why a rater was stopped
+_SILENT = "no rating"  # which is one of these reasons
+_EMPTY = "a rater that cannot rate an item says so by answering nothing"
+_SCALE = (
+    "an item without a rating has an empty one; "
+    'if it is the scale that is wrong, mend [rating], as in kind = "likert", low = 1, high = 5, and give the campaign '
+    'another name, as in name = "second": ratings so far were read on the old scale'
+)
 _LOOK = 1.0  # seconds between looks at what others did while calls are under way
 
 
@@ -38,6 +49,7 @@ class CallerClient:
     calls: Calls = field(init=False)
     health: Health = field(init=False)
     pace: Pace = field(init=False)
+    first: FirstAnswers = field(init=False)
     settled: int = field(init=False, default=0)  # questions that this process has brought to an end
     spending: Spending = field(init=False)
     _down: set[int] = field(init=False, default_factory=set)  # steps whose rater is down
@@ -46,7 +58,12 @@ class CallerClient:
     def __post_init__(self) -> None:
         keys = Keys.of(self.spec.name, self.store)
         counts = self.store.counts()
-        self.pace = Pace(self.spec, {step for step in steps_of(self.spec) if counts.get(f"{step}:{ANSWERED}")})
+        rated = Counter({step: counts.get(f"{step}:{ANSWERED}", 0) for step in steps_of(self.spec)})
+        kept = {step: self.store.meta(self._fact(step)) for step in rated}
+        remembered = {step: kind for step, kind in kept.items() if kind is not None}
+        self.first = FirstAnswers(max(rated), rated, remembered)
+        was_silent = {step for step, kind in remembered.items() if kind == _SILENT}
+        self.pace = Pace(self.spec, rated, was_silent)
         self.calls, self.health = Calls(self.spec, self.callers, keys, self.pace), Health(self.spec)
         self.spending = Spending(self.spec)
 
@@ -108,25 +125,40 @@ class CallerClient:
         for o in again:
             self.calls.retry(o.claim, o.after)
         self.health.see(replies, outcomes, again)
+        for step in self.first.see(outcomes, again):
+            await self.patiently(partial(self.store.set_meta, self._fact(step), None))
         self.pace.see(outcomes)
         await self.patiently(partial(self._see_prices, outcomes))
+        for step, kind in self.first.wrong():
+            last = next(o for o in reversed(outcomes) if o.failed and o.claim.step == step and kind_of(o) == kind)
+            claims = {c.position: c for c in (*self.first.given_up(step, kind), *self.health.given_up(step))}
+            what = (
+                "gave ratings that are not on the scale" if last.off_scale else "failed in the same way several times"
+            )
+            hint = _SCALE if last.off_scale else _EMPTY
+            await self._stop_for(step, list(claims.values()), what, f", the last time with: {last.note}", hint, kind)
         for step in self.health.down():
-            last = next(o for o in reversed(outcomes) if o.failed)
-            claims = self.health.given_up(step)
-            what = f"failed on {len(claims)} items in a row"
-            how = f", the last time with: {last.note}"
-            hint = "a rater that cannot rate an item says so by answering nothing"
-            await self._stop_for(step, claims, what, how, hint)
+            last = next(o for o in reversed(outcomes) if o.failed and o.claim.step == step)
+            down = self.health.given_up(step)
+            what, how = f"failed on {len(down)} items in a row", f", the last time with: {last.note}"
+            await self._stop_for(step, down, what, how, _EMPTY, kind_of(last))
         for step in self.pace.silent():
-            claims = self.pace.unanswered(step)
-            what = f"gave no rating for any of its first {len(claims)} items"
-            await self._stop_for(step, claims, what, "", "answering nothing is for single items that cannot be rated")
+            unanswered = self.pace.unanswered(step)
+            what = f"gave no rating for any of its first {len(unanswered)} items"
+            why, times = Counter(o.note for o in unanswered).most_common(1)[0]
+            how = f", {'each time' if times == len(unanswered) else f'{times} times'} with: {why}"
+            hint = "answering nothing is for single items that cannot be rated"
+            await self._stop_for(step, [o.claim for o in unanswered], what, how, hint, _SILENT)
 
-    async def _stop_for(self, step: int, claims: Sequence[Claim], what: str, how: str, hint: str) -> None:
-        """Stop asking a rater that is down; its questions stay open for the next run."""
+    def _fact(self, step: int) -> str:
+        return fact_name(self.spec.raters[rater_of(self.spec, step)].name, _STOPPED)
+
+    async def _stop_for(self, step: int, claims: Sequence[Claim], what: str, how: str, hint: str, kind: str) -> None:
+        """Stop asking a rater that is down, and remember why; its questions stay open for the next run."""
         rater = self.spec.raters[rater_of(self.spec, step)]
         self._down.add(step)
         kept = await self.patiently(partial(self._reopen, claims))
+        await self.patiently(partial(self.store.set_meta, self._fact(step), kind))
         poor = "" if kept == len(claims) else f", {len(claims) - kept} of them without money left to be asked again"
         message = (
             f"rater {rater.name!r} {what}{poor}{how}; repair it and run again: everything so far is kept, and what was "

@@ -1,11 +1,13 @@
 """Turns a rater's reply into an outcome for the log: an answer, a missing rating, or a failure to ask again."""
 
+from dataclasses import replace
 from decimal import Decimal
 
 from ratewise.campaign.planner.prices import list_price, worst_price
 from ratewise.campaign.spec.spec import Spec
 from ratewise.queue.money import shown, to_units
 from ratewise.queue.records import Claim, Outcome
+from ratewise.raters.kinds import KINDS
 from ratewise.raters.protocol import Answer, Failure
 
 _DEAREST = to_units(Decimal(1_000_000))
@@ -28,7 +30,10 @@ def dearest(spec: Spec, claim: Claim) -> int:
 
 
 def outcome_of(spec: Spec, claim: Claim, reply: Answer | Failure) -> Outcome:
-    """Outcome of a reply. An answer that is not on the scale is a failure, paid as an answer."""
+    """Outcome of a reply. An answer that is not on the scale is a failure, paid as an answer.
+
+    It is asked for again like one, unless it stands in a file.
+    """
     if isinstance(reply, Failure):
         return failed(spec, claim, reply)
     k = rater_of(spec, claim.step)
@@ -40,7 +45,9 @@ def outcome_of(spec: Spec, claim: Claim, reply: Answer | Failure) -> Outcome:
     try:
         value = spec.number(k, reply.value)
     except ValueError as error:
-        return failed(spec, claim, Failure(str(error)), paid)
+        wrong = failed(spec, claim, Failure(str(error)), paid)
+        is_written = KINDS[spec.raters[k].kind].reread is not None  # and says the same however often it is asked
+        return replace(wrong, off_scale=True, again=None if is_written else wrong.again)
     return Outcome(claim, paid, value, reply.note or None, doubt=reply.doubt)
 
 

@@ -14,6 +14,7 @@ from ratewise.raters.secrets import safe_text
 from ratewise.tables.engine import one_line
 
 _LONGEST = 40  # signs of a text or a key that are shown
+_CLOSE = 0.75  # so near must a key of another table be
 _MOST_DIGITS = 10**20
 _BARE = re.compile(r"[A-Za-z0-9_-]{1,40}")
 
@@ -57,9 +58,10 @@ class Mistakes:
         self, place: Place, legal: Iterable[str], homes: Mapping[str, str], listed: Iterable[str] = ()
     ) -> str | None:
         """Add a mistake about an unknown key: another table's, a slip, or invented. Returns the key that was meant."""
-        name, legal = str(place[-1])[:_LONGEST], list(legal)
+        name, every = str(place[-1])[:_LONGEST], list(legal)
+        legal, others = list(listed) or every, [home for home in homes if home not in every]
         close = get_close_matches(name.lower(), legal, n=1)
-        elsewhere = get_close_matches(name.lower(), homes, n=1)
+        elsewhere = get_close_matches(name.lower(), others, n=1, cutoff=_CLOSE)
         if name in homes:
             hint = f"it belongs {homes[name]}"
         elif close:
@@ -67,7 +69,7 @@ class Mistakes:
         elif elsewhere:
             hint = f"did you mean {elsewhere[0]!r}, {homes[elsewhere[0]]}?"
         else:
-            hint = f"the keys here are {', '.join(list(listed) or legal)}"
+            hint = f"the keys here are {', '.join(legal)}"
         self.add(place, f"is unknown; {hint}")
         return close[0] if close and name not in homes else None
 
