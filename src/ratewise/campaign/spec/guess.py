@@ -1,6 +1,6 @@
 """Guesses which columns are ids, weak and strong ratings and features, and says what it guessed."""
 
-import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -10,20 +10,8 @@ from ratewise.errors import InputError, TableError
 from ratewise.raters.scale import Kind, RatingScale
 from ratewise.tables import Table
 from ratewise.tables.table import no_column
+from ratewise.targets.blind import STRONG, WEAK, words_in
 
-_STRONG = dict.fromkeys(("human", "humans", "expert", "gold", "strong", "annotator", "person", "people", "reviewer"), 5)
-_STRONG |= dict.fromkeys(("truth", "label", "labels", "annotation", "manual", "true"), 4) | {"correct": 2, "rating": 1}
-_WEAK = dict.fromkeys(("judge", "weak", "llm", "autorater", "gpt", "claude", "gemini", "llama", "reward"), 5)
-_WEAK |= {
-    "auto": 4,
-    "model": 3,
-    "predicted": 3,
-    "prediction": 3,
-    "probability": 3,
-    "prob": 3,
-    "confidence": 2,
-    "score": 1,
-}
 _WHOLE_NAMES = {"h": 6, "g": -6}  # the paper's letters
 _IDS = ("id", "uid", "uuid", "key", "index", "item")
 _NOT_FEATURES = ("rate", "rates", "selected", "price", "cost", "weight", "id", "uid", "uuid", "index")
@@ -69,15 +57,14 @@ class _Column:
 
     @property
     def words(self) -> list[str]:
-        apart = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", self.name)
-        return re.findall(r"[a-z]+", apart.lower())
+        return words_in(self.name)
 
     @property
     def leaning(self) -> int:
         """Score of a column's name: above 0 it sounds like a strong rating, below 0 like a weak one."""
         if self.name in _WHOLE_NAMES:
             return _WHOLE_NAMES[self.name]
-        strong, weak = (max((of.get(w, 0) for w in self.words), default=0) for of in (_STRONG, _WEAK))
+        strong, weak = (max((of.get(w, 0) for w in self.words), default=0) for of in (STRONG, WEAK))
         return strong - weak
 
 
@@ -104,6 +91,20 @@ def guess_columns(table: Table, *, id: str | None = None, weak: str | None = Non
     labels = 0 if strong is None else table.rows - columns[strong].missing
     scale = RatingScale("binary") if strong is None else _scale(columns[strong])
     return Guess(id=id, weak=weak, strong=strong, labels=labels, scale=scale, features=features, left_out=left_out)
+
+
+def guess_weak(table: Table, strong: Sequence[str]) -> str | None:
+    """The column that seems to hold the weak rating, of a table whose strong ratings are known; else `None`."""
+    columns = {name: _column(table, name) for name in table.columns}
+    given = next((columns[name] for name in strong if columns[name].kind is not None), None)
+    rated = {
+        c.name: c for c in columns.values()
+        if c.kind is not None and c.different > 0 and c.name not in strong and not set(c.words) & set(_NOT_FEATURES)
+    }  # fmt: skip
+    if given is None:
+        named = [c for c in rated.values() if c.leaning < 0 and not c.missing]
+        return min(named, key=lambda c: c.leaning).name if named else None
+    return _weak(rated | {given.name: given}, given.name)
 
 
 def _column(table: Table, name: str) -> _Column:
