@@ -13,7 +13,7 @@ SYSTEMS = {
 """Columns that tell who wrote an answer."""
 
 STRONG = dict.fromkeys(("human", "humans", "expert", "gold", "strong", "annotator", "person", "people", "reviewer"), 5)
-STRONG |= dict.fromkeys(("truth", "label", "labels", "annotation", "manual", "true"), 4) | {"correct": 2, "rating": 1}
+STRONG |= dict.fromkeys(("truth", "label", "labels", "annotation", "manual", "true"), 4) | {"rating": 1}
 """Words in the name of a person's rating, and how much each says so."""
 
 WEAK = dict.fromkeys(("judge", "weak", "llm", "autorater", "gpt", "claude", "gemini", "llama", "reward"), 5)
@@ -24,8 +24,8 @@ WEAK |= dict.fromkeys(("model", "predicted", "prediction"), 3)
 _ALWAYS = {
     "judge", "judges", "judged", "graded", "grader", "autorater", "rater", "raters", "rating", "ratings", "score",
     "scores", "verdict", "verdicts", "annotator", "annotators", "reviewer", "reviewers", "reward", "uncertainty",
-    "exact_match", "success",
 }  # fmt: skip
+_VERDICTS = {"exact_match", "success", "correct", "passed"}  # as whole names, or the last part of rubric/correct
 _TEXTS = {"model", "prediction", "predicted"}  # which name the text that is rated as often as a rating of it
 
 
@@ -37,7 +37,7 @@ def words_in(name: str) -> list[str]:
 def tells(name: str) -> bool:
     """Whether a column of this name would tell a labeller what to expect: another's rating, or the system."""
     plain, words = name.lower(), set(words_in(name))
-    if plain in SYSTEMS | _ALWAYS or words & _ALWAYS:
+    if plain in SYSTEMS or plain.rsplit("/", 1)[-1] in _VERDICTS or words & _ALWAYS:
         return True
     return bool(words) and words <= (STRONG.keys() | WEAK.keys()) - _TEXTS
 

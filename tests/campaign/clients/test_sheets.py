@@ -64,7 +64,7 @@ def play(campaign, most=20):
 
 
 @pytest.mark.parametrize("kind", ["sheet", "people"])
-def test_people_see_no_other_rating_no_feature_and_no_system(tmp_path, kind):
+def test_people_see_no_other_rating_and_no_system(tmp_path, kind):
     more = {"judge_helpful": 1, "rater2": 0, "system": "v2", "length": 7, "topic": "law"}
     lines = [f"{i},{g},what {i} says,{','.join(map(str, more.values()))}\n" for i, g in
              zip(ITEMS["id"], ITEMS["judge"], strict=True)]  # fmt: skip
@@ -78,7 +78,7 @@ def test_people_see_no_other_rating_no_feature_and_no_system(tmp_path, kind):
     if kind == "people":
         campaign.export_questions(tmp_path / "questions-1.csv")
     sheet = rows_of(tmp_path / "questions-1.csv")
-    assert [name for name in sheet[0] if name in {"text", *more}] == ["text", "topic"]
+    assert [name for name in sheet[0] if name in {"text", *more}] == ["text", "length", "topic"]
 
 
 def test_a_run_writes_the_questions_blind_and_stops(campaign, tmp_path):

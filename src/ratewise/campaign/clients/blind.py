@@ -29,10 +29,8 @@ def _columns(spec: Spec, settings: PeopleSettings, row: Mapping[str, Any]) -> li
 
 
 def telling(spec: Spec) -> set[str]:
-    """Columns that would tell what to expect: ids, other raters' ratings, their uncertainty, prices, old labels, and
-    features that are no text to rate."""
+    """Columns that would tell what to expect: ids, other raters' ratings, their uncertainty, prices, old labels."""
     named = {rater.name for rater in spec.raters} | {spec.items.id or "id"}
-    named |= set(spec.items.features) - set(spec.items.text)
     for rater in spec.raters:
         if rater.kind == "column":
             named |= set(KINDS[rater.kind].columns(rater.settings))
