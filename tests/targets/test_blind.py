@@ -7,8 +7,8 @@ from ratewise.targets.blind import seen, tells
 
 @pytest.mark.parametrize(
     "name",
-    ["judge", "rubric/correct", "judge_helpful", "judgeReason", "rater2", "human", "human_2", "gold_label", "gpt score", "autorater",
-     "system", "Model", "model_a", "provider", "winner", "score", "quality_rating", "exact_match",
+    ["judge", "rubric/correct", "judge_helpful", "judgeReason", "rater2", "human", "human_2", "gold_label", "gpt score",
+     "autorater", "system", "Model", "model_a", "provider", "winner", "score", "quality_rating", "exact_match",
      "judge_uncertainty"],
 )  # fmt: skip
 def test_ratings_and_systems_tell(name):
