@@ -20,7 +20,7 @@ FormatOption = Annotated[
     typer.Option(
         "--format",
         help="Format of TABLE, if its content and ending are not to decide: inspect_ai, lm_eval, helm, openai_evals, "
-        "promptfoo, langfuse, arena, label_studio; csv, jsonl, parquet.",
+        "promptfoo, langfuse, braintrust, deepeval, arena, label_studio; csv, jsonl, json, excel, parquet.",
     ),
 ]
 Weak = Annotated[str, typer.Option(help="Column with the weak rating.")]

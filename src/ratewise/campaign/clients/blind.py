@@ -7,7 +7,7 @@ from ratewise.campaign.spec.raters import RaterSpec
 from ratewise.campaign.spec.spec import Spec
 from ratewise.raters.kinds import KINDS
 from ratewise.raters.people import PeopleSettings
-from ratewise.targets.blind import seen
+from ratewise.tables.blind import seen
 
 
 def shown_item(spec: Spec, rater: RaterSpec, row: Mapping[str, Any], sides: str | None) -> dict[str, Any]:

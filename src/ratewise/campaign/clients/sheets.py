@@ -28,8 +28,8 @@ from ratewise.queue.records import Claim
 from ratewise.queue.store import Store
 from ratewise.raters.sheet import SheetSettings
 from ratewise.tables import Table, read_table, write_table
+from ratewise.tables.blind import seen
 from ratewise.tables.spreadsheet import plain_cells, safe_cells
-from ratewise.targets.blind import seen
 from ratewise.targets.sheets import SheetRow, answered_rows
 
 _META = "sheets"

@@ -9,8 +9,8 @@ from ratewise.core.checks import Floats
 from ratewise.errors import InputError, TableError
 from ratewise.raters.scale import Kind, RatingScale
 from ratewise.tables import Table
+from ratewise.tables.blind import STRONG, WEAK, tells, words_in
 from ratewise.tables.table import no_column
-from ratewise.targets.blind import STRONG, WEAK, tells, words_in
 
 _WHOLE_NAMES = {"h": 6, "g": -6}  # the paper's letters
 _IDS = ("id", "uid", "uuid", "key", "index", "item")

@@ -26,12 +26,19 @@ _ALWAYS = {
     "scores", "verdict", "verdicts", "annotator", "annotators", "reviewer", "reviewers", "reward", "uncertainty",
 }  # fmt: skip
 _VERDICTS = {"exact_match", "success", "correct", "passed"}  # as whole names, or the last part of rubric/correct
+_PLAINLY = 5
 _TEXTS = {"model", "prediction", "predicted"}  # which name the text that is rated as often as a rating of it
 
 
 def words_in(name: str) -> list[str]:
     """The words of a column's name in small letters, without numbers."""
     return re.findall(r"[a-z]+", re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", name).lower())
+
+
+def of_people(name: str) -> bool:
+    """Whether a score of this name is one that people gave, as far as names say: Human, expert_rating."""
+    words = set(words_in(name))
+    return any(STRONG.get(word, 0) >= _PLAINLY for word in words) and not words & WEAK.keys()
 
 
 def tells(name: str) -> bool:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ratewise.targets.blind import seen, tells
+from ratewise.tables.blind import seen, tells
 
 
 @pytest.mark.parametrize(
