@@ -11,7 +11,8 @@ from ratewise.tables.adapters import adapted
 def event(number=0, **more):
     return {
         "id": f"e{number}", "span_id": f"s{number}", "root_span_id": f"s{number}", "is_root": True,
-        "span_parents": None, "input": {"question": "2+2?"}, "output": "4", "expected": "four", "scores": {"Factuality": 0.6, "Human": 1},
+        "span_parents": None, "input": {"question": "2+2?"},
+        "output": "4", "expected": "four", "scores": {"Factuality": 0.6, "Human": 1},
         "metadata": {"topic": "sums"}, "tags": [], "created": "2026-11-18", **more,
     }  # fmt: skip
 

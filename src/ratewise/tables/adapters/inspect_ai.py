@@ -3,7 +3,8 @@
     header.json                             version, status, eval {task, model, dataset, …}
     _journal/start.json                     the same of a run that did not end
     samples/{id}_epoch_{n}.json             id, epoch, input, target, output, scores {name: {value, answer, …}}
-    samples/{id}_epoch_{n}/sample.json      the same of a sample in chunks, with attachments/{start}.json beside it
+    samples/{id}_epoch_{n}/sample.json      the same of a sample in chunks, with attachments/{start}.json and
+                                            metadata.json beside it
 
 A long text may stand elsewhere: attachment://… is its hash, or its number in chunks. The epochs of a sample are one
 cluster. A value of NaN is a sample that was not scored. A sample's metadata are columns: metadata.topic.
@@ -109,7 +110,9 @@ def _samples_in(archive: Archive, name: str) -> Iterator[_Sample]:
         sample = archive.json(member)
         if not isinstance(sample, dict):
             raise TableError(f"{member} in {name} is no sample; the log is damaged")
-        chunked = member.endswith("/sample.json")
+        chunked, beside = member.endswith("/sample.json"), f"samples/{match['key']}/metadata.json"
+        if chunked and beside in archive.names:
+            sample = {"metadata": archive.json(beside)} | sample
         yield sample, _by_number(archive, f"samples/{match['key']}/attachments/") if chunked else _by_hash(sample)
 
 
