@@ -1,6 +1,7 @@
 """A campaign's status and page: numbers of the log, nothing of the outside unescaped."""
 
 import io
+from dataclasses import replace
 
 import pytest
 from rich.console import Console
@@ -41,3 +42,11 @@ def test_the_page_is_whole_and_knows_the_truth_if_it_is_told(campaign):
 def test_the_story_is_drawn_round_by_round(campaign):
     figure = plot_story(campaign.story(), truth=0.7)
     assert figure.axes[0].lines or figure.axes[0].collections
+
+
+def test_failed_calls_have_a_row_of_their_own(campaign):
+    status = replace(campaign.status(), failed_calls=3)
+    rows = {line.split("  ")[0].strip(): line for line in printed(status_text(status, running=False)).splitlines()}
+    assert "3" in rows["failed calls"]
+    assert "fail" not in rows["strong ratings"]
+    assert "failed calls" not in printed(status_text(campaign.status(), running=False))

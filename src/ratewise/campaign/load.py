@@ -261,8 +261,8 @@ def pays_for_all(spec: Spec, items: int, strong: float) -> str | None:
 
     Such a budget is in another unit than the prices, as a rule: cents for dollars.
     """
-    goal = spec.goal
-    if goal.budget is None or goal.target_se is not None or goal.within is not None:
+    goal, to_rate_all = spec.goal, len(spec.raters) == 1 and spec.method == "base"
+    if goal.budget is None or goal.target_se is not None or goal.within is not None or to_rate_all:
         return None
     whole = round(items * strong)
     if not 0 < whole <= to_units(goal.budget):

@@ -52,7 +52,7 @@ LearnerOption = Annotated[
         "--learner", help="How texts become numbers: words, vectors (columns of lists), or an embedding model's path."
     ),
 ]
-Seed = Annotated[int, typer.Option(help="The same seed gives the same result.")]
+Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same result.")]
 Workers = Annotated[int | None, typer.Option(help="Processes to use; as many as there are cores if absent.")]
 
 
