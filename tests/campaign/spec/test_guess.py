@@ -88,7 +88,8 @@ def test_what_is_given_is_taken_and_what_cannot_be_is_refused():
 @pytest.mark.parametrize("rows", [N, 40])
 def test_a_verdict_that_no_name_says_people_gave_is_no_strong_rating(name, rows):
     values = [x if i < rows else None for i, x in enumerate(RIGHT)]
-    found = guess_columns(table(text=[f"{i} is a text" for i in range(N)], judge=JUDGE, **{name: values}))
+    texts = [f"{i} is a text" for i in range(N)]
+    found = guess_columns(table(text=texts, judge=JUDGE, judge_helpful=RIGHT, **{name: values}))
     assert (found.weak, found.strong, found.labels, found.unsure) == ("judge", None, 0, (name,))
 
 
