@@ -33,7 +33,7 @@ def commands(workflow):
 def test_the_workflow_s_commands_run(checkout, monkeypatch):
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(checkout / "summary.md"))
     lines = commands((EXAMPLES / "github-actions" / "ratewise.yml").read_text(encoding="utf-8"))
-    assert lines[0] == "pip install ratewise"
+    assert lines[0] == "pip install ."  # not from PyPI, where it is not
     assert len(lines) == 6
     for line in lines[1:]:
         program, *words = shlex.split(line)

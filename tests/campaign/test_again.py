@@ -131,7 +131,7 @@ def test_a_goal_changed_twice_is_compared_with_the_interval_that_may_be_looked_a
 
 
 def test_enough_money_is_not_warned_of(ended, tmp_path, recwarn):
-    campaign = raised(tmp_path, 240)
+    campaign = raised(tmp_path, 230)
     campaign.begin()
     assert not [w for w in recwarn if issubclass(w.category, RatewiseWarning)]
 

@@ -1,22 +1,18 @@
 """What a run gives back: a record that equals its reason."""
 
-from contextlib import contextmanager
 from decimal import Decimal
 from types import SimpleNamespace
 
 import ratewise as rw
+from ratewise.campaign.campaign import Campaign
 from ratewise.campaign.ending import Ending
 
+from .making import judged, write
 
-def ending(reason="the budget is spent", looks=None):
-    @contextmanager
-    def look():
-        if looks is not None:
-            looks.append(1)
-        found = rw.estimate_mean([0.0, 1, 1, 0], [0.0, 1, 1, 1], 1.0)
-        yield SimpleNamespace(status=SimpleNamespace(to_dict=lambda: {"labels": 4}), estimate=found)
 
-    return Ending(reason, Decimal("12.50"), look)
+def ending(reason="the budget is spent"):
+    found = rw.estimate_mean([0.0, 1, 1, 0], [0.0, 1, 1, 1], 1.0)
+    return Ending(reason, Decimal("12.50"), SimpleNamespace(to_dict=lambda: {"labels": 4}), found)
 
 
 def test_it_equals_its_reason():
@@ -30,14 +26,22 @@ def test_it_equals_its_reason():
     assert str(found) == "the budget is spent"
 
 
-def test_it_looks_once_and_only_if_asked():
-    looks = []
-    found = ending(looks=looks)
+def test_it_is_a_record_for_programs():
+    found = ending()
     assert (found.reason, found.spent) == ("the budget is spent", Decimal("12.50"))
-    assert looks == []
     assert found.estimate.value == 0.75
     assert found.to_dict()["labels"] == 4
     assert found.to_dict()["reason"] == "the budget is spent"
     assert found.to_dict()["result"]["value"] == 0.75
     assert found.summary().startswith("the budget is spent; 12.50 spent; 0.7500")
-    assert looks == [1]
+
+
+def test_it_outlives_its_store(tmp_path):
+    campaign = Campaign.open(write(tmp_path, judged(60), goal='budget = "20"'))
+    ended = campaign.run()
+    known = campaign.estimate()
+    for file in tmp_path.glob("*.sqlite*"):
+        file.unlink()
+    assert ended.estimate.interval == known.interval
+    assert ended.status.spent == ended.spent > 0
+    assert f"{ended.estimate.value:.4f}" in ended.summary()

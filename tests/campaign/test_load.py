@@ -3,16 +3,19 @@
 import json
 import time
 import tracemalloc
+import warnings
 from decimal import Decimal
 
 import numpy as np
 import pytest
 
 from ratewise.campaign import load
+from ratewise.campaign.campaign import Campaign
 from ratewise.campaign.load import load_items
+from ratewise.campaign.quotes import campaign_cost
 from ratewise.campaign.spec.spec import read_spec
 from ratewise.core.mean.draw import uniform
-from ratewise.errors import TableError
+from ratewise.errors import RatewiseWarning, TableError
 
 from .making import judged, write
 
@@ -154,3 +157,34 @@ def test_the_address_of_the_store_stays_out_of_it(tmp_path):
     meta, _ = loaded(tmp_path, judged(10), store="postgresql://me:secret@host/db")
     assert "secret" not in json.dumps(meta)
     assert Decimal(json.loads(meta["spec"])["goal"]["budget"]) == 60
+
+
+def test_a_budget_that_would_rate_the_whole_pool_is_told_before_anything_is_bought(tmp_path):
+    columns = judged(60)
+    for budget, told in (("59.9", False), ("60", True), ("6000", True)):
+        path = write(tmp_path / budget, columns, goal=f'budget = "{budget}"')
+        campaign = Campaign.open(path)
+        cost = campaign_cost(campaign.spec)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            campaign.begin()
+        said = [str(one.message) for one in caught]
+        assert len(said) == told
+        assert [note for _, note in campaign.notes()] == said == list(cost.notes)
+        assert campaign.status().spent == 0
+        assert all("60 items, which cost 60.00 together" in one for one in said)
+
+
+def test_a_budget_that_is_raised_above_the_whole_pool_is_told_too(tmp_path):
+    columns = judged(60)
+    path = write(tmp_path, columns, goal='budget = "20"')
+    Campaign.open(path).begin()
+    path.write_text(path.read_text().replace('budget = "20"', 'budget = "2000"'))
+    with pytest.warns(RatewiseWarning, match="60 items, which cost 60.00 together"):
+        Campaign.open(path).begin()
+
+
+def test_a_budget_that_only_caps_a_target_is_no_mistake(tmp_path):
+    goal = 'budget = "6000"\ntarget_se = 0.05'
+    path = write(tmp_path, judged(60), goal=goal)
+    assert campaign_cost(read_spec(path)).notes == ()

@@ -260,3 +260,40 @@ def test_a_folder_gets_the_drawn_pool_in_parts(run, made):
     assert os.listdir("parts") == ["part-00000.parquet"]
     parts, whole = read_table("parts/part-00000.parquet"), read_table("drawn.csv")
     assert parts.numbers("selected").tolist() == whole.numbers("selected").tolist()
+
+
+def test_a_first_draw_needs_no_plan_and_selects_just_so_many(run, made):
+    done = run("draw", made.pool, "--at-random", 50, "--seed", 7, "-o", "drawn.csv", "--json")
+    assert (done.code, done.err) == (0, "")
+    rows = drawn()
+    assert {float(row["rate"]) for row in rows} == {50 / 900}
+    chosen = {row["id"] for row in rows if row["selected"] == "true"}
+    assert chosen == set(sorted((row["id"] for row in rows), key=lambda item: r(7, item))[:50])
+    assert done.document.items() >= {"items": 900, "selected": 50, "spend": None, "expected_spend": None}.items()
+    assert run("draw", made.pool, "--at-random", 80, "--seed", 7, "-o", "more.csv").code == 0
+    assert chosen < {row["id"] for row in drawn("more.csv") if row["selected"] == "true"}
+
+
+def test_a_first_draw_takes_every_row_that_can_be_named_by_its_number(run, write):
+    write("texts.csv", {"text": ["=a", "b", "c"]})
+    done = run("draw", "texts.csv", "--at-random", 3, "--seed", 1, "-o", "drawn.csv", "--safe-cells")
+    assert done.code == 0
+    assert "cost" not in done.out
+    assert [(row["text"], row["rate"], row["selected"]) for row in drawn()] == [
+        (text, "1.0", "true") for text in ("'=a", "b", "c")
+    ]
+
+
+@pytest.mark.parametrize("number", [0, -1, 901])
+def test_a_first_draw_of_rows_that_are_not_there_is_refused(run, made, number):
+    done = run("draw", made.pool, "--at-random", number, "--seed", 7, "-o", "drawn.csv")
+    assert done.code == 2
+    assert "1 to 900" in done.err
+    assert not Path("drawn.csv").exists()
+
+
+def test_a_draw_has_a_plan_or_a_number(run, made):
+    for given in ((), ("--plan", made.plan, "--at-random", 5)):
+        done = run("draw", made.pool, *given, "--seed", 7, "-o", "drawn.csv")
+        assert done.code == 2
+        assert "--at-random" in done.err

@@ -40,6 +40,8 @@ def test_a_table_is_judged_and_a_dry_run_asks_for_nothing(run, folder):
         )
         assert done.code == 0, done.err
         assert (done.document["rated"], done.document["missing"]) == (12, 0)
+        assert done.document["judge"]["priced"] == "as given"  # there is no TOML
+        assert "pays for a strong rating" not in done.err  # to rate everything is what was asked for
         assert (folder / "out.csv").read_text().startswith("id,question,answer,human,judge,judge_uncertainty\n")
         lost = run("judge", "items.csv", "-o", "o.csv", "--judge", "likert", *address, *common)
         assert (lost.code, "write --low 1 --high 5" in lost.err) == (2, True)

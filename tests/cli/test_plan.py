@@ -142,3 +142,9 @@ def test_within_is_the_half_width_at_the_level(run, write, pilot):
     assert (shown.code, "90% interval" in shown.out, "± 0.0400" in shown.out) == (0, True, True)
     both = run(*options, "--target-se", 0.01)
     assert (both.code, both.err) == (2, "ratewise: --within and --target-se both say how precise; give one of them\n")
+
+
+def test_a_budget_that_would_rate_the_whole_pool_is_told(run, write, pilot):
+    for budget, told in ((599, False), (60_000, True)):
+        done = run("plan", write("pilot.csv", pilot), *PRICES, "--budget", budget, "--pool-size", 400, "--json")
+        assert any("400 items, which cost 600.00 together" in note for note in done.document["notes"]) == told

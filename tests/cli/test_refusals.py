@@ -334,3 +334,27 @@ def test_as_a_process(process, made):
         assert (done.code, done.out) == (2, "")
         (line,) = done.err.splitlines()
         assert line.startswith("ratewise: ")
+
+
+@pytest.mark.parametrize("command", ["estimate", "check", "plan", "simulate", "demo", "compare"])
+def test_a_negative_seed_is_one_line(run, write, rated, command):
+    write("rated.csv", rated)
+    more = {
+        "check": ("--at-least", 0.5), "plan": ("--weak-cost", 0, "--strong-cost", 1, "--budget", 40), "demo": (),
+        "compare": (), "estimate": (), "simulate": ("--cost-ratio", 0.1, "--budgets", 20),
+    }[command]  # fmt: skip
+    columns = () if command == "demo" else ("rated.csv", "--weak", "judge", "--strong", "human")
+    done = run(command, *columns, *more, "--seed", -1)
+    assert done.code == 2
+    assert len(done.err.splitlines()) == 1
+
+
+@pytest.mark.parametrize("more", [("estimate",), ("estimate", "--by", "id"), ("check", "--at-least", 0.5)])
+@pytest.mark.parametrize("end", ["1e308", "nan", "inf"])
+def test_ends_of_a_scale_whose_squares_are_no_numbers_are_one_line(run, write, rated, more, end):
+    write("rated.csv", rated)
+    columns = ("rated.csv", "--weak", "judge", "--strong", "human", "--low", f"-{end}", "--high", end)
+    done = run(more[0], *columns, *more[1:])
+    assert done.code == 2
+    assert len(done.err.splitlines()) == 1
+    assert "--low" in done.err or "--high" in done.err

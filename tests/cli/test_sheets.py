@@ -11,6 +11,8 @@ from ratewise.tables import read_table, write_table
 from ratewise.targets import draw_pool
 from ratewise.targets import rated as readers
 
+from .conftest import PRICES
+
 
 def rows_of(name):
     return list(csv.DictReader(io.StringIO(Path(name).read_text(encoding="utf-8"))))
@@ -68,7 +70,10 @@ def test_a_sheet_that_is_partly_filled_in_can_be_merged_now_and_again_later(run,
     filled("labels.csv", lambda row: 1 if row["id"] in first else "")
     done = run("merge", "drawn.csv", "filled.csv", "-o", "some.csv")
     left = drawn["selected"] - 10
-    assert done.out == f"10 answers brought back, written to some.csv; still without one: {left} of those drawn.\n"
+    first_line, following, *calibrated = done.out.splitlines()
+    assert first_line == f"10 answers brought back, written to some.csv; still without one: {left} of those drawn."
+    assert following == "Next: ratewise estimate some.csv --weak judge --strong human"
+    assert not calibrated
     filled("labels.csv", lambda row: 1 if row["id"] in first else 0)
     assert run("merge", "some.csv", "filled.csv", "-o", "all.csv", "--json").document["waiting"] == 0
 
@@ -160,3 +165,47 @@ def test_the_sheet_of_a_large_pool_needs_its_drawn_rows_alone(run, drawn, made, 
     assert (done.code, done.document["asked"]) == (0, drawn["asked"])
     assert Path("again.csv").read_text() == sheet
     assert run("merge", "parts", filled("again.csv", lambda row: 1), "-o", "rated.csv").code == 0
+
+
+def test_merge_says_what_to_type_next_and_that_works(run, write):
+    rng = np.random.default_rng(5)
+    judge = rng.random(300).round(3)
+    write("pool.csv", {"id": [f"q{i}" for i in range(300)], "text": ["t"] * 300, "judge": judge})
+    arguments = ("draw", "pool.csv", "--at-random", 60, "--seed", 3, "-o", "drawn.csv", "--sheet", "labels.csv")
+    assert run(*arguments, "--strong", "human").code == 0
+    filled("labels.csv", lambda row: "good" if rng.random() < 0.7 else "bad")
+    done = run("merge", "drawn.csv", "filled.csv", "-o", "rated.csv", "--positive", "good", "--json")
+    following = done.document["next"].split()
+    assert " ".join(following) == "ratewise estimate rated.csv --weak judge --strong human --positive good"
+    found = run(*following[1:], "--json").document
+    assert (found["items"], found["labels"]) == (300, 60)
+
+
+def test_merge_names_the_calibrated_weak_rating_where_the_draw_wrote_one(run, write, made):
+    planned = run("plan", made.pilot, *PRICES, "--budget", 90, "--calibrate", "auto", "--json")
+    Path("plan.json").write_text(planned.out, encoding="utf-8")
+    arguments = ("draw", made.pool, "--plan", "plan.json", "--seed", 7, "-o", "drawn.csv", "--sheet", "labels.csv")
+    assert run(*arguments).code == 0
+    assert "weak_calibrated" in rows_of("drawn.csv")[0]
+    filled("labels.csv", lambda row: 1 if int(row["id"][1:]) % 3 else 0)
+    done = run("merge", "drawn.csv", "filled.csv", "-o", "rated.csv")
+    assert "Next: ratewise estimate rated.csv --weak weak_calibrated --strong human" in done.out.splitlines()
+    assert "weak_calibrated" in done.out.splitlines()[-1]
+
+
+def test_a_sheet_shows_neither_another_rating_nor_the_system_and_says_what_it_left_out(run, write):
+    n = 40
+    columns = {
+        "id": range(n), "question": ["why"] * n, "model_answer": ["42"] * n, "topic": ["law"] * n,
+        "judge_helpful": [1, 0] * (n // 2), "rater2": [0] * n, "gpt score": [0.3] * n, "system": ["v2"] * n,
+    }  # fmt: skip
+    write("pool.csv", columns)
+    arguments = ("draw", "pool.csv", "--at-random", 9, "--seed", 3, "-o", "drawn.csv")
+    done = run(*arguments, "--sheet", "labels.csv", "--json")
+    assert list(rows_of("labels.csv")[0]) == ["id", "question", "model_answer", "topic", "rating"]
+    assert done.document["hidden"] == ["judge_helpful", "rater2", "gpt score", "system"]
+    assert run(*arguments, "--sheet", "named.csv", "--show", "question,system").code == 0
+    assert list(rows_of("named.csv")[0]) == ["id", "question", "system", "rating"]
+    refused = run(*arguments, "--sheet", "again.csv", "--show", "questoin")
+    assert refused.code == 2
+    assert "questoin" in refused.err

@@ -1,9 +1,11 @@
 """The checks at the core's door: what is legal comes back as floats, the rest is one clear line."""
 
+import math
+
 import numpy as np
 import pytest
 
-from ratewise.core.checks import as_floats, choice, finite, number, share
+from ratewise.core.checks import as_floats, choice, finite, number, scale_ends, seed_number, share
 from ratewise.errors import InputError
 
 
@@ -41,3 +43,17 @@ def test_a_long_value_is_cut():
     with pytest.raises(InputError) as refused:
         number("x" * 500, name="budget")
     assert len(str(refused.value)) < 100
+
+
+def test_a_seed_is_a_whole_number_from_zero():
+    assert seed_number(np.int64(3)) == 3
+    for bad in (-1, 1.5, True, "7", None):
+        with pytest.raises(InputError, match="seed must be a whole number from 0"):
+            seed_number(bad)
+
+
+def test_ends_of_a_scale_can_be_multiplied():
+    assert scale_ends(0, "1") == (0.0, 1.0)
+    for low, high in ((-1e308, 1e308), (0, math.inf), (math.nan, 1)):
+        with pytest.raises(InputError, match="must be"):
+            scale_ends(low, high)

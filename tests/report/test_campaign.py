@@ -86,3 +86,11 @@ def test_until_the_end_every_view_leads_with_the_interval_that_may_be_looked_at(
     assert changed.for_looks is None
     assert "it holds however often you look" in printed(status_text(changed))
     assert "if you look every day" not in printed(status_text(changed))
+
+
+def test_failed_calls_have_a_row_of_their_own(campaign):
+    status = replace(campaign.status(), failed_calls=3)
+    rows = {line.split("  ")[0].strip(): line for line in printed(status_text(status, running=False)).splitlines()}
+    assert "3" in rows["failed calls"]
+    assert "fail" not in rows["strong ratings"]
+    assert "failed calls" not in printed(status_text(campaign.status(), running=False))

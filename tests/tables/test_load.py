@@ -131,7 +131,7 @@ class TestJSONL:
             {"id": None, "whole": None, "real": None, "any": [True], "late": 5, "day": ""},
         ]
         table = read_table(file("\n\n".join(map(json.dumps, lines)).encode(), "pool.jsonl"))
-        assert table.columns == ("id", "whole", "real", "yes", "any", "gone", "day", "nested", "late")
+        assert table.columns == ("id", "whole", "real", "yes", "any", "gone", "day", "nested.a", "late")
         native = {name: values.tolist() for name, values in table.to_native().items()}
         assert native["id"] == ["007", None, None]
         assert native["whole"] == [1, -(2**62), None]
@@ -140,7 +140,7 @@ class TestJSONL:
         assert native["any"] == ["1", "x", "[true]"]
         assert native["gone"] == [None, None, None]
         assert native["day"] == ["2024-01-01", None, ""]
-        assert native["nested"] == [None, '{"a":[1,2]}', None]
+        assert native["nested.a"] == [None, "[1,2]", None]
         assert native["late"] == [None, None, 5]
 
     def test_any_key_is_found(self, file):

@@ -123,7 +123,7 @@ def test_bad_requests_are_one_clear_line():
         rw.ask_votes(table, votes=0, weak="judge", seed=1)
     with pytest.raises(TableError, match=r"row 3 .* has no weak vote"):
         rw.ask_votes(table.assign(judge=table["judge"].where(table.index != 2)), votes=5, weak="judge", seed=1)
-    with pytest.raises(TableError, match="has strong votes but no column 'rate'"):
+    with pytest.raises(InputError, match="5 votes are asked for but only 0 comparisons are left"):
         rw.ask_votes(table.assign(human=1.0), votes=5, weak="judge", strong="human", seed=1)
 
 
@@ -132,3 +132,18 @@ def test_asking_for_all_that_is_left_gives_rate_one():
     asked = rw.ask_votes(table, votes=50, weak="judge", seed=1)
     np.testing.assert_array_equal(asked.rates, 1.0)
     assert asked.selected.all()
+
+
+def test_votes_without_a_rate_count_as_drawn_at_random_as_on_the_board():
+    table, h = arena(votes=1000)
+    some = np.random.default_rng(3).random(1000) < 0.2
+    table["human"] = np.where(some, h, np.nan)
+    rw.leaderboard(table, weak="judge", strong="human")  # takes them, too
+    asked = rw.ask_votes(table, votes=100, weak="judge", strong="human", seed=1)
+    assert int(asked.new.sum()) == 100
+    assert not (asked.new & some).any()
+    assert np.array_equal(asked.selected, asked.new | some)
+    assert asked.rates.sum() == pytest.approx(some.sum() + 100, rel=0.05)
+    assert f"{int(some.sum())} votes that are there count as drawn at random" in asked.notes[0]
+    again = answered(asked, h)
+    assert rw.leaderboard(again, weak="judge", strong="human", rate="rate", selected="selected") is not None

@@ -107,7 +107,9 @@ class Campaign:
                 engine.tell = Watch(self.spec, store, progress)
             reason = run_engine(engine)
             reveal(self.spec, store)
-            return Ending(reason, to_money(store.totals()[1]), self.look)
+            spent = to_money(store.totals()[1])
+        with self.look() as now:
+            return Ending(reason, spent, now.status, now.estimate)
 
     @contextmanager
     def people(self) -> Iterator[People]:

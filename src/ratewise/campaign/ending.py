@@ -1,44 +1,26 @@
 """What a run of a campaign gives back: why it ended, what was spent, and what is known."""
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from decimal import Decimal
-from functools import cached_property
 from typing import Any
 
-from ratewise.campaign.snapshot import Snapshot
 from ratewise.campaign.status import Status
 from ratewise.core.mean.estimate import Estimate
 from ratewise.core.shown import shown
 
 
 @shown
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False)
 class Ending:
     """The end of a run. It equals its reason, so that it can be compared with a text.
 
-    `status` and `estimate` are looked up when they are first asked for, and then kept.
+    All of it is here: the store may be deleted.
     """
 
     reason: str  # why nothing more was bought: the budget is spent, every item has been looked at, …
     spent: Decimal  # in all, over all runs
-    _look: Callable[[], AbstractContextManager[Snapshot]] = field(repr=False)
-
-    @cached_property
-    def status(self) -> Status:
-        """Money, labels and rounds."""
-        return self._known[0]
-
-    @cached_property
-    def estimate(self) -> Estimate | None:
-        """The result; `None` before the first round is complete."""
-        return self._known[1]
-
-    @cached_property
-    def _known(self) -> tuple[Status, Estimate | None]:
-        with self._look() as now:
-            return now.status, now.estimate
+    status: Status = field(repr=False)  # money, labels and rounds
+    estimate: Estimate | None = field(repr=False)  # the result; `None` before the first round is complete
 
     def to_dict(self) -> dict[str, Any]:
         """Ready for JSON: the status, the reason and the result."""

@@ -1,10 +1,11 @@
 """Goes on with a campaign that has begun: what its TOML may still change, and what would invalidate the statistics."""
 
 import json
+import warnings
 from contextlib import suppress
 from decimal import Decimal
 
-from ratewise.campaign.load import stored_form
+from ratewise.campaign.load import pays_for_all, stored_form
 from ratewise.campaign.pool import is_same
 from ratewise.campaign.raised import expected_of, reported
 from ratewise.campaign.raters_seen import check_raters
@@ -12,7 +13,7 @@ from ratewise.campaign.seed import check_secret
 from ratewise.campaign.spec.changes import changes
 from ratewise.campaign.spec.spec import Spec
 from ratewise.campaign.texts import book_texts
-from ratewise.errors import InputError, SpecError, StoreError
+from ratewise.errors import InputError, RatewiseWarning, SpecError, StoreError
 from ratewise.queue.money import shown, to_units
 from ratewise.queue.store import Store
 
@@ -60,6 +61,16 @@ def _change_goal(spec: Spec, store: Store, old: Spec) -> None:
     found = expected_of(spec, store, before) if old.goal.budget != spec.goal.budget else None
     if found is not None:
         found.warn()
+    prices = json.loads(store.meta("prices") or "[0]")
+    if old.goal.budget != spec.goal.budget:
+        warn_of_budget(store, pays_for_all(spec, int(store.meta("items") or 0), float(prices[-1])))
+
+
+def warn_of_budget(store: Store, doubt: str | None) -> None:
+    """Tell, before anything is bought, that a budget would rate the whole pool, and write it down."""
+    if doubt is not None:
+        store.note(doubt)
+        warnings.warn(doubt, RatewiseWarning, stacklevel=2)
 
 
 def set_cap(spec: Spec, store: Store, old: Decimal | None) -> None:

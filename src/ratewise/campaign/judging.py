@@ -6,7 +6,7 @@ and repeated texts holds here, too. Its store lies beside the output; run again,
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from ratewise.campaign.pool import LARGEST, open_pool
 from ratewise.campaign.spec.spec import Spec, legal_name
 from ratewise.core.shown import shown
 from ratewise.errors import InputError
+from ratewise.judges.prices import IN_TOML
 from ratewise.judges.template import load
 from ratewise.queue import audit
 from ratewise.queue.money import to_money, total
@@ -133,7 +134,10 @@ def _written(campaign: Campaign, read: Table, output: str, reason: str) -> Judge
     doubts = np.array([np.nan if one is None else one[1] for one in order])
     write_table(read_table({**read.arrays(), VALUE: values, DOUBT: doubts}), output)
     rated = int(np.count_nonzero(~np.isnan(values)))
-    return Judged(output, read.rows, rated, read.rows - rated, spent, reason, judges[0] if judges else None)
+    judge = judges[0] if judges else None
+    if judge is not None and judge.priced == IN_TOML:  # there is none that anybody wrote
+        judge = replace(judge, priced="as given")
+    return Judged(output, read.rows, rated, read.rows - rated, spent, reason, judge)
 
 
 def _ratings(store: Any, items: int) -> dict[str, tuple[float, float]]:

@@ -49,6 +49,7 @@ class Loaded:
     meta: dict[str, str]
     rows: Iterator[tuple[Any, ...]]
     paid: int = 0  # for the embeddings of texts, in units
+    doubt: str | None = None  # about the budget, to be told before anything is bought
 
 
 def load_items(spec: Spec, lesson: Lesson | None = None) -> Loaded:
@@ -102,7 +103,7 @@ def load_items(spec: Spec, lesson: Lesson | None = None) -> Loaded:
     }
     differ = any(rater.price is None for rater in spec.raters)
     rows = _rows(relation, keys, order, numbers, prices if differ else None)
-    return Loaded(meta, rows, 0 if texts is None else texts.paid)
+    return Loaded(meta, rows, 0 if texts is None else texts.paid, pays_for_all(spec, table.rows, expected[-1]))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -253,6 +254,24 @@ def _check_sums(spec: Spec, prices: Units) -> None:
             f"all items together can cost {shown(int(items.sum()))}; a campaign counts to {shown(MOST)}: give "
             "goal.budget, or count in a larger unit of money"
         )
+
+
+def pays_for_all(spec: Spec, items: int, strong: float) -> str | None:
+    """The doubt about a budget that would buy a strong rating of every item; `strong` is its mean price in units.
+
+    Such a budget is in another unit than the prices, as a rule: cents for dollars.
+    """
+    goal, to_rate_all = spec.goal, len(spec.raters) == 1 and spec.method == "base"
+    if goal.budget is None or goal.target_se is not None or goal.within is not None or to_rate_all:
+        return None
+    whole = round(items * strong)
+    if not 0 < whole <= to_units(goal.budget):
+        return None
+    return (
+        f"the budget of {goal.budget:,f} pays for a strong rating of each of the {items:,} items, which cost "
+        f"{shown(whole)} together, so nothing would be left to estimate: are the budget "
+        "and the prices in one unit of money?"
+    )
 
 
 def listed_prices(rater: RaterSpec, relation: Relation) -> Units:

@@ -10,7 +10,7 @@ import numpy as np
 
 from ratewise.campaign.columns import check_columns
 from ratewise.campaign.items import Facts
-from ratewise.campaign.load import listed_prices, quoted
+from ratewise.campaign.load import listed_prices, pays_for_all, quoted
 from ratewise.campaign.made import StoreMemory, check_settings, quote_of
 from ratewise.campaign.pool import open_pool
 from ratewise.campaign.rater_cost import RaterCost
@@ -34,6 +34,7 @@ class CampaignCost:
 
     raters: tuple[RaterCost, ...]
     budget: Decimal | None
+    notes: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Ready for JSON."""
@@ -44,7 +45,7 @@ class CampaignCost:
             "calls": sum(rater.calls for rater in self.raters), "cost_expected": f"{expected:f}",
             "cost_most": f"{most:f}", "priced": {rater.name: rater.priced for rater in self.raters},
             "budget": None if self.budget is None else f"{self.budget:f}",
-            "raters": [rater.to_dict() for rater in self.raters],
+            "raters": [rater.to_dict() for rater in self.raters], "notes": list(self.notes),
         }  # fmt: skip
 
     def summary(self) -> str:
@@ -56,7 +57,8 @@ class CampaignCost:
         ]
         found = self.to_dict()
         of = "" if self.budget is None else f"; the budget of {self.budget:f} is never passed"
-        return "\n".join([*lines, f"together about {found['cost_expected']}, at most {found['cost_most']}{of}"])
+        told = [f"note: {note}" for note in self.notes]
+        return "\n".join([*lines, f"together about {found['cost_expected']}, at most {found['cost_most']}{of}", *told])
 
 
 def campaign_cost(spec: Spec) -> CampaignCost:
@@ -66,17 +68,18 @@ def campaign_cost(spec: Spec) -> CampaignCost:
     check_columns(spec, relation)
     left = None if spec.goal.budget is None else to_units(spec.goal.budget)
     texts = text_cost(spec, relation)
-    costs = [] if texts is None else [texts]
+    costs, doubt = [] if texts is None else [texts], None
     left = left if left is None or texts is None else max(left - to_units(texts.expected), 0)
     for k, rater in enumerate(spec.raters):
         usual, most, calls, source = _by_item(spec, rater, relation)
         last = k == len(spec.raters) - 1
+        doubt = pays_for_all(spec, usual.size, float(usual.mean())) if last else None
         items = usual.size if not last or left is None else _paid_for(usual, left)
         share = 1.0 if not usual.size else items / usual.size
         expected, worst = (round(total(units) * share) for units in (usual, most))
         costs.append(RaterCost(rater.name, items, items * calls, to_money(expected), to_money(worst), source))
         left = None if left is None else max(left - expected, 0)
-    return CampaignCost(tuple(costs), spec.goal.budget)
+    return CampaignCost(tuple(costs), spec.goal.budget, () if doubt is None else (doubt,))
 
 
 def _paid_for(usual: Units, left: int) -> int:

@@ -18,8 +18,13 @@ Engine = Literal["duckdb", "spark"]
 
 def draw(
     table: TableArgument,
-    plan: Annotated[str, typer.Option(help="The plan's JSON, as `ratewise plan --json` prints it.")],
     seed: Annotated[int, typer.Option(help="Names the draw: the same seed draws the same items anywhere.")],
+    plan: Annotated[
+        str | None, typer.Option(help="The plan's JSON, as `ratewise plan --json` prints it.", show_default=False)
+    ] = None,
+    at_random: Annotated[
+        int | None, typer.Option("--at-random", help="Instead of a plan: so many rows at random, all at one rate.")
+    ] = None,
     output: Annotated[
         str | None,
         typer.Option("--output", "-o", help="File to write, a folder for parts (drawn/), or - for standard output."),
@@ -30,6 +35,7 @@ def draw(
     ] = None,
     strong: Annotated[str, typer.Option(help="With --sheet: column to fill in; the plan's own.")] = "",
     hide: Annotated[str, typer.Option(help="With --sheet: more columns that annotators must not see.")] = "",
+    show: Annotated[str, typer.Option(help="With --sheet: the only columns that annotators see.")] = "",
     within_budget: Annotated[
         bool,
         typer.Option("--within-budget/--whole-pool", help="Look at as many items as the plan pays for, or at all."),
@@ -45,27 +51,43 @@ def draw(
     """Draw the items that the strong rater gets. Adds the columns `rate` and `selected`.
 
     Example: ratewise draw pool.csv --plan plan.json --seed 7 -o drawn.csv
+
+    A first draw, without a plan: ratewise draw pool.csv --at-random 50 --seed 7 -o drawn.csv --sheet labels.csv
     """
     with one_line_errors():
         from ratewise.errors import InputError
         from ratewise.targets.mean.drawing import Drawn
 
+        if (plan is None) == (at_random is None):
+            raise InputError("draw takes a plan or a number: --plan plan.json, or --at-random 50 for a first draw")
         output = where_to_draw(output, sheet)
         if json and output == "-":
             raise InputError("--json and -o - both want standard output; write the table to a file")
-        drawn = _drawn(
-            table, plan, output, seed=seed, id_column=id, within_budget=within_budget, safe_cells=safe_cells,
-            engine=engine, master=master, format=format, sheet=sheet,
-        )  # fmt: skip
-        asked = None
+        drawn: Drawn | DrawnFile
+        if plan is None:
+            if engine == "spark" or (safe_cells and output == "-"):
+                raise InputError(
+                    "--at-random goes without --engine spark; with --safe-cells, name a file: -o drawn.csv"
+                )
+            drawn = _at_random(
+                table, at_random or 0, output, seed=seed, id_column=id, safe_cells=safe_cells, format=format
+            )
+        else:
+            drawn = _drawn(
+                table, plan, output, seed=seed, id_column=id, within_budget=within_budget, safe_cells=safe_cells,
+                engine=engine, master=master, format=format, sheet=sheet,
+            )  # fmt: skip
+        asked, hidden = None, list[str]()
         if sheet is not None:
             rows = drawn.table if isinstance(drawn, Drawn) else drawn_rows(output)
-            asked = write_sheet(rows, sheet, plan=plan, strong=strong, hide=hide, id_column=id, seed=seed)
+            asked, hidden = write_sheet(
+                rows, sheet, plan=plan, strong=strong, hide=hide, show=show, id_column=id, seed=seed
+            )
         if json:
             print_json(
                 {
                     "output": output, "items": drawn.items, "selected": drawn.asked,
-                    "sheet": sheet, "asked": asked,
+                    "sheet": sheet, "asked": asked, "hidden": hidden,
                     "expected_spend": drawn.expected_spend, "spend": drawn.spend, "seed": seed,
                     "drift": None if drawn.drift is None else drawn.drift.to_dict(),
                     "notes": list(drawn.notes),
@@ -78,8 +100,24 @@ def draw(
 
             print_rich(drawn_text(typed_notes(drawn), output))
             if sheet is not None:
-                say(f"{asked:,} questions written to {sheet}. Once it is filled in:")
+                blind = f" Not shown in it: {', '.join(hidden)}." if hidden else ""
+                say(f"{asked:,} questions written to {sheet}.{blind} Once it is filled in:")
                 say(merge_command(plan, output, sheet))
+
+
+def _at_random(
+    table: str, count: int, output: str, *, seed: int, id_column: str | None, safe_cells: bool, format: str | None
+) -> "DrawnFile":  # fmt: skip
+    """Write the table with a simple random sample of its rows drawn."""
+    from ratewise.tables import open_relation, read_table, write_table
+    from ratewise.tables.spreadsheet import safe_cells as make_safe
+    from ratewise.targets.mean.draw_file import draw_at_random
+
+    pool = open_relation(table, format=format)
+    drawn = draw_at_random(pool, count, output, seed=seed, id_column=id_column)
+    if safe_cells:
+        write_table(make_safe(read_table(output)), output)
+    return drawn
 
 
 def _drawn(

@@ -74,7 +74,7 @@ def estimate(
     picture: Annotated[str | None, typer.Option(help="With --by: file for a picture, .svg or .png.")] = None,
     positive: Positive = None,
     scale: Scale = None,
-    seed: Annotated[int, typer.Option(help="Seed of folds and bootstrap.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of folds and bootstrap.")] = 0,
     format: FormatOption = None,
     json: Json = False,
 ) -> None:

@@ -79,7 +79,7 @@ app.command("import")(take_labels)
 @app.command()
 def demo(
     output: Annotated[str, typer.Option("--output", "-o", help="Folder for the files it writes.")] = "ratewise-demo",
-    seed: Annotated[int, typer.Option(help="Names the made-up pool and the draw.")] = 1,
+    seed: Annotated[int, typer.Option(min=0, help="Names the made-up pool and the draw.")] = 1,
     serve: Annotated[bool, typer.Option("--serve", help="Open a labelling page to click through instead.")] = False,
     port: Annotated[int, typer.Option(help="With --serve: port to listen at.")] = 8765,
     json: Json = False,

@@ -20,7 +20,7 @@ FormatOption = Annotated[
     typer.Option(
         "--format",
         help="Format of TABLE, if its content and ending are not to decide: inspect_ai, lm_eval, helm, openai_evals, "
-        "promptfoo, langfuse, arena, label_studio; csv, jsonl, parquet.",
+        "promptfoo, langfuse, braintrust, deepeval, arena, label_studio; csv, jsonl, json, excel, parquet.",
     ),
 ]
 Weak = Annotated[str, typer.Option(help="Column with the weak rating.")]
@@ -52,7 +52,7 @@ LearnerOption = Annotated[
         "--learner", help="How texts become numbers: words, vectors (columns of lists), or an embedding model's path."
     ),
 ]
-Seed = Annotated[int, typer.Option(help="The same seed gives the same result.")]
+Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same result.")]
 Workers = Annotated[int | None, typer.Option(help="Processes to use; as many as there are cores if absent.")]
 
 

@@ -68,7 +68,7 @@ def plan(
     picture: Annotated[
         str | None, typer.Option(help="With --what-if: write a picture of it here, .svg or .png.")
     ] = None,
-    seed: Annotated[int, typer.Option(help="Seed of the cross-fitting folds.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the cross-fitting folds.")] = 0,
     format: FormatOption = None,
     json: Json = False,
 ) -> None:

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ratewise.cli.console import one_line_errors, print_json, print_notes
+from ratewise.cli.console import one_line_errors, print_json, print_notes, say
 from ratewise.cli.options import Json, Positive, Scale, in_format, said, words
 
 if TYPE_CHECKING:
     from ratewise.tables import Table
+    from ratewise.targets.sheets import Merged
 
 Id = Annotated[str | None, typer.Option(help="Column with the items' ids; `id`, else the row number.")]
 
@@ -46,25 +47,33 @@ def drawn_rows(output: str) -> "Table":
 
 
 def write_sheet(
-    drawn: "Table", sheet: str, *, plan: str, strong: str, hide: str, id_column: str | None, seed: int
-) -> int:
-    """Write the drawn rows for annotators; returns how many there are."""
+    drawn: "Table",
+    sheet: str,
+    *,
+    plan: str | None,
+    strong: str,
+    hide: str,
+    show: str,
+    id_column: str | None,
+    seed: int,
+) -> tuple[int, list[str]]:
+    """Write the drawn rows for annotators; returns how many there are, and which columns are kept from them."""
     from ratewise.tables import write_table
     from ratewise.targets.people import strong_columns
-    from ratewise.targets.sheets import FILL, blind_sheet
+    from ratewise.targets.sheets import FILL, OF_THE_DRAW, blind_sheet
 
-    named = _columns_of(plan)
+    named = {} if plan is None else _columns_of(plan)
     fill = words(strong) or strong_columns(drawn, named.get("strong") or FILL)
     hidden = [column for column in (named.get("weak"), named.get("uncertainty")) if column] + words(hide)
-    made = blind_sheet(drawn, seed=seed, fill=fill, hide=hidden, id_column=id_column)
+    made = blind_sheet(drawn, seed=seed, fill=fill, hide=hidden, show=words(show), id_column=id_column)
     write_table(made, sheet)
-    return made.rows
+    return made.rows, [name for name in drawn.columns if name not in {*made.columns, *OF_THE_DRAW}]
 
 
-def merge_command(plan: str, drawn: str, sheet: str) -> str:
+def merge_command(plan: str | None, drawn: str, sheet: str) -> str:
     """What to type when the sheet is filled in, with the meaning of words that the plan knows."""
     try:
-        said = json_format.loads(Path(plan).read_text(encoding="utf-8"))["transfer"]["words"]
+        said = {} if plan is None else json_format.loads(Path(plan).read_text(encoding="utf-8"))["transfer"]["words"]
     except (OSError, ValueError, AttributeError, KeyError, TypeError):
         said = {}
     typed = ["ratewise", "merge", drawn, sheet, "-o", "rated.csv"]
@@ -120,11 +129,12 @@ def merge(
         if merged is None:
             merged = merge_sheet(drawn_for(pool, sheet, id_column=id), filled, **options)
             write_table(merged.table, output)
+        following, calibrated = _estimate_command(merged, output, positive=positive, scale=scale)
         if json:
             print_json(
                 {
                     "output": output, "answers": merged.answers, "waiting": merged.waiting,
-                    "columns": list(merged.columns), "notes": list(merged.notes),
+                    "columns": list(merged.columns), "notes": list(merged.notes), "next": following,
                 }
             )  # fmt: skip
             return
@@ -132,3 +142,20 @@ def merge(
         if output != "-":
             left = f"; still without one: {merged.waiting:,} of those drawn" if merged.waiting else ""
             print(f"{merged.answers:,} answers brought back, written to {output}{left}.")
+            say(f"Next: {following}")
+            if calibrated:
+                say("weak_calibrated is the weak rating as the plan corrected it; the rates were made for it.")
+
+
+def _estimate_command(merged: "Merged", output: str, *, positive: str | None, scale: str | None) -> tuple[str, bool]:
+    """What to type when the answers are back, and whether it takes the weak rating that the plan calibrated."""
+    from ratewise.campaign.spec.guess import guess_weak
+
+    calibrated = "weak_calibrated" in merged.table.columns
+    weak = "weak_calibrated" if calibrated else guess_weak(merged.table, merged.columns)
+    typed = ["ratewise", "estimate", "rated.csv" if output == "-" else output]
+    typed += [] if weak is None else ["--weak", weak]
+    typed += ["--strong", ",".join(merged.columns)]
+    for option, value in (("--positive", positive), ("--scale", scale)):
+        typed += [] if value is None else [option, value]
+    return shlex.join(typed), calibrated

@@ -11,6 +11,9 @@ from ratewise.errors import InputError
 
 Floats = NDArray[np.float64]
 
+LARGEST_END = 1e50
+"""Of a rating scale: its fourth power is a number."""
+
 
 def as_floats(values: ArrayLike, *, name: str) -> Floats:
     """The values as a float64 array; text and ragged lists are an error."""
@@ -57,6 +60,23 @@ def share(value: Any, *, name: str, zero: bool = False, one: bool = False) -> fl
         low, high = "[" if zero else "(", "]" if one else ")"
         raise _wrong(name, f"must be in {low}0, 1{high}; got {x:g}")
     return x
+
+
+def seed_number(value: Any) -> int:
+    """A seed of random numbers: a whole number that is not negative."""
+    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if not whole or value < 0:
+        raise _wrong("seed", f"must be a whole number from 0; got {_short(value)}")
+    return int(value)
+
+
+def scale_ends(low: Any, high: Any) -> tuple[float, float]:
+    """The ends of a rating scale, as numbers whose products are numbers, too."""
+    ends = number(low, name="low"), number(high, name="high")
+    for name, end in zip(("low", "high"), ends, strict=True):
+        if abs(end) > LARGEST_END:
+            raise _wrong(name, f"must be from {-LARGEST_END:g} to {LARGEST_END:g}, as an end of a scale; got {end:g}")
+    return ends
 
 
 def choice(value: str, legal: tuple[str, ...], *, name: str) -> str:

@@ -67,11 +67,17 @@ class Prices:
         return cls(bought, made, cached, call, row["source"])
 
 
+IN_TOML = "TOML"
+"""The source of prices that are the user's own."""
+
+
 def given_prices(given: Mapping[Any, Decimal]) -> Prices:
     """Prices as the TOML gives them; cached tokens cost what others do, where it does not say."""
     nothing = Decimal(0)
     bought = given.get("input", nothing)
-    return Prices(bought, given.get("output", nothing), given.get("cached", bought), given.get("call", nothing), "TOML")
+    return Prices(
+        bought, given.get("output", nothing), given.get("cached", bought), given.get("call", nothing), IN_TOML
+    )
 
 
 def listed_prices(model: str, base_url: str) -> Prices:

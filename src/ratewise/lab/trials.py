@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from ratewise.core.checks import Floats
+from ratewise.core.checks import Floats, seed_number
 from ratewise.core.names import Mode
 from ratewise.models.rating_model import Covariates
 from ratewise.models.text_columns import TextColumns
@@ -122,6 +122,9 @@ class Setting:
     level: float
     fixed_rate: float
     seed: int
+
+    def __post_init__(self) -> None:
+        seed_number(self.seed)
 
     def block_size(self, population: Population) -> int:
         """Trials computed at once: a function of the setting alone, so that results do not depend on workers."""

@@ -22,7 +22,7 @@ KIND = RaterKind(
     make=None,
     example=(
         ('sheets = "questions"', "questions-1.csv is written; fill it in, and run again"),
-        ('show = ["prompt"]', "what the sheet shows; default: all but other raters' columns"),
+        ('show = ["prompt"]', "what the sheet shows; default: all that tell neither ratings nor systems"),
     ),
     columns=lambda settings: settings.show,
     flat_price=always,

@@ -9,6 +9,8 @@ from rich.text import Text
 from ratewise.campaign.spec.from_table import Begun, scale_words
 from ratewise.report.text import one_line
 
+_MOST_NAMED = 3
+
 
 def begun_text(begun: Begun) -> RenderableType:
     """The guesses, then what to do next."""
@@ -29,7 +31,10 @@ def begun_text(begun: Begun) -> RenderableType:
 def _strong(begun: Begun) -> Text:
     g = begun.guess
     if g.strong is None:
-        return Text("no column; people are asked, in a sheet")
+        told = "no column says that people filled it; people are asked, in a sheet"
+        if not g.unsure:
+            return Text(told)
+        return one_line(f"{told}. If people filled {' or '.join(g.unsure[:_MOST_NAMED])}, name it with --strong")
     if g.labels < begun.rows:
         return one_line(
             f"{g.strong}, on {g.labels:,} rows, which count and are free; people are asked for more, in a sheet"

@@ -63,6 +63,8 @@ def status_text(
         "items", f"{status.looked:,} of {status.pool:,} looked at, in {_count(status.rounds, 'complete round')}"
     )
     grid.add_row("strong ratings", _ratings(status))
+    if status.failed_calls:
+        grid.add_row("failed calls", f"{status.failed_calls:,}, of all raters")
     e = status.lead
     if e is None:
         grid.add_row("estimate", "none before the first round is complete")
@@ -102,8 +104,6 @@ def _ratings(status: Status) -> str:
         said.append(f"{status.pending:,} asked for")
     if status.missing:
         said.append(f"{status.missing:,} will not come (counted at both ends of the scale)")
-    if status.failed_calls:
-        said.append(_count(status.failed_calls, "failed call"))
     return ", ".join(said)
 
 

@@ -96,10 +96,10 @@ def estimate_text(estimate: Estimate) -> RenderableType:
 
 def drawn_text(drawn: Drawn | DrawnFile, where: str) -> RenderableType:
     """How many were drawn and what it will cost."""
+    costs = "" if drawn.spend is None else f"; this draw costs {drawn.spend:,.2f}"
     line = (
-        f"{drawn.asked:,} of {drawn.items:,} items selected for the strong rater "
-        f"(mean rate {drawn.mean_rate:.3f}); this draw costs {drawn.spend:,.2f}. "
-        f"Written to {where}."
+        f"{drawn.asked:,} of {drawn.items:,} items selected for the strong rater (mean rate {drawn.mean_rate:.3f})"
+        f"{costs}. Written to {where}."
     )
     return Group(Text(line), *notes_text(drawn.notes))
 

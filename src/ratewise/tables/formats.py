@@ -46,7 +46,9 @@ def format_of(path: str, endings: Mapping[str, Kind] = READING) -> Format:
     if ending not in endings:
         legal = ", ".join((*endings, *packed))
         other = (
-            " (a file that another tool wrote is known by its content, and this is none)" if ending == ".json" else ""
+            " (a .json file is a list of objects, or one that another tool wrote; this is neither)"
+            if ending == ".json"
+            else ""
         )
         raise TableError(f"{one_line(path)} is not a table by its ending; the legal endings are {legal}{other}")
     return Format(endings[ending], gzipped)

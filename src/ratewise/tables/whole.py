@@ -17,12 +17,16 @@ _BYTES = 300  # that a row of some columns takes, with what is computed from it;
 def read_table(source: read.TableLike, *, name: str | None = None, format: str | None = None) -> Table:
     """A table from a file, a folder of files, from "-" (standard input) or from memory.
 
-    `source` is a path that ends in .csv, .jsonl, .ndjson, .parquet or .pq (the text formats also in .gz), a folder of
-    such files, a pandas, Polars or PyArrow table, a mapping of column names to values, or a `Table`, which is returned
-    as it is. `name` is what messages call the table. A file is read whole, once. A file
-    that another tool wrote (a log of inspect_ai, results of promptfoo, …), or a folder of such files, is known by its
-    content; `format` insists on one: "inspect_ai", "lm_eval", "helm", "openai_evals", "promptfoo", "langfuse", "arena"
-    or "label_studio"; or on a plain table, whatever its ending is: "csv", "jsonl" or "parquet".
+    `source` is a path that ends in .csv, .jsonl, .ndjson, .parquet or .pq (the text formats also in .gz), in .xlsx (the
+    extra `xlsx`) or .json (a list of objects), a folder of tables, a pandas, Polars or PyArrow table, a mapping of
+    column names to values, or a `Table`, which is returned as it is. `name` is what messages call the table. A file is
+    read whole, once. A file that another tool wrote (a log of inspect_ai, results of promptfoo, …), or a folder of such
+    files, is known by its content; `format` insists on one: "inspect_ai", "lm_eval", "helm", "openai_evals",
+    "promptfoo", "langfuse", "braintrust", "deepeval", "arena" or "label_studio"; or on a plain table, whatever its
+    ending is: "csv", "jsonl", "json", "excel" or "parquet".
+
+    A CSV file may have semicolons or tabs between its cells, and decimal commas where it has semicolons. What lies in
+    an object of JSON is a column by its path, such as scores.Human.
     """
     if format is None and isinstance(source, str | os.PathLike):
         path = os.fsdecode(source)

@@ -102,7 +102,11 @@ def ask_votes(
     with_one = float(np.mean(worth)) * (1 / share - 1)
     saving = float(np.mean(worth * (1 / over_all - 1))) / with_one if with_one > 0 else 1.0
     made = given.with_columns({"rate": over_all, "selected": selected}, replace=True)
-    return Asked(made, over_all, selected, again, saving, (note,))
+    assumed = "rate" not in given.columns and bool(before.selected.any())
+    told = (
+        f"no column 'rate': the {int(before.selected.sum()):,} votes that are there count as drawn at random",
+    ) * assumed
+    return Asked(made, over_all, selected, again, saving, (*told, note))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -124,10 +128,9 @@ def _weak(table: Table, column: str) -> Floats:
 
 def _before(table: Table, votes: Ready | None, *, named: bool) -> _Before:
     h = np.full(table.rows, np.nan) if votes is None else plain_numbers(votes.table, votes.strong)
-    if "rate" not in table.columns:
-        if not np.isnan(h).all():
-            raise TableError(f"{table.name} has strong votes but no column 'rate' that says how they were drawn")
-        return _Before(np.zeros(h.size), np.zeros(h.size, dtype=np.bool_), h)
+    if "rate" not in table.columns:  # votes that are there count as drawn at random, as in `leaderboard`
+        voted = ~np.isnan(h)
+        return _Before(np.full(h.size, float(voted.mean())), voted, h)
     rates = table.numbers("rate")
     if "selected" not in table.columns and np.isnan(h).all():
         raise TableError(

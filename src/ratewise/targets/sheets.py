@@ -18,13 +18,16 @@ from ratewise.core.messages import Message, argument
 from ratewise.core.shown import shown
 from ratewise.errors import InputError, TableError
 from ratewise.tables import Table, TableLike, read_table
+from ratewise.tables.blind import seen
 from ratewise.tables.convert import Texts
 from ratewise.tables.spreadsheet import plain_cells, plain_text, safe_cells
+from ratewise.tables.table import no_column
 from ratewise.tables.words import Meaning, Positive, Scale, in_numbers, meaning_of, number_in
 
 FILL = "rating"  # the column to fill in where the plan names none
 CANNOT_TELL = ("cannot tell", "?", "skip")  # what an annotator may write instead of a rating
-_OF_THE_DRAW = ("rate", "selected", "weight", "weak_calibrated", "rate_new", "rate_before", "selected_before")
+OF_THE_DRAW = ("rate", "selected", "weight", "weak_calibrated", "rate_new", "rate_before", "selected_before")
+"""Columns that a draw writes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,15 +50,20 @@ def blind_sheet(
     seed: int,
     fill: Sequence[str] = (FILL,),
     hide: Sequence[str] = (),
+    show: Sequence[str] = (),
     id_column: str | None = None,
 ) -> Table:
     """The drawn rows that have no strong rating yet, shuffled, each with an empty cell in the columns `fill`.
 
-    `hide` names the weak rating and whatever else would tell the annotator what to expect. What a draw writes, and a
-    column of the weak rating's name that ends in `_uncertainty`, are hidden as well. Texts that a spreadsheet would run
-    as formulas get an apostrophe before them, which `merge_sheet` takes away again.
+    `hide` names the weak rating and whatever else would tell the annotator what to expect. What a draw writes, and
+    columns whose names say that somebody rated or which system wrote a text, are hidden as well; `show` names the only
+    columns that are shown. Texts that a spreadsheet would run as formulas get an apostrophe before them, which
+    `merge_sheet` takes away again.
     """
     table = read_table(drawn)
+    unknown = next((column for column in show if column not in table.columns), None)
+    if unknown is not None:
+        raise no_column(table.name, unknown, table.columns)
     if "selected" not in table.columns:
         raise TableError(f"{table.name} has no column 'selected'; draw first with `ratewise draw`")
     wanted = _to_ask(table, fill)
@@ -65,9 +73,10 @@ def blind_sheet(
     name = id_column or "id"
     rows = np.flatnonzero(wanted)
     rows = rows[np.argsort(uniform(ids[rows], seed=f"{seed}:sheet"), kind="stable")]
-    hidden = {*_OF_THE_DRAW, *hide, *fill, name, *(f"{column}_uncertainty" for column in hide)}
-    hidden |= {f"{column}_by_hand" for column in fill}  # labels that were not drawn
-    shown = {column: values[rows] for column, values in table.arrays().items() if column not in hidden}
+    own = {*OF_THE_DRAW, *fill, name}
+    hidden = {*own, *hide, *(f"{column}_by_hand" for column in fill)}  # labels that were not drawn
+    arrays = table.arrays()
+    shown = {column: arrays[column][rows] for column in (show or seen(arrays, hidden=hidden)) if column not in own}
     empty = np.full(rows.size, None, dtype=object)
     return safe_cells(read_table({name: ids[rows], **shown, **dict.fromkeys(fill, empty)}, name="the sheet"))
 

@@ -260,8 +260,8 @@ def check_how(how: How, recalibrate: Recalibration) -> None:
         raise InputError("platt is for 0/1 ratings, and a difference is none; use affine, isotonic or auto")
     how.refuse_idle_pool_size()
     bounds = how.bounds
-    if bounds is not None and not (math.isfinite(bounds[0]) and bounds[0] < bounds[1] < math.inf):
-        raise InputError(f"bounds ({bounds[0]:g}, {bounds[1]:g}) must be finite and in order")
+    if bounds is not None and not bounds[0] < bounds[1]:
+        raise InputError(f"bounds ({bounds[0]:g}, {bounds[1]:g}) must be in order")
 
 
 Rows = NDArray[np.int64]

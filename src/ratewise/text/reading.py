@@ -63,7 +63,7 @@ def read_texts(
     Vectors are kept in the `folder`; embeddings that an endpoint is paid for may take `most` of money.
     """
     if not names:
-        if learner != "words":
+        if Learner.said(learner) != Learner.said("words"):
             raise InputError("a learner needs texts to learn from; name their columns: text, or --text COLUMNS")
         return None
     if len(set(names)) < len(names):

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from ratewise.core.checks import seed_number
 from ratewise.core.shown import shown
 from ratewise.errors import InputError
 from ratewise.tables import Table, TableLike, read_table
@@ -87,6 +88,7 @@ def train_rater(
         raise InputError("name the columns of text to learn from: text, or --text on the command line")
     if kind not in ("encoder", "causal"):
         raise InputError(f"the kind must be encoder or causal; got {kind!r}")
+    seed_number(seed)
     examples = read_examples(read, text, strong, groups=groups, seed=seed)
     if not examples.held_out.any() or examples.held_out.all():
         raise InputError("nothing could be held out; give more labels, or leave the groups out")

@@ -63,6 +63,24 @@ def play(campaign, most=20):
     raise AssertionError(reasons)
 
 
+@pytest.mark.parametrize("kind", ["sheet", "people"])
+def test_people_see_no_other_rating_and_no_system(tmp_path, kind):
+    more = {"judge_helpful": 1, "rater2": 0, "system": "v2", "length": 7, "topic": "law"}
+    lines = [f"{i},{g},what {i} says,{','.join(map(str, more.values()))}\n" for i, g in
+             zip(ITEMS["id"], ITEMS["judge"], strict=True)]  # fmt: skip
+    (tmp_path / "items.csv").write_text(f"id,judge,text,{','.join(more)}\n" + "".join(lines))
+    asked = rater("human", kind=kind)
+    features = 'features = ["judge_helpful", "length"]'
+    toml = toml_of(rater("judge", price="0.05"), asked, top='name = "c"\nseed = 7', items=features)
+    (tmp_path / "c.toml").write_text(toml)
+    campaign = Campaign.open(tmp_path / "c.toml")
+    campaign.run(wait=False)
+    if kind == "people":
+        campaign.export_questions(tmp_path / "questions-1.csv")
+    sheet = rows_of(tmp_path / "questions-1.csv")
+    assert [name for name in sheet[0] if name in {"text", *more}] == ["text", "length", "topic"]
+
+
 def test_a_run_writes_the_questions_blind_and_stops(campaign, tmp_path):
     reason = str(campaign.run())
     sheet = rows_of(tmp_path / "questions-1.csv")

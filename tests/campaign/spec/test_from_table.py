@@ -1,6 +1,8 @@
 """`init --from`: the file that is written is a campaign that runs."""
 
+import json
 from decimal import Decimal
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -138,3 +140,28 @@ def test_any_text_is_written_as_toml():
 
     for text in ('a"b', "a\\b", "ä\t\n\x00\x7f", "😀", "'", "\u2028"):
         assert tomllib.loads(f"x = {toml_text(text)}")["x"] == text
+
+
+LOGS = Path(__file__).parents[2] / "tables" / "adapters" / "fixtures"
+
+
+@pytest.mark.parametrize(
+    "log", ["promptfoo.json", "promptfoo.jsonl", "inspect_ai.eval", "lm_eval_samples_sums.jsonl"]
+)  # fmt: skip
+def test_people_are_asked_where_only_machines_gave_verdicts(tmp_path, log):
+    begun = begin_from(str(LOGS / log), str(tmp_path / "c.toml"))
+    spec = read_spec(str(tmp_path / "c.toml"))
+    strong = spec.raters[-1]
+    assert (begun.guess.strong, strong.name, strong.kind) == (None, "human", "sheet")
+    assert {"prompt", "answer"} <= set(strong.settings.show)
+    assert not {"system", "score", "success", "exact_match"} & set(strong.settings.show)
+
+
+def test_scores_that_people_gave_in_another_tool_are_strong(tmp_path):
+    scores = [
+        {"id": f"s{i}{source}", "trace_id": f"t{i}", "name": "helpful", "value": (i % 3 > 0), "data_type": "BOOLEAN",
+         "source": source} for i in range(20) for source in ("EVAL", "ANNOTATION")
+    ]  # fmt: skip
+    (tmp_path / "scores.jsonl").write_text("".join(json.dumps(score) + "\n" for score in scores))
+    guess = begin_from(str(tmp_path / "scores.jsonl"), str(tmp_path / "c.toml")).guess
+    assert (guess.weak, guess.strong, guess.labels) == ("helpful", "helpful (human)", 20)

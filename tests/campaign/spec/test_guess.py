@@ -37,10 +37,10 @@ def test_columns_are_known_by_their_names():
 
 
 def test_columns_are_known_by_their_values():
-    found = guess_columns(table(a=RNG.random(N), b=JUDGE, c=RIGHT, d=RIGHT))
+    found = guess_columns(table(a=RNG.random(N), b=JUDGE, c=RIGHT, d=RIGHT), strong="d")
     assert (found.id, found.weak, found.strong, found.features) == (None, "c", "d", ("a", "b"))
     some = [x if i < 40 else None for i, x in enumerate(RIGHT)]
-    found = guess_columns(table(a=RNG.random(N), b=JUDGE, c=some))
+    found = guess_columns(table(a=RNG.random(N), b=JUDGE, c=some), strong="c")
     assert (found.weak, found.strong, found.labels) == ("b", "c", 40)
     found = guess_columns(table(text=[f"{i} is a text" for i in range(N)]))
     assert (found.id, found.weak, found.strong, found.labels) == (None, None, None, 0)
@@ -82,3 +82,30 @@ def test_what_is_given_is_taken_and_what_cannot_be_is_refused():
         guess_columns(columns, strong="words")
     with pytest.raises(InputError, match="cannot be the weak and the strong rating"):
         guess_columns(columns, weak="one", strong="one")
+
+
+@pytest.mark.parametrize("name", ["success", "exact_match", "rubric/correct", "correct", "passed", "verdict", "c"])
+@pytest.mark.parametrize("rows", [N, 40])
+def test_a_verdict_that_no_name_says_people_gave_is_no_strong_rating(name, rows):
+    values = [x if i < rows else None for i, x in enumerate(RIGHT)]
+    texts = [f"{i} is a text" for i in range(N)]
+    found = guess_columns(table(text=texts, judge=JUDGE, judge_helpful=RIGHT, **{name: values}))
+    assert (found.weak, found.strong, found.labels, found.unsure) == ("judge", None, 0, (name,))
+
+
+def test_what_wrote_the_file_says_who_gave_a_score():
+    columns = table(human=RIGHT, helpful=RIGHT[::-1], answer=[str(i) for i in range(N)])
+    roles = {"human": "judge score", "helpful": "human score", "answer": "answer"}
+    found = guess_columns(columns, roles=roles)
+    assert (found.weak, found.strong, found.features, found.show) == ("human", "helpful", (), ("answer",))
+    found = guess_columns(columns, roles=roles | {"helpful": "judge score"})
+    assert (found.strong, found.unsure) == (None, ())
+
+
+def test_people_see_texts_and_nothing_that_tells():
+    words = ["so", "so so"] * (N // 2)
+    found = guess_columns(
+        table(question=words, model_answer=words, answer=np.arange(N), topic=words, judge_reason=words, human_2=words,
+              system=words, price=words, quality=JUDGE, human=RIGHT)
+    )  # fmt: skip
+    assert found.show == ("question", "model_answer", "answer", "topic")

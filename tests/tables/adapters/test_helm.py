@@ -76,8 +76,9 @@ def test_another_document_is_refused(document, message, written, complaint):
 
 def test_an_unknown_format_is_refused(written, complaint):
     assert complaint(read_table, written([]), format="hlem") == (
-        "'hlem' is no format; the formats of other tools are 'inspect_ai', 'lm_eval', 'helm', 'openai_evals',"
-        " 'promptfoo', 'langfuse', 'arena', 'label_studio', and those of plain tables 'csv', 'jsonl', 'parquet'"
+        "'hlem' is no format; the formats of other tools are 'excel', 'inspect_ai', 'lm_eval', 'helm', 'openai_evals',"
+        " 'promptfoo', 'langfuse', 'braintrust', 'deepeval', 'arena', 'label_studio', 'json', and those of plain tables"
+        " 'csv', 'jsonl', 'parquet'"
     )
     assert complaint(read_table, {"a": [1]}, format="helm") == (
         "dict is no file of 'helm'; give a path, or leave the format out"

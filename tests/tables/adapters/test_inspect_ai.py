@@ -21,10 +21,11 @@ def test_the_logs_that_inspect_wrote(log, fixture, roles):
     np.testing.assert_array_equal(table.numbers("match"), [1, 1, 0, 0, 0, 0, 1, 1])
     np.testing.assert_array_equal(table.numbers("lenient", missing="allow"), [1, 1, 0.5, 0.5, 0.5, 0.5, 1, np.nan])
     np.testing.assert_array_equal(table.numbers("rubric/right", missing="allow"), [1, 1, 0, 0, 0, 0, 1, np.nan])
+    assert table.numbers("metadata.n").tolist() == [1, 1, 2, 2, 3, 3, 4, 4]
     assert roles(path) == {
         "id": "id", "sample_id": "cluster", "epoch": "epoch", "prompt": "prompt", "answer": "answer",
         "target": "target", "system": "system", "match": "judge score", "lenient": "judge score",
-        "rubric/right": "judge score", "rubric/short": "judge score",
+        "rubric/right": "judge score", "rubric/short": "judge score", "metadata.n": "more",
     }  # fmt: skip
 
 

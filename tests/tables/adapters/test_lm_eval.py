@@ -57,3 +57,16 @@ def test_damage_is_one_line(lines, message, file, complaint):
 def test_another_file_is_refused_by_name(file, complaint):
     message = "a.jsonl is no file of lm-eval; give its samples_….jsonl, or its results_….json"
     assert complaint(read_table, file("a.jsonl", [{"x": 1}]), format="lm_eval") == message
+
+
+def test_the_fields_of_a_document_are_columns(file):
+    sample = {
+        "doc_id": 0, "doc": {"subject": "law", "level": 3, "choices": ["a", "b"], "source": {"name": "x"}},
+        "target": "1", "arguments": [], "resps": [["1"]], "filtered_resps": ["1"], "metrics": ["acc"], "acc": 1.0,
+    }  # fmt: skip
+    table = read_table(file("samples.jsonl", [sample, sample | {"doc_id": 1, "doc": "a text"}]))
+    assert table.texts("doc.subject", missing="allow").tolist() == ["law", ""]
+    assert table.numbers("doc.level", missing="allow")[0] == 3
+    assert table.texts("doc.choices", missing="allow")[0] == '["a", "b"]'
+    assert table.texts("doc.source.name", missing="allow")[0] == "x"
+    assert table.texts("doc", missing="allow").tolist() == ["", "a text"]

@@ -34,7 +34,7 @@ def test_plain_tables_are_left_alone(file, tmp_path):
 def test_json_that_nobody_knows_is_told(file, complaint):
     message = complaint(read_table, file("a.json", {"x": 1}))
     assert "is not a table by its ending" in message
-    assert message.endswith("(a file that another tool wrote is known by its content, and this is none)")
+    assert message.endswith("(a .json file is a list of objects, or one that another tool wrote; this is neither)")
     assert complaint(read_table, file("b.json", '{"x": ')).startswith("b.json is not JSON: ")
 
 

@@ -7,9 +7,7 @@ from ratewise.campaign.spec.raters import RaterSpec
 from ratewise.campaign.spec.spec import Spec
 from ratewise.raters.kinds import KINDS
 from ratewise.raters.people import PeopleSettings
-
-# Without `show`, columns of these names stay on the server, too: they tell who wrote an answer.
-_WHO = {"model", "model_a", "model_b", "model_name", "system", "system_a", "system_b", "provider", "source", "winner"}
+from ratewise.tables.blind import seen
 
 
 def shown_item(spec: Spec, rater: RaterSpec, row: Mapping[str, Any], sides: str | None) -> dict[str, Any]:
@@ -27,11 +25,10 @@ def _columns(spec: Spec, settings: PeopleSettings, row: Mapping[str, Any]) -> li
     both = set(settings.sides or ())
     if settings.show:
         return [name for name in settings.show if name not in both]
-    hidden = _telling(spec) | both
-    return [name for name in row if name not in hidden and name.lower() not in _WHO]
+    return seen(row, hidden=telling(spec) | both)
 
 
-def _telling(spec: Spec) -> set[str]:
+def telling(spec: Spec) -> set[str]:
     """Columns that would tell what to expect: ids, other raters' ratings, their uncertainty, prices, old labels."""
     named = {rater.name for rater in spec.raters} | {spec.items.id or "id"}
     for rater in spec.raters:

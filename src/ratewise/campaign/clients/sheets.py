@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from ratewise.campaign.clients.blind import telling
 from ratewise.campaign.clients.callers import steps_of
 from ratewise.campaign.planner.outcomes import rater_of
 from ratewise.campaign.planner.prices import list_price
@@ -25,9 +26,9 @@ from ratewise.errors import InputError, RatewiseWarning
 from ratewise.queue.desk import Desk
 from ratewise.queue.records import Claim
 from ratewise.queue.store import Store
-from ratewise.raters.kinds import KINDS
 from ratewise.raters.sheet import SheetSettings
 from ratewise.tables import Table, read_table, write_table
+from ratewise.tables.blind import seen
 from ratewise.tables.spreadsheet import plain_cells, safe_cells
 from ratewise.targets.sheets import SheetRow, answered_rows
 
@@ -135,9 +136,8 @@ class Sheets:
         ids = np.array([claim.id for claim in claims], dtype=object)
         order = np.argsort(uniform(ids, seed=f"{seed_of(self.spec)}:sheet"), kind="stable")
         rows: list[dict[str, Any]] = [json.loads(claims[i].content) for i in order.tolist()]
-        hidden = {rater.name, "id", *_telling(self.spec)}
         assert isinstance(rater.settings, SheetSettings)
-        shown = rater.settings.show or [name for name in rows[0] if name not in hidden]
+        shown = rater.settings.show or seen(rows[0], hidden=telling(self.spec) | {"id"})
         columns = {name: _array([row.get(name) for row in rows]) for name in shown if name != rater.name}
         return read_table({"id": ids[order], **columns, rater.name: _array([None] * len(rows))}, name="the sheet")
 
@@ -176,16 +176,6 @@ class Sheets:
                 file = where[step, claim.id]
                 out[file] = out.get(file, 0) + 1
         return out
-
-
-def _telling(spec: Spec) -> set[str]:
-    """Columns that would tell an annotator what to expect: other raters' ratings, their uncertainty, prices."""
-    named = {column for rater in spec.raters if not isinstance(rater.settings, SheetSettings)
-             for column in KINDS[rater.kind].columns(rater.settings)}  # fmt: skip
-    named |= {rater.price_column for rater in spec.raters if rater.price_column is not None}
-    if spec.start is not None:
-        named |= {spec.start.labels, spec.start.drawn}
-    return named | ({spec.items.uncertainty} if spec.items.uncertainty is not None else set())
 
 
 def _array(values: list[Any]) -> Any:

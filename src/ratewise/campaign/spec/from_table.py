@@ -15,7 +15,9 @@ from ratewise.campaign.spec.spec import Spec, read_spec
 from ratewise.errors import InputError
 from ratewise.raters.scale import RatingScale
 from ratewise.tables import Table, open_relation
+from ratewise.tables.adapters import adapted
 from ratewise.tables.files import write_text
+from ratewise.tables.formats import NAMED
 from ratewise.tables.words import Meaning, Scale, in_numbers, meaning_of
 from ratewise.targets.chosen_labels import clear_difference
 
@@ -95,7 +97,9 @@ def begin_from(
     """
     if table == "-":
         raise InputError("a campaign needs a table that stays; give --from the path of a file")
-    relation = open_relation(table, format=format)
+    found = None if format in NAMED else adapted(table, format)
+    relation = open_relation(table, format=format) if found is None else open_relation(found.table)
+    roles = {} if found is None else {each.column: each.role for each in found.became}
     rows = relation.count()
     read = relation.table() if rows <= _READ else next(relation.scan(rows=_READ))  # columns are guessed by these
     said = meaning_of(tuple(positive) or None, scale)
@@ -105,7 +109,7 @@ def begin_from(
             raise InputError(f"{option} explains the words of one column; name it with --strong {_says(read, said)}")
         named = () if weak is None else (weak,)
         read, _ = in_numbers(read, strong=(strong,), weak=named, meaning=said)
-    guess = guess_columns(read, id=id, weak=weak, strong=strong)
+    guess = guess_columns(read, id=id, weak=weak, strong=strong, roles=roles)
     if said.bounds is not None and said.scale:
         guess = replace(guess, scale=RatingScale("score", *said.bounds))
     path = place_of(folder_or_file)
@@ -222,10 +226,14 @@ def _rater_lines(b: Begun) -> list[str]:
         lines += _column_rater(g.strong)
     else:
         name = g.strong if g.strong is not None and g.strong != g.weak else "human"
+        lines += ["# no column says that people filled it, so people are asked"] if g.strong is None else []
         lines += [
             f"name = {toml_text(name)}",
             _line('kind = "sheet"', "questions go to a CSV file; fill it in, run again"),
         ]
+        if g.show:
+            listed = ", ".join(map(toml_text, g.show))
+            lines.append(_line(f"show = [{listed}]", "guessed: what people see, which tells nobody's rating"))
     lines.append(_line(f"price = {toml_text(b.strong_price or _STRONG_PRICE)}", _price_words(b.strong_price)))
     return lines
 

@@ -1,7 +1,7 @@
 """Guesses which columns are ids, weak and strong ratings and features, and says what it guessed."""
 
-import re
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -9,24 +9,16 @@ from ratewise.core.checks import Floats
 from ratewise.errors import InputError, TableError
 from ratewise.raters.scale import Kind, RatingScale
 from ratewise.tables import Table
+from ratewise.tables.blind import STRONG, WEAK, tells, words_in
 from ratewise.tables.table import no_column
 
-_STRONG = dict.fromkeys(("human", "humans", "expert", "gold", "strong", "annotator", "person", "people", "reviewer"), 5)
-_STRONG |= dict.fromkeys(("truth", "label", "labels", "annotation", "manual", "true"), 4) | {"correct": 2, "rating": 1}
-_WEAK = dict.fromkeys(("judge", "weak", "llm", "autorater", "gpt", "claude", "gemini", "llama", "reward"), 5)
-_WEAK |= {
-    "auto": 4,
-    "model": 3,
-    "predicted": 3,
-    "prediction": 3,
-    "probability": 3,
-    "prob": 3,
-    "confidence": 2,
-    "score": 1,
-}
 _WHOLE_NAMES = {"h": 6, "g": -6}  # the paper's letters
 _IDS = ("id", "uid", "uuid", "key", "index", "item")
 _NOT_FEATURES = ("rate", "rates", "selected", "price", "cost", "weight", "id", "uid", "uuid", "index")
+_GIVEN_BY = {"human score": 10, "judge score": -10}  # by what wrote the file, which outweighs a name
+_TEXTS = ("prompt", "answer", "target")  # of another tool's columns
+_READ = {"question", "prompt", "input", "text", "answer", "response", "output", "completion"}
+_NO_ROLES: Mapping[str, str] = {}
 _FEWEST_CODES = 10  # rows whose marks are all different, before a column is taken for ids by its look
 _LONGEST_ID = 80  # signs; longer ones are texts
 _MOST_WORDS = 20  # of a feature; with more of them it is text
@@ -48,6 +40,8 @@ class Guess:
     scale: RatingScale
     features: tuple[str, ...]
     left_out: dict[str, str] = field(default_factory=dict)
+    show: tuple[str, ...] = ()  # what people see of an item: texts that tell neither ratings nor systems
+    unsure: tuple[str, ...] = ()  # without a strong rating: columns that would be one, had people filled them
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,6 +52,7 @@ class _Column:
     texts: tuple[str, ...]
     numbers: Floats | None
     kind: Kind | None
+    role: str | None = None  # of another tool's column: who gave its scores
 
     @property
     def different(self) -> int:
@@ -69,24 +64,39 @@ class _Column:
 
     @property
     def words(self) -> list[str]:
-        apart = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", self.name)
-        return re.findall(r"[a-z]+", apart.lower())
+        return words_in(self.name)
 
     @property
     def leaning(self) -> int:
-        """Score of a column's name: above 0 it sounds like a strong rating, below 0 like a weak one."""
+        """Above 0 where people seem to have filled the column, below 0 where a machine has.
+
+        What wrote the file says so, else the column's name.
+        """
         if self.name in _WHOLE_NAMES:
             return _WHOLE_NAMES[self.name]
-        strong, weak = (max((of.get(w, 0) for w in self.words), default=0) for of in (_STRONG, _WEAK))
+        strong, weak = (max((of.get(w, 0) for w in self.words), default=0) for of in (STRONG, WEAK))
+        if self.role in _GIVEN_BY:
+            return _GIVEN_BY[self.role] + (strong if self.role == "human score" else -weak)
         return strong - weak
 
 
-def guess_columns(table: Table, *, id: str | None = None, weak: str | None = None, strong: str | None = None) -> Guess:
-    """Guess by names first and by values second; what is given is taken."""
+def guess_columns(
+    table: Table,
+    *,
+    id: str | None = None,
+    weak: str | None = None,
+    strong: str | None = None,
+    roles: Mapping[str, str] = _NO_ROLES,
+) -> Guess:
+    """Guess by names first and by values second; what is given is taken. `roles` is what another tool's columns are.
+
+    A column is the strong rating only where its name or the tool says that people filled it: a campaign that took a
+    machine's verdict for the truth would report the machine's own opinion.
+    """
     for name in (id, weak, strong):
         if name is not None and name not in table.columns:
             raise no_column(table.name, name, table.columns)
-    columns = {name: _column(table, name) for name in table.columns}
+    columns = {name: replace(_column(table, name), role=roles.get(name)) for name in table.columns}
     for role, name in (("weak", weak), ("strong", strong)):
         if name is not None and columns[name].kind is None:
             raise InputError(
@@ -97,13 +107,31 @@ def guess_columns(table: Table, *, id: str | None = None, weak: str | None = Non
     id = _id(columns) if id is None else id
     rated = {name: c for name, c in columns.items() if c.kind is not None and name != id and c.different > 0}
     strong = _strong(rated, weak) if strong is None else strong
+    unsure = tuple(c.name for c in rated.values() if strong is None and _may_be_strong(c))
     weak = _weak(rated, strong) if weak is None else weak
     if weak is not None and weak == strong:
         raise InputError(f"column {weak!r} cannot be the weak and the strong rating; name another with --strong")
     features, left_out = _features(columns, {id, weak, strong}, None if strong is None else columns[strong])
     labels = 0 if strong is None else table.rows - columns[strong].missing
     scale = RatingScale("binary") if strong is None else _scale(columns[strong])
-    return Guess(id=id, weak=weak, strong=strong, labels=labels, scale=scale, features=features, left_out=left_out)
+    return Guess(
+        id=id, weak=weak, strong=strong, labels=labels, scale=scale, features=features, left_out=left_out,
+        unsure=unsure, show=_shown(columns, {id, weak, strong}),
+    )  # fmt: skip
+
+
+def guess_weak(table: Table, strong: Sequence[str]) -> str | None:
+    """The column that seems to hold the weak rating, of a table whose strong ratings are known; else `None`."""
+    columns = {name: _column(table, name) for name in table.columns}
+    given = next((columns[name] for name in strong if columns[name].kind is not None), None)
+    rated = {
+        c.name: c for c in columns.values()
+        if c.kind is not None and c.different > 0 and c.name not in strong and not set(c.words) & set(_NOT_FEATURES)
+    }  # fmt: skip
+    if given is None:
+        named = [c for c in rated.values() if c.leaning < 0 and not c.missing]
+        return min(named, key=lambda c: c.leaning).name if named else None
+    return _weak(rated | {given.name: given}, given.name)
 
 
 def _column(table: Table, name: str) -> _Column:
@@ -147,15 +175,32 @@ def _is_code(texts: tuple[str, ...]) -> bool:
 
 
 def _strong(rated: dict[str, _Column], weak: str | None) -> str | None:
-    """The strong column: by name, else the one that only some rows have, else the last column of yes and no."""
-    left = [c for c in rated.values() if c.name != weak]
-    named = [c for c in left if c.leaning > 0]
-    if named:
-        return max(named, key=lambda c: c.leaning).name
-    some = [c.name for c in left if c.missing > _MOST_MISSING * len(c.texts) and c.leaning == 0]
-    binary = [c.name for c in left if c.kind == "binary" and c.leaning == 0 and not set(c.words) & set(_NOT_FEATURES)]
-    either = some or binary
-    return either[-1] if either else None
+    """The strong column: the one that most clearly says that people filled it."""
+    named = [c for c in rated.values() if c.name != weak and c.leaning > 0]
+    return max(named, key=lambda c: c.leaning).name if named else None
+
+
+def _shown(columns: dict[str, _Column], used: set[str | None]) -> tuple[str, ...]:
+    """The columns that people see: texts that tell neither a rating nor a system."""
+    left = [c for c in columns.values() if c.name not in used and not tells(c.name) and c.different > 0]
+    return tuple(c.name for c in left if _is_to_read(c) and not set(c.words) & set(_NOT_FEATURES))
+
+
+def _is_to_read(c: _Column) -> bool:
+    """Whether the column is there to be read: no number, or the answer to a sum."""
+    named = c.role in _TEXTS or (c.role in {None, "more"} and bool(set(c.words) & _READ))
+    return named or (c.numbers is None and c.role in {None, "more"})
+
+
+def _may_be_strong(c: _Column) -> bool:
+    """Whether the values would do for a strong rating, though nothing says that people gave them."""
+    some = c.missing > _MOST_MISSING * len(c.texts)
+    return (
+        (some or c.kind == "binary")
+        and c.leaning == 0
+        and c.role in {None, "more"}
+        and not set(c.words) & set(_NOT_FEATURES)
+    )
 
 
 def _weak(rated: dict[str, _Column], strong: str | None) -> str | None:
@@ -196,8 +241,10 @@ def _why_not(c: _Column, strong: _Column | None) -> str:
         return "sounds like another person's rating"
     if strong is not None and c.texts == strong.texts:
         return "is a copy of the strong rating"
-    if set(c.words) & set(_NOT_FEATURES):
+    if set(c.words) & set(_NOT_FEATURES) or c.role in {"id", "cluster", "epoch"}:
         return "sounds like bookkeeping"
+    if c.role in _TEXTS:
+        return "is text"
     if c.missing > _MOST_MISSING * len(c.texts):
         return f"is empty in {c.missing:,} rows"
     if c.different < 2:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from ratewise.core.checks import choice, number, share
+from ratewise.core.checks import choice, number, scale_ends, seed_number, share
 from ratewise.core.messages import Message, argument
 from ratewise.core.names import ESTIMANDS, INTERVALS, METHODS, Estimand, IntervalMethod, Method
 from ratewise.errors import InputError
@@ -33,6 +33,9 @@ class How:
         set_once = object.__setattr__
         set_once(self, "level", share(self.level, name="level"))
         set_once(self, "variance_factor", number(self.variance_factor, name="variance_factor", above=0))
+        set_once(self, "seed", seed_number(self.seed))
+        if self.bounds is not None:
+            set_once(self, "bounds", scale_ends(*self.bounds))
         set_once(self, "resamples", int(number(self.resamples, name="resamples", minimum=100)))
 
     def refuse_idle_pool_size(self) -> None:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ratewise.core.checks import Floats, number, share
+from ratewise.core.checks import Floats, share
 from ratewise.core.mean import anytime, intervals, score
 from ratewise.core.mean.case import Case
 from ratewise.core.mean.ratings import Ratings
@@ -116,7 +116,7 @@ def scale_ends(data: Ratings, case: Case, what: str) -> tuple[float, float]:
                 Message(f"{what} needs the ends of the rating scale; give {argument('bounds=(low, high)')}")
             )
         return 0.0, 1.0
-    low, high = (number(x, name="bounds") for x in case.how.bounds)
+    low, high = case.how.bounds
     h = data.strong[data.labelled]
     if low >= high or (h.size and (h.min() < low or h.max() > high)):
         raise InputError(f"bounds ({low:g}, {high:g}) must be in order and hold every strong rating")

@@ -10,9 +10,13 @@ from dataclasses import dataclass
 
 from ratewise.errors import RatewiseError, TableError
 from ratewise.tables.adapters.arena import looks_like_arena, read_arena
+from ratewise.tables.adapters.braintrust import looks_like_braintrust, read_braintrust
+from ratewise.tables.adapters.deepeval import looks_like_deepeval, read_deepeval
+from ratewise.tables.adapters.excel import looks_like_excel, read_excel
 from ratewise.tables.adapters.helm import looks_like_helm, read_helm
 from ratewise.tables.adapters.imported import Became, Imported
 from ratewise.tables.adapters.inspect_ai import looks_like_inspect, read_inspect
+from ratewise.tables.adapters.json_list import looks_like_json_list, read_json_list
 from ratewise.tables.adapters.label_studio import looks_like_label_studio, read_label_studio
 from ratewise.tables.adapters.langfuse import looks_like_langfuse, read_langfuse
 from ratewise.tables.adapters.lm_eval import looks_like_lm_eval, read_lm_eval
@@ -25,6 +29,8 @@ from ratewise.tables.places import files_among, is_table, name_of
 
 __all__ = ["ADAPTERS", "Adapter", "Became", "Imported", "adapted"]
 
+PLAIN_JSON = "json"
+
 
 @dataclass(frozen=True, slots=True)
 class Adapter:
@@ -35,14 +41,18 @@ class Adapter:
 
 
 ADAPTERS: dict[str, Adapter] = {
+    "excel": Adapter(looks_like_excel, read_excel),
     "inspect_ai": Adapter(looks_like_inspect, read_inspect),
     "lm_eval": Adapter(looks_like_lm_eval, read_lm_eval),
     "helm": Adapter(looks_like_helm, read_helm),
     "openai_evals": Adapter(looks_like_openai_evals, read_openai_evals),
     "promptfoo": Adapter(looks_like_promptfoo, read_promptfoo),
     "langfuse": Adapter(looks_like_langfuse, read_langfuse),
+    "braintrust": Adapter(looks_like_braintrust, read_braintrust),
+    "deepeval": Adapter(looks_like_deepeval, read_deepeval),
     "arena": Adapter(looks_like_arena, read_arena),
     "label_studio": Adapter(looks_like_label_studio, read_label_studio),
+    PLAIN_JSON: Adapter(looks_like_json_list, read_json_list),  # last: what no tool wrote
 }
 
 
@@ -77,7 +87,7 @@ def several_files(path: str) -> tuple[str, ...] | None:
     """The files of a folder or a pattern that may be another tool's; None of a single file.
 
     Tables come first: a folder with some is one of tables. Else it is a folder of .eval files, or of those .json files
-    that an adapter knows.
+    that a tool wrote.
     """
     found = files_among(path)
     if found is None:
@@ -86,7 +96,9 @@ def several_files(path: str) -> tuple[str, ...] | None:
     if tables:
         return tables
     logs = tuple(file for file in found if file.lower().endswith(".eval"))
-    return logs or tuple(file for file in found if _ends_in_json(file) and known(Source(file)) is not None)
+    return logs or tuple(
+        file for file in found if _ends_in_json(file) and known(Source(file)) not in {None, PLAIN_JSON}
+    )
 
 
 def _ends_in_json(file: str) -> bool:

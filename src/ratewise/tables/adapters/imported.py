@@ -21,6 +21,9 @@ Role: TypeAlias = Literal[
 ]
 Row: TypeAlias = dict[str, Any]
 
+MOST_PATHS = 100
+"""The most keys of an object that become columns; one with more is data, such as a map by id."""
+
 _NUMBERS = frozenset(("judge score", "human score", "epoch"))
 
 
@@ -91,6 +94,19 @@ def shown(value: Any) -> str | None:
 def damaged(source: Source, row: int, what: str) -> TableError:
     """The complaint about a row that the tool would not have written."""
     return TableError(f"row {row} of {source.name} is no {what}; export the file once more")
+
+
+def by_path(name: str, value: Any) -> Row:
+    """An object's values by their paths, such as metadata.topic; of anything else itself, lists as JSON."""
+    if not isinstance(value, dict) or not 0 < len(value) <= MOST_PATHS:
+        return {} if value is None else {name: shown(value)}
+    return {path: found for key, inside in value.items() for path, found in by_path(f"{name}.{key}", inside).items()}
+
+
+def paths_of(rows: Sequence[Row], prefix: str) -> list[Became]:
+    """The columns whose names begin with the prefix, in the order in which they first appear."""
+    names = dict.fromkeys(name for row in rows for name in row if name == prefix or name.startswith(f"{prefix}."))
+    return [Became(name, "more", name) for name in names]
 
 
 def _there(value: Any) -> bool:

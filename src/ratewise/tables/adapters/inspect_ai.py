@@ -3,10 +3,11 @@
     header.json                             version, status, eval {task, model, dataset, …}
     _journal/start.json                     the same of a run that did not end
     samples/{id}_epoch_{n}.json             id, epoch, input, target, output, scores {name: {value, answer, …}}
-    samples/{id}_epoch_{n}/sample.json      the same of a sample in chunks, with attachments/{start}.json beside it
+    samples/{id}_epoch_{n}/sample.json      the same of a sample in chunks, with attachments/{start}.json and
+                                            metadata.json beside it
 
 A long text may stand elsewhere: attachment://… is its hash, or its number in chunks. The epochs of a sample are one
-cluster. A value of NaN is a sample that was not scored.
+cluster. A value of NaN is a sample that was not scored. A sample's metadata are columns: metadata.topic.
 """
 
 import math
@@ -15,7 +16,17 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from ratewise.errors import TableError
-from ratewise.tables.adapters.imported import Became, Imported, Row, free, imported, number, shown
+from ratewise.tables.adapters.imported import (
+    Became,
+    Imported,
+    Row,
+    by_path,
+    free,
+    imported,
+    number,
+    paths_of,
+    shown,
+)
 from ratewise.tables.adapters.source import Source
 from ratewise.tables.adapters.zip_file import Archive
 
@@ -99,7 +110,9 @@ def _samples_in(archive: Archive, name: str) -> Iterator[_Sample]:
         sample = archive.json(member)
         if not isinstance(sample, dict):
             raise TableError(f"{member} in {name} is no sample; the log is damaged")
-        chunked = member.endswith("/sample.json")
+        chunked, beside = member.endswith("/sample.json"), f"samples/{match['key']}/metadata.json"
+        if chunked and beside in archive.names:
+            sample = {"metadata": archive.json(beside)} | sample
         yield sample, _by_number(archive, f"samples/{match['key']}/attachments/") if chunked else _by_hash(sample)
 
 
@@ -138,7 +151,8 @@ def _table(source: Source, header: dict[str, Any], samples: Iterator[_Sample]) -
         row["id"] = f"{row['sample_id']}/{row['epoch']}" if several else row["sample_id"]
     told = [_numbered(each, rows) for each in scores.values()]
     tool = f"inspect_ai log, schema {header['version']}"
-    return imported(source, tool, rows, [*_TOLD, *told, *_LAST], notes=_notes(header, rows, told))
+    metadata = paths_of(rows, "metadata")
+    return imported(source, tool, rows, [*_TOLD, *told, *metadata, *_LAST], notes=_notes(header, rows, told))
 
 
 def _row(sample: dict[str, Any], attached: _Attached, name: str) -> Row:
@@ -151,6 +165,7 @@ def _row(sample: dict[str, Any], attached: _Attached, name: str) -> Row:
         "choices": shown(sample.get("choices")), "answer": _completion(output, attached),
         "target": target[0] if isinstance(target, list) and len(target) == 1 else shown(target),
         "error": error.get("message") if isinstance(error, dict) else None,
+        **by_path("metadata", sample.get("metadata") or None),
     }  # fmt: skip
 
 

@@ -4,7 +4,8 @@
      "resps": [["…"]], "filtered_resps": ["42"], "filter": "none", "metrics": ["exact_match"], "exact_match": 1.0}
 
 The key of a row is (doc_id, filter): several filters score one answer, and are one cluster. A metric that is no number,
-such as the parts from which a corpus measure is computed, is left out, with a note.
+such as the parts from which a corpus measure is computed, is left out, with a note. A document's fields are columns:
+doc.subject.
 """
 
 import math
@@ -12,7 +13,18 @@ from collections.abc import Sequence
 from typing import Any
 
 from ratewise.errors import TableError
-from ratewise.tables.adapters.imported import Became, Imported, Role, Row, damaged, free, imported, number
+from ratewise.tables.adapters.imported import (
+    Became,
+    Imported,
+    Role,
+    Row,
+    by_path,
+    damaged,
+    free,
+    imported,
+    number,
+    paths_of,
+)
 from ratewise.tables.adapters.source import Source
 
 _TOLD = (
@@ -64,7 +76,7 @@ def read_lm_eval(source: Source) -> Imported:
     for row in rows:
         row["id"] = f"{row['doc_id']}/{row['filter']}" if several else str(row["doc_id"])
     notes = [f"{name} is no number for each item, and is left out" for name in sorted(left_out - set(metrics))]
-    return imported(source, "lm-eval samples", rows, [*_TOLD, *metrics.values()], notes=notes)
+    return imported(source, "lm-eval samples", rows, [*_TOLD, *metrics.values(), *paths_of(rows, "doc")], notes=notes)
 
 
 def _sample(value: Any, row: int, source: Source, metrics: dict[str, Became], left_out: set[str]) -> Row:
@@ -73,6 +85,7 @@ def _sample(value: Any, row: int, source: Source, metrics: dict[str, Became], le
     out: Row = {
         "doc_id": value["doc_id"], "filter": value.get("filter"), "prompt": _prompt(value),
         "answer": _answer(value), "target": value.get("target"),
+        **by_path("doc", value.get("doc") or None),
     }  # fmt: skip
     for name in _metrics(value):
         found = _metric(value.get(name))

@@ -1,4 +1,4 @@
-"""JSONL: one object a line; a column is of the kind of all its values."""
+"""JSONL: one object a line; a column is of the kind of all its values, and an object in it is columns by path."""
 
 from duckdb import DuckDBPyConnection
 
@@ -8,11 +8,14 @@ from ratewise.tables.loaders.names import different, repeated
 
 _INTEGERS = {"UBIGINT", "BIGINT"}
 _READ_OBJECTS = "read_ndjson_objects(?, ignore_errors = true, hive_partitioning = false)"
+_DEEPEST, _MOST_PATHS = 4, 100  # objects in objects, and keys of one; beyond that it is data, such as a map by id
 _IS_OBJECT = "CASE WHEN json IS NULL OR NOT json_valid(json) THEN false ELSE json_type(json) = 'OBJECT' END"
 
 
 def load_jsonl(connection: DuckDBPyConnection, path: str | list[str], name: str) -> list[str]:
     """A column is of the kind of all its values (truth, whole number, number, text), or else JSON.
+
+    Where all values are objects, each of their keys is a column, named by its path: scores.Human.
 
     Several files are one table: their rows in the order of the paths, and every key that one of them has.
     """
@@ -32,14 +35,39 @@ def _found(connection: DuckDBPyConnection, path: str | list[str], name: str) -> 
     """The names, and the SQL of the typed columns of the table "found", which is made here."""
     connection.execute(f"CREATE TABLE raw AS SELECT json FROM {_READ_OBJECTS}", [path])
     _refuse_other_than_objects(connection, name)
-    names = different(_keys(connection, name), name)
+    names = different(_keys(connection, "raw", "json", name), name)
     pointers = ", ".join(quoted_text(_pointer(key)) for key in names)
     fields = [f"c{number}" for number in range(len(names))]
     extracted = ", ".join(f"found[{number}] AS c{number - 1}" for number in range(1, len(names) + 1))
     values = f"SELECT json_extract(json, [{pointers}]) AS found FROM raw"
     connection.execute(f"CREATE TABLE found AS SELECT {extracted} FROM ({values}); DROP TABLE raw")
-    typed = ", ".join(f"{_typed(connection, field)} AS {field}" for field in fields)
-    return names, f"SELECT {typed} FROM found"
+    columns = [
+        column
+        for key, field in zip(names, fields, strict=True)
+        for column in _columns(connection, key, field, frozenset(names), 0)
+    ]
+    typed = ", ".join(f"{value} AS c{number}" for number, (_, value) in enumerate(columns))
+    return different([path for path, _ in columns], name), f"SELECT {typed} FROM found"
+
+
+def _columns(
+    connection: DuckDBPyConnection, path: str, field: str, taken: frozenset[str], depth: int
+) -> list[tuple[str, str]]:
+    """The path and the typed SQL of a field; of one whose values are all objects, of each of their keys."""
+    kinds = _kinds(connection, field)
+    if kinds != {"OBJECT"} or depth == _DEEPEST:
+        return [(path, _typed(connection, field, kinds))]
+    keys = _keys(connection, "found", field, path)
+    paths = [f"{path}.{key}" for key in keys]
+    if not 0 < len(keys) <= _MOST_PATHS or taken & set(paths):
+        return [(path, field)]
+    return [
+        column
+        for key, inside in zip(keys, paths, strict=True)
+        for column in _columns(
+            connection, inside, f"json_extract({field}, {quoted_text(_pointer(key))})", taken | set(paths), depth + 1
+        )
+    ]
 
 
 def count_jsonl(connection: DuckDBPyConnection, path: str | list[str], name: str) -> int:
@@ -61,14 +89,16 @@ def _refuse_other_than_objects(connection: DuckDBPyConnection, name: str) -> Non
         raise TableError(f"row {odd[0] + 1} of {name} is not a JSON object {COUNTED}; JSONL has one object per line")
 
 
-def _keys(connection: DuckDBPyConnection, name: str) -> list[str]:
-    """All keys in the order in which they first appear."""
+def _keys(connection: DuckDBPyConnection, table: str, field: str, name: str) -> list[str]:
+    """All keys of a field's objects in the order in which they first appear."""
     keys: dict[str, None] = {}
-    query = "SELECT json_keys(json) AS keys, min(rowid) AS row FROM raw GROUP BY keys ORDER BY row"
+    query = f"SELECT json_keys({field}) AS keys, min(rowid) AS row FROM {table} GROUP BY keys ORDER BY row"
     answers = connection.execute(query).fetchall()
     if not answers:
         raise no_rows(name)
     for found, row in answers:
+        if found is None:  # no object there
+            continue
         if len(set(found)) < len(found):
             raise TableError(f"row {row + 1} of {name} has the key {repeated(found)!r} twice {COUNTED}")
         keys.update(dict.fromkeys(found))
@@ -91,9 +121,8 @@ def _fits(connection: DuckDBPyConnection, field: str) -> bool:
     return connection.execute(f"SELECT 1 FROM found WHERE {beyond} LIMIT 1").fetchone() is None
 
 
-def _typed(connection: DuckDBPyConnection, field: str) -> str:
-    """The SQL that gives a field the type of its values."""
-    kinds = _kinds(connection, field)
+def _typed(connection: DuckDBPyConnection, field: str, kinds: set[str]) -> str:
+    """The SQL that gives a field the type of its values, which are of these kinds."""
     if kinds <= {"VARCHAR"}:
         return f"({field} ->> '$')"
     if kinds == {"BOOLEAN"}:

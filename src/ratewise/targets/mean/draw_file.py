@@ -11,8 +11,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from ratewise.core.checks import Floats
-from ratewise.core.mean.looking import bin_of
-from ratewise.errors import TableError
+from ratewise.core.mean.looking import BINS, bin_of, cut_after
+from ratewise.core.mean.ratings import Mask
+from ratewise.core.messages import Message, argument
+from ratewise.errors import InputError, TableError
 from ratewise.tables import Relation, open_relation
 from ratewise.tables.engine import shortened
 from ratewise.tables.parts import check_place, folder_of, write_pieces
@@ -51,15 +53,64 @@ def draw_file(
     return drawn
 
 
+def draw_at_random(
+    pool: str | os.PathLike[str] | Relation,
+    count: int,
+    output: str | os.PathLike[str],
+    *,
+    seed: int,
+    id_column: str | None = None,
+) -> DrawnFile:
+    """A simple random sample of `count` rows, written to `output` as `draw_file` writes: all rows, each with its rate.
+
+    No plan and no price is needed. The sample is the `count` rows with the smallest r of seed and id, so every row has
+    the rate count/rows, and a larger sample of the same seed holds the smaller one.
+    """
+    place = os.fsdecode(output)
+    check_place(place)
+    relation = open_relation(pool)
+    refuse_drawn(relation)
+    id_column, rows = _ids_of(relation, id_column), relation.count()
+    if not 1 <= count <= rows:
+        number = argument(f"at_random {count}")
+        raise InputError(Message(f"{number}: {relation.name} has {rows:,} rows; give a number from 1 to {rows}"))
+    pieces, in_bins = relation.pieces(), np.zeros(BINS, dtype=np.int64)
+    with Spool(folder_of(place)) as spool:
+        for (r,) in each(lambda piece: piece.uniforms(id_column, f"{seed}"), pieces):
+            spool.append({"r": r})
+            if id_column is not None:
+                spool.put(r)
+            in_bins += np.bincount(bin_of(r), minlength=BINS)
+        if id_column is not None:
+            _refuse_shared(relation, pieces, id_column, spool, seed)
+        at = int(np.searchsorted(np.cumsum(in_bins), count))
+        here = np.concatenate([r[bin_of(r) == at] for r in (batch["r"] for batch in spool.batches())])
+        last = cut_after(here, here, count - int(in_bins[:at].sum())).r
+        rate = count / rows
+
+        def drawn(piece: Piece) -> dict[str, Floats | Mask]:
+            r = spool.read(piece.first, piece.size)["r"]
+            return {"rate": np.full(piece.size, rate), "selected": np.asarray(r <= last)}
+
+        write_pieces(pieces, drawn, place)
+    return DrawnFile(rows, rows, count, rate, None, None, None, ())
+
+
 def work_on(
     relation: Relation, transfer: Transfer, *, seed: int, id_column: str | None, within_budget: bool
 ) -> Work:  # fmt: skip
     """What is to be done with a pool that was not drawn before."""
     refuse_drawn(relation)
+    ids = _ids_of(relation, id_column)
+    return Work(transfer, seed, ids, _deciding(relation, transfer), relation.count(), within_budget)
+
+
+def _ids_of(relation: Relation, id_column: str | None) -> str | None:
+    """The column of ids; nothing where the rows' numbers stand for them."""
     if id_column is None and "id" in relation.columns:
         id_column = "id"
     relation.refuse_unknown([] if id_column is None else [id_column])
-    return Work(transfer, seed, id_column, _deciding(relation, transfer), relation.count(), within_budget)
+    return id_column
 
 
 def _deciding(relation: Relation, transfer: Transfer) -> tuple[str, ...]:

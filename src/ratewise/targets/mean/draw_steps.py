@@ -31,8 +31,8 @@ class DrawnFile:
     asked: int  # how many of them get the strong rating
     mean_rate: float  # of the items that are looked at
     drift: Drift | None  # None where the pool has no weak ratings to compare, and needs none
-    expected_spend: float  # before anyone is asked: weak ratings of the items looked at, and strong ones at their rates
-    spend: float  # the same for the items that were in fact selected
+    expected_spend: float | None  # before anyone is asked: weak ratings of items looked at, strong ones at their rates
+    spend: float | None  # the same for the items that were in fact selected; None where no plan says the prices
     notes: tuple[str, ...]
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from ratewise.core.checks import Floats, as_floats, choice
+from ratewise.core.checks import Floats, as_floats, choice, seed_number
 from ratewise.core.mean.ratings import Mask
 from ratewise.core.names import RECALIBRATIONS, Calibrator, Recalibration
 from ratewise.errors import InputError, TableError
@@ -84,6 +84,7 @@ class PilotColumns:
 
     def __post_init__(self) -> None:
         choice(self.calibrate, RECALIBRATIONS, name="calibration")
+        seed_number(self.seed)
         if self.text and self.calibrate not in ("none", "auto"):
             raise InputError("texts are for calibrate 'auto'; leave calibrate or the texts out")
 

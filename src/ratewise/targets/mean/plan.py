@@ -212,7 +212,9 @@ def plan_mean(
         | {"strata": None},
         policies=sides.policies,
         transfer=_transfer(pilot, sides, columns, goal, derived),
-        notes=_notes(pilot, sides.policies) + (_calibration_hint(table, pilot, columns, goal) if hints else ()),
+        notes=_of_budget(goal)
+        + _notes(pilot, sides.policies)
+        + (_calibration_hint(table, pilot, columns, goal) if hints else ()),
         rates=sides.rates,
     )
 
@@ -256,6 +258,17 @@ def _with_strata(
 
 
 # In words
+
+
+def _of_budget(goal: Goal) -> tuple[str, ...]:
+    """The note about a budget that would buy a strong rating of the whole pool: cents for dollars, as a rule."""
+    if goal.budget is None or goal.pool_size is None or goal.budget < goal.pool_size * goal.strong_cost:
+        return ()
+    whole = f"{goal.pool_size:,.0f} items, which cost {goal.pool_size * goal.strong_cost:,.2f} together"
+    return (
+        f"the budget of {goal.budget:,.2f} pays for a strong rating of each of the {whole}, so nothing would be left "
+        "to estimate: are the budget and the prices in one unit of money?",
+    )
 
 
 def _reason(sides: SideBySide, goal: Goal, pilot: Pilot) -> str:
