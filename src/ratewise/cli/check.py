@@ -35,7 +35,12 @@ def check(
     method: Annotated[Method, typer.Option(help="How the ratings are combined.")] = "auto",
     interval: Annotated[IntervalMethod, typer.Option(help="Kind of interval; auto says which it took.")] = "auto",
     level: Annotated[float, typer.Option(help="Confidence level of the two-sided interval.")] = 0.95,
-    estimand: Annotated[Estimand, typer.Option(help="Whose mean: the population's, or the pool's own.")] = "population",
+    estimand: Annotated[
+        Estimand | None,
+        typer.Option(
+            help="Whose mean: the population's (if nothing is said), or the pool's own. An export has its own."
+        ),
+    ] = None,
     pool_size: Annotated[float | None, typer.Option(help="Size of the pool, if larger than the table.")] = None,
     recalibrate: Annotated[
         Recalibration, typer.Option(help="Map weak to strong ratings first, cross-fitted.")

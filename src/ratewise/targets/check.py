@@ -111,7 +111,7 @@ def check(
     method: Method = "auto",
     interval: IntervalMethod = "auto",
     level: float = 0.95,
-    estimand: Estimand = "population",
+    estimand: Estimand | None = None,
     pool_size: float | None = None,
     recalibrate: Recalibration = "none",
     bounds: tuple[float, float] | None = None,
@@ -162,7 +162,8 @@ def check(
     assert no_worse_than is not None
     compared = compare_tables(
         table, no_worse_than, weak=weak, strong=strong, rate=rate, selected=selected, clusters=clusters, id=id,
-        last=last, method=method, level=level, estimand=estimand, recalibrate=recalibrate, bounds=bounds,
+        last=last, method=method, level=level, estimand=estimand or "population", recalibrate=recalibrate,
+        bounds=bounds,
         positive=positive, scale=scale, seed=seed,
     )  # fmt: skip
     return check_difference(compared, number(margin, name="margin", minimum=0))
@@ -175,7 +176,7 @@ def check_mean(found: Estimate, bar: float, *, bounds: tuple[float, float] | Non
     needed = None
     if verdict == "cannot tell" and found.interval is not None:
         times = times_to_tell(found.value, found.interval, bar, level=found.level, bounds=ends)
-        pool = float(found.items) if found.estimand == "pool" else math.inf
+        pool = math.inf if found.pool_size is None else found.pool_size
         needed = None if times is None else labels_to_tell(found.labels, times, pool_size=pool)
     said = _sentence(verdict, f"the mean is at least {bar:g}", f"the mean is below {bar:g}", found)
     hint = "" if verdict != "cannot tell" else _hint(found, needed, " in all")

@@ -12,7 +12,7 @@ from ratewise.core.names import PolicyName
 from ratewise.errors import InputError
 from ratewise.tables import Table, TableLike
 from ratewise.tables.words import Meaning, in_numbers
-from ratewise.targets.mean.drawing import Drawn, ended_early, first_items, over_budget, undrawn, within_money
+from ratewise.targets.mean.drawing import Drawn, ended_early, first_items, over_budget, pool_size, undrawn, within_money
 from ratewise.targets.mean.side_by_side import Goal
 
 
@@ -67,7 +67,7 @@ class PlannedRows:
         spend = float(weak_spend + goal.strong_cost * np.count_nonzero(selected))
         notes = over_budget(goal.budget, expected, spend, int(looked.sum()), self.items, goal.pool_size)
         notes += ended_early(int(looked.sum()), planned)
-        made = table.with_columns({"rate": rates, "selected": selected})
+        made = table.with_columns({"rate": rates, "selected": selected, **pool_size(looked)})
         return Drawn(made, rates, selected, None, expected, spend, notes)
 
 

@@ -109,7 +109,7 @@ def _side(table: TableLike, columns: TableColumns, asked: _Asked) -> _Side:
     rated = read_rated(ready.table, RatedColumns(ready.strong, columns.weak, draw), fewest=2)
     how = replace(asked.how, bounds=ready.bounds(asked.how.bounds))
     mean = estimate_rated(rated.items, rated.how(how), asked.recalibrate)
-    mean = replace(mean, notes=ready.notes + rated.notes + mean.notes)
+    mean = replace(mean, notes=ready.notes + rated.notes(how) + mean.notes)
     return _Side(rated, mean, how.bounds, _ids(ready.table, columns.id, rated))
 
 
@@ -153,9 +153,9 @@ def _paired(names: tuple[str, str], a: _Side, b: _Side, asked: _Asked) -> System
         rates=x.rates,
         asked=np.asarray(drawn),
         clusters=None if x.clusters is None else x.clusters.astype(np.str_),
-        how=replace(asked.how, bounds=(0.0, 1.0) if binary else a.bounds),
+        how=a.rated.how(replace(asked.how, bounds=(0.0, 1.0) if binary else a.bounds)),
         recalibrate=asked.recalibrate,
-        notes=("both tables have the same items, drawn together: the comparison is paired", *a.rated.notes),
+        notes=("both tables have the same items, drawn together: the comparison is paired", *a.rated.notes(asked.how)),
     )
 
 

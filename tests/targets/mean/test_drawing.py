@@ -25,7 +25,7 @@ def test_the_calibrated_rating_is_added(plan, pool, judged):
     pilot = {"g": 10 * judged.weak[:500], "h": judged.strong[:500]}
     made = rw.plan(pilot, weak="g", strong="h", weak_cost=0.02, strong_cost=1.1, budget=260, calibrate="isotonic")
     drawn = rw.draw_pool({"g": 10 * pool["g"]}, made.transfer, seed=4)
-    assert drawn.table.columns == ("g", "rate", "selected", "weak_calibrated")
+    assert drawn.table.columns == ("g", "rate", "selected", "pool_size", "weak_calibrated")
     mapped = made.transfer.calibration.predict(10 * pool["g"])
     np.testing.assert_array_equal(drawn.table.numbers("weak_calibrated"), mapped)
 

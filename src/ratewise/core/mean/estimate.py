@@ -39,6 +39,7 @@ class Estimate:
     method: str
     interval_method: str
     estimand: str
+    pool_size: float | None = None  # N, of the pool whose own mean it is; not of the population's
     degrees_of_freedom: float | None = None
     slope: float | None = None  # of the line put in the weak rating's place, averaged over folds
     spend: float | None = None
@@ -71,7 +72,7 @@ class Estimate:
         names = ("value", "standard_error", "low", "high", "level", "items", "labels", "spend", "method")
         out: dict[str, Any] = {name: getattr(self, name) for name in names}
         out |= {"interval": self.interval_method, "interval_kind": self.interval_kind, "estimand": self.estimand}
-        out |= {"degrees_of_freedom": self.degrees_of_freedom, "slope": self.slope}
+        out |= {"pool_size": self.pool_size, "degrees_of_freedom": self.degrees_of_freedom, "slope": self.slope}
         out |= {"clusters": self.clusters, "notes": list(self.notes)}
         out |= {} if self.agreement is None else {"agreement": self.agreement.to_dict()}
         return out
@@ -177,6 +178,7 @@ def _estimate(data: Ratings, case: Case) -> Estimate:
         method=method,
         interval_method=kind,
         estimand=case.how.estimand,
+        pool_size=None if math.isinf(case.pool_size) else case.pool_size,
         degrees_of_freedom=s.degrees_of_freedom if kind == "t" else None,
         slope=data.mean(lines.slope[:, 0]),
         clusters=None if case.grouping is None else case.grouping.clusters,
@@ -257,6 +259,7 @@ def _with_missing(data: Ratings, missing: Mask, case: Case) -> Estimate:
         method=first.method,
         interval_method=first.interval_method,
         estimand=case.how.estimand,
+        pool_size=None if math.isinf(case.pool_size) else case.pool_size,
         slope=None,
         clusters=first.clusters,
         notes=(note, *first.notes),

@@ -243,7 +243,8 @@ def _stratified(data: Ratings, method: str, f: Floats, groups: _Groups, how: How
     return Estimate(
         value=value, standard_error=math.sqrt(total) if known else None, interval=ends, level=how.level,
         items=data.items, labels=data.labels, method=f"stratified {method}", interval_method=how.interval,
-        estimand=how.estimand, degrees_of_freedom=effective if how.interval == "t" else None, notes=tuple(notes),
+        estimand=how.estimand, pool_size=float(groups.N.sum()) if how.estimand == "pool" else None,
+        degrees_of_freedom=effective if how.interval == "t" else None, notes=tuple(notes),
         contributions=delta * (W * data.items / counts)[groups.code],
     )  # fmt: skip
 

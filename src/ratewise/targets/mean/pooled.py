@@ -128,6 +128,7 @@ def with_known(found: Estimate, count: int, mean: float, others: float | None) -
     note = f"{count:,} labels picked by hand are counted as the known values of their items"
     return replace(
         found, value=whole(found.value), interval=ends, standard_error=error, items=found.items + count,
+        pool_size=others + count,
         labels=found.labels + count, notes=(*found.notes, note),
     )  # fmt: skip
 
