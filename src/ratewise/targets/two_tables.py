@@ -10,7 +10,7 @@ from scipy import special
 from ratewise.core.mean.estimate import Estimate
 from ratewise.core.mean.how import How
 from ratewise.core.mean.ratings import Rated
-from ratewise.core.mean.two_samples import difference_interval, shared_covariance
+from ratewise.core.mean.two_samples import Half, difference_interval, pool_covariance, shared_covariance
 from ratewise.core.names import Estimand, Method, Recalibration
 from ratewise.tables import Table, TableLike
 from ratewise.tables.convert import Texts
@@ -53,6 +53,13 @@ class _Side:
     mean: Estimate
     bounds: tuple[float, float] | None
     ids: Texts | None  # of the items; None where nothing tells them apart
+
+    @property
+    def half(self) -> Half:
+        """What the covariance with the other one rests on."""
+        items = self.rated.items
+        assert self.mean.pool_size is not None, "a pool's own mean knows its pool"
+        return Half(self.mean.contributions, items.strong, items.rates, self.mean.pool_size)
 
     @property
     def groups(self) -> Texts | None:
@@ -171,7 +178,7 @@ def _in_order(items: Rated, order: NDArray[np.intp]) -> Rated:
 
 
 def _unpaired(names: tuple[str, str], a: _Side, b: _Side, estimand: Estimand) -> Comparison:
-    covariance, shared = _common(a, b, estimand)
+    covariance, told = _common(a, b, estimand)
     difference = _difference(a.mean, b.mean, covariance)
     sure = _probability_above(difference)
     found = _ratio(a.mean, b.mean, covariance)
@@ -186,19 +193,27 @@ def _unpaired(names: tuple[str, str], a: _Side, b: _Side, estimand: Estimand) ->
         relative_lift=lift(found, b.mean.value),
         pairing=_pairing(a.mean, b.mean, difference),
         sentence=sentence(names, difference, sure),
-        notes=(_told_apart(a, b, shared, estimand), *notes),
+        notes=(told, *notes),
         paired=False,
     )
 
 
-def _common(a: _Side, b: _Side, estimand: Estimand) -> tuple[float, int]:
-    """Covariance through shared items, and how many there are; a pool's own mean errs by the draw alone."""
+def _common(a: _Side, b: _Side, estimand: Estimand) -> tuple[float, str]:
+    """Covariance through shared items, and what there is to say about them."""
     if a.ids is None or b.ids is None or a.groups is None or b.groups is None:
-        return 0.0, 0
-    shared = int(np.intersect1d(a.ids.astype(np.str_), b.ids.astype(np.str_)).size)
-    if estimand == "pool":
-        return 0.0, shared
-    return shared_covariance((a.mean.contributions, b.mean.contributions), (a.groups, b.groups)), shared
+        return 0.0, (
+            "two samples: no column tells which items are the same in both tables, so all are taken as different"
+        )
+    shared, *rows = np.intersect1d(a.ids.astype(np.str_), b.ids.astype(np.str_), return_indices=True)
+    if not shared.size:
+        return 0.0, "two samples: the tables have no item in common"
+    said = f"two samples: {shared.size:,} items are in both tables, rated apart; "
+    if estimand == "population":
+        both = shared_covariance((a.mean.contributions, b.mean.contributions), (a.groups, b.groups))
+        return both, said + "their common part counts"
+    found = pool_covariance(a.half, b.half, (rows[0], rows[1]))
+    one = "one draw took them for both (the same seed), which is counted"
+    return found.value, said + (one if found.one_draw else "their draws are independent")
 
 
 def _difference(a: Estimate, b: Estimate, covariance: float) -> Estimate:
@@ -249,12 +264,3 @@ def _pairing(a: Estimate, b: Estimate, difference: Estimate) -> float | None:
     if a.standard_error is None or b.standard_error is None or difference.standard_error is None:
         return None
     return (a.standard_error**2 + b.standard_error**2) / difference.standard_error**2
-
-
-def _told_apart(a: _Side, b: _Side, shared: int, estimand: Estimand) -> str:
-    if a.ids is None or b.ids is None:
-        return "two samples: no column tells which items are the same in both tables, so all are taken as different"
-    if not shared:
-        return "two samples: the tables have no item in common"
-    how = "their common part counts" if estimand == "population" else "their draws are taken as independent"
-    return f"two samples: {shared:,} items are in both tables, rated apart; {how}"
