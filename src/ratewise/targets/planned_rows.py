@@ -8,6 +8,7 @@ import numpy as np
 
 from ratewise.core.checks import Floats
 from ratewise.core.mean.draw import draw
+from ratewise.core.mean.looking import whole_items
 from ratewise.core.names import PolicyName
 from ratewise.errors import InputError
 from ratewise.tables import Table, TableLike
@@ -53,8 +54,8 @@ class PlannedRows:
                 "plan with the pool itself, as rows without a strong rating beside the labelled ones"
             )
         looked, rates = np.ones(table.rows, dtype=np.bool_), self.rates
-        if within_budget and self.policy != "base" and self.items < table.rows:
-            looked = first_items(ids, int(self.items), seed)
+        if within_budget and self.policy != "base" and whole_items(self.items) < table.rows:
+            looked = first_items(ids, int(whole_items(self.items)), seed)
             rates = np.where(looked, rates, np.nan)
         selected = draw(np.where(looked, rates, 0.0), ids, seed=seed) & looked
         goal, planned = self.goal, int(np.count_nonzero(looked))

@@ -11,6 +11,7 @@ import numpy as np
 from ratewise.core.checks import Floats
 from ratewise.core.mean.clusters import Codes
 from ratewise.core.mean.draw import draw
+from ratewise.core.mean.looking import whole_items
 from ratewise.core.mean.ratings import Mask
 from ratewise.core.messages import Message, argument
 from ratewise.errors import TableError
@@ -89,8 +90,8 @@ def _part(table: Table, rows: Codes, transfer: Transfer, ids: Texts, seed: int |
     c_g, c_h = transfer.weak_cost * (transfer.policy != "base"), transfer.strong_cost
     mean_rate = 1.0 if transfer.policy == "base" else float(rates.mean())
     planned = transfer.items * (c_g + c_h * mean_rate)
-    if seed is not None and transfer.policy != "base" and transfer.items < rows.size:
-        rates = np.where(first_items(ids[rows], int(transfer.items), seed), rates, np.nan)
+    if seed is not None and transfer.policy != "base" and whole_items(transfer.items) < rows.size:
+        rates = np.where(first_items(ids[rows], int(whole_items(transfer.items)), seed), rates, np.nan)
     return _Part(
         rows=rows,
         rates=rates,

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ratewise.core.checks import Floats
-from ratewise.core.mean.looking import EVERYONE, ROUNDING, Cut, Line, Prices, cut_after, cut_for_money
+from ratewise.core.mean.looking import EVERYONE, ROUNDING, Cut, Line, Prices, cut_after, cut_for_money, whole_items
 from ratewise.core.mean.ratings import Mask
 from ratewise.core.shown import shown
 from ratewise.tables import Table
@@ -178,8 +178,8 @@ def ends(work: Work, survey: Survey, in_bin: InBin) -> Ends:
         parts = [_after(line, g, int(T[g]), in_bin) for g, line in enumerate(lines)]
         return _joined(parts, int(T.sum()), work.rows, weights_of(N, T))
     planned = work.rows
-    if work.within_budget and transfer.policy != "base" and transfer.items < work.rows:
-        planned = int(transfer.items)
+    if work.within_budget and transfer.policy != "base" and whole_items(transfer.items) < work.rows:
+        planned = int(whole_items(transfer.items))
     found = _after(lines[0], 0, planned, in_bin)
     budget = transfer.budget
     if work.within_budget and budget is not None and work.prices.cost(planned, found.asked) > budget * (1 + ROUNDING):

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from ratewise.core.checks import Floats
 from ratewise.core.frames import FrameKind
 from ratewise.core.mean.draw import draw, uniform
-from ratewise.core.mean.looking import ROUNDING, Prices, cut_after, cut_for_money
+from ratewise.core.mean.looking import ROUNDING, Prices, cut_after, cut_for_money, whole_items
 from ratewise.core.mean.ratings import Mask
 from ratewise.core.messages import Message, argument
 from ratewise.core.shown import shown
@@ -110,8 +110,8 @@ def decide_draw(table: Table, ids: NDArray[Any], transfer: Transfer, *, seed: in
     chosen = None if transfer.inputs is None else choose_items(table, transfer.inputs, error, ids, seed=seed)
     if chosen is not None:
         looked, rates = chosen.looked, chosen.rates
-    elif within_budget and transfer.policy != "base" and transfer.items < table.rows:
-        looked = first_items(ids, int(transfer.items), seed)
+    elif within_budget and transfer.policy != "base" and whole_items(transfer.items) < table.rows:
+        looked = first_items(ids, int(whole_items(transfer.items)), seed)
         rates = np.where(looked, rates, np.nan)
     check_rates(np.where(looked, rates, np.nan))
     selected = np.zeros(table.rows, dtype=np.bool_)
