@@ -191,6 +191,7 @@ class _Sliced:
             found = estimate_rated(items, how)
         except InputError as error:  # this slice's own data; the others are answered all the same
             return Slice(name, count, labels, None, str(error))
+        found = found.within((0.0, 1.0) if how.bounds is None and found.interval_kind == "score" else how.bounds)
         if self.recalibrate != "none":
             found = replace(found, method=f"{found.method}, {self.recalibrate} recalibrated")
         return Slice(name, count, labels, found, None if found.interval is not None else "; ".join(found.notes))

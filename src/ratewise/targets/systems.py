@@ -98,9 +98,9 @@ class Systems:
         bounds = self.how.bounds
         ends = None if bounds is None else (bounds[0] - bounds[1], bounds[1] - bounds[0])
         level = self.how.level if level is None else level
-        how = replace(self.how, interval="t", bounds=ends, level=level)
-        found = self._estimate(i, j, h, how)
         missing = self.asked & np.isnan(h)
+        how = replace(self.how, interval="t", bounds=ends if missing.any() else None, level=level)  # symmetric so far
+        found = self._estimate(i, j, h, how)
         if not missing.any():
             return widened(found, self._unseen_in(h), level=level)
         if ends is None or found.interval is None:

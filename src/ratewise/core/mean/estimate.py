@@ -14,6 +14,7 @@ from ratewise.core.mean.case import Case, Grouping, grouping_of
 from ratewise.core.mean.clusters import cluster_folds
 from ratewise.core.mean.how import How
 from ratewise.core.mean.interval_choice import interval_kind, interval_of, scale_ends
+from ratewise.core.mean.intervals import Interval
 from ratewise.core.mean.ratings import Mask, Rated, Ratings, pool_of
 from ratewise.core.mean.votes import Agreement
 from ratewise.core.messages import Message
@@ -76,6 +77,13 @@ class Estimate:
         out |= {"clusters": self.clusters, "notes": list(self.notes)}
         out |= {} if self.agreement is None else {"agreement": self.agreement.to_dict()}
         return out
+
+    def within(self, bounds: tuple[float, float] | None) -> "Estimate":
+        """The estimate kept to a scale with these ends, if they are known: no mean is beyond them."""
+        if bounds is None:
+            return self
+        ends = None if self.interval is None else on_scale(self.interval, bounds)
+        return replace(self, value=min(max(self.value, bounds[0]), bounds[1]), interval=ends)
 
     def to_frame(self, kind: FrameKind | None = None) -> Any:
         """One row with the estimate's numbers, as a pandas, Polars or PyArrow frame."""
@@ -166,6 +174,8 @@ def _estimate(data: Ratings, case: Case) -> Estimate:
     s = intervals.spread(delta, f, data, pool_size=case.pool_size, codes=case.codes)
     alone = case.grouping is not None and case.grouping.clusters == 1 and case.pool_size > data.items
     ends, why = (None, None) if alone else interval_of(s, f, delta, data, kind, case)
+    if case.how.bounds is not None and ends is not None:
+        ends = on_scale(ends, scale_ends(data, case, "the interval"))
     known = s.variance > 0 and data.labels > 1 and not alone
     notes += _cluster_notes(s, case.grouping)
     return Estimate(
@@ -185,6 +195,15 @@ def _estimate(data: Ratings, case: Case) -> Estimate:
         notes=tuple(notes) + ((why,) if why else ()),
         contributions=delta,
     )
+
+
+def on_scale(interval: Interval, bounds: Interval) -> Interval:
+    """An interval without what is beyond the scale; one that is wholly beyond it is moved to its end."""
+    (low, high), (least, most) = interval, bounds
+    if low >= most or high <= least:
+        width = min(high - low, most - least)
+        return (most - width, most) if low >= most else (least, least + width)
+    return max(low, least), min(high, most)
 
 
 def _cluster_notes(s: intervals.Spread, grouping: Grouping | None) -> list[str]:

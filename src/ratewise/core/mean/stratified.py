@@ -23,7 +23,7 @@ from scipy import special
 
 from ratewise.core.checks import Floats, as_floats, number
 from ratewise.core.mean import contributions
-from ratewise.core.mean.estimate import Estimate, estimate_rated
+from ratewise.core.mean.estimate import Estimate, estimate_rated, on_scale
 from ratewise.core.mean.how import How
 from ratewise.core.mean.interval_choice import MANY_LABELS
 from ratewise.core.mean.ratings import Mask, Rated, Ratings
@@ -321,7 +321,8 @@ def _ends(
     if df is None:
         return None
     factor = float(special.stdtrit(df, 0.5 + how.level / 2)) if how.interval == "t" else _z(how.level)
-    return value - factor * math.sqrt(total), value + factor * math.sqrt(total)
+    ends = value - factor * math.sqrt(total), value + factor * math.sqrt(total)
+    return ends if how.bounds is None else on_scale(ends, how.bounds)
 
 
 def _z(level: float) -> float:

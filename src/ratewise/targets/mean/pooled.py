@@ -17,7 +17,7 @@ from scipy import special
 
 from ratewise.core.checks import Floats
 from ratewise.core.mean import estimate as core
-from ratewise.core.mean.estimate import Estimate
+from ratewise.core.mean.estimate import Estimate, on_scale
 from ratewise.core.mean.ratings import Mask
 from ratewise.core.mean.stratified import estimate_stratified
 from ratewise.core.names import Estimand, Method
@@ -97,12 +97,12 @@ def estimate_pooled(pooled: Pooled, *, level: float | None = None) -> Estimate:
             clusters=pooled.clusters,
         )  # fmt: skip
     found = with_known(found, t.known, t.known_mean, t.pool_size)
-    found = widened(found, at, t.unseen)
+    found = widened(found, at, t.unseen, ends)
     return replace(found, level=t.level, interval_method=f"anytime ({found.interval_method})") if t.anytime else found
 
 
-def widened(found: Estimate, level: float, unseen: float) -> Estimate:
-    """The interval with room for a variance that the ratings do not show.
+def widened(found: Estimate, level: float, unseen: float, bounds: tuple[float, float]) -> Estimate:
+    """The interval with room for a variance that the ratings do not show, on a scale with these ends.
 
     The score interval tests each mean with the mistakes that it implies, seen or not, and needs no more room.
     """
@@ -111,7 +111,7 @@ def widened(found: Estimate, level: float, unseen: float) -> Estimate:
     low, high = found.interval
     middle, half = 0.5 * (low + high), 0.5 * (high - low)
     half = math.hypot(half, float(special.ndtri(0.5 + level / 2)) * math.sqrt(unseen))
-    return replace(found, interval=(min(low, middle - half), max(high, middle + half)))
+    return replace(found, interval=on_scale((min(low, middle - half), max(high, middle + half)), bounds))
 
 
 def with_known(found: Estimate, count: int, mean: float, others: float | None) -> Estimate:
