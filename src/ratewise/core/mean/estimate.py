@@ -40,6 +40,7 @@ class Estimate:
     method: str
     interval_method: str
     estimand: str
+    seen: tuple[float, float] | None = field(default=None, repr=False)  # least and largest strong rating
     pool_size: float | None = None  # N, of the pool whose own mean it is; not of the population's
     degrees_of_freedom: float | None = None
     slope: float | None = None  # of the line put in the weak rating's place, averaged over folds
@@ -178,8 +179,10 @@ def _estimate(data: Ratings, case: Case) -> Estimate:
         ends = on_scale(ends, scale_ends(data, case, "the interval"))
     known = s.variance > 0 and data.labels > 1 and not alone
     notes += _cluster_notes(s, case.grouping)
+    strong = data.strong[data.labelled]
     return Estimate(
         value=s.value,
+        seen=(float(strong.min()), float(strong.max())),
         standard_error=math.sqrt(case.how.variance_factor * s.variance) if known else None,
         interval=ends,
         level=case.how.level,
@@ -270,6 +273,7 @@ def _with_missing(data: Ratings, missing: Mask, case: Case) -> Estimate:
     )
     return Estimate(
         value=0.5 * (first.value + last.value),
+        seen=ends,
         standard_error=None,
         interval=both,
         level=case.how.level,

@@ -240,8 +240,10 @@ def _stratified(data: Ratings, method: str, f: Floats, groups: _Groups, how: How
     ends = _ends(value, parts, W, between, total, effective, how)
     if ends is None:
         notes.append("the spread of the strong ratings is unknown; get more of them")
+    strong = data.strong[data.labelled]
     return Estimate(
-        value=value, standard_error=math.sqrt(total) if known else None, interval=ends, level=how.level,
+        value=value, seen=(float(strong.min()), float(strong.max())),
+        standard_error=math.sqrt(total) if known else None, interval=ends, level=how.level,
         items=data.items, labels=data.labels, method=f"stratified {method}", interval_method=how.interval,
         estimand=how.estimand, pool_size=float(groups.N.sum()) if how.estimand == "pool" else None,
         degrees_of_freedom=effective if how.interval == "t" else None, notes=tuple(notes),

@@ -25,9 +25,8 @@ from ratewise.tables.convert import Texts
 from ratewise.tables.words import Meaning, Positive, Scale, meaning_of
 from ratewise.targets.large import large_relation, read_large, read_whole
 from ratewise.targets.mean.chosen import Chosen, estimate_chosen, estimate_large_chosen
-from ratewise.targets.mean.pooled import Terms, estimate_pooled, read_pooled, read_terms
+from ratewise.targets.mean.pooled import Terms, read_terms, reported
 from ratewise.targets.people import Strong, ends_of, made_ready, strong_columns, with_these_votes, with_votes
-from ratewise.targets.pool import Pool
 from ratewise.targets.prices import Prices
 from ratewise.targets.rated import RATE, DrawColumns, Rate, RatedColumns, plain_numbers, read_rated
 from ratewise.text.learner import Learner
@@ -198,7 +197,8 @@ def estimate_table(
     table = read_whole(table, relation)
     terms = read_terms(table)
     if terms is not None and asked.as_reported(terms) and how.plain:
-        return _exported(table, terms, how.level, estimand, prices)
+        found, _ = reported(table, terms, level=None if level == _LEVEL else how.level, estimand=estimand)
+        return replace(found, spend=prices.spend(found.items, found.labels, alone=False))
     if strong is None:
         raise InputError("name the column with the strong rating: strong, or --strong on the command line")
     ready = made_ready(table, strong=strong, weak=() if weak is None else (weak,), positive=positive, scale=scale)
@@ -244,10 +244,8 @@ class _Asked:
 
     def as_reported(self, terms: Terms) -> bool:
         """Whether an export's columns are to be read as its campaign does: none but those are asked for."""
-        own = self.weak is None or self.weak in terms.weak
-        own |= self.weak is not None and self.weak.startswith("rating_") and self.weak != terms.strong
-        own &= self.strong in (None, terms.strong) and self.draw.rate in {None, "rate", *terms.rates}
-        return own and replace(self, weak=None, strong=None, draw=replace(self.draw, rate=None)) == _Asked()
+        rest = replace(self, strong=None, weak=None, draw=DrawColumns())
+        return terms.named(self.strong, self.weak, self.draw) and rest == _Asked()
 
 
 def _in_files(relation: Relation, asked: _Asked, how: How, prices: Prices) -> Estimate | None:
@@ -290,17 +288,6 @@ def _estimate_large(
 
 
 _NO_FOLDS = "no column 'id' to tell rows apart by, so no line was fitted: the weak ratings are taken as they are"
-
-
-def _exported(table: Table, terms: Terms, level: float, estimand: Estimand | None, prices: Prices) -> Estimate:
-    note = f"computed as campaign {terms.campaign!r} reports it: its own prediction, pooled rates and level"
-    if estimand not in (None, terms.estimand):
-        note += f"; the campaign itself asks for the mean of the {terms.estimand}"
-        size = Pool.of(table, table.rows).size if estimand == "pool" else None
-        terms = replace(terms, estimand=estimand, pool_size=size)
-    found = estimate_pooled(read_pooled(table, terms), level=None if level == _LEVEL else level)
-    spend = prices.spend(found.items, found.labels, alone=False)
-    return replace(found, spend=spend, notes=(note, *found.notes))
 
 
 def refuse_unused_weights(table: Table, rate: Rate, groups: Texts | None = None) -> None:

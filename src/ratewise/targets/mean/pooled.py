@@ -23,6 +23,8 @@ from ratewise.core.mean.stratified import estimate_stratified
 from ratewise.core.names import Estimand, Method
 from ratewise.errors import TableError
 from ratewise.tables import Table
+from ratewise.targets.pool import Pool
+from ratewise.targets.rated import DrawColumns
 
 COLUMN = "ratewise"
 VERSION = 1
@@ -57,6 +59,12 @@ class Terms:
     def to_json(self) -> str:
         """JSON text in which numbers keep every bit."""
         return json.dumps({"version": VERSION, **{f.name: getattr(self, f.name) for f in fields(self)}})
+
+    def named(self, strong: object, weak: str | None, draw: DrawColumns) -> bool:
+        """Whether these columns are the campaign's own, so that its export is to be read as the campaign does."""
+        own = weak is None or weak in self.weak or (weak.startswith("rating_") and weak != self.strong)
+        plain = draw.selected is None and draw.clusters is None and draw.rate in {None, "rate", *self.rates}
+        return own and plain and strong in (None, self.strong)
 
     @classmethod
     def from_json(cls, text: str) -> "Terms":
@@ -163,6 +171,18 @@ def read_pooled(table: Table, terms: Terms) -> Pooled:
         None if terms.clusters is None else table.numbers(terms.clusters)[looked].astype(np.intp),
         None if terms.strata is None else table.texts(terms.strata)[looked].astype(np.str_),
     )
+
+
+def reported(table: Table, terms: Terms, *, level: float | None, estimand: Estimand | None) -> tuple[Estimate, Pooled]:
+    """A campaign's estimate from its export, as it reports it or of the estimand that is asked for instead."""
+    note = f"computed as campaign {terms.campaign!r} reports it: its own prediction, pooled rates and level"
+    if estimand not in (None, terms.estimand):
+        note += f"; the campaign itself asks for the mean of the {terms.estimand}"
+        size = Pool.of(table, table.rows).size if estimand == "pool" else None
+        terms = replace(terms, estimand=estimand, pool_size=size)
+    pooled = read_pooled(table, terms)
+    found = estimate_pooled(pooled, level=level)
+    return replace(found, notes=(note, *found.notes)), pooled
 
 
 def _columns(table: Table, names: tuple[str, ...]) -> Floats:
