@@ -26,7 +26,7 @@ _WEAK |= {
 }
 _WHOLE_NAMES = {"h": 6, "g": -6}  # the paper's letters
 _IDS = ("id", "uid", "uuid", "key", "index", "item")
-_NOT_FEATURES = ("rate", "rates", "selected", "price", "cost", "weight", "id", "uid", "uuid", "index")
+_NOT_FEATURES = ("rate", "rates", "selected", "pool_size", "price", "cost", "weight", "id", "uid", "uuid", "index")
 _FEWEST_CODES = 10  # rows whose marks are all different, before a column is taken for ids by its look
 _LONGEST_ID = 80  # signs; longer ones are texts
 _MOST_WORDS = 20  # of a feature; with more of them it is text
