@@ -61,6 +61,19 @@ def sharp_judge(n, seed, *, sharp):
     return g, (rng.random(n) < g).astype(float)
 
 
+def dear_judge(n, seed, kind):
+    """A judge that is nearly always right and costs much, so that most of the error is that of looking at few rows.
+
+    Its ratings and the right ones: `verdicts`, or `scores` from 1 to 9.
+    """
+    rng = np.random.default_rng([29, seed])
+    if kind == "verdicts":
+        h = (rng.random(n) < 0.65).astype(float)
+        return 0.1 + 0.8 * np.where(rng.random(n) < 0.02, 1 - h, h), h
+    h = 1 + np.round(8 * rng.beta(1.2, 0.8, n))
+    return h + rng.normal(0.3, 0.4, n), h
+
+
 def two_systems(seed=3, items=240, scale=3.0, shift=5.0):
     """Real ratings off zero, unequal rates, two judges with errors of their own."""
     rng = np.random.default_rng(seed)

@@ -112,6 +112,44 @@ def test_the_command_needs_no_columns_and_takes_those_of_the_raters(tmp_path, ca
         assert [found[n] for n in ("value", "low", "high")] == [reported[n] for n in ("value", "low", "high")]
 
 
+def test_the_other_estimand_is_computed_where_it_is_asked_for(tmp_path):
+    """The campaign asks for the pool's mean; the population's is wider, and says so."""
+    campaign = ran(tmp_path, judged(300), goal='budget = "20"')
+    table = campaign.export(tmp_path / "out.csv")
+    own, same, other = (rw.estimate_table(tmp_path / "out.csv", **how) for how in (
+        {}, {"estimand": "pool"}, {"estimand": "population"}))  # fmt: skip
+    assert own.interval == same.interval == campaign.estimate().interval
+    assert (other.estimand, other.value) == ("population", own.value)
+    assert other.standard_error > own.standard_error
+    assert "asks for the mean of the pool" in other.notes[0]
+    right = rw.estimate_mean(
+        table.numbers("prediction"), table.numbers("rating_human", missing="allow"), table.numbers("rate"),
+        method="difference", selected=table.numbers("selected") != 0,
+    )  # fmt: skip
+    assert other.standard_error >= right.standard_error  # of the same arrays, with room for what was learned
+    judged_by = rw.check(tmp_path / "out.csv", strong="rating_human", at_least=0.5, estimand="population")
+    assert judged_by.estimate.interval == other.interval
+    people = ran(tmp_path / "people", judged(300), goal='budget = "20"', estimand="population")
+    people.export(tmp_path / "people.csv")
+    of_pool = rw.estimate_table(tmp_path / "people.csv", estimand="pool")
+    assert of_pool.pool_size == 300
+    assert of_pool.standard_error < people.estimate().standard_error
+
+
+def test_an_export_says_how_large_the_pool_is(tmp_path):
+    """Rows that were not looked at are not in it."""
+    campaign = ran(tmp_path, judged(300), raters=(("judge", "0.3"), ("human", "1")), goal='budget = "40"')
+    table = campaign.export(tmp_path / "out.csv")
+    assert table.rows < 300
+    assert set(table.numbers("pool_size")) == {300.0}
+    for columns in ({}, {"weak": "prediction", "strong": "rating_human", "method": "difference"}):
+        found = rw.estimate_table(tmp_path / "out.csv", **columns, estimand="pool")
+        assert found.pool_size == 300
+        assert found.low < found.value < found.high
+    whole = ran(tmp_path / "whole", judged(60), goal='budget = "90"').export(tmp_path / "whole.csv")
+    assert "pool_size" not in whole.columns  # all rows are there
+
+
 def test_what_else_is_asked_for_is_computed_from_the_columns(tmp_path):
     campaign = ran(tmp_path, judged(300))
     campaign.export(tmp_path / "out.csv")

@@ -7,6 +7,9 @@ import pytest
 
 import ratewise as rw
 
+from ..campaign.making import judged, ran
+from ..campaign.making import write as write_campaign
+
 COLUMNS = ("--weak", "judge", "--strong", "human")
 
 
@@ -62,3 +65,48 @@ def test_refusals_take_one_line_and_exit_code_2(run, table, options, words):
     done = run("check", table, *COLUMNS, *options)
     assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
     assert words in done.err
+
+
+def test_a_bar_in_the_wrong_unit_is_one_line_with_what_was_meant(run, table):
+    for options, meant in (
+        (("--at-least", 97), "97%"),
+        (("--no-worse-than", table, "--margin", 1), "1pp"),
+        (("--at-least", "2", "--low", 0, "--high", 1), "--at-least 2 is outside the ratings"),
+    ):
+        done = run("check", table, *COLUMNS, *options)
+        assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
+        assert meant in done.err
+    assert run("check", table, *COLUMNS, "--at-least", "50%").code == 0
+    assert run("check", table, *COLUMNS, "--no-worse-than", table, "--margin", "99pp").code == 0
+
+
+@pytest.mark.parametrize(("option", "code"), [((), 5), (("--cannot-tell", "pass"), 0), (("--cannot-tell", "fail"), 1)])
+def test_what_cannot_be_told_passes_or_fails_as_ci_wants(run, table, option, code):
+    done = run("check", table, *COLUMNS, "--at-least", 0.78, *option, "--json")
+    assert (done.code, done.document["verdict"]) == (code, "cannot tell")
+    assert run("check", table, *COLUMNS, "--at-least", 0.5, *option).code == 0
+    assert run("check", table, *COLUMNS, "--at-least", 0.99, *option).code == 1
+
+
+def test_a_campaign_is_checked_by_its_own_estimate(run, tmp_path):
+    campaign = ran(tmp_path, judged(400), goal='budget = "80"')
+    toml, found = str(campaign.spec.path), campaign.estimate()
+    campaign.export(tmp_path / "out.csv")
+    for place in (toml, tmp_path / "out.csv"):
+        done = run("check", place, "--at-least", "10%", "--json")
+        assert (done.code, done.document["verdict"]) == (0, "yes")
+        told = done.document["estimate"]
+        assert (told["value"], told["low"], told["high"]) == (found.value, found.low, found.high)
+    other = ran(tmp_path / "last", judged(400, seed=9), goal='budget = "80"')
+    done = run("check", toml, "--no-worse-than", other.spec.path, "--margin", "30pp", "--json")
+    assert (done.code, done.document["verdict"]) == (0, "yes")
+    two = done.document["comparison"]
+    assert (two["first"]["value"], two["second"]["value"]) == (found.value, other.estimate().value)
+    assert two["first"]["estimand"] == "pool"
+    assert run("check", tmp_path / "nowhere.toml", "--at-least", 0.5).code == 2
+
+
+def test_a_campaign_without_an_estimate_says_so(run, tmp_path):
+    path = write_campaign(tmp_path, judged(400), goal='budget = "80"')
+    done = run("check", path, "--at-least", 0.5)
+    assert (done.code, done.err.count("\n")) == (2, 1)

@@ -68,7 +68,7 @@ class TestEstimate:
             (["--by", "topic", "--picture", "a.pdf"], ".svg or .png"),
             (["--by", "subject"], "has no column 'subject'"),
             (["--by", "topic", "--shrink", "--simultaneous"], "choose shrink or simultaneous"),
-            (["--by", "topic", "--pool-size", 900], "--by and --pool-size do not go together"),
+            (["--by", "topic", "--pool-size", 900], "add --estimand pool"),
             (["--cluster", "chat", "--interval", "anytime"], "anytime interval goes item by item"),
         ],
     )

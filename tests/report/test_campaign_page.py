@@ -15,6 +15,7 @@ from ratewise.rounds.auto import learned_rating
 from ratewise.tables import read_table, write_table
 from ratewise.targets.mean.words import within
 
+from ..campaign.making import judged, ran
 from ..tomls import rater, toml_of
 
 NASTY = "<script>alert(1)</script>"
@@ -165,3 +166,19 @@ def test_points_and_units():
     assert within(0.0471, points=True) == "±4.7 points"
     assert within(0.0471, points=False) == "±0.0471"
     assert within(12.34, points=False) == "±12.3"
+
+
+def test_slices_of_pairs_stay_on_the_scale(tmp_path):
+    """Ties count half, so a slice with few votes has Student's interval, which knows no ends."""
+    rng = np.random.default_rng(3)
+    p = rng.random(500)
+    votes = np.where(rng.random(500) < 0.15, 0.5, rng.random(500) < p)
+    columns = judged(500) | {"judge": p.round(3).tolist(), "human": votes.tolist()}
+    columns |= {"topic": [f"t{k}" for k in rng.integers(0, 40, 500)]}
+    made = ran(tmp_path, columns, goal='budget = "70"', rating='kind = "pairwise"', items='features = ["topic"]')
+    with made.look() as now:
+        found = [one.estimate for one in findings.slices(now) if one.estimate is not None and one.estimate.interval]
+    assert any(one.interval_kind == "t" and 1.0 in one.interval for one in found)  # one that would have left it
+    for one in found:
+        assert 0 <= one.low < one.high <= 1
+        assert 0 <= one.value <= 1

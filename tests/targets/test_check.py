@@ -116,3 +116,64 @@ def test_refusals(rated, options, words):
         options = {**options, "no_worse_than": rated}
     with pytest.raises(rw.InputError, match=words):
         rw.check(rated, **COLUMNS, **options)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"at_least": 97}, r"at_least 97 is outside the ratings, which are from 0 to 1: did you mean 0.97 \(97%\)"),
+        ({"at_least": -0.1}, "at_least -0.1 is outside the ratings"),
+        ({"at_least": 1.5}, "did you mean 0.015"),
+        ({"no_worse_than": {}, "margin": 1}, r"margin 1 lets everything pass.*did you mean 0.01 \(1pp\)"),
+        ({"no_worse_than": {}, "margin": "100pp"}, "lets everything pass"),
+        ({"no_worse_than": {}, "margin": "1%"}, "margin '1%' is not clear; write 1pp"),
+        ({"at_least": "97pp"}, "write 97%"),
+        ({"at_least": "many"}, "at_least must be a number; got 'many'"),
+    ],
+)
+def test_a_bar_beyond_the_scale_says_what_was_probably_meant(rated, options, words):
+    """On 0/1 ratings 97 fails everything, and a margin of 1 passes everything."""
+    if "no_worse_than" in options:
+        options = {**options, "no_worse_than": rated}
+    with pytest.raises(rw.InputError, match=words):
+        rw.check(rated, **COLUMNS, **options)
+
+
+def test_percent_and_points_are_understood(rated):
+    last = table(2, 0.84, 1000, first=9000)
+    for given, plain in (("80%", 0.8), (" 80 %", 0.8), ("0.8", 0.8), ("97.5%", 0.975)):
+        assert rw.check(rated, **COLUMNS, at_least=given).bar == pytest.approx(plain)
+    for given, plain in (("1pp", 0.01), ("2.5 pp", 0.025), ("0.03", 0.03)):
+        assert rw.check(rated, **COLUMNS, no_worse_than=last, margin=given).bar == pytest.approx(-plain)
+
+
+def test_the_scale_of_scores_is_what_is_said_or_seen():
+    rng = np.random.default_rng(4)
+    h = rng.integers(1, 6, 300).astype(float)
+    scores = {"judge": h + rng.normal(0, 0.3, 300), "human": np.where(rng.random(300) < 0.4, h, np.nan)}
+    scores |= {"rate": np.full(300, 0.4)}
+    assert rw.check(scores, **COLUMNS, at_least=5.5).verdict == "no"  # the scale may well go on to 7
+    for options, words in (
+        ({"at_least": 97}, "which are from 1 to 5; give bounds"),
+        ({"at_least": 5.5, "bounds": (1, 5)}, "outside the ratings"),
+        ({"at_least": "97%"}, "in percent is for ratings from 0 to 1"),
+        ({"no_worse_than": scores, "margin": 4, "bounds": (1, 5)}, "lets everything pass"),
+        ({"no_worse_than": scores, "margin": "1pp"}, "in pp is for ratings from 0 to 1"),
+    ):
+        with pytest.raises(rw.InputError, match=words):
+            rw.check(scores, **COLUMNS, **options)
+    assert rw.check(scores, **COLUMNS, no_worse_than=scores, margin=3.9, bounds=(1, 5)).verdict == "yes"
+
+
+def test_more_labels_than_there_are_items_are_not_promised(rated):
+    """Ratings of the new table that would tell, and where it has too few items, that it takes more of these."""
+    few, last = table(6, 0.85, 90), table(2, 0.8, 2500, first=9000)
+    found = rw.check(few, **COLUMNS, no_worse_than=last, margin=0.02)
+    assert found.labels_needed > 90
+    assert "on 90 items, so it takes more items" in found.sentence
+    mean = rw.estimate_table(few, **COLUMNS)
+    close = rw.check(few, **COLUMNS, at_least=mean.value - 0.01)
+    assert close.labels_needed > 90
+    assert "more than the 90 items that were looked at" in close.sentence
+    enough = rw.check(rated, **COLUMNS, at_least=rw.estimate_table(rated, **COLUMNS).low + 1e-3)
+    assert "more items" not in enough.sentence

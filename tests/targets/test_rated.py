@@ -133,7 +133,7 @@ def test_a_fully_rated_table_needs_no_rates():
     table = {"judge": np.array([0.0, 1, 1, 1]), "human": np.array([0.0, 1, 0, 1]), "rate": np.full(4, 0.5)}
     rated = read_rated(read_table(table), RatedColumns("human", "judge"))
     assert np.all(rated.items.rates == 1)
-    assert rated.notes == ()
+    assert rated.notes(How()) == ()
     asked = read_rated(read_table(table), RatedColumns("human", "judge", DrawColumns("rate")))
     assert np.all(asked.items.rates == 0.5)
 

@@ -310,3 +310,18 @@ def test_sizes_are_read_from_one_column_of_a_file_or_a_folder(ending, tmp_path, 
     assert slice_sizes(tmp_path, "topic") == {name: 2 * size for name, size in SIZES.items()}
     with pytest.raises(TableError, match=r"has no column 'topics'; did you mean 'topic'\? its columns are"):
         slice_sizes(tmp_path, "topics")
+
+
+def test_slices_of_votes_stay_on_their_scale():
+    """A handful of wins, losses and ties in each slice: neither an interval nor a value is beyond 0 and 1."""
+    rng = np.random.default_rng(3)
+    g = rng.random(400)
+    h = np.round(np.clip(g + rng.normal(0, 0.3, 400), 0, 1) * 2) / 2
+    table = {"judge": g, "human": np.where(rng.random(400) < 0.15, h, np.nan), "rate": np.full(400, 0.15)}
+    table |= {"topic": np.array([f"t{i % 16}" for i in range(400)], dtype=object)}
+    free, kept = (estimate_slices(table, **COLUMNS, bounds=ends, interval="t") for ends in ((None, None), (0, 1)))
+    assert any(one.interval is not None and one.interval[1] > 1 for one in free.slices)  # the check can fail
+    for one in kept.slices:
+        if one.interval is not None:
+            assert 0 <= one.interval[0] < one.interval[1] <= 1
+            assert 0 <= one.value <= 1

@@ -54,6 +54,31 @@ def test_items_in_both_tables_narrow_the_interval():
     assert found.difference.high - found.difference.low < apart.difference.high - apart.difference.low
 
 
+def test_one_seed_behind_both_draws_is_seen_and_counted():
+    """The same items have labels in both tables: what the systems' errors have in common does not average out."""
+    rng = np.random.default_rng(8)
+    hard = rng.random(1500)
+    tables = []
+    for k, seed in enumerate((3, 3, 4)):
+        human = np.clip(5 + (2 - 4 * (k % 2)) * hard + rng.normal(0, 0.3, 1500), 1, 9)
+        rate = np.where(hard > 0.5, 0.4, 0.2 + 0.02 * k)
+        drawn = rw.draw(rate, [f"q{i}" for i in range(1500)], seed=seed)
+        tables.append({
+            "id": [f"q{i}" for i in range(1500)], "judge": np.full(1500, 5.0), "human": np.where(drawn, human, np.nan),
+            "rate": rate, "selected": drawn,
+        })  # fmt: skip
+    first, second, other = tables
+    same, apart = (rw.compare_tables(first, last, **COLUMNS, estimand="pool", method="difference") for last in
+                   (second, other))  # fmt: skip
+    assert "one draw took them for both" in same.notes[0]
+    assert "independent" in apart.notes[0]
+    alone = np.hypot(same.first.standard_error, same.second.standard_error)
+    assert same.difference.standard_error > 1.15 * alone  # one system's error is up where the other one's is down
+    assert apart.difference.standard_error == pytest.approx(
+        np.hypot(apart.first.standard_error, apart.second.standard_error)
+    )
+
+
 def test_the_same_items_drawn_together_are_paired_whatever_their_order():
     new, old = table(4, 0.8, 600), table(5, 0.75, 600)
     old["human"] = np.where(np.isnan(new["human"]), np.nan, np.random.default_rng(1).integers(0, 2, 600))

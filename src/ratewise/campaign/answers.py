@@ -182,7 +182,7 @@ def _anytime(history: History, wanted: Wanted, *, ended: bool, more: bool) -> Es
     found = estimate_history(history, wanted, level=level)
     if found is None:
         return None
-    found = widened(found, level, unseen)
+    found = widened(found, level, unseen, wanted.bounds)
     return replace(found, level=wanted.level, interval_method=f"anytime ({found.interval_method})")
 
 
@@ -238,7 +238,7 @@ def _at_stop(history: History, wanted: Wanted) -> Estimate | None:
     found = estimate_history(history, wanted, level=level)
     if found is None or found.interval is None or found.interval_method == "score":
         return found
-    return widened(found, level, _unseen(history, wanted))
+    return widened(found, level, _unseen(history, wanted), wanted.bounds)
 
 
 def _unseen(history: History, wanted: Wanted) -> float:

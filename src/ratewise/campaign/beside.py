@@ -107,7 +107,7 @@ def human_only(history: History, now: Snapshot) -> Estimate | None:
         )  # fmt: skip
     except InputError:  # such as missing answers only
         return None
-    return replace(widened(found, level, unseen), level=wanted.level)
+    return replace(widened(found, level, unseen, wanted.bounds), level=wanted.level)
 
 
 def judge_and_people(now: Snapshot) -> list[str]:

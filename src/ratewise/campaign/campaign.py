@@ -30,12 +30,12 @@ from ratewise.campaign.spec.spec import Spec, read_spec
 from ratewise.campaign.spec.tables import SecretSeed
 from ratewise.campaign.status import Status, Watch
 from ratewise.campaign.story import Chapter
-from ratewise.campaign.taking_out import export_folder, export_record, export_table
+from ratewise.campaign.taking_out import export_folder, export_record, export_table, items_table
 from ratewise.campaign.teaching import lesson_of
 from ratewise.campaign.verification import Verification
 from ratewise.core.mean.estimate import Estimate
 from ratewise.core.small_picture import band_picture
-from ratewise.errors import StoreError
+from ratewise.errors import InputError, StoreError
 from ratewise.queue.copies import back_up
 from ratewise.queue.desk import Desk
 from ratewise.queue.money import to_money
@@ -265,6 +265,13 @@ class Campaign:
         """
         with self.look() as now:
             return export_table(now, path, ledger=ledger, answers=answers, safe_cells=safe_cells)
+
+    def table(self) -> Table:
+        """What `export` writes, without a file: `estimate_table` and `check` of it say what the campaign reports."""
+        with self.look() as now:
+            if now.pooled is None:
+                raise InputError(f"campaign {self.spec.name!r} has no estimate yet: go on with it first")
+            return items_table(now)
 
     def export_record(self, path: str | os.PathLike[str]) -> str:
         """Write the whole record, which `ratewise verify` checks anywhere; returns its head."""

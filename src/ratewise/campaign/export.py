@@ -19,6 +19,7 @@ from ratewise.queue.records import ANSWERED, MISSING, OPEN, TEXTS
 from ratewise.queue.store import Store
 from ratewise.tables import Table, read_table
 from ratewise.targets.mean.pooled import COLUMN, Pooled
+from ratewise.targets.pool import POOL_SIZE
 
 _LARGEST, _EXACT = 2**63, 2**53  # of whole numbers that fit into 64 bits, and into a float
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?(e[-+]?[0-9]+)?", re.IGNORECASE)
@@ -31,7 +32,8 @@ def export_items(spec: Spec, store: Store, looked: int, pooled: Pooled | None = 
     `rate` is the chance that the item had of a strong rating in all complete rounds together, `rate_in_round` in its
     own; with more than two raters, each has its own columns. `prediction` is what stands in the weak rating's place,
     and the column `ratewise` has the terms of the estimate: so `ratewise estimate` computes what the campaign reports.
-    Where items are chosen by strata, `weight` is what each counts.
+    Where items are chosen by strata, `weight` is what each counts; where not all were looked at, `pool_size` is how
+    many there are.
     """
     if looked == 0:
         raise InputError("no item was looked at yet; there is nothing to export")
@@ -48,6 +50,8 @@ def export_items(spec: Spec, store: Store, looked: int, pooled: Pooled | None = 
     added: dict[str, Any] = {"item_id": _ids(store, looked), "position": np.arange(looked), "round": number}
     added |= _ratings(spec, store, looked)
     facts = Facts.of(store)
+    if looked < facts.to_draw_from:
+        added[POOL_SIZE] = np.full(looked, facts.to_draw_from)
     if facts.inputs is not None:
         code = LoggedItems(spec, store, facts).looked(0, looked).strata
         assert code is not None

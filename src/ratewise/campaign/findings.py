@@ -187,7 +187,8 @@ def _slice(now: Snapshot, empty: SliceFound, here: Mask, learned: LearnedRating,
     except InputError:  # such as missing answers only
         return few
     mean = float(known.mean()) if known.size else 0.0
-    return replace(few, estimate=with_known(found, known.size, mean, pool))
+    of_all = with_known(found, known.size, mean, pool)
+    return replace(few, estimate=of_all.within(now.reader.terms.wanted.bounds))
 
 
 # More money

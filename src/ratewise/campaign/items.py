@@ -42,6 +42,16 @@ class Facts:
     pool: int = 0  # rows of the pool that the items are the first of
     doubts: bool = False  # whether plans go by how sure raters after the first are; earlier versions did not
 
+    @property
+    def known(self) -> int:
+        """Items whose ratings were picked by hand and are counted as they are."""
+        return 0 if self.start is None else self.start.known
+
+    @property
+    def to_draw_from(self) -> int:
+        """Rows of the pool that is drawn from, taken in or not."""
+        return max(self.pool, self.items) - self.known
+
     @classmethod
     def of(cls, store: Store) -> "Facts":
         """The facts as the store has them."""
@@ -63,10 +73,10 @@ def terms_of(spec: Spec, facts: Facts) -> p.Terms:
     """What decisions need of the TOML and the items."""
     bounds = spec.scale.low, spec.scale.high
     start = facts.start
-    known, mean = (0, 0.0) if start is None else (start.known, start.mean)
+    known, mean = facts.known, 0.0 if start is None else start.mean
     wanted = Wanted(
         spec.level, spec.estimand, facts.items - known, bounds, spec.target_se, facts.inputs, known, mean,
-        rows=max(facts.pool, facts.items) - known,
+        rows=facts.to_draw_from,
     )  # fmt: skip
     budget = None if spec.goal.budget is None else to_units(spec.goal.budget)
     alone, gives_up = spec.method == "base" or len(spec.raters) == 1, spec.goal.unanswered == "give up"

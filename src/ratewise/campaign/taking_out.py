@@ -66,11 +66,16 @@ def export_table(
     elif answers:
         table = export_answers(now.spec, now.store, now.facts.items)
     else:
-        end = now.state.history.items if now.state.open is None else now.state.open.end
-        table = export_items(now.spec, now.store, end, now.pooled)
+        table = items_table(now)
     table = make_safe(table) if safe_cells else table
     write_table(table, path)
     return table
+
+
+def items_table(now: Snapshot) -> Table:
+    """What was looked at: the table that an export writes."""
+    end = now.state.history.items if now.state.open is None else now.state.open.end
+    return export_items(now.spec, now.store, end, now.pooled)
 
 
 def export_record(now: Snapshot, path: str | os.PathLike[str]) -> str:

@@ -47,7 +47,12 @@ def estimate(
     method: Annotated[Method, typer.Option(help="How the ratings are combined.")] = "auto",
     interval: Annotated[IntervalMethod, typer.Option(help="Kind of interval; auto says which it took.")] = "auto",
     level: Annotated[float, typer.Option(help="Confidence level of the interval.")] = 0.95,
-    estimand: Annotated[Estimand, typer.Option(help="Whose mean: the population's, or the pool's own.")] = "population",
+    estimand: Annotated[
+        Estimand | None,
+        typer.Option(
+            help="Whose mean: the population's (if nothing is said), or the pool's own. An export has its own."
+        ),
+    ] = None,
     pool_size: Annotated[float | None, typer.Option(help="Size of the pool, if larger than the table.")] = None,
     recalibrate: Annotated[
         Recalibration, typer.Option(help="Map weak to strong ratings first, cross-fitted.")
@@ -85,14 +90,15 @@ def estimate(
     with one_line_errors():
         counted, order = said(positive, scale)
         if by is not None:
-            not_with_by(strata=strata, weight=weight, pool_size=pool_size)
+            not_with_by(strata=strata, weight=weight)
             print_slices(
                 in_format(table, format),
                 by=by, weak=weak, strong=needed(strong, "--strong human"), rate=rate, selected=selected,
                 clusters=cluster, bounds=(low, high), weak_cost=weak_cost, strong_cost=strong_cost, shrink=shrink,
-                simultaneous=simultaneous, method=method, interval=interval, level=level, estimand=estimand,
-                recalibrate=recalibrate, text=words(text), learner=learner, floor=floor, seed=seed, picture=picture,
-                as_json=json, positive=counted, scale=order,
+                simultaneous=simultaneous, method=method, interval=interval, level=level,
+                estimand=estimand or "population", pool_size=pool_size, recalibrate=recalibrate,
+                text=words(text), learner=learner, floor=floor, seed=seed, picture=picture, as_json=json,
+                positive=counted, scale=order,
             )  # fmt: skip
             return
         only_with_by(shrink=shrink, simultaneous=simultaneous, picture=picture)

@@ -11,11 +11,11 @@ if TYPE_CHECKING:
     from ratewise.tables import TableLike
 
 
-def not_with_by(*, strata: str | None = None, weight: str | None = None, pool_size: float | None = None) -> None:
+def not_with_by(*, strata: str | None = None, weight: str | None = None) -> None:
     """Refuse what slices do not take."""
     from ratewise.errors import InputError
 
-    for name, value in (("strata", strata), ("weight", weight), ("pool-size", pool_size)):
+    for name, value in (("strata", strata), ("weight", weight)):
         if value is not None:
             raise InputError(f"--by and --{name} do not go together; leave one of them out")
 
@@ -69,6 +69,7 @@ def print_slices(
     interval: IntervalMethod,
     level: float,
     estimand: Estimand,
+    pool_size: float | None,
     recalibrate: Recalibration,
     text: Sequence[str],
     learner: str,
@@ -90,7 +91,8 @@ def print_slices(
         found = estimate_slices(
             table, by=by, weak=weak, strong=strong, rate=rate, selected=selected, clusters=clusters, bounds=bounds,
             weak_cost=weak_cost, strong_cost=strong_cost, shrink=shrink, simultaneous=simultaneous, method=method,
-            interval=interval, level=level, estimand=estimand, recalibrate=recalibrate, text=text, learner=learner,
+            interval=interval, level=level, estimand=estimand, pool_size=pool_size, recalibrate=recalibrate, text=text,
+            learner=learner,
             floor=floor, seed=seed, positive=positive, scale=scale,
         )  # fmt: skip
     if picture is not None:

@@ -16,6 +16,7 @@ from ratewise.core.checks import Floats
 from ratewise.core.mean import estimate as core
 from ratewise.core.mean.clusters import Codes
 from ratewise.core.mean.estimate import Estimate
+from ratewise.core.mean.looking import whole_items
 from ratewise.core.mean.ratings import Mask
 from ratewise.core.names import Estimand, IntervalMethod, PolicyName
 from ratewise.models.rating_model import cluster_fitted_rating, rating_bounds
@@ -126,7 +127,7 @@ def _exact_items(way: Way, spend: float) -> int | None:
     if not whole or money.weak_cost * money.pool_left > 0.9 * money.left:
         return None
     share = min(math.ceil(money.pool_left * (spend / money.left)), math.ceil(money.pool_left))
-    return share if money.weak_cost == 0 else min(share, math.floor(spend / money.weak_cost))
+    return share if money.weak_cost == 0 else min(share, int(whole_items(spend / money.weak_cost)))
 
 
 def _own_rates(way: Way) -> Floats:

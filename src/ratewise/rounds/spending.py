@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ratewise.core.checks import Floats
 from ratewise.core.mean.draw import draw_within, scaled_to
+from ratewise.core.mean.looking import whole_items
 from ratewise.core.mean.ratings import Mask
 from ratewise.models.rating_model import Covariates
 from ratewise.rounds.auto import Round, plan_round, start_labels
@@ -143,4 +144,4 @@ def _whole(money: float, price: NDArray[np.float64]) -> float:
     first = float(price[0]) if price.size else 0.0
     if first <= 0 or np.any(price != first):
         return max(money, 0.0)
-    return first * float(np.clip(np.floor(money / first + _ROUNDING), 0, price.size))
+    return first * float(np.clip(whole_items(money / first), 0, price.size))

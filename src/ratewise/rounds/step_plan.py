@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ratewise.core.checks import Floats
+from ratewise.core.mean.looking import whole_items
 from ratewise.core.mean.ratings import Mask
 from ratewise.rounds.auto import doubling
 from ratewise.rounds.options import floor_share, least_root, preferred_error
@@ -232,4 +233,4 @@ def exact_items(plan: StepPlan, money: StepMoney, spend: float) -> int | None:
     if not whole or money.first * money.pool_left > 0.9 * money.left or money.left <= 0:
         return None
     share = min(math.ceil(money.pool_left * (spend / money.left)), math.ceil(money.pool_left))
-    return share if money.first == 0 else min(share, math.floor(spend / money.first))
+    return share if money.first == 0 else min(share, int(whole_items(spend / money.first)))

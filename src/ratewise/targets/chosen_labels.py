@@ -15,7 +15,7 @@ from ratewise.tables.convert import Texts
 from ratewise.targets.draw_checks import chance_of
 
 _FALSE_ALARM = 1e-4  # of the warning, at most: half for weak ratings, half for all other columns
-_OF_THE_DRAW = frozenset({"id", "rate", "selected", "weight", "rate_new", "weak_calibrated"})
+_OF_THE_DRAW = frozenset({"id", "rate", "selected", "pool_size", "weight", "rate_new", "weak_calibrated"})
 _MOST_WORDS = 20  # different ones in a column; more are text
 _MOST_COLUMNS = 60  # that are looked at beside weak ratings
 _BINS = 256  # of weak ratings, where rows were put together

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ratewise.core.checks import Floats
+from ratewise.core.mean.how import How
 from ratewise.core.mean.ratings import Mask, Rated
 from ratewise.core.mean.votes import Votes
 from ratewise.errors import TableError
@@ -26,6 +27,7 @@ from ratewise.targets import rated as readers
 from ratewise.targets.chosen_labels import warn_of_large_choice
 from ratewise.targets.draw_checks import check_count, check_number
 from ratewise.targets.large_ratings import LargeRatings, large_ratings
+from ratewise.targets.pool import Pool
 from ratewise.targets.rated import RatedColumns, check_labels
 
 _LARGE_FILE = 32 * 2**20  # bytes of text that are read in pieces rather than whole
@@ -41,15 +43,13 @@ class LargeTable:
     groups: Texts | None
     rows: int
     looked: int
+    pool: Pool
     told: tuple[str, ...] = ()  # of words, and of a rate that was assumed
     votes: Votes | None = None  # of the first items, which are all that have some
 
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What there is to say about how the table was read."""
-        left = self.rows - self.looked
-        unlooked = (f"{left:,} rows without a rate were not looked at and do not count",) if left else ()
-        return self.told + unlooked
+    def notes(self, how: How) -> tuple[str, ...]:
+        """What there is to say about how the table was read, and about what its pool is."""
+        return self.told + readers.unlooked(self.rows - self.looked) + self.pool.notes(how)
 
 
 def large_relation(source: TableLike | Relation) -> Relation | None:
@@ -130,7 +130,8 @@ def read_large(
         counts=made.counts, folds=made.folds, sums=made.sums,
     )  # fmt: skip
     votes = Votes(made.beside, tuple(people)) if people else None
-    return LargeTable(relation.name, items, made.by, relation.count(), items.size, found.notes, votes)
+    pool = Pool.of_relation(relation, relation.count(), items.size)
+    return LargeTable(relation.name, items, made.by, relation.count(), items.size, pool, found.notes, votes)
 
 
 def check_large(

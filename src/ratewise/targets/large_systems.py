@@ -22,7 +22,8 @@ from ratewise.tables.grid import in_sql
 from ratewise.tables.words import Meaning
 from ratewise.targets.large import check_large, check_large_draw, large_relation, read_whole
 from ratewise.targets.large_ratings import LargeRatings, large_ratings
-from ratewise.targets.rated import DrawColumns
+from ratewise.targets.pool import Pool
+from ratewise.targets.rated import DrawColumns, unlooked
 from ratewise.targets.systems import (
     Pair,
     Rows,
@@ -147,7 +148,7 @@ def read_large_systems(
     many = round(float(known[0, None].counts.sum()))
     rest = LargeRest(found, many, _spread(found, own), known)
     left = relation.count() - many - own.rows.size
-    unlooked = (f"{left:,} rows without a rate were not looked at and do not count",) if left else ()
+    pool = Pool.of_relation(relation, relation.count(), many + own.rows.size)
     return Systems(
         names=names,
         weak=own.weak,
@@ -155,9 +156,9 @@ def read_large_systems(
         rates=own.rates,
         asked=own.asked,
         clusters=None,
-        how=replace(how, bounds=(0.0, 1.0)) if how.bounds is None and is_binary(own.strong) else how,
+        how=pool.how(replace(how, bounds=(0.0, 1.0)) if how.bounds is None and is_binary(own.strong) else how),
         recalibrate="none",
-        notes=found.notes + unlooked,
+        notes=found.notes + unlooked(left) + pool.notes(how),
         rest=rest,
         folds=row_folds(own.rows, own.asked),
     )

@@ -206,7 +206,7 @@ def leaderboard(
         labels=votes.labels,
         method=used,
         estimand=estimand,
-        notes=drawn.notes + told + votes_in_words(ready, drawn),
+        notes=drawn.notes(how) + told + votes_in_words(ready, drawn),
         log_odds=standing.ratings[order],
         covariance=standing.covariance[np.ix_(order, order)],
     )

@@ -14,6 +14,7 @@ from ratewise.tables import Table, TableLike, read_table
 from ratewise.tables.words import Positive, Scale, in_numbers, meaning_of
 from ratewise.targets.compare import Comparison, compare
 from ratewise.targets.compare_many import ManyComparisons, compare_many
+from ratewise.targets.pool import POOL_SIZE
 from ratewise.targets.rated import RATE, Rate, asked_column
 from ratewise.targets.systems import check_names
 from ratewise.targets.two_tables import compare_tables
@@ -30,10 +31,17 @@ class LongTable:
     rows: Mapping[str, NDArray[np.intp]]  # of each system, sorted by item
     aligned: bool  # every system has a row for every item
 
+    def pool_of(self, name: str) -> NDArray[np.float64]:
+        """The pool's size as the rows say it, of one system's share of them."""
+        sizes = self.table.numbers(POOL_SIZE, missing="allow")[self.rows[name]]
+        return np.asarray(sizes * self.rows[name].size / self.table.rows)
+
     def of(self, name: str) -> Table:
         """One system's rows as a table of their own."""
         at = np.sort(self.rows[name])
         columns = {column: np.asarray(values)[at] for column, values in self.table.arrays().items()}
+        if POOL_SIZE in columns:
+            columns[POOL_SIZE] = self.pool_of(name)
         return read_table(columns, name=f"{self.table.name}, {name}")
 
 
@@ -148,6 +156,8 @@ def _wide(
         ):
             return None
         out |= {f"weak {name}": g[at], f"strong {name}": h[at]}
+    if POOL_SIZE in table.columns:
+        out[POOL_SIZE] = long.pool_of(long.names[0])
     if q is not None:
         out[RATE] = q[first]
     elif rate is not None:

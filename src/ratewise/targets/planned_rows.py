@@ -8,11 +8,12 @@ import numpy as np
 
 from ratewise.core.checks import Floats
 from ratewise.core.mean.draw import draw
+from ratewise.core.mean.looking import whole_items
 from ratewise.core.names import PolicyName
 from ratewise.errors import InputError
 from ratewise.tables import Table, TableLike
 from ratewise.tables.words import Meaning, in_numbers
-from ratewise.targets.mean.drawing import Drawn, ended_early, first_items, over_budget, undrawn, within_money
+from ratewise.targets.mean.drawing import Drawn, ended_early, first_items, over_budget, pool_size, undrawn, within_money
 from ratewise.targets.mean.side_by_side import Goal
 
 
@@ -53,8 +54,8 @@ class PlannedRows:
                 "plan with the pool itself, as rows without a strong rating beside the labelled ones"
             )
         looked, rates = np.ones(table.rows, dtype=np.bool_), self.rates
-        if within_budget and self.policy != "base" and self.items < table.rows:
-            looked = first_items(ids, int(self.items), seed)
+        if within_budget and self.policy != "base" and whole_items(self.items) < table.rows:
+            looked = first_items(ids, int(whole_items(self.items)), seed)
             rates = np.where(looked, rates, np.nan)
         selected = draw(np.where(looked, rates, 0.0), ids, seed=seed) & looked
         goal, planned = self.goal, int(np.count_nonzero(looked))
@@ -67,7 +68,7 @@ class PlannedRows:
         spend = float(weak_spend + goal.strong_cost * np.count_nonzero(selected))
         notes = over_budget(goal.budget, expected, spend, int(looked.sum()), self.items, goal.pool_size)
         notes += ended_early(int(looked.sum()), planned)
-        made = table.with_columns({"rate": rates, "selected": selected})
+        made = table.with_columns({"rate": rates, "selected": selected, **pool_size(looked)})
         return Drawn(made, rates, selected, None, expected, spend, notes)
 
 

@@ -107,7 +107,8 @@ def quantile_table(
     rated = read_rated(ready.table, RatedColumns(ready.strong, weak, DrawColumns(rate, selected, clusters)))
     refuse_missing(rated)
     ends = ready.bounds(both_ends(bounds))
-    how = rated.how(How(level=level, estimand=estimand, pool_size=pool_size, bounds=ends))
+    asked_how = How(level=level, estimand=estimand, pool_size=pool_size, bounds=ends)
+    how = rated.how(asked_how)
     items, codes = rated.items, rated.codes()
     found = tuple(
         estimate_quantile(
@@ -117,7 +118,7 @@ def quantile_table(
         for q in asked
     )  # fmt: skip
     own = tuple(dict.fromkeys(note for e in found for note in e.notes))
-    return Quantiles(asked, found, ready.notes + rated.notes + own + _of_votes(ready, rated))
+    return Quantiles(asked, found, ready.notes + rated.notes(asked_how) + own + _of_votes(ready, rated))
 
 
 def _of_votes(ready: Ready, rated: RatedTable) -> tuple[str, ...]:

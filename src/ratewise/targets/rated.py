@@ -20,6 +20,7 @@ from ratewise.tables.condense import row_folds
 from ratewise.tables.convert import Texts
 from ratewise.targets.chosen_labels import warn_of_choice
 from ratewise.targets.draw_checks import check_count
+from ratewise.targets.pool import Pool
 
 RATE = "rate"  # as a draw names the column
 MANY_ROWS = 1 << 20  # from here on only rows that were asked for are in a fold, by their number
@@ -85,8 +86,9 @@ class RatedTable:
     items: Rated
     rows: Mask  # of the table: those that `items` are
     looked: Mask  # of the table: those that could have been drawn
-    notes: tuple[str, ...]
+    read: tuple[str, ...]  # notes on how it was read
     alone: bool  # the strong ratings stand alone: `items` are the rows that were asked for, each at rate 1
+    pool: Pool
 
     def part(self, keep: Mask) -> "RatedTable":
         """The ratings of these items."""
@@ -99,10 +101,12 @@ class RatedTable:
         return None if self.items.clusters is None else cluster_codes(self.items.clusters, self.items.strong.size)
 
     def how(self, how: How) -> How:
-        """The options with the pool's size, where strong ratings stand alone and the pool's own value is wanted."""
-        if not self.alone or how.pool_size is not None or how.estimand == "population":
-            return how
-        return replace(how, pool_size=float(self.looked.sum()))
+        """The options with the pool's size, where the pool's own value is wanted."""
+        return self.pool.how(how)
+
+    def notes(self, how: How) -> tuple[str, ...]:
+        """What there is to say about how the table was read, and about what its pool is."""
+        return self.read + self.pool.notes(how)
 
 
 def read_rated(table: Table, columns: RatedColumns, *, fewest: int = 1, one_rate_alone: bool = True) -> RatedTable:
@@ -133,7 +137,8 @@ def read_rated(table: Table, columns: RatedColumns, *, fewest: int = 1, one_rate
     )  # fmt: skip
     if table.rows > MANY_ROWS and columns.draw.clusters is None:
         items = with_row_folds(items, np.flatnonzero(rows))
-    return RatedTable(table, items, rows, looked, draw.notes + unlooked(draw), alone)
+    pool = Pool.of(table, int(np.count_nonzero(looked)))
+    return RatedTable(table, items, rows, looked, draw.notes + unlooked(int(np.count_nonzero(~looked))), alone, pool)
 
 
 def with_row_folds(items: Rated, rows: NDArray[np.intp]) -> Rated:
@@ -144,10 +149,9 @@ def with_row_folds(items: Rated, rows: NDArray[np.intp]) -> Rated:
     return replace(items, folds=row_folds(rows, alone))
 
 
-def unlooked(draw: Draw) -> tuple[str, ...]:
+def unlooked(rows: int) -> tuple[str, ...]:
     """A note on what the rows without a rate mean, if there are any."""
-    left = int(np.count_nonzero(~draw.looked))
-    return (f"{left:,} rows without a rate were not looked at and do not count",) if left else ()
+    return (f"{rows:,} rows without a rate were not looked at: they count in the size of the pool",) if rows else ()
 
 
 # Rates

@@ -163,7 +163,7 @@ def regress(
         method=found.method,
         estimand=estimand,
         degrees_of_freedom=float(found.degrees_of_freedom.min()),
-        notes=ready.notes + rated.notes + _notes(found) + votes_in_words(ready, rated),
+        notes=ready.notes + rated.notes(how) + _notes(found) + votes_in_words(ready, rated),
         covariance=fit.covariance,
     )
 

@@ -23,10 +23,11 @@ from ratewise.tables.convert import Texts
 from ratewise.tables.spreadsheet import plain_cells, plain_text, safe_cells
 from ratewise.tables.table import no_column
 from ratewise.tables.words import Meaning, Positive, Scale, in_numbers, meaning_of, number_in
+from ratewise.targets.pool import POOL_SIZE
 
 FILL = "rating"  # the column to fill in where the plan names none
 CANNOT_TELL = ("cannot tell", "?", "skip")  # what an annotator may write instead of a rating
-OF_THE_DRAW = ("rate", "selected", "weight", "weak_calibrated", "rate_new", "rate_before", "selected_before")
+OF_THE_DRAW = ("rate", "selected", POOL_SIZE, "weight", "weak_calibrated", "rate_new", "rate_before", "selected_before")
 """Columns that a draw writes."""
 
 

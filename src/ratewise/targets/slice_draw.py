@@ -11,14 +11,16 @@ import numpy as np
 from ratewise.core.checks import Floats
 from ratewise.core.mean.clusters import Codes
 from ratewise.core.mean.draw import draw
+from ratewise.core.mean.looking import whole_items
 from ratewise.core.mean.ratings import Mask
 from ratewise.core.messages import Message, argument
 from ratewise.errors import TableError
 from ratewise.tables import Table, TableLike
 from ratewise.tables.convert import Texts
-from ratewise.targets.mean.drawing import Drawn, first_items, undrawn
+from ratewise.targets.mean.drawing import Drawn, first_items, pool_size, undrawn
 from ratewise.targets.mean.plan_file import check_rates
 from ratewise.targets.mean.transfer import Transfer
+from ratewise.targets.pool import POOL_SIZE
 from ratewise.targets.slice_names import slice_names
 from ratewise.targets.slice_plan import SlicePlan
 
@@ -44,7 +46,7 @@ def draw_slices(
     that have no plan get no rate, and a note says so.
     """
     by, transfers = _plans(plan)
-    table, ids = undrawn(pool, id_column, ("rate", "selected", "weight", "weak_calibrated"))
+    table, ids = undrawn(pool, id_column, ("rate", "selected", POOL_SIZE, "weight", "weak_calibrated"))
     names, groups = slice_names(table, by)
     parts = {}
     notes = []
@@ -88,8 +90,8 @@ def _part(table: Table, rows: Codes, transfer: Transfer, ids: Texts, seed: int |
     c_g, c_h = transfer.weak_cost * (transfer.policy != "base"), transfer.strong_cost
     mean_rate = 1.0 if transfer.policy == "base" else float(rates.mean())
     planned = transfer.items * (c_g + c_h * mean_rate)
-    if seed is not None and transfer.policy != "base" and transfer.items < rows.size:
-        rates = np.where(first_items(ids[rows], int(transfer.items), seed), rates, np.nan)
+    if seed is not None and transfer.policy != "base" and whole_items(transfer.items) < rows.size:
+        rates = np.where(first_items(ids[rows], int(whole_items(transfer.items)), seed), rates, np.nan)
     return _Part(
         rows=rows,
         rates=rates,
@@ -118,7 +120,8 @@ def _drawn(table: Table, parts: list[_Part], ids: Texts, seed: int, notes: list[
                 f"with {argument('within_budget')}, or plan with the sizes that slices have in this pool"
             )
         )
-    added: dict[str, Floats | Mask] = {"rate": rates, "selected": selected, "weight": _weights(parts, looked)}
+    added: dict[str, Floats | Mask] = {"rate": rates, "selected": selected, **pool_size(looked)}
+    added["weight"] = _weights(parts, looked)
     if all(part.weak is not None for part in parts):
         added["weak_calibrated"] = weak
     spent = sum(part.weak_spend + part.strong_cost * float(np.count_nonzero(selected[part.rows])) for part in parts)

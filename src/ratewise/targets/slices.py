@@ -61,6 +61,7 @@ def estimate_slices(
     interval: IntervalMethod = "auto",
     level: float = 0.95,
     estimand: Estimand = "population",
+    pool_size: float | None = None,
     recalibrate: Recalibration = "none",
     text: Sequence[str] = (),
     learner: str | Learner = "words",
@@ -94,7 +95,7 @@ def estimate_slices(
     if large is not None:
         rated, all_groups = large, large.table.texts(by, missing="allow")
         ends = both_ends(bounds) or meaning.bounds
-        how = How(method, interval, level, estimand, bounds=ends, floor=floor, seed=seed)
+        how = How(method, interval, level, estimand, pool_size, ends, floor, seed=seed)
     else:
         ready = made_ready(
             read_whole(table, relation), strong=strong, weak=() if weak is None else (weak,), positive=positive,
@@ -102,21 +103,25 @@ def estimate_slices(
         )  # fmt: skip
         ready.refuse_pool(estimand)
         read, first = ready.table, ready.notes
-        how = How(method, interval, level, estimand, bounds=ready.bounds(both_ends(bounds)), floor=floor, seed=seed)
+        how = How(method, interval, level, estimand, pool_size, ready.bounds(both_ends(bounds)), floor, seed=seed)
         _, all_groups = slice_names(read, by)
         refuse_unused_weights(read, rate, all_groups)
         rated = read_rated(read, RatedColumns(ready.strong, weak, draw), fewest=2)
         texts = read_texts(read, text, learner)
         known = None if texts is None else texts[0].rows(rated.rows)
+    how.refuse_idle_pool_size()
+    if estimand == "pool" and "weight" in rated.table.columns:  # slices that were looked at in proportions of their own
+        rated.pool.refuse_left_out("its slices")
     sliced = _Sliced(rated, all_groups, how, recalibrate, fewest, known)
     overall = sliced.overall()
     found, more = sliced.slices(simultaneous)
-    notes = first + rated.notes + told_of_text(rated.items, text, known) + more + _about_all(rated.items, overall)
+    read_as = first + rated.notes(how)
+    notes = read_as + told_of_text(rated.items, text, known) + more + _about_all(rated.items, overall)
     if shrink:
         found, more = _shrunk(found, how.level, how.bounds)
         notes += more
     spend = Prices(weak_cost, strong_cost).spend(overall.items, overall.labels, alone=weak is None)
-    overall = replace(overall, spend=spend, notes=first + rated.notes + overall.notes)
+    overall = replace(overall, spend=spend, notes=read_as + overall.notes)
     return Slices(by, tuple(found), overall, how.level, simultaneous, shrink, notes)
 
 
@@ -132,7 +137,8 @@ def _read_large(
     table = read_table({by: large.groups}, name=relation.name)
     _, groups = slice_names(table, by)
     every = np.ones(table.rows, dtype=np.bool_)
-    return RatedTable(table.with_columns({by: groups}, replace=True), large.items, every, every, large.notes, False)
+    named = table.with_columns({by: groups}, replace=True)
+    return RatedTable(named, large.items, every, every, large.told, False, large.pool)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -155,12 +161,12 @@ class _Sliced:
         """The mean of all rows: of those looked at, or by the slices' sizes where they were looked at unevenly."""
         items = self.rated.items
         if not in_proportion(self.all_groups, self.rated.looked):
-            return whole(items, self.groups, self.all_groups, self.how, self.recalibrate)
+            return whole(items, self.groups, self.all_groups, self.rated.how(self.how), self.recalibrate)
         return estimate_rated(items, self.rated.how(self.how), self.recalibrate, self.text)
 
     def slices(self, simultaneous: bool) -> tuple[list[Slice], tuple[str, ...]]:
         """Every slice, and what there is to say about their levels."""
-        items, how, masks = self.rated.items, self.how, _masks(self.groups)
+        items, how, masks = self.rated.items, self.rated.how(self.how), _masks(self.groups)
         if self.recalibrate != "none":  # learned from all slices together
             items = replace(items, weak=recalibrated(items, kind=self.recalibrate, seed=how.seed, text=self.text))
             how = without_second_line(how)
@@ -178,12 +184,14 @@ class _Sliced:
         if labels < fewest:
             many = "no strong rating" if labels == 0 else f"only {labels} strong rating{'s' if labels > 1 else ''}"
             return Slice(name, count, labels, None, f"{many}; at least {fewest} are needed")
-        if self.rated.alone and how.estimand == "pool":  # then the pool is larger than the rows that have a rating
-            how = replace(how, pool_size=float(np.count_nonzero(self.all_groups[self.rated.looked] == name)))
+        if how.pool_size is not None:
+            others = int(np.count_nonzero(self.all_groups[~self.rated.rows] == name))
+            how = replace(how, pool_size=how.pool_size / self.rated.pool.rows * (count + others))
         try:
             found = estimate_rated(items, how)
         except InputError as error:  # this slice's own data; the others are answered all the same
             return Slice(name, count, labels, None, str(error))
+        found = found.within((0.0, 1.0) if how.bounds is None and found.interval_kind == "score" else how.bounds)
         if self.recalibrate != "none":
             found = replace(found, method=f"{found.method}, {self.recalibrate} recalibrated")
         return Slice(name, count, labels, found, None if found.interval is not None else "; ".join(found.notes))

@@ -23,6 +23,7 @@ from ratewise.tables.words import Meaning, in_numbers
 from ratewise.targets import rated as readers
 from ratewise.targets.chosen_labels import warn_of_choice
 from ratewise.targets.mean.estimation import estimate_rated
+from ratewise.targets.pool import Pool
 from ratewise.targets.rated import (
     DrawColumns,
     check_draw,
@@ -97,9 +98,9 @@ class Systems:
         bounds = self.how.bounds
         ends = None if bounds is None else (bounds[0] - bounds[1], bounds[1] - bounds[0])
         level = self.how.level if level is None else level
-        how = replace(self.how, interval="t", bounds=ends, level=level)
-        found = self._estimate(i, j, h, how)
         missing = self.asked & np.isnan(h)
+        how = replace(self.how, interval="t", bounds=ends if missing.any() else None, level=level)  # symmetric so far
+        found = self._estimate(i, j, h, how)
         if not missing.any():
             return widened(found, self._unseen_in(h), level=level)
         if ends is None or found.interval is None:
@@ -229,6 +230,7 @@ def read_systems(
         asked |= drawn.selected & looked
     refuse_outside(read.name, h, how)
     check_missing(read.name, names, rated, asked, h, how)
+    pool = Pool.of(read, int(np.count_nonzero(looked)))
     by_row = read.rows > readers.MANY_ROWS and draw.clusters is None
     return Systems(
         names=names,
@@ -237,9 +239,9 @@ def read_systems(
         rates=q[looked],
         asked=asked[looked],
         clusters=None if draw.clusters is None else cluster_names(read, draw.clusters, looked).astype(np.str_),
-        how=replace(how, bounds=(0.0, 1.0)) if how.bounds is None and is_binary(h) else how,
+        how=pool.how(replace(how, bounds=(0.0, 1.0)) if how.bounds is None and is_binary(h) else how),
         recalibrate=recalibrate,
-        notes=told + drawn.notes + unlooked(drawn),
+        notes=told + drawn.notes + unlooked(int(np.count_nonzero(~looked))) + pool.notes(how),
         folds=row_folds(np.flatnonzero(looked), asked[looked]) if by_row else None,
     )
 

@@ -10,15 +10,18 @@ from scipy import special
 from ratewise.core.mean.estimate import Estimate
 from ratewise.core.mean.how import How
 from ratewise.core.mean.ratings import Rated
-from ratewise.core.mean.two_samples import difference_interval, shared_covariance
+from ratewise.core.mean.two_samples import Half, difference_interval, pool_covariance, shared_covariance
 from ratewise.core.names import Estimand, Method, Recalibration
-from ratewise.tables import Table, TableLike
+from ratewise.errors import InputError
+from ratewise.tables import Table, TableLike, read_table
 from ratewise.tables.convert import Texts
 from ratewise.tables.words import Positive, Scale
 from ratewise.targets.compare import Comparison, compare_systems, sentence
 from ratewise.targets.fieller import Ratio, lift, ratio
 from ratewise.targets.mean.estimation import estimate_rated, refuse_unused_weights
+from ratewise.targets.mean.pooled import Terms, read_terms, reported
 from ratewise.targets.people import Strong, made_ready
+from ratewise.targets.pool import Pool
 from ratewise.targets.rated import DrawColumns, Rate, RatedColumns, RatedTable, read_rated
 from ratewise.targets.systems import Systems, check_names
 
@@ -27,12 +30,16 @@ from ratewise.targets.systems import Systems, check_names
 class TableColumns:
     """What the columns of a rated table are called; see `estimate_table`."""
 
-    strong: Strong
+    strong: Strong | None  # a campaign's export names it itself
     weak: str | None = None
     rate: Rate = None
     selected: str | None = None
     clusters: str | None = None
     id: str | None = None
+
+    def as_reported(self, terms: Terms) -> bool:
+        """Whether an export's columns are to be read as its campaign does: none but those are asked for."""
+        return terms.named(self.strong, self.weak, DrawColumns(self.rate, self.selected, self.clusters))
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +51,11 @@ class _Asked:
     positive: Positive
     scale: Scale
 
+    @property
+    def plain(self) -> bool:
+        """Whether nothing is asked for that a campaign does not do by itself."""
+        return self.how.plain and self.recalibrate == "none" and self.positive is None and self.scale is None
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Side:
@@ -53,6 +65,14 @@ class _Side:
     mean: Estimate
     bounds: tuple[float, float] | None
     ids: Texts | None  # of the items; None where nothing tells them apart
+    exported: bool = False  # from a campaign, whose own estimate the mean is
+
+    @property
+    def half(self) -> Half:
+        """What the covariance with the other one rests on."""
+        items = self.rated.items
+        assert self.mean.pool_size is not None, "a pool's own mean knows its pool"
+        return Half(self.mean.contributions, items.strong, items.rates, self.mean.pool_size)
 
     @property
     def groups(self) -> Texts | None:
@@ -65,7 +85,7 @@ def compare_tables(
     table: TableLike,
     with_table: TableLike,
     *,
-    strong: Strong,
+    strong: Strong | None = None,
     weak: str | None = None,
     rate: Rate = None,
     selected: str | None = None,
@@ -75,7 +95,7 @@ def compare_tables(
     names: tuple[str, str] = ("this", "last"),
     method: Method = "auto",
     level: float = 0.95,
-    estimand: Estimand = "population",
+    estimand: Estimand | None = None,
     recalibrate: Recalibration = "none",
     bounds: tuple[float, float] | None = None,
     positive: Positive = None,
@@ -89,9 +109,16 @@ def compare_tables(
     and labels, the comparison is paired, as `compare` does it. Else each mean keeps its own interval and the difference
     is made of the two (Newcombe 1998); items in both tables count by what their contributions have in common.
 
+    The export of a campaign needs no columns: its mean is what the campaign reports, and so is whose mean it is, unless
+    `estimand` says it (else: the population's).
+
     Limiting cases: no item in common gives two independent samples; all of them, drawn together, gives `compare`.
     """
     check_names(names)
+    table, with_table = read_table(table), read_table(with_table)
+    if estimand is None:
+        exports = [terms.estimand for terms in map(read_terms, (table, with_table)) if terms is not None]
+        estimand = exports[0] if exports else "population"
     asked = _Asked(How(method, "auto", level, estimand, None, bounds, seed=seed), recalibrate, positive, scale)
     own = TableColumns(strong, weak, rate, selected, clusters, id)
     first, second = _side(table, own, asked), _side(with_table, own if last is None else last, asked)
@@ -100,7 +127,12 @@ def compare_tables(
     return _unpaired(names, first, second, estimand)
 
 
-def _side(table: TableLike, columns: TableColumns, asked: _Asked) -> _Side:
+def _side(table: Table, columns: TableColumns, asked: _Asked) -> _Side:
+    terms = read_terms(table)
+    if terms is not None and asked.plain and columns.as_reported(terms):
+        return _of_campaign(table, terms, columns.id, asked.how)
+    if columns.strong is None:
+        raise InputError("name the column with the strong rating: strong, or --strong on the command line")
     weak = () if columns.weak is None else (columns.weak,)
     ready = made_ready(table, strong=columns.strong, weak=weak, positive=asked.positive, scale=asked.scale)
     ready.refuse_pool(asked.how.estimand)
@@ -109,8 +141,20 @@ def _side(table: TableLike, columns: TableColumns, asked: _Asked) -> _Side:
     rated = read_rated(ready.table, RatedColumns(ready.strong, columns.weak, draw), fewest=2)
     how = replace(asked.how, bounds=ready.bounds(asked.how.bounds))
     mean = estimate_rated(rated.items, rated.how(how), asked.recalibrate)
-    mean = replace(mean, notes=ready.notes + rated.notes + mean.notes)
+    mean = replace(mean, notes=ready.notes + rated.notes(how) + mean.notes)
     return _Side(rated, mean, how.bounds, _ids(ready.table, columns.id, rated))
+
+
+def _of_campaign(table: Table, terms: Terms, id_column: str | None, how: How) -> _Side:
+    """A side that is a campaign's export, as the campaign reports it."""
+    pool = Pool.of(table, table.rows)
+    mean, pooled = reported(table, terms, level=how.level, estimand=how.estimand)
+    looked = ~np.isnan(table.numbers(terms.rates[-1], missing="allow"))
+    n = pooled.strong.size
+    last = (pooled.weak.reshape(n, -1)[:, -1], pooled.strong, pooled.rates.reshape(n, -1)[:, -1])
+    items = Rated(*last, pooled.selected, pooled.clusters)
+    rated = RatedTable(table, items, looked, looked, (), False, pool)
+    return _Side(rated, mean, (terms.low, terms.high), _ids(table, id_column, rated), exported=True)
 
 
 def _ids(table: Table, column: str | None, rated: RatedTable) -> Texts | None:
@@ -123,6 +167,8 @@ def _ids(table: Table, column: str | None, rated: RatedTable) -> Texts | None:
 def _drawn_together(a: _Side, b: _Side) -> bool:
     """Whether both have the same items, rates and labels: then they were drawn once, for both."""
     if a.ids is None or b.ids is None or a.ids.size != b.ids.size or a.rated.alone or b.rated.alone:
+        return False
+    if a.exported or b.exported:  # each has a prediction of its own
         return False
     i, j = np.argsort(a.ids), np.argsort(b.ids)
     x, y = a.rated.items, b.rated.items
@@ -153,9 +199,9 @@ def _paired(names: tuple[str, str], a: _Side, b: _Side, asked: _Asked) -> System
         rates=x.rates,
         asked=np.asarray(drawn),
         clusters=None if x.clusters is None else x.clusters.astype(np.str_),
-        how=replace(asked.how, bounds=(0.0, 1.0) if binary else a.bounds),
+        how=a.rated.how(replace(asked.how, bounds=(0.0, 1.0) if binary else a.bounds)),
         recalibrate=asked.recalibrate,
-        notes=("both tables have the same items, drawn together: the comparison is paired", *a.rated.notes),
+        notes=("both tables have the same items, drawn together: the comparison is paired", *a.rated.notes(asked.how)),
     )
 
 
@@ -171,7 +217,7 @@ def _in_order(items: Rated, order: NDArray[np.intp]) -> Rated:
 
 
 def _unpaired(names: tuple[str, str], a: _Side, b: _Side, estimand: Estimand) -> Comparison:
-    covariance, shared = _common(a, b, estimand)
+    covariance, told = _common(a, b, estimand)
     difference = _difference(a.mean, b.mean, covariance)
     sure = _probability_above(difference)
     found = _ratio(a.mean, b.mean, covariance)
@@ -186,19 +232,27 @@ def _unpaired(names: tuple[str, str], a: _Side, b: _Side, estimand: Estimand) ->
         relative_lift=lift(found, b.mean.value),
         pairing=_pairing(a.mean, b.mean, difference),
         sentence=sentence(names, difference, sure),
-        notes=(_told_apart(a, b, shared, estimand), *notes),
+        notes=(told, *notes),
         paired=False,
     )
 
 
-def _common(a: _Side, b: _Side, estimand: Estimand) -> tuple[float, int]:
-    """Covariance through shared items, and how many there are; a pool's own mean errs by the draw alone."""
+def _common(a: _Side, b: _Side, estimand: Estimand) -> tuple[float, str]:
+    """Covariance through shared items, and what there is to say about them."""
     if a.ids is None or b.ids is None or a.groups is None or b.groups is None:
-        return 0.0, 0
-    shared = int(np.intersect1d(a.ids.astype(np.str_), b.ids.astype(np.str_)).size)
-    if estimand == "pool":
-        return 0.0, shared
-    return shared_covariance((a.mean.contributions, b.mean.contributions), (a.groups, b.groups)), shared
+        return 0.0, (
+            "two samples: no column tells which items are the same in both tables, so all are taken as different"
+        )
+    shared, *rows = np.intersect1d(a.ids.astype(np.str_), b.ids.astype(np.str_), return_indices=True)
+    if not shared.size:
+        return 0.0, "two samples: the tables have no item in common"
+    said = f"two samples: {shared.size:,} items are in both tables, rated apart; "
+    if estimand == "population":
+        both = shared_covariance((a.mean.contributions, b.mean.contributions), (a.groups, b.groups))
+        return both, said + "their common part counts"
+    found = pool_covariance(a.half, b.half, (rows[0], rows[1]))
+    one = "one draw took them for both (the same seed), which is counted"
+    return found.value, said + (one if found.one_draw else "their draws are independent")
 
 
 def _difference(a: Estimate, b: Estimate, covariance: float) -> Estimate:
@@ -249,12 +303,3 @@ def _pairing(a: Estimate, b: Estimate, difference: Estimate) -> float | None:
     if a.standard_error is None or b.standard_error is None or difference.standard_error is None:
         return None
     return (a.standard_error**2 + b.standard_error**2) / difference.standard_error**2
-
-
-def _told_apart(a: _Side, b: _Side, shared: int, estimand: Estimand) -> str:
-    if a.ids is None or b.ids is None:
-        return "two samples: no column tells which items are the same in both tables, so all are taken as different"
-    if not shared:
-        return "two samples: the tables have no item in common"
-    how = "their common part counts" if estimand == "population" else "their draws are taken as independent"
-    return f"two samples: {shared:,} items are in both tables, rated apart; {how}"

@@ -37,7 +37,8 @@ def whole(rated: Rated, groups: Texts, all_groups: Texts, how: How, recalibrate:
     labelled = {str(name) for name in np.unique(groups[~np.isnan(rated.strong)].astype(np.str_))}
     told = [str(name) for name in names if str(name) in labelled]
     use = np.isin(groups.astype(np.str_), told)
-    sizes = {name: float(np.count_nonzero(all_groups == name)) for name in told}
+    each = 1.0 if how.pool_size is None else how.pool_size / all_groups.size
+    sizes = {name: each * float(np.count_nonzero(all_groups == name)) for name in told}
     found = stratified(
         rated.part(use), Shares(groups[use].astype(np.str_), sizes), replace(how, interval="auto", floor=None)
     )

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ratewise.core.mean.contributions import contributions, cross_fitted
-from ratewise.core.mean.estimate import estimate_mean
+from ratewise.core.mean.estimate import estimate_mean, on_scale
 from ratewise.core.mean.ratings import ratings
 from ratewise.errors import InputError
 
@@ -308,3 +308,29 @@ def test_results_print_and_convert():
     }
     assert keys <= found.to_dict().keys()
     assert found.contributions.mean() == pytest.approx(found.value)
+
+
+@pytest.mark.parametrize("interval", ["t", "normal", "bootstrap"])
+def test_an_interval_keeps_to_a_scale_that_is_known(interval):
+    """Four votes with a tie, as in a slice of pairs: Student's reaches far beyond 0 and 1."""
+    g, h = np.full(4, 0.9), np.array([1.0, 0.5, 1.0, 1.0])
+    free = estimate_mean(g, h, 0.3, method="difference", interval=interval)
+    kept = estimate_mean(g, h, 0.3, method="difference", interval=interval, bounds=(0, 1))
+    assert free.high > 1
+    assert kept.interval == (max(free.low, 0.0), 1.0)
+    assert kept.standard_error == free.standard_error
+    with pytest.raises(InputError, match="hold every strong rating"):
+        estimate_mean(g, 2 * h, 0.3, method="difference", interval=interval, bounds=(0, 1))
+
+
+def test_an_interval_beyond_the_scale_is_moved_to_its_end_and_has_a_width():
+    assert on_scale((1.1, 1.3), (0.0, 1.0)) == pytest.approx((0.8, 1.0))
+    assert on_scale((-9.0, -5.0), (0.0, 1.0)) == (0.0, 1.0)
+    assert on_scale((-0.42, 1.42), (0.0, 1.0)) == (0.0, 1.0)
+
+
+def test_a_slice_s_value_is_kept_to_the_scale():
+    found = estimate_mean([0.9, 0.9, 0.9], [1.0, 1.0, np.nan], 0.3, method="difference", interval="t")
+    assert found.value > 1
+    assert found.within((0, 1)).value == 1
+    assert found.within(None) is found

@@ -1,9 +1,21 @@
 """Where the line of items ends, for a number of items and for money, in one table and in parts that add up."""
 
+import math
+
 import numpy as np
 import pytest
 
-from ratewise.core.mean.looking import BINS, EVERYONE, NOBODY, Line, Prices, bin_of, cut_after, cut_for_money
+from ratewise.core.mean.looking import (
+    BINS,
+    EVERYONE,
+    NOBODY,
+    Line,
+    Prices,
+    bin_of,
+    cut_after,
+    cut_for_money,
+    whole_items,
+)
 
 RNG = np.random.default_rng(19)
 LOOK, R = RNG.random(5000), RNG.random(5000)
@@ -57,3 +69,10 @@ def test_a_line_knows_the_bin_of_an_item():
         assert line.before(at)[0] < count <= line.before(at + 1)[0]
     assert line.items.size == BINS
     assert line.rates.sum() == pytest.approx(RATES.sum())
+
+
+@pytest.mark.parametrize(("items", "whole"), [
+    (891.9999999999999, 892), (9_999_999.999999998, 10**7), (891.99, 891), (892.0, 892), (0.5, 0), (math.inf, math.inf),
+])  # fmt: skip
+def test_what_rounding_put_below_a_whole_number_is_that_number(items, whole):
+    assert whole_items(items) == whole

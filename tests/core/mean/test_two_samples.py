@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from ratewise.core.mean.two_samples import difference_interval, shared_covariance
+from ratewise.core.mean.two_samples import Half, difference_interval, one_draw, pool_covariance, shared_covariance
 
 
 def wilson(x, n, z=1.959963985):
@@ -59,3 +59,54 @@ def test_the_covariance_of_shared_items_is_that_of_the_means():
 
 def test_nothing_shared_has_no_covariance():
     assert shared_covariance((np.arange(3.0), np.arange(4.0)), (["a", "b", "c"], ["d", "e", "f", "g"])) == 0.0
+
+
+def halves(rng, *, one, looked=None):
+    """Two systems on a pool of 400 items at rates of their own, by one draw or by two; and the two errors."""
+    world = np.random.default_rng(9)
+    hard = world.random(400)
+    h = np.stack([3 + 2 * hard + world.normal(0, 0.4, 400), 5 - 4 * hard + world.normal(0, 0.4, 400)])
+    f = h.mean(axis=1)[:, None] + 0.2 * (h - h.mean(axis=1)[:, None])
+    rates = np.stack([0.2 + 0.2 * hard, 0.5 - 0.3 * hard])
+    r = rng.random((2, 400))
+    use = np.arange(400) if looked is None else rng.permutation(400)[:looked]
+    found, errors = [], []
+    for k in (0, 1):
+        drawn = (r[0] if one else r[k]) < rates[k]
+        delta = f[k] + np.where(drawn, (h[k] - f[k]) / rates[k], 0.0)
+        found.append(Half(delta[use], np.where(drawn, h[k], np.nan)[use], rates[k][use], 400.0))
+        errors.append(delta[use].mean() - h[k].mean())
+    return found, errors
+
+
+@pytest.mark.parametrize("one", [True, False])
+@pytest.mark.parametrize("looked", [None, 150])
+def test_the_covariance_of_two_pools_is_that_of_their_errors(one, looked):
+    rng, errors, found = np.random.default_rng(3), [], []
+    for _ in range(1500):
+        (a, b), both = halves(rng, one=one, looked=looked)
+        errors.append(both)
+        rows = np.arange(a.strong.size)
+        found.append(pool_covariance(a, b, (rows, rows)).value)
+    products = np.prod(errors, axis=1)
+    gap, chance = np.mean(found) - products.mean(), math.hypot(products.std(), np.std(found)) / math.sqrt(1500)
+    assert abs(gap) < 3.9 * chance
+    if one or looked is not None:  # and the check can fail: what was taken for nothing is there
+        assert abs(products.mean()) > 3.9 * products.std() / math.sqrt(1500)
+    else:
+        assert np.mean(found) == 0
+
+
+def test_one_draw_is_told_from_two():
+    rng = np.random.default_rng(4)
+    assert all(one_draw(*halves(rng, one=True)[0]) for _ in range(200))
+    assert not any(one_draw(*halves(rng, one=False)[0]) for _ in range(200))
+
+
+def test_the_same_draw_of_the_same_ratings_has_its_variance():
+    (a, _), _ = halves(np.random.default_rng(5), one=True)
+    rows = np.arange(400)
+    use = ~np.isnan(a.strong)
+    f = a.contributions - (a.contributions - a.strong) / (1 - a.rates)
+    drawn = (a.strong - f)[use] ** 2 * ((1 - a.rates) / a.rates**2)[use]
+    assert pool_covariance(a, a, (rows, rows)).value == pytest.approx(drawn.sum() / 400**2)

@@ -1,11 +1,14 @@
 """`draw_pool`: columns added, spend counted, and selections that are as frequent as their rates."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import stats
 
 import ratewise as rw
 from ratewise import TableError
+from ratewise.targets.mean.draw_file import draw_file
 
 from ...bounds import FALSE_ALARM
 from .drawn import r
@@ -25,7 +28,7 @@ def test_the_calibrated_rating_is_added(plan, pool, judged):
     pilot = {"g": 10 * judged.weak[:500], "h": judged.strong[:500]}
     made = rw.plan(pilot, weak="g", strong="h", weak_cost=0.02, strong_cost=1.1, budget=260, calibrate="isotonic")
     drawn = rw.draw_pool({"g": 10 * pool["g"]}, made.transfer, seed=4)
-    assert drawn.table.columns == ("g", "rate", "selected", "weak_calibrated")
+    assert drawn.table.columns == ("g", "rate", "selected", "pool_size", "weak_calibrated")
     mapped = made.transfer.calibration.predict(10 * pool["g"])
     np.testing.assert_array_equal(drawn.table.numbers("weak_calibrated"), mapped)
 
@@ -135,3 +138,13 @@ def test_giving_up_the_dearest_draws_leaves_no_bias(judged, pool, plan):
         found.append(float(np.mean(pool["g"][looked] + residual[looked])))
     error = (np.mean(found) - h.mean()) / (np.std(found) / np.sqrt(150))
     assert abs(error) < stats.norm.isf(FALSE_ALARM / 2)
+
+
+@pytest.mark.parametrize("rows", [892, 2000])
+def test_money_for_so_many_items_looks_at_so_many(tmp_path, plan, pool, rows):
+    """A budget over the price of an item may come out as 891.9999999999999, which is 892."""
+    transfer = replace(plan.transfer, items=891.9999999999999, budget=None)
+    part = {name: values[:rows] for name, values in pool.items()}
+    assert rw.draw_pool(part, transfer, seed=4).items == 892
+    rw.write_table(rw.read_table(part), tmp_path / "pool.parquet")
+    assert draw_file(tmp_path / "pool.parquet", transfer, tmp_path / "out.parquet", seed=4).items == 892

@@ -56,7 +56,7 @@ def test_draw_pool_gives_back_what_came_in(columns, reference, kind):
     native = table.to_native()
     assert type(native) is type(frame)
     names = native.column_names if kind == "pyarrow" else list(native.columns)
-    assert names == ["id", "judge", "rate", "selected"]
+    assert names == ["id", "judge", "rate", "selected", "pool_size"]
     rates, selected = (
         (native[name].to_pylist() if kind == "pyarrow" else native[name].to_list()) for name in ("rate", "selected")
     )

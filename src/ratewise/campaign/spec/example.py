@@ -1,6 +1,7 @@
 """What `ratewise init` writes: a campaign's TOML with every key explained, and a made-up table to try it on."""
 
 import os
+import secrets
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from ratewise.tables.files import write_text
 
 ROWS = 2000
 _SEED = 7
+_SEEDS = 10**9
 _ASKED = ("How do I cancel", "Why was I charged for", "Can I change", "Where do I find", "What happens to")
 _THINGS = ("my subscription", "an order that is late", "my address", "the invoice", "my data", "a refund", "the app")
 _ENDINGS = ("?", " before the end of the month?", " without calling anyone?", " if I have lost my password?")
@@ -22,7 +24,7 @@ _TEMPLATE = """\
 # What is commented out is optional and shows its default or an example. Paths start at the folder of this file.
 
 # name = "support-bot"            # letters, digits, - and _, at most 40; default: the name of this file
-seed = 7                          # names the draws: the same seed draws the same items
+seed = 7                          # names the draws: campaigns with one seed ask for the same items
 # method = "auto"                 # "auto": all raters together; "base": the last rater alone
 # estimand = "pool"               # the mean over "pool": the items of the table; "population": where they come from
 # level = 0.95                    # of the interval
@@ -117,8 +119,18 @@ def write_example(folder_or_file: str, *, table: bool) -> tuple[str, ...]:
     make_folder(os.path.dirname(campaign))
     if table:  # first, so that there is no campaign without its table
         write_table(made_up_items(), items)
-    write_text(campaign, EXAMPLE)
+    write_text(campaign, EXAMPLE.replace(*_seeds(new_seed()), 1))
     return paths
+
+
+def new_seed() -> int:
+    """A seed that no other campaign has."""
+    return secrets.randbelow(_SEEDS)
+
+
+def _seeds(seed: int) -> tuple[str, str]:
+    """The line of the example's seed up to its comment, and the same with another one."""
+    return f"{f'seed = {_SEED}':<34}#", f"{f'seed = {seed}':<34}#"
 
 
 def place_of(folder_or_file: str) -> str:

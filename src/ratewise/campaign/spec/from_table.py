@@ -8,7 +8,7 @@ from decimal import Decimal
 
 import numpy as np
 
-from ratewise.campaign.spec.example import check_new, make_folder, place_of
+from ratewise.campaign.spec.example import check_new, make_folder, new_seed, place_of
 from ratewise.campaign.spec.fields import plain
 from ratewise.campaign.spec.guess import Guess, guess_columns
 from ratewise.campaign.spec.spec import Spec, read_spec
@@ -162,7 +162,7 @@ def _toml(b: Begun) -> str:
         f"# Start it or go on with it:  ratewise run {_comment(b.path)}",
         "# Every key that there is, with what it does:  ratewise init example.toml",
         "",
-        _line("seed = 7", "names the draws: the same seed draws the same items"),
+        _line(f"seed = {new_seed()}", "names the draws: campaigns with one seed ask for the same items"),
         "",
         "[items]",
         _line(f"table = {toml_text(table)}", "from the folder of this file"),

@@ -14,7 +14,7 @@ from ratewise.tables.table import no_column
 
 _WHOLE_NAMES = {"h": 6, "g": -6}  # the paper's letters
 _IDS = ("id", "uid", "uuid", "key", "index", "item")
-_NOT_FEATURES = ("rate", "rates", "selected", "price", "cost", "weight", "id", "uid", "uuid", "index")
+_NOT_FEATURES = ("rate", "rates", "selected", "pool_size", "price", "cost", "weight", "id", "uid", "uuid", "index")
 _GIVEN_BY = {"human score": 10, "judge score": -10}  # by what wrote the file, which outweighs a name
 _TEXTS = ("prompt", "answer", "target")  # of another tool's columns
 _READ = {"question", "prompt", "input", "text", "answer", "response", "output", "completion"}

@@ -14,6 +14,7 @@ from ratewise.core.mean.case import Case, Grouping, grouping_of
 from ratewise.core.mean.clusters import cluster_folds
 from ratewise.core.mean.how import How
 from ratewise.core.mean.interval_choice import interval_kind, interval_of, scale_ends
+from ratewise.core.mean.intervals import Interval
 from ratewise.core.mean.ratings import Mask, Rated, Ratings, pool_of
 from ratewise.core.mean.votes import Agreement
 from ratewise.core.messages import Message
@@ -39,6 +40,8 @@ class Estimate:
     method: str
     interval_method: str
     estimand: str
+    seen: tuple[float, float] | None = field(default=None, repr=False)  # least and largest strong rating
+    pool_size: float | None = None  # N, of the pool whose own mean it is; not of the population's
     degrees_of_freedom: float | None = None
     slope: float | None = None  # of the line put in the weak rating's place, averaged over folds
     spend: float | None = None
@@ -71,10 +74,17 @@ class Estimate:
         names = ("value", "standard_error", "low", "high", "level", "items", "labels", "spend", "method")
         out: dict[str, Any] = {name: getattr(self, name) for name in names}
         out |= {"interval": self.interval_method, "interval_kind": self.interval_kind, "estimand": self.estimand}
-        out |= {"degrees_of_freedom": self.degrees_of_freedom, "slope": self.slope}
+        out |= {"pool_size": self.pool_size, "degrees_of_freedom": self.degrees_of_freedom, "slope": self.slope}
         out |= {"clusters": self.clusters, "notes": list(self.notes)}
         out |= {} if self.agreement is None else {"agreement": self.agreement.to_dict()}
         return out
+
+    def within(self, bounds: tuple[float, float] | None) -> "Estimate":
+        """The estimate kept to a scale with these ends, if they are known: no mean is beyond them."""
+        if bounds is None:
+            return self
+        ends = None if self.interval is None else on_scale(self.interval, bounds)
+        return replace(self, value=min(max(self.value, bounds[0]), bounds[1]), interval=ends)
 
     def to_frame(self, kind: FrameKind | None = None) -> Any:
         """One row with the estimate's numbers, as a pandas, Polars or PyArrow frame."""
@@ -165,10 +175,14 @@ def _estimate(data: Ratings, case: Case) -> Estimate:
     s = intervals.spread(delta, f, data, pool_size=case.pool_size, codes=case.codes)
     alone = case.grouping is not None and case.grouping.clusters == 1 and case.pool_size > data.items
     ends, why = (None, None) if alone else interval_of(s, f, delta, data, kind, case)
+    if case.how.bounds is not None and ends is not None:
+        ends = on_scale(ends, scale_ends(data, case, "the interval"))
     known = s.variance > 0 and data.labels > 1 and not alone
     notes += _cluster_notes(s, case.grouping)
+    strong = data.strong[data.labelled]
     return Estimate(
         value=s.value,
+        seen=(float(strong.min()), float(strong.max())),
         standard_error=math.sqrt(case.how.variance_factor * s.variance) if known else None,
         interval=ends,
         level=case.how.level,
@@ -177,12 +191,22 @@ def _estimate(data: Ratings, case: Case) -> Estimate:
         method=method,
         interval_method=kind,
         estimand=case.how.estimand,
+        pool_size=None if math.isinf(case.pool_size) else case.pool_size,
         degrees_of_freedom=s.degrees_of_freedom if kind == "t" else None,
         slope=data.mean(lines.slope[:, 0]),
         clusters=None if case.grouping is None else case.grouping.clusters,
         notes=tuple(notes) + ((why,) if why else ()),
         contributions=delta,
     )
+
+
+def on_scale(interval: Interval, bounds: Interval) -> Interval:
+    """An interval without what is beyond the scale; one that is wholly beyond it is moved to its end."""
+    (low, high), (least, most) = interval, bounds
+    if low >= most or high <= least:
+        width = min(high - low, most - least)
+        return (most - width, most) if low >= most else (least, least + width)
+    return max(low, least), min(high, most)
 
 
 def _cluster_notes(s: intervals.Spread, grouping: Grouping | None) -> list[str]:
@@ -249,6 +273,7 @@ def _with_missing(data: Ratings, missing: Mask, case: Case) -> Estimate:
     )
     return Estimate(
         value=0.5 * (first.value + last.value),
+        seen=ends,
         standard_error=None,
         interval=both,
         level=case.how.level,
@@ -257,6 +282,7 @@ def _with_missing(data: Ratings, missing: Mask, case: Case) -> Estimate:
         method=first.method,
         interval_method=first.interval_method,
         estimand=case.how.estimand,
+        pool_size=None if math.isinf(case.pool_size) else case.pool_size,
         slope=None,
         clusters=first.clusters,
         notes=(note, *first.notes),

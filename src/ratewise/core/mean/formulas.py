@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ratewise.core.checks import finite, number, share
+from ratewise.core.mean.looking import whole_items
 from ratewise.core.shown import shown
 from ratewise.errors import InputError
 
@@ -102,7 +103,7 @@ def optimal_uniform_rate_whole_items(
         raise InputError("whole items need costs above 0; use optimal_policy with a pool size for free ratings")
     if c_h > B:
         raise InputError(f"budget {B:g} is too small for one strong rating ({c_h:g}); raise it")
-    n = math.floor(B / c_h)
+    n = int(whole_items(B / c_h))
     best = UniformRate(1.0, V / n * B, B / (n * c_h), items=n, error=V / n)
     for k in _whole_candidates(M, V - M, c_g, c_h, B):
         p = min(1.0, (B - k * c_g) / (k * c_h))

@@ -38,6 +38,11 @@ class How:
             set_once(self, "bounds", scale_ends(*self.bounds))
         set_once(self, "resamples", int(number(self.resamples, name="resamples", minimum=100)))
 
+    @property
+    def plain(self) -> bool:
+        """Whether nothing but an estimand, a level and a seed was asked for."""
+        return self == How(level=self.level, estimand=self.estimand, seed=self.seed)
+
     def refuse_idle_pool_size(self) -> None:
         """Refuse a pool size for the population's mean: whoever gives it means the pool's own."""
         if self.pool_size is not None and self.estimand == "population":

@@ -17,6 +17,14 @@ from ratewise.core.mean.ratings import Mask
 BINS = 4096
 ROUNDING = 1e-12  # of a budget: what a sum of prices may be above it by rounding alone
 
+_QUOTIENT = 1e-9  # of a number of items: what a budget over a price may be off by after all that leads to it
+
+
+def whole_items(items: float) -> float:
+    """Whole items of a number that money pays for: rounded down, unless rounding alone put it below a whole number."""
+    return math.floor(items * (1 + _QUOTIENT)) if math.isfinite(items) else items
+
+
 Counts = NDArray[np.int64]
 
 

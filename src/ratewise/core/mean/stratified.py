@@ -23,7 +23,7 @@ from scipy import special
 
 from ratewise.core.checks import Floats, as_floats, number
 from ratewise.core.mean import contributions
-from ratewise.core.mean.estimate import Estimate, estimate_rated
+from ratewise.core.mean.estimate import Estimate, estimate_rated, on_scale
 from ratewise.core.mean.how import How
 from ratewise.core.mean.interval_choice import MANY_LABELS
 from ratewise.core.mean.ratings import Mask, Rated, Ratings
@@ -240,10 +240,13 @@ def _stratified(data: Ratings, method: str, f: Floats, groups: _Groups, how: How
     ends = _ends(value, parts, W, between, total, effective, how)
     if ends is None:
         notes.append("the spread of the strong ratings is unknown; get more of them")
+    strong = data.strong[data.labelled]
     return Estimate(
-        value=value, standard_error=math.sqrt(total) if known else None, interval=ends, level=how.level,
+        value=value, seen=(float(strong.min()), float(strong.max())),
+        standard_error=math.sqrt(total) if known else None, interval=ends, level=how.level,
         items=data.items, labels=data.labels, method=f"stratified {method}", interval_method=how.interval,
-        estimand=how.estimand, degrees_of_freedom=effective if how.interval == "t" else None, notes=tuple(notes),
+        estimand=how.estimand, pool_size=float(groups.N.sum()) if how.estimand == "pool" else None,
+        degrees_of_freedom=effective if how.interval == "t" else None, notes=tuple(notes),
         contributions=delta * (W * data.items / counts)[groups.code],
     )  # fmt: skip
 
@@ -320,7 +323,8 @@ def _ends(
     if df is None:
         return None
     factor = float(special.stdtrit(df, 0.5 + how.level / 2)) if how.interval == "t" else _z(how.level)
-    return value - factor * math.sqrt(total), value + factor * math.sqrt(total)
+    ends = value - factor * math.sqrt(total), value + factor * math.sqrt(total)
+    return ends if how.bounds is None else on_scale(ends, how.bounds)
 
 
 def _z(level: float) -> float:

@@ -15,6 +15,7 @@ from ratewise.errors import InputError, TableError
 from ratewise.tables import Relation, Table, count_groups
 from ratewise.targets import rated as readers
 from ratewise.targets.large import read_large
+from ratewise.targets.pool import Pool
 from ratewise.targets.prices import Prices
 from ratewise.targets.rated import Draw, RatedColumns, check_draw, check_labels, plain_numbers, read_draw
 
@@ -53,6 +54,8 @@ def estimate_chosen(table: Table, columns: RatedColumns, chosen: Chosen, how: Ho
             raise InputError("weights estimate the population's mean; give strata for the pool's own")
         found = weighted(rated, _weights(table, chosen.weight, looked), how)
     else:
+        if how.pool_size is None:
+            Pool.of(table, int(np.count_nonzero(looked))).refuse_left_out("its strata")
         names = table.texts(chosen.strata).astype(np.str_)
         found = stratified(rated, Shares(names[looked], _sizes(table, names, how.pool_size)), replace(how, floor=None))
     bought = int(np.count_nonzero(looked & ~np.isnan(g)))
@@ -75,6 +78,8 @@ def estimate_large_chosen(
     large = read_large(relation, columns, folds=how.method == "auto", by=by, sure_without_weak=True)
     if large is None or large.groups is None:
         return None
+    if chosen.strata is not None:
+        large.pool.refuse_left_out("its strata")
     names = large.groups.astype(np.str_)
     if chosen.strata is not None:
         return stratified(large.items, Shares(names, sizes), replace(how, floor=None))

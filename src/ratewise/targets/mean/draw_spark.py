@@ -23,10 +23,11 @@ from ratewise.tables.spark import SparkTable
 from ratewise.targets.mean.draw_file import work_on
 from ratewise.targets.mean.draw_steps import DrawnFile, Ends, Rows, Survey, Work, added, ends, seen, told
 from ratewise.targets.mean.transfer import Transfer
+from ratewise.targets.pool import POOL_SIZE
 
 _SURVEYED = "survey binary"
 _IN_BIN = "look double, r double, rate double"
-_KINDS = {"rate": "double", "selected": "boolean", "weight": "double", "weak_calibrated": "double"}
+_KINDS = {"rate": "double", "selected": "boolean", POOL_SIZE: "double", "weight": "double", "weak_calibrated": "double"}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,13 +60,17 @@ def draw_spark(
         return look, r, rates
 
     found = ends(work, survey, in_bin)
-    names = [name for name in _KINDS if name in ("rate", "selected") or _has(work, name)]
+    names = [name for name in _KINDS if _has(work, found, name)]
     more = ", ".join(f"{name} {_KINDS[name]}" for name in names)
     schema = _with(pool.schema, more)
     return DrawnSpark(table.mapped(_writer(work, found, tuple(names)), schema), told(work, survey, found))
 
 
-def _has(work: Work, name: str) -> bool:
+def _has(work: Work, found: Ends, name: str) -> bool:
+    if name in ("rate", "selected"):
+        return True
+    if name == POOL_SIZE:
+        return not found.all_looked
     if name == "weight":
         return work.transfer.inputs is not None
     return work.transfer.calibrates and work.needs_weak

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ratewise.core.checks import Floats
-from ratewise.core.mean.looking import EVERYONE, ROUNDING, Cut, Line, Prices, cut_after, cut_for_money
+from ratewise.core.mean.looking import EVERYONE, ROUNDING, Cut, Line, Prices, cut_after, cut_for_money, whole_items
 from ratewise.core.mean.ratings import Mask
 from ratewise.core.shown import shown
 from ratewise.tables import Table
@@ -19,6 +19,7 @@ from ratewise.targets.mean.input_draw import buys_weak, items_of, plan_names, ra
 from ratewise.targets.mean.plan_file import check_rates
 from ratewise.targets.mean.strata import Codes, check_known, read_strata
 from ratewise.targets.mean.transfer import Drift, Shares, Transfer
+from ratewise.targets.pool import POOL_SIZE
 
 
 @shown
@@ -153,6 +154,12 @@ class Ends:
     rate_sum: float
     planned: int
     weights: Floats | None = None  # of the items of each group, where there are strata
+    rows: int = 0  # of the pool
+
+    @property
+    def all_looked(self) -> bool:
+        """Whether no row is left out."""
+        return float(self.items.sum()) == self.rows
 
     def looked(self, rows: Rows) -> Mask:
         """Whether each row is looked at."""
@@ -169,10 +176,10 @@ def ends(work: Work, survey: Survey, in_bin: InBin) -> Ends:
         N = np.array([line.items.sum() for line in lines], dtype=np.float64)
         T = items_of(transfer.inputs, N)
         parts = [_after(line, g, int(T[g]), in_bin) for g, line in enumerate(lines)]
-        return _joined(parts, int(T.sum()), weights_of(N, T))
+        return _joined(parts, int(T.sum()), work.rows, weights_of(N, T))
     planned = work.rows
-    if work.within_budget and transfer.policy != "base" and transfer.items < work.rows:
-        planned = int(transfer.items)
+    if work.within_budget and transfer.policy != "base" and whole_items(transfer.items) < work.rows:
+        planned = int(whole_items(transfer.items))
     found = _after(lines[0], 0, planned, in_bin)
     budget = transfer.budget
     if work.within_budget and budget is not None and work.prices.cost(planned, found.asked) > budget * (1 + ROUNDING):
@@ -180,7 +187,7 @@ def ends(work: Work, survey: Survey, in_bin: InBin) -> Ends:
         look, r, rates = in_bin(0, at)
         cut = cut_for_money(look, r, np.asarray(r < rates), work.prices, budget, before=lines[0].before(at))
         found = _counted(lines[0], at, cut, (look, r, rates))
-    return _joined([found], planned)
+    return _joined([found], planned, work.rows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,10 +216,10 @@ def _counted(line: Line, at: int, cut: Cut, rows: tuple[Floats, Floats, Floats])
     )  # fmt: skip
 
 
-def _joined(parts: list[_End], planned: int, weights: Floats | None = None) -> Ends:
+def _joined(parts: list[_End], planned: int, rows: int, weights: Floats | None = None) -> Ends:
     items, asked = (np.array([getattr(part, name) for part in parts], dtype=np.float64) for name in ("items", "asked"))
     cuts = tuple(part.cut for part in parts)
-    return Ends(cuts, items, asked, sum(part.rates for part in parts), planned, weights)
+    return Ends(cuts, items, asked, sum(part.rates for part in parts), planned, weights, rows)
 
 
 # What is written, and what is told
@@ -224,6 +231,8 @@ def added(found: Ends, rows: Rows) -> dict[str, Floats | Mask]:
     columns: dict[str, Floats | Mask] = {
         "rate": np.where(looked, rows.rates, np.nan), "selected": looked & (rows.r < rows.rates)
     }  # fmt: skip
+    if not found.all_looked:
+        columns[POOL_SIZE] = np.full(looked.size, float(found.rows))
     if found.weights is not None and rows.group is not None:
         columns["weight"] = np.where(looked, found.weights[rows.group], np.nan)
     if rows.weak is not None:

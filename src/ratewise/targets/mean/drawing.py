@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from ratewise.core.checks import Floats
 from ratewise.core.frames import FrameKind
 from ratewise.core.mean.draw import draw, uniform
-from ratewise.core.mean.looking import ROUNDING, Prices, cut_after, cut_for_money
+from ratewise.core.mean.looking import ROUNDING, Prices, cut_after, cut_for_money, whole_items
 from ratewise.core.mean.ratings import Mask
 from ratewise.core.messages import Message, argument
 from ratewise.core.shown import shown
@@ -20,7 +20,9 @@ from ratewise.targets.mean.input_draw import choose_items
 from ratewise.targets.mean.old_labels import draw_beside
 from ratewise.targets.mean.plan_file import check_rates
 from ratewise.targets.mean.transfer import Drift, OldLabels, Transfer
+from ratewise.targets.pool import POOL_SIZE
 
+_WRITTEN = ("rate", "selected", POOL_SIZE)  # columns of a draw
 OVER = 1.01  # how far above the budget the expected spend may be before it is said
 
 
@@ -28,7 +30,7 @@ OVER = 1.01  # how far above the budget the expected spend may be before it is s
 @dataclass(frozen=True, slots=True, eq=False)
 class Drawn:
     """The pool with `rate` and `selected` added (and `weak_calibrated`, where the plan calibrates; `weight`, where
-    it chooses the items by strata)."""
+    it chooses the items by strata; `pool_size`, where some rows are not looked at)."""
 
     table: Table
     rates: Floats  # NaN for items that are not looked at
@@ -58,16 +60,14 @@ class Drawn:
         return self.table.to_frame(kind)
 
 
-def undrawn(
-    pool: TableLike, id_column: str | None, written: tuple[str, ...] = ("rate", "selected")
-) -> tuple[Table, Texts]:
+def undrawn(pool: TableLike, id_column: str | None, written: tuple[str, ...] = _WRITTEN) -> tuple[Table, Texts]:
     """A pool that was not drawn before, and its items' ids; `written` are the columns that a draw writes."""
     table = read_table(pool)
     refuse_drawn(table, written)
     return table, table.ids(id_column)
 
 
-def refuse_drawn(pool: Table | Relation, written: tuple[str, ...] = ("rate", "selected")) -> None:
+def refuse_drawn(pool: Table | Relation, written: tuple[str, ...] = _WRITTEN) -> None:
     """Refuse a pool that has a column which a draw writes."""
     before = [name for name in written if name in pool.columns]
     if before:
@@ -110,8 +110,8 @@ def decide_draw(table: Table, ids: NDArray[Any], transfer: Transfer, *, seed: in
     chosen = None if transfer.inputs is None else choose_items(table, transfer.inputs, error, ids, seed=seed)
     if chosen is not None:
         looked, rates = chosen.looked, chosen.rates
-    elif within_budget and transfer.policy != "base" and transfer.items < table.rows:
-        looked = first_items(ids, int(transfer.items), seed)
+    elif within_budget and transfer.policy != "base" and whole_items(transfer.items) < table.rows:
+        looked = first_items(ids, int(whole_items(transfer.items)), seed)
         rates = np.where(looked, rates, np.nan)
     check_rates(np.where(looked, rates, np.nan))
     selected = np.zeros(table.rows, dtype=np.bool_)
@@ -121,7 +121,7 @@ def decide_draw(table: Table, ids: NDArray[Any], transfer: Transfer, *, seed: in
         weak_price = 0.0 if transfer.policy == "base" else transfer.weak_cost
         looked = within_money(ids, looked, selected, (weak_price, transfer.strong_cost), transfer.budget, seed)
         rates, selected = np.where(looked, rates, np.nan), selected & looked
-    added: dict[str, Floats | Mask] = {"rate": rates, "selected": selected}
+    added: dict[str, Floats | Mask] = {"rate": rates, "selected": selected, **pool_size(looked)}
     if chosen is not None:
         added["weight"] = chosen.weights
     if transfer.calibrates and needed:
@@ -138,6 +138,11 @@ def decide_draw(table: Table, ids: NDArray[Any], transfer: Transfer, *, seed: in
         "rates": rates, "selected": selected, "drift": drift, "expected_spend": expected, "spend": spend, "notes": notes
     }  # fmt: skip
     return MadeDraw(added, told)
+
+
+def pool_size(looked: Mask) -> dict[str, Floats]:
+    """The column that keeps the pool's size with each row, where some rows were not looked at and might be left out."""
+    return {} if looked.all() else {POOL_SIZE: np.full(looked.size, float(looked.size))}
 
 
 def _beside_old_labels(

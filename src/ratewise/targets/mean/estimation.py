@@ -25,7 +25,7 @@ from ratewise.tables.convert import Texts
 from ratewise.tables.words import Meaning, Positive, Scale, meaning_of
 from ratewise.targets.large import large_relation, read_large, read_whole
 from ratewise.targets.mean.chosen import Chosen, estimate_chosen, estimate_large_chosen
-from ratewise.targets.mean.pooled import Terms, estimate_pooled, read_pooled, read_terms
+from ratewise.targets.mean.pooled import Terms, read_terms, reported
 from ratewise.targets.people import Strong, ends_of, made_ready, strong_columns, with_these_votes, with_votes
 from ratewise.targets.prices import Prices
 from ratewise.targets.rated import RATE, DrawColumns, Rate, RatedColumns, plain_numbers, read_rated
@@ -158,7 +158,7 @@ def estimate_table(
     method: Method = "auto",
     interval: IntervalMethod = "auto",
     level: float = 0.95,
-    estimand: Estimand = "population",
+    estimand: Estimand | None = None,
     pool_size: float | None = None,
     recalibrate: Recalibration = "none",
     text: Sequence[str] = (),
@@ -166,7 +166,7 @@ def estimate_table(
     floor: float | None = None,
     seed: int = 0,
 ) -> Estimate:
-    """`estimate_mean` on a table's columns. Rows without a rate were not looked at and do not count.
+    """`estimate_mean` on a table's columns. Rows without a rate were not looked at.
 
     `rate` is the column with the probability each row was drawn with (the column "rate" if there is one), or one number
     for all rows; without either, the rated rows are taken as a random draw from all rows, and a note says so. Without
@@ -178,37 +178,38 @@ def estimate_table(
     be several people's columns: their mean is the rating, and what their disagreement does is said in the notes.
     Columns of `text` help to predict the strong rating, with recalibrate "auto"; `learner` is as in `simulate`.
 
-    The export of a campaign says itself how its columns are combined: unless other columns or methods are asked for,
-    its estimate is what the campaign reports.
+    `estimand` is the population's mean where nothing is said. A pool is every row that was there when it was drawn,
+    looked at or not: those of the table, or as many as its column `pool_size` says (a draw or an export writes it), or
+    `pool_size`.
+
+    The export of a campaign says itself how its columns are combined, and whose mean is wanted: unless other columns or
+    methods are asked for, its estimate is what the campaign reports; of the other estimand, if that is asked for.
     """
     prices = Prices(weak_cost, strong_cost)
     relation = large_relation(table)
+    draw = DrawColumns(rate, selected, clusters)
+    asked = _Asked(strong, weak, draw, strata, weight, recalibrate, tuple(text), meaning_of(positive, scale))
+    how = How(method, interval, level, estimand or "population", pool_size, both_ends(bounds), floor, seed=seed)
     if relation is not None and strong is not None and interval != "anytime" and not text:
-        how = How(method, interval, level, estimand, pool_size, both_ends(bounds), floor, seed=seed)
-        asked = _Asked(strong, weak, DrawColumns(rate, selected, clusters), strata, weight, recalibrate)
-        large = _in_files(relation, asked, how, prices, meaning_of(positive, scale))
+        large = _in_files(relation, asked, how, prices)
         if large is not None:
             return large
     table = read_whole(table, relation)
     terms = read_terms(table)
-    if terms is not None and _as_reported(
-        terms, weak, strong, rate, selected, clusters, strata, weight, method, interval,
-        with_text(recalibrate, text, weak or "weak", strong), bounds,
-        pool_size, floor, positive, scale,
-    ):  # fmt: skip
-        return _exported(table, terms, level, prices)
+    if terms is not None and asked.as_reported(terms) and how.plain:
+        found, _ = reported(table, terms, level=None if level == _LEVEL else how.level, estimand=estimand)
+        return replace(found, spend=prices.spend(found.items, found.labels, alone=False))
     if strong is None:
         raise InputError("name the column with the strong rating: strong, or --strong on the command line")
     ready = made_ready(table, strong=strong, weak=() if weak is None else (weak,), positive=positive, scale=scale)
     read = ready.table
-    columns = RatedColumns(ready.strong, weak, DrawColumns(rate, selected, clusters))
-    ends = ready.bounds(both_ends(bounds))
-    how = How(method, interval, level, estimand, pool_size, ends, floor, seed=seed)
+    columns = RatedColumns(ready.strong, weak, draw)
+    how = replace(how, bounds=ready.bounds(how.bounds))
     recalibrate = with_text(recalibrate, text, weak, strong)
     if strata is not None or weight is not None:
         if clusters is not None or recalibrate != "none":
             raise InputError("clusters and recalibrate are not for strata or weight; leave them out")
-        ready.refuse_pool(estimand)
+        ready.refuse_pool(how.estimand)
         chosen = estimate_chosen(read, columns, Chosen(strata, weight), how, prices)
         return replace(chosen, notes=ready.notes + chosen.notes)
     refuse_unused_weights(read, rate)
@@ -219,30 +220,38 @@ def estimate_table(
     found = with_votes(estimate_rated(rated.items, rated.how(how), recalibrate, known), ready, rated)
     bought = found.labels if found.agreement is None else found.agreement.votes
     spend = prices.spend(found.items, bought, alone=weak is None)
-    notes = ready.notes + rated.notes + told_of_text(rated.items, text, known) + found.notes
+    notes = ready.notes + rated.notes(how) + told_of_text(rated.items, text, known) + found.notes
     return replace(found, spend=spend, notes=notes)
 
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """What is asked of a large table, by its columns."""
+    """What is asked of a table, by its columns; the defaults ask for nothing."""
 
-    strong: Strong
-    weak: str | None
-    draw: DrawColumns
-    strata: str | None
-    weight: str | None
-    recalibrate: Recalibration
+    strong: Strong | None = None
+    weak: str | None = None
+    draw: DrawColumns = DrawColumns()  # noqa: RUF009 - frozen
+    strata: str | None = None
+    weight: str | None = None
+    recalibrate: Recalibration = "none"
+    text: tuple[str, ...] = ()
+    meaning: Meaning = Meaning()  # noqa: RUF009 - frozen
 
     @property
     def plain(self) -> bool:
         """Whether the mean is asked for, of rows that were not chosen."""
         return self.strata is None and self.weight is None
 
+    def as_reported(self, terms: Terms) -> bool:
+        """Whether an export's columns are to be read as its campaign does: none but those are asked for."""
+        rest = replace(self, strong=None, weak=None, draw=DrawColumns())
+        return terms.named(self.strong, self.weak, self.draw) and rest == _Asked()
 
-def _in_files(relation: Relation, asked: _Asked, how: How, prices: Prices, meaning: Meaning) -> Estimate | None:
+
+def _in_files(relation: Relation, asked: _Asked, how: How, prices: Prices) -> Estimate | None:
     """The estimate of a table that stays in its files; nothing where it has to be read whole."""
-    people, draw = strong_columns(relation, asked.strong), asked.draw
+    assert asked.strong is not None
+    people, draw, meaning = strong_columns(relation, asked.strong), asked.draw, asked.meaning
     if asked.recalibrate != "none" and (asked.recalibrate != "affine" or draw.clusters is not None):
         return None
     columns = RatedColumns(people[0] if len(people) == 1 else f"mean of {', '.join(people)}", asked.weak, draw)
@@ -269,30 +278,16 @@ def _estimate_large(
     ends = meaning.bounds if large.votes is None else ends_of(large.votes, meaning)
     how = replace(how, bounds=how.bounds or ends, method="difference" if unfit else how.method)
     how.refuse_idle_pool_size()
-    found = estimate_rated(large.items, how, recalibrate)
+    found = estimate_rated(large.items, large.pool.how(how), recalibrate)
     if large.votes is not None:
         rates = large.items.rates[: large.votes.values.shape[0]]
         found = with_these_votes(found, large.votes, rates, scale=ends, items=large.items.size)
-    notes = large.notes + ((_NO_FOLDS,) if unfit else ()) + found.notes
+    notes = large.notes(how) + ((_NO_FOLDS,) if unfit else ()) + found.notes
     bought = found.labels if found.agreement is None else found.agreement.votes
     return replace(found, spend=prices.spend(found.items, bought), notes=notes)
 
 
 _NO_FOLDS = "no column 'id' to tell rows apart by, so no line was fitted: the weak ratings are taken as they are"
-
-
-def _as_reported(terms: Terms, weak: str | None, strong: Strong | None, rate: Rate, *others: object) -> bool:
-    """Whether an export is to be read as the campaign reports it: nothing was asked for that says otherwise."""
-    own = weak is None or weak in terms.weak or (weak.startswith("rating_") and weak != terms.strong)
-    defaults = (None, None, None, None, "auto", "auto", "none", (None, None), None, None, None, None)
-    return own and strong in (None, terms.strong) and rate in {None, "rate", *terms.rates} and others == defaults
-
-
-def _exported(table: Table, terms: Terms, level: float, prices: Prices) -> Estimate:
-    found = estimate_pooled(read_pooled(table, terms), level=None if level == _LEVEL else level)
-    note = f"computed as campaign {terms.campaign!r} reports it: its own prediction, pooled rates and level"
-    spend = prices.spend(found.items, found.labels, alone=False)
-    return replace(found, spend=spend, notes=(note, *found.notes))
 
 
 def refuse_unused_weights(table: Table, rate: Rate, groups: Texts | None = None) -> None:

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from ratewise.core.checks import Floats
 from ratewise.core.mean.draw import uniform
+from ratewise.core.mean.looking import whole_items
 from ratewise.core.mean.ratings import Mask
 from ratewise.tables import Table
 from ratewise.targets.mean.strata import InputPlan, Strata, check_known, read_strata
@@ -53,7 +54,7 @@ def plan_names(plan: InputPlan) -> tuple[str, ...]:
 
 def items_of(plan: InputPlan, N: Floats) -> Floats:
     """How many items of each stratum are looked at: as planned, at least two, at most all of its N."""
-    return np.minimum(np.maximum(np.floor(_wanted(plan) * (1 + 1e-9)), 2), N)
+    return np.minimum(np.maximum(_wanted(plan), 2), N)
 
 
 def weights_of(N: Floats, T: Floats) -> Floats:
@@ -67,7 +68,8 @@ def buys_weak(plan: InputPlan) -> Mask:
 
 
 def _wanted(plan: InputPlan) -> Floats:
-    return np.array([stratum.items for stratum in plan.strata], dtype=np.float64)
+    """Whole items of each stratum."""
+    return np.array([whole_items(stratum.items) for stratum in plan.strata], dtype=np.float64)
 
 
 def _first_of_each(strata: Strata, T: Floats, look: Floats, r: Floats) -> Mask:
@@ -94,7 +96,7 @@ def rates_in(plan: InputPlan, code: NDArray[np.intp], error: Floats) -> Floats:
 def short_notes(plan: InputPlan, N: Floats) -> tuple[str, ...]:
     """The note about strata of which the pool has fewer items than planned."""
     each = zip(plan_names(plan), _wanted(plan), N, strict=True)
-    short = [f"{name!r} ({n:,.0f} of {w:,.0f})" for name, w, n in each if n < np.floor(w)]
+    short = [f"{name!r} ({n:,.0f} of {w:,.0f})" for name, w, n in each if n < w]
     if not short:
         return ()
     return (

@@ -22,6 +22,7 @@ import numpy as np
 
 from ratewise.core.checks import Floats
 from ratewise.core.mean.draw import draw_within, uniform
+from ratewise.core.mean.looking import whole_items
 from ratewise.core.mean.rates import LARGEST_SCALE
 from ratewise.core.mean.ratings import Mask
 from ratewise.core.names import Estimand
@@ -228,7 +229,7 @@ def draw_beside(
 def _within(rates: Floats, uniforms: Floats, transfer: Transfer) -> Mask:
     """As many as the rates sum to, and never more than the budget pays for."""
     assert transfer.budget is not None
-    labels = min(np.floor(transfer.budget / transfer.strong_cost * (1 + 1e-12)), round(float(rates.sum())))
+    labels = min(whole_items(transfer.budget / transfer.strong_cost), round(float(rates.sum())))
     return draw_within(rates, uniforms, np.ones(rates.size), labels + 0.5)
 
 

@@ -17,12 +17,14 @@ from scipy import special
 
 from ratewise.core.checks import Floats
 from ratewise.core.mean import estimate as core
-from ratewise.core.mean.estimate import Estimate
+from ratewise.core.mean.estimate import Estimate, on_scale
 from ratewise.core.mean.ratings import Mask
 from ratewise.core.mean.stratified import estimate_stratified
 from ratewise.core.names import Estimand, Method
 from ratewise.errors import TableError
 from ratewise.tables import Table
+from ratewise.targets.pool import Pool
+from ratewise.targets.rated import DrawColumns
 
 COLUMN = "ratewise"
 VERSION = 1
@@ -57,6 +59,12 @@ class Terms:
     def to_json(self) -> str:
         """JSON text in which numbers keep every bit."""
         return json.dumps({"version": VERSION, **{f.name: getattr(self, f.name) for f in fields(self)}})
+
+    def named(self, strong: object, weak: str | None, draw: DrawColumns) -> bool:
+        """Whether these columns are the campaign's own, so that its export is to be read as the campaign does."""
+        own = weak is None or weak in self.weak or (weak.startswith("rating_") and weak != self.strong)
+        plain = draw.selected is None and draw.clusters is None and draw.rate in {None, "rate", *self.rates}
+        return own and plain and strong in (None, self.strong)
 
     @classmethod
     def from_json(cls, text: str) -> "Terms":
@@ -97,12 +105,12 @@ def estimate_pooled(pooled: Pooled, *, level: float | None = None) -> Estimate:
             clusters=pooled.clusters,
         )  # fmt: skip
     found = with_known(found, t.known, t.known_mean, t.pool_size)
-    found = widened(found, at, t.unseen)
+    found = widened(found, at, t.unseen, ends)
     return replace(found, level=t.level, interval_method=f"anytime ({found.interval_method})") if t.anytime else found
 
 
-def widened(found: Estimate, level: float, unseen: float) -> Estimate:
-    """The interval with room for a variance that the ratings do not show.
+def widened(found: Estimate, level: float, unseen: float, bounds: tuple[float, float]) -> Estimate:
+    """The interval with room for a variance that the ratings do not show, on a scale with these ends.
 
     The score interval tests each mean with the mistakes that it implies, seen or not, and needs no more room.
     """
@@ -111,7 +119,7 @@ def widened(found: Estimate, level: float, unseen: float) -> Estimate:
     low, high = found.interval
     middle, half = 0.5 * (low + high), 0.5 * (high - low)
     half = math.hypot(half, float(special.ndtri(0.5 + level / 2)) * math.sqrt(unseen))
-    return replace(found, interval=(min(low, middle - half), max(high, middle + half)))
+    return replace(found, interval=on_scale((min(low, middle - half), max(high, middle + half)), bounds))
 
 
 def with_known(found: Estimate, count: int, mean: float, others: float | None) -> Estimate:
@@ -128,6 +136,7 @@ def with_known(found: Estimate, count: int, mean: float, others: float | None) -
     note = f"{count:,} labels picked by hand are counted as the known values of their items"
     return replace(
         found, value=whole(found.value), interval=ends, standard_error=error, items=found.items + count,
+        pool_size=others + count,
         labels=found.labels + count, notes=(*found.notes, note),
     )  # fmt: skip
 
@@ -162,6 +171,18 @@ def read_pooled(table: Table, terms: Terms) -> Pooled:
         None if terms.clusters is None else table.numbers(terms.clusters)[looked].astype(np.intp),
         None if terms.strata is None else table.texts(terms.strata)[looked].astype(np.str_),
     )
+
+
+def reported(table: Table, terms: Terms, *, level: float | None, estimand: Estimand | None) -> tuple[Estimate, Pooled]:
+    """A campaign's estimate from its export, as it reports it or of the estimand that is asked for instead."""
+    note = f"computed as campaign {terms.campaign!r} reports it: its own prediction, pooled rates and level"
+    if estimand not in (None, terms.estimand):
+        note += f"; the campaign itself asks for the mean of the {terms.estimand}"
+        size = Pool.of(table, table.rows).size if estimand == "pool" else None
+        terms = replace(terms, estimand=estimand, pool_size=size)
+    pooled = read_pooled(table, terms)
+    found = estimate_pooled(pooled, level=level)
+    return replace(found, notes=(note, *found.notes)), pooled
 
 
 def _columns(table: Table, names: tuple[str, ...]) -> Floats:
