@@ -12,6 +12,7 @@ from ratewise.core.mean.ratings import Rated
 from ratewise.core.mean.votes import votes_of
 from ratewise.targets.mean.estimation import estimate_rated
 from ratewise.targets.people import Ready, with_votes
+from ratewise.targets.pool import Pool
 from ratewise.targets.rated import RatedTable
 
 from ..bounds import FALSE_ALARM, fewest, further
@@ -38,7 +39,7 @@ def estimated(rng, mu, vote, estimand, *, rate=0.5, most=3, bounds=None):
     everyone = np.ones(T, dtype=np.bool_)
     found = estimate_rated(items, How(estimand=estimand, bounds=bounds))
     ready = Ready(None, "", (), votes=votes, scale=bounds)
-    return found, with_votes(found, ready, RatedTable(None, items, everyone, everyone, (), False))
+    return found, with_votes(found, ready, RatedTable(None, items, everyone, everyone, (), False, Pool("", T, T, True)))
 
 
 def test_population_real_votes():

@@ -107,9 +107,10 @@ class Campaign:
                 engine.tell = Watch(self.spec, store, progress)
             reason = run_engine(engine)
             reveal(self.spec, store)
-            spent = to_money(store.totals()[1])
-        with self.look() as now:
-            return Ending(reason, spent, now.status, now.estimate)
+            spec = replace(stored_spec(self.spec, store), store=self.spec.store)
+            with store.still():
+                now = Snapshot(spec, store, engine.reader)
+                return Ending(reason, to_money(store.totals()[1]), now.status, now.estimate)
 
     @contextmanager
     def people(self) -> Iterator[People]:
