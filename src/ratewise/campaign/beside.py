@@ -127,7 +127,8 @@ def judge_and_people(now: Snapshot) -> list[str]:
     low, high = now.spec.scale.low, now.spec.scale.high
     on_scale = bool(weak[both].min() >= low and weak[both].max() <= high)
     if now.spec.scale.kind == "binary" and on_scale:
-        equal = (weak[both] > 0.5 * (low + high)) == (seen.strong[both] > 0.5 * (low + high))
+        said = seen.strong[both]  # 0.5 where two people differ: they agree half with either verdict
+        equal = np.where(weak[both] > 0.5 * (low + high), said, 1.0 - said)
         share = float(np.average(equal, weights=1.0 / seen.rates()[both]))
         return [f"{names} agree on {share:.0%} of items (by {count:,} answers, a score above the middle taken as yes)"]
     if np.ptp(weak[both]) == 0 or np.ptp(seen.strong[both]) == 0:
