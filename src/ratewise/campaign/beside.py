@@ -120,7 +120,7 @@ def judge_and_people(now: Snapshot) -> list[str]:
     seen, weak = history.seen, history.looked.x.weak
     if now.spec.weak is None or seen is None or weak.size != seen.strong.size:
         return []
-    both = seen.labelled & ~np.isnan(weak) & ~np.isnan(seen.strong)
+    both = seen.labelled & history.looked.x.rated
     if np.count_nonzero(both) < 2:
         return []
     names, count = f"{now.spec.weak.name} and {now.spec.strong.name}", int(np.count_nonzero(both))
