@@ -35,7 +35,7 @@ def tail_note(s: Spread, data: Ratings, kind: str, case: Case) -> tuple[str, ...
 
 
 def of_a_scale(strong: Floats) -> bool:
-    """Whether ratings look like a scale's, which has ends: all from −1 to 1, or in steps over a range of at most 100."""
+    """Whether ratings look like those of a scale: all from −1 to 1, or in steps over a range of at most 100."""
     if not strong.size or np.abs(strong).max() <= 1.0:
         return True
     steps = strong * _STEPS
