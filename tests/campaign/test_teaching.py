@@ -107,6 +107,34 @@ def test_mistakes_in_the_toml_are_told(tmp_path, start, raters, said):
         Campaign.open(taught(tmp_path, start=start, raters=names))
 
 
+@pytest.mark.parametrize("when", ["spring", "autumn"])
+def test_a_judge_that_was_silent_on_some_items_is_no_drift(tmp_path, when):
+    """Items without its rating stand at the mean in plans; they are none of its ratings."""
+    spring, autumn = judged(400), judged(400, seed=2)
+    for rows in (spring if when == "spring" else autumn,):
+        rows["judge"] = ["" if i % 2 else g for i, g in enumerate(rows["judge"])]
+    ran(tmp_path, spring, name="spring", goal='budget = "90"')
+    path = write(tmp_path, autumn, name="autumn", goal='budget = "90"')
+    path.write_text(path.read_text(encoding="utf-8") + '\n[start]\nfrom = "spring.toml"\n', encoding="utf-8")
+    campaign = Campaign.open(path)
+    campaign.run()
+    with campaign.look() as now:
+        assert any("what spring has taught still fits" in line for line in now.told)
+    assert campaign.verify().passed
+
+
+def test_a_campaign_with_too_little_to_teach_is_no_reason_to_stop(tmp_path):
+    """Its money was enough for a few strong ratings alone; the next one says so, and starts afresh."""
+    ran(tmp_path, judged(60), name="spring", goal='budget = "5"')
+    campaign = Campaign.open(taught(tmp_path))
+    campaign.run()
+    with campaign.look() as now:
+        assert any("too few to teach; this one starts afresh" in line for line in now.told)
+    rounds = log_of(campaign)["rounds"]
+    assert rounds[0][4] > 8  # a start of its own
+    assert campaign.verify().passed
+
+
 # Coverage
 
 

@@ -175,3 +175,14 @@ def test_strong_ratings_drawn_at_different_rates_cannot_stand_alone(run, write, 
     assert (done.code, done.out) == (2, "")
     (line,) = done.err.splitlines()
     assert "one rate for all" in line
+
+
+def test_a_long_tail_is_told_as_options_are_typed(run, write):
+    rng = np.random.default_rng(0)
+    human = np.where(np.arange(500) % 5, None, np.exp(1.5 * rng.normal(size=500)))
+    file = write("long.csv", {"judge": rng.random(500), "human": list(human), "rate": [0.2] * 500})
+    said = " ".join(run("estimate", file, *COLUMNS).out.split())
+    assert "ratings have a long tail" in said
+    assert "give --low and --high" in said
+    assert any("long tail" in note for note in run("estimate", file, *COLUMNS, "--json").document["notes"])
+    assert "long tail" not in run("estimate", file, *COLUMNS, "--low", "0", "--high", "10000").out

@@ -32,11 +32,11 @@ def test_votes_of_both_orders_are_turned_round_and_counted():
         ([1.0, 0.5, 0.5], "pairwise", 0.5),
         ([1.0, 0.5], "pairwise", 1.0),
         ([0.0, 0.0, 1.0], "pairwise", 0.0),
-        ([1.0, 0.0], "binary", 1.0),
-        ([0.0, 1.0], "binary", 0.0),
+        ([1.0, 0.0], "binary", 0.5),
+        ([0.0, 1.0], "binary", 0.5),
         ([0.0, 1.0, 1.0], "binary", 1.0),
         ([5.0, 1.0, 2.0], "likert", 2.0),
-        ([5.0, 1.0], "likert", 1.0),
+        ([5.0, 1.0], "likert", 3.0),
     ],
 )
 def test_majority(votes, kind, said):

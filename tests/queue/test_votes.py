@@ -1,4 +1,4 @@
-"""One rating of several answers: always one that somebody gave, and none where nobody can tell."""
+"""One rating of several answers: the median, of an even split the mean, and none where nobody can tell."""
 
 import pytest
 
@@ -22,7 +22,11 @@ def test_one_answer_settles():
         (3, (1.0, 0.0), None),
         (3, (1.0, 0.0, 1.0), Verdict(1.0)),
         (3, (0.0, 5.0, 4.0), Verdict(4.0)),
-        (2, (1.0, 2.0), Verdict(1.0)),
+        (2, (1.0, 2.0), Verdict(1.5)),
+        (2, (1.0, 0.0), Verdict(0.5)),
+        (2, (0.0, 1.0), Verdict(0.5)),
+        (3, (1.0, None, 0.0), Verdict(0.5)),
+        (4, (5.0, 1.0, 4.0, 1.0), Verdict(2.5)),
         (3, (None, 1.0, None), Verdict(1.0)),
         (3, (None, None, None), Verdict(None)),
         (2, (3.0, 1.0, 2.0), Verdict(2.0)),

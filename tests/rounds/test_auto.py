@@ -29,18 +29,51 @@ def test_strong_ratings_alone_where_the_weak_rater_is_useless():
 def test_labels_that_all_agree_do_not_make_the_weak_rater_look_good(labels):
     """f predicts them all, and so would any other f: nothing is bought on the strength of that.
 
-    Where weak ratings are cheap the start goes on until some label tells, as long as there is money to act on it.
+    Where finding out is cheap the start goes on until some label tells, as long as there is money to act on it.
     """
     rng = np.random.default_rng(1011)
     seen = burnt_in((Covariates(rng.beta(5, 0.2, labels)), np.ones(labels)))
     assert learn(seen).unproven == pytest.approx(1.0)
-    dear = plan_round(seen, Money(0.1, 1.0, 300.0))
+    dear = plan_round(seen, Money(0.5, 1.0, 300.0))
     assert (dear.policy, dear.weak, dear.spend) == ("base", False, 300.0)
     assert dear.weak_error >= dear.variance
     cheap = plan_round(seen, Money(0.01, 1.0, 300.0))
     assert (cheap.policy, cheap.rule, cheap.weak, cheap.items) == ("base", None, True, labels)
-    late = plan_round(seen, Money(0.01, 1.0, 1.5 * labels))
+    half = plan_round(seen, Money(0.01, 1.0, 1.5 * labels))
+    assert (half.weak, half.items) == (True, int(0.75 * labels / 1.01))
+    late = plan_round(seen, Money(0.01, 1.0, 0.5 * labels))
     assert not late.weak
+
+
+def says_yes_or_no(seed, items, *, mean=0.8, wrong=0.1):
+    """A judge of two words that is wrong on a share of the items: R² is about 0.4."""
+    rng = np.random.default_rng(seed)
+    h = (rng.random(items) < mean).astype(np.float64)
+    return Covariates(np.where(rng.random(items) < wrong, 1 - h, h)), h
+
+
+def test_a_good_judge_is_not_given_up_after_twenty_labels():
+    """Few labels may make it look useless: at a small price the start goes on, and decides on more of them."""
+    planned = [
+        plan_round(burnt_in(says_yes_or_no(3000 + seed, 20)), Money(0.001, 1.0, 80.0, 20_000.0)) for seed in range(60)
+    ]
+    assert all(p.weak for p in planned)
+    assert 5 <= sum(p.rule is None for p in planned) <= 55  # and labels that are clear are acted on at once
+
+
+def test_a_useless_judge_is_given_up_at_once_where_labels_are_sure():
+    """Each label is compared with itself, so that the scatter of labels is none of the comparison's."""
+    planned = [plan_round(burnt_in(useless(3100 + seed, 60)), Money(0.05, 1.0, 240.0, 20_000.0)) for seed in range(40)]
+    assert sum(not p.weak for p in planned) >= 30
+
+
+@pytest.mark.parametrize("labels", [20, 60])
+def test_a_weak_rater_that_costs_nothing_is_never_given_up(labels):
+    for seed in range(20):
+        for made in (useless(3200 + seed, labels), says_yes_or_no(3300 + seed, labels)):
+            assert plan_round(burnt_in(made), Money(0.0, 1.0, 4.0 * labels, 5_000.0)).weak
+    whole = plan_round(burnt_in(useless(3400, labels)), Money(0.0, 1.0, 400.0, 400.0))
+    assert not whole.weak  # everything gets its strong rating, and nothing is left to estimate
 
 
 @pytest.mark.parametrize("dear", [0.7, 2.0])

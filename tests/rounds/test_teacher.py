@@ -67,4 +67,34 @@ def test_who_has_nothing_to_teach():
     assert not enough_to_teach(seen(5, 1))
     assert not enough_to_teach(None)
     old = seen(20, 1)
-    assert not enough_to_teach(replace(old, phases=(Phase(20, None, weak=False),)))
+    assert enough_to_teach(without(old, 8, 20))
+    assert not enough_to_teach(without(old, 7, 20))
+
+
+def without(old, first, end, at=0.5):
+    """The same with stand-ins for the weak ratings from `first` to `end`."""
+    filled = (np.arange(old.items) >= first) & (np.arange(old.items) < end)
+    return replace(old, x=replace(old.x, weak=np.where(filled, at, old.x.weak), filled=filled))
+
+
+@pytest.mark.parametrize("which", ["old", "new", "both"])
+def test_items_without_a_weak_rating_are_no_drift(which):
+    """Half of the items stand at the mean; false alarms come once in a thousand campaigns, and 40 are looked at."""
+    old = seen(400, 3)
+    teacher = Teacher.of("spring", old if which == "new" else without(old, 200, 400))
+    assert teacher.items == (400 if which == "new" else 200)
+    for seed in range(10, 50):
+        new = seen(300, seed)
+        drift = teacher.drift(new if which == "old" else without(new, 100, 300))
+        assert not drift.drifted
+        assert drift.gap < drift.threshold
+    shifted = seen(300, 60, shift=-0.35)
+    assert teacher.drift(shifted if which == "old" else without(shifted, 100, 300)).drifted
+
+
+def test_nothing_of_stand_ins_is_taught():
+    old = seen(150, 1)
+    teacher = Teacher.of("spring", without(old, 100, 150, at=99.0))
+    assert teacher.strong.size == 100
+    assert teacher.weak.max() <= 1
+    assert teacher.learned.x.weak.max() <= 1

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from ratewise.campaign.going_on import set_cap, take_changes, warn_of_budget
-from ratewise.campaign.lesson import Lesson
+from ratewise.campaign.lesson import Lesson, too_little
 from ratewise.campaign.load import load_items
 from ratewise.campaign.pool import taken_in
 from ratewise.campaign.raters_seen import note_raters
@@ -47,6 +47,8 @@ def _load(spec: Spec, store: Store, lesson: Lesson | None) -> None:
     if "teacher" in meta:
         teacher = Teacher.from_json(meta["teacher"])
         store.note(f"{teacher.strong.size:,} labels of the campaign {teacher.campaign!r} teach this one")
+    elif spec.teacher is not None:
+        store.note(too_little(spec.teacher))
     warn_of_budget(store, loaded.doubt)
     if "text note" in meta:
         store.note(meta["text note"])

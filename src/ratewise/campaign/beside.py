@@ -120,14 +120,15 @@ def judge_and_people(now: Snapshot) -> list[str]:
     seen, weak = history.seen, history.looked.x.weak
     if now.spec.weak is None or seen is None or weak.size != seen.strong.size:
         return []
-    both = seen.labelled & ~np.isnan(weak) & ~np.isnan(seen.strong)
+    both = seen.labelled & history.looked.x.rated
     if np.count_nonzero(both) < 2:
         return []
     names, count = f"{now.spec.weak.name} and {now.spec.strong.name}", int(np.count_nonzero(both))
     low, high = now.spec.scale.low, now.spec.scale.high
     on_scale = bool(weak[both].min() >= low and weak[both].max() <= high)
     if now.spec.scale.kind == "binary" and on_scale:
-        equal = (weak[both] > 0.5 * (low + high)) == (seen.strong[both] > 0.5 * (low + high))
+        said = seen.strong[both]  # 0.5 where two people differ: they agree half with either verdict
+        equal = np.where(weak[both] > 0.5 * (low + high), said, 1.0 - said)
         share = float(np.average(equal, weights=1.0 / seen.rates()[both]))
         return [f"{names} agree on {share:.0%} of items (by {count:,} answers, a score above the middle taken as yes)"]
     if np.ptp(weak[both]) == 0 or np.ptp(seen.strong[both]) == 0:

@@ -63,7 +63,7 @@ def differences(now: Snapshot) -> tuple[Difference, ...]:
     """The items on which first and last rater differ most; by the learned rating where their scales differ."""
     looked = now.state.history.looked
     strong, weak = looked.values[:, -1], looked.x.weak
-    known = ~np.isnan(strong) & ~np.isnan(weak)
+    known = ~np.isnan(strong) & looked.x.rated
     if len(now.spec.raters) < 2 or not known.any():
         return ()
     against = weak if _on_scale(now, weak[known]) else _learned(now)

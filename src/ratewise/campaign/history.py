@@ -128,7 +128,7 @@ class RoundPlan:
 class Looked:
     """Items that were looked at, in the campaign's order."""
 
-    x: Covariates  # weak is NaN where it was not bought or did not come
+    x: Covariates  # weak is NaN, or a stand-in, where it was not bought or did not come
     uniform: Floats
     rates: Floats  # items × raters after the first
     selected: Mask  # items × raters after the first
@@ -242,7 +242,7 @@ class History:
         """Weak ratings, with missing ones at the mean of those known before: any value keeps the estimate unbiased."""
         known = self.looked.x.weak[~np.isnan(self.looked.x.weak)]
         stand_in = float(known.mean()) if known.size else self.middle
-        return replace(x, weak=np.where(np.isnan(x.weak), stand_in, x.weak))
+        return replace(x, weak=np.where(np.isnan(x.weak), stand_in, x.weak), filled=None if x.rated.all() else ~x.rated)
 
     def known_of(self, more: Looked) -> Covariates:
         """What is known of items before the last rater is asked: first ratings, or what a design goes by."""

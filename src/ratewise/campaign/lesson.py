@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from ratewise.models.features import Coding
-from ratewise.rounds.teacher import Teacher
+from ratewise.rounds.teacher import FEWEST_TO_TEACH, Teacher
 from ratewise.text.reading import TextReading
 
 
@@ -14,3 +14,11 @@ class Lesson:
     teacher: Teacher
     codings: tuple[Coding, ...]
     text: TextReading | None = None
+
+
+def too_little(teacher: str) -> str:
+    """What is told where the named campaign has nothing to hand on."""
+    return (
+        f"start.from: the campaign of {teacher} has fewer than {FEWEST_TO_TEACH} labels of items with weak ratings, "
+        f"too few to teach; this one starts afresh"
+    )

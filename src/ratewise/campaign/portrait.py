@@ -30,7 +30,7 @@ def calibration(now: Snapshot) -> tuple[Bin, ...]:
     seen, weak = history.seen, history.looked.x.weak
     if now.spec.weak is None or seen is None or weak.size != seen.strong.size:
         return ()
-    both = ~np.isnan(weak) & ~np.isnan(seen.strong)
+    both = history.looked.x.rated & seen.labelled
     weights = 1.0 / seen.rates()[both]
     return _binned(weak[both], seen.strong[both], weights, binary=now.spec.scale.kind == "binary")
 

@@ -79,7 +79,7 @@ def _rating(spec: Spec, row: Round, r: Any, k: int, found: Verification, *, seco
         found.differ(f"{where}: its state does not fit its value")
     if r.value is not None:
         try:
-            right = spec.number(k, r.value)
+            right = spec.rating(k, r.value)
         except ValueError as error:
             found.differ(f"{where}: {error}")
         else:

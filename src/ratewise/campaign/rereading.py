@@ -53,7 +53,7 @@ def _source(spec: Spec, store: Store, k: int, found: Verification) -> Reread | N
 def _number(spec: Spec, k: int, raw: object) -> float | None:
     """The answer as a number; `None` where it is no rating."""
     try:
-        return None if raw is None else spec.number(k, raw)
+        return None if raw is None else spec.rating(k, raw)
     except ValueError:
         return None
 

@@ -9,6 +9,7 @@ import numpy as np
 from ratewise.campaign import planner as p
 from ratewise.campaign.answers import Look, estimate_history, final_estimate
 from ratewise.campaign.items import Facts, LoggedItems, empty_history, terms_of
+from ratewise.campaign.lesson import too_little
 from ratewise.campaign.pooled import pooled_of
 from ratewise.campaign.raters_seen import CHANGED
 from ratewise.campaign.reader import Reader
@@ -158,10 +159,10 @@ class Snapshot:
 
     @property
     def _drift(self) -> list[str]:
-        """Whether this pool still looks like that of the campaign it has learned from."""
+        """Whether this pool still looks like that of the campaign it has learned from; or that there was too little."""
         teacher = self.facts.teacher
         if teacher is None:
-            return []
+            return [] if self.spec.teacher is None else [too_little(self.spec.teacher)]
         seen = self.state.history.seen
         if seen is None or not seen.items or seen.by_features or not seen.phases[0].weak:
             return []

@@ -132,7 +132,7 @@ def _labels(spec: Spec, table: Table, column: str) -> Floats:
     for i, text in enumerate(table.texts(column, missing="allow").tolist()):
         if text.strip():
             try:
-                out[i] = spec.number(len(spec.raters) - 1, text)
+                out[i] = spec.rating(len(spec.raters) - 1, text)
             except ValueError as error:
                 raise TableError(f"column {column!r} of {table.name}, row {i + 1}: {error}") from None
     return out

@@ -12,6 +12,7 @@ from ratewise.campaign.answers import Look, anytime_estimate, final_estimate
 from ratewise.campaign.planner import State
 from ratewise.campaign.spec.spec import Spec
 from ratewise.campaign.texts import LEARNER
+from ratewise.campaign.voting import rules_in_words
 from ratewise.core.mean.estimate import Estimate
 from ratewise.core.shown import shown
 from ratewise.judges.naming import told_of_servers
@@ -47,6 +48,7 @@ class Status:
     waits_for: str | None = None  # a process that plans and shows no sign of life
     spent_by: dict[str, Decimal] | None = None  # of each rater; not told while a run goes on
     refit: dict[str, Any] | None = None  # of the last one: the labels it was trained on, and whether it is used
+    votes: tuple[str, ...] = ()  # a sentence for each rater of whose answers several make one rating
     servers: tuple[str, ...] = ()  # a sentence for each judge whose server answers as another model
 
     @property
@@ -92,7 +94,7 @@ class Status:
             cells.append(("estimate", self.lead.summary()))
         if self.for_looks is not None:
             cells.append((IF_YOU_LOOK, self.for_looks.summary()))
-        cells += [("judge", text) for text in self.servers]
+        cells += [("votes", text) for text in self.votes] + [("judge", text) for text in self.servers]
         rows = "".join(f"<tr><th>{name}</th><td>{html.escape(text)}</td></tr>" for name, text in cells)
         return f"<table>{rows}</table>"
 
@@ -105,7 +107,7 @@ class Status:
         out["left"] = None if self.left is None else f"{self.left:f}"
         for name in ("estimate", "final"):
             out[name] = None if out[name] is None else out[name].to_dict()
-        out["servers"] = list(self.servers)
+        out["votes"], out["servers"] = list(self.votes), list(self.servers)
         return out
 
 
@@ -151,6 +153,7 @@ def status_of(spec: Spec, store: Store, state: State, *, by_rater: bool = False)
         waits_for=store.waits_for(),
         spent_by=_spent_by(spec, store) if by_rater else None,
         refit={"labels": state.history.taught, "used": state.history.uses_refit} if state.history.refits else None,
+        votes=rules_in_words(spec),
         servers=told_of_servers([text for _, text in store.notes()]),
     )
 

@@ -13,8 +13,11 @@ from ratewise.rounds.teacher import Teacher, enough_to_teach
 from ratewise.text.reading import TextReading
 
 
-def lesson_of(now: Snapshot, pupil: Spec) -> Lesson:
-    """What the campaign has to teach; an InputError where it is not finished, or is about something else."""
+def lesson_of(now: Snapshot, pupil: Spec) -> Lesson | None:
+    """What the campaign has to teach, `None` where it has too few labels of items with weak ratings.
+
+    An InputError where it is not finished, or is about something else.
+    """
     old, where = now.spec, f"start.from in {pupil.path.name}: the campaign {now.spec.name!r}"
     if now.store.meta("ended") is None:
         raise InputError(f"{where} has not ended; let it end with: ratewise run {old.path.name}")
@@ -30,7 +33,7 @@ def lesson_of(now: Snapshot, pupil: Spec) -> Lesson:
         raise InputError(f"{where} has a weak rater that tells its uncertainty, or this one has; leave start.from out")
     seen = now.state.history.seen
     if seen is None or not enough_to_teach(seen):
-        raise InputError(f"{where} bought too few strong ratings beside weak ones to teach; leave start.from out")
+        return None
     coded = tuple(Coding.from_dict(one) for one in json.loads(now.store.meta("codings") or "[]"))
     return Lesson(Teacher.of(old.name, seen), coded, _reading(now, where))
 

@@ -111,7 +111,7 @@ def _old_labels(
     for row, stored in zip(audit.item_contents(store, first, end), old.tolist(), strict=True):
         said = json.loads(row.content)[spec.start.labels]
         blank = said is None or not str(said).strip()
-        right = math.nan if blank else spec.number(len(spec.raters) - 1, said)
+        right = math.nan if blank else spec.rating(len(spec.raters) - 1, said)
         if not (stored == right or (math.isnan(stored) and math.isnan(right))):
             found.differ(f"item {row.id}: its label from before is stored as {stored!r}, and its row says {right!r}")
     for r in audit.rating_rows(store, first, end):

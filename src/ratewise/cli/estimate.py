@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from ratewise.cli.console import one_line_errors, print_json, print_rich, texts_told
+from ratewise.cli.console import one_line_errors, print_json, print_rich, texts_told, typed_notes
 from ratewise.cli.means import not_with_by, only_with_by, print_slices
 from ratewise.cli.options import (
     FormatOption,
@@ -117,4 +117,4 @@ def estimate(
         else:
             from ratewise.report.text import estimate_text
 
-            print_rich(estimate_text(found))
+            print_rich(estimate_text(typed_notes(found)))

@@ -5,7 +5,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from statistics import median_low
+from statistics import median
 from typing import Any
 
 from ratewise.judges.calls import Ballot, NoVerdict
@@ -73,17 +73,14 @@ def _are_alike(ballots: Mapping[Place, Ballot | NoVerdict]) -> bool:
 
 
 def majority(votes: Sequence[float], verdicts: Verdicts) -> float:
-    """The verdict of most votes. As many for a as for b is a tie; an even split between yes and no goes to the first.
+    """The median of votes; of comparisons, the verdict of most votes, and as many for a as for b is a tie.
 
-    Of votes on a scale of numbers, the lower median counts.
+    Votes that are split evenly come to the mean of the two middle ones, as people's do: of one yes and one no, 0.5.
     """
-    if verdicts.kind in ("likert", "score"):
-        return median_low(votes)
+    if verdicts.kind != "pairwise":
+        return median(votes)
     ones, zeros = (sum(vote == end for vote in votes) for end in (1.0, 0.0))
-    if ones == zeros:
-        return 0.5 if verdicts.kind == "pairwise" else votes[0]
-    ties = len(votes) - ones - zeros
-    if verdicts.kind == "pairwise" and ties > max(ones, zeros):
+    if ones == zeros or len(votes) - ones - zeros > max(ones, zeros):
         return 0.5
     return 1.0 if ones > zeros else 0.0
 

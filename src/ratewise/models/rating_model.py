@@ -16,6 +16,7 @@ from scipy import special
 
 from ratewise.core.checks import Floats
 from ratewise.core.mean.clusters import Codes, cluster_folds
+from ratewise.core.mean.ratings import Mask
 from ratewise.models import refit_columns
 from ratewise.models.group_ridge import GroupFit, TextFactor, fit_groups
 from ratewise.models.refit_columns import RefitColumns
@@ -42,6 +43,12 @@ class Covariates:
     text: TextColumns | None = None
     refits: Floats | None = None  # items × refits: what a model trained on earlier rounds' labels predicts
     doubts: tuple[Floats | None, ...] = ()  # of each rater between the first and the last: its own guess of (H−R)²
+    filled: Mask | None = None  # where `weak` is a stand-in: not bought, or it did not come; None: nowhere
+
+    @property
+    def rated(self) -> Mask:
+        """Whether each item has a weak rating of its own."""
+        return ~np.isnan(self.weak) if self.filled is None else ~self.filled
 
     @property
     def items(self) -> int:
@@ -57,6 +64,7 @@ class Covariates:
             None if self.text is None else self.text.rows(index),
             None if self.refits is None else self.refits[index],
             tuple(None if own is None else own[index] for own in self.doubts),
+            None if self.filled is None else self.filled[index],
         )
 
     def some(self, most: int) -> "Covariates":
@@ -84,7 +92,9 @@ class Covariates:
             None if a is None or b is None else np.concatenate([a, b])
             for a, b in zip(self.doubts, more.doubts, strict=True)
         )
-        return Covariates(np.concatenate([self.weak, more.weak]), features, uncertainty, text, refits, doubts)
+        nowhere = self.filled is None and more.filled is None
+        filled = None if nowhere else ~np.concatenate([self.rated, more.rated])
+        return Covariates(np.concatenate([self.weak, more.weak]), features, uncertainty, text, refits, doubts, filled)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -220,9 +220,9 @@ def _count(new: sqlite3.Connection, name: str) -> int:
     return int(new.execute(f"SELECT count(*) FROM {name}").fetchone()[0])
 
 
-_NEEDED = {
+_NEEDED = {  # the step of a second look is minus its number
     "questions that were drawn": "SELECT count(*) FROM draws d WHERE selected AND NOT EXISTS "
-    "(SELECT 1 FROM ratings r WHERE r.position = d.position AND r.step = d.step)",
+    "(SELECT 1 FROM ratings r WHERE r.position = d.position AND (r.step = d.step OR (d.step < 0 AND r.step > 0)))",
     "payments of ratings": "SELECT count(*) FROM ratings r WHERE state <> 0 AND NOT EXISTS "
     "(SELECT 1 FROM ledger l WHERE l.position = r.position AND l.step = r.step AND l.kind = 'settle')",
     "answers that were paid for, whose questions are open again": "SELECT count(*) FROM ratings r WHERE state = 0 AND "

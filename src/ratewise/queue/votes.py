@@ -3,7 +3,7 @@
 import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from statistics import median_low
+from statistics import median
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,15 +39,15 @@ def one_answer(votes: Sequence[Vote]) -> Verdict | None:
 def median_of(k: int) -> Rule:
     """Settles when k annotators have answered, at their median: for yes and no, the majority.
 
-    The lower of two middle values is taken, so that the rating is one that somebody gave. Those who cannot tell do not
-    count; if nobody can, the rating is missing.
+    Where they are split evenly, the rating is the mean of the two middle answers: of one yes and one no, 0.5. Those who
+    cannot tell do not count; if nobody can, the rating is missing.
     """
 
     def rule(votes: Sequence[Vote]) -> Verdict | None:
         if len(votes) < k:
             return None
         values = [vote.value for vote in votes if vote.value is not None]
-        return Verdict(median_low(values) if values else None)
+        return Verdict(median(values) if values else None)
 
     return rule
 

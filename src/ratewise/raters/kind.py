@@ -53,6 +53,10 @@ def _no(_: Any) -> bool:
     return False
 
 
+def _one(_: Any) -> int:
+    return 1
+
+
 def always(_: Any) -> bool:
     """Whatever the settings are."""
     return True
@@ -82,6 +86,7 @@ class RaterKind:
     quote: Callable[[Any, Place], Quote] | None = None  # where prices come from the items' texts, not from the TOML
     check: Callable[[Any, str], str] = _nothing_wrong  # what is wrong with the settings together, in the folder
     doubts: Callable[[Any], bool] = _no  # whether answers come with an uncertainty
+    votes: Callable[[Any], int] = _one  # answers of which one rating is made
     own_limits: bool = False  # whether it keeps its timeout and its calls a minute itself
     digests: Callable[[Any, str], dict[str, str]] = _no_digests  # of what it is made of; may not change on the way
     knows: Callable[[Any, str], Knows] | None = None  # where it was trained on labels, which it may not be asked about

@@ -224,6 +224,7 @@ KIND = RaterKind(
     quote=_quote,
     check=_check,
     doubts=_doubts,
+    votes=lambda settings: settings.samples,
     own_limits=True,
     digests=lambda settings, folder: {"its template": load(settings.judge, folder).digest},
 )

@@ -117,7 +117,7 @@ KIND = RaterKind(
     settings=PeopleSettings,
     make=None,
     example=(
-        ("votes = 1", "answers of people, who take their time; the median counts"),
+        ("votes = 1", "answers of people; the median counts (an even split: the mean)"),
         ("lease = 600", "seconds without a sign of life before others get the question"),
         ('show = ["question", "answer"]', "the columns that people see; nothing else leaves the server"),
         ('a = "answer_a"', "of comparisons: the column of one answer"),
@@ -147,4 +147,5 @@ KIND = RaterKind(
         "repeats": "rounds so far were planned with the money set aside for the old share",
     },
     check=_check,
+    votes=lambda settings: settings.votes,
 )

@@ -59,11 +59,14 @@ class RatingScale:
         if self.kind == "likert" and not (float(self.low).is_integer() and float(self.high).is_integer()):
             raise InputError(f"the ends of a likert scale are whole numbers; got {self.low:g} to {self.high:g}")
 
-    def strong(self, raw: object) -> float:
-        """A legal rating on this scale as a number; anything else is a ValueError."""
+    def strong(self, raw: object, *, split: bool = False) -> float:
+        """A legal rating on this scale as a number; anything else is a ValueError.
+
+        Where several answers make one rating, it may be `split`: the mean of two legal ones.
+        """
         number = _truth(raw) if self.kind == "binary" else None
         number = self._read(raw) if number is None else number
-        if number is None or not self._holds(number):
+        if number is None or not (self._holds(number) or (split and self._between(number))):
             raise ValueError(f"{short(raw)} is no {self.kind} rating; expected {self._expected()}")
         return number
 
@@ -107,6 +110,13 @@ class RatingScale:
         if self.kind in _LEGAL:
             return number in _LEGAL[self.kind]
         return self.low <= number <= self.high and (self.kind == "score" or number.is_integer())
+
+    def _between(self, number: float) -> bool:
+        """Whether it is the mean of two legal ratings."""
+        if self.words or self.kind in _LEGAL:
+            legal = {value for _, value in self.words} or _LEGAL[self.kind]
+            return any(number == 0.5 * (x + y) for x in legal for y in legal)
+        return self.low <= number <= self.high and (2 * number).is_integer()
 
     def _expected(self) -> str:
         if self.words:

@@ -65,6 +65,8 @@ def status_text(
     grid.add_row("strong ratings", _ratings(status))
     if status.failed_calls:
         grid.add_row("failed calls", f"{status.failed_calls:,}, of all raters")
+    for line in status.votes:
+        grid.add_row("votes", line)
     e = status.lead
     if e is None:
         grid.add_row("estimate", "none before the first round is complete")

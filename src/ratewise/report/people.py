@@ -29,7 +29,10 @@ def _agrees(one: PersonFound) -> str:
 def agreement(found: Together) -> str:
     """How far people agree, in a sentence."""
     if found.percent is None:
-        return "How far people agree is not known: no two of them have rated the same item (votes = 2 or more)."
+        return (
+            "How far people agree is not known: no two of them have rated the same item (votes = 2 or more; of two who "
+            "differ, the mean counts)."
+        )
     said = (
         f"On {found.items:,} items with two labels or more, {found.percent:.0%} of pairs agree "
         f"(95 % interval {found.percent_low:.0%} to {found.percent_high:.0%})"
@@ -47,4 +50,4 @@ def people_of(now: Snapshot) -> tuple[list[tuple[str, ...]], list[str]]:
     hidden = now.store.paid_beside()
     cost = f"Hidden checks and repeats cost {money(now.spec, to_money(hidden))}, which is in what was spent."
     paid = [cost] if hidden else []
-    return rows(found), [agreement(together), *judge_and_people(now), *paid]
+    return rows(found), [agreement(together), *now.status.votes, *judge_and_people(now), *paid]

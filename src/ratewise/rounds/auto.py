@@ -24,15 +24,17 @@ from ratewise.rounds.options import Money, Option
 from ratewise.rounds.seen import FEWEST_TO_LEARN, Learned, Rule, Seen, learn
 from ratewise.rounds.ways import Way, best_way
 
-CHAIN_PLANNER = 7  # of rounds of chains that learn; above PLANNER, which plans the start of every chain
-PLANNER = 6  # raised whenever the same labels would lead to another plan: older logs are not judged by newer plans
+CHAIN_PLANNER = 8  # of rounds of chains that learn; above PLANNER, which plans the start of every chain
+PLANNER = 7  # raised whenever the same labels would lead to another plan: older logs are not judged by newer plans
 _ALMOST_ONE = 1 - 1e-12
 _WORTH_BUYING = 0.985  # weak ratings are bought if the expected error is below this share of that without them,
 _DOUBT = 2.0  # less this many times the squared standard error of it: much with 20 labels, little with 200
 _LEARNING_LABELS = 25.0  # labels' worth of variance that learning rates and f from the labels adds unseen
 _EXACT_LABELS = 100.0  # labels below which the exact test behind the score interval makes up for part of that
-_CHEAP = 0.05  # of a strong rating's price: at most this for a weak one, to go on looking whether it is worth it
+_SMALL = 0.03  # share of the money left: at most this for weak ratings, to go on looking whether they are worth it
 _UNPROVEN = 0.4  # share of V that rests on no label, above which nothing is known of the weak rater yet
+_FEW = 40  # labels: fewer are sure of nothing
+_SURE = 2.0  # standard errors by which the weak rater must be seen to be not worth its price, to be given up at once
 _LAST_ROUND = 1.3  # a round that would leave less than this many times what there is takes all
 _NEAR_THE_END = 0.85  # a plan for more of the pool than this looks at all of it: chance may need more items
 
@@ -83,8 +85,9 @@ def plan_round(
         labels = int(np.count_nonzero(seen.labelled)) + (0 if closed is None else seen.items - closed.items)
         ratio = best.variance / (known.variance / (labels + money.left / money.strong_cost))
         enough = money.left >= money.strong_cost * money.pool_left  # for everything: nothing is left to estimate
-        if enough or not ratio < _WORTH_BUYING - _DOUBT * _standard_error(best, known) ** 2:
-            if not enough and _nothing_learned_yet(known, money, labels):
+        worth_it = money.weak_cost == 0 or ratio < _WORTH_BUYING - _DOUBT * _standard_error(best, known) ** 2
+        if enough or not worth_it:
+            if not enough and _worth_another_look(known, best, money, labels):
                 return _more_of_the_start(known, money, labels, ratio)
             if most < money.left:  # what cannot be undone is not decided while much is out
                 return _more_of_the_start(known, money, int(most / money.both), ratio)
@@ -104,20 +107,36 @@ def plan_round(
     )  # fmt: skip
 
 
-def _nothing_learned_yet(known: Learned, money: Money, labels: int) -> bool:
-    """Whether labels that (nearly) all agree do not yet show what the weak rater is worth, and finding out is cheap."""
-    cheap = money.weak_cost <= _CHEAP * money.strong_cost
-    return cheap and known.unproven > _UNPROVEN and money.left >= 2 * labels * money.both
+def _worth_another_look(known: Learned, best: Option, money: Money, labels: int) -> bool:
+    """Whether the labels are not sure yet that the weak rater is not worth its price, and more of them cost little."""
+    if money.left < labels * money.both / 2 or _doubled(money, labels) * money.weak_cost > _SMALL * money.left:
+        return False
+    few = known.strong.size < _FEW or known.unproven > _UNPROVEN
+    return few or not _surely_worse(best, known, labels + money.left / money.strong_cost)
+
+
+def _surely_worse(best: Option, known: Learned, alone: float) -> bool:
+    """Whether the labels are sure that so many strong ratings alone do better, each label compared with itself."""
+    w = known.weights / known.weights.sum()
+    spread = (known.strong - known.mean(known.strong)) ** 2
+    gain = spread / alone - (spread + best.added) / best.items
+    error = math.sqrt(float(w**2 @ (gain - float(w @ gain)) ** 2))
+    return known.variance / alone - best.variance < -_SURE * error
 
 
 def _more_of_the_start(known: Learned, money: Money, labels: int, ratio: float) -> Round:
-    """A round that doubles the labels, all with weak ratings: buying strong ratings alone cannot be undone."""
-    count = max(int(min(labels, money.pool_left / 2)), 1)
+    """More labels, all with weak ratings: buying strong ratings alone cannot be undone."""
+    count = _doubled(money, labels)
     return Round(
         "base", None, count * money.both, count, weak=True, expected_ratio=ratio,
         expected_variance=known.variance / (labels + money.left / money.strong_cost), variance=known.variance,
         weak_error=known.mean(known.squared), learned=known,
     )  # fmt: skip
+
+
+def _doubled(money: Money, labels: int) -> int:
+    """Items of a round that doubles the labels, or takes half of what is left."""
+    return max(int(min(labels, money.pool_left / 2, money.left / (2 * money.both))), 1)
 
 
 def _exact_items(way: Way, spend: float) -> int | None:

@@ -16,11 +16,12 @@ from scipy import special
 from ratewise.core.checks import Floats
 from ratewise.models.rating_model import Covariates
 from ratewise.models.text_columns import TextColumns
-from ratewise.rounds.seen import FEWEST_TO_LEARN, Learned, Seen
+from ratewise.rounds.seen import Learned, Seen
 
 _QUANTILES = 101  # enough to see a shift of one per cent of the items
 _FALSE_ALARM = 1e-3
 _FEWEST_TO_JUDGE = 8  # labels
+FEWEST_TO_TEACH = 8  # labels of items with weak ratings
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,15 +54,16 @@ class Teacher:
     strong: Floats
     rates: Floats
     weak: Floats  # quantiles
-    items: int
+    items: int  # with weak ratings
 
     @classmethod
     def of(cls, campaign: str, seen: Seen) -> "Teacher":
         """What a campaign of one weak and one strong rater has to teach."""
-        use = seen.labelled
-        quantiles = np.quantile(seen.x.weak, np.linspace(0, 1, _QUANTILES))
-        x = replace(seen.x.rows(use), refits=None)  # another pool has no such columns
-        return cls(campaign, x, seen.strong[use], seen.rates()[use], quantiles, seen.items)
+        rated = seen.x.rated
+        use = seen.labelled & rated
+        quantiles = np.quantile(seen.x.weak[rated], np.linspace(0, 1, _QUANTILES))
+        x = replace(seen.x.rows(use), refits=None, filled=None)  # another pool has no such columns
+        return cls(campaign, x, seen.strong[use], seen.rates()[use], quantiles, int(np.count_nonzero(rated)))
 
     @cached_property
     def learned(self) -> Learned:
@@ -70,8 +72,10 @@ class Teacher:
 
     def drift(self, seen: Seen) -> TeacherDrift:
         """Compare the weak ratings and the labels of another campaign with those that the teacher has seen."""
-        n, m = seen.items, self.items
-        x = np.sort(seen.x.weak)
+        x = np.sort(seen.x.weak[seen.x.rated])
+        n, m = x.size, self.items
+        if n == 0:
+            return TeacherDrift(0.0, 1.0, 0.0)
         grid = np.concatenate([x, self.weak])
         old, new = (_shares_below(values, grid) for values in (self.weak, x))
         threshold = math.sqrt(-0.5 * math.log(_FALSE_ALARM / 2) * (1 / n + 1 / m)) + 1 / _QUANTILES
@@ -79,7 +83,7 @@ class Teacher:
 
     def _off(self, seen: Seen) -> float:
         """The mean residual of new labels over what chance explains."""
-        use = seen.labelled
+        use = seen.labelled & seen.x.rated
         count = int(np.count_nonzero(use))
         if count < _FEWEST_TO_JUDGE:
             return 0.0
@@ -119,6 +123,6 @@ def _shares_below(ordered: Floats, at: Floats) -> Floats:
 
 def enough_to_teach(seen: Seen | None) -> bool:
     """Whether a campaign has labels of items with weak ratings."""
-    if seen is None or seen.by_features or not seen.items or any(not phase.weak for phase in seen.phases):
+    if seen is None or seen.by_features:
         return False
-    return int(np.count_nonzero(seen.labelled)) >= max(FEWEST_TO_LEARN, _FEWEST_TO_JUDGE)
+    return int(np.count_nonzero(seen.labelled & seen.x.rated)) >= FEWEST_TO_TEACH

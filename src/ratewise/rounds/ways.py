@@ -54,7 +54,7 @@ def best_way(
     if learned is None:
         learned = learn(seen if closed is None else closed)
     way = Way.with_weak(learned, seen, money)
-    possible = free_features and seen.x.known_for_nothing and math.isfinite(money.pool_left)
+    possible = money.weak_cost > 0 and free_features and seen.x.known_for_nothing and math.isfinite(money.pool_left)
     if not possible or any(phase.rule is not None for phase in seen.phases):
         return way
     free = Way.by_features(seen, money, closed)

@@ -9,6 +9,8 @@ import ratewise as rw
 from ratewise.errors import InputError, TableError
 from ratewise.targets.mean.transfer import Transfer
 
+from ...bounds import most
+
 N, OLD = 300, 60
 PRICES = {"weak": "judge", "strong": "human", "weak_cost": 0.0, "strong_cost": 1.0}
 
@@ -186,3 +188,76 @@ def test_a_weak_rating_that_harms_is_told_with_what_to_do():
         assert told.endswith("map it to the strong one first (calibrate auto)")
         calm = rw.plan(noise, **PRICES, **goal, drawn="at random", calibrate="auto").notes
         assert not any("calibrate auto" in note for note in calm)
+
+
+# Calibrated weak ratings
+
+
+def with_features(seed, items=1500, labels=75):
+    """A judge that two of six columns correct; some items are labelled at random."""
+    rng = np.random.default_rng([seed, 91])
+    F, z = rng.normal(size=(items, 6)), rng.normal(size=items)
+    line = 0.9 + 1.2 * z + 0.6 * F[:, 0] + 0.4 * F[:, 1]
+    truth = line + rng.normal(size=items)
+    judge = 1 / (1 + np.exp(-(line - 0.6 * F[:, 0] + 0.5 * rng.normal(size=items))))
+    old = np.zeros(items, dtype=bool)
+    old[rng.permutation(items)[:labels]] = True
+    table = {"id": np.arange(items), "judge": judge, "human": np.where(old, truth, np.nan)}
+    return table | {name: F[:, k] for k, name in enumerate(FEATURES)}, truth, old
+
+
+FEATURES = tuple(f"f{k}" for k in range(6))
+
+
+def learned_plan(table, *, calibrate="auto", features=FEATURES, estimand="pool", budget=125):
+    more = {"calibrate": calibrate, "features": features, "estimand": estimand, "drawn": "at random"}
+    return rw.plan(table, **PRICES, budget=budget, **more)
+
+
+@pytest.mark.parametrize("calibrate", ["auto", "affine"])
+def test_an_old_label_does_not_teach_its_own_calibrated_rating(calibrate):
+    table, _, old = with_features(1)
+    features = FEATURES if calibrate == "auto" else ()
+    where = int(np.flatnonzero(old)[3])
+    moved = table | {"human": table["human"] + np.where(np.arange(old.size) == where, 8.0, 0.0)}
+    found = []
+    for each in (table, moved):
+        plan = learned_plan(each, calibrate=calibrate, features=features)
+        found.append(rw.draw_pool(each, plan, seed=3).table.numbers("weak_calibrated"))
+    shift = np.abs(found[1] - found[0])
+    assert shift[where] < 1e-6
+    assert np.median(shift[old]) > 1e-3  # all others learn from it
+
+
+def test_calibrated_ratings_err_as_much_on_labels_that_taught_as_on_others():
+    """Over 40 pools; with their own label among those they learn from, the first errors would be a fifth smaller."""
+    taught, others, seeing = [], [], []
+    for seed in range(40):
+        table, truth, old = with_features(seed)
+        plan = learned_plan(table)
+        drawn = rw.draw_pool(table, plan, seed=seed).table
+        off = (truth - drawn.numbers("weak_calibrated")) ** 2
+        taught.append(off[old].mean())
+        others.append(off[~old].mean())
+        seeing.append(((truth - plan.transfer.columns(drawn)[0]) ** 2)[old].mean())
+    gap = np.array(taught) - np.array(others)
+    assert abs(gap.mean()) < 4 * gap.std(ddof=1) / np.sqrt(gap.size)
+    too_small = np.array(seeing) - np.array(others)
+    assert too_small.mean() < -4 * too_small.std(ddof=1) / np.sqrt(gap.size)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("labels", [50, 100])
+def test_intervals_of_calibrated_ratings_with_features_cover(labels):
+    """200 labels in all; at most 5 % of 1,000 pools are missed, which a check fails by chance with probability 1e-4."""
+    missed, off = 0, []
+    for seed in range(1000):
+        table, truth, _ = with_features(5000 + seed, labels=labels)
+        drawn = rw.draw_pool(table, learned_plan(table, budget=200 - labels), seed=seed)
+        rated = drawn.table.with_columns({"human": np.where(drawn.selected, truth, np.nan)}, replace=True)
+        columns = {"weak": "weak_calibrated", "strong": "human", "rate": "rate", "selected": "selected"}
+        found = rw.estimate_table(rated, **columns, estimand="pool")
+        missed += not found.low <= truth.mean() <= found.high
+        off.append((found.value - truth.mean()) / found.standard_error)
+    assert missed / 1000 <= most(0.05, 1000)
+    assert np.std(off) < 1.06

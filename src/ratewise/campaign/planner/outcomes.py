@@ -43,7 +43,7 @@ def outcome_of(spec: Spec, claim: Claim, reply: Answer | Failure) -> Outcome:
     if reply.value is None:
         return Outcome(claim, paid, note=reply.note or "no answer")
     try:
-        value = spec.number(k, reply.value)
+        value = spec.rating(k, reply.value)
     except ValueError as error:
         wrong = failed(spec, claim, Failure(str(error)), paid)
         is_written = KINDS[spec.raters[k].kind].reread is not None  # and says the same however often it is asked

@@ -42,6 +42,7 @@ from ratewise.campaign.spec.tables import (
 )
 from ratewise.core.names import ESTIMANDS, Estimand
 from ratewise.raters.keys import TEXT, Says
+from ratewise.raters.kinds import KINDS
 from ratewise.raters.scale import RatingScale
 from ratewise.targets.mean.precision import target_of
 
@@ -105,6 +106,12 @@ class Spec:
     def number(self, rater: int, raw: object) -> float:
         """A rater's answer as a number; a ValueError where it is none, or a strong rating is off the scale."""
         return self.scale.strong(raw) if rater == len(self.raters) - 1 else self.scale.weak(raw)
+
+    def rating(self, rater: int, raw: object) -> float:
+        """What a rater's answers to a question come to, as a number: an answer, or the mean of two that differ."""
+        strong, made = rater == len(self.raters) - 1, self.raters[rater]
+        split = KINDS[made.kind].votes(made.settings) > 1
+        return self.scale.strong(raw, split=split) if strong else self.scale.weak(raw)
 
     def to_dict(self) -> dict[str, Any]:
         """A dictionary for JSON, in the form of the TOML; amounts are text, and `None` and the path are left out."""

@@ -16,6 +16,7 @@ from ratewise.core.mean.how import How
 from ratewise.core.mean.interval_choice import interval_kind, interval_of, scale_ends
 from ratewise.core.mean.intervals import Interval
 from ratewise.core.mean.ratings import Mask, Rated, Ratings, pool_of
+from ratewise.core.mean.tails import tail_note
 from ratewise.core.mean.votes import Agreement
 from ratewise.core.messages import Message
 from ratewise.core.names import Estimand, IntervalMethod, Method
@@ -195,7 +196,7 @@ def _estimate(data: Ratings, case: Case) -> Estimate:
         degrees_of_freedom=s.degrees_of_freedom if kind == "t" else None,
         slope=data.mean(lines.slope[:, 0]),
         clusters=None if case.grouping is None else case.grouping.clusters,
-        notes=tuple(notes) + ((why,) if why else ()),
+        notes=(*notes, *((why,) if why else ()), *(tail_note(s, data, kind, case) if ends else ())),
         contributions=delta,
     )
 

@@ -149,12 +149,10 @@ def _beside_old_labels(
     table: Table, transfer: Transfer, old: OldLabels, *, seed: int, within_budget: bool
 ) -> Drawn:  # fmt: skip
     """Draw only among rows that have no label; their weak ratings are there already."""
-    weak, error = transfer.columns(transfer.prepared(table))
-    made = draw_beside(table, transfer, old, error, seed=seed, within_budget=within_budget)
-    columns = {**made.columns, "weak_calibrated": weak} if transfer.calibrates else made.columns
+    made = draw_beside(table, transfer, old, seed=seed, within_budget=within_budget)
     spend = float(transfer.strong_cost * np.count_nonzero(made.asked))
     return Drawn(
-        table=table.with_columns(columns, replace=True),
+        table=table.with_columns(made.columns, replace=True),
         rates=made.rates,
         selected=made.selected,
         drift=None,

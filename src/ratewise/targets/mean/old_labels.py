@@ -197,14 +197,19 @@ class DrawnBeside:
 
 
 def draw_beside(
-    table: Table, transfer: Transfer, old: OldLabels, error: Floats, *, seed: int, within_budget: bool = True
+    table: Table, transfer: Transfer, old: OldLabels, *, seed: int, within_budget: bool = True
 ) -> DrawnBeside:
-    """π and who has or gets a label, by a hash of its own: independent of the draw that the old labels are from."""
+    """π and who has or gets a label, by a hash of its own: independent of the draw that the old labels are from.
+
+    A calibrated weak rating of an item with an old label comes from the other labels, as its rate does: its own would
+    bring it nearer to that label than to those of items that did not teach, and the interval would be too narrow.
+    """
     labels = ready_for(table, strong=old.strong, meaning=transfer.words)
     before = read_before(labels.table, labels.strong, old.drawn, old.estimand)
-    own = _own_rates(table, old, before)
+    weak, error = transfer.columns(transfer.prepared(table))
     wanted = before.total(transfer.rates(error))
-    wanted[before.labelled] = own
+    wanted[before.labelled], weak[before.labelled] = _without_each(table, old, before)
+    calibrated = {"weak_calibrated": weak} if transfer.calibrates else {}
     p1 = before.new(wanted)
     fresh = uniform(table.ids(), seed=f"{seed}:beside old labels")
     hit = fresh < p1
@@ -218,11 +223,12 @@ def draw_beside(
             f"{int((before.labelled & hit).sum()):,} of them that were drawn are used, the others are in column "
             f"'{labels.names[0]}_by_hand'"
         )
-        return DrawnBeside({"rate": wanted, "selected": hit, **columns}, wanted, hit, hit & before.askable, (note,))
+        columns |= {"rate": wanted, "selected": hit, **calibrated}
+        return DrawnBeside(columns, wanted, hit, hit & before.askable, (note,))
     selected = before.labelled | hit
     how = "counted as known values of their items" if before.known else "pooled with the new draw"
     note = f"{count:,} labels are there already: they are {how} and are not asked for again"
-    columns = {"rate": wanted, "selected": selected, "rate_new": np.where(before.labelled, np.nan, p1)}
+    columns = {"rate": wanted, "selected": selected, "rate_new": np.where(before.labelled, np.nan, p1), **calibrated}
     return DrawnBeside(columns, wanted, selected, hit & before.askable, (note,))
 
 
@@ -246,12 +252,13 @@ def _set_aside(table: Table, names: Sequence[str], keep: Mask) -> dict[str, Any]
     return columns
 
 
-def _own_rates(table: Table, old: OldLabels, before: Before) -> Floats:
-    """π of the old labels as they were planned; the labels must be the same as then."""
-    planned = dict(zip(old.ids, old.rates, strict=True))
+def _without_each(table: Table, old: OldLabels, before: Before) -> tuple[Floats, Floats]:
+    """π and the weak ratings of the old labels as they were planned; the labels must be the same as then."""
+    planned = dict(zip(old.ids, zip(old.rates, old.weak, strict=True), strict=True))
     ids = table.ids()[before.labelled].tolist()
     if len(ids) != len(planned) or any(item not in planned for item in ids):
         raise TableError(
             f"{table.name} has other labels in column {old.strong!r} than the plan was made with; plan again with it"
         )
-    return np.array([planned[item] for item in ids])
+    rates, weak = zip(*(planned[item] for item in ids), strict=True)
+    return np.array(rates), np.array(weak)

@@ -60,6 +60,11 @@ class Pilot:
         return float(np.var(self.strong))
 
     @property
+    def held_out_weak(self) -> Floats:
+        """The labelled rows' weak ratings, calibrated on other labels."""
+        return self.strong - self.residual
+
+    @property
     def weak_error(self) -> float:
         """M = E[(H−G)²]."""
         return float(np.mean(self.residual**2))

@@ -69,7 +69,7 @@ def plan_beside(table: Table, pilot: Pilot, goal: Goal, *, weak: str, labels: Re
     policies["random"] = replace(policies["random"], rate=found["random"].scale, scale=None, floor=None)
     ids = tuple(table.ids()[before.labelled].tolist())
     own = tuple(_own_rates(found, before, by_price=count is None).tolist())
-    old = OldLabels(labels.typed, drawn, goal.estimand, ids, own)
+    old = OldLabels(labels.typed, drawn, goal.estimand, ids, own, tuple(pilot.held_out_weak.tolist()))
     reason = _reason(name, policies, before, points=bool(np.isin(pilot.strong, (0.0, 1.0)).all()))
     notes = _notes(before, goal) + _alone(policies[name], policies["base"], pilot, by_price=count is None)
     return Beside(name, policies, old, found[name].rates, reason, notes)

@@ -136,22 +136,24 @@ class Models:
 
 @dataclass(frozen=True, slots=True)
 class OldLabels:
-    """Labels that the pool has already: their column, how they were drawn, and the rate of each with the new draw."""
+    """Labels that the pool has already: their column, how they were drawn, and what a plan without each says of it."""
 
     strong: str
     drawn: str  # "at random", "by hand", or a column of rates
     estimand: Estimand
     ids: tuple[str, ...]
-    rates: tuple[float, ...]  # by a rule made without the label
+    rates: tuple[float, ...]  # with the new draw, by a rule made without the label
+    weak: tuple[float, ...]  # calibrated by the other labels, where the policy calibrates
 
     def to_dict(self) -> dict[str, Any]:
         """A dictionary, ready for JSON."""
-        return {name: getattr(self, name) for name in ("strong", "drawn", "estimand", "ids", "rates")}
+        return {name: getattr(self, name) for name in ("strong", "drawn", "estimand", "ids", "rates", "weak")}
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> "OldLabels":
         """The inverse of `to_dict`."""
-        return cls(data["strong"], data["drawn"], data["estimand"], tuple(data["ids"]), tuple(data["rates"]))
+        ids, rates, weak = (tuple(data[name]) for name in ("ids", "rates", "weak"))
+        return cls(data["strong"], data["drawn"], data["estimand"], ids, rates, weak)
 
 
 @shown

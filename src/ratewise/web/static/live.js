@@ -86,7 +86,8 @@ function show(found) {
           p.decides ? "decides where they differ" : p.agree === null ? "–" : `${share(p.agree)} (${share(p.agree_low)} to ${share(p.agree_high)})`, number(p.cannot_tell), number(p.flags), p.in_hand ? "yes" : "", p.told.join("; ") || "–"]))
     : element("p", "Nobody has answered yet.", "quiet"));
   const a = found.agreement;
-  $("agreement").textContent = a?.alpha == null ? "Agreement needs items that two people have answered (votes = 2 or more)."
+  $("votes").replaceChildren(...found.votes.map((line) => element("li", line)));
+  $("agreement").textContent = a?.alpha == null ? "Agreement needs items that two people have answered (votes = 2 or more; of two who differ, the mean counts)."
     : `On ${number(a.items)} items with two votes or more, ${share(a.percent)} of pairs agree (${share(a.percent_low)} to ${share(a.percent_high)}); Krippendorff's alpha ${a.alpha.toFixed(2)} (${a.alpha_low.toFixed(2)} to ${a.alpha_high.toFixed(2)}).`;
   $("judge").replaceChildren(...found.judge.map((line) => element("li", line)));
   const known = [...$("slice-column").options].map((option) => option.value);
