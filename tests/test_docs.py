@@ -221,6 +221,31 @@ def test_the_figures_of_the_first_line_are_measured():
         assert abs(50 * rows[judge][alone] - 2.5) <= 0.051
 
 
+def test_what_the_first_page_says_of_intervals_is_what_the_tables_say():
+    """Least and greatest coverage, mean and largest width of the cells of rounds and campaigns."""
+    text = (DOCS / "coverage-everyday.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (?:Rounds|Campaigns)[^|]+\| [\d,]+ \| (\d+) \| (.+) \|$", text, re.MULTILINE)
+    cells = [int(count) for count, _ in rows]
+    least, _, width, largest = zip(*([float(x.rstrip("%")) for x in row.split(" | ")] for _, row in rows), strict=True)
+    parts = re.findall(r"^## (?:Rounds|Campaigns).+?(?=^## )", text, re.MULTILINE | re.DOTALL)
+    all_cells = [float(x) for part in parts for x in re.findall(r"^\| [^|]+ \| ([\d.]+)% ", part, re.MULTILINE)]
+    assert len(all_cells) == sum(cells)
+    mean = sum(n * w for n, w in zip(cells, width, strict=True)) / sum(cells)
+    words = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+    assert f"held {min(least)} to {max(all_cells)} % of the time" in words
+    assert f"were {mean:.2f} times as wide" in words
+    assert f"and {max(largest)} times at most" in words
+    beside = (DOCS / "everyday.md").read_text(encoding="utf-8")
+    rare = [row.split(" | ") for row in re.findall(r"^\| 0\.985 \| 100 \| (.+) \|$", beside, re.MULTILINE)]
+    named = re.search(r"^\| accuracy \| labels \| judge \| (.+) \|$", beside, re.MULTILINE)[1].split(" | ")
+    held = [
+        int(row[1 + named.index(tool)].split(" / ")[1].rstrip("▽"))
+        for row in rare
+        for tool in ("ppi-python", "evalstats")
+    ]
+    assert f"ppi-python and evalstats hold {min(held)} to {max(held)} %" in words
+
+
 def test_every_command_is_documented():
     text = (DOCS / "cli.md").read_text(encoding="utf-8")
     for name in COMMANDS:

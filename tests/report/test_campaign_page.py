@@ -149,6 +149,25 @@ def test_more_money_is_worth_what_the_formula_says(done, tmp_path):
         assert within(found[1].half_width, points=True) in plain(campaign_page(opened))
 
 
+@pytest.mark.parametrize("estimand", ["pool", "population"])
+def test_missing_answers_leave_the_words_on_more_money(tmp_path, estimand):
+    """Of more answers as large a share is missing, so that what they add to the interval stays."""
+    table = judged(600)
+    table["human"] = np.where(np.arange(600) % 10 == 0, np.nan, table["human"])
+    with ran(tmp_path, table, estimand=estimand, goal='budget = "150"').look() as now:
+        found, e = findings.outlook(now), now.estimate
+        page = plain(snapshot_page(now))
+    low, high = (float(x) for x in re.search(r"lies between (\S+) and (\S+)", " ".join(e.notes)).groups())
+    assert e.standard_error is None
+    assert e.unanswered == pytest.approx((high - low) / 2, abs=1e-3)
+    assert e.unanswered > 0.01
+    halves = [one.half_width for one in found]
+    assert halves[0] == pytest.approx((e.interval[1] - e.interval[0]) / 2)
+    assert e.unanswered < halves[3] < halves[2] < halves[1] < halves[0]
+    assert "What more money would bring" in page
+    assert "no money mends" in page
+
+
 def test_before_the_first_round(tmp_path):
     campaign(tmp_path / "c")
     (tmp_path / "d").mkdir()

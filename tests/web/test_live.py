@@ -44,7 +44,9 @@ def test_after_a_round_there_is_an_interval_and_what_people_alone_say(begun):
     json.dumps(found)
     low, high = found["interval"]
     assert low < found["estimate"]["value"] < high
-    assert found["human_only"]["value"] > 0
+    alone, (last,) = found["human_only"], found["history"][-1:]
+    assert alone["value"] == last["alone"]
+    assert last["alone_low"] < alone["low"] < alone["high"] < last["alone_high"]  # final, as the one beside it
     assert len(found["history"]) == now.status.rounds
     assert found["history"][-1]["spent"] == float(now.status.spent)
     assert found["judge"]

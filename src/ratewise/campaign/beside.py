@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ratewise.campaign.answers import look_of
+from ratewise.campaign.answers import Look, look_of
 from ratewise.campaign.history import History
 from ratewise.campaign.snapshot import Snapshot
 from ratewise.campaign.voting import decides
@@ -84,11 +84,11 @@ class Together:
         return asdict(self)
 
 
-def human_only(history: History, now: Snapshot) -> Estimate | None:
+def human_only(history: History, now: Snapshot, last: Look | None = None) -> Estimate | None:
     """The estimate from the strong ratings of closed rounds alone, each counted by its rate; None for too few.
 
     Without a weak rating the difference estimator is the ratio mean. Its interval may be looked at after every round,
-    as that of the estimate beside it. `None` too for strata and clusters.
+    or is the one to end with at the `last` look, as that of the estimate beside it. `None` too for strata and clusters.
     """
     seen = history.seen
     if seen is None or history.looked.clusters is not None or now.facts.inputs is not None:
@@ -97,7 +97,12 @@ def human_only(history: History, now: Snapshot) -> Estimate | None:
     if np.count_nonzero(seen.labelled) < 2:
         return None
     wanted = now.reader.terms.wanted
-    level, unseen = look_of(history, wanted)
+    if last is None:
+        level, unseen = look_of(history, wanted)
+    elif last.anytime:
+        level, unseen = look_of(history, wanted, ended=last.ended, more=last.more)
+    else:
+        level, unseen = wanted.level, 0.0
     try:
         found = estimate_mean(
             np.zeros(seen.strong.size), seen.strong, below_one(seen.rates(), asked), method="regression",

@@ -198,13 +198,16 @@ def outlook(now: Snapshot) -> tuple[Outlook, ...]:
     """Half-widths to expect of more money spent in the same way.
 
     Squared errors fall as 1/money; in a pool that was looked at whole, as rates rise, to 0 where everything is rated.
+    What missing answers add stays: of more answers, as large a share will not come.
     """
-    found, spent = now.estimate, float(now.status.spent)
-    if found is None or found.interval is None or not found.standard_error or spent <= 0:
+    found, came, spent = now.estimate, now.came, float(now.status.spent)
+    if found is None or found.interval is None or came is None or not came.standard_error or spent <= 0:
         return ()
-    half = 0.5 * (found.interval[1] - found.interval[0])
+    half = max(0.5 * (found.interval[1] - found.interval[0]) - found.unanswered, 0.0)
     return tuple(
-        Outlook(times, times * spent, half * math.sqrt(_share_left(now, found.standard_error**2, times)))
+        Outlook(
+            times, times * spent, found.unanswered + half * math.sqrt(_share_left(now, came.standard_error**2, times))
+        )
         for times in (1.0, *_TIMES)
     )
 

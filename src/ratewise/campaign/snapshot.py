@@ -74,34 +74,41 @@ class Snapshot:
     @cached_property
     def estimate(self) -> Estimate | None:
         """The estimate from all complete rounds; its interval is anytime-valid if the campaign stopped on its data."""
-        return final_estimate(self.state.history, self.reader.terms.wanted, self._look)
+        return final_estimate(self.state.history, self.reader.terms.wanted, self.last_look)
 
     @property
-    def _look(self) -> Look:
+    def last_look(self) -> Look:
         """Which interval the campaign ends with."""
         return look_at(self.store, self.state)
 
     @cached_property
     def pooled(self) -> Pooled | None:
         """What the estimate is computed from, for the export."""
-        return pooled_of(self.state.history, self.reader.terms.wanted, self._look, campaign=self.spec.name)
+        return pooled_of(self.state.history, self.reader.terms.wanted, self.last_look, campaign=self.spec.name)
+
+    @cached_property
+    def came(self) -> Estimate | None:
+        """The estimate if no answers were missing: what labels are worth, and none to report."""
+        history = self.state.history
+        seen, missing = history.seen, history.looked.missing
+        found = estimate_history(history, self.reader.terms.wanted)
+        if found is None or seen is None or not (missing.any() and seen.labelled.any()):
+            return found
+        return estimate_came(
+            seen, missing, estimand=self.spec.estimand, pool_size=self._pool_size, clusters=history.looked.clusters
+        )
+
+    @property
+    def _pool_size(self) -> float | None:
+        return float(self.facts.pool) if self.spec.estimand == "pool" else None
 
     @cached_property
     def diagnosis(self) -> Diagnosis | None:
         """What the labels say about the weak rater and the rates; `None` for chains, and where there is none."""
-        history = self.state.history
-        if self.spec.weak is None:
+        seen, missing = self.state.history.seen, self.state.history.looked.missing
+        if self.spec.weak is None or self.came is None or seen is None:
             return None
-        seen, missing = history.seen, history.looked.missing
-        found = estimate_history(history, self.reader.terms.wanted)
-        if found is None or seen is None:
-            return None
-        pool = float(self.facts.pool) if self.spec.estimand == "pool" else None
-        if missing.any() and seen.labelled.any():
-            found = estimate_came(
-                seen, missing, estimand=self.spec.estimand, pool_size=pool, clusters=history.looked.clusters
-            )
-        return diagnose(seen, found, missing=missing, pool_size=math.inf if pool is None else pool)
+        return diagnose(seen, self.came, missing=missing, pool_size=self._pool_size or math.inf)
 
     @cached_property
     def worth(self) -> list[str]:

@@ -209,7 +209,8 @@ def _found(now: Snapshot, columns: Sequence[str] | None) -> list[str]:
         parts.append(sections.difference_table(apart, spec.weak.name, spec.strong.name))
     if more := findings.outlook(now):
         parts += ["<h2>What more money would bring</h2>", sections.outlook_table(more, spec.scale, spec.level)]
-        parts.append("<p>Expected if it is spent in the same way; no item is rated twice.</p>")
+        lost = " As large a share of the answers will not come, which no money mends." if now.status.missing else ""
+        parts.append(f"<p>Expected if it is spent in the same way; no item is rated twice.{lost}</p>")
     return parts
 
 
@@ -235,8 +236,10 @@ def _record(now: Snapshot) -> list[str]:
 
 def _in_words(status: Status) -> str:
     left = "" if status.left is None else f", {_amount(status.left)} left"
-    missing = f" {status.missing:,} strong ratings will not come; they count at both ends of the scale." * bool(
-        status.missing
+    missing = (
+        f" {_count(status.missing, 'strong rating')} will not come: counted at both ends of the scale."
+        if status.missing
+        else ""
     )
     failed = f" {_count(status.failed_calls, 'failed call')} among what was paid." * bool(status.failed_calls)
     state = status.ended if status.ended is not None else "under way"

@@ -58,6 +58,7 @@ class Board:
 def document(now: Snapshot) -> dict[str, Any]:
     """Everything that the live view shows, ready for JSON."""
     status = now.status
+    alone = human_only(now.state.history, now, None if status.ended is None else now.last_look)
     people, together = people_found(now)
     held = now.store.in_hand()
     return {
@@ -65,7 +66,7 @@ def document(now: Snapshot) -> dict[str, Any]:
         "spend": _spend(now), "estimate": _numbers(status.lead),
         "interval": None if status.lead is None else status.lead.interval, "interval_words": status.lead_words,
         "if_you_look": _numbers(status.for_looks),
-        "final": _numbers(status.final), "human_only": _numbers(human_only(now.state.history, now)),
+        "final": _numbers(status.final), "human_only": _numbers(alone),
         "queue": {
             "open": status.pending, "answered": status.labels, "missing": status.missing, "looked": status.looked,
             "pool": status.pool, "in_hand": len(held), "rounds": status.rounds,

@@ -48,6 +48,7 @@ class Estimate:
     spend: float | None = None
     clusters: int | None = None  # how many, where items were said to come in clusters
     agreement: Agreement | None = None  # of several people's votes on an item
+    unanswered: float = 0.0  # half of what the missing answers can move it by, from one end of the scale to the other
     notes: tuple[str, ...] = ()
     contributions: Floats = field(repr=False, default_factory=lambda: np.empty(0))
 
@@ -286,6 +287,7 @@ def _with_missing(data: Ratings, missing: Mask, case: Case) -> Estimate:
         pool_size=None if math.isinf(case.pool_size) else case.pool_size,
         slope=None,
         clusters=first.clusters,
+        unanswered=0.5 * (last.value - first.value),
         notes=(note, *first.notes),
         contributions=0.5 * (first.contributions + last.contributions),
     )

@@ -136,7 +136,7 @@ def with_known(found: Estimate, count: int, mean: float, others: float | None) -
     note = f"{count:,} labels picked by hand are counted as the known values of their items"
     return replace(
         found, value=whole(found.value), interval=ends, standard_error=error, items=found.items + count,
-        pool_size=others + count,
+        pool_size=others + count, unanswered=share * found.unanswered,
         labels=found.labels + count, notes=(*found.notes, note),
     )  # fmt: skip
 
