@@ -123,6 +123,14 @@ class Accounts:
             connection.execute(t.sessions.delete().where(t.sessions.c.token == hashed(secret)))
 
 
+def spellings(store: Store) -> dict[str, str]:
+    """The name of everyone who has a link or has answered, as it was first written, by the key of that name."""
+    with store.reading() as connection:
+        answered = connection.scalars(sa.select(t.answers.c.annotator).distinct()).all()
+        linked = [person.name for person in _everyone(connection)]
+    return {name_key(name): name for name in (*answered, *linked)}
+
+
 def _everyone(connection: sa.Connection) -> list[Person]:
     rows = connection.execute(sa.select(t.people).order_by(t.people.c.name)).all()
     return [Person(row.name, bool(row.admin), row.token is not None, row.made_at) for row in rows]

@@ -51,6 +51,20 @@ def answer_all(campaign, *people):
     return count
 
 
+def test_a_name_in_capitals_is_the_same_person(tmp_path):
+    campaign = Campaign.open(write(tmp_path, more="votes = 2"))
+    campaign.run(wait=False)
+    with campaign.people() as desk:
+        first = desk.next("Ben")
+        assert desk.answer("Ben", first.key, 1) == "more answers are needed"
+        assert desk.next(" ben").key != first.key
+        desk.answer("BEN", first.key, 0)  # another answer of the same person, under the name that is there
+        assert desk.next("ann").key == first.key
+    with campaign.look() as now:
+        said = [(row.annotator, row.value) for row in audit.answer_rows(now.store, 0, now.facts.items)]
+    assert said == [("Ben", 0.0)]
+
+
 def test_runs_and_people_take_turns_until_the_campaign_is_at_its_end(tmp_path, store):
     campaign = Campaign.open(write(tmp_path, store=store))
     reasons = []

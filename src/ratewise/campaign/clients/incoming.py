@@ -20,7 +20,7 @@ from ratewise.campaign.voting import rule_of
 from ratewise.core.shown import shown
 from ratewise.errors import InputError
 from ratewise.queue import outside
-from ratewise.queue.accounts import Accounts
+from ratewise.queue.accounts import spellings
 from ratewise.queue.desk import Desk, Said
 from ratewise.queue.votes import name_key
 from ratewise.raters.people import PeopleSettings
@@ -140,8 +140,7 @@ class Incoming:
         *, left_out: int,
     ) -> Received:  # fmt: skip
         told = outside.said_by(self.desk.store, step)
-        spelled = {name_key(person): person for _, person in told}
-        spelled |= {name_key(person.name): person.name for person in Accounts(self.desk.store).list()}
+        spelled = spellings(self.desk.store)
         counts = dict.fromkeys(("taken", "settled", "known", "late"), 0)
         notes: list[str] = []
         k, rule = rater_of(self.spec, step), rule_of(settings)

@@ -12,7 +12,9 @@ from ratewise.campaign.spec.spec import Spec
 from ratewise.campaign.voting import rule_of
 from ratewise.core.shown import shown
 from ratewise.errors import InputError
+from ratewise.queue.accounts import spellings
 from ratewise.queue.desk import Desk, Heard
+from ratewise.queue.votes import name_key
 from ratewise.raters.people import PeopleSettings
 
 
@@ -36,6 +38,7 @@ class People:
 
     def next(self, person: str) -> Asked | None:
         """The question this person has in hand, or another one; None where nothing is to be answered now."""
+        person = self._spelled(person)
         for step in steps_of(self.spec):
             rater = self.spec.raters[rater_of(self.spec, step)]
             if not isinstance(rater.settings, PeopleSettings):
@@ -61,8 +64,12 @@ class People:
             value = None if rating is None else self.spec.number(k, rating)
         except ValueError as error:
             raise InputError(str(error)) from None
-        rule = rule_of(rater.settings)
+        rule, person = rule_of(rater.settings), self._spelled(person)
         return self.desk.answer(claim, person, value, note=note, price=people_price(rater, k, claim), rule=rule)
+
+    def _spelled(self, person: str) -> str:
+        """The name as it was first written: Ben and ben are one person, and have one vote."""
+        return spellings(self.desk.store).get(name_key(person), person)
 
 
 def _parts(key: str) -> tuple[int, int, int]:
