@@ -171,7 +171,7 @@ def test_people_answer_second_looks_and_what_was_given_up_can_be_asked_again(tmp
         desk.answer("ann", question.key, None)
         assert desk.desk.question(claim.position, claim.step) is None
         assert desk.desk.store.set_cap(100 * 10**9, was=90 * 10**9)
-        assert desk.desk.store.reopen([(claim, 10**9)], None) == 1
+        assert desk.desk.store.reopen([(claim, 10**9)], None) == (1, 0)
         assert desk.desk.question(claim.position, claim.step) is not None
 
 

@@ -360,6 +360,18 @@ def judged(server, tmp_path, **settings):
     )  # fmt: skip
 
 
+def test_a_judged_table_is_told_of_in_the_words_of_the_command_line(server, tmp_path):
+    """No TOML is spoken of: nobody wrote one."""
+    done = judged(server, tmp_path, probability="samples", samples=3)
+    said = " ".join(done.judge.sentences)
+    assert "(as given)" in said
+    assert "TOML" not in said
+    with pytest.raises(InputError, match=r"^a binary judge needs the columns .* --show question,answer$"):
+        judged(server, tmp_path, show=[])
+    with pytest.raises(InputError, match=r"^a pairwise judge compares two answers; write --a answer_a --b answer_b$"):
+        judged(server, tmp_path, judge="pairwise")
+
+
 def test_ratings_without_the_probability_that_was_promised_are_told(server, tmp_path, monkeypatch):
     """The server's tokens are another answer's."""
     server.behaviour.decisions = False

@@ -71,6 +71,7 @@ def judge_table(
             raise InputError(f"{table} has a column {name!r} already; rename it, since the judge's own is called so")
     given = {"id": id_column, "format": format, "at_most": rows if (rows := relation.count()) > LARGEST else None}
     items = {"table": str(source.absolute())} | {key: value for key, value in given.items() if value is not None}
+    _check_shown(settings)
     spec = _spec(items, Path(output), settings, _scale(settings, low, high), budget)
     campaign = Campaign(spec)
     try:
@@ -81,6 +82,15 @@ def judge_table(
         ) from None
     ended = campaign.run(progress=progress)
     return _written(campaign, relation.table(), output, str(ended.reason))
+
+
+def _check_shown(settings: Mapping[str, Any]) -> None:
+    """Refuse settings without the columns that this kind of judge is shown, in the words of the command line."""
+    kind = load(str(settings["judge"]), os.getcwd()).kind
+    if kind == "pairwise" and not (settings.get("a") and settings.get("b")):
+        raise InputError("a pairwise judge compares two answers; write --a answer_a --b answer_b")
+    if kind != "pairwise" and not settings.get("show"):
+        raise InputError(f"a {kind} judge needs the columns that it is shown; write --show question,answer")
 
 
 def _scale(settings: Mapping[str, Any], low: float | None, high: float | None) -> tuple[float, float]:

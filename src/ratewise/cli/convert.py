@@ -33,9 +33,9 @@ def convert(
     """Turn a file that another tool wrote into a flat table. It says what became which column.
 
     Known by their content: logs of inspect_ai (.eval, .json), samples and results of lm-evaluation-harness, HELM's
-    per_instance_stats.json, records of OpenAI evals, results of promptfoo (.json, .jsonl), scores of Langfuse, votes of
-    Chatbot Arena and MT-Bench, annotations of Label Studio (JSON, JSON_MIN). Any other command takes these files, too,
-    also packed (.gz), in folders, and from standard input.
+    per_instance_stats.json, records of OpenAI evals, results of promptfoo (.json, .jsonl), scores of Langfuse, exports
+    of Braintrust, test runs of DeepEval, votes of Chatbot Arena and MT-Bench, annotations of Label Studio (JSON,
+    JSON_MIN). Any other command takes these files, too, also packed (.gz), in folders, and from standard input.
 
     Example: ratewise convert logs/run.eval -o items.parquet
     """

@@ -50,7 +50,7 @@ class Rung:
         """The same source, with answers in words, as the TOML may say."""
         if self.form == "line":
             return self
-        reason = "no structured output: as the TOML says"
+        reason = "no structured output: as given"
         return replace(self, takes=self.takes - {"structured", "json_object"}, reasons=(*self.reasons, reason))
 
     def without(self, part: str, reason: str) -> "Rung":
@@ -86,7 +86,7 @@ _NAMES: Mapping[Source, str] = {
 def first_rung(wish: Wish, samples: int) -> Rung:
     """Where to begin."""
     if wish != "auto":
-        return Rung(wish, reasons=("as the TOML says",))
+        return Rung(wish, reasons=("as given",))
     if samples > 1:
         return Rung("samples", reasons=(f"samples = {samples} are asked for",))
     return Rung("decisions")

@@ -346,24 +346,27 @@ class Store(Log):
             sql.settle(connection, [Outcome(c, 0, note=f"given up: {reason}") for c in claims], None)
         return len(claims)
 
-    def reopen(self, claims: Sequence[tuple[Claim, int]], budget: int | None) -> int:
-        """Ask again what was given up, each at its price: the rater was down. No more than the budget holds: how many.
+    def reopen(self, claims: Sequence[tuple[Claim, int]], budget: int | None) -> tuple[int, int]:
+        """Ask again what was given up, each at its price: the rater was down. How many, and how many are too dear.
 
-        What has been acted upon stays as it is: weak ratings of drawn items, and everything of closed rounds.
+        What has been acted upon stays as it is: weak ratings of drawn items, and everything of closed rounds. It is in
+        neither number.
         """
-        count = 0
+        count = too_dear = 0
         with self.writing() as connection:
             for c, price in claims:
                 cap = sql.least(sql.cap(connection), budget)
                 fits = cap is None or sql.bound(connection) + price <= cap
                 again = sql.given_up(c).values(state=OPEN, worker=None, attempts=c.attempt)
-                if fits and connection.execute(again).rowcount:
+                if not fits:
+                    too_dear += 1
+                elif connection.execute(again).rowcount:
                     reopened = [OPEN, c.attempt, c.position, c.step]
                     chain.changed(connection, t.ratings, ["position", "step"], ["state", "attempts"], [reopened])
                     sql.write_ledger(connection, [("reserve", c.position, c.step, c.attempt + 1, price)])
                     sql.move(connection, price, 0)
                     count += 1
-        return count
+        return count, too_dear
 
     # Reading
 

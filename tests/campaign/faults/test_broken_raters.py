@@ -4,9 +4,11 @@ from decimal import Decimal
 
 import pytest
 
+from ratewise.campaign.campaign import Campaign
 from ratewise.errors import InputError, RaterDownError
 from ratewise.raters.protocol import Answer, RaterError
 
+from ...tomls import rater, toml_of
 from .world import World, one_line
 
 
@@ -111,6 +113,23 @@ def test_a_rater_that_always_answers_nothing_is_down(tmp_path, calm):
     assert world.run() == "every item has been looked at"  # what was given up is asked again
     status = world.check(budget=50)
     assert status.missing == 0
+
+
+def test_what_the_campaign_went_on_without_is_not_said_to_lack_money(tmp_path):
+    """People have answered the first round's items by the time that the silent judge is found out."""
+    (tmp_path / "items.csv").write_text("id,human\n" + "".join(f"{i},{i % 2}\n" for i in range(60)))
+    (tmp_path / "mine.py").write_text("def judge(item):\n    return None\n")
+    judge = rater("judge", kind="python", price="0.00001", more='function = "mine:judge"')
+    toml = toml_of(judge, rater("human"), top="seed = 3", goal='budget = "20"')
+    (tmp_path / "c.toml").write_text(toml)
+    campaign = Campaign.open(tmp_path / "c.toml")
+    with pytest.raises(RaterDownError, match="gave no rating") as caught:
+        campaign.run()
+    status = campaign.status()
+    assert status.labels >= 9
+    assert status.left > 1
+    assert "money" not in str(caught.value)
+    assert f"{status.labels} of them stay missing, as the campaign has gone on without them" in str(caught.value)
 
 
 def test_single_items_that_cannot_be_rated_are_none_of_that(world):

@@ -157,17 +157,19 @@ class CallerClient:
         """Stop asking a rater that is down, and remember why; its questions stay open for the next run."""
         rater = self.spec.raters[rater_of(self.spec, step)]
         self._down.add(step)
-        kept = await self.patiently(partial(self._reopen, claims))
+        again, too_dear = await self.patiently(partial(self._reopen, claims))
         await self.patiently(partial(self.store.set_meta, self._fact(step), kind))
-        poor = "" if kept == len(claims) else f", {len(claims) - kept} of them without money left to be asked again"
+        poor = f", {too_dear} of them without money left to be asked again" if too_dear else ""
+        acted_upon = len(claims) - again - too_dear
+        late = f"; {acted_upon} of them stay missing, as the campaign has gone on without them" if acted_upon else ""
         message = (
             f"rater {rater.name!r} {what}{poor}{how}; repair it and run again: everything so far is kept, and what was "
-            f"given up is asked again ({hint})"
+            f"given up is asked again{late} ({hint})"
         )
         await self.patiently(partial(self.store.note, message))
         raise RaterDownError(message)
 
-    def _reopen(self, claims: Sequence[Claim]) -> int:
+    def _reopen(self, claims: Sequence[Claim]) -> tuple[int, int]:
         return self.store.reopen([(claim, reserved(self.spec, claim)) for claim in claims], self.budget)
 
     # Money
