@@ -118,8 +118,8 @@ def test_a_rater_that_always_answers_nothing_is_down(tmp_path, calm):
 def test_what_the_campaign_went_on_without_is_not_said_to_lack_money(tmp_path):
     """People have answered the first round's items by the time that the silent judge is found out."""
     (tmp_path / "items.csv").write_text("id,human\n" + "".join(f"{i},{i % 2}\n" for i in range(60)))
-    (tmp_path / "mine.py").write_text("def judge(item):\n    return None\n")
-    judge = rater("judge", kind="python", price="0.00001", more='function = "mine:judge"')
+    (tmp_path / "says_nothing.py").write_text("def judge(item):\n    return None\n")
+    judge = rater("judge", kind="python", price="0.00001", more='function = "says_nothing:judge"')
     toml = toml_of(judge, rater("human"), top="seed = 3", goal='budget = "20"')
     (tmp_path / "c.toml").write_text(toml)
     campaign = Campaign.open(tmp_path / "c.toml")
