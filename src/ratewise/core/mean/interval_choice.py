@@ -44,10 +44,9 @@ def sits_at_an_end(strong: Floats, bounds: tuple[float, float]) -> bool:
 
 
 def is_binary(data: Ratings) -> bool:
-    """Whether all strong ratings are 0 or 1, and the weak ones lie between."""
+    """Whether all strong ratings are 0 or 1; what the weak ones are does not matter."""
     h = data.strong[data.labelled]
-    first = data.weak[:, 0]
-    return bool(np.all((h == 0) | (h == 1)) and first.min() >= 0 and first.max() <= 1)
+    return bool(np.all((h == 0) | (h == 1)))
 
 
 def interval_of(
