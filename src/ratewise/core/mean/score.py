@@ -21,7 +21,7 @@ from scipy import special
 from ratewise.core.checks import Floats
 from ratewise.core.mean.intervals import Clustering, Interval, Spread
 from ratewise.core.mean.ratings import Ratings
-from ratewise.core.mean.score_worlds import PRIOR_MISTAKES, Groups, Worlds, mistakes, size_of_mistakes, worlds_of
+from ratewise.core.mean.score_worlds import PRIOR_MISTAKES, Groups, Worlds, dispersion, mistakes, worlds_of
 
 _MANY_MISTAKES = 12.0  # enough to half say what mistakes on top of them would be like
 _UNEVEN = 0.15  # at most so much, relative to itself, is the variance made uncertain by unequal weights
@@ -110,20 +110,20 @@ class _Test:
         worlds, z, groups = worlds_of(f, data, pool_size)
         keep = 0.5 / max(seen.labels, 1)
         shift = worlds.shift_to(min(max(seen.value, keep), 1 - keep))
+        use = data.labelled
+        h, weight = data.strong[use], 1.0 / data.rates[use, -1]
+        odds = special.expit(z + shift * groups.direction[groups.of_labels])
+        worlds = replace(worlds, dispersion=dispersion(h, odds, weight))
         mean, f0 = worlds.chances(np.array([shift]))
         off = worlds.off(f0[0])
         model = float(worlds.variance(mean, f0, off)[0])
-        use = data.labelled
-        odds, weight = special.expit(z + shift * groups.direction[groups.of_labels]), 1.0 / data.rates[use, -1]
-        residual = data.strong[use] - odds
         counted = weight * (weight - data.items / pool_size)  # what a squared residual weighs in the variance
-        size = size_of_mistakes(data.strong[use], residual)
-        k = mistakes(residual, np.sqrt(np.maximum(counted, 0.0))) / size
-        unseen = _unseen(groups, data.strong[use], f[use, -1], odds, weight, size) / data.items**2
+        k = mistakes(h - odds, np.sqrt(np.maximum(counted, 0.0))) / worlds.dispersion
+        unseen = _unseen(groups, h, f[use, -1], odds, weight, worlds.dispersion) / data.items**2
         ratio = (seen.variance + unseen) / model if model > 0 else 1.0
         shrunk = (k * ratio + PRIOR_MISTAKES) / (k + PRIOR_MISTAKES)
         of_more = 1.0 + (ratio - 1.0) * k**2 / (k**2 + _MANY_MISTAKES**2)
-        wider = factor * _few_labels(seen, level, _uneven(residual, weight)) * _cluster_effect(seen)
+        wider = factor * _few_labels(seen, level, _uneven(h - odds, weight)) * _cluster_effect(seen)
         return cls(worlds, seen, model, off, shrunk, of_more, max(ratio, shrunk), wider, (1 - level) / 2)
 
     def ends(self) -> Interval:
@@ -201,16 +201,16 @@ def _at_least(count: Floats, others: Floats, chance: Floats) -> Floats:
     return np.where(others > _LEAST, found, 0.0)
 
 
-def _unseen(groups: Groups, h: Floats, f: Floats, odds: Floats, weight: Floats, size: float) -> float:
+def _unseen(groups: Groups, h: Floats, f: Floats, odds: Floats, weight: Floats, spread: float) -> float:
     """Variance that the draw adds and labels did not show: what the model has more of, in groups with few mistakes.
 
     Rates follow the mistakes that were seen, so a group without any has few labels, and what was seen is the variance
     of the others alone. Where all its weak ratings are one, the model's is taken until the group shows its own.
     """
     drawn = weight * (weight - 1.0)
-    model, seen = groups.sums(drawn * (odds * (1 - odds) + (odds - f) ** 2)), groups.sums(drawn * (h - f) ** 2)
+    model, seen = groups.sums(drawn * (spread * odds * (1 - odds) + (odds - f) ** 2)), groups.sums(drawn * (h - f) ** 2)
     mass, squares = groups.sums(weight * (h - odds) ** 2), groups.sums(weight**2 * (h - odds) ** 2)
-    own = np.divide(mass**2, size * squares, out=np.zeros(mass.size), where=squares > 0)
+    own = np.divide(mass**2, spread * squares, out=np.zeros(mass.size), where=squares > 0)
     lacking = PRIOR_MISTAKES / (own + PRIOR_MISTAKES) * np.maximum(model - seen, 0.0)
     return float((_FINE_TOO + (1.0 - _FINE_TOO) * groups.coarse) @ lacking)
 

@@ -23,7 +23,7 @@ _LOW_RATE = 0.3  # of the mean rate: below it, rates are believed as to how rare
 _PRIOR_RATINGS = 0.5  # of either end of the scale, that the recalibration starts from
 _SLOPE_VARIANCE = 0.25  # of the prior around 1 for the slope of the recalibrated log-odds
 _ANYWHERE, _TOLD = 0.3, 4.0  # share of the mistakes that may be anywhere, whatever f says; halved by so many seen
-_PRIOR_SIZE = 0.25  # of a full mistake: how large mistakes on a finer scale are taken to be, until they are seen
+_AT_AN_END, _PRIOR_BETWEEN = 0.02, 1.0  # of the scale; ratings' worth of belief that all are at its ends
 _COARSE = 65  # worlds on the first look
 _BEYOND = 15.0  # log-odds beyond the furthest item at which a candidate mean is as good as an end
 _LIKE_RATES = 1.5  # a group's rates differ by this factor at most
@@ -64,6 +64,7 @@ class Worlds:
     pool_size: float
     anywhere: float  # mean of 1/π − 1, as far as rates may be left
     stray: float  # share of the mistakes that may be anywhere
+    dispersion: float = 1.0  # variance of a rating over that of a 0/1 rating with the same mean
 
     def chances(self, shift: Floats) -> tuple[Floats, Floats]:
         """Means of the worlds, and their chances of a 1, worlds × bins."""
@@ -75,10 +76,10 @@ class Worlds:
 
         Some of the mistakes E[u₀] may be anywhere, not only where f is unsure.
         """
-        u0 = f0 * (1 - f0)
+        u0 = self.dispersion * f0 * (1 - f0)
         anywhere = (u0 @ self.share) * self.anywhere
         draw = ((1 - self.stray) * (u0 @ self.a) + self.stray * anywhere + off) / self.items
-        return np.asarray(draw + mean * (1 - mean) * (1.0 / self.items - 1.0 / self.pool_size))
+        return np.asarray(draw + self.dispersion * mean * (1 - mean) * (1.0 / self.items - 1.0 / self.pool_size))
 
     def off(self, f0: Floats) -> float:
         """Σ a (f₀ − f)² over items, per item."""
@@ -130,8 +131,7 @@ def worlds_of(f: Floats, data: Ratings, pool_size: float) -> tuple[Worlds, Float
     pull = np.bincount(group.ravel(), (mass * p * (1 - p)).ravel(), coarse.size)
     direction = np.linalg.solve(bend, pull)
     direction = np.maximum(direction / max(float(direction.max()), 1e-300), _LEAST_TILT)
-    residual = h[:, -1] - p[use, -1]
-    seen = mistakes(residual, 1.0 / pi[use]) / size_of_mistakes(h[:, -1], residual)
+    seen = mistakes(h[:, -1] - p[use, -1], 1.0 / pi[use])
     worlds = Worlds(
         *_binned(z, group, direction, np.repeat(often, steps), (share, a, a * values, a * values**2)),
         T, pool_size, data.mean(1.0 / np.maximum(pi, _LOW_RATE * mean_rate)) - 1.0, _ANYWHERE / (1.0 + seen / _TOLD),
@@ -273,8 +273,9 @@ def mistakes(residual: Floats, weight: Floats) -> float:
     return mass**2 / squares if squares > 0 else 0.0
 
 
-def size_of_mistakes(h: Floats, residual: Floats) -> float:
-    """What a mistake is squared, on a scale from 0 to 1: 1 for 0/1 ratings, less where finer ones were seen to be."""
-    if np.all((h == 0) | (h == 1)):
-        return 1.0
-    return float((_PRIOR_SIZE + (residual**4).sum()) / (_PRIOR_SIZE + (residual**2).sum()))
+def dispersion(h: Floats, p: Floats, weight: Floats) -> float:
+    """Variance of the ratings over that of 0/1 ratings with the same means; 1 until any between the ends are seen."""
+    between = float(np.count_nonzero((h > _AT_AN_END) & (h < 1.0 - _AT_AN_END)))
+    most = float(weight @ (p * (1 - p)))
+    found = min(float(weight @ (h - p) ** 2) / most, 1.0) if most > 0 else 1.0
+    return (between * found + _PRIOR_BETWEEN) / (between + _PRIOR_BETWEEN)
