@@ -27,7 +27,7 @@ _MANY_MISTAKES = 12.0  # enough to half say what mistakes on top of them would b
 _UNEVEN = 0.15  # at most so much, relative to itself, is the variance made uncertain by unequal weights
 _ENOUGH = 40.0  # labels up to which the exact test makes up for unequal weights by itself
 _FEW = 5.0  # ratings of the rarer kind, at which half of what separates the exact test from the mid-p test is gone
-_FINE, _PASSES = 17, 3  # candidates on each closer look
+_FINE, _PASSES = 13, 3  # candidates on each closer look
 _LEAST = 1e-12
 _FINE_TOO = 0.1  # of what may hide among like ratings, so much is taken to hide among ratings that differ
 

@@ -24,7 +24,7 @@ _PRIOR_RATINGS = 0.5  # of either end of the scale, that the recalibration start
 _SLOPE_VARIANCE = 0.25  # of the prior around 1 for the slope of the recalibrated log-odds
 _ANYWHERE, _TOLD = 0.3, 4.0  # share of the mistakes that may be anywhere, whatever f says; halved by so many seen
 _AT_AN_END, _PRIOR_BETWEEN = 0.02, 1.0  # of the scale; ratings' worth of belief that all are at its ends
-_COARSE = 65  # worlds on the first look
+_COARSE = 33  # worlds on the first look
 _BEYOND = 15.0  # log-odds beyond the furthest item at which a candidate mean is as good as an end
 _LIKE_RATES = 1.5  # a group's rates differ by this factor at most
 _SD_FINE, _SD_COARSE = 0.25, 1.0  # of a group's log-odds around f: where weak ratings differ, and where all are one
@@ -150,8 +150,8 @@ def _log_odds(f: Floats, keep: Floats) -> Floats:
     far = np.flatnonzero(gap > _CLOSE)
     low = high = 0.0
     if far.size:
-        low = max(float(gap[far[0]] - (first[far[0]] - first[0])), 0.0) / 4
-        high = max(float(gap[far[-1]] - (first[-1] - first[far[-1] + 1])), 0.0) / 4
+        low = max(float(gap[far[0]] - 4 * (first[far[0]] - first[0])), 0.0) / 4
+        high = max(float(gap[far[-1]] - 4 * (first[-1] - first[far[-1] + 1])), 0.0) / 4
     return np.asarray(special.logit(np.clip(f, np.maximum(keep, low)[:, None], 1.0 - np.maximum(keep, high)[:, None])))
 
 
