@@ -71,7 +71,7 @@ def groups(coarse):
 
 
 def test_mistakes_unseen_count_in_groups_that_show_none():
-    """Of 20 sure labels at a fifth: the model's variance until they show their own, a tenth where weak ratings differ."""
+    """Of 20 sure labels at a fifth: the model's variance until they show their own; a tenth if weak ratings differ."""
     f, odds, weight = np.ones(40), np.full(40, 0.95), np.full(40, 5.0)
     h = np.ones(40)
     own = 20 * 20 * (0.95 * 0.05 + 0.05**2)  # Σ w (w − 1) (p (1 − p) + (p − f)²)
