@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from ratewise.core.checks import Floats
-from ratewise.core.mean.ratings import Ratings
+from ratewise.core.mean.ratings import Mask, Ratings
 
 _BINS = 100  # of log-odds, that items are counted in: finer ones move no end by a thousandth of the width
 PRIOR_MISTAKES = 2.0  # mistakes' worth of belief in the model's variance
@@ -109,34 +109,63 @@ def worlds_of(f: Floats, data: Ratings, pool_size: float) -> tuple[Worlds, Float
     Along a chain every step has its own prediction of the items that reached it; all are tilted alike, and the first
     one, which every item has, says what the mean is.
     """
-    (rows, steps), T = f.shape, data.items
-    inverse, pi, use = data.inverse_rates()[:, :-1], data.rates[:, -1], data.labelled
-    had = np.concatenate([np.ones((rows, 1), dtype=np.bool_), data.rated[:, :-1]], axis=1)
+    (rows, steps), T, use = f.shape, data.items, data.labelled
+    had, fit = _had(data), _fitted(f, data)
+    inverse = data.inverse_rates()[:, :-1]
     a = data.each(np.where(had, data.step_odds() * inverse, 0.0)) / T
     share, often = np.zeros((rows, steps)), data.each(np.ones(rows))
     share[:, 0] = often / T
-    mass = data.each(np.where(had, inverse, 0.0)) / T
-    mean_rate = data.mean(pi)
+    p = special.expit(fit.z)
+    pull = np.bincount(fit.group.ravel(), (_mass(data) * p * (1 - p)).ravel(), fit.coarse.size)
+    direction = np.linalg.solve(fit.bend, pull)
+    direction = np.maximum(direction / max(float(direction.max()), 1e-300), _LEAST_TILT)
+    rate = data.rates[:, -1]
+    seen = mistakes(data.strong[use] - p[use, -1], 1.0 / rate[use])
     values = np.where(had, f, 0.0)
-    z = _log_odds(np.where(had, f, 0.5), 0.5 / max(data.labels, 1) * _believed(pi, mean_rate))
+    worlds = Worlds(
+        *_binned(fit.z, fit.group, direction, np.repeat(often, steps), (share, a, a * values, a * values**2)),
+        T, pool_size, data.mean(1.0 / np.maximum(rate, _LOW_RATE * data.mean(rate))) - 1.0,
+        _ANYWHERE / (1.0 + seen / _TOLD),
+    )  # fmt: skip
+    return worlds, fit.z[use, -1], Groups(fit.group[use, -1], fit.coarse, direction)
+
+
+def likely(f: Floats, data: Ratings) -> Floats:
+    """Chance of a 1 of every item, as far as the labels correct the prediction f."""
+    return np.asarray(special.expit(_fitted(f, data).z[:, 0]))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Fitted:
+    """Log-odds that the labels have corrected, items × steps, and what the correction rests on."""
+
+    z: Floats
+    group: NDArray[np.intp]
+    coarse: Floats  # as in `Groups`
+    bend: Floats  # curvature of the labels' penalised log-likelihood, groups × groups
+
+
+def _fitted(f: Floats, data: Ratings) -> _Fitted:
+    use, pi, had = data.labelled, data.rates[:, -1], _had(data)
+    keep = 0.5 / max(data.labels, 1) * _believed(pi, data.mean(pi))
+    z = _log_odds(np.where(had, f, 0.5), keep)
     told = np.sign(z) * _told_by_rates(pi, data.counts)[:, None]
     z = _recalibrated(np.stack([z[use, -1], told[use, -1]]), data.strong[use])(np.stack([z, told]))
     group = _groups(z, pi)
-    coarse = _coarse(np.where(had, data.weak, 0.0), group, mass)
-    prior = _precision(coarse)
-    at, h = group[use], np.broadcast_to(data.strong[use][:, None], (data.labels, steps))
-    moved, bend = _moved(z[use], h, at, prior)
-    z = z + moved[group]
-    p = special.expit(z)
-    pull = np.bincount(group.ravel(), (mass * p * (1 - p)).ravel(), coarse.size)
-    direction = np.linalg.solve(bend, pull)
-    direction = np.maximum(direction / max(float(direction.max()), 1e-300), _LEAST_TILT)
-    seen = mistakes(h[:, -1] - p[use, -1], 1.0 / pi[use])
-    worlds = Worlds(
-        *_binned(z, group, direction, np.repeat(often, steps), (share, a, a * values, a * values**2)),
-        T, pool_size, data.mean(1.0 / np.maximum(pi, _LOW_RATE * mean_rate)) - 1.0, _ANYWHERE / (1.0 + seen / _TOLD),
-    )  # fmt: skip
-    return worlds, z[use, -1], Groups(at[:, -1], coarse, direction)
+    coarse = _coarse(np.where(had, data.weak, 0.0), group, _mass(data))
+    h = np.broadcast_to(data.strong[use][:, None], (data.labels, z.shape[1]))
+    moved, bend = _moved(z[use], h, group[use], _precision(coarse))
+    return _Fitted(z + moved[group], group, coarse, bend)
+
+
+def _had(data: Ratings) -> Mask:
+    """Who has the weak rating of each step; everybody has the first."""
+    return np.concatenate([np.ones((data.rows, 1), dtype=np.bool_), data.rated[:, :-1]], axis=1)
+
+
+def _mass(data: Ratings) -> Floats:
+    """How many items each one stands for at each step, as a share of all."""
+    return data.each(np.where(_had(data), data.inverse_rates()[:, :-1], 0.0)) / data.items
 
 
 def _log_odds(f: Floats, keep: Floats) -> Floats:
