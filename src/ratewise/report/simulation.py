@@ -36,7 +36,7 @@ def simulation_text(found: Simulation) -> RenderableType:
     legend = (
         "of base: squared error over that of strong ratings alone, with a 95% interval over "
         f"{found.settings['trials']:,} trials; worth: the budget at which strong ratings alone are as good; saves: "
-        "that budget less this one; width: of the method's own interval, on average; covers: how often it held the truth"
+        "that budget less this one; width: of its own interval, on average; covers: how often that held the truth"
     )
     lines: list[RenderableType] = [table, Text(legend, style="dim"), Text(), Text(found.summary())]
     return Group(*lines, *(Text(note, style="yellow") for note in _notes(found)))
