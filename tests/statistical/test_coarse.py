@@ -18,7 +18,7 @@ from ratewise.campaign.rehearsal import Pool, Rehearsal
 from ..bounds import fewest
 
 
-def world(rng, mean, size, judge):
+def coarse_world(rng, mean, size, judge):
     """P(right) = Φ(t + 1.5 s) of normal s; the judge knows it and says it coarsely."""
     p = special.ndtr(norm.ppf(mean) * np.sqrt(1 + 1.5**2) + 1.5 * rng.normal(size=size))
     said = {
@@ -49,7 +49,7 @@ def test_estimates_from_rates_that_follow_a_coarse_judge(judge, mean, labels, si
     trials, hits, plain = 200, 0, 0
     for trial in range(trials):
         rng = np.random.default_rng([41, trial])
-        h, weak = world(rng, mean, size, judge)
+        h, weak = coarse_world(rng, mean, size, judge)
         rates = drawn(rng, weak, labels, floor)
         strong = np.where(rng.random(size) < rates, h, np.nan)
         truth = h.mean() if estimand == "pool" else mean
@@ -82,7 +82,7 @@ def test_plan_draw_estimate_with_a_coarse_judge(judge):
     trials, hits, ratio = 60, 0, []
     for trial in range(trials):
         rng = np.random.default_rng([43, trial])
-        h, weak = world(rng, 0.97, 4150, judge)
+        h, weak = coarse_world(rng, 0.97, 4150, judge)
         plan = rw.plan(
             {"weak": weak[:150], "strong": h[:150]}, weak="weak", strong="strong", weak_cost=0, strong_cost=1,
             budget=500, pool_size=4000, estimand="pool",
@@ -101,7 +101,7 @@ def test_campaigns_with_a_coarse_judge(judge):
     trials, hits = 40, 0
     for trial in range(trials):
         rng = np.random.default_rng([44, trial])
-        h, weak = world(rng, 0.97, 5000, judge)
+        h, weak = coarse_world(rng, 0.97, 5000, judge)
         pool = Pool.of(weak, h, prices=(Decimal(0), Decimal(1)), seed=trial)
         game = Rehearsal(pool, pool.terms(budget=Decimal(500), estimand="pool", bounds=(0.0, 1.0)))
         game.play()

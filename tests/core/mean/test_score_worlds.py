@@ -37,12 +37,14 @@ def test_the_variance_of_a_world_is_that_of_estimates_simulated_in_it(monkeypatc
 def in_the_world(f, data, tilt):
     """Every item's log-odds in a tilted world, step by step."""
     use, h = data.labelled, data.strong[data.labelled][:, None]
-    z = made._log_odds(f[:, None], np.full(f.size, 0.5 / data.labels))  # no rate is below a third of the mean here
+    every = np.ones(f.size)
+    z = made._log_odds(f[:, None], 0.5 / data.labels * every, data.rates[:, 0], every)  # no rate is far below the mean
     columns = np.stack([z[:, 0], np.sign(z[:, 0]) * made._told_by_rates(data.rates[:, 0])])
     z = made._recalibrated(columns[:, use], h[:, 0])(columns)[:, None]
     group = made._groups(z, data.rates[:, 0])
     mass = np.full((f.size, 1), 1 / f.size)
-    moved, bend = made._moved(z[use], h, group[use], made._precision(made._coarse(data.weak, group, mass)))
+    coarse = made._coarse(data.weak, data.rates, group, mass)
+    moved, bend = made._moved(z[use], h, group[use], made._precision(coarse))
     z = z + moved[group]
     p = special.expit(z[:, 0])
     way = np.linalg.solve(bend, np.bincount(group[:, 0], p * (1 - p) / f.size))
@@ -124,7 +126,8 @@ def test_the_prior_lets_all_groups_move_together_and_each_a_little():
     ],
 )
 def test_no_prediction_is_surer_than_the_scale_is_fine(f, low, high):
-    z = special.expit(made._log_odds(f[:, None], np.full(f.size, 1e-4)))
+    one = np.ones(f.size)
+    z = special.expit(made._log_odds(f[:, None], 1e-4 * one, 0.2 * one, one))
     assert (z.min(), 1 - z.max()) == pytest.approx((low, high))
 
 
@@ -133,8 +136,18 @@ def test_a_judge_that_speaks_in_few_values_is_coarse():
     weak = np.concatenate([np.full(50, 0.9), np.repeat([0.5, 0.6], 25), np.linspace(0.1, 0.4, 50), np.zeros(50)])
     mass = np.ones(200)
     mass[151:] = 0.0  # a group of a single item
-    found = made._coarse(weak[:, None], group, mass[:, None])
+    one = np.full((200, 1), 0.2)
+    found = made._coarse(weak[:, None], one, group, mass[:, None])
     assert found == pytest.approx([1.0, 24 / 49, 0.0, 0.0], abs=1e-9)
+    rates = np.linspace(0.1, 0.2, 200)[:, None]  # whoever set the rates told the items apart
+    assert made._coarse(weak[:, None], rates, group, mass[:, None]) == pytest.approx(0, abs=1e-9)
+
+
+def test_rates_that_differ_say_what_a_coarse_scale_does_not():
+    f, one = np.repeat([0.0, 1.0], 20), np.ones(40)
+    apart = np.linspace(0.1, 0.9, 40)
+    z = special.expit(made._log_odds(f[:, None], 1e-4 * one, apart, one))
+    assert (z.min(), 1 - z.max()) == pytest.approx((0.25 / 20, 0.25 / 20))
 
 
 @pytest.mark.parametrize(

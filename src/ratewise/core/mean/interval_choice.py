@@ -6,6 +6,7 @@ from ratewise.core.checks import Floats, share
 from ratewise.core.mean import anytime, intervals, score
 from ratewise.core.mean.case import Case
 from ratewise.core.mean.ratings import Ratings
+from ratewise.core.mean.tails import in_steps
 from ratewise.core.messages import Message, argument
 from ratewise.errors import InputError
 
@@ -37,7 +38,7 @@ def interval_kind(data: Ratings, case: Case) -> tuple[str, list[str]]:
 def levels_seen(data: Ratings) -> tuple[float, float] | None:
     """Ends of a scale of a few even levels, as its ratings show them; none where they are no such levels."""
     levels = np.unique(data.strong[data.labelled])
-    if not 2 <= levels.size <= _MOST_LEVELS:
+    if not 2 <= levels.size <= _MOST_LEVELS or not in_steps(levels):
         return None
     step = float(np.diff(levels).min())
     at = (levels - levels[0]) / step

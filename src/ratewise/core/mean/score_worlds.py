@@ -31,6 +31,7 @@ _SD_FINE, _SD_COARSE = 0.25, 1.0  # of a group's log-odds around f: where weak r
 _SD_ALL = 3.0  # of what moves all groups alike
 _LEAST_TILT = 0.05  # of the group that moves most
 _SAME = 1e-9  # weak ratings that differ by no more are one
+_SUREST = 1e-12  # chance of a mistake that no prediction is below
 _CLOSE = 0.011  # weak ratings that differ by no more are as good as neighbours: hundredths are a fine scale
 
 
@@ -147,12 +148,12 @@ class _Fitted:
 
 def _fitted(f: Floats, data: Ratings) -> _Fitted:
     use, pi, had = data.labelled, data.rates[:, -1], _had(data)
-    keep = 0.5 / max(data.labels, 1) * _believed(pi, data.mean(pi))
-    z = _log_odds(np.where(had, f, 0.5), keep)
+    keep = np.maximum(0.5 / max(data.labels, 1) * _believed(pi, data.mean(pi)), _SUREST)
+    z = _log_odds(np.where(had, f, 0.5), keep, pi, data.each(np.ones(data.rows)))
     told = np.sign(z) * _told_by_rates(pi, data.counts)[:, None]
     z = _recalibrated(np.stack([z[use, -1], told[use, -1]]), data.strong[use])(np.stack([z, told]))
     group = _groups(z, pi)
-    coarse = _coarse(np.where(had, data.weak, 0.0), group, _mass(data))
+    coarse = _coarse(np.where(had, data.weak, 0.0), np.broadcast_to(pi[:, None], z.shape), group, _mass(data))
     h = np.broadcast_to(data.strong[use][:, None], (data.labels, z.shape[1]))
     moved, bend = _moved(z[use], h, group[use], _precision(coarse))
     return _Fitted(z + moved[group], group, coarse, bend)
@@ -168,20 +169,29 @@ def _mass(data: Ratings) -> Floats:
     return data.each(np.where(_had(data), data.inverse_rates()[:, :-1], 0.0)) / data.items
 
 
-def _log_odds(f: Floats, keep: Floats) -> Floats:
+def _log_odds(f: Floats, keep: Floats, rates: Floats, often: Floats) -> Floats:
     """Log-odds of the predictions, none surer than `keep` says of its item, nor than the scale is fine.
 
     Where the outermost predictions are one value or close to it, and the next ones far off, an item in between would
-    have been rounded to them: a quarter of that gap is left in doubt.
+    have been rounded to them: a quarter of that gap is left in doubt, as far as rates do not tell those items apart.
     """
-    first = np.unique(np.clip(f[:, 0], 0.0, 1.0))
-    gap = np.diff(first)
+    first = np.clip(f[:, 0], 0.0, 1.0)
+    values = np.unique(first)
+    gap = np.diff(values)
     far = np.flatnonzero(gap > _CLOSE)
     low = high = 0.0
     if far.size:
-        low = max(float(gap[far[0]] - 4 * (first[far[0]] - first[0])), 0.0) / 4
-        high = max(float(gap[far[-1]] - 4 * (first[-1] - first[far[-1] + 1])), 0.0) / 4
+        bottom, top = values[far[0]], values[far[-1] + 1]
+        low = max(float(gap[far[0]] - 4 * (bottom - values[0])), 0.0) / 4 * _alike(rates, often, first <= bottom)
+        high = max(float(gap[far[-1]] - 4 * (values[-1] - top)), 0.0) / 4 * _alike(rates, often, first >= top)
     return np.asarray(special.logit(np.clip(f, np.maximum(keep, low)[:, None], 1.0 - np.maximum(keep, high)[:, None])))
+
+
+def _alike(rates: Floats, often: Floats, which: Mask) -> float:
+    """Chance that two of these items have the same rate."""
+    _, at = np.unique(rates[which], return_inverse=True)
+    each = np.bincount(at, often[which])
+    return float((each**2).sum() / each.sum() ** 2)
 
 
 def _believed(rates: Floats, mean_rate: float) -> Floats:
@@ -196,12 +206,12 @@ def _groups(z: Floats, rates: Floats) -> NDArray[np.intp]:
     return np.asarray(np.unique(key, return_inverse=True)[1].reshape(z.shape), dtype=np.intp)
 
 
-def _coarse(weak: Floats, group: NDArray[np.intp], mass: Floats) -> Floats:
-    """Chance that two items of a group have the same weak rating (Simpson's index, of pairs)."""
-    g, v, m = group.ravel(), weak.ravel(), mass.ravel()
-    order = np.lexsort((v, g))
-    g, v, m = g[order], v[order], m[order]
-    new = np.concatenate([[True], (np.diff(g) != 0) | (np.diff(v) > _SAME)])
+def _coarse(weak: Floats, rates: Floats, group: NDArray[np.intp], mass: Floats) -> Floats:
+    """Chance that two items of a group have the same weak rating and the same rate (Simpson's index, of pairs)."""
+    g, v, r, m = group.ravel(), weak.ravel(), rates.ravel(), mass.ravel()
+    order = np.lexsort((r, v, g))
+    g, v, r, m = g[order], v[order], r[order], m[order]
+    new = np.concatenate([[True], (np.diff(g) != 0) | (np.diff(v) > _SAME) | (np.diff(r) > _SAME)])
     each, at = np.add.reduceat(m, np.flatnonzero(new)), g[new]
     alone = np.bincount(g, m**2)
     same, pairs = np.bincount(at, each**2) - alone, np.bincount(at, each) ** 2 - alone

@@ -71,8 +71,8 @@ class Pilot:
         return float(np.mean(self.residual**2))
 
     def chance(self) -> Floats | None:
-        """Chance of a 1 of every row, where ratings are 0 or 1; else `None`."""
-        if not np.isin(self.strong, (0.0, 1.0)).all():
+        """Chance of a 1 of every row, where ratings are 0 or 1 and no column says what u is; else `None`."""
+        if self.error_model.source == "column" or not np.isin(self.strong, (0.0, 1.0)).all():
             return None
         strong = np.full(self.weak.size, np.nan)
         strong[self.labelled] = self.strong

@@ -156,7 +156,7 @@ def plan(
         made = replace(made, notes=_of_agreement(pilot) + made.notes)
     else:
         _warn_of_a_chosen_pilot(read, pilot, weak, ready)
-        made = plan_mean(read, pilot, columns, goal)
+        made = plan_mean(read, pilot, columns, goal, widths=_widths(pilot, goal))
     made = replace(
         made,
         basis=made.basis | {"strong": ready.typed, "within": within, "level": level},
@@ -203,9 +203,10 @@ def plan_mean(
     *,
     derived: Derived | None = None,
     hints: bool = True,
+    widths: Widths | None = None,
 ) -> Plan:
     """The plan of a mean, from what was learned; `derived` says how a pool gets columns that only this table has."""
-    sides = side_by_side(pilot, goal, _widths(pilot, goal))
+    sides = side_by_side(pilot, goal, widths)
     return Plan(
         recommendation=sides.recommendation,
         reason=_reason(sides, goal, pilot),

@@ -323,7 +323,7 @@ def recommend(policies: Mapping[str, PlannedPolicy], lost: float, *, level: floa
     for name in rivals:
         ours, simpler = policies[name], policies[best]
         better = price(ours, lost) < (1 - NEAR_TIE_IN_PRICE) * price(simpler, lost)
-        if ours.half_width is not None and simpler.half_width is not None:
+        if ours.half_width and simpler.half_width:
             wider = math.sqrt(ours.spend / simpler.spend) * ours.within(level) / simpler.within(level)
             better = wider * _NEAR_LEAST_WIDTH < 1 or (better and wider <= _NEAR_LEAST_WIDTH)
         if better:
