@@ -179,7 +179,7 @@ def _degrees_of_freedom(sampled: float, drawn: Floats, data: Ratings, *, sampled
     kurtosis = n * float(np.dot(share, share)) if added > 0 else 1.0
     own = max(n - 1.0, 1.0)
     own = min(own, 2 * n / (kurtosis - 1)) if kurtosis > 1 else own
-    return total**2 / (sampled**2 / sampled_df + added**2 / own)
+    return 1.0 / ((sampled / total) ** 2 / sampled_df + (added / total) ** 2 / own)
 
 
 def normal(s: Spread, level: float) -> Interval:
