@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 JOBS ?= auto
+SEED ?= 0
 # Compiled modules are kept, whatever the machine's habit: commands that the tests start would compile them each time.
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -12,7 +13,7 @@ unexport PYTHONDONTWRITEBYTECODE
 help:
 	@echo "make demo    a campaign on a small made-up pool, killed and resumed (about a minute the first time)"
 	@echo "make test    all tests, and the ten slowest of them"
-	@echo "make soak    the long tests of survival: hundreds of kills, both databases, fuzzing"
+	@echo "make soak    the long tests of survival: hundreds of kills, both databases, fuzzing; SEED=3 hunts elsewhere"
 	@echo "make check   format, lint, types, layers"
 	@echo "make study   every coverage table of the docs: whole pages in docs/, tables of other pages in build/study/ (hours)"
 	@echo "make tables  every method on ten real tables, for docs/simulations.md (some minutes)"
@@ -42,6 +43,7 @@ test: $(VENV)/.dev
 soak: $(VENV)/.dev
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m soak -n $(JOBS) --dist worksteal -o timeout=3600
 	OMP_NUM_THREADS=1 RATEWISE_SOAK=1 $(BIN)/python -m pytest tests/statistical -n $(JOBS) --dist worksteal -o timeout=3600
+	$(BIN)/python benchmarks/coverage_fuzz.py --mode quick --seed $(SEED)
 
 check: $(VENV)/.dev
 	$(BIN)/ruff format --check .

@@ -13,6 +13,7 @@ import pathlib
 from collections.abc import Callable
 from dataclasses import asdict, replace
 from decimal import Decimal
+from typing import get_args
 
 import numpy as np
 
@@ -21,7 +22,7 @@ from ratewise.campaign.answers import anytime_estimate, estimate_history
 from ratewise.campaign.rehearsal import Pool, Rehearsal
 from ratewise.core.mean.estimate import estimate_mean
 from ratewise.lab import everyday
-from ratewise.lab.everyday import JUDGES, ONE_SHOT_LABELS, Cell
+from ratewise.lab.everyday import JUDGES, ONE_SHOT_LABELS, Cell, Judge
 from ratewise.lab.workers import in_order
 
 SEED = 131
@@ -99,7 +100,7 @@ def scales(job):
 
 
 def _seed(cell: Cell) -> int:
-    return SEED + 1000 * round(1000 * cell.mean) + 10 * cell.labels + JUDGES.index(cell.judge)
+    return SEED + 1000 * round(1000 * cell.mean) + 10 * cell.labels + get_args(Judge).index(cell.judge)
 
 
 def parts(trials: int) -> dict[str, tuple]:
@@ -118,7 +119,8 @@ def parts(trials: int) -> dict[str, tuple]:
         "one_shot": (one_shot, [(c, 2 * trials) for c in everyday.one_shot_cells()]),
         "rounds": (rounds, [(c, trials) for c in chosen]), "aside": (rounds, [(c, trials) for c in aside]),
         "budget": (campaign, at_budget), "target": (campaign, targets), "slices": (slices, ten),
-        "scales": (scales, ends),
+        "scales": (scales, ends), "coarse": (campaign, [(c, None, trials // 2) for c in everyday.coarse_cells()]),
+        "coarse_draws": (one_shot, [(c, 2 * trials) for c in everyday.coarse_cells()]),
     }  # fmt: skip
 
 
@@ -144,7 +146,7 @@ def page(found: dict[str, list]) -> str:
     lines += ["", *NOTES]
     if "one_shot" in found:
         lines += ["", "## Single draws", "", *_grid(found["one_shot"])]
-    for name in ("rounds", "aside", "budget", "target", "slices", "scales"):
+    for name in ("rounds", "aside", "budget", "target", "slices", "scales", "coarse", "coarse_draws"):
         if name in found:
             lines += ["", f"## {NAMES[name]}", "", *_list(found[name])]
     return "\n".join(lines) + "\n"
@@ -155,14 +157,16 @@ TITLE = """# Coverage where nearly all answers agree
 Does a 95 % interval hold the truth 95 % of the time when the system under test is right 98 % of the time? Made by `make
 study`. **Worlds**: each item has a chance p ~ Beta(5m, 5(1−m)) of a good answer, m is the mean, and H is 1 with
 chance p. **Judges**: calibrated says p; overconfident doubles its log-odds; reversed says 1 − p; useless draws its own
-p. **Width** is relative to the exact binomial (Clopper–Pearson) interval of strong ratings alone for the same money: 1
-means no narrower than asking people alone."""
+p; tenths and five levels round p; sure says 0.99 wherever p is above 0.9. **Width** is relative to the exact binomial
+(Clopper–Pearson) interval of strong ratings alone for the same money: 1 means no narrower than asking people alone."""
 
 NAMES = {
     "one_shot": "Single draws (`estimate_mean`)", "rounds": "Rounds (`simulate`, no burn-in): 48 cells drawn by a seed",
     "aside": "Rounds: 12 cells kept aside", "budget": "Campaigns that end on their budget",
     "target": "Campaigns that end at a standard error", "slices": "Slices with ten labels each",
     "scales": "Likert ratings and scores at an end of their scale",
+    "coarse": "Campaigns with judges in tenths, in five levels, or sure of nearly everything",
+    "coarse_draws": "Single draws with such judges",
 }  # fmt: skip
 
 NOTES = [

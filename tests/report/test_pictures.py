@@ -47,7 +47,7 @@ def test_the_bars_of_a_plan_are_its_intervals(plan):
     assert all(labels(axes))
     assert len(labels(axes)) == 3
     for (name, bar), label in zip(bars_of(plan, axes).items(), list(labels(axes).values())[::-1], strict=True):
-        half, middle = 1.96 * plan.policies[name].expected_se, bar.get_y() + bar.get_height() / 2
+        half, middle = plan.policies[name].within(0.95), bar.get_y() + bar.get_height() / 2
         assert bar.get_width() == pytest.approx(2 * half)
         assert bar.get_x() == pytest.approx(-half)
         assert middle == pytest.approx(label)

@@ -61,7 +61,8 @@ def test_the_text_has_the_numbers(found, case):
                 cells = cells[1:]
             assert cells[:2] == [r.method, f"{r.mse**0.5:.4f}"]
             assert cells[4:] == [
-                f"{r.effective_budget:,.0f}", f"{r.savings:+,.0f}", f"{r.coverage:.1%}", f"{r.spend_mean:,.0f}"
+                f"{r.effective_budget:,.0f}", f"{r.savings:+,.0f}", f"{r.width:.4f}", f"{r.coverage:.1%}",
+                f"{r.spend_mean:,.0f}",
             ]  # fmt: skip
             if r.base_mse > 0:
                 interval = f"{r.mse_low / r.base_mse:.3f}–{r.mse_high / r.base_mse:.3f}"

@@ -27,7 +27,7 @@ ONE_SHOT = [
 WIDEST = {
     "calibrated": 1.1,
     "overconfident": 1.1,
-    "reversed": 1.15,
+    "reversed": 1.2,  # at 0.005 it says 1.0 of four items in five: doubt is where its labels are few
     "useless": 1.6,
 }  # rates follow the judge, good or bad
 ROUNDS = [

@@ -1,8 +1,8 @@
 """Everyday worlds: systems that are nearly always right, or nearly always wrong, and judges good and bad.
 
-p ~ Beta(5m, 5(1−m)) is each item's chance of a good answer and H ~ Bernoulli(p); judges see p in four ways, and a fifth
-says yes or no. The cells of the coverage study are drawn from the whole grid by a seed, so that none was chosen for its
-result.
+p ~ Beta(5m, 5(1−m)) is each item's chance of a good answer and H ~ Bernoulli(p); judges see p in four ways, a fifth
+says yes or no, and three know p and say it in tenths, in five levels, or as 0.99 wherever it is above 0.9. The cells of
+the coverage study are drawn from the whole grid by a seed, so that none was chosen for its result.
 """
 
 import itertools
@@ -21,18 +21,20 @@ from ratewise.lab.automatic import Trial
 from ratewise.lab.trials import Block, Population, Setting
 from ratewise.rounds.options import floor_share, raised_to_floor
 
-Judge = Literal["calibrated", "overconfident", "reversed", "useless", "yes or no"]
+Judge = Literal["calibrated", "overconfident", "reversed", "useless", "yes or no", "tenths", "five levels", "sure"]
 
 MEANS = (0.005, 0.02, 0.05, 0.1, 0.5, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995)
 LABELS = (20, 40, 60, 100, 200, 300, 1000)
 ONE_SHOT_LABELS = (20, 60, 300, 1000)
-JUDGES: tuple[Judge, ...] = get_args(Judge)[:4]  # of the grid; the fifth has cells of its own
+JUDGES: tuple[Judge, ...] = get_args(Judge)[:4]  # of the grid; the others have cells of their own
+COARSE: tuple[Judge, ...] = get_args(Judge)[5:]
 CHOSEN, KEPT_ASIDE = 48, 12
 GRID_SEED = 20261115
 
 _SURE = 5.0  # p ~ Beta(5m, 5(1−m))
 _OVERCONFIDENT = 2.0  # times the log-odds
 _MISTAKEN = 0.03  # of the answers of the judge that says only yes or no
+_HIGH, _SATURATED = 0.9, 0.99  # the sure judge says the second wherever it knows of more than the first
 _RATE = 0.2  # mean rate of one-shot draws
 
 
@@ -89,6 +91,12 @@ def yes_or_no_cells() -> list[Cell]:
     return [Cell(m, n, "yes or no", mode, items=items) for m, n, (mode, items) in every]
 
 
+def coarse_cells() -> list[Cell]:
+    """Campaigns and single draws with judges that say what they know in few values."""
+    every = itertools.product(COARSE, (0.8, 0.93, 0.98), (100, 300, 1000), MODES)
+    return [Cell(m, n, j, mode, cost_ratio=0.01, items=5000) for j, m, n, mode in every]
+
+
 def one_shot_cells() -> list[Cell]:
     """The grid of single draws: features, prices and the table's size play no part."""
     return [Cell(m, n, j, mode) for m, n, j, mode in itertools.product(MEANS, ONE_SHOT_LABELS, JUDGES, MODES)]
@@ -104,6 +112,8 @@ def make(cell: Cell, items: int, rng: np.random.Generator) -> tuple[Floats, Floa
         "calibrated": lambda: p, "overconfident": lambda: special.expit(_OVERCONFIDENT * logit),
         "reversed": lambda: 1 - p, "useless": lambda: rng.beta(a, b, items),
         "yes or no": lambda: np.where(rng.random(items) < _MISTAKEN, 1 - h, h),
+        "tenths": lambda: np.round(p, 1), "five levels": lambda: np.round(4 * p) / 4,
+        "sure": lambda: np.where(p > _HIGH, _SATURATED, np.round(p, 2)),
     }  # fmt: skip
     g = np.asarray(judges[cell.judge]())
     if not cell.features:

@@ -45,9 +45,9 @@ def grid(rows: int, columns: int, *, width: float = 3.4, height: float = 2.9) ->
 def plot_plan(plan: Plan) -> "Figure":
     """Expected 95 % interval of each policy for the same goal; the recommended one stands out."""
     made, axes = figure()
-    widest = max(1.96 * p.expected_se for p in plan.policies.values())
+    widest = max(p.within(0.95) for p in plan.policies.values())
     for y, (name, policy) in enumerate(reversed(list(plan.policies.items()))):
-        half = 1.96 * policy.expected_se
+        half = policy.within(0.95)
         axes.barh(y, 2 * half, left=-half, color=ACCENT if name == plan.recommendation else QUIET, height=0.55)
         label = f"± {half:.3f}: {policy.strong_labels:,.0f} strong ratings, {policy.spend:,.0f} spent"
         axes.annotate(label, (1.08 * widest, y), va="center", color=INK)

@@ -25,7 +25,7 @@ def simulation_text(found: Simulation) -> RenderableType:
     """A row per budget and method: error, what it is worth, coverage, spend; the best of each budget stands out."""
     table = TerminalTable([
         Column("budget"), Column("method", "name"), Column("RMSE"), Column("of base"), Column("95% interval", leaves=2),
-        Column("worth"), Column("saves", leaves=3), Column("covers"), Column("spend", leaves=4),
+        Column("worth"), Column("saves", leaves=3), Column("width"), Column("covers"), Column("spend", leaves=4),
     ])  # fmt: skip
     for budget in found.settings["budgets"]:
         rows = [r for r in found.results if r.budget == budget]
@@ -36,7 +36,7 @@ def simulation_text(found: Simulation) -> RenderableType:
     legend = (
         "of base: squared error over that of strong ratings alone, with a 95% interval over "
         f"{found.settings['trials']:,} trials; worth: the budget at which strong ratings alone are as good; saves: "
-        "that budget less this one; covers: how often the method's own interval held the truth"
+        "that budget less this one; width: of its own interval, on average; covers: how often that held the truth"
     )
     lines: list[RenderableType] = [table, Text(legend, style="dim"), Text(), Text(found.summary())]
     return Group(*lines, *(Text(note, style="yellow") for note in _notes(found)))
@@ -52,6 +52,7 @@ def _cells(r: MethodResult) -> tuple[str, ...]:
         *ratios,
         f"{r.effective_budget:,.0f}",
         f"{r.savings:+,.0f}",
+        f"{r.width:.4f}",
         f"{r.coverage:.1%}",
         f"{r.spend_mean:,.0f}",
     )

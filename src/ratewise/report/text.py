@@ -3,7 +3,6 @@
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
-from scipy import special
 
 from ratewise.core.mean.estimate import Estimate
 from ratewise.report.pictures import POLICY_TITLES
@@ -60,7 +59,7 @@ def _cells(p: PlannedPolicy, base: PlannedPolicy, level: float, by_cost: bool) -
         f"{p.mean_rate:.3f}",
         f"{p.spend:,.2f}",
         _number(p.expected_se),
-        f"± {_number(float(special.ndtri(0.5 + level / 2)) * p.expected_se)}",
+        f"± {_number(p.within(level))}",
         _share(p.spend, base.spend) if by_cost else _share(p.expected_se**2, base.expected_se**2),
     )
 

@@ -152,7 +152,7 @@ def plan_comparisons(
     read, said = in_numbers(read_table(table), strong=strong.values(), weak=weak.values(), meaning=words)
     world = _World.of(_pilots(read, baseline, weak, strong, seed))
     uniform = goal.solve(np.full(read.rows, world.weak_error), world.variance)
-    active = goal.solve(world.error, world.variance, goal.least_rate(world.error, world.variance))
+    active = goal.solve(world.error, world.variance, goal.floors(world.error, world.variance)[0])
     seen = active_rates(world.held_out_error, scale=active.scale, floor=active.floor)
     better = world.price(seen, goal) < world.price(np.full(seen.size, float(uniform.rates[0])), goal)
     name: PolicyName = "active" if better else "random"

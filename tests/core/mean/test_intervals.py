@@ -191,12 +191,22 @@ def test_a_chain_of_0_1_ratings_has_a_score_interval_where_the_middle_rater_saw_
 
 
 def test_an_estimate_beyond_the_scale_has_an_interval_within_it():
-    """An unbiased estimate may be above 1; its interval may not, nor be a single point."""
+    """An unbiased estimate may be above 1; what is shown, and its interval, may not, nor be a single point."""
     rng = np.random.default_rng([62, 3])
     h = (rng.random(200) < 0.97) * 1.0
     rates = np.exp(rng.uniform(np.log(0.05), 0, 200))
     strong = np.where(rng.random(200) < rates, h, np.nan)
     found = estimate_mean(np.full(200, 0.5), strong, rates)
-    assert found.value > 1
+    assert found.contributions.mean() > 1
+    assert found.value == 1
     assert 0 <= found.interval[0] < 0.97 < found.interval[1] <= 1
     assert any("beyond the scale" in note for note in found.notes)
+
+
+def test_ratings_that_are_tiny_do_not_underflow():
+    """The same ratings times 1e-100 have the same interval times 1e-100."""
+    rng = np.random.default_rng(90)
+    h = rng.normal(size=200)
+    g, strong = 0.9 * h, np.where(rng.random(200) < 0.3, h, np.nan)
+    plain, tiny = (estimate_mean(x * g, x * strong, np.full(200, 0.3)) for x in (1.0, 1e-100))
+    assert np.array(tiny.interval) * 1e100 == pytest.approx(np.array(plain.interval), rel=1e-6)

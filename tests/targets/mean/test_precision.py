@@ -25,12 +25,23 @@ def test_the_half_width_is_that_of_a_plain_interval(level, z):
 
 
 def test_the_plan_is_that_of_the_standard_error(pilot):
-    found = rw.plan(pilot, **PRICES, within=0.03, level=0.9)
-    same = rw.plan(pilot, **PRICES, target_se=0.03 / float(special.ndtri(0.95)))
+    """Of ratings that are not 0 or 1."""
+    stars = pilot | {"human": 4 * pilot["judge"] + np.random.default_rng(6).normal(0, 0.5, 300)}
+    found = rw.plan(stars, **PRICES, within=0.03, level=0.9)
+    same = rw.plan(stars, **PRICES, target_se=0.03 / float(special.ndtri(0.95)))
     assert found.policies == same.policies
     assert (found.basis["within"], found.basis["level"]) == (0.03, 0.9)
     half = special.ndtri(0.95) * found.policies[found.recommendation].expected_se
     assert half == pytest.approx(0.03)
+
+
+def test_the_interval_of_0_1_ratings_is_as_narrow_as_was_asked(pilot):
+    """It takes more than the standard error says, where the interval counts mistakes that were not seen."""
+    found = rw.plan(pilot, **PRICES, within=0.03, level=0.9)
+    same = rw.plan(pilot, **PRICES, target_se=0.03 / float(special.ndtri(0.95)))
+    for name, policy in found.policies.items():
+        assert policy.within(0.9) <= 0.03
+        assert policy.spend >= 0.999 * same.policies[name].spend
 
 
 def test_slices_take_one_for_all_or_one_for_each(pilot):

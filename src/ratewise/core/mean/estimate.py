@@ -183,7 +183,7 @@ def _estimate(data: Ratings, case: Case) -> Estimate:
     notes += _cluster_notes(s, case.grouping)
     strong = data.strong[data.labelled]
     return Estimate(
-        value=s.value,
+        value=s.value if kind != "score" or ends is None else min(max(s.value, ends[0]), ends[1]),
         seen=(float(strong.min()), float(strong.max())),
         standard_error=math.sqrt(case.how.variance_factor * s.variance) if known else None,
         interval=ends,

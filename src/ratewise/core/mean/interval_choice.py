@@ -6,10 +6,11 @@ from ratewise.core.checks import Floats, share
 from ratewise.core.mean import anytime, intervals, score
 from ratewise.core.mean.case import Case
 from ratewise.core.mean.ratings import Ratings
+from ratewise.core.mean.tails import in_steps
 from ratewise.core.messages import Message, argument
 from ratewise.errors import InputError
 
-_NEAR_AN_END = 0.1  # of the scale
+_MOST_LEVELS, _SAME = 11, 1e-9  # of a scale whose ends can be seen; levels that differ by less are one
 MANY_LABELS = 400  # from here on Student-t and normal agree to 0.3 % of the width
 
 
@@ -21,8 +22,11 @@ def interval_kind(data: Ratings, case: Case) -> tuple[str, list[str]]:
         return case.how.interval, []
     if is_binary(data):
         return "score", [f"interval: score, because ratings are 0 or 1 ({data.labels} labels)"]
-    if case.how.bounds is not None and sits_at_an_end(data.strong[data.labelled], case.how.bounds):
-        return "score", ["interval: score, because most ratings are at an end of the scale"]
+    if case.how.bounds is not None:
+        return "score", ["interval: score, because the ends of the scale are known"]
+    ends = levels_seen(data)
+    if ends is not None:
+        return "score", [f"interval: score, on the scale from {ends[0]:g} to {ends[1]:g} that the ratings show"]
     if data.labels < MANY_LABELS:
         return "t", [f"interval: t, because there are fewer than {MANY_LABELS} labels ({data.labels})"]
     if case.codes is not None and case.codes.max() + 1 < MANY_LABELS:
@@ -31,23 +35,26 @@ def interval_kind(data: Ratings, case: Case) -> tuple[str, list[str]]:
     return "normal", [f"interval: normal, because there are {data.labels} labels"]
 
 
-def sits_at_an_end(strong: Floats, bounds: tuple[float, float]) -> bool:
-    """Whether half of the ratings or more are within a tenth of one end of the scale, or all are equal.
-
-    Their spread is then that of the few that are elsewhere, and says little where hardly any was seen.
-    """
-    low, high = bounds
-    if not strong.size or np.ptp(strong) == 0:
-        return True
-    near = _NEAR_AN_END * (high - low)
-    return bool(max(np.mean(strong <= low + near), np.mean(strong >= high - near)) >= 0.5)
+def levels_seen(data: Ratings) -> tuple[float, float] | None:
+    """Ends of a scale of a few even levels, as its ratings show them; none where they are no such levels."""
+    levels = np.unique(data.strong[data.labelled])
+    if not 2 <= levels.size <= _MOST_LEVELS or not in_steps(levels):
+        return None
+    step = float(np.diff(levels).min())
+    at = (levels - levels[0]) / step
+    low, high = min(levels[0], data.weak[:, 0].min()), max(levels[-1], data.weak[:, 0].max())
+    if np.abs(at - np.round(at)).max() > _SAME or at[-1] > _MOST_LEVELS:
+        return None
+    if high - low > _MOST_LEVELS * step:
+        low, high = levels[0], levels[-1]
+    return float(low), float(high)
 
 
 def is_binary(data: Ratings) -> bool:
-    """Whether all strong ratings are 0 or 1, and the weak ones lie between."""
-    h = data.strong[data.labelled]
-    first = data.weak[:, 0]
-    return bool(np.all((h == 0) | (h == 1)) and first.min() >= 0 and first.max() <= 1)
+    """Whether all strong ratings are 0 or 1: both of them, or one while the weak ones know no others."""
+    h, g = data.strong[data.labelled], data.weak[:, 0]
+    both = h.size > 0 and h.min() == 0 and h.max() == 1
+    return bool(np.all((h == 0) | (h == 1)) and (both or (g.min() >= -_SAME and g.max() <= 1 + _SAME)))
 
 
 def interval_of(
@@ -64,10 +71,16 @@ def interval_of(
     if case.how.estimand == "pool" and np.all(data.rates == 1) and case.pool_size == data.items:
         return (s.value, s.value), "every item of the pool has its strong rating: the value is exact"
     if kind == "score":
-        low, high = scale_ends(data, case, "the score interval")
+        low, high = _score_ends(data, case)
         beyond = s.value < low or s.value > high
-        why = "the estimate lies beyond the scale, as unbiased ones may; its interval does not" if beyond else None
-        return _score(s, f, data, case), why
+        why = (
+            f"the unbiased estimate is {s.value:.4g}, beyond the scale: the end of the scale is shown instead"
+            if beyond
+            else None
+        )
+        return score.score_interval(
+            s, f, data, case.how.level, bounds=(low, high), pool_size=case.pool_size, factor=case.how.variance_factor
+        ), why
     s = intervals.widened(s, case.how.variance_factor)
     if data.labels < 2:
         return None, "one strong rating gives no interval; get at least two"
@@ -84,11 +97,11 @@ def interval_of(
     return intervals.normal(s, case.how.level), None
 
 
-def _score(s: intervals.Spread, f: Floats, data: Ratings, case: Case) -> tuple[float, float]:
-    return score.score_interval(
-        s, f, data, case.how.level, bounds=scale_ends(data, case, "the score interval"), pool_size=case.pool_size,
-        factor=case.how.variance_factor,
-    )  # fmt: skip
+def _score_ends(data: Ratings, case: Case) -> tuple[float, float]:
+    seen = (
+        levels_seen(data) if case.how.interval == "auto" and case.how.bounds is None and not is_binary(data) else None
+    )
+    return scale_ends(data, case, "the score interval") if seen is None else seen
 
 
 def _anytime(delta: Floats, data: Ratings, case: Case) -> tuple[float, float]:
@@ -111,11 +124,9 @@ def _anytime(delta: Floats, data: Ratings, case: Case) -> tuple[float, float]:
 def scale_ends(data: Ratings, case: Case, what: str) -> tuple[float, float]:
     """The ends of the rating scale, as given or as 0/1 ratings show them; `what` needs them."""
     if case.how.bounds is None:
-        if not is_binary(data):
-            raise InputError(
-                Message(f"{what} needs the ends of the rating scale; give {argument('bounds=(low, high)')}")
-            )
-        return 0.0, 1.0
+        if is_binary(data):
+            return 0.0, 1.0
+        raise InputError(Message(f"{what} needs the ends of the rating scale; give {argument('bounds=(low, high)')}"))
     low, high = case.how.bounds
     h = data.strong[data.labelled]
     if low >= high or (h.size and (h.min() < low or h.max() > high)):

@@ -175,10 +175,11 @@ def _degrees_of_freedom(sampled: float, drawn: Floats, data: Ratings, *, sampled
     total = sampled + added
     if total <= 0:
         return max(data.labels - 1.0, 1.0)
-    kurtosis = n * float(np.dot(drawn, drawn)) / float(drawn.sum()) ** 2 if added > 0 else 1.0
+    share = drawn / drawn.sum() if added > 0 else drawn  # squared first, small ratings would be 0
+    kurtosis = n * float(np.dot(share, share)) if added > 0 else 1.0
     own = max(n - 1.0, 1.0)
     own = min(own, 2 * n / (kurtosis - 1)) if kurtosis > 1 else own
-    return total**2 / (sampled**2 / sampled_df + added**2 / own)
+    return 1.0 / ((sampled / total) ** 2 / sampled_df + (added / total) ** 2 / own)
 
 
 def normal(s: Spread, level: float) -> Interval:

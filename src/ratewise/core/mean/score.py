@@ -20,15 +20,16 @@ from scipy import special
 
 from ratewise.core.checks import Floats
 from ratewise.core.mean.intervals import Clustering, Interval, Spread
-from ratewise.core.mean.ratings import Mask, Ratings
-from ratewise.core.mean.score_worlds import PRIOR_MISTAKES, Worlds, believed, mistakes, worlds_of
+from ratewise.core.mean.ratings import Ratings
+from ratewise.core.mean.score_worlds import PRIOR_MISTAKES, Groups, Worlds, dispersion, mistakes, worlds_of
 
 _MANY_MISTAKES = 12.0  # enough to half say what mistakes on top of them would be like
 _UNEVEN = 0.15  # at most so much, relative to itself, is the variance made uncertain by unequal weights
 _ENOUGH = 40.0  # labels up to which the exact test makes up for unequal weights by itself
 _FEW = 5.0  # ratings of the rarer kind, at which half of what separates the exact test from the mid-p test is gone
-_FINE, _PASSES = 17, 3  # candidates on each closer look
+_FINE, _PASSES = 13, 3  # candidates on each closer look
 _LEAST = 1e-12
+_FINE_TOO = 0.1  # of what may hide among like ratings, so much is taken to hide among ratings that differ
 
 
 def score_interval(
@@ -106,20 +107,23 @@ class _Test:
 
     @classmethod
     def of(cls, seen: _Seen, f: Floats, data: Ratings, level: float, pool_size: float, factor: float) -> "_Test":
-        worlds, z = worlds_of(f, data, pool_size)
+        worlds, z, groups = worlds_of(f, data, pool_size)
         keep = 0.5 / max(seen.labels, 1)
         shift = worlds.shift_to(min(max(seen.value, keep), 1 - keep))
+        use = data.labelled
+        h, weight = data.strong[use], 1.0 / data.rates[use, -1]
+        odds = special.expit(z + shift * groups.direction[groups.of_labels])
+        worlds = replace(worlds, dispersion=dispersion(h, odds, weight))
         mean, f0 = worlds.chances(np.array([shift]))
         off = worlds.off(f0[0])
         model = float(worlds.variance(mean, f0, off)[0])
-        use = data.labelled
-        residual, weight = data.strong[use] - special.expit(z + shift), 1.0 / data.rates[use, -1]
-        k = mistakes(residual, weight)
-        unseen = _unseen(residual, weight, z + shift > 0, data.mean(data.rates[:, -1])) / data.items**2
+        counted = weight * (weight - data.items / pool_size)  # what a squared residual weighs in the variance
+        k = mistakes(h - odds, np.sqrt(np.maximum(counted, 0.0))) / worlds.dispersion
+        unseen = _unseen(groups, h, f[use, -1], odds, weight, worlds.dispersion) / data.items**2
         ratio = (seen.variance + unseen) / model if model > 0 else 1.0
         shrunk = (k * ratio + PRIOR_MISTAKES) / (k + PRIOR_MISTAKES)
         of_more = 1.0 + (ratio - 1.0) * k**2 / (k**2 + _MANY_MISTAKES**2)
-        wider = factor * _few_labels(seen, level, _uneven(residual, weight)) * _cluster_effect(seen)
+        wider = factor * _few_labels(seen, level, _uneven(h - odds, weight)) * _cluster_effect(seen)
         return cls(worlds, seen, model, off, shrunk, of_more, max(ratio, shrunk), wider, (1 - level) / 2)
 
     def ends(self) -> Interval:
@@ -197,20 +201,18 @@ def _at_least(count: Floats, others: Floats, chance: Floats) -> Floats:
     return np.where(others > _LEAST, found, 0.0)
 
 
-def _unseen(residual: Floats, weight: Floats, one: Mask, mean_rate: float) -> float:
-    """What a mistake adds to the variance, on the side of the scale where none was seen while the other side has some.
+def _unseen(groups: Groups, h: Floats, f: Floats, odds: Floats, weight: Floats, spread: float) -> float:
+    """Variance that the draw adds and labels did not show: what the model has more of, in groups with few mistakes.
 
-    Rates follow the mistakes that were seen, so the side without any gets few labels, and the variance seen is that of
-    the other side alone. It fades as either side shows its own.
+    Rates follow the mistakes that were seen, so a group without any has few labels, and what was seen is the variance
+    of the others alone. Where all its weak ratings are one, the model's is taken until the group shows its own.
     """
-    total = 0.0
-    for side in (one, ~one):
-        if side.any() and not side.all():
-            own, other = (mistakes(residual[part], weight[part]) for part in (side, ~side))
-            share = other / (other + PRIOR_MISTAKES) / (1.0 + own)
-            w = weight[side]
-            total += share * float(np.mean(believed(1.0 / w, mean_rate) * w * (w - 1.0)))
-    return total
+    drawn = weight * (weight - 1.0)
+    model, seen = groups.sums(drawn * (spread * odds * (1 - odds) + (odds - f) ** 2)), groups.sums(drawn * (h - f) ** 2)
+    mass, squares = groups.sums(weight * (h - odds) ** 2), groups.sums(weight**2 * (h - odds) ** 2)
+    own = np.divide(mass**2, spread * squares, out=np.zeros(mass.size), where=squares > 0)
+    lacking = PRIOR_MISTAKES / (own + PRIOR_MISTAKES) * np.maximum(model - seen, 0.0)
+    return float((_FINE_TOO + (1.0 - _FINE_TOO) * groups.coarse) @ lacking)
 
 
 def _uneven(residual: Floats, weight: Floats) -> float:

@@ -38,5 +38,10 @@ def of_a_scale(strong: Floats) -> bool:
     """Whether ratings look like those of a scale: all from −1 to 1, or in steps over a range of at most 100."""
     if not strong.size or np.abs(strong).max() <= 1.0:
         return True
+    return bool(np.ptp(strong) <= _LONGEST_SCALE and in_steps(strong))
+
+
+def in_steps(strong: Floats) -> bool:
+    """Whether all ratings are whole numbers, tenths, or means of a few votes."""
     steps = strong * _STEPS
-    return bool(np.ptp(strong) <= _LONGEST_SCALE and np.all(np.abs(steps - np.round(steps)) < 1e-6))
+    return bool(np.all(np.abs(steps - np.round(steps)) < 1e-6))

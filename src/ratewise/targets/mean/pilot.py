@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 
 from ratewise.core.checks import Floats, as_floats, choice, seed_number
-from ratewise.core.mean.ratings import Mask
+from ratewise.core.mean.ratings import Mask, ratings
+from ratewise.core.mean.score_worlds import likely
 from ratewise.core.names import RECALIBRATIONS, Calibrator, Recalibration
 from ratewise.errors import InputError, TableError
 from ratewise.models.calibration import Calibration, cross_calibrated, fit_calibration
@@ -68,6 +69,15 @@ class Pilot:
     def weak_error(self) -> float:
         """M = E[(H−G)²]."""
         return float(np.mean(self.residual**2))
+
+    def chance(self) -> Floats | None:
+        """Chance of a 1 of every row, where ratings are 0 or 1 and no column says what u is; else `None`."""
+        if self.error_model.source == "column" or not np.isin(self.strong, (0.0, 1.0)).all():
+            return None
+        strong = np.full(self.weak.size, np.nan)
+        strong[self.labelled] = self.strong
+        data = ratings(self.weak, strong, self.labelled.mean())
+        return likely(data.weak, data)
 
     def item_variance(self, rates: Floats) -> float:
         """Var(Δ) with the labelled squared residuals in u's place, by rates those labels did not shape."""

@@ -7,6 +7,7 @@ from typing import Any, cast
 import numpy as np
 
 from ratewise.core.checks import Floats
+from ratewise.core.mean.expected_width import expected_half_width
 from ratewise.core.mean.what_if import Assumed, WhatIf
 from ratewise.core.mean.what_if import what_if as tried
 from ratewise.core.messages import Message, argument
@@ -29,6 +30,7 @@ from ratewise.targets.mean.side_by_side import (
     PlannedPolicy,
     ShowsPolicies,
     SideBySide,
+    Widths,
     price,
     side_by_side,
 )
@@ -122,7 +124,9 @@ def plan(
     depends on the size of a burn-in.
     """
     target = target_of(target_se, within, level)
-    goal = Goal.of(weak_cost, strong_cost, budget, target, pool_size, estimand, floor)
+    goal = replace(
+        Goal.of(weak_cost, strong_cost, budget, target, pool_size, estimand, floor), within=within, level=level
+    )
     refuse_labels((*features, *text), strong)
     if is_spark(table):  # whose rows without a label say nothing here
         names = [strong] if isinstance(strong, str) else list(strong)
@@ -152,7 +156,7 @@ def plan(
         made = replace(made, notes=_of_agreement(pilot) + made.notes)
     else:
         _warn_of_a_chosen_pilot(read, pilot, weak, ready)
-        made = plan_mean(read, pilot, columns, goal)
+        made = plan_mean(read, pilot, columns, goal, widths=_widths(pilot, goal))
     made = replace(
         made,
         basis=made.basis | {"strong": ready.typed, "within": within, "level": level},
@@ -199,9 +203,10 @@ def plan_mean(
     *,
     derived: Derived | None = None,
     hints: bool = True,
+    widths: Widths | None = None,
 ) -> Plan:
     """The plan of a mean, from what was learned; `derived` says how a pool gets columns that only this table has."""
-    sides = side_by_side(pilot, goal)
+    sides = side_by_side(pilot, goal, widths)
     return Plan(
         recommendation=sides.recommendation,
         reason=_reason(sides, goal, pilot),
@@ -217,6 +222,19 @@ def plan_mean(
         + (_calibration_hint(table, pilot, columns, goal) if hints else ()),
         rates=sides.rates,
     )
+
+
+def _widths(pilot: Pilot, goal: Goal) -> Widths | None:
+    """Half-widths to expect of 0/1 ratings; those of others are ± z standard errors."""
+    chance = pilot.chance()
+    if chance is None:
+        return None
+    size = goal.pool_size if goal.estimand == "pool" else None
+
+    def half(rates: Floats, items: float) -> float | None:
+        return expected_half_width(pilot.weak, chance, rates, items=items, pool_size=size, level=goal.level)
+
+    return half
 
 
 def _with_old_labels(made: Plan, beside: Beside) -> Plan:
@@ -285,7 +303,7 @@ def _reason(sides: SideBySide, goal: Goal, pilot: Pilot) -> str:
         )
     how = "at one rate for all" if name == "random" else "most often where the weak rater is likely wrong"
     points = bool(np.isin(pilot.strong, (0.0, 1.0)).all())
-    ours, alone = (within(_Z * p.expected_se, points=points) for p in (best, base))
+    ours, alone = (within(p.within(goal.level), points=points) for p in (best, base))
     if goal.target_se is not None:
         gain = f"{1 - best.spend / base.spend:.0%}"
         return (

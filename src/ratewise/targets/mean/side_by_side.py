@@ -5,12 +5,14 @@ import json
 import math
 import os
 import warnings
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import partial
 from typing import Any, ClassVar, Protocol, cast
 
 import numpy as np
 import scipy
+from scipy import special
 
 from ratewise.core.checks import Floats, number, share
 from ratewise.core.frames import FrameKind, frame_of_rows
@@ -24,7 +26,6 @@ from ratewise.models.error_model import DEFAULT_FLOOR_SHARE
 from ratewise.tables.files import write_text
 from ratewise.targets.mean.precision import ONE_GOAL
 
-_TWO_SIDED = 1.959964  # of a 95 % interval
 NEAR_TIE_IN_PRICE = 0.01
 """The simpler policy is preferred unless squared error times spend is smaller by more than this share."""
 
@@ -66,6 +67,11 @@ class PlannedPolicy:
     scale: float | None = None
     threshold: float | None = None
     floor: float | None = None
+    half_width: float | None = None  # of the interval to expect, where the standard error does not say it
+
+    def within(self, level: float) -> float:
+        """How far the interval is expected to reach to either side."""
+        return float(special.ndtri(0.5 + level / 2)) * self.expected_se if self.half_width is None else self.half_width
 
     def to_dict(self) -> dict[str, float]:
         """The numbers that apply to this policy, ready for JSON."""
@@ -83,6 +89,8 @@ class Goal:
     pool_size: float | None
     estimand: Estimand
     floor: float | None = None  # least rate of the active policy; none: a share of its mean rate
+    within: float | None = None  # half-width of the interval at `level`, where that is the goal
+    level: float = 0.95
 
     @classmethod
     def of(
@@ -99,15 +107,16 @@ class Goal:
         c_g, c_h = checked_costs(weak_cost, strong_cost, budget, target_se, stacklevel=4)
         return cls(c_g, c_h, budget, target_se, pool_size, estimand, floor)
 
-    def least_rate(self, error: Floats, variance: float) -> float:
-        """The floor that was asked for, or a share of the mean rate without one."""
+    def floors(self, error: Floats, variance: float, shares: Sequence[float] = (DEFAULT_FLOOR_SHARE,)) -> list[float]:
+        """The floor that was asked for, or these shares of the mean rate without one."""
         if self.floor is not None:
-            return share(self.floor, name="floor", zero=True, one=True)
-        return DEFAULT_FLOOR_SHARE * self.solve(error, variance).mean_rate
+            return [share(self.floor, name="floor", zero=True, one=True)]
+        mean_rate = self.solve(error, variance).mean_rate
+        return [share * mean_rate for share in shares]
 
     def to_dict(self) -> dict[str, Any]:
         """The settings that a plan reports; the floor stands with the policy that has it."""
-        return {name: value for name, value in asdict(self).items() if name != "floor"}
+        return {name: value for name, value in asdict(self).items() if name not in ("floor", "within", "level")}
 
     def solve(self, error: Floats, variance: float, floor: float = 0.0) -> Policy:
         """The optimal clipped policy."""
@@ -153,26 +162,77 @@ class SideBySide:
     rates: Floats
 
 
-def side_by_side(world: World, goal: Goal) -> SideBySide:
+Widths = Callable[[Floats, float], float | None]
+"""Half-width of the interval to expect, from the rates of all rows (1 for all: strong ratings alone) and the items."""
+
+
+def side_by_side(world: World, goal: Goal, widths: Widths | None = None) -> SideBySide:
     """Strong ratings alone, one rate for all, and rates that follow u(x), each by the pilot's own residuals.
 
-    Rates that follow u(x) rise until a target is reached in a pool, if the model of u expects too much.
+    Rates that follow u(x) rise until a target is reached in a pool, if the model of u expects too much. Where `widths`
+    are known, each policy buys what the interval asked for takes, and the floor is that of the narrowest interval: of
+    the floors within a twentieth of it, that of the least variance.
     """
-    V = world.variance
-    uniform = goal.solve(np.array([world.weak_error]), V)
-    p = float(uniform.rates[0])
-    active = _active(world, goal)
-    rates, seen = active.of(world.error), active.of(world.held_out_error)
-    policies = {
-        "base": planned_base(V, goal),
-        "random": planned(p, world.item_variance(np.full(seen.size, p)), goal, V, uniform.items, rate=p),
-        "active": planned(
-            float(rates.mean()), world.item_variance(seen), goal, V, active.items, scale=active.scale,
-            floor=active.floor,
-        ),
-    }  # fmt: skip
-    name = recommend(policies, goal.lost_variance(V))
+    shares = _FLOOR_SHARES[:1] if widths is None else _FLOOR_SHARES
+    floors = goal.floors(world.error, world.variance, shares)
+    base, random = (_reached(make, world, goal, widths)[0] for make in (_base, _random))
+    followed = [_reached(partial(_followed, floor=floor), world, goal, widths) for floor in floors]
+    active, rates = _best_floor(followed, goal)
+    policies = {"base": base, "random": random, "active": active}
+    name = recommend(policies, goal.lost_variance(world.variance), level=goal.level)
     return SideBySide(policies, name, rates if name == "active" else np.full(rates.size, policies[name].mean_rate))
+
+
+_FLOOR_SHARES = (DEFAULT_FLOOR_SHARE, 0.3, 0.5, 0.7)  # of the mean rate
+_NEAR_LEAST_WIDTH = 1.05
+_TRIES = 4  # at a standard error that makes the interval as narrow as it should be
+_Made = tuple[PlannedPolicy, Floats]  # and the rates of all rows
+
+
+def _base(world: World, goal: Goal) -> _Made:
+    return planned_base(world.variance, goal), np.ones(world.error.size)
+
+
+def _random(world: World, goal: Goal) -> _Made:
+    uniform = goal.solve(np.array([world.weak_error]), world.variance)
+    p = float(uniform.rates[0])
+    variance = world.item_variance(np.full(world.held_out_error.size, p))
+    return planned(p, variance, goal, world.variance, uniform.items, rate=p), np.full(world.error.size, p)
+
+
+def _followed(world: World, goal: Goal, *, floor: float) -> _Made:
+    active = _active(world, goal, floor)
+    rates = active.of(world.error)
+    policy = planned(
+        float(rates.mean()), world.item_variance(active.of(world.held_out_error)), goal, world.variance, active.items,
+        scale=active.scale, floor=active.floor,
+    )  # fmt: skip
+    return policy, rates
+
+
+def _reached(make: Callable[[World, Goal], _Made], world: World, goal: Goal, widths: Widths | None) -> _Made:
+    """The policy with the interval to expect; where a half-width is the goal, with as much more as it takes."""
+    policy, rates = make(world, goal)
+    if widths is None:
+        return policy, rates
+    aim = goal
+    for _ in range(_TRIES):
+        half = widths(rates, policy.items)
+        if half is None or goal.within is None or half <= goal.within or aim.target_se is None:
+            break
+        aim = replace(aim, target_se=aim.target_se * goal.within / half)
+        again, rates = make(world, aim)
+        if again.spend <= policy.spend:  # the pool has ended
+            break
+        policy = again
+    return replace(policy, half_width=half), rates
+
+
+def _best_floor(made: Sequence[_Made], goal: Goal) -> _Made:
+    """The policy of least variance for the money among those whose interval is nearly the narrowest for it."""
+    value = [one.within(goal.level) ** 2 * one.spend for one, _ in made]
+    near = [k for k, x in enumerate(value) if x <= _NEAR_LEAST_WIDTH**2 * min(value)]
+    return made[min(near, key=lambda k: made[k][0].expected_se ** 2 * made[k][0].spend)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,9 +247,9 @@ class _Active:
         return active_rates(error, scale=self.scale, floor=self.floor)
 
 
-def _active(world: World, goal: Goal) -> _Active:
+def _active(world: World, goal: Goal, floor: float) -> _Active:
     """The optimal policy for the model of u; where a pool ends before a target is reached, as much more as it takes."""
-    policy = goal.solve(world.error, world.variance, goal.least_rate(world.error, world.variance))
+    policy = goal.solve(world.error, world.variance, floor)
     found = _Active(min(policy.scale, LARGEST_SCALE), policy.floor, policy.items)
     if goal.target_se is None or goal.pool_size is None:
         return found
@@ -256,12 +316,17 @@ def planned_base(V: float, goal: Goal) -> PlannedPolicy:
     return PlannedPolicy(J, 1.0, se, items, items, items * goal.strong_cost, 1.0, rate=1.0)
 
 
-def recommend(policies: Mapping[str, PlannedPolicy], lost: float) -> PolicyName:
-    """Least error for the money; on a near tie the simpler one."""
+def recommend(policies: Mapping[str, PlannedPolicy], lost: float, *, level: float = 0.95) -> PolicyName:
+    """The narrowest interval for the money; of nearly equal ones the least error, and on a near tie the simpler one."""
     best: PolicyName = "base"
     rivals: tuple[PolicyName, ...] = ("random", "active")
     for name in rivals:
-        if price(policies[name], lost) < (1 - NEAR_TIE_IN_PRICE) * price(policies[best], lost):
+        ours, simpler = policies[name], policies[best]
+        better = price(ours, lost) < (1 - NEAR_TIE_IN_PRICE) * price(simpler, lost)
+        if ours.half_width and simpler.half_width:
+            wider = math.sqrt(ours.spend / simpler.spend) * ours.within(level) / simpler.within(level)
+            better = wider * _NEAR_LEAST_WIDTH < 1 or (better and wider <= _NEAR_LEAST_WIDTH)
+        if better:
             best = name
     return best
 
@@ -306,7 +371,7 @@ def policies_html(policies: Mapping[str, PlannedPolicy], reason: str, *, error: 
         f"<td>{p.expected_se:.4g}</td></tr>"
         for name, p in policies.items()
     )
-    halves = {name: _TWO_SIDED * p.expected_se for name, p in policies.items()}
+    halves = {name: p.within(0.95) for name, p in policies.items()}
     best = min(halves, key=lambda name: halves[name])
     spans = [Span(f"{name}: ± {half:.3g}", 0.0, -half, half, marked=name == best) for name, half in halves.items()]
     said = ", ".join(f"{name} {half:.3g}" for name, half in halves.items())
