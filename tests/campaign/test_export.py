@@ -8,6 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import ratewise as rw
+from ratewise.campaign.portrait import calibration
 from ratewise.cli.main import main
 
 from ..worlds import unsure_judge
@@ -159,6 +160,31 @@ def test_what_else_is_asked_for_is_computed_from_the_columns(tmp_path):
     other = rw.estimate_table(tmp_path / "out.csv", level=0.5)
     low, high = campaign.estimate().interval
     assert low < other.low < other.high < high
+
+
+def pairs(items, seed=3):
+    """Comparisons that the first of two nearly always wins, now and then a tie."""
+    rng = np.random.default_rng(seed)
+    human = rng.choice(["a", "tie", "b"], size=items, p=[0.9, 0.06, 0.04])
+    judge, topic = np.where(rng.random(items) < 0.7, human, "a"), np.array(["one", "two", "three", "four"])
+    each = {"judge": judge, "human": human, "topic": topic[np.arange(items) % 4]}
+    return {"id": [f"q{i}" for i in range(items)]} | {name: x.tolist() for name, x in each.items()}
+
+
+@pytest.mark.parametrize("seed", [3, 4])
+def test_slices_and_bins_of_comparisons_with_ties_keep_to_the_scale(tmp_path, seed):
+    """Wins, ties and losses are 1, 0.5 and 0: an export says so, though not all of its ratings are 0 or 1."""
+    campaign = ran(tmp_path, pairs(300, seed), rating='kind = "pairwise"')
+    path = tmp_path / "out.csv"
+    campaign.export(path)
+    for keys in ({}, {"shrink": True}):
+        found = rw.estimate_slices(path, by="topic", weak="prediction", strong="rating_human", **keys)
+        each = [s.shrunk.interval if keys else s.estimate.interval for s in found.slices]
+        assert all(0 <= low < high <= 1 for low, high in (*each, found.overall.interval))
+    plain = rw.estimate_table(path, weak="prediction", strong="rating_human", method="difference", interval="t")
+    assert 0 <= plain.low < plain.high <= 1
+    with campaign.look() as now:
+        assert all(0 <= one.low < one.high <= 1 for one in calibration(now))
 
 
 def test_an_export_of_which_rows_were_taken_out_is_an_ordinary_table(tmp_path):

@@ -185,4 +185,7 @@ def test_a_long_tail_is_told_as_options_are_typed(run, write):
     assert "ratings have a long tail" in said
     assert "give --low and --high" in said
     assert any("long tail" in note for note in run("estimate", file, *COLUMNS, "--json").document["notes"])
+    sliced = write("sliced.csv", {"judge": rng.random(500), "human": list(human), "rate": [0.2] * 500,
+                                  "topic": ["a", "b"] * 250})  # fmt: skip
+    assert run("estimate", sliced, *COLUMNS, "--by", "topic").out.count("ratings have a long tail") == 1
     assert "long tail" not in run("estimate", file, *COLUMNS, "--low", "0", "--high", "10000").out

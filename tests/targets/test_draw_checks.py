@@ -39,6 +39,22 @@ def test_labels_that_are_missing_without_a_word_are_refused():
         rw.compare(both, weak=("judge", "judge_2"), strong=("human", "human_2"))
 
 
+def test_rows_that_were_drawn_alone_are_refused_not_taken_for_all_rows(tmp_path):
+    """Somebody has kept the rows with a strong rating; their plain mean is that of what was drawn, not of the table."""
+    table = drawn()
+    kept = {name: values[table["selected"]] for name, values in table.items()}
+    rw.write_table(rw.read_table(kept), tmp_path / "kept.csv")
+    for each in (kept, tmp_path / "kept.csv"):
+        with pytest.raises(rw.TableError, match="give the rows that were not drawn, too, if they were left out"):
+            rw.estimate_table(each, **COLUMNS)
+    del kept["selected"]  # now nothing tells whether all rows are there
+    told = rw.estimate_table(kept, **COLUMNS)
+    assert "if rows that were not drawn were left out of the file, give them, too" in told.notes[0]
+    every = rw.estimate_table(kept, **COLUMNS, rate=1)
+    assert (every.value, every.notes[0][:10]) == (told.value, "interval: ")
+    assert every.value == pytest.approx(np.mean(kept["human"]))
+
+
 def test_answers_that_are_said_to_be_missing_are_counted_at_both_ends():
     table = drawn()
     table["human"] = np.where(np.arange(2000) % 10, table["human"], np.nan)
@@ -53,7 +69,7 @@ def test_how_far_off_is_too_far(off, outcome):
     if outcome == "passes":
         check_count("t", rates, labels, "column 'rate'")
     elif outcome == "warns":
-        with pytest.warns(rw.RatewiseWarning, match="if it is not by chance, name the column"):
+        with pytest.warns(rw.RatewiseWarning, match="if it is not by chance, give the rows that were not drawn, too"):
             check_count("t", rates, labels, "column 'rate'")
     else:
         with pytest.raises(rw.TableError):

@@ -7,6 +7,7 @@ import numpy as np
 from ratewise.campaign.beside import wilson
 from ratewise.campaign.snapshot import Snapshot
 from ratewise.core.checks import Floats
+from ratewise.core.mean.estimate import on_scale
 
 _BINS = 8
 _FEWEST = 5  # labels in a bin
@@ -32,7 +33,8 @@ def calibration(now: Snapshot) -> tuple[Bin, ...]:
         return ()
     both = history.looked.x.rated & seen.labelled
     weights = 1.0 / seen.rates()[both]
-    return _binned(weak[both], seen.strong[both], weights, binary=now.spec.scale.kind == "binary")
+    verdicts = now.spec.scale.kind in {"binary", "pairwise"}
+    return _binned(weak[both], seen.strong[both], weights, ends=now.reader.terms.wanted.bounds, verdicts=verdicts)
 
 
 def rates_by_uncertainty(now: Snapshot) -> tuple[Bin, ...]:
@@ -48,17 +50,17 @@ def rates_by_uncertainty(now: Snapshot) -> tuple[Bin, ...]:
     return tuple(Bin(int(at.size), float(expected[at].mean()), float(rates[at].mean())) for at in parts)
 
 
-def _binned(x: Floats, y: Floats, weights: Floats, *, binary: bool) -> tuple[Bin, ...]:
+def _binned(x: Floats, y: Floats, weights: Floats, *, ends: tuple[float, float], verdicts: bool) -> tuple[Bin, ...]:
     out = []
     for at in _parts(x, fewest=_FEWEST):
         w = weights[at] / weights[at].sum()
         mean, worth = float(w @ y[at]), float(1.0 / (w @ w))
-        if binary:
-            ends = wilson(mean * worth, worth)
-            low, high = min(ends[0] or 0.0, mean), max(ends[1] or 0.0, mean)  # which rounding may have passed
+        if verdicts:  # a tie, as a half, varies less than the yes and no that Wilson's interval is made for
+            held = wilson(mean * worth, worth)
+            low, high = min(held[0] or 0.0, mean), max(held[1] or 0.0, mean)  # which rounding may have passed
         else:
             half = _Z * float(np.sqrt(w @ (y[at] - mean) ** 2 / max(worth - 1.0, 1.0)))
-            low, high = mean - half, mean + half
+            low, high = on_scale((mean - half, mean + half), ends)
         out.append(Bin(int(at.size), float(w @ x[at]), mean, low, high))
     return tuple(out)
 

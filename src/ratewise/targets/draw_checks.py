@@ -37,10 +37,12 @@ def check_number(name: str, count: int, expected: float, variance: float, source
         f"{count:,} rows of {name} are labelled, but {source} adds up to {expected:,.1f}, "
         f"{off / sd:.0f} standard deviations off"
     )
-    todo = (
-        f"name the column that says which items were asked for ({argument('selected')}) if answers are missing, or "
-        f"give the rate that the labels were really drawn with ({argument('rate')})"
+    missing = (
+        "give the rows that were not drawn, too, if they were left out"
+        if count > expected
+        else f"name the column that says which items were asked for ({argument('selected')}) if answers are missing"
     )
+    todo = f"{missing}, or give the rate that the labels were really drawn with ({argument('rate')})"
     if off > _REFUSED * sd:
         raise TableError(Message(f"{said}: these are not the rates of this draw; {todo}"))
     warnings.warn(Message(f"{said}; if it is not by chance, {todo}"), RatewiseWarning, stacklevel=5)

@@ -49,7 +49,7 @@ class LargeTable:
 
     def notes(self, how: How) -> tuple[str, ...]:
         """What there is to say about how the table was read, and about what its pool is."""
-        return self.told + readers.unlooked(self.rows - self.looked) + self.pool.notes(how)
+        return self.told + readers.unlooked(self.rows - self.looked, how) + self.pool.notes(how)
 
 
 def large_relation(source: TableLike | Relation) -> Relation | None:

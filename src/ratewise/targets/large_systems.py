@@ -158,7 +158,7 @@ def read_large_systems(
         clusters=None,
         how=pool.how(replace(how, bounds=(0.0, 1.0)) if how.bounds is None and is_binary(own.strong) else how),
         recalibrate="none",
-        notes=found.notes + unlooked(left) + pool.notes(how),
+        notes=found.notes + unlooked(left, how) + pool.notes(how),
         rest=rest,
         folds=row_folds(own.rows, own.asked),
     )

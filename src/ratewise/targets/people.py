@@ -14,6 +14,7 @@ from ratewise.core.messages import Message, argument
 from ratewise.errors import InputError, TableError
 from ratewise.tables import Relation, Table, TableLike, read_table
 from ratewise.tables.words import Meaning, Positive, Scale, in_numbers, meaning_of
+from ratewise.targets.mean.pooled import exported_ends
 from ratewise.targets.rated import RatedTable
 
 Strong = str | Sequence[str]
@@ -31,7 +32,9 @@ class Ready:
     names: tuple[str, ...]
     notes: tuple[str, ...] = ()
     votes: Votes | None = None
-    scale: tuple[float, float] | None = None  # its ends, where they were stated or all votes are 0 or 1
+    scale: tuple[float, float] | None = (
+        None  # its ends, where they were stated, by an export too, or all votes are 0 or 1
+    )
 
     @property
     def typed(self) -> str:
@@ -76,7 +79,8 @@ def ready_for(table: TableLike, *, strong: Strong, weak: Sequence[str] = (), mea
 def with_mean(table: Table, names: Sequence[str], meaning: Meaning, notes: tuple[str, ...] = ()) -> Ready:
     """The table, whose ratings are numbers, with the mean of these columns if there are several."""
     if len(names) == 1:
-        return Ready(table, names[0], tuple(names), notes, scale=meaning.bounds)
+        ends = exported_ends(table, names[0]) if meaning.bounds is None else meaning.bounds
+        return Ready(table, names[0], tuple(names), notes, scale=ends)
     votes = Votes(np.stack([table.numbers(name, missing="allow") for name in names], axis=1), tuple(names))
     column = f"mean of {', '.join(names)}"
     read = table.with_columns({column: votes.means})

@@ -106,7 +106,7 @@ class RatedTable:
 
     def notes(self, how: How) -> tuple[str, ...]:
         """What there is to say about how the table was read, and about what its pool is."""
-        return self.read + self.pool.notes(how)
+        return self.read + unlooked(int(np.count_nonzero(~self.looked)), how) + self.pool.notes(how)
 
 
 def read_rated(table: Table, columns: RatedColumns, *, fewest: int = 1, one_rate_alone: bool = True) -> RatedTable:
@@ -138,7 +138,7 @@ def read_rated(table: Table, columns: RatedColumns, *, fewest: int = 1, one_rate
     if table.rows > MANY_ROWS and columns.draw.clusters is None:
         items = with_row_folds(items, np.flatnonzero(rows))
     pool = Pool.of(table, int(np.count_nonzero(looked)))
-    return RatedTable(table, items, rows, looked, draw.notes + unlooked(int(np.count_nonzero(~looked))), alone, pool)
+    return RatedTable(table, items, rows, looked, draw.notes, alone, pool)
 
 
 def with_row_folds(items: Rated, rows: NDArray[np.intp]) -> Rated:
@@ -149,9 +149,11 @@ def with_row_folds(items: Rated, rows: NDArray[np.intp]) -> Rated:
     return replace(items, folds=row_folds(rows, alone))
 
 
-def unlooked(rows: int) -> tuple[str, ...]:
+def unlooked(rows: int, how: How) -> tuple[str, ...]:
     """A note on what the rows without a rate mean, if there are any."""
-    return (f"{rows:,} rows without a rate were not looked at: they count in the size of the pool",) if rows else ()
+    said, them = ("row without a rate was", "it") if rows == 1 else ("rows without a rate were", "them")
+    counted = f"; the pool counts {them}, too" if how.estimand == "pool" else ""
+    return (f"{rows:,} {said} not looked at{counted}",) if rows else ()
 
 
 # Rates
@@ -165,10 +167,11 @@ def read_draw(table: Table, labelled: Mask, columns: DrawColumns, *, alone: bool
     name = asked_column(table, columns.selected)
     asked = None if name is None else np.nan_to_num(plain_numbers(table, name)) != 0
     rate = columns.rate
-    if rate is None and RATE in table.columns and not labelled.all():
+    if rate is None and RATE in table.columns and not _all_rated(labelled, asked):
         rate = RATE
     if rate is None:
-        return _assumed(labelled, None if labelled.all() else asked, alone=alone)
+        told = (_RATES_UNUSED,) if asked is None and _may_be_drawn(table) else ()
+        return _assumed(labelled, None if labelled.all() else asked, told, alone=alone)
     if isinstance(rate, str) and "," in rate and rate not in table.columns:
         return Draw(_of_several(table, rate.split(",")), asked, (), False, f"columns {rate!r}")
     number = _as_number(table, rate)
@@ -178,6 +181,28 @@ def read_draw(table: Table, labelled: Mask, columns: DrawColumns, *, alone: bool
             raise TableError(f"no row of {table.name} has a rate in column {rate!r}; draw first with `ratewise draw`")
         return Draw(q, asked, (), False, f"column {rate!r}")
     return Draw(np.full(table.rows, share(number, name=RATE, one=True)), asked, (), False, f"the rate {number:g}")
+
+
+def _all_rated(labelled: Mask, asked: Mask | None) -> bool:
+    """Whether every row of what was drawn from has a strong rating, so that rates say nothing.
+
+    Where all rows were asked for, those that were not have been left out.
+    """
+    return bool(labelled.all()) and (asked is None or not asked.all())
+
+
+def _may_be_drawn(table: Table) -> bool:
+    """Whether there are rates, and some are below 1."""
+    try:
+        return RATE in table.columns and bool((plain_numbers(table, RATE) < 1).any())
+    except TableError:
+        return False
+
+
+_RATES_UNUSED = (
+    "every row has a strong rating, so rates are not used and the mean is the plain one; if rows that were not drawn "
+    "were left out of the file, give them, too"
+)
 
 
 def _of_several(table: Table, names: list[str]) -> Floats:
@@ -197,10 +222,10 @@ def _as_number(table: Table, rate: str | float) -> float | None:
         return None
 
 
-def _assumed(labelled: Mask, asked: Mask | None, *, alone: bool) -> Draw:
+def _assumed(labelled: Mask, asked: Mask | None, told: tuple[str, ...], *, alone: bool) -> Draw:
     """The draw of labels taken as a random sample of all rows."""
     if labelled.all():
-        return Draw(np.ones(labelled.size), asked, (), True, "all rows")
+        return Draw(np.ones(labelled.size), asked, told, True, "all rows")
     drawn = labelled if asked is None else labelled | asked
     p = float(drawn.mean())
     note = assumed_note(int(drawn.sum()), None if alone else p)

@@ -14,6 +14,7 @@ from ratewise.core.checks import choice, number
 from ratewise.core.mean.estimate import Estimate
 from ratewise.core.mean.how import How, both_ends
 from ratewise.core.mean.ratings import Mask, Rated
+from ratewise.core.mean.tails import TAIL
 from ratewise.core.names import RECALIBRATIONS, Estimand, IntervalMethod, Method, Recalibration
 from ratewise.errors import InputError
 from ratewise.models.text_columns import TextColumns
@@ -116,7 +117,7 @@ def estimate_slices(
     overall = sliced.overall()
     found, more = sliced.slices(simultaneous)
     read_as = first + rated.notes(how)
-    notes = read_as + told_of_text(rated.items, text, known) + more + _about_all(rated.items, overall)
+    notes = read_as + told_of_text(rated.items, text, known) + more + _about_all(rated.items, overall, found)
     if shrink:
         found, more = _shrunk(found, how.level, how.bounds)
         notes += more
@@ -204,9 +205,12 @@ def _masks(groups: Texts) -> dict[str, Mask]:
     return {name: np.asarray(at == k) for name, k in numbers.items()}
 
 
-def _about_all(items: Rated, overall: Estimate) -> tuple[str, ...]:
+def _about_all(items: Rated, overall: Estimate, found: Sequence[Slice]) -> tuple[str, ...]:
     """Notes that concern both the slices and the whole."""
     notes = [note for note in overall.notes if note.startswith("the whole is ")]
+    each = (overall, *(one.estimate for one in found if one.estimate is not None))
+    tails = [note for one in each for note in one.notes if note.startswith(TAIL)]
+    notes += tails[:1]  # one line for all
     missing = 0 if items.selected is None else int(np.count_nonzero(items.selected & np.isnan(items.strong)))
     if missing:
         notes.append(f"{missing:,} answers that were asked for are missing; they are counted at both ends of the scale")

@@ -241,7 +241,7 @@ def read_systems(
         clusters=None if draw.clusters is None else cluster_names(read, draw.clusters, looked).astype(np.str_),
         how=pool.how(replace(how, bounds=(0.0, 1.0)) if how.bounds is None and is_binary(h) else how),
         recalibrate=recalibrate,
-        notes=told + drawn.notes + unlooked(int(np.count_nonzero(~looked))) + pool.notes(how),
+        notes=told + drawn.notes + unlooked(int(np.count_nonzero(~looked)), how) + pool.notes(how),
         folds=row_folds(np.flatnonzero(looked), asked[looked]) if by_row else None,
     )
 

@@ -9,7 +9,7 @@ from ratewise.core.checks import Floats
 from ratewise.errors import InputError, TableError
 from ratewise.raters.scale import Kind, RatingScale
 from ratewise.tables import Table
-from ratewise.tables.blind import STRONG, WEAK, tells, words_in
+from ratewise.tables.blind import STRONG, WEAK, leaning, tells, words_in
 from ratewise.tables.table import no_column
 
 _WHOLE_NAMES = {"h": 6, "g": -6}  # the paper's letters
@@ -74,10 +74,10 @@ class _Column:
         """
         if self.name in _WHOLE_NAMES:
             return _WHOLE_NAMES[self.name]
-        strong, weak = (max((of.get(w, 0) for w in self.words), default=0) for of in (STRONG, WEAK))
         if self.role in _GIVEN_BY:
+            strong, weak = (max((of.get(w, 0) for w in self.words), default=0) for of in (STRONG, WEAK))
             return _GIVEN_BY[self.role] + (strong if self.role == "human score" else -weak)
-        return strong - weak
+        return leaning(self.name)
 
 
 def guess_columns(

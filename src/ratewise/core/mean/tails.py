@@ -13,6 +13,7 @@ from ratewise.core.mean.intervals import Spread
 from ratewise.core.mean.ratings import Ratings
 from ratewise.core.messages import Message, argument
 
+TAIL = "ratings have a long tail"  # as the note begins
 _SKEWED = 0.2  # skewness of the estimate's error: Cochran's n > 25 γ² for a plain mean, where it is γ/√n
 _BY_CHANCE = 3.0 * math.sqrt(6.0)  # over n: three standard errors of that skewness for normal ratings
 _STEPS = 60  # in 1: ratings of a scale are whole numbers, tenths, or means of a few votes
@@ -27,9 +28,9 @@ def tail_note(s: Spread, data: Ratings, kind: str, case: Case) -> tuple[str, ...
         return ()
     return (
         Message(
-            f"ratings have a long tail (skewness of the estimate {s.skewness:.2f}, above {_SKEWED:g}): the interval "
-            f"may miss more often than {1 - case.how.level:.0%}, as the largest ratings may not be among the labels. "
-            f"Label more; if the scale has ends, give {argument('bounds=(low, high)')}"
+            f"{TAIL} (a few are far from the rest): the interval may miss the mean more often than "
+            f"{1 - case.how.level:.0%} of the time, because the largest ratings may not be among the labels. Label "
+            f"more; if the scale has ends, give {argument('bounds=(low, high)')}"
         ),
     )
 

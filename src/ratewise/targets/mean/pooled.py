@@ -148,12 +148,22 @@ def read_terms(table: Table) -> Terms | None:
     """The terms that a campaign's export holds; `None` where the table is none, or rows were added or taken out."""
     if COLUMN not in table.columns:
         return None
+    terms = _written(table)
+    return terms if terms is not None and terms.rows == table.rows else None
+
+
+def exported_ends(table: Table, strong: str) -> tuple[float, float] | None:
+    """The ends of the scale of a campaign's strong ratings, where the table is its export, or a part of it."""
+    terms = _written(table) if COLUMN in table.columns else None
+    return None if terms is None or terms.strong != strong else (terms.low, terms.high)
+
+
+def _written(table: Table) -> Terms | None:
     cells = [text for text in table.texts(COLUMN, missing="allow").tolist() if text]
     try:
-        terms = Terms.from_json(cells[0]) if len(cells) == 1 else None
+        return Terms.from_json(cells[0]) if len(cells) == 1 else None
     except (ValueError, TypeError, KeyError):
         return None
-    return terms if terms is not None and terms.rows == table.rows else None
 
 
 def read_pooled(table: Table, terms: Terms) -> Pooled:
