@@ -166,6 +166,30 @@ def test_a_stop_before_any_mistake_was_seen_covers_and_is_paid_for_once(mean, us
     assert np.mean(spent) <= of_base * V / (target**2 + V / 3000)
 
 
+@pytest.mark.parametrize("mean", [0.97, 0.03])
+def test_a_stop_near_an_end_leans_to_it_by_less_than_the_interval_counts(mean):
+    """Few mistakes by chance look precise and stop early: |1 − 2θ|/n for a sum stopped by its own variance.
+
+    The judge says 0 or 1 and errs in 7 %. Error and bias together are within the target, and the interval covers.
+    """
+    trials, within, errors, missed, labels = 100, 0.03, [], 0, []
+    for i in range(trials):
+        rng = np.random.default_rng([i, 83])
+        h = (rng.random(3000) < mean).astype(float)
+        g = np.where(rng.random(3000) < 0.93, h, 1 - h)
+        pool = Pool.of(g, h, prices=(Decimal(0), Decimal(1)), seed=i)
+        game = Rehearsal(pool, pool.terms(target_se=within / 1.96))
+        game.play()
+        found = anytime_estimate(game.history, game.terms.wanted)
+        errors.append(found.value - h.mean())
+        missed += not covers(found, float(h.mean()))
+        labels.append(found.labels)
+    lean, noise = np.mean(errors) * np.sign(mean - 0.5), np.std(errors) / np.sqrt(trials)
+    assert lean <= abs(1 - 2 * mean) / np.mean(labels) + Z * noise
+    assert np.sqrt(np.mean(np.square(errors))) <= within / 1.96
+    assert missed / trials <= most(0.05, trials)
+
+
 @pytest.mark.parametrize("trials", AIMERS)
 def test_the_checks_notice_a_stop_that_comes_too_early(trials):
     """A third of the money: three times the squared error. And intervals two thirds as wide miss too often."""

@@ -268,12 +268,37 @@ def _by_few(
     basis: Basis, x: Covariates, strong: Floats, weights: Floats, bounds: tuple[float, float]
 ) -> tuple[RatingModel, Floats]:
     """The model without texts, and what it leaves of every label that it has not seen."""
+    model, unseen, _ = min(_starts(basis, x, strong, weights, bounds), key=lambda start: start[2])
+    return model, unseen
+
+
+def _starts(
+    basis: Basis, x: Covariates, strong: Floats, weights: Floats, bounds: tuple[float, float]
+) -> list[tuple[RatingModel, Floats, float]]:
+    """Fits from the weak rating, if it tells items apart, and from the mean, each with what it leaves and its error."""
     X = basis(x)
-    from_weak = ridge_path(_with_ones(X), strong - x.weak, weights, intercept=False)
-    from_mean = ridge_path(X, strong, weights, intercept=True)
-    keep = basis.has_weak and from_weak.risk[from_weak.best] <= from_mean.risk[from_mean.best]
-    path = from_weak if keep else from_mean
-    return RatingModel(basis, path, path.best, bool(keep), bounds), path.unseen[:, path.best]
+    paths = [(False, ridge_path(X, strong, weights, intercept=True))]
+    if basis.has_weak:
+        paths.insert(0, (True, ridge_path(_with_ones(X), strong - x.weak, weights, intercept=False)))
+    return [
+        (RatingModel(basis, path, path.best, from_weak, bounds), path.unseen[:, path.best], float(path.risk[path.best]))
+        for from_weak, path in paths
+    ]
+
+
+def _share_of_weak(from_weak: float, from_mean: float, strong: Floats) -> float:
+    """How far the labels, as likely as each start's error makes them, speak for the one from the weak rating.
+
+    With few labels either is ahead by chance, most of all where 0/1 labels agree: the mean then leaves no error at all.
+    To take the one ahead would move the estimate towards what the labels happened to be, so one mistake of half the
+    scale is imagined, and both count as far as they are likely.
+    """
+    n = strong.size
+    error = min(from_weak, from_mean)
+    if rating_bounds(strong)[1]:
+        error = (n * error + 0.25) / (n + 1)
+    ahead = from_mean - from_weak
+    return float(special.expit(n * ahead / (2 * error))) if error > 0 else float(ahead >= 0)
 
 
 def _with_text(
@@ -330,20 +355,32 @@ def rating_bounds(strong: Floats) -> tuple[tuple[float, float], bool]:
 
 
 def fitted_rating(x: Covariates, strong: Floats, weights: Floats) -> Floats:
-    """f of all items, each labelled one (strong rating not NaN) from the other labels: cross-fitted."""
+    """f of all items, each labelled one (strong rating not NaN) from the other labels: cross-fitted.
+
+    Where texts and refits say nothing it lies between the fits from either start, as far as labels speak for each.
+    """
     use = ~np.isnan(strong)
     h = strong[use]
-    model, unseen = fit_rating(Basis.of(x), x.rows(use), h, weights[use], bounds=rating_bounds(h)[0])
-    f = model.predict(x)
-    f[use] = unseen
+    basis, bounds = Basis.of(x), rating_bounds(h)[0]
+    labels, W = x.rows(use), weights[use]
+    if x.text is not None or x.refits is not None or not basis.has_weak:
+        model, unseen = fit_rating(basis, labels, h, W, bounds=bounds)
+        if model.text is not None or model.basis.refit is not None or not basis.has_weak:
+            f = model.predict(x)
+            f[use] = unseen
+            return f
+    (weak, left, error), (mean, left_too, other) = _starts(basis.without_refit, labels, h, W, bounds)
+    share = _share_of_weak(error, other, h)
+    f = share * weak.predict(x) + (1 - share) * mean.predict(x)
+    f[use] = np.clip(h - share * left - (1 - share) * left_too, *_others_bounds(h, bounds))
     return f
 
 
 def cluster_fitted_rating(x: Covariates, strong: Floats, weights: Floats, codes: Codes) -> Floats:
     """f of all items, each cluster's from the labels of the other clusters: cross-fitted, exactly.
 
-    The start and the penalty are those of least error on clusters left out. The weak rating stays as it is where fewer
-    than two clusters have labels. Every item its own cluster gives `fitted_rating`.
+    The penalties are those of least error on clusters left out, and the starts share as there. The weak rating stays as
+    it is where fewer than two clusters have labels. Every item its own cluster gives `fitted_rating`.
     """
     use = ~np.isnan(strong)
     h = strong[use]
@@ -357,9 +394,9 @@ def cluster_fitted_rating(x: Covariates, strong: Floats, weights: Floats, codes:
     from_weak = x.weak[:, None] + _left_out(ones, h - x.weak[use], W, use, codes, penalised)
     penalised[0] = 0.0
     from_mean = _left_out(ones, h, W, use, codes, penalised)
-    risks = [W @ (h[:, None] - f[use]) ** 2 for f in (from_weak, from_mean)]
-    f, risk = (from_weak, risks[0]) if risks[0].min() <= risks[1].min() else (from_mean, risks[1])
-    best = f[:, int(np.argmin(risk))]
+    risks = [W @ (h[:, None] - f[use]) ** 2 / h.size for f in (from_weak, from_mean)]
+    share = _share_of_weak(float(risks[0].min()), float(risks[1].min()), h)
+    best = share * from_weak[:, int(np.argmin(risks[0]))] + (1 - share) * from_mean[:, int(np.argmin(risks[1]))]
     bounds, binary = rating_bounds(h)
     return np.clip(best, *bounds) if binary else best  # a range that a cluster's own labels set may not limit them
 

@@ -140,23 +140,19 @@ def votes_in_words(ready: Ready, rated: RatedTable) -> tuple[str, ...]:
 
 
 def _widened(found: Estimate, noise: VoteNoise | None, scale: tuple[float, float] | None) -> Estimate:
-    """The estimate with the votes' own variance added; both sides of the interval grow by the same factor."""
+    """The estimate with the votes' own variance added on either side: the squares of what each adds to it."""
     if noise is None:
         note = "no item has two votes, so the noise of votes is unknown: the interval holds for these votes only"
         return replace(found, notes=(*found.notes, note))
     if noise.beyond <= 0 or found.interval is None:
         return found
-    se = found.standard_error or 0.0
-    wider = math.hypot(se, math.sqrt(noise.beyond))
+    own = math.sqrt(noise.beyond)
+    more = float(special.ndtri(0.5 + found.level / 2)) * own
     low, high = found.interval
-    if se > 0:
-        factor = wider / se
-        low, high = found.value - factor * (found.value - low), found.value + factor * (high - found.value)
-    else:  # every item of the pool is rated, by votes that are noisy
-        half = float(special.ndtri(0.5 + found.level / 2)) * wider
-        low, high = found.value - half, found.value + half
+    low, high = found.value - math.hypot(found.value - low, more), found.value + math.hypot(high - found.value, more)
     if scale is not None:
         low, high = max(low, scale[0]), min(high, scale[1])
+    wider = math.hypot(found.standard_error or 0.0, own)
     return replace(found, standard_error=wider, interval=(low, high), notes=_but_exact(found.notes))
 
 
