@@ -13,13 +13,13 @@ import itertools
 import numpy as np
 
 from ratewise.core.mean.policy import optimal_policy
+from ratewise.design import options
 from ratewise.lab import everyday
 from ratewise.lab.automatic import Trial
 from ratewise.lab.everyday import Cell
 from ratewise.lab.trials import Block, Population, Setting
 from ratewise.lab.workers import in_order
 from ratewise.lab.worlds import calibrated
-from ratewise.rounds import options
 
 FLOORS = (1.0, 0.5, 0.25)
 ITEMS, COST = 20_000, 0.01

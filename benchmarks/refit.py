@@ -19,9 +19,9 @@ import numpy as np
 
 from ratewise.lab.automatic import Bought, Trial
 from ratewise.lab.trials import Block, Population, Setting
-from ratewise.models.rating_model import Covariates
-from ratewise.training.cross_fit import Rows, Trainer, cross_fitted
-from ratewise.training.refit import encoder_trainer
+from ratewise.learn.rating_model import Covariates
+from ratewise.learn.training.cross_fit import Rows, Trainer, cross_fitted
+from ratewise.learn.training.refit import encoder_trainer
 
 COST, LEAST_LABELS, GROWTH = 0.05, 100, 1.2  # as `campaign/planner/refitting.py` has them
 
@@ -87,8 +87,8 @@ def main() -> None:
     sys.path.insert(0, str(Path(__file__).parent))
     from text import pools  # the same pools
 
+    from ratewise.learn.text.reading import read_texts
     from ratewise.tables import read_table
-    from ratewise.text.reading import read_texts
 
     predictions = dict(np.load(asked.predictions)) if asked.predictions.exists() else None
     pool = next(one for one in pools(predictions) if one.name == asked.pool)

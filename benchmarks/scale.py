@@ -69,8 +69,8 @@ def copy_with_md5(folder: str) -> None:
 
 
 def draw(folder: str) -> None:
-    from ratewise.targets.mean.draw_file import draw_file
-    from ratewise.targets.mean.transfer import load_transfer
+    from ratewise.questions.mean.draw_file import draw_file
+    from ratewise.questions.mean.transfer import load_transfer
 
     draw_file(f"{folder}/pool", load_transfer(f"{folder}/plan.json"), f"{folder}/drawn/", seed=7)
 
@@ -124,7 +124,7 @@ def estimate_people(folder: str) -> None:
 
 
 def merge(folder: str) -> None:
-    from ratewise.targets.large_merge import merge_large
+    from ratewise.questions.large_merge import merge_large
 
     shutil.rmtree(f"{folder}/merged", ignore_errors=True)
     if merge_large(f"{folder}/drawn", f"{folder}/sheet.csv", f"{folder}/merged/") is None:

@@ -28,9 +28,9 @@ import numpy as np
 from ratewise.lab.automatic import auto
 from ratewise.lab.trials import Block, Outcome, Population, Setting
 from ratewise.lab.workers import in_order
+from ratewise.learn.text.reading import read_texts
+from ratewise.learn.training.folder import TrainedOn
 from ratewise.tables import read_table
-from ratewise.text.reading import read_texts
-from ratewise.training.folder import TrainedOn
 
 DATA = Path(os.environ.get("RATEWISE_DATA", "../shared/data"))
 COST = 0.05

@@ -14,8 +14,8 @@ from pathlib import Path
 import numpy as np
 
 import ratewise as rw
+from ratewise.learn.training.answering import TrainedModel
 from ratewise.tables import read_table
-from ratewise.training.answering import TrainedModel
 
 DATA = Path(os.environ.get("RATEWISE_DATA", "../shared/data"))
 TEXTS = {

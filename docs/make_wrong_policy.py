@@ -11,7 +11,7 @@ from scipy import stats
 from ratewise.core.checks import Floats
 from ratewise.core.mean.policy import optimal_policy
 from ratewise.core.mean.wrong_policy import WrongPolicy, cost_of_wrong_policy
-from ratewise.models.error_model import DEFAULT_FLOOR_SHARE
+from ratewise.learn.error_model import DEFAULT_FLOOR_SHARE
 from ratewise.report.pictures import INK, QUIET, grid, save
 from ratewise.report.simulation import legend_below
 

@@ -51,13 +51,63 @@ if TYPE_CHECKING:
     from ratewise.lab.metrics import MethodResult as MethodResult
     from ratewise.lab.simulate import Simulation as Simulation
     from ratewise.lab.simulate import simulate as simulate
-    from ratewise.models.calibration import Calibration as Calibration
-    from ratewise.models.calibration import cross_calibrated as cross_calibrated
-    from ratewise.models.calibration import fit_calibration as fit_calibration
-    from ratewise.models.error_model import ErrorModel as ErrorModel
-    from ratewise.models.error_model import error_from_column as error_from_column
-    from ratewise.models.error_model import error_from_probability as error_from_probability
-    from ratewise.models.error_model import fit_error as fit_error
+    from ratewise.learn.calibration import Calibration as Calibration
+    from ratewise.learn.calibration import cross_calibrated as cross_calibrated
+    from ratewise.learn.calibration import fit_calibration as fit_calibration
+    from ratewise.learn.error_model import ErrorModel as ErrorModel
+    from ratewise.learn.error_model import error_from_column as error_from_column
+    from ratewise.learn.error_model import error_from_probability as error_from_probability
+    from ratewise.learn.error_model import fit_error as fit_error
+    from ratewise.learn.training.train import Trained as Trained
+    from ratewise.learn.training.train import train_rater as train_rater
+    from ratewise.questions.ask_votes import Asked as Asked
+    from ratewise.questions.ask_votes import ask_votes as ask_votes
+    from ratewise.questions.check import Check as Check
+    from ratewise.questions.check import check as check
+    from ratewise.questions.compare import Comparison as Comparison
+    from ratewise.questions.compare import compare as compare
+    from ratewise.questions.compare_many import ManyComparisons as ManyComparisons
+    from ratewise.questions.compare_many import Rival as Rival
+    from ratewise.questions.compare_many import compare_many as compare_many
+    from ratewise.questions.compare_plan import ComparisonsPlan as ComparisonsPlan
+    from ratewise.questions.compare_plan import add_difference as add_difference
+    from ratewise.questions.compare_plan import plan_comparison as plan_comparison
+    from ratewise.questions.compare_plan import plan_comparisons as plan_comparisons
+    from ratewise.questions.draw_pool import draw_pool as draw_pool
+    from ratewise.questions.fieller import Ratio as Ratio
+    from ratewise.questions.leaderboard import Leaderboard as Leaderboard
+    from ratewise.questions.leaderboard import leaderboard as leaderboard
+    from ratewise.questions.long_table import compare_long as compare_long
+    from ratewise.questions.mean.drawing import Drawn as Drawn
+    from ratewise.questions.mean.estimation import estimate_mean as estimate_mean
+    from ratewise.questions.mean.estimation import estimate_table as estimate_table
+    from ratewise.questions.mean.plan import Plan as Plan
+    from ratewise.questions.mean.plan import plan as plan
+    from ratewise.questions.mean.strata import InputPlan as InputPlan
+    from ratewise.questions.mean.strata import StratumPlan as StratumPlan
+    from ratewise.questions.mean.transfer import Drift as Drift
+    from ratewise.questions.mean.transfer import Transfer as Transfer
+    from ratewise.questions.mean.transfer import load_transfer as load_transfer
+    from ratewise.questions.quantiles import Quantiles as Quantiles
+    from ratewise.questions.quantiles import plan_quantile as plan_quantile
+    from ratewise.questions.quantiles import quantile_table as quantile_table
+    from ratewise.questions.regression import Coefficient as Coefficient
+    from ratewise.questions.regression import Regression as Regression
+    from ratewise.questions.regression import regress as regress
+    from ratewise.questions.regression_plan import RegressionPlan as RegressionPlan
+    from ratewise.questions.regression_plan import plan_regression as plan_regression
+    from ratewise.questions.sheets import Merged as Merged
+    from ratewise.questions.sheets import blind_sheet as blind_sheet
+    from ratewise.questions.sheets import merge_sheet as merge_sheet
+    from ratewise.questions.slice_draw import draw_slices as draw_slices
+    from ratewise.questions.slice_plan import PlannedSlice as PlannedSlice
+    from ratewise.questions.slice_plan import SlicePlan as SlicePlan
+    from ratewise.questions.slice_plan import plan_slices as plan_slices
+    from ratewise.questions.slice_results import Slice as Slice
+    from ratewise.questions.slice_results import Slices as Slices
+    from ratewise.questions.slices import estimate_slices as estimate_slices
+    from ratewise.questions.two_tables import TableColumns as TableColumns
+    from ratewise.questions.two_tables import compare_tables as compare_tables
     from ratewise.raters.protocol import Answer as Answer
     from ratewise.raters.protocol import Failure as Failure
     from ratewise.raters.protocol import Question as Question
@@ -74,81 +124,31 @@ if TYPE_CHECKING:
     from ratewise.tables import Table as Table
     from ratewise.tables import read_table as read_table
     from ratewise.tables import write_table as write_table
-    from ratewise.targets.ask_votes import Asked as Asked
-    from ratewise.targets.ask_votes import ask_votes as ask_votes
-    from ratewise.targets.check import Check as Check
-    from ratewise.targets.check import check as check
-    from ratewise.targets.compare import Comparison as Comparison
-    from ratewise.targets.compare import compare as compare
-    from ratewise.targets.compare_many import ManyComparisons as ManyComparisons
-    from ratewise.targets.compare_many import Rival as Rival
-    from ratewise.targets.compare_many import compare_many as compare_many
-    from ratewise.targets.compare_plan import ComparisonsPlan as ComparisonsPlan
-    from ratewise.targets.compare_plan import add_difference as add_difference
-    from ratewise.targets.compare_plan import plan_comparison as plan_comparison
-    from ratewise.targets.compare_plan import plan_comparisons as plan_comparisons
-    from ratewise.targets.draw_pool import draw_pool as draw_pool
-    from ratewise.targets.fieller import Ratio as Ratio
-    from ratewise.targets.leaderboard import Leaderboard as Leaderboard
-    from ratewise.targets.leaderboard import leaderboard as leaderboard
-    from ratewise.targets.long_table import compare_long as compare_long
-    from ratewise.targets.mean.drawing import Drawn as Drawn
-    from ratewise.targets.mean.estimation import estimate_mean as estimate_mean
-    from ratewise.targets.mean.estimation import estimate_table as estimate_table
-    from ratewise.targets.mean.plan import Plan as Plan
-    from ratewise.targets.mean.plan import plan as plan
-    from ratewise.targets.mean.strata import InputPlan as InputPlan
-    from ratewise.targets.mean.strata import StratumPlan as StratumPlan
-    from ratewise.targets.mean.transfer import Drift as Drift
-    from ratewise.targets.mean.transfer import Transfer as Transfer
-    from ratewise.targets.mean.transfer import load_transfer as load_transfer
-    from ratewise.targets.quantiles import Quantiles as Quantiles
-    from ratewise.targets.quantiles import plan_quantile as plan_quantile
-    from ratewise.targets.quantiles import quantile_table as quantile_table
-    from ratewise.targets.regression import Coefficient as Coefficient
-    from ratewise.targets.regression import Regression as Regression
-    from ratewise.targets.regression import regress as regress
-    from ratewise.targets.regression_plan import RegressionPlan as RegressionPlan
-    from ratewise.targets.regression_plan import plan_regression as plan_regression
-    from ratewise.targets.sheets import Merged as Merged
-    from ratewise.targets.sheets import blind_sheet as blind_sheet
-    from ratewise.targets.sheets import merge_sheet as merge_sheet
-    from ratewise.targets.slice_draw import draw_slices as draw_slices
-    from ratewise.targets.slice_plan import PlannedSlice as PlannedSlice
-    from ratewise.targets.slice_plan import SlicePlan as SlicePlan
-    from ratewise.targets.slice_plan import plan_slices as plan_slices
-    from ratewise.targets.slice_results import Slice as Slice
-    from ratewise.targets.slice_results import Slices as Slices
-    from ratewise.targets.slices import estimate_slices as estimate_slices
-    from ratewise.targets.two_tables import TableColumns as TableColumns
-    from ratewise.targets.two_tables import compare_tables as compare_tables
-    from ratewise.training.train import Trained as Trained
-    from ratewise.training.train import train_rater as train_rater
 
 __version__ = "0.1.0"
 
 _GROUPS: dict[str, dict[str, tuple[str, ...]]] = {  # as people look for them; each name with the module it lives in
     "plan": {
-        "ratewise.targets.mean.plan": (
+        "ratewise.questions.mean.plan": (
             "plan",
             "Plan",
         ),
-        "ratewise.targets.compare_plan": (
+        "ratewise.questions.compare_plan": (
             "plan_comparison",
             "plan_comparisons",
             "ComparisonsPlan",
         ),
-        "ratewise.targets.quantiles": ("plan_quantile",),
-        "ratewise.targets.regression_plan": (
+        "ratewise.questions.quantiles": ("plan_quantile",),
+        "ratewise.questions.regression_plan": (
             "plan_regression",
             "RegressionPlan",
         ),
-        "ratewise.targets.slice_plan": (
+        "ratewise.questions.slice_plan": (
             "plan_slices",
             "SlicePlan",
             "PlannedSlice",
         ),
-        "ratewise.targets.mean.strata": (
+        "ratewise.questions.mean.strata": (
             "InputPlan",
             "StratumPlan",
         ),
@@ -172,35 +172,35 @@ _GROUPS: dict[str, dict[str, tuple[str, ...]]] = {  # as people look for them; e
             "WrongPolicy",
             "PolicyPrice",
         ),
-        "ratewise.targets.mean.transfer": (
+        "ratewise.questions.mean.transfer": (
             "load_transfer",
             "Transfer",
         ),
     },
     "draw": {
-        "ratewise.targets.draw_pool": ("draw_pool",),
-        "ratewise.targets.slice_draw": ("draw_slices",),
-        "ratewise.targets.sheets": (
+        "ratewise.questions.draw_pool": ("draw_pool",),
+        "ratewise.questions.slice_draw": ("draw_slices",),
+        "ratewise.questions.sheets": (
             "blind_sheet",
             "merge_sheet",
             "Merged",
         ),
-        "ratewise.targets.mean.drawing": ("Drawn",),
-        "ratewise.targets.mean.transfer": ("Drift",),
+        "ratewise.questions.mean.drawing": ("Drawn",),
+        "ratewise.questions.mean.transfer": ("Drift",),
         "ratewise.core.mean.draw": (
             "draw",
             "uniform",
         ),
-        "ratewise.targets.compare_plan": ("add_difference",),
+        "ratewise.questions.compare_plan": ("add_difference",),
     },
     "estimate": {
-        "ratewise.targets.mean.estimation": (
+        "ratewise.questions.mean.estimation": (
             "estimate_mean",
             "estimate_table",
         ),
         "ratewise.core.mean.estimate": ("Estimate",),
-        "ratewise.targets.slices": ("estimate_slices",),
-        "ratewise.targets.slice_results": (
+        "ratewise.questions.slices": ("estimate_slices",),
+        "ratewise.questions.slice_results": (
             "Slices",
             "Slice",
         ),
@@ -209,11 +209,11 @@ _GROUPS: dict[str, dict[str, tuple[str, ...]]] = {  # as people look for them; e
             "estimate_weighted",
         ),
         "ratewise.core.m_estimation.quantiles": ("estimate_quantile",),
-        "ratewise.targets.quantiles": (
+        "ratewise.questions.quantiles": (
             "quantile_table",
             "Quantiles",
         ),
-        "ratewise.targets.regression": (
+        "ratewise.questions.regression": (
             "regress",
             "Regression",
             "Coefficient",
@@ -223,32 +223,32 @@ _GROUPS: dict[str, dict[str, tuple[str, ...]]] = {  # as people look for them; e
         "ratewise.core.m_estimation.newton": ("Loss",),
     },
     "compare": {
-        "ratewise.targets.compare": (
+        "ratewise.questions.compare": (
             "compare",
             "Comparison",
         ),
-        "ratewise.targets.compare_many": (
+        "ratewise.questions.compare_many": (
             "compare_many",
             "ManyComparisons",
             "Rival",
         ),
-        "ratewise.targets.long_table": ("compare_long",),
-        "ratewise.targets.two_tables": (
+        "ratewise.questions.long_table": ("compare_long",),
+        "ratewise.questions.two_tables": (
             "compare_tables",
             "TableColumns",
         ),
-        "ratewise.targets.check": (
+        "ratewise.questions.check": (
             "check",
             "Check",
         ),
-        "ratewise.targets.fieller": ("Ratio",),
+        "ratewise.questions.fieller": ("Ratio",),
     },
     "leaderboard": {
-        "ratewise.targets.leaderboard": (
+        "ratewise.questions.leaderboard": (
             "leaderboard",
             "Leaderboard",
         ),
-        "ratewise.targets.ask_votes": (
+        "ratewise.questions.ask_votes": (
             "ask_votes",
             "Asked",
         ),
@@ -266,7 +266,7 @@ _GROUPS: dict[str, dict[str, tuple[str, ...]]] = {  # as people look for them; e
         "ratewise.lab.metrics": ("MethodResult",),
     },
     "raters": {
-        "ratewise.training.train": (
+        "ratewise.learn.training.train": (
             "train_rater",
             "Trained",
         ),
@@ -279,12 +279,12 @@ _GROUPS: dict[str, dict[str, tuple[str, ...]]] = {  # as people look for them; e
         ),
     },
     "models": {
-        "ratewise.models.calibration": (
+        "ratewise.learn.calibration": (
             "fit_calibration",
             "cross_calibrated",
             "Calibration",
         ),
-        "ratewise.models.error_model": (
+        "ratewise.learn.error_model": (
             "fit_error",
             "error_from_column",
             "error_from_probability",

@@ -24,9 +24,9 @@ import sklearn.isotonic  # noqa: F401
 import sqlalchemy as sa
 
 from ratewise.campaign.campaign import Campaign
-from ratewise.queue.money import to_units
-from ratewise.queue.store import Store
 from ratewise.raters.calling import Caller
+from ratewise.store.money import to_units
+from ratewise.store.store import Store
 
 KINDS = ("begin", "join", "open_round", "take_up", "claim", "settle", "draw", "close_round", "set_meta", "leave")
 BROKE, OVERSPENT, TORN = 70, 71, 72  # exit codes of a run

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from ratewise.campaign.campaign import Campaign
 from ratewise.lab.worlds import calibrated
-from ratewise.queue import adopt, audit, chain
+from ratewise.store import adopt, audit, chain
 
 from ..tomls import rater, toml_of
 

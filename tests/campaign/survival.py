@@ -13,10 +13,10 @@ import numpy as np
 
 from ratewise.campaign.campaign import Campaign
 from ratewise.campaign.spec.spec import read_spec
-from ratewise.queue import audit
-from ratewise.queue.money import to_units
-from ratewise.queue.records import OPEN
-from ratewise.queue.store import Store
+from ratewise.store import audit
+from ratewise.store.money import to_units
+from ratewise.store.records import OPEN
+from ratewise.store.store import Store
 
 ITEMS = 1000
 PROVIDER = '''\

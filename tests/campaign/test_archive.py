@@ -16,9 +16,9 @@ from ratewise.campaign.campaign import Campaign
 from ratewise.campaign.offline import verify_path
 from ratewise.campaign.rescuing import rescue
 from ratewise.errors import InputError, StoreError
-from ratewise.queue.chain import digest_of
-from ratewise.queue.records import Claim, Outcome
-from ratewise.queue.unsaved import Unsaved
+from ratewise.store.chain import digest_of
+from ratewise.store.records import Claim, Outcome
+from ratewise.store.unsaved import Unsaved
 
 from ..users import plain_user
 from .making import judged, log_of, ran, tamper, write

@@ -10,7 +10,7 @@ from ratewise.campaign.campaign import Campaign
 from ratewise.core.mean.draw import uniform
 from ratewise.core.mean.estimate import estimate_mean
 from ratewise.errors import InputError, TableError
-from ratewise.queue import audit
+from ratewise.store import audit
 from ratewise.tables import read_table
 
 from .making import holds, judged, log_of, looked_at, ran, scored, strong_mean, write

@@ -7,8 +7,8 @@ import pytest
 
 from ratewise.campaign.campaign import Campaign
 from ratewise.errors import InputError
-from ratewise.queue.money import to_units
-from ratewise.queue.store import Store
+from ratewise.store.money import to_units
+from ratewise.store.store import Store
 
 from .faults.world import World, after
 
@@ -54,7 +54,7 @@ def test_only_one_of_many_gets_the_last_money(tmp_path):
     world = World(tmp_path / "c")
     world.open().begin()
     with world.log() as store, store.writing() as connection:
-        from ratewise.queue import statements as sql
+        from ratewise.store import statements as sql
 
         sql.set_cap(connection, 10, was=None)
     store = Store.at("c.sqlite", str(world.folder), "c")

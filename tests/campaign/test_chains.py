@@ -13,10 +13,10 @@ from ratewise.campaign.planner import Done, Draw, decide
 from ratewise.campaign.reader import Reader
 from ratewise.campaign.rehearsal import Pool, Rehearsal
 from ratewise.core.mean.estimate import estimate_mean as core_estimate
+from ratewise.design.auto import PLANNER
+from ratewise.design.designs import Design
+from ratewise.design.step_seen import step_arrays
 from ratewise.errors import RatewiseWarning
-from ratewise.rounds.auto import PLANNER
-from ratewise.rounds.designs import Design
-from ratewise.rounds.step_seen import step_arrays
 
 from ..worlds import unsure_judge
 from .making import log_of, looked_at, ran, scored

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from ratewise.core.mean.draw import uniform
+from ratewise.design.auto import estimate_seen
 from ratewise.lab import automatic
 from ratewise.lab.trials import Block, Population, Setting
 from ratewise.report.campaign import campaign_page
-from ratewise.rounds.auto import estimate_seen
 
 from .making import holds, judged, log_of, looked_at, ran, strong_mean
 

@@ -9,8 +9,8 @@ import pytest
 from ratewise.campaign.campaign import Campaign
 from ratewise.campaign.keys import Keys
 from ratewise.errors import AlreadyBegunError
-from ratewise.queue.records import Claim
 from ratewise.report.campaign import campaign_page
+from ratewise.store.records import Claim
 
 from ..queue.older import copied
 from .faults.world import World, kept

@@ -7,8 +7,8 @@ import pytest
 
 from ratewise.campaign.campaign import Campaign
 from ratewise.campaign.clients.labelling import Reply
-from ratewise.queue import audit
-from ratewise.queue.store import Store
+from ratewise.store import audit
+from ratewise.store.store import Store
 
 from ..tomls import rater, toml_of
 from .making import judged, tamper

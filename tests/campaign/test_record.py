@@ -15,7 +15,7 @@ import sqlalchemy as sa
 from ratewise.campaign.campaign import Campaign
 from ratewise.campaign.offline import verify_path
 from ratewise.errors import InputError
-from ratewise.queue.store import Store
+from ratewise.store.store import Store
 
 from .making import drop_guards, forge, judged, log_of, ran, tamper, write, write_mixed
 

@@ -5,10 +5,10 @@ import pytest
 
 from ratewise.campaign import answers, inputs
 from ratewise.campaign.campaign import Campaign
-from ratewise.models.rating_model import Covariates
-from ratewise.queue.store import Store
+from ratewise.design import auto, chain_rounds, seen
+from ratewise.learn.rating_model import Covariates
 from ratewise.report.campaign import campaign_page
-from ratewise.rounds import auto, chain_rounds, seen
+from ratewise.store.store import Store
 
 from .making import judged, ran, scored, write
 

@@ -1,6 +1,6 @@
 """Chapters of a campaign add up to its log."""
 
-from ratewise.queue.money import to_units
+from ratewise.store.money import to_units
 
 from .making import judged, log_of, looked_at, ran
 

@@ -9,8 +9,8 @@ import pytest
 from ratewise.campaign.answers import estimate_history
 from ratewise.campaign.campaign import Campaign
 from ratewise.campaign.rehearsal import Pool, Rehearsal
+from ratewise.design.teacher import Teacher
 from ratewise.errors import InputError, SpecError
-from ratewise.rounds.teacher import Teacher
 
 from ..bounds import most
 from .making import judged, log_of, ran, write

@@ -4,8 +4,8 @@ import numpy as np
 
 from ratewise.campaign.history import RoundPlan
 from ratewise.campaign.worth import worth_of_raters
-from ratewise.rounds.designs import Design
-from ratewise.rounds.step_choice import Compared
+from ratewise.design.designs import Design
+from ratewise.design.step_choice import Compared
 
 NAMES = ("rules", "large judge", "person")
 

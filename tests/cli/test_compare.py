@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import ratewise.targets.compare as two
-import ratewise.targets.compare_many as many
+import ratewise.questions.compare as two
+import ratewise.questions.compare_many as many
 
 NEW, OLD, MINI = "new:judge_new:human_new", "old:judge_old:human_old", "mini:judge_mini:human_mini"
 PAIR = ("--system", NEW, "--system", OLD)

@@ -7,8 +7,8 @@ from typer.testing import CliRunner
 
 import ratewise
 from ratewise.cli.regress import quantile, regress
-from ratewise.targets.quantiles import quantile_table
-from ratewise.targets.regression import regress as run_regression
+from ratewise.questions.quantiles import quantile_table
+from ratewise.questions.regression import regress as run_regression
 
 COLUMNS = ["--weak", "judge", "--strong", "human", "--rate", "rate"]
 

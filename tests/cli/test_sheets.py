@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from ratewise.questions import draw_pool
+from ratewise.questions import rated as readers
 from ratewise.tables import read_table, write_table
-from ratewise.targets import draw_pool
-from ratewise.targets import rated as readers
 
 from .conftest import PRICES
 

@@ -6,12 +6,12 @@ import warnings
 
 import numpy as np
 import pytest
-from tests.training.tiny import bert
+from tests.learn.training.tiny import bert
 from typer.testing import CliRunner
 
 from ratewise.cli.main import app
 from ratewise.cli.train import said
-from ratewise.training.loop import Step
+from ratewise.learn.training.loop import Step
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 

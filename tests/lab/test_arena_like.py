@@ -4,7 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
-from tests.training.tiny import bert
+from tests.learn.training.tiny import bert
 
 from ratewise.errors import TableError
 from ratewise.lab import arena_like as module

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
+from ratewise.design.auto import start_labels
 from ratewise.lab.automatic import Trial, auto, learn_all
 from ratewise.lab.methods import Lab
 from ratewise.lab.simulate import simulate
 from ratewise.lab.trials import Block, Population, Setting
 from ratewise.lab.worlds import calibrated
-from ratewise.rounds.auto import start_labels
 
 
 def judged(seed, items, *, mean=0.8, spread=0.5):

@@ -7,14 +7,14 @@ from decimal import Decimal
 
 import numpy as np
 import pytest
-from tests.training.tiny import bert
+from tests.learn.training.tiny import bert
 
 from ratewise.campaign.campaign import Campaign
 from ratewise.errors import InputError
+from ratewise.learn.training.train import train_rater
 from ratewise.raters.kind import Place
 from ratewise.raters.protocol import Answer, Question
 from ratewise.raters.trained import TrainedRater, TrainedSettings
-from ratewise.training.train import train_rater
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 

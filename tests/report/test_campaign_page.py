@@ -9,11 +9,11 @@ import pytest
 
 from ratewise.campaign import findings
 from ratewise.campaign.campaign import Campaign
+from ratewise.design.auto import learned_rating
 from ratewise.errors import TableError
+from ratewise.questions.mean.words import within
 from ratewise.report.campaign import campaign_page, snapshot_page
-from ratewise.rounds.auto import learned_rating
 from ratewise.tables import read_table, write_table
-from ratewise.targets.mean.words import within
 
 from ..campaign.making import judged, ran
 from ..tomls import rater, toml_of

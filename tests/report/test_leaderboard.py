@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from rich.console import Console
 
+from ratewise.questions.leaderboard import leaderboard
 from ratewise.report.leaderboard import leaderboard_text, plot_leaderboard
-from ratewise.targets.leaderboard import leaderboard
 
 
 @pytest.fixture(scope="module")

@@ -8,10 +8,10 @@ import pytest
 
 from ratewise.campaign import portrait as numbers
 from ratewise.campaign.clients.labelling import Reply
-from ratewise.queue import schema
 from ratewise.report import method, people, portrait
 from ratewise.report.campaign import snapshot_page
 from ratewise.report.markdown import snapshot_markdown
+from ratewise.store import schema
 
 from ..campaign.making import judged, ran
 from ..web.making import SHOW, write

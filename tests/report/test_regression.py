@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from rich.console import Console
 
+from ratewise.questions.quantiles import quantile_table
+from ratewise.questions.regression import Coefficient, Regression, regress
 from ratewise.report.regression import plot_regression, quantiles_text, regression_text
-from ratewise.targets.quantiles import quantile_table
-from ratewise.targets.regression import Coefficient, Regression, regress
 
 
 def shown(text):

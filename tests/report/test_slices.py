@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from rich.console import Console
 
+from ratewise.questions.slice_plan import plan_slices
+from ratewise.questions.slices import estimate_slices
 from ratewise.report.pictures import save
 from ratewise.report.slices import plot_slices, slice_plan_text, slices_text
-from ratewise.targets.slice_plan import plan_slices
-from ratewise.targets.slices import estimate_slices
 
 
 def shown(text, width=120):

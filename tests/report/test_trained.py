@@ -1,7 +1,7 @@
 """The reliability picture."""
 
+from ratewise.learn.training.train import Trained
 from ratewise.report.trained import save_reliability
-from ratewise.training.train import Trained
 
 
 def test_a_picture_of_what_was_held_out(tmp_path):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from ratewise.core.mean.estimate import estimate_mean
-from ratewise.targets.mean.estimation import estimate_mean as recalibrating_mean
+from ratewise.questions.mean.estimation import estimate_mean as recalibrating_mean
 
 from ..bounds import fewest, further, so_many
 

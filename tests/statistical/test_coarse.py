@@ -14,7 +14,7 @@ from scipy.stats import norm
 import ratewise as rw
 from ratewise.campaign.answers import estimate_history
 from ratewise.campaign.rehearsal import Pool, Rehearsal
-from ratewise.models import rating_model
+from ratewise.learn import rating_model
 
 from ..bounds import fewest
 

@@ -5,9 +5,9 @@ import pytest
 from scipy import special, stats
 
 from ratewise.core.mean.how import How
-from ratewise.targets.compare import compare_systems
-from ratewise.targets.compare_many import against_baseline
-from ratewise.targets.systems import Systems
+from ratewise.questions.compare import compare_systems
+from ratewise.questions.compare_many import against_baseline
+from ratewise.questions.systems import Systems
 
 from ..bounds import FALSE_ALARM, fewest, further, most, sizes
 

@@ -9,8 +9,8 @@ from scipy import stats
 
 from ratewise.core.mean.estimate import estimate_mean
 from ratewise.core.mean.gate import gate
-from ratewise.targets.check import check
-from ratewise.targets.two_tables import compare_tables
+from ratewise.questions.check import check
+from ratewise.questions.two_tables import compare_tables
 
 from ..bounds import so_many
 

@@ -14,7 +14,7 @@ from ratewise.core.m_estimation.losses import LOSSES
 from ratewise.core.m_estimation.newton import NoFitError
 from ratewise.core.m_estimation.quantiles import estimate_quantile
 from ratewise.core.mean.ratings import Ratings, ratings
-from ratewise.targets.learned_weak import _learned
+from ratewise.questions.learned_weak import _learned
 
 from ..bounds import fewest, further, most
 from ..worlds import JUDGED_BETA, judged_regression
@@ -53,7 +53,7 @@ CELLS = [
 
 
 def learned(X, data):
-    from ratewise.models.rating_model import Covariates
+    from ratewise.learn.rating_model import Covariates
 
     f = _learned(Covariates(data.weak[:, 0], X[:, 1:]), data)
     return Ratings(f[:, None], data.strong, data.rates, data.rated)

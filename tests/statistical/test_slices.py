@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from ratewise.targets.slices import estimate_slices
+from ratewise.questions.slices import estimate_slices
 
 from ..bounds import FALSE_ALARM, fewest, so_many
 from ..worlds import SLICE_SIZES, slices_that_differ

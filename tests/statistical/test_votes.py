@@ -11,10 +11,10 @@ import ratewise as rw
 from ratewise.core.mean.how import How
 from ratewise.core.mean.ratings import Rated
 from ratewise.core.mean.votes import votes_of
-from ratewise.targets.mean.estimation import estimate_rated
-from ratewise.targets.people import Ready, with_votes
-from ratewise.targets.pool import Pool
-from ratewise.targets.rated import RatedTable
+from ratewise.questions.mean.estimation import estimate_rated
+from ratewise.questions.people import Ready, with_votes
+from ratewise.questions.pool import Pool
+from ratewise.questions.rated import RatedTable
 
 from ..bounds import FALSE_ALARM, fewest, further
 

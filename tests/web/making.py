@@ -9,7 +9,7 @@ import uvicorn
 from starlette.testclient import TestClient
 
 from ratewise.campaign.campaign import Campaign
-from ratewise.queue.accounts import Accounts
+from ratewise.store.accounts import Accounts
 from ratewise.web.app import make_app
 from ratewise.web.live import Board
 from ratewise.web.service import Door, Service

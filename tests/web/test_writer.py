@@ -6,7 +6,7 @@ import pytest
 from starlette.responses import Response
 
 from ratewise.errors import InputError
-from ratewise.queue.accounts import Session
+from ratewise.store.accounts import Session
 from ratewise.web.requests import RefusedError
 from ratewise.web.writer import Job, Writer
 

@@ -7,8 +7,8 @@ from ratewise.campaign import planner as p
 from ratewise.campaign.history import Looked
 from ratewise.campaign.planner.holds import new_batch, new_draws
 from ratewise.core.checks import Floats
-from ratewise.queue.protocol import PlanningQueue
-from ratewise.queue.records import Units
+from ratewise.store.protocol import PlanningQueue
+from ratewise.store.records import Units
 
 
 class Items(Protocol):

@@ -21,13 +21,13 @@ from ratewise.core.checks import Floats
 from ratewise.core.mean import estimate as core
 from ratewise.core.mean.estimate import Estimate
 from ratewise.core.names import Estimand
+from ratewise.design.auto import LearnedRating, estimate_seen, learned_rating
+from ratewise.design.designs import carried
+from ratewise.design.seen import FEWEST_TO_LEARN, learn
+from ratewise.design.step_seen import StepSeen, step_arrays
 from ratewise.errors import MissingAnswersError
-from ratewise.rounds.auto import LearnedRating, estimate_seen, learned_rating
-from ratewise.rounds.designs import carried
-from ratewise.rounds.seen import FEWEST_TO_LEARN, learn
-from ratewise.rounds.step_seen import StepSeen, step_arrays
-from ratewise.targets.mean.estimation import estimate_mean
-from ratewise.targets.mean.pooled import widened, with_known
+from ratewise.questions.mean.estimation import estimate_mean
+from ratewise.questions.mean.pooled import widened, with_known
 
 _AT_STOP = 0.8  # share of α that a campaign with a target keeps for the round that it stops at
 _MORE = 1.05  # a little more than a precision is expected to take saves a round

@@ -11,12 +11,12 @@ from ratewise.campaign.raters_seen import note_raters
 from ratewise.campaign.spec.spec import Spec
 from ratewise.campaign.start import Start
 from ratewise.campaign.texts import book_texts
+from ratewise.design.teacher import Teacher
 from ratewise.errors import AlreadyBegunError
-from ratewise.queue.neighbours import stores_of
-from ratewise.queue.store import Store
-from ratewise.queue.unsaved import Unsaved
 from ratewise.raters.secrets import without_secrets
-from ratewise.rounds.teacher import Teacher
+from ratewise.store.neighbours import stores_of
+from ratewise.store.store import Store
+from ratewise.store.unsaved import Unsaved
 
 
 def begin(spec: Spec, store: Store, lesson: Callable[[], Lesson | None], *, new: bool) -> None:

@@ -14,12 +14,12 @@ from ratewise.campaign.voting import decides
 from ratewise.core.checks import Floats
 from ratewise.core.mean.estimate import Estimate, estimate_mean
 from ratewise.core.mean.votes import Votes, krippendorff_alpha, percent_agreement
+from ratewise.design.auto import below_one
 from ratewise.errors import InputError
-from ratewise.queue import audit
-from ratewise.queue.store import Store
+from ratewise.questions.mean.pooled import widened
 from ratewise.raters.people import PeopleSettings
-from ratewise.rounds.auto import below_one
-from ratewise.targets.mean.pooled import widened
+from ratewise.store import audit
+from ratewise.store.store import Store
 
 _RESAMPLES = 200
 _Z = 1.959964

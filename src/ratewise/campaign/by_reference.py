@@ -7,8 +7,8 @@ from ratewise.campaign.seed import known_seed
 from ratewise.campaign.spec.spec import Spec
 from ratewise.campaign.verification import Verification
 from ratewise.errors import RatewiseError
-from ratewise.queue import audit
-from ratewise.queue.store import Store
+from ratewise.store import audit
+from ratewise.store.store import Store
 
 _ROWS = 1 << 15  # compared at a time
 

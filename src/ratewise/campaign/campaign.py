@@ -35,12 +35,12 @@ from ratewise.campaign.teaching import lesson_of
 from ratewise.campaign.verification import Verification
 from ratewise.core.mean.estimate import Estimate
 from ratewise.core.small_picture import band_picture
+from ratewise.design.diagnostics import Diagnosis
 from ratewise.errors import InputError, StoreError
-from ratewise.queue.copies import back_up
-from ratewise.queue.desk import Desk
-from ratewise.queue.money import to_money
-from ratewise.queue.store import Store
-from ratewise.rounds.diagnostics import Diagnosis
+from ratewise.store.copies import back_up
+from ratewise.store.desk import Desk
+from ratewise.store.money import to_money
+from ratewise.store.store import Store
 from ratewise.tables import Table
 
 Progress = Callable[[Status], None]

@@ -5,8 +5,8 @@ from ratewise.campaign.snapshot import reader_of
 from ratewise.campaign.spec.spec import Spec
 from ratewise.campaign.verify import verify_log
 from ratewise.errors import RatewiseError, StoreError
-from ratewise.queue.store import Store
 from ratewise.raters.text import one_line
+from ratewise.store.store import Store
 
 UNREADABLE = (ArithmeticError, AssertionError, AttributeError, LookupError, MemoryError, TypeError, ValueError)
 

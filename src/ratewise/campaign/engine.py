@@ -23,10 +23,10 @@ from ratewise.campaign.refits import keep, refit_of, texts_of
 from ratewise.campaign.snapshot import reader_of
 from ratewise.campaign.spec.spec import Spec
 from ratewise.errors import OutsideError, StoreError
-from ratewise.queue.store import Store
-from ratewise.queue.unsaved import Unsaved
+from ratewise.learn.training.cross_fit import Trainer
 from ratewise.raters.calling import Caller
-from ratewise.training.cross_fit import Trainer
+from ratewise.store.store import Store
+from ratewise.store.unsaved import Unsaved
 
 
 class Paused(StrEnum):

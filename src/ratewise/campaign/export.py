@@ -13,13 +13,13 @@ from ratewise.campaign.planner.outcomes import rater_of
 from ratewise.campaign.spec.spec import Spec
 from ratewise.campaign.texts import LEARNER
 from ratewise.errors import InputError
-from ratewise.queue import audit
-from ratewise.queue.money import to_money
-from ratewise.queue.records import ANSWERED, MISSING, OPEN, TEXTS
-from ratewise.queue.store import Store
+from ratewise.questions.mean.pooled import COLUMN, Pooled
+from ratewise.questions.pool import POOL_SIZE
+from ratewise.store import audit
+from ratewise.store.money import to_money
+from ratewise.store.records import ANSWERED, MISSING, OPEN, TEXTS
+from ratewise.store.store import Store
 from ratewise.tables import Table, read_table
-from ratewise.targets.mean.pooled import COLUMN, Pooled
-from ratewise.targets.pool import POOL_SIZE
 
 _LARGEST, _EXACT = 2**63, 2**53  # of whole numbers that fit into 64 bits, and into a float
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?(e[-+]?[0-9]+)?", re.IGNORECASE)

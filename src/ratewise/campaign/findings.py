@@ -15,13 +15,13 @@ from ratewise.campaign.snapshot import Snapshot
 from ratewise.core.checks import Floats
 from ratewise.core.mean.estimate import Estimate, estimate_mean
 from ratewise.core.mean.ratings import Mask
+from ratewise.design.auto import LearnedRating, below_one, learned_rating
+from ratewise.design.seen import FEWEST_TO_LEARN, learn
 from ratewise.errors import InputError
-from ratewise.queue import audit
+from ratewise.questions.mean.pooled import with_known
 from ratewise.raters.kinds import KINDS
-from ratewise.rounds.auto import LearnedRating, below_one, learned_rating
-from ratewise.rounds.seen import FEWEST_TO_LEARN, learn
+from ratewise.store import audit
 from ratewise.tables.table import no_column
-from ratewise.targets.mean.pooled import with_known
 
 MOST_DIFFERENCES = 10
 _MOST_SLICES = 12  # of one column; more of them make no table

@@ -14,8 +14,8 @@ from ratewise.campaign.spec.changes import changes
 from ratewise.campaign.spec.spec import Spec
 from ratewise.campaign.texts import book_texts
 from ratewise.errors import InputError, RatewiseWarning, SpecError, StoreError
-from ratewise.queue.money import shown, to_units
-from ratewise.queue.store import Store
+from ratewise.store.money import shown, to_units
+from ratewise.store.store import Store
 
 
 def check_going_on(spec: Spec, store: Store) -> None:

@@ -11,20 +11,20 @@ from numpy.typing import NDArray
 
 from ratewise.core.checks import Floats
 from ratewise.core.mean.ratings import Mask
-from ratewise.models.rating_model import Covariates
-from ratewise.models.text_columns import TextColumns
-from ratewise.queue.records import AgainRows
-from ratewise.rounds.again import again_rates, scaled
-from ratewise.rounds.auto import PLANNER
-from ratewise.rounds.chain_rounds import ChainRule
-from ratewise.rounds.designs import Design
-from ratewise.rounds.seen import Rule, Seen
-from ratewise.rounds.spending import pooled
-from ratewise.rounds.step_choice import Compared, seen_as_pair
-from ratewise.rounds.step_draw import factors_of
-from ratewise.rounds.step_rule import StepRule
-from ratewise.rounds.step_seen import StepSeen
-from ratewise.rounds.trial import worth_trying
+from ratewise.design.again import again_rates, scaled
+from ratewise.design.auto import PLANNER
+from ratewise.design.chain_rounds import ChainRule
+from ratewise.design.designs import Design
+from ratewise.design.seen import Rule, Seen
+from ratewise.design.spending import pooled
+from ratewise.design.step_choice import Compared, seen_as_pair
+from ratewise.design.step_draw import factors_of
+from ratewise.design.step_rule import StepRule
+from ratewise.design.step_seen import StepSeen
+from ratewise.design.trial import worth_trying
+from ratewise.learn.rating_model import Covariates
+from ratewise.learn.text_columns import TextColumns
+from ratewise.store.records import AgainRows
 
 _T = TypeVar("_T")
 
@@ -51,7 +51,7 @@ class RoundPlan:
     trial: int = 0  # items of a chain's whole start, where this round tries dear raters on its first ones; 0: no trial
     hopes: tuple[
         float, ...
-    ] = ()  # after a trial: of each rater but the last, see `rounds/trial.py`; left out from 1 on
+    ] = ()  # after a trial: of each rater but the last, see `design/trial.py`; left out from 1 on
 
     @property
     def alone(self) -> bool:

@@ -28,12 +28,12 @@ from ratewise.core.mean.estimate import Estimate
 from ratewise.core.mean.ratings import Mask
 from ratewise.core.mean.stratified import estimate_stratified
 from ratewise.core.names import Estimand, Method
+from ratewise.design.auto import below_one, learned_rating
+from ratewise.design.designs import carried
+from ratewise.design.seen import FEWEST_TO_LEARN, LEAST_RATE, Seen
 from ratewise.errors import InputError, TableError
-from ratewise.rounds.auto import below_one, learned_rating
-from ratewise.rounds.designs import carried
-from ratewise.rounds.seen import FEWEST_TO_LEARN, LEAST_RATE, Seen
+from ratewise.questions.mean.strata import InputPlan, Strata, read_strata
 from ratewise.tables import Table
-from ratewise.targets.mean.strata import InputPlan, Strata, read_strata
 
 Codes = NDArray[np.intp]
 

@@ -15,14 +15,14 @@ from ratewise.campaign.spec.raters import RaterSpec
 from ratewise.campaign.spec.spec import Spec
 from ratewise.campaign.start import COLUMNS, Start
 from ratewise.core.checks import Floats
-from ratewise.models.rating_model import Covariates
-from ratewise.models.text_columns import TextColumns
-from ratewise.queue.money import to_units
-from ratewise.queue.records import ItemRows, Units
-from ratewise.queue.store import Store
+from ratewise.design.teacher import Teacher
+from ratewise.learn.rating_model import Covariates
+from ratewise.learn.text_columns import TextColumns
 from ratewise.raters.kinds import KINDS
 from ratewise.raters.people import PeopleSettings
-from ratewise.rounds.teacher import Teacher
+from ratewise.store.money import to_units
+from ratewise.store.records import ItemRows, Units
+from ratewise.store.store import Store
 
 DOUBTS = "later doubts"  # the name of a fact
 _MOST = 2**31 - 1  # items of a campaign: positions are 32 bits

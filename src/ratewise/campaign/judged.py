@@ -12,9 +12,9 @@ from ratewise.judges.ladder import Rung
 from ratewise.judges.naming import is_asked
 from ratewise.judges.prices import Prices
 from ratewise.judges.votes import MANY_ALIKE, PlaceEffect, alike_said, place_effect
-from ratewise.queue import audit
-from ratewise.queue.records import ANSWERED, MISSING
 from ratewise.raters.llm import LlmSettings
+from ratewise.store import audit
+from ratewise.store.records import ANSWERED, MISSING
 
 _MOST_MODELS = 5  # that are named
 _UNKNOWN = "unknown"

@@ -23,8 +23,8 @@ from ratewise.core.shown import shown
 from ratewise.errors import InputError
 from ratewise.judges.prices import IN_TOML
 from ratewise.judges.template import load
-from ratewise.queue import audit
-from ratewise.queue.money import to_money, total
+from ratewise.store import audit
+from ratewise.store.money import to_money, total
 from ratewise.tables import Table, open_relation, read_table, write_table
 
 VALUE, DOUBT = "judge", "judge_uncertainty"

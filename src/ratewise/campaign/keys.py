@@ -3,8 +3,8 @@
 import json
 from dataclasses import dataclass
 
-from ratewise.queue.records import Claim
-from ratewise.queue.store import Store
+from ratewise.store.records import Claim
+from ratewise.store.store import Store
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-from ratewise.models.features import Coding
-from ratewise.rounds.teacher import FEWEST_TO_TEACH, Teacher
-from ratewise.text.reading import TextReading
+from ratewise.design.teacher import FEWEST_TO_TEACH, Teacher
+from ratewise.learn.features import Coding
+from ratewise.learn.text.reading import TextReading
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -28,12 +28,12 @@ from ratewise.core.checks import Floats
 from ratewise.core.mean.clusters import cluster_codes
 from ratewise.core.mean.draw import uniform
 from ratewise.errors import InputError, TableError
-from ratewise.models.features import codings, feature_matrix
-from ratewise.queue.money import MOST, shown, to_units
-from ratewise.queue.records import Units
+from ratewise.learn.features import codings, feature_matrix
 from ratewise.raters.kind import Quote
 from ratewise.raters.kinds import KINDS
 from ratewise.raters.secrets import concealed
+from ratewise.store.money import MOST, shown, to_units
+from ratewise.store.records import Units
 from ratewise.tables import Relation, Table
 
 _ROWS = 1 << 15  # read and written at a time

@@ -10,13 +10,13 @@ from ratewise.campaign.spec.raters import RaterSpec
 from ratewise.campaign.spec.spec import Spec
 from ratewise.errors import InputError, StoreError
 from ratewise.judges.memory import Memory, Rated
-from ratewise.queue import audit
-from ratewise.queue.records import ANSWERED
-from ratewise.queue.store import Store
 from ratewise.raters.calling import Caller
 from ratewise.raters.kind import Place, Quote
 from ratewise.raters.kinds import KINDS
 from ratewise.raters.secrets import secrets_of
+from ratewise.store import audit
+from ratewise.store.records import ANSWERED
+from ratewise.store.store import Store
 
 
 def fact_name(rater: str, name: str) -> str:

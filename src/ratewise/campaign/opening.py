@@ -7,8 +7,8 @@ from contextlib import ExitStack, contextmanager
 from ratewise.campaign.damage import UNREADABLE, damaged_log, is_sound
 from ratewise.campaign.spec.spec import Spec
 from ratewise.errors import InputError, RatewiseError
-from ratewise.queue.copies import readable
-from ratewise.queue.store import Store
+from ratewise.store.copies import readable
+from ratewise.store.store import Store
 
 
 @contextmanager

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from ratewise.campaign import planner as p
 from ratewise.campaign.history import History
 from ratewise.campaign.reader import Reader, Round, with_open
-from ratewise.queue import audit
-from ratewise.queue.store import Store
+from ratewise.store import audit
+from ratewise.store.store import Store
 
 
 @dataclass(slots=True, eq=False)

@@ -7,8 +7,8 @@ import numpy as np
 from ratewise.campaign.answers import Look, Wanted, chained, estimate_history, look_of, stepped
 from ratewise.campaign.history import History
 from ratewise.campaign.inputs import stratified
-from ratewise.rounds.auto import prepared
-from ratewise.targets.mean.pooled import Pooled, Terms
+from ratewise.design.auto import prepared
+from ratewise.questions.mean.pooled import Pooled, Terms
 
 
 def pooled_of(history: History, wanted: Wanted, look: Look, *, campaign: str) -> Pooled | None:

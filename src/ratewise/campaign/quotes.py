@@ -20,10 +20,10 @@ from ratewise.campaign.texts import text_cost
 from ratewise.campaign.verification import Verification
 from ratewise.core.shown import shown
 from ratewise.errors import RatewiseError
-from ratewise.queue import audit
-from ratewise.queue.money import to_money, to_units, total
-from ratewise.queue.records import Units
-from ratewise.queue.store import Store
+from ratewise.store import audit
+from ratewise.store.money import to_money, to_units, total
+from ratewise.store.records import Units
+from ratewise.store.store import Store
 from ratewise.tables import Relation
 
 

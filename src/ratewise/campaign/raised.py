@@ -17,10 +17,10 @@ from ratewise.campaign.history import RoundPlan
 from ratewise.campaign.snapshot import Snapshot, reader_of
 from ratewise.campaign.spec.spec import Spec
 from ratewise.core.mean.estimate import Estimate
+from ratewise.design.again import variance_now
 from ratewise.errors import RatewiseWarning
-from ratewise.queue.money import to_money, to_units
-from ratewise.queue.store import Store
-from ratewise.rounds.again import variance_now
+from ratewise.store.money import to_money, to_units
+from ratewise.store.store import Store
 
 _CLEARLY = 0.85  # of the interval there is: what comes out differs from what is expected by a tenth or so
 _STEPS = 12  # of the search for a budget that is enough: to a part in 4,000 of what everything would cost

@@ -11,13 +11,13 @@ from ratewise.campaign.spec.raters import RaterSpec
 from ratewise.campaign.spec.spec import Spec
 from ratewise.campaign.verification import Verification, telling
 from ratewise.campaign.voting import rule_of
-from ratewise.queue import audit
-from ratewise.queue.money import shown
-from ratewise.queue.records import ANSWERED, CHECK, OPEN, TEXTS, UNCHECK, UNDO
-from ratewise.queue.store import Store
-from ratewise.queue.votes import Vote
 from ratewise.raters.kinds import KINDS
 from ratewise.raters.people import PeopleSettings
+from ratewise.store import audit
+from ratewise.store.money import shown
+from ratewise.store.records import ANSWERED, CHECK, OPEN, TEXTS, UNCHECK, UNDO
+from ratewise.store.store import Store
+from ratewise.store.votes import Vote
 
 END = 2**31 - 1  # beyond every position
 Payments = dict[str, dict[int, list[int]]]  # kind → attempt → amounts

@@ -1,8 +1,8 @@
 """`[learner] refit = "each round"`: predictions of a model that is trained again on the labels of closed rounds.
 
 After a round has closed, the planner says whether a refit is due. It is trained on all labels of closed rounds, by
-folds (`training/cross_fit.py`), and written down before the next round is planned. A refit belongs to the number of
-rounds that were closed: what was known after these includes it, and a plan that rests on fewer does not.
+folds (`learn/training/cross_fit.py`), and written down before the next round is planned. A refit belongs to the number
+of rounds that were closed: what was known after these includes it, and a plan that rests on fewer does not.
 """
 
 import json
@@ -15,11 +15,11 @@ from ratewise.campaign.history import History
 from ratewise.campaign.spec.spec import Spec
 from ratewise.campaign.verification import Verification
 from ratewise.core.checks import Floats
-from ratewise.queue import audit
-from ratewise.queue.protocol import PlanningQueue
-from ratewise.queue.records import Refit
-from ratewise.queue.store import Store
-from ratewise.training.cross_fit import Check, Rows, Trainer, cross_fitted
+from ratewise.learn.training.cross_fit import Check, Rows, Trainer, cross_fitted
+from ratewise.store import audit
+from ratewise.store.protocol import PlanningQueue
+from ratewise.store.records import Refit
+from ratewise.store.store import Store
 
 
 @dataclass(slots=True, eq=False)
@@ -88,7 +88,7 @@ def trainer_of(spec: Spec) -> Trainer | None:
     """What trains on the campaign's labels; `None` where nothing does. What is not installed is an InputError."""
     if spec.learner is None or spec.learner.refit is None:
         return None
-    from ratewise.training.refit import encoder_trainer
+    from ratewise.learn.training.refit import encoder_trainer
 
     init = spec.learner.init
     beside = None if init is None else spec.folder / init

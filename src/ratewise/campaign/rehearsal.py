@@ -25,11 +25,11 @@ from ratewise.campaign.refits import Refits, refit_of
 from ratewise.campaign.start import Start
 from ratewise.core.checks import Floats
 from ratewise.core.names import Estimand
-from ratewise.queue.memory import MemoryQueue
-from ratewise.queue.money import to_units
-from ratewise.queue.records import Units
-from ratewise.rounds.teacher import Teacher
-from ratewise.training.cross_fit import Rows, Trainer
+from ratewise.design.teacher import Teacher
+from ratewise.learn.training.cross_fit import Rows, Trainer
+from ratewise.store.memory import MemoryQueue
+from ratewise.store.money import to_units
+from ratewise.store.records import Units
 
 
 @dataclass(frozen=True, slots=True, eq=False)

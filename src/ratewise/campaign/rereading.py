@@ -9,11 +9,11 @@ from ratewise.campaign.raters_seen import as_stored
 from ratewise.campaign.spec.spec import Spec
 from ratewise.campaign.verification import Verification, telling
 from ratewise.errors import RatewiseError
-from ratewise.queue import audit
-from ratewise.queue.records import ANSWERED, MISSING
-from ratewise.queue.store import Store
 from ratewise.raters.kind import Reread
 from ratewise.raters.kinds import KINDS
+from ratewise.store import audit
+from ratewise.store.records import ANSWERED, MISSING
+from ratewise.store.store import Store
 
 _GIVEN_UP = "given up"  # how the note of a question begins that was not asked to its end
 

@@ -12,11 +12,11 @@ from ratewise.campaign.load import load_items
 from ratewise.campaign.pool import is_same
 from ratewise.campaign.spec.spec import Spec, read_spec
 from ratewise.errors import InputError, RatewiseError
-from ratewise.queue.money import to_money
-from ratewise.queue.records import Outcome
-from ratewise.queue.rescue import Rescued, rescue_store
-from ratewise.queue.store import Store
-from ratewise.queue.unsaved import kept_outcomes
+from ratewise.store.money import to_money
+from ratewise.store.records import Outcome
+from ratewise.store.rescue import Rescued, rescue_store
+from ratewise.store.store import Store
+from ratewise.store.unsaved import kept_outcomes
 from ratewise.tables.files import write_text
 
 

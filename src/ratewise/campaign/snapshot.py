@@ -22,10 +22,10 @@ from ratewise.campaign.verification import Verification
 from ratewise.campaign.verify import verify_log
 from ratewise.campaign.worth import worth_of_raters
 from ratewise.core.mean.estimate import Estimate
-from ratewise.queue.store import Store
-from ratewise.rounds.auto import estimate_came
-from ratewise.rounds.diagnostics import Diagnosis, diagnose
-from ratewise.targets.mean.pooled import Pooled
+from ratewise.design.auto import estimate_came
+from ratewise.design.diagnostics import Diagnosis, diagnose
+from ratewise.questions.mean.pooled import Pooled
+from ratewise.store.store import Store
 
 
 def reader_of(spec: Spec, store: Store, *, keeps: bool = False) -> Reader:

@@ -16,10 +16,10 @@ from ratewise.campaign.voting import rules_in_words
 from ratewise.core.mean.estimate import Estimate
 from ratewise.core.shown import shown
 from ratewise.judges.naming import told_of_servers
-from ratewise.queue import audit
-from ratewise.queue.money import to_money
-from ratewise.queue.records import ANSWERED, MISSING, OPEN, TEXTS
-from ratewise.queue.store import Store
+from ratewise.store import audit
+from ratewise.store.money import to_money
+from ratewise.store.records import ANSWERED, MISSING, OPEN, TEXTS
+from ratewise.store.store import Store
 
 IF_YOU_LOOK = "if you look every day"  # the name of the wider interval, wherever both are shown
 

@@ -8,8 +8,8 @@ from ratewise.campaign.history import History, RoundPlan
 from ratewise.campaign.reader import Closed
 from ratewise.core.mean.estimate import Estimate
 from ratewise.core.shown import shown
-from ratewise.queue import audit
-from ratewise.queue.store import Store
+from ratewise.store import audit
+from ratewise.store.store import Store
 
 
 @shown

@@ -8,7 +8,7 @@ from ratewise.campaign.export import export_answers, export_items, export_ledger
 from ratewise.campaign.own_files import check_output
 from ratewise.campaign.snapshot import Snapshot
 from ratewise.errors import InputError
-from ratewise.queue.archive import write_record
+from ratewise.store.archive import write_record
 from ratewise.tables import Table, write_table
 from ratewise.tables.spreadsheet import safe_cells as make_safe
 from ratewise.tables.write import replacing

@@ -7,10 +7,10 @@ from ratewise.campaign.lesson import Lesson
 from ratewise.campaign.snapshot import Snapshot
 from ratewise.campaign.spec.spec import Spec
 from ratewise.campaign.texts import READING, learner_of
+from ratewise.design.teacher import Teacher, enough_to_teach
 from ratewise.errors import InputError
-from ratewise.models.features import Coding
-from ratewise.rounds.teacher import Teacher, enough_to_teach
-from ratewise.text.reading import TextReading
+from ratewise.learn.features import Coding
+from ratewise.learn.text.reading import TextReading
 
 
 def lesson_of(now: Snapshot, pupil: Spec) -> Lesson | None:

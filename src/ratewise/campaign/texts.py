@@ -14,13 +14,13 @@ from ratewise.campaign.rater_cost import RaterCost
 from ratewise.campaign.spec.spec import Spec
 from ratewise.campaign.spec.tables import LearnerSpec
 from ratewise.core.checks import Floats
-from ratewise.queue.money import shown, to_units
-from ratewise.queue.store import Store
+from ratewise.learn.text.bill import cost_of, most_tokens, usual_tokens
+from ratewise.learn.text.learner import Learner, vault_of
+from ratewise.learn.text.reading import TextReading, read_texts
+from ratewise.learn.text.vault import BATCH
+from ratewise.store.money import shown, to_units
+from ratewise.store.store import Store
 from ratewise.tables import Relation
-from ratewise.text.bill import cost_of, most_tokens, usual_tokens
-from ratewise.text.learner import Learner, vault_of
-from ratewise.text.reading import TextReading, read_texts
-from ratewise.text.vault import BATCH
 
 READING = "text reading"  # the fact of how texts became numbers
 LEARNER = "[learner]"  # stands among the raters where money is told

@@ -6,11 +6,11 @@ from pathlib import Path
 from ratewise.campaign.content import plain_rows
 from ratewise.campaign.spec.spec import Spec
 from ratewise.errors import InputError
+from ratewise.learn.training.folder import KNOWN
 from ratewise.raters.kind import Knows
 from ratewise.raters.kinds import KINDS
 from ratewise.raters.trained import knows_of
 from ratewise.tables import Relation
-from ratewise.training.folder import KNOWN
 
 _ROWS = 1 << 13
 

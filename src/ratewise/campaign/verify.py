@@ -32,10 +32,10 @@ from ratewise.campaign.spec.tables import SecretSeed
 from ratewise.campaign.verification import Verification, telling
 from ratewise.core.checks import Floats
 from ratewise.core.mean.draw import uniform
-from ratewise.queue import audit
-from ratewise.queue.money import shown, to_units
-from ratewise.queue.store import Store
-from ratewise.rounds.auto import CHAIN_PLANNER, PLANNER
+from ratewise.design.auto import CHAIN_PLANNER, PLANNER
+from ratewise.store import audit
+from ratewise.store.money import shown, to_units
+from ratewise.store.store import Store
 
 _CLOSE = 1e-7  # relative: another machine's linear algebra may round differently
 

@@ -1,8 +1,8 @@
 """How the answers of several people become one rating, by the settings of their rater."""
 
 from ratewise.campaign.spec.spec import Spec
-from ratewise.queue.votes import Rule, decided_by, median_of, name_key
 from ratewise.raters.people import PeopleSettings
+from ratewise.store.votes import Rule, decided_by, median_of, name_key
 
 
 def decides(settings: PeopleSettings, person: str) -> bool:

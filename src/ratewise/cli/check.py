@@ -87,9 +87,9 @@ def check(
     """
     with one_line_errors():
         from ratewise.errors import InputError
+        from ratewise.questions.check import check as ask
+        from ratewise.questions.two_tables import TableColumns
         from ratewise.tables.files import check_folder, write_text
-        from ratewise.targets.check import check as ask
-        from ratewise.targets.two_tables import TableColumns
 
         check_folder(summary)
         if (low is None) != (high is None):

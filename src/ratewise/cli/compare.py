@@ -9,9 +9,9 @@ from ratewise.cli.options import FormatOption, Json, Positive, Rate, Scale, Seed
 from ratewise.core.names import Estimand, Method, Recalibration
 
 if TYPE_CHECKING:
+    from ratewise.questions.compare import Comparison
+    from ratewise.questions.compare_many import ManyComparisons
     from ratewise.tables import TableLike
-    from ratewise.targets.compare import Comparison
-    from ratewise.targets.compare_many import ManyComparisons
 
 
 def compare(
@@ -94,8 +94,8 @@ def _columns(
     table: "TableLike", systems: list[str], baseline: str | None, options: dict[str, Any]
 ) -> "Comparison | ManyComparisons":
     """Systems side by side, in columns of their own."""
-    from ratewise.targets.compare import compare as compare_two
-    from ratewise.targets.compare_many import compare_many
+    from ratewise.questions.compare import compare as compare_two
+    from ratewise.questions.compare_many import compare_many
 
     names, weak, strong = _systems(systems)
     last = _baseline(names, baseline)
@@ -110,8 +110,8 @@ def _apart(
     table: "TableLike", with_table: str | None, systems: list[str], baseline: str | None, options: dict[str, Any]
 ) -> "Comparison | ManyComparisons":
     """Two tables, or a table with a row for each item and system."""
-    from ratewise.targets.long_table import compare_long
-    from ratewise.targets.two_tables import compare_tables
+    from ratewise.questions.long_table import compare_long
+    from ratewise.questions.two_tables import compare_tables
 
     if with_table is None:
         return compare_long(table, system=systems[0], baseline=baseline, **options)
@@ -141,7 +141,7 @@ def _refuse(wrong: bool, message: str) -> None:
 def _systems(given: list[str]) -> tuple[list[str], dict[str, str], dict[str, str]]:
     """Names, weak and strong columns of NAME:WEAK:STRONG; a name may hold colons, columns may not."""
     from ratewise.errors import InputError
-    from ratewise.targets.systems import check_names
+    from ratewise.questions.systems import check_names
 
     parts = [text.rsplit(":", 2) for text in given]
     for text, words in zip(given, parts, strict=True):

@@ -68,7 +68,7 @@ def progress_bar(unit: str, *, quiet: bool) -> Iterator[Callable[[int, int], Non
 @contextmanager
 def texts_told(*, quiet: bool) -> Iterator[None]:
     """A bar for texts that are embedded meanwhile."""
-    from ratewise.text.telling import told
+    from ratewise.learn.text.telling import told
 
     with progress_bar("texts", quiet=quiet) as tell, told(tell):
         yield
@@ -77,7 +77,7 @@ def texts_told(*, quiet: bool) -> Iterator[None]:
 @contextmanager
 def texts_in_lines(*, quiet: bool) -> Iterator[None]:
     """A line for every batch of texts that is embedded, where a bar of another kind is shown already."""
-    from ratewise.text.telling import told
+    from ratewise.learn.text.telling import told
 
     silent = quiet or not sys.stderr.isatty()
     with told(None if silent else lambda done, total: say(f"texts: {done:,} of {total:,} embedded", error=True)):

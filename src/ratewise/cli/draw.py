@@ -10,8 +10,8 @@ from ratewise.cli.options import FormatOption, Json, SafeCells, TableArgument, i
 from ratewise.cli.sheets import drawn_rows, in_pieces, merge_command, where_to_draw, write_sheet
 
 if TYPE_CHECKING:
-    from ratewise.targets.mean.draw_steps import DrawnFile
-    from ratewise.targets.mean.drawing import Drawn
+    from ratewise.questions.mean.draw_steps import DrawnFile
+    from ratewise.questions.mean.drawing import Drawn
 
 Engine = Literal["duckdb", "spark"]
 
@@ -56,7 +56,7 @@ def draw(
     """
     with one_line_errors():
         from ratewise.errors import InputError
-        from ratewise.targets.mean.drawing import Drawn
+        from ratewise.questions.mean.drawing import Drawn
 
         if (plan is None) == (at_random is None):
             raise InputError("draw takes a plan or a number: --plan plan.json, or --at-random 50 for a first draw")
@@ -109,9 +109,9 @@ def _at_random(
     table: str, count: int, output: str, *, seed: int, id_column: str | None, safe_cells: bool, format: str | None
 ) -> "DrawnFile":  # fmt: skip
     """Write the table with a simple random sample of its rows drawn."""
+    from ratewise.questions.mean.draw_file import draw_at_random
     from ratewise.tables import open_relation, read_table, write_table
     from ratewise.tables.spreadsheet import safe_cells as make_safe
-    from ratewise.targets.mean.draw_file import draw_at_random
 
     pool = open_relation(table, format=format)
     drawn = draw_at_random(pool, count, output, seed=seed, id_column=id_column)
@@ -126,13 +126,13 @@ def _drawn(
     format: str | None, sheet: str | None,
 ) -> "Drawn | DrawnFile":  # fmt: skip
     """Write the drawn table. It is held in memory only where it must be; else its rows pass through."""
+    from ratewise.questions.draw_pool import draw_pool
+    from ratewise.questions.mean.draw_file import draw_file
+    from ratewise.questions.mean.plan_file import believed
+    from ratewise.questions.mean.transfer import load_transfer
+    from ratewise.questions.slice_draw import is_slice_plan
     from ratewise.tables import write_table
     from ratewise.tables.spreadsheet import safe_cells as make_safe
-    from ratewise.targets.draw_pool import draw_pool
-    from ratewise.targets.mean.draw_file import draw_file
-    from ratewise.targets.mean.plan_file import believed
-    from ratewise.targets.mean.transfer import load_transfer
-    from ratewise.targets.slice_draw import is_slice_plan
 
     with believed(plan):
         whole = any((safe_cells, table == "-", format is not None)) or is_slice_plan(plan)

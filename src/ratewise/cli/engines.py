@@ -3,8 +3,8 @@
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ratewise.targets.mean.draw_steps import DrawnFile
-    from ratewise.targets.mean.transfer import Transfer
+    from ratewise.questions.mean.draw_steps import DrawnFile
+    from ratewise.questions.mean.transfer import Transfer
 
 
 def check_engine(engine: str, master: str | None, *, whole: bool, output: str) -> None:
@@ -36,9 +36,9 @@ def draw_by_spark(
 ) -> "DrawnFile":
     """Draw a table that Spark reads, and let it write the parts of a folder."""
     from ratewise.errors import TableError
+    from ratewise.questions.mean.draw_spark import draw_spark
     from ratewise.tables.engine import reason
     from ratewise.tables.spark import read_spark, start
-    from ratewise.targets.mean.draw_spark import draw_spark
 
     pool = read_spark(start(master), table)
     drawn = draw_spark(pool, transfer, seed=seed, id_column=id_column, within_budget=within_budget)

@@ -72,7 +72,7 @@ def simulate(
             check_folder(path)
         check_ending(picture)
         from ratewise.lab.simulate import simulate as run_simulation
-        from ratewise.text.telling import told
+        from ratewise.learn.text.telling import told
 
         counted, order = said(positive, scale)
         with progress_bar("trials", quiet=json) as progress, told(progress):  # texts first, if a model embeds them

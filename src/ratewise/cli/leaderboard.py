@@ -72,10 +72,10 @@ def leaderboard(
                 json,
             )
             return
+        from ratewise.questions.leaderboard import leaderboard as make_leaderboard
         from ratewise.report.pictures import check_ending
         from ratewise.tables import read_table
         from ratewise.tables.files import check_folder
-        from ratewise.targets.leaderboard import leaderboard as make_leaderboard
 
         if output is not None:
             raise InputError("--output is for the table that --ask writes; for a picture give --picture FILE")
@@ -114,8 +114,8 @@ def _ask(
     json: bool,
 ) -> None:
     from ratewise.errors import InputError
+    from ratewise.questions.ask_votes import ask_votes
     from ratewise.tables import write_table
-    from ratewise.targets.ask_votes import ask_votes
 
     if output is None or weak is None:
         raise InputError("--ask needs --weak, the column with the weak votes, and -o FILE for the table it writes")

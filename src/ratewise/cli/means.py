@@ -81,9 +81,9 @@ def print_slices(
     as_json: bool,
 ) -> None:
     """Estimates by slice, as JSON or as text, and as a picture if asked."""
+    from ratewise.questions.slices import estimate_slices
     from ratewise.report.pictures import check_ending, save
     from ratewise.tables.files import check_folder
-    from ratewise.targets.slices import estimate_slices
 
     check_folder(picture)
     check_ending(picture)
@@ -135,8 +135,8 @@ def print_slice_plan(
     as_json: bool,
 ) -> None:
     """A plan by slice, as JSON or as text."""
-    from ratewise.targets.slice_names import slice_sizes
-    from ratewise.targets.slice_plan import plan_slices
+    from ratewise.questions.slice_names import slice_sizes
+    from ratewise.questions.slice_plan import plan_slices
 
     pool_sizes = None if pool is None else slice_sizes(pool, by)
     with texts_told(quiet=as_json):

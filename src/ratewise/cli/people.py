@@ -13,7 +13,7 @@ from ratewise.cli.options import Json
 
 if TYPE_CHECKING:
     from ratewise.campaign.beside import Tests
-    from ratewise.queue.accounts import Person
+    from ratewise.store.accounts import Person
     from ratewise.web.service import Service
 
 _URL = "http://127.0.0.1:8765"

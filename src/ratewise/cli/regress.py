@@ -64,7 +64,7 @@ def regress(
         check_ending(picture)
         if not words(on):
             raise InputError("--on names no column; give the columns to regress on, separated by commas")
-        from ratewise.targets.regression import regress as run_regression
+        from ratewise.questions.regression import regress as run_regression
 
         counted, order = said(positive, scale)
         found = run_regression(
@@ -112,7 +112,7 @@ def quantile(
     """
     with one_line_errors():
         from ratewise.core.checks import number
-        from ratewise.targets.quantiles import quantile_table
+        from ratewise.questions.quantiles import quantile_table
 
         counted, order = said(positive, scale)
         found = quantile_table(

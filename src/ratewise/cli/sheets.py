@@ -11,8 +11,8 @@ from ratewise.cli.console import one_line_errors, print_json, print_notes, say
 from ratewise.cli.options import Json, Positive, Scale, in_format, said, words
 
 if TYPE_CHECKING:
+    from ratewise.questions.sheets import Merged
     from ratewise.tables import Table
-    from ratewise.targets.sheets import Merged
 
 Id = Annotated[str | None, typer.Option(help="Column with the items' ids; `id`, else the row number.")]
 
@@ -20,7 +20,7 @@ Id = Annotated[str | None, typer.Option(help="Column with the items' ids; `id`, 
 def where_to_draw(output: str | None, sheet: str | None) -> str:
     """The file for rates and draws: the one named, else one beside the sheet."""
     from ratewise.errors import InputError
-    from ratewise.targets.sheets import drawn_beside, refuse_existing
+    from ratewise.questions.sheets import drawn_beside, refuse_existing
 
     if sheet is not None:
         refuse_existing(sheet)
@@ -33,7 +33,7 @@ def where_to_draw(output: str | None, sheet: str | None) -> str:
 
 def in_pieces(table: str, id: str | None) -> bool:
     """Whether a pool is large, and has ids that name its rows: then a sheet needs the drawn rows alone."""
-    from ratewise.targets.large import large_relation
+    from ratewise.questions.large import large_relation
 
     relation = large_relation(table)
     return relation is not None and (id or "id") in relation.columns
@@ -58,9 +58,9 @@ def write_sheet(
     seed: int,
 ) -> tuple[int, list[str]]:
     """Write the drawn rows for annotators; returns how many there are, and which columns are kept from them."""
+    from ratewise.questions.people import strong_columns
+    from ratewise.questions.sheets import FILL, OF_THE_DRAW, blind_sheet
     from ratewise.tables import write_table
-    from ratewise.targets.people import strong_columns
-    from ratewise.targets.sheets import FILL, OF_THE_DRAW, blind_sheet
 
     named = {} if plan is None else _columns_of(plan)
     fill = words(strong) or strong_columns(drawn, named.get("strong") or FILL)
@@ -114,9 +114,9 @@ def merge(
     """
     with one_line_errors():
         from ratewise.errors import InputError
+        from ratewise.questions.large_merge import merge_large
+        from ratewise.questions.sheets import drawn_for, merge_sheet
         from ratewise.tables import write_table
-        from ratewise.targets.large_merge import merge_large
-        from ratewise.targets.sheets import drawn_for, merge_sheet
 
         if json and output == "-":
             raise InputError("--json and -o - both want standard output; write the table to a file")

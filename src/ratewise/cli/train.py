@@ -11,7 +11,7 @@ from ratewise.cli.console import one_line_errors, print_json, say
 from ratewise.cli.options import FormatOption, Json, Seed, TableArgument, in_format, words
 
 if TYPE_CHECKING:
-    from ratewise.training.loop import Step, Tell
+    from ratewise.learn.training.loop import Step, Tell
 
 
 def train(
@@ -44,7 +44,7 @@ def train(
     """
     with one_line_errors():
         from ratewise.errors import InputError
-        from ratewise.training.train import train_rater
+        from ratewise.learn.training.train import train_rater
 
         pair = words(answers)
         if len(pair) != 2:

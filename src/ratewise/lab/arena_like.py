@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from ratewise.core.mean.draw import uniform
 from ratewise.errors import InputError, TableError
 from ratewise.lab.datasets import Dataset
+from ratewise.learn.training.answering import TrainedModel
+from ratewise.learn.training.folder import SETTINGS, TrainedOn
+from ratewise.learn.training.train import train_rater
 from ratewise.tables import Table, read_table
-from ratewise.training.answering import TrainedModel
-from ratewise.training.folder import SETTINGS, TrainedOn
-from ratewise.training.train import train_rater
 
 TEXT = ("question", "gold", "answer")
 _TRAINED_ON = 12_000  # labels: a minute or two on a GPU, some hours without one

@@ -7,12 +7,12 @@ import numpy as np
 from ratewise.core.checks import Floats
 from ratewise.core.mean.estimate import Estimate
 from ratewise.core.mean.running import stops_within, without_rounding
+from ratewise.design.auto import Round, estimate_seen
+from ratewise.design.options import Money
+from ratewise.design.seen import Learned, Phase, Rule, Seen, learn
+from ratewise.design.spending import RoundDraw, draw_exact_round, draw_round, next_round, pooled
 from ratewise.lab.trials import RATING_BOUNDS, Block, Index, Outcome, Population
-from ratewise.models.rating_model import Covariates
-from ratewise.rounds.auto import Round, estimate_seen
-from ratewise.rounds.options import Money
-from ratewise.rounds.seen import Learned, Phase, Rule, Seen, learn
-from ratewise.rounds.spending import RoundDraw, draw_exact_round, draw_round, next_round, pooled
+from ratewise.learn.rating_model import Covariates
 
 _STRONG_COST = 1.0
 

@@ -16,7 +16,7 @@ from ratewise.core.mean.estimate import estimate_mean
 from ratewise.core.mean.policy import Policy, optimal_policy
 from ratewise.core.names import IntervalMethod, Method
 from ratewise.lab.worlds import World, bernoulli, calibrated, gaussian
-from ratewise.models.error_model import DEFAULT_FLOOR_SHARE
+from ratewise.learn.error_model import DEFAULT_FLOOR_SHARE
 
 WorldName = Literal["bernoulli", "calibrated", "gaussian"]
 Quality = Literal["good", "fair", "useless"]

@@ -17,9 +17,9 @@ from scipy import special
 from ratewise.core.checks import Floats
 from ratewise.core.mean.estimate import estimate_mean
 from ratewise.core.names import MODES, Mode
+from ratewise.design.options import floor_share, raised_to_floor
 from ratewise.lab.automatic import Trial
 from ratewise.lab.trials import Block, Population, Setting
-from ratewise.rounds.options import floor_share, raised_to_floor
 
 Judge = Literal["calibrated", "overconfident", "reversed", "useless", "yes or no", "tenths", "five levels", "sure"]
 

@@ -10,10 +10,10 @@ import numpy as np
 
 from ratewise.core.checks import Floats
 from ratewise.core.mean.policy import optimal_policy
+from ratewise.design.options import sharpest_error
 from ratewise.errors import PolicyError
 from ratewise.lab.automatic import learn_all
 from ratewise.lab.trials import Population, Setting
-from ratewise.rounds.options import sharpest_error
 
 _STRONG_COST = 1.0
 _LEAST_RATE = 1e-6

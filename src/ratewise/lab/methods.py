@@ -17,12 +17,12 @@ from ratewise.core.mean.policy import optimal_policy
 from ratewise.core.mean.rates import LARGEST_SCALE, active_rates
 from ratewise.core.mean.ratings import Mask
 from ratewise.core.mean.running import running_estimates, stops_within, without_rounding
+from ratewise.design.seen import Learned
 from ratewise.lab.automatic import auto, learn_all
 from ratewise.lab.limit import Limit
 from ratewise.lab.strong_alone import strong_alone
 from ratewise.lab.trials import Block, Index, Outcome, Population, Setting
-from ratewise.models.calibration import Calibration, fit_calibration
-from ratewise.rounds.seen import Learned
+from ratewise.learn.calibration import Calibration, fit_calibration
 
 _STRONG_COST = 1.0  # the unit of money
 _LEAST_RATE = 1e-12  # where the paper's rate would be 0: the weak rating is taken to be right

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from ratewise.lab.methods import Lab
 from ratewise.lab.trials import Block, Population, Setting
-from ratewise.models.calibration import Calibration, fit_calibration
+from ratewise.learn.calibration import Calibration, fit_calibration
 
 LOOPED_METHODS = ("base", "paper-random", "paper-active", "oracle")
 

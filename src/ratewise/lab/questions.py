@@ -19,10 +19,10 @@ from ratewise.core.mean.estimate import estimate_mean
 from ratewise.core.names import Family
 from ratewise.lab import everyday
 from ratewise.lab.everyday import Cell
-from ratewise.targets.compare import compare
-from ratewise.targets.compare_many import compare_many
-from ratewise.targets.quantiles import quantile_table
-from ratewise.targets.regression import regress
+from ratewise.questions.compare import compare
+from ratewise.questions.compare_many import compare_many
+from ratewise.questions.quantiles import quantile_table
+from ratewise.questions.regression import regress
 
 Rows = dict[str, tuple[float, float, float]]  # by what was asked: low, high, truth
 Columns = dict[str, Any]

@@ -20,13 +20,13 @@ from ratewise.lab.metrics import Base, MethodResult, resamples, results
 from ratewise.lab.trials import Outcome, Population, Scale, Setting
 from ratewise.lab.words import in_words
 from ratewise.lab.workers import in_order
-from ratewise.models.features import Coding, codings, feature_matrix, refuse_labels
-from ratewise.models.text_columns import TextColumns
+from ratewise.learn.features import Coding, codings, feature_matrix, refuse_labels
+from ratewise.learn.text.learner import Learner
+from ratewise.learn.text.reading import read_texts
+from ratewise.learn.text_columns import TextColumns
 from ratewise.tables import Table, TableLike, read_table
 from ratewise.tables.words import Positive, in_numbers, meaning_of
 from ratewise.tables.words import Scale as WordScale
-from ratewise.text.learner import Learner
-from ratewise.text.reading import read_texts
 
 Progress = Callable[[int, int], None]  # trials done, trials in all
 

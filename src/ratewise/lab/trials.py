@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from ratewise.core.checks import Floats, seed_number
 from ratewise.core.names import Mode
-from ratewise.models.rating_model import Covariates
-from ratewise.models.text_columns import TextColumns
+from ratewise.learn.rating_model import Covariates
+from ratewise.learn.text_columns import TextColumns
 
 Index = NDArray[np.intp]
 

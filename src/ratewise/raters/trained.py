@@ -11,11 +11,11 @@ from typing import Annotated, Any
 from pydantic import AfterValidator
 
 from ratewise.errors import InputError
+from ratewise.learn.training.answering import TrainedModel, check_folder
+from ratewise.learn.training.folder import CARD, SETTINGS, TrainedOn, read_settings
 from ratewise.raters.keys import TEXT, Says, hint
 from ratewise.raters.kind import Knows, Place, RaterKind
 from ratewise.raters.protocol import Answer, Failure, Question, failure_from
-from ratewise.training.answering import TrainedModel, check_folder
-from ratewise.training.folder import CARD, SETTINGS, TrainedOn, read_settings
 
 _DEVICES = ("auto", "cpu", "cuda")
 _DEAREST = 1_000_000  # an hour

@@ -18,12 +18,12 @@ from ratewise.campaign.snapshot import Snapshot
 from ratewise.campaign.status import IF_YOU_LOOK, Status
 from ratewise.campaign.story import Chapter
 from ratewise.core.mean.estimate import Estimate
-from ratewise.queue.money import to_money
 from ratewise.report import method, people, sections
 from ratewise.report.page import answer, described, notes_html, page
 from ratewise.report.pictures import ACCENT, INK, QUIET, figure
 from ratewise.report.portrait import money_words, plot_money, portrait_parts, story_points
 from ratewise.report.sentence import plain_answer
+from ratewise.store.money import to_money
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

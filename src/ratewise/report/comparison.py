@@ -6,12 +6,12 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from ratewise.core.mean.estimate import Estimate
+from ratewise.questions.compare import Comparison, between, percent, probability, signed
+from ratewise.questions.compare_many import ManyComparisons, Rival
+from ratewise.questions.fieller import Ratio
 from ratewise.report.pictures import ACCENT, INK, QUIET, figure, plain_name
 from ratewise.report.terminal_table import Column, TerminalTable
 from ratewise.report.text import notes_text, one_line
-from ratewise.targets.compare import Comparison, between, percent, probability, signed
-from ratewise.targets.compare_many import ManyComparisons, Rival
-from ratewise.targets.fieller import Ratio
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -6,10 +6,10 @@ from ratewise.campaign import findings
 from ratewise.campaign.judged import judges_found
 from ratewise.campaign.portrait import Bin, calibration, rates_by_uncertainty
 from ratewise.campaign.snapshot import Snapshot
-from ratewise.queue.money import to_money
 from ratewise.report import method, people
 from ratewise.report.portrait import rates_words
 from ratewise.report.sentence import in_units, money, plain_answer
+from ratewise.store.money import to_money
 
 _SPECIAL = str.maketrans({sign: f"\\{sign}" for sign in "\\`*_{}[]<>#|!"} | {"\n": " ", "\r": " "})
 

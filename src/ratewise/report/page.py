@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from ratewise.core.mean.estimate import Estimate
 from ratewise.errors import InputError
+from ratewise.questions.mean.plan import Plan
 from ratewise.report.pictures import POLICY_TITLES, plot_estimates, plot_plan
-from ratewise.targets.mean.plan import Plan
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -2,8 +2,8 @@
 
 from ratewise.campaign.beside import PersonFound, Together, judge_and_people, people_found
 from ratewise.campaign.snapshot import Snapshot
-from ratewise.queue.money import to_money
 from ratewise.report.sentence import money
+from ratewise.store.money import to_money
 
 HEADS = ("person", "labels", "cannot tell", "seconds each", "agree with others", "training, checks, repeats")
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ratewise.core.mean.estimate import Estimate
 from ratewise.errors import InputError
-from ratewise.targets.mean.plan import Plan
+from ratewise.questions.mean.plan import Plan
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

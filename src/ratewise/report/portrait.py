@@ -9,10 +9,10 @@ from ratewise.campaign.beside import human_only
 from ratewise.campaign.portrait import Bin, calibration, rates_by_uncertainty
 from ratewise.campaign.snapshot import Snapshot
 from ratewise.core.mean.estimate import Estimate
-from ratewise.queue.money import to_money
 from ratewise.report.page import described
 from ratewise.report.pictures import ACCENT, INK, QUIET, figure, plain_name
 from ratewise.report.sentence import in_units, money
+from ratewise.store.money import to_money
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

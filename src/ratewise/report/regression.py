@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from ratewise.questions.quantiles import Quantiles
+from ratewise.questions.regression import Coefficient, Regression
 from ratewise.report.pictures import ACCENT, INK, QUIET, figure, plain_name
 from ratewise.report.terminal_table import Column, TerminalTable
 from ratewise.report.text import notes_text, one_line
-from ratewise.targets.quantiles import Quantiles
-from ratewise.targets.regression import Coefficient, Regression
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -5,14 +5,14 @@ from rich.table import Table
 from rich.text import Text
 
 from ratewise.core.mean.estimate import Estimate
+from ratewise.questions.mean.draw_steps import DrawnFile
+from ratewise.questions.mean.drawing import Drawn
+from ratewise.questions.mean.plan import Plan
+from ratewise.questions.mean.side_by_side import PlannedPolicy
+from ratewise.questions.mean.strata import InputPlan
 from ratewise.report.pictures import POLICY_TITLES
 from ratewise.report.terminal_table import Column, TerminalTable
 from ratewise.report.what_if import what_if_text
-from ratewise.targets.mean.draw_steps import DrawnFile
-from ratewise.targets.mean.drawing import Drawn
-from ratewise.targets.mean.plan import Plan
-from ratewise.targets.mean.side_by_side import PlannedPolicy
-from ratewise.targets.mean.strata import InputPlan
 
 
 def plan_text(plan: Plan, *, level: float = 0.95) -> RenderableType:

@@ -3,8 +3,8 @@
 from importlib.util import find_spec
 from pathlib import Path
 
+from ratewise.learn.training.train import Trained
 from ratewise.report.pictures import ACCENT, INK, QUIET, figure, save
-from ratewise.training.train import Trained
 
 PICTURE = "reliability.svg"
 

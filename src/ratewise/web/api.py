@@ -11,7 +11,7 @@ from starlette.routing import Route
 
 from ratewise.campaign.clients.labelling import LONGEST_COMMENT, Reply, Task
 from ratewise.errors import InputError, OutsideError, StoreError
-from ratewise.queue.accounts import Session
+from ratewise.store.accounts import Session
 from ratewise.web.markup import as_html
 from ratewise.web.requests import Body, RefusedError, body_of, check_csrf, raw_body, session_of
 from ratewise.web.service import Service

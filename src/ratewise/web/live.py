@@ -17,7 +17,7 @@ from ratewise.campaign import findings
 from ratewise.campaign.beside import human_only, judge_and_people, people_found
 from ratewise.campaign.snapshot import Snapshot
 from ratewise.core.mean.estimate import Estimate
-from ratewise.queue.money import to_money
+from ratewise.store.money import to_money
 from ratewise.web.pages import HERE
 from ratewise.web.requests import RefusedError, session_of
 from ratewise.web.service import Service

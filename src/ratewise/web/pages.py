@@ -8,7 +8,7 @@ from starlette.responses import FileResponse, PlainTextResponse, RedirectRespons
 from starlette.routing import Route
 from starlette.templating import Jinja2Templates
 
-from ratewise.queue.accounts import SESSION_SECONDS
+from ratewise.store.accounts import SESSION_SECONDS
 from ratewise.web.markup import IMAGES, as_html
 from ratewise.web.requests import COOKIE, RefusedError, address_of, check_csrf, session_of
 from ratewise.web.service import Service

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from ratewise.campaign.beside import Tests, tests_found
 from ratewise.campaign.campaign import Campaign
 from ratewise.errors import InputError
-from ratewise.queue.accounts import Accounts, Person
-from ratewise.queue.desk import Desk
+from ratewise.store.accounts import Accounts, Person
+from ratewise.store.desk import Desk
 
 _LONGEST_NAME = 60
 

@@ -8,7 +8,7 @@ from typing import Any
 from starlette.requests import HTTPConnection, Request
 from starlette.responses import JSONResponse, Response
 
-from ratewise.queue.accounts import Session
+from ratewise.store.accounts import Session
 from ratewise.web.service import Service
 
 COOKIE = "ratewise_session"

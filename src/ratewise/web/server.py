@@ -14,7 +14,7 @@ import uvicorn
 
 from ratewise.campaign.campaign import Campaign
 from ratewise.errors import InputError, RatewiseError
-from ratewise.queue.accounts import Accounts
+from ratewise.store.accounts import Accounts
 from ratewise.web.app import make_app
 from ratewise.web.live import Board
 from ratewise.web.service import Door, Service

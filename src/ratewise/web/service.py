@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ratewise.campaign.clients.labelling import Labelling
-from ratewise.queue.accounts import Accounts
+from ratewise.store.accounts import Accounts
 from ratewise.web.limits import Limiter
 
 

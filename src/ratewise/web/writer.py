@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 
 from starlette.responses import Response
 
-from ratewise.queue.accounts import Session
-from ratewise.queue.log import Log
+from ratewise.store.accounts import Session
+from ratewise.store.log import Log
 from ratewise.web.requests import RefusedError
 from ratewise.web.service import Service
 

@@ -13,9 +13,9 @@ from ratewise.campaign.clients.known import known_items
 from ratewise.campaign.clients.labelling import Reply
 from ratewise.campaign.spec.spec import read_spec
 from ratewise.errors import RatewiseError
-from ratewise.queue import audit, schema
 from ratewise.raters.people import KIND, PeopleSettings
 from ratewise.raters.scale import RatingScale
+from ratewise.store import audit, schema
 
 from .test_labelling import ITEMS, TOML, begun
 

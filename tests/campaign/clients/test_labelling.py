@@ -8,7 +8,7 @@ import pytest
 from ratewise.campaign.campaign import Campaign
 from ratewise.campaign.clients.labelling import Labelling, Reply
 from ratewise.errors import InputError
-from ratewise.queue.audit import ledger_sums
+from ratewise.store.audit import ledger_sums
 
 from ...tomls import rater, toml_of
 from ..making import judged, tamper

@@ -6,8 +6,8 @@ import pytest
 
 from ratewise.campaign.clients.patience import Patience
 from ratewise.errors import StoreError
-from ratewise.queue.records import Claim, Outcome
-from ratewise.queue.unsaved import Unsaved
+from ratewise.store.records import Claim, Outcome
+from ratewise.store.unsaved import Unsaved
 
 OUTCOME = Outcome(Claim(0, 1, 1, "a", "{}", None), 5, 1.0)
 

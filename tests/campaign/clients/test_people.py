@@ -9,9 +9,9 @@ import pytest
 
 from ratewise.campaign.campaign import Campaign
 from ratewise.errors import InputError
-from ratewise.queue import audit
-from ratewise.queue.records import MISSING
-from ratewise.queue.store import Store
+from ratewise.store import audit
+from ratewise.store.records import MISSING
+from ratewise.store.store import Store
 
 from ...tomls import rater, toml_of
 from ...waiting import no_longer, until
@@ -177,8 +177,8 @@ def test_an_answer_that_is_not_on_the_scale_or_has_no_key_is_refused_and_changes
 
 OTHER = """\
 import json, sys
-from ratewise.queue.records import Outcome
-from ratewise.queue.store import Store
+from ratewise.store.records import Outcome
+from ratewise.store.store import Store
 
 store = Store.at("c.sqlite", sys.argv[1], "c")
 worker = store.join(planning=False)

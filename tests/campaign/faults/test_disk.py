@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from ratewise.errors import StoreError
-from ratewise.queue.records import Claim, Outcome
-from ratewise.queue.store import Store
-from ratewise.queue.unsaved import Unsaved
+from ratewise.store.records import Claim, Outcome
+from ratewise.store.store import Store
+from ratewise.store.unsaved import Unsaved
 
 from ...users import plain_user
 from .world import World, after, ended, kept, one_line, raters, same, start

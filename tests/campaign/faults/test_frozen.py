@@ -9,7 +9,7 @@ import pytest
 
 from ratewise.campaign.campaign import Campaign
 from ratewise.errors import StoreError
-from ratewise.queue import postgresql
+from ratewise.store import postgresql
 
 from .proxy import Line
 from .world import World, ended, raters, same, start, until

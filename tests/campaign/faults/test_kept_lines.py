@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from ratewise.queue.money import to_units
+from ratewise.store.money import to_units
 
 from .world import kept, same
 

@@ -4,8 +4,8 @@ import pytest
 
 from ratewise.campaign.campaign import Campaign
 from ratewise.errors import InputError
-from ratewise.queue.money import MOST, how_many_fit, to_units, total
-from ratewise.queue.store import Store
+from ratewise.store.money import MOST, how_many_fit, to_units, total
+from ratewise.store.store import Store
 
 from ..making import judged, ran, tamper, write
 
@@ -73,7 +73,7 @@ def test_a_sum_that_cannot_be_counted_is_refused_in_one_line(tmp_path):
     campaign = ran(tmp_path, judged(60), goal='budget = "20"')
     store = Store.at("c.sqlite", str(tmp_path), "c")
     from ratewise.errors import StoreError
-    from ratewise.queue import statements as sql
+    from ratewise.store import statements as sql
 
     try:
         with pytest.raises(StoreError, match="more than the 9,000,000,000"), store.writing() as connection:

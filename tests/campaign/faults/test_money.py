@@ -8,10 +8,10 @@ from decimal import Decimal
 import pytest
 
 from ratewise.errors import OutsideError, RaterDownError, StoreError
-from ratewise.queue import statements as sql
-from ratewise.queue.money import to_units
-from ratewise.queue.store import Store
 from ratewise.raters.protocol import Answer, Failure
+from ratewise.store import statements as sql
+from ratewise.store.money import to_units
+from ratewise.store.store import Store
 
 from .world import BUDGET, World, one_line, raters, start, until
 

@@ -10,10 +10,10 @@ from decimal import Decimal
 import pytest
 
 from ratewise.errors import RaterDownError
-from ratewise.queue import statements as sql
-from ratewise.queue.money import to_units
 from ratewise.raters.protocol import Answer, Failure
 from ratewise.raters.python import PythonRater
+from ratewise.store import statements as sql
+from ratewise.store.money import to_units
 
 from .world import World, one_line, same
 

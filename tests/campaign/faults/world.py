@@ -21,9 +21,9 @@ import pytest
 import ratewise
 from ratewise.campaign.campaign import Campaign
 from ratewise.errors import StoreError
-from ratewise.queue import audit
-from ratewise.queue.money import to_units
-from ratewise.queue.store import Store
+from ratewise.store import audit
+from ratewise.store.money import to_units
+from ratewise.store.store import Store
 
 from ... import waiting
 from ...tomls import rater, toml_of

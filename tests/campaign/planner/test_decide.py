@@ -11,8 +11,8 @@ import pytest
 from ratewise.campaign import planner as d
 from ratewise.campaign.history import RoundPlan
 from ratewise.campaign.rehearsal import Pool, Rehearsal
+from ratewise.design.auto import start_labels
 from ratewise.lab.worlds import calibrated
-from ratewise.rounds.auto import start_labels
 
 E9 = 10**9
 

@@ -7,10 +7,10 @@ import pytest
 
 from ratewise.campaign.planner.outcomes import lost, outcome_of, rater_of, reserved
 from ratewise.campaign.spec.spec import read_spec
-from ratewise.queue.money import to_units
-from ratewise.queue.records import Claim
 from ratewise.raters.protocol import Answer, Failure
 from ratewise.raters.python import PythonSettings
+from ratewise.store.money import to_units
+from ratewise.store.records import Claim
 
 from ..making import judged, write
 

@@ -9,10 +9,10 @@ from scipy import stats
 from ratewise.core.mean.clusters import cluster_codes, cluster_folds, cluster_spread, cluster_sums, sum_variance
 from ratewise.core.mean.estimate import estimate_mean
 from ratewise.errors import InputError
-from ratewise.models.calibration import cross_calibrated, fit_calibration
-from ratewise.models.rating_model import Covariates, cluster_fitted_rating, fitted_rating
-from ratewise.targets.mean.estimation import estimate_mean as recalibrating_mean
-from ratewise.targets.mean.estimation import estimate_table
+from ratewise.learn.calibration import cross_calibrated, fit_calibration
+from ratewise.learn.rating_model import Covariates, cluster_fitted_rating, fitted_rating
+from ratewise.questions.mean.estimation import estimate_mean as recalibrating_mean
+from ratewise.questions.mean.estimation import estimate_table
 
 SIZES = np.array([1, 7, 2, 12, 3, 3, 9, 1, 5, 20, 4, 8])
 

@@ -4,9 +4,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from ratewise.questions.leaderboard import leaderboard
 from ratewise.tables import read_table
 from ratewise.tables.adapters import adapted
-from ratewise.targets.leaderboard import leaderboard
 
 
 def chat(question, answer):

@@ -21,10 +21,10 @@ from ratewise.campaign.made import fact_name
 from ratewise.campaign.planner.outcomes import lost, outcome_of, rater_of, reserved
 from ratewise.campaign.spec.spec import Spec
 from ratewise.errors import OutsideError, RaterDownError, StoreError
-from ratewise.queue.money import shown, to_units
-from ratewise.queue.records import ANSWERED, Claim, Outcome
-from ratewise.queue.store import Store
 from ratewise.raters.calling import Caller
+from ratewise.store.money import shown, to_units
+from ratewise.store.records import ANSWERED, Claim, Outcome
+from ratewise.store.store import Store
 
 _STOPPED = "stopped"  # the fact that keeps why a rater was stopped
 _SILENT = "no rating"  # which is one of these reasons

@@ -11,9 +11,9 @@ from ratewise.campaign.clients.pace import Pace
 from ratewise.campaign.keys import Keys
 from ratewise.campaign.planner.outcomes import rater_of
 from ratewise.campaign.spec.spec import Spec
-from ratewise.queue.records import Claim
 from ratewise.raters.calling import Caller
 from ratewise.raters.protocol import Answer, Failure, Question
+from ratewise.store.records import Claim
 
 _LONGEST_BACKOFF = 60.0
 _MANY = 16  # calls at once from which on answers are waited for a moment, to be written down together

@@ -19,10 +19,10 @@ from ratewise.campaign.items import Facts, set_aside
 from ratewise.campaign.planner.outcomes import rater_of
 from ratewise.campaign.spec.raters import RaterSpec
 from ratewise.campaign.spec.spec import Spec
-from ratewise.queue.desk import Desk, Said, Terms
-from ratewise.queue.hidden import TRAINING, Chosen, Hidden, HiddenKey, Purse, Seen, Taken
 from ratewise.raters.people import PeopleSettings
 from ratewise.raters.scale import RatingScale
+from ratewise.store.desk import Desk, Said, Terms
+from ratewise.store.hidden import TRAINING, Chosen, Hidden, HiddenKey, Purse, Seen, Taken
 
 GAP = 8  # answers that lie between a question and its repeat, at least
 _FURTHEST = 2000  # questions that are looked ahead

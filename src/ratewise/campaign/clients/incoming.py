@@ -19,11 +19,11 @@ from ratewise.campaign.spec.spec import Spec
 from ratewise.campaign.voting import rule_of
 from ratewise.core.shown import shown
 from ratewise.errors import InputError
-from ratewise.queue import outside
-from ratewise.queue.accounts import spellings
-from ratewise.queue.desk import Desk, Said
-from ratewise.queue.votes import name_key
 from ratewise.raters.people import PeopleSettings
+from ratewise.store import outside
+from ratewise.store.accounts import spellings
+from ratewise.store.desk import Desk, Said
+from ratewise.store.votes import name_key
 from ratewise.tables import read_table
 from ratewise.tables.adapters.label_studio import said
 from ratewise.tables.adapters.label_studio_answers import Annotation, read_annotations

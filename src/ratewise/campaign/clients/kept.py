@@ -7,12 +7,12 @@ from typing import Any
 
 from ratewise.campaign.planner.outcomes import dearest, failed, rater_of
 from ratewise.campaign.spec.spec import Spec
-from ratewise.queue.audit import item_keys
-from ratewise.queue.money import shown
-from ratewise.queue.records import Claim, Outcome
-from ratewise.queue.store import Store
 from ratewise.raters.protocol import Failure
 from ratewise.raters.text import one_line, short, storable
+from ratewise.store.audit import item_keys
+from ratewise.store.money import shown
+from ratewise.store.records import Claim, Outcome
+from ratewise.store.store import Store
 
 
 @dataclass(frozen=True, slots=True)

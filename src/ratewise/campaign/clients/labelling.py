@@ -15,11 +15,11 @@ from ratewise.campaign.spec.raters import RaterSpec
 from ratewise.campaign.spec.spec import Spec
 from ratewise.campaign.voting import decides, rule_of
 from ratewise.errors import InputError
-from ratewise.queue.desk import Desk, Said, Terms
-from ratewise.queue.handed import Counter, Undone
-from ratewise.queue.hidden import TRAINING, Hidden, HiddenKey, Taken
-from ratewise.queue.store import Store
 from ratewise.raters.people import PeopleSettings
+from ratewise.store.desk import Desk, Said, Terms
+from ratewise.store.handed import Counter, Undone
+from ratewise.store.hidden import TRAINING, Hidden, HiddenKey, Taken
+from ratewise.store.store import Store
 
 LONGEST_COMMENT = 4000  # characters
 _LONGEST_ANSWER = 3600.0  # seconds that an answer can have taken

@@ -22,9 +22,9 @@ from ratewise.campaign.spec.raters import RaterSpec
 from ratewise.campaign.spec.spec import Spec
 from ratewise.core.shown import shown
 from ratewise.errors import InputError
-from ratewise.queue import outside
-from ratewise.queue.desk import Desk
 from ratewise.raters.people import PeopleSettings
+from ratewise.store import outside
+from ratewise.store.desk import Desk
 from ratewise.tables import read_table, write_table
 from ratewise.tables.files import write_text
 from ratewise.tables.spreadsheet import safe_cells

@@ -12,10 +12,10 @@ from ratewise.campaign.spec.spec import Spec
 from ratewise.campaign.voting import rule_of
 from ratewise.core.shown import shown
 from ratewise.errors import InputError
-from ratewise.queue.accounts import spellings
-from ratewise.queue.desk import Desk, Heard
-from ratewise.queue.votes import name_key
 from ratewise.raters.people import PeopleSettings
+from ratewise.store.accounts import spellings
+from ratewise.store.desk import Desk, Heard
+from ratewise.store.votes import name_key
 
 
 @shown

@@ -23,14 +23,14 @@ from ratewise.campaign.spec.raters import RaterSpec
 from ratewise.campaign.spec.spec import Spec
 from ratewise.core.mean.draw import uniform
 from ratewise.errors import InputError, RatewiseWarning
-from ratewise.queue.desk import Desk
-from ratewise.queue.records import Claim
-from ratewise.queue.store import Store
+from ratewise.questions.sheets import SheetRow, answered_rows
 from ratewise.raters.sheet import SheetSettings
+from ratewise.store.desk import Desk
+from ratewise.store.records import Claim
+from ratewise.store.store import Store
 from ratewise.tables import Table, read_table, write_table
 from ratewise.tables.blind import seen
 from ratewise.tables.spreadsheet import plain_cells, safe_cells
-from ratewise.targets.sheets import SheetRow, answered_rows
 
 _META = "sheets"
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ratewise.campaign.history import RoundPlan
-from ratewise.queue.records import Units
+from ratewise.store.records import Units
 
 
 def item_costs(plan: RoundPlan, worst: Units) -> Units:

@@ -17,7 +17,7 @@ from ratewise.campaign.planner.overlap import overlapping
 from ratewise.campaign.planner.plan import next_item, next_plan
 from ratewise.campaign.planner.refitting import refit_is_due
 from ratewise.campaign.planner.state import OpenRound, State
-from ratewise.queue.money import how_many_fit
+from ratewise.store.money import how_many_fit
 
 BATCH = 2000  # items taken up at once, at most: answers come in before all questions are out
 _TOO_DEAR = "the next item costs more than is left"

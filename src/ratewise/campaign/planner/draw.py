@@ -10,14 +10,14 @@ from ratewise.campaign.planner.state import OpenRound
 from ratewise.core.checks import Floats
 from ratewise.core.mean.ratings import Mask
 from ratewise.core.shown import shown
-from ratewise.queue.money import total
-from ratewise.queue.records import AgainRows, NewAgain, Units
-from ratewise.rounds.again import draw_again
-from ratewise.rounds.chain_rounds import ChainRule
-from ratewise.rounds.seen import Rule
-from ratewise.rounds.spending import draw_exact_round, draw_round
-from ratewise.rounds.step_draw import draw_exact_steps, draw_steps
-from ratewise.rounds.step_rule import StepRule
+from ratewise.design.again import draw_again
+from ratewise.design.chain_rounds import ChainRule
+from ratewise.design.seen import Rule
+from ratewise.design.spending import draw_exact_round, draw_round
+from ratewise.design.step_draw import draw_exact_steps, draw_steps
+from ratewise.design.step_rule import StepRule
+from ratewise.store.money import total
+from ratewise.store.records import AgainRows, NewAgain, Units
 
 
 @shown

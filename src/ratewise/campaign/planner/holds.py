@@ -13,8 +13,8 @@ from ratewise.campaign.planner.costs import item_costs, weak_costs
 from ratewise.campaign.planner.draw import Drawn
 from ratewise.campaign.planner.state import OpenRound
 from ratewise.core.mean.ratings import Mask
-from ratewise.queue.money import total
-from ratewise.queue.records import Batch, NewBatch, NewDraws, Units
+from ratewise.store.money import total
+from ratewise.store.records import Batch, NewBatch, NewDraws, Units
 
 Worst = Callable[[int, int], Units]  # of items from the first number to before the second
 Selected = Callable[[int, int], Mask]  # of these items: who was asked, items × raters after the first

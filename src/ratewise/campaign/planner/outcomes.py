@@ -5,10 +5,10 @@ from decimal import Decimal
 
 from ratewise.campaign.planner.prices import list_price, worst_price
 from ratewise.campaign.spec.spec import Spec
-from ratewise.queue.money import shown, to_units
-from ratewise.queue.records import Claim, Outcome
 from ratewise.raters.kinds import KINDS
 from ratewise.raters.protocol import Answer, Failure
+from ratewise.store.money import shown, to_units
+from ratewise.store.records import Claim, Outcome
 
 _DEAREST = to_units(Decimal(1_000_000))
 

@@ -19,16 +19,16 @@ from ratewise.campaign.planner.costs import item_costs
 from ratewise.campaign.planner.overlap import most_labels
 from ratewise.campaign.planner.refitting import long_start
 from ratewise.campaign.planner.state import UNIT, State
-from ratewise.queue.money import total
-from ratewise.rounds.again import plan_again
-from ratewise.rounds.auto import doubling, start_labels
-from ratewise.rounds.chain_rounds import plan_chain
-from ratewise.rounds.designs import Design
-from ratewise.rounds.options import Money
-from ratewise.rounds.seen import FEWEST_TO_LEARN, Seen
-from ratewise.rounds.spending import next_round, start
-from ratewise.rounds.step_choice import Choice
-from ratewise.rounds.teacher import Teacher
+from ratewise.design.again import plan_again
+from ratewise.design.auto import doubling, start_labels
+from ratewise.design.chain_rounds import plan_chain
+from ratewise.design.designs import Design
+from ratewise.design.options import Money
+from ratewise.design.seen import FEWEST_TO_LEARN, Seen
+from ratewise.design.spending import next_round, start
+from ratewise.design.step_choice import Choice
+from ratewise.design.teacher import Teacher
+from ratewise.store.money import total
 
 _START_FOR_TARGET = 250  # labels that a start is sized for where a precision is to be reached
 _OF_THE_REST = 0.8  # of a pool's last items, taken up in one go towards a precision: some are left if it falls short

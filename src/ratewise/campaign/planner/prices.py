@@ -1,10 +1,10 @@
 """What one call to a rater costs, and the most it can cost."""
 
 from ratewise.campaign.spec.raters import RaterSpec
-from ratewise.queue.hourly import Hourly
-from ratewise.queue.money import to_units
-from ratewise.queue.records import Claim
 from ratewise.raters.people import PeopleSettings
+from ratewise.store.hourly import Hourly
+from ratewise.store.money import to_units
+from ratewise.store.records import Claim
 
 
 def list_price(rater: RaterSpec, k: int, claim: Claim) -> int:

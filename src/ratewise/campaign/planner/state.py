@@ -5,9 +5,9 @@ from datetime import datetime
 
 from ratewise.campaign.answers import Wanted
 from ratewise.campaign.history import History, RoundPlan
-from ratewise.queue.money import PLACES
-from ratewise.queue.records import Batch, Demand, Units
-from ratewise.rounds.teacher import Teacher
+from ratewise.design.teacher import Teacher
+from ratewise.store.money import PLACES
+from ratewise.store.records import Batch, Demand, Units
 
 UNIT = 10.0**-PLACES
 

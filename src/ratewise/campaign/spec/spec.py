@@ -41,10 +41,10 @@ from ratewise.campaign.spec.tables import (
     rating_scale,
 )
 from ratewise.core.names import ESTIMANDS, Estimand
+from ratewise.questions.mean.precision import target_of
 from ratewise.raters.keys import TEXT, Says
 from ratewise.raters.kinds import KINDS
 from ratewise.raters.scale import RatingScale
-from ratewise.targets.mean.precision import target_of
 
 CampaignMethod = Literal["auto", "base"]
 

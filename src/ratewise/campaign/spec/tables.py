@@ -17,12 +17,12 @@ from ratewise.campaign.spec.fields import (
     Words,
     one_of,
 )
+from ratewise.learn.text.learner import Kind as LearnerKind
+from ratewise.learn.text.learner import Learner
 from ratewise.raters.keys import TEXT, Column, Says, hint
 from ratewise.raters.scale import LARGEST, RatingScale
 from ratewise.raters.scale import Kind as ScaleKind
 from ratewise.tables.words import meaning_of
-from ratewise.text.learner import Kind as LearnerKind
-from ratewise.text.learner import Learner
 
 Refitting = Literal["each round"]  # when a model is trained on the campaign's own labels
 Unanswered = Literal["keep open", "give up"]  # questions, when the deadline has passed

@@ -1,0 +1,105 @@
+"""A second look at items that were passed over: more money after a pool was looked at whole (METHODS section 13).
+
+An item that the rounds would give a strong rating with chance π̄ and that has none is drawn again with a chance p₂ of
+our choosing. Whether it ends with a label then has the chance 1 − (1 − π̄)(1 − p₂), and every label counts by that, also
+those that were there before: their p₂ is what they would have been given, by a rule made without them. As π̄, p₂ is
+best where it brings the total to clip(γ·sqrt(u), floor, 1). More money always buys something until every item has a
+label, and then the pool's mean is known.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ratewise.core.checks import Floats
+from ratewise.core.mean.draw import draw_within, scaled_to, uniform
+from ratewise.core.mean.ratings import Mask
+from ratewise.core.names import PolicyName
+from ratewise.design.options import Money, Options
+from ratewise.design.seen import Rule, Seen, learn
+
+_LEAST = 1e-3  # rate of items that have had their share already, where money is left over
+_ROUNDING = 1e-10  # of a price: what adding up may be off by
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Again:
+    """The rule of a second draw, and the variance to expect of it."""
+
+    policy: PolicyName
+    rule: Rule
+    own_rates: Floats  # p₂ of each label, by a rule made without it
+    expected_variance: float
+
+
+def plan_again(seen: Seen, money: Money, *, population: bool = False) -> Again:
+    """The best rates in all for the money spent and unspent, over the items seen.
+
+    Of a population's mean, the items seen are a sample, and their variance stays whatever is bought.
+    """
+    bought = seen.without_weak() if seen.by_features else seen
+    rates = bought.rates()
+    whole = replace(bought, mass=rates * bought.items, given=None)
+    known = learn(bought)
+    options = Options.of(known, whole, replace(money, weak_cost=0.0, pool_left=0.0))
+    best, without = options.choose()
+    own = np.empty(known.strong.size)
+    before = rates[bought.labelled]
+    for option in {id(o): o for o in without}.values():
+        of = np.array([o is option for o in without])
+        own[of] = _missing(option.scale * np.sqrt(option.own[of]), option.floor, before[of])
+    policy: PolicyName = "random" if best.error.kind == "constant" else "active"
+    total = before + (1.0 - before) * own  # of the labels, whose squared residuals stand in for u
+    added = known.mean(known.squared * (1.0 / total - 1.0))
+    expected = (added + population * known.variance) / bought.items
+    return Again(policy, best.rule(known, bought.items, weak=not seen.by_features), own, expected)
+
+
+def variance_now(seen: Seen, *, population: bool = False) -> float:
+    """The squared error so far, as `plan_again` sees it: what its own expectation is to be compared with."""
+    bought = seen.without_weak() if seen.by_features else seen
+    known = learn(bought)
+    added = known.mean(known.squared * (1.0 / bought.rates()[bought.labelled] - 1.0))
+    return (added + population * known.variance) / bought.items
+
+
+def again_rates(rule: Rule, seen: Seen, factor: float) -> Floats:
+    """p₂ of all items seen, times the factor that spends the money."""
+    raw = _missing(rule.scale * np.sqrt(rule.u(seen.x)), rule.floor, seen.rates())
+    return scaled(raw, factor)
+
+
+def scaled(rates: Floats, factor: float) -> Floats:
+    """The rates times the factor; 1 for everyone where the factor is infinite."""
+    return np.minimum(rates * factor, 1.0) if np.isfinite(factor) else np.ones(rates.size)
+
+
+def _missing(wanted: Floats, floor: float, before: Floats) -> Floats:
+    rest = np.maximum(1.0 - before, 1e-12)
+    return np.clip((np.clip(wanted, floor, 1.0) - before) / rest, _LEAST, 1.0)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AgainDraw:
+    """The second draw among the items passed over."""
+
+    rates: Floats
+    asked: Mask
+    factor: float
+
+
+def draw_again(
+    rule: Rule, seen: Seen, passed_over: Mask, uniforms: Floats, look: int, *, money: float, prices: Floats
+) -> AgainDraw:
+    """Draw again at rates that spend the money, by random numbers independent of the first draw.
+
+    A new number is the hash of the item's first one, so that it can be replayed from the log alone.
+    """
+    price = prices[passed_over]
+    raw = again_rates(rule, seen, 1.0)[passed_over]
+    factor = scaled_to(raw, max(money, 0.0), price)
+    rates = scaled(raw, factor)
+    names = np.array([repr(float(r)) for r in uniforms[passed_over].tolist()], dtype=object)
+    fresh = uniform(names, seed=f"again:{look}")
+    asked = draw_within(rates, fresh, price, money + _ROUNDING * price.max(initial=0.0))
+    return AgainDraw(rates, asked, factor)

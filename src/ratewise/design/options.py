@@ -1,0 +1,292 @@
+"""Which u(x) to go by, and the best policy for it: candidates compared on labels that they have not seen."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ratewise.core.checks import Floats
+from ratewise.core.mean.policy import Policy, optimal_policy
+from ratewise.core.mean.rates import LARGEST_SCALE
+from ratewise.core.mean.ratings import Mask
+from ratewise.design.seen import Learned, Rule, Seen
+from ratewise.learn.error_model import DEFAULT_FLOOR_SHARE
+from ratewise.learn.learned_error import LearnedError, error_candidates
+from ratewise.learn.rating_model import Covariates
+
+_MOST_AROUND = 5000  # items whose u decides a policy: more would not move it
+_BINS = 100  # values of u a policy is solved for: enough to lose nothing that could be seen
+NEAR_TIE_IN_VARIANCE = 0.005  # a simpler rule whose variance is at most this share larger is preferred
+_FLOOR_LABELS = 7.0  # the floor on rates, as a share of the mean rate, is this over the root of the labels,
+_HIGHEST_FLOOR = 0.7  # and never above this: a sure judge is acted on from the first round on
+_SURE = 1.0  # standard errors by which another u must beat the first one to be taken
+
+
+@dataclass(frozen=True, slots=True)
+class Money:
+    """Prices, what is left to spend, and how many items are left to look at."""
+
+    weak_cost: float
+    strong_cost: float
+    left: float
+    pool_left: float = math.inf
+
+    @property
+    def both(self) -> float:
+        """The price of an item with both ratings."""
+        return self.weak_cost + self.strong_cost
+
+    def strong_ratings(self) -> int:
+        """How many all the money buys alone."""
+        bought = self.left / self.strong_cost + 1e-9 if self.strong_cost > 0 else math.inf
+        return int(min(bought, self.pool_left))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Option:
+    """A candidate for u with the best policy for it."""
+
+    error: LearnedError
+    scale: float
+    floor: float
+    items: float  # in all
+    variance: float  # expected squared error of the estimate
+    added: Floats  # per label, what the draw adds to Var(Δ), by a u that has not seen the label
+    own: Floats  # u of each label for its own weight
+
+    def rule(self, known: Learned, before: float, *, weak: bool = True) -> Rule:
+        """The rule by which a round buys this option."""
+        return Rule(known.model, self.error, self.scale, self.floor, before, self.items, weak=weak)
+
+
+@dataclass(slots=True, eq=False)
+class Options:
+    """What all candidates for u are compared on: the items seen (or taught by), the labels, and the money."""
+
+    known: Learned
+    money: Money
+    around: Covariates  # items whose u decides the policy
+    f_around: Floats
+    bought: int  # items
+    pool: float
+    worth: float  # all the money, spent and unspent
+    least: float  # mass that every item has already
+
+    @classmethod
+    def of(cls, known: Learned, seen: Seen, money: Money, *, around: Covariates | None = None) -> "Options":
+        """Options with f of the items that candidates use; `around` where the items seen do not represent the pool."""
+        around = (around if around is not None else seen.x if seen.items else known.x).some(_MOST_AROUND)
+        worth, least = money.left, 0.0
+        if seen.items:
+            worth += money.strong_cost * float(seen.mass.mean()) + money.weak_cost * seen.items
+            least = float(seen.mass.min())
+        return cls(
+            known, money, around, known.model.predict(around), seen.items,
+            seen.items + money.pool_left, worth, least,
+        )  # fmt: skip
+
+    def choose(self) -> tuple[Option, list[Option]]:
+        """The best candidate with its policy; and for each label, what would have been chosen without it.
+
+        A label that decides which policy is taken would else decide its own weight. One confident mistake of the weak
+        rater in a burn-in is enough to turn the choice, and what it is worth then depends on the choice.
+        """
+        constant, *others = self.candidates()
+        with_all, without = self.preferred(others)
+        base, solved = self._option(constant), {i: self._option(others[i]) for i in {with_all, *without.tolist()}}
+        best = base if base.variance <= (1 + NEAR_TIE_IN_VARIANCE) * solved[with_all].variance else solved[with_all]
+        even = self._variance_without(base)
+        sharp = {i: self._variance_without(option) for i, option in solved.items()}
+        chosen = [
+            base if even[n] <= (1 + NEAR_TIE_IN_VARIANCE) * sharp[i][n] else solved[i]
+            for n, i in enumerate(without.tolist())
+        ]
+        return best, chosen
+
+    def candidates(self) -> list[LearnedError]:
+        """The constant u first."""
+        k = self.known
+        return error_candidates(
+            self.f_around, self.around, k.model.predict(k.x), k.unseen, k.x, k.squared, k.weights, bounds=k.bounds,
+            binary=k.binary,
+        )  # fmt: skip
+
+    def preferred(self, candidates: list[LearnedError]) -> tuple[int, NDArray[np.intp]]:
+        """The first candidate, or one that beats it by more than the labels' noise: with all labels, and without each.
+
+        Choosing freely would follow chance: the labels that make one u look better than another are few. A u that the
+        user gave must first beat one rate for all; else it is as if it had not been given.
+        """
+        prices = np.array([self.label_prices(candidate) for candidate in candidates])
+        w = self.known.weights / self.known.weights.sum()
+        with_all, without = _first_unless_beaten(w * (prices[0] - prices))
+        if candidates[0].kind != "given":
+            return with_all, without
+        believed, each = _beats(w * (self.known.squared - prices[0]))
+        others, other = _first_unless_beaten(w * (prices[1] - prices[1:]))
+        return (with_all if believed else others + 1), np.where(each, without, other + 1)
+
+    def _variance_without(self, option: Option) -> Floats:
+        """Expected squared error of the option, leaving out each label in turn."""
+        return (self.known.variance + self._means_without(option.added)) / option.items
+
+    def _means_without(self, values: Floats) -> Floats:
+        """Weighted means, leaving out each label in turn."""
+        w = self.known.weights
+        return np.asarray((float(np.dot(w, values)) - w * values) / (float(w.sum()) - w))
+
+    def label_prices(self, error: LearnedError) -> Floats:
+        """E[π]·(H−f)²/π of each label for π ∝ sqrt(u), whose mean ranks candidates, short of solving a policy each."""
+        root = np.sqrt(error.predict(self.f_around, self.around))
+        least = max(floor_share(self.known.strong.size) * float(root.mean()), 1e-150)
+        unseen = np.sqrt(error.unseen(self.known.unseen, self.known.x, self.known.squared))
+        return float(np.maximum(root, least).mean()) * self.known.squared / np.maximum(unseen, least)
+
+    def _option(self, error: LearnedError) -> Option:
+        """The best π̄ for this u, and its error by labels that this u has not seen."""
+        known = self.known
+        scale, floor, items = self._solve(error.predict(self.f_around, self.around))
+        unseen = error.unseen(known.unseen, known.x, known.squared)
+        added = known.squared * (1.0 / np.clip(scale * np.sqrt(unseen), floor, 1.0) - 1.0)
+        own = error.own(known.unseen, known.x)
+        if error.kind == "fitted":  # without a large residual u is lower everywhere, and the same money buys the same
+            own = own * known.mean(known.squared) / self._means_without(known.squared)
+        return Option(error, scale, floor, items, (known.variance + known.mean(added)) / items, added, own)
+
+    def _solve(self, u: Floats) -> tuple[float, float, float]:
+        """Scale, floor and items of the optimal π̄ = clip(scale·sqrt(u), floor, 1).
+
+        Two things keep rates up, and neither makes an item dearer: no rate is below a share of the mean rate, and
+        burn-in labels, paid for already, have given `least` to every item, however many there will be. The first gives
+        rates their shape s = max(sqrt(u), low), and the best multiple of s is that for errors u' ∝ s² with
+        E[u'/s] = E[u/s] and V' − E[u'] = V − E[u]. The second decides how many items the money pays for (in a pool
+        that is looked at whole: the scale).
+        """
+        values, weights = _binned(u)
+        known, money = self.known, self.money
+        root = np.sqrt(values)
+        low = _floor(root, weights, floor_share(known.strong.size))
+        root = np.maximum(root, low)
+        share = float(np.dot(weights, values / root) / np.dot(weights, root)) if root[0] > 0 else 1.0
+        believed = share * root**2
+        variance = max(known.variance + float(np.dot(weights, believed - values)), 1e-3 * known.variance)
+        labels, c = self.worth / money.strong_cost, money.weak_cost / money.strong_cost
+
+        def best(pool_size: float | None) -> tuple[float, Policy]:
+            policy = optimal_policy(
+                believed, variance=variance, weak_cost=money.weak_cost, strong_cost=money.strong_cost, weights=weights,
+                budget=self.worth, pool_size=pool_size,
+            )  # fmt: skip
+            return min(policy.scale * math.sqrt(share), LARGEST_SCALE), policy
+
+        scale, policy = best(None if math.isinf(self.pool) else self.pool)
+        assert policy.items is not None
+        items = policy.items
+        if policy.pool_limited:
+            whole = _scale_for(labels - c * items, scale, items, root, weights, self.least)
+            # Where the burn-in gave some items too much, the whole pool may be more than pays for the others.
+            scale = max(whole, best(None)[0]) if whole < scale and c > 0 else whole
+        items = _items_for(labels, c, items, np.minimum(scale * root, 1.0), weights, self.least)
+        items = max(items, self.bought + 1.0)
+        return scale, min(max(self.least / items, scale * low), 1.0), items
+
+
+def _beats(gain: Floats) -> tuple[Mask, Mask]:
+    """Whether the labels' gains, candidates × labels, are sure to be above 0: with all labels, and without each."""
+    total, noise = gain.sum(axis=-1), (gain**2).sum(axis=-1)
+    without = total[..., None] - gain > _SURE * np.sqrt(np.maximum(noise[..., None] - gain**2, 0.0))
+    return total > _SURE * np.sqrt(noise), without
+
+
+def _first_unless_beaten(gain: Floats) -> tuple[int, NDArray[np.intp]]:
+    """The first candidate, or the best of those that surely beat it; chosen with all labels, then without each."""
+    sure, without = _beats(gain)
+    sure[0], without[0] = True, True
+    total = gain.sum(axis=1)
+    each = np.where(without, total[:, None] - gain, -np.inf)
+    return int(np.argmax(np.where(sure, total, -np.inf))), np.asarray(np.argmax(each, axis=0))
+
+
+def _floor(rising: Floats, weights: Floats, share: float) -> float:
+    """The least of all numbers for which max(number, least) has a mean of least/share: their largest for a share of 1.
+
+    If the first k are raised to it, it is share·(what the others add)/(1 − share·weight of the k): right for the k
+    where it lies between the last one raised and the first one that is not.
+    """
+    raised = np.concatenate([[0.0], np.cumsum(weights)])
+    others = np.concatenate([np.cumsum((weights * rising)[::-1])[::-1], [0.0]])
+    room = 1.0 - share * raised
+    least = np.divide(share * others, room, out=np.full(room.size, np.inf), where=room > 1e-9)
+    return float(min(least[np.flatnonzero(least[:-1] <= rising)[:1]], default=rising[-1]))
+
+
+def _items_for(labels: float, cost: float, most: float, rates: Floats, weights: Floats, least: float) -> float:
+    """T with cost·T + E[max(π T, least)] = labels, or `most` if less: Newton steps along a line with few bends."""
+    items = most
+    for _ in range(_BINS + 1):
+        above = rates * items > least
+        price, paid = cost + float(np.dot(weights, rates * above)), least * float(np.dot(weights, ~above))
+        if price <= 0 or items * price + paid <= labels * (1 + 1e-12):
+            break
+        items = (labels - paid) / price
+    return items
+
+
+def _scale_for(labels: float, most: float, items: float, root: Floats, weights: Floats, least: float) -> float:
+    """The scale with E[max(min(scale·root, 1)·T, least)] = labels, or `most` if less; 0 where `least` is too much."""
+
+    def fits(scale: float) -> bool:
+        return float(np.dot(weights, np.maximum(np.minimum(scale * root, 1.0) * items, least))) <= labels
+
+    if fits(most):
+        return most
+    low, high = 0.0, most
+    for _ in range(50):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if fits(middle) else (low, middle)
+    return low
+
+
+def floor_share(labels: int, *, highest: float = _HIGHEST_FLOOR) -> float:
+    """Least rate as a share of the mean rate: 0.7 up to 100 labels, a half with 200, a tenth from 5,000 on."""
+    return min(max(DEFAULT_FLOOR_SHARE, _FLOOR_LABELS / math.sqrt(labels)), highest)
+
+
+def raised_to_floor(root: Floats, share: float) -> Floats:
+    """Numbers that rates are proportional to, none below this share of the mean of the result."""
+    return np.maximum(root, _floor(np.sort(root), np.full(root.size, 1.0 / root.size), share))
+
+
+def _binned(u: Floats) -> tuple[Floats, Floats]:
+    """Means of equally many neighbours each, and their shares; the values themselves where they are few."""
+    if u.size <= _BINS:
+        return np.sort(u), np.full(u.size, 1.0 / u.size)
+    edges = np.linspace(0, u.size, _BINS + 1).astype(np.intp)
+    counts = np.diff(edges)
+    return np.add.reduceat(np.sort(u), edges[:-1]) / counts, counts / u.size
+
+
+def preferred_error(known: Learned, around: Covariates) -> LearnedError:
+    """The u(x) that rates would follow: one for all, unless another does better on labels that it has not seen."""
+    nothing = Seen.of(around.rows(slice(0, 0)), np.empty(0), ())
+    table = Options.of(known, nothing, Money(0.0, 1.0, 1.0), around=around)
+    constant, *others = table.candidates()
+    best = others[table.preferred(others)[0]]
+    even, sharp = (known.mean(table.label_prices(error)) for error in (constant, best))
+    return constant if even <= (1 + NEAR_TIE_IN_VARIANCE) * sharp else best
+
+
+def least_root(root: Floats, weights: Floats, share: float) -> float:
+    """The least number that roots are raised to, so that none is below this share of the mean of the result."""
+    order = np.argsort(root, kind="stable")
+    return _floor(root[order], weights[order] / weights.sum(), share)
+
+
+def sharpest_error(known: Learned, around: Covariates) -> tuple[LearnedError, Floats]:
+    """The candidate for u(x) that a policy other than one rate for all would use; and u of each label without it."""
+    nothing = Seen.of(around.rows(slice(0, 0)), np.empty(0), ())
+    table = Options.of(known, nothing, Money(0.0, 1.0, 1.0), around=around)
+    others = table.candidates()[1:]
+    best = others[table.preferred(others)[0]]
+    return best, best.unseen(known.unseen, known.x, known.squared)

@@ -1,0 +1,285 @@
+"""What a campaign has bought so far, and what its labels teach: the state that rounds are planned from.
+
+An item's mass is Σ T_j π_j(x): the strong ratings to be expected of all items looked at, had they been like x.
+"""
+
+import math
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ratewise.core.checks import Floats
+from ratewise.core.mean.ratings import Mask
+from ratewise.errors import InputError
+from ratewise.learn.group_ridge import TextFactor
+from ratewise.learn.learned_error import LearnedError
+from ratewise.learn.rating_model import Basis, Covariates, RatingModel, fit_rating, rating_bounds
+
+FEWEST_TO_LEARN = 2
+LEAST_RATE = 1e-6  # of π̄; below it an item cannot be told from one that was never to be drawn
+_PRIOR_LABELS = 4.0  # of a useless weak rater, that plans count besides those seen
+
+
+_IDLE_RATE = 1e-3  # of items that have had their share already, where a pool has money left over
+_RULE_NUMBERS = ("scale", "floor", "before", "total", "factor", "least")
+
+
+# What has been bought
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rule:
+    """A round's rates: they bring the rates over all rounds up to π̄ = clip(γ·sqrt(u), floor, 1)."""
+
+    model: RatingModel
+    error: LearnedError
+    scale: float
+    floor: float
+    before: float  # items looked at before this round
+    total: float  # items planned in all
+    factor: float = 1.0  # to spend the money of a pool's last items exactly
+    least: float = 0.0
+    weak: bool = True  # False: made for the features alone
+
+    def to_dict(self) -> dict[str, Any]:
+        """A dictionary, ready for JSON."""
+        numbers = {name: getattr(self, name) for name in _RULE_NUMBERS}
+        return {"model": self.model.to_dict(), "error": self.error.to_dict(), "weak": self.weak, **numbers}
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> "Rule":
+        """The inverse of `to_dict`: the same rates, bit for bit."""
+        numbers = {name: data[name] for name in _RULE_NUMBERS}
+        models = RatingModel.from_dict(data["model"]), LearnedError.from_dict(data["error"])
+        return cls(*models, **numbers, weak=data.get("weak", True))
+
+    def scaled(self, factor: float) -> "Rule":
+        """The rule for the last items of a pool, with rates scaled so that the money is spent."""
+        return replace(self, factor=factor, least=_IDLE_RATE)
+
+    def rates(self, x: Covariates, mass: Floats) -> Floats:
+        """π of items on which earlier rounds have spent `mass` = Σ T_j π_j."""
+        return self.rates_for(self.u(x), mass)
+
+    def u(self, x: Covariates) -> Floats:
+        """The expected squared error that the rates follow."""
+        known = x if self.weak else x.without_weak()
+        return self.error.predict(self.model.predict(known), known)
+
+    def rates_for(self, u: Floats, mass: Floats) -> Floats:
+        """π of items whose u is known."""
+        wanted = np.clip(self.scale * np.sqrt(u), self.floor, 1.0)
+        missing = (self.total * wanted - mass) / max(self.total - self.before, 1.0)
+        return self.scaled_rates(np.clip(missing, self.least, 1.0))
+
+    def scaled_rates(self, rates: Floats) -> Floats:
+        """The rates times the factor; 1 for everyone where the factor is infinite."""
+        return np.minimum(rates * self.factor, 1.0) if math.isfinite(self.factor) else np.ones(rates.size)
+
+
+@dataclass(frozen=True, slots=True)
+class Phase:
+    """Items looked at in one go, and the rule they were drawn by; no rule: every one got its strong rating."""
+
+    items: int
+    rule: Rule | None = None
+    weak: bool = True  # False: no weak ratings were bought
+
+    @property
+    def by_features(self) -> bool:
+        """Whether the rule goes by what is known about all items at no cost."""
+        return self.rule is not None and not self.weak
+
+
+@dataclass(frozen=True, eq=False)
+class Seen:
+    """Everything bought so far: items with what is known of them, strong ratings (NaN where none), and the phases.
+
+    It never changes, so what was fitted to it is kept with it: its labels are fitted once, whoever asks.
+    """
+
+    x: Covariates
+    strong: Floats
+    phases: tuple[Phase, ...]
+    mass: Floats  # Σ T_j π_j of every item
+    given: Floats | None = None  # chance of a label apart from the phases, by an independent draw
+
+    @classmethod
+    def of(cls, x: Covariates, strong: Floats, phases: tuple[Phase, ...]) -> "Seen":
+        """The items seen, with the rates that the phases' rules give."""
+        return cls(x, strong, phases, mass(phases, x))
+
+    @property
+    def labelled(self) -> Mask:
+        """Whether each item has a strong rating."""
+        return ~np.isnan(self.strong)
+
+    @property
+    def items(self) -> int:
+        """How many were looked at."""
+        return int(self.strong.size)
+
+    @property
+    def by_features(self) -> bool:
+        """Whether weak ratings were given up for what is known about all items at no cost."""
+        return bool(self.phases) and self.phases[-1].by_features
+
+    @property
+    def alone(self) -> bool:
+        """Whether weak ratings were given up, and nothing stands in for them."""
+        return bool(self.phases) and self.phases[-1].rule is None and not self.phases[-1].weak
+
+    @cached_property
+    def learned(self) -> "Learned":
+        """What the labels teach."""
+        return _fitted(self)
+
+    @cached_property
+    def text_factor(self) -> TextFactor | None:
+        """What fits to these labels need of their texts: most of the work, the same with and without weak ratings."""
+        if self.x.text is None:
+            return None
+        use = self.labelled
+        return TextFactor.of(self.x.text.rows(use).dense(), 1.0 / self.rates()[use])
+
+    @cached_property
+    def _features_alone(self) -> "Seen":
+        alone = replace(self, x=self.x.without_weak())
+        if self.x.text is not None:
+            alone.__dict__["text_factor"] = self.text_factor
+        return alone
+
+    def without_weak(self) -> "Seen":
+        """The items seen as if no weak rating had been bought; itself where none counts any more."""
+        return self if self.by_features else self._features_alone
+
+    def rates(self) -> Floats:
+        """π̄ of the items seen; with labels of an independent draw of rates p₀, 1 − (1 − p₀)(1 − π̄)."""
+        rates = np.clip(self.mass / self.items, LEAST_RATE, 1.0)
+        return rates if self.given is None else 1.0 - (1.0 - self.given) * (1.0 - rates)
+
+    def joined(
+        self,
+        x: Covariates,
+        strong: Floats,
+        before: Floats,
+        phase: Phase,
+        own: Floats | None = None,
+        *,
+        rates: Floats | None = None,
+        given: Floats | None = None,
+    ) -> "Seen":
+        """One more phase, of items on which earlier phases would have spent `before`, with their rates if known.
+
+        `own` are rates of the labels so far by a rule made without each. A label that shaped the new rule would else
+        shape its own weight: a large residual raises the rate around it and so lowers what it counts, which is a bias.
+        Where the rule was made while answers were out, they are of the labels that there were: the first ones.
+        A phase that goes by the features alone leaves weak ratings that were bought before it out of everything.
+        """
+        if phase.by_features:
+            return self.without_weak()._with(x.without_weak(), strong, before, phase, own, rates, given)
+        return self._with(x, strong, before, phase, own, rates, given)
+
+    def _with(
+        self, x: Covariates, strong: Floats, before: Floats, phase: Phase, own: Floats | None, rates: Floats | None,
+        given: Floats | None,
+    ) -> "Seen":  # fmt: skip
+        earlier = _phase_rates(phase, self.x, self.mass)
+        now = _phase_rates(phase, x, before) if rates is None else rates
+        if own is not None and own.size:
+            earlier[np.flatnonzero(self.labelled)[: own.size]] = own
+        earned = np.concatenate([self.mass + phase.items * earlier, before + phase.items * now])
+        labels, phases = np.concatenate([self.strong, strong]), (*self.phases, phase)
+        chances = given if self.given is None or given is None else np.concatenate([self.given, given])
+        return Seen(self.x.joined(x), labels, phases, earned, chances)
+
+
+def mass(phases: tuple[Phase, ...], x: Covariates) -> Floats:
+    """Σ T_j π_j(x) over phases, each rule told what came before it."""
+    total = np.zeros(x.items)
+    for phase in phases:
+        total = total + phase.items * _phase_rates(phase, x, total)
+    return total
+
+
+def _phase_rates(phase: Phase, x: Covariates, before: Floats) -> Floats:
+    return np.ones(x.items) if phase.rule is None else phase.rule.rates(x, before)
+
+
+# What is learned
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Learned:
+    """Models fitted to labels, and what each label looks like to a fit without it."""
+
+    x: Covariates  # labelled items
+    strong: Floats
+    weights: Floats  # 1/π̄
+    model: RatingModel
+    unseen: Floats  # f of each label from the others
+    variance: float  # V
+    bounds: tuple[float, float]
+    binary: bool
+
+    @property
+    def residual(self) -> Floats:
+        """H − f with f from the other labels."""
+        return np.asarray(self.strong - self.unseen)
+
+    @property
+    def squared(self) -> Floats:
+        """(H − f)² for planning, plus a few pseudo-labels' worth of a useless weak rater, spread over all labels.
+
+        Labels that show no error are no proof that there is none, the less so the fewer they are. V counts a label at
+        either end of the scale; as far as it rests on these, f is taken to miss them as well. Else labels that all
+        agree would make any f look perfect.
+        """
+        low, high = _ends(self.bounds)
+        missed = self.mean((self.unseen - low) ** 2 + (self.unseen - high) ** 2)
+        return self.residual**2 + (_PRIOR_LABELS * self.variance + self.unproven**2 * missed) / self.strong.size
+
+    @property
+    def unproven(self) -> float:
+        """Share of V that comes from the pseudo-labels at the ends of the scale: 1 where all labels agree."""
+        seen = self.mean((self.strong - self.mean(self.strong)) ** 2)
+        n = self.strong.size
+        return min(max(1.0 - n * seen / ((n + 2) * self.variance), 0.0), 1.0)
+
+    def mean(self, values: Floats) -> float:
+        """Weighted mean over the labels."""
+        return float(np.dot(self.weights, values) / self.weights.sum())
+
+
+def learn(seen: Seen) -> Learned:
+    """What the labels teach: f fitted to them, each weighted by 1/π̄."""
+    return seen.learned
+
+
+def _fitted(seen: Seen) -> Learned:
+    use = seen.labelled
+    h = seen.strong[use]
+    if h.size < FEWEST_TO_LEARN:
+        raise InputError(f"auto needs two strong ratings to learn from; there are {h.size}")
+    x, weights = seen.x.rows(use), 1.0 / seen.rates()[use]
+    bounds, binary = rating_bounds(h)
+    model, unseen = fit_rating(Basis.of(seen.x), x, h, weights, bounds=bounds, factor=seen.text_factor)
+    return Learned(x, h, weights, model, unseen, _variance(h, weights, bounds), bounds, binary)
+
+
+def _variance(h: Floats, weights: Floats, bounds: tuple[float, float]) -> float:
+    """V with a pseudo-label at either end of the scale: a few labels that agree do not prove that all do."""
+    w = weights / weights.sum()
+    mean = float(np.dot(w, h))
+    low, high = _ends(bounds)
+    n = h.size
+    centre = (n * mean + low + high) / (n + 2)
+    total = n * float(np.dot(w, (h - centre) ** 2)) + (low - centre) ** 2 + (high - centre) ** 2
+    return total / (n + 2)
+
+
+def _ends(bounds: tuple[float, float]) -> tuple[float, float]:
+    """The ends of the scale; they differ even where all labels are equal."""
+    return bounds if bounds[1] > bounds[0] else (bounds[0] - 0.5, bounds[0] + 0.5)

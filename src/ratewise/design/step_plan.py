@@ -1,0 +1,236 @@
+"""The next round of a chain that learns: which rates of every step are best for all the money, spent and unspent.
+
+The policy has one scalar, as METHODS section 2 has it: every step's rate is γ·sqrt(gain per cost), clipped. What the
+policy would cost is averaged over the items seen, what it would leave open over the labels, each by predictions that
+were made without it. γ is the best of a fine grid, since a step's gain hangs on answers that are not there yet.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ratewise.core.checks import Floats
+from ratewise.core.mean.looking import whole_items
+from ratewise.core.mean.ratings import Mask
+from ratewise.design.auto import doubling
+from ratewise.design.options import floor_share, least_root, preferred_error
+from ratewise.design.seen import FEWEST_TO_LEARN, Learned
+from ratewise.design.step_rule import Foretold, Level, StepRule, roots
+from ratewise.design.step_seen import StepSeen
+
+_MOST_ITEMS = 1500  # items that the cost of a policy is averaged over
+_GRID = np.geomspace(1e-3, 1e3, 37)  # of γ, relative to the one at which the mean root is a rate of 1
+_FINE = np.geomspace(0.72, 1.4, 13)  # around the best of these
+_NEAR_THE_END = 0.85  # a plan for more of the pool than this looks at all of it
+
+
+@dataclass(frozen=True, slots=True)
+class StepMoney:
+    """Prices of those who see every item and of each step, what is left to spend, and how many items are left."""
+
+    first: float
+    costs: tuple[float, ...]  # of the steps, and of the last rater
+    left: float
+    pool_left: float
+
+    @property
+    def all_raters(self) -> float:
+        """The price of an item that everyone rates."""
+        return self.first + sum(self.costs)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StepPlan:
+    """A rule, and what it is expected to give."""
+
+    rule: StepRule
+    own_rates: Floats  # labels × steps, by a rule made without each
+    expected_variance: float
+    variance: float  # V
+    mean_rates: Floats  # of each step, over all rounds
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Taught:
+    """What labels teach at every level, and the errors that each label would have been drawn by."""
+
+    levels: tuple[Level, ...]
+    known: tuple[Learned, ...]
+    at: tuple[NDArray[np.intp], ...]  # of each level: the labels (by number) that have reached it
+
+    def label_errors(self, *, own: bool) -> list[Floats]:
+        """Errors of all labels at each level, by predictions without the label: to judge by, or for its own weight."""
+        out: list[Floats] = []
+        for j, (level, known, at) in enumerate(zip(self.levels, self.known, self.at, strict=True)):
+            mine = _own(level, known) if own else level.error.unseen(known.unseen, known.x, known.squared)
+            here = np.column_stack([mine, *(one.predict(known.unseen, known.x) for one in level.later)])
+            u = np.empty((self.at[0].size, len(self.levels) - j)) if j == 0 else out[j - 1][:, 1:].copy()
+            u[at] = here
+            out.append(u)
+        return out
+
+
+def _own(level: Level, known: Learned) -> Floats:
+    """u of each label for its own weight: without a large residual u is lower everywhere."""
+    own = level.error.own(known.unseen, known.x)
+    if level.error.kind != "fitted":
+        return own
+    w, sq = known.weights, known.squared
+    without = (float(np.dot(w, sq)) - w * sq) / (float(w.sum()) - w)
+    return np.asarray(own * known.mean(sq) / without)
+
+
+def plan_steps(seen: StepSeen, money: StepMoney) -> StepPlan | None:
+    """The best rule for the money; `None` where too few labels have the answers of every level."""
+    taught = _teach(seen)
+    if taught is None:
+        return None
+    rule = StepRule(seen.design, taught.levels, money.costs, (0.0,) * len(money.costs), 1.0, seen.items, 0.0)
+    market = _Market.of(seen, money, rule, taught)
+    scale, items, variance = market.best()
+    rule = StepRule(seen.design, taught.levels, money.costs, market.lows, scale, seen.items, items)
+    root = roots(taught.label_errors(own=True), money.costs)
+    own = rule.rates_for(root, seen.mass[seen.labelled])
+    return StepPlan(rule, own, variance, taught.known[0].variance, market.mean_rates(scale))
+
+
+def _teach(seen: StepSeen) -> _Taught | None:
+    number = np.cumsum(seen.labelled) - 1  # of each label
+    views = seen.views
+    if any(np.count_nonzero(view.labelled) < FEWEST_TO_LEARN for view in views):
+        return None
+    known = tuple(view.learned for view in views)
+    errors = [preferred_error(k, view.x) for k, view in zip(known, views, strict=True)]
+    rates = np.column_stack([np.ones(seen.items), seen.rates()])
+    u, levels, at = [], [], []
+    for level, view in enumerate(views):
+        rows = seen.reached(level)
+        u.append(np.full(seen.items, np.nan))
+        u[level][rows] = errors[level].predict(known[level].model.predict(view.x), view.x)
+        at.append(number[rows[view.labelled]])
+    for j in range(len(views)):
+        later = []
+        for after in range(j + 1, len(views)):
+            rows = np.intersect1d(seen.reached(after), seen.reached(j))
+            x = seen.design.covariates(seen.x.rows(rows), seen.said[rows], j)
+            f, weights = known[j].model.predict(x), 1.0 / rates[rows, after]
+            later.append(Foretold.of(f, x, u[after][rows], weights, known[j].bounds))
+        levels.append(Level(known[j].model, errors[j], tuple(later)))
+    return _Taught(tuple(levels), known, tuple(at))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Market:
+    """What policies cost on items, and what they leave open on labels."""
+
+    money: StepMoney
+    root: Floats  # items × steps
+    weights: Floats  # items × steps: shares that sum to 1 in every column, 0 where the step was not reached
+    lows: tuple[float, ...]
+    label_root: Floats
+    squared: Floats  # labels × levels: squared residuals
+    label_weights: Floats
+    variance: float
+    mass: Floats  # of the items, at each step: what earlier rounds have spent on such items
+    label_mass: Floats
+    bought: int
+    pool: float
+    worth: float
+
+    @classmethod
+    def of(cls, seen: StepSeen, money: StepMoney, rule: StepRule, taught: _Taught) -> "_Market":
+        some = slice(None, None, -(-seen.items // _MOST_ITEMS))
+        root = roots(rule.errors(seen.x.rows(some), seen.said[some]), money.costs)
+        weights, reached = np.zeros_like(root), np.zeros(seen.items, dtype=np.bool_)
+        rates = np.column_stack([np.ones(seen.items), seen.rates()])
+        for k in range(root.shape[1]):
+            reached[:] = False
+            reached[seen.reached(k)] = True
+            weights[:, k] = (reached / rates[:, k])[some]
+        weights /= np.maximum(weights.sum(axis=0), 1e-300)
+        share = floor_share(int(np.count_nonzero(seen.labelled)))
+        lows = tuple(least_root(root[:, k], weights[:, k], share) for k in range(root.shape[1]))
+        whole = np.all([np.isin(taught.at[0], at) for at in taught.at], axis=0)
+        squared = np.column_stack(
+            [k.squared[np.isin(at, np.flatnonzero(whole))] for k, at in zip(taught.known, taught.at, strict=True)]
+        )
+        w = taught.known[0].weights[whole]
+        earned = (weights * seen.mass[some]).sum(axis=0)
+        worth = money.left + money.first * seen.items + float(np.dot(money.costs, earned))
+        label_root = roots(taught.label_errors(own=False), money.costs)[whole]
+        return cls(
+            money, root, weights, lows, label_root, squared, w / w.sum(), taught.known[0].variance,
+            seen.mass[some], seen.mass[seen.labelled][whole], seen.items, seen.items + money.pool_left, worth,
+        )  # fmt: skip
+
+    def best(self) -> tuple[float, float, float]:
+        """γ, the items to look at in all, and the expected squared error."""
+        mean = float((self.weights * np.maximum(self.root, self.lows)).sum(axis=0)[-1])
+        finite = mean if math.isfinite(mean) and mean > 0 else 1.0
+        return self._best_of(self._best_of(_GRID / finite)[0] * _FINE)
+
+    def _best_of(self, scales: Floats) -> tuple[float, float, float]:
+        items, variance = self._values(scales)
+        k = int(np.argmin(variance))
+        return float(scales[k]), float(items[k]), float(variance[k])
+
+    def mean_rates(self, scale: float) -> Floats:
+        """Mean rate of each step."""
+        return np.asarray((self.weights * self._wanted(self.root, np.array([scale]))[0]).sum(axis=0))
+
+    def _wanted(self, root: Floats, scales: Floats) -> Floats:
+        """Rates over all rounds, scales × items × steps."""
+        with np.errstate(invalid="ignore"):
+            raw = scales[:, None, None] * np.maximum(root, self.lows)
+        return np.minimum.accumulate(np.clip(np.nan_to_num(raw, nan=1.0, posinf=1.0), 0.0, 1.0), axis=2)
+
+    def _values(self, scales: Floats) -> tuple[Floats, Floats]:
+        """Items that the money pays for, and the expected squared error, of each scale."""
+        items = self._items(self._wanted(self.root, scales))
+        each = items[:, None, None]
+        rates = self._earned(self._wanted(self.label_root, scales), items, self.label_mass) / each
+        inverse = 1.0 / np.minimum.accumulate(np.clip(rates, 1e-9, 1.0), axis=2)
+        odds = np.diff(inverse, axis=2, prepend=1.0)
+        added = (self.squared * odds).sum(axis=2) @ self.label_weights
+        return items, (self.variance + added) / items
+
+    def _earned(self, q: Floats, items: Floats, mass: Floats) -> Floats:
+        """Σ T_j q_j when so many items were looked at: what is there stays, and new rates are at most 1."""
+        each = items[:, None, None]
+        return np.clip(q * each, mass, mass + np.maximum(each - self.bought, 0.0))
+
+    def _items(self, q: Floats) -> Floats:
+        """T with first·T + Σ c_k E[mass_k] = all the money; the pool's size if that is less."""
+        price = self.weights * np.array(self.money.costs)
+
+        def pays(items: Floats) -> Mask:
+            later = (price * self._earned(q, items, self.mass)).sum(axis=(1, 2))
+            return np.asarray(self.money.first * items + later <= self.worth)
+
+        low = np.full(len(q), float(self.bought))
+        high = np.full(len(q), self.pool if math.isfinite(self.pool) else 1e12)
+        whole, most = pays(high), high
+        for _ in range(40):
+            middle = 0.5 * (low + high)
+            fits = pays(middle)
+            low, high = np.where(fits, middle, low), np.where(fits, high, middle)
+        return np.where(whole, most, np.maximum(low, self.bought + 1.0))
+
+
+def spend_of(money: StepMoney, worth: float) -> float:
+    """Money of the next round: as much as was spent so far, or everything where little would remain."""
+    if money.left >= money.all_raters * money.pool_left:
+        return money.left
+    return doubling(money.left, worth, least=10 * money.all_raters)
+
+
+def exact_items(plan: StepPlan, money: StepMoney, spend: float) -> int | None:
+    """The round's share of a pool that will be looked at whole; None where it is not, or that costs too much."""
+    rule = plan.rule
+    whole = rule.total >= _NEAR_THE_END * (rule.before + money.pool_left)
+    if not whole or money.first * money.pool_left > 0.9 * money.left or money.left <= 0:
+        return None
+    share = min(math.ceil(money.pool_left * (spend / money.left)), math.ceil(money.pool_left))
+    return share if money.first == 0 else min(share, int(whole_items(spend / money.first)))

@@ -1,0 +1,357 @@
+"""`check`: is the mean at least so much, or no worse than the last one? Yes, no, or how many labels would tell."""
+
+import html
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from scipy import special
+
+from ratewise.core.checks import number, share
+from ratewise.core.frames import FrameKind, frame_of_record
+from ratewise.core.mean.estimate import Estimate
+from ratewise.core.mean.gate import POWER, GateVerdict, gate, labels_to_tell, times_to_tell
+from ratewise.core.messages import Message, argument
+from ratewise.core.names import Estimand, IntervalMethod, Method, Recalibration
+from ratewise.errors import InputError
+from ratewise.questions.compare import Comparison, between, percent, signed
+from ratewise.questions.mean.estimation import estimate_table
+from ratewise.questions.people import Strong
+from ratewise.questions.rated import Rate
+from ratewise.questions.two_tables import TableColumns, compare_tables
+from ratewise.tables import TableLike
+from ratewise.tables.words import Positive, Scale, meaning_of
+
+_MARKS = {"yes": "✅ yes", "no": "❌ no", "cannot tell": "❓ cannot tell yet"}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Check:
+    """The verdict on one question, the estimate it rests on, and the labels (in all) that would tell.
+
+    `estimate` is the mean, or the difference to the last table: the verdict is yes where its interval is at or above
+    `bar`, no where it is below, and otherwise there are too few labels. `labels_needed` is `None` where the verdict is
+    clear, and where hardly any number of labels would tell because the estimate is next to the bar.
+    """
+
+    verdict: GateVerdict
+    question: str
+    sentence: str
+    bar: float
+    estimate: Estimate
+    labels_needed: int | None = None
+    comparison: Comparison | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def level(self) -> float:
+        """Confidence level of the interval."""
+        return self.estimate.level
+
+    def to_dict(self) -> dict[str, Any]:
+        """The verdict and its numbers, ready for JSON."""
+        return {
+            "verdict": self.verdict,
+            "question": self.question,
+            "sentence": self.sentence,
+            "bar": self.bar,
+            "level": self.level,
+            "labels": self.estimate.labels,
+            "labels_needed": self.labels_needed,
+            "estimate": self.estimate.to_dict(),
+            "comparison": None if self.comparison is None else self.comparison.to_dict(),
+            "notes": list(self.notes),
+        }
+
+    def to_frame(self, kind: FrameKind | None = None) -> Any:
+        """One row with the verdict and its numbers, as a pandas, Polars or PyArrow frame."""
+        return frame_of_record(self.to_dict(), kind)
+
+    def to_markdown(self) -> str:
+        """A summary for a pull request."""
+        rows = self._rows()
+        lines = [f"### {_MARKS[self.verdict]}: {self.question}", "", self.sentence, ""]
+        lines += [f"| | estimate | {percent(self.level)} interval | strong ratings | items |", "|---|---|---|---|---|"]
+        lines += [
+            f"| {name} | {signed(e.value)} | {between(e.interval)} | {e.labels:,} | {e.items:,} |" for name, e in rows
+        ]
+        lines += ["", *(f"- {_plain(note)}" for note in self.notes)]
+        return "\n".join(lines).rstrip() + "\n"
+
+    def _rows(self) -> list[tuple[str, Estimate]]:
+        if self.comparison is None:
+            return [("mean", self.estimate)]
+        c = self.comparison
+        return [(_plain(c.names[0]), c.first), (_plain(c.names[1]), c.second), ("difference", self.estimate)]
+
+    def summary(self) -> str:
+        """The verdict in plain words."""
+        return self.sentence
+
+    def __str__(self) -> str:
+        return self.summary()
+
+    def _repr_html_(self) -> str:
+        return f"<p><b>{html.escape(_MARKS[self.verdict])}</b> {html.escape(self.sentence)}</p>"
+
+
+def check(
+    table: TableLike,
+    *,
+    strong: Strong | None = None,
+    weak: str | None = None,
+    at_least: float | str | None = None,
+    no_worse_than: TableLike | None = None,
+    margin: float | str | None = None,
+    last: TableColumns | None = None,
+    rate: Rate = None,
+    selected: str | None = None,
+    clusters: str | None = None,
+    id: str | None = None,
+    method: Method = "auto",
+    interval: IntervalMethod = "auto",
+    level: float = 0.95,
+    estimand: Estimand | None = None,
+    pool_size: float | None = None,
+    recalibrate: Recalibration = "none",
+    bounds: tuple[float, float] | None = None,
+    positive: Positive = None,
+    scale: Scale = None,
+    seed: int = 0,
+) -> Check:
+    """Is the mean strong rating at least `at_least`, or no more than `margin` below that of the table `no_worse_than`?
+
+    The answer is yes only if the whole two-sided interval at `level` is at or above the bar, and no only if all of it
+    is below: at 95 %, either answer is wrong in at most about 2.5 % of cases. Otherwise the verdict is "cannot tell",
+    with the number of labels that would tell in four of five cases if the mean is as estimated. Items of the last
+    table may be the same or others, see `compare_tables`; `last` names its columns where they are called differently.
+    Of ratings from 0 to 1, the bar may be "97%" and the margin "1pp". A bar beyond the ratings' scale, or a margin as
+    wide as it, is refused. The export of a campaign needs no columns.
+    """
+    share(level, name="level")
+    if (at_least is None) == (no_worse_than is None):
+        raise InputError(
+            Message(
+                f"ask one thing: {argument('at_least')} (such as 0.8), or {argument('no_worse_than')} (a table) with "
+                f"{argument('margin')}"
+            )
+        )
+    if at_least is not None:
+        if margin is not None or last is not None:
+            raise InputError(
+                Message(f"a margin and the last table's columns go with {argument('no_worse_than')}; leave them out")
+            )
+        found = estimate_table(
+            table, weak=weak, strong=strong, rate=rate, selected=selected, clusters=clusters, method=method,
+            interval=interval, level=level, estimand=estimand, pool_size=pool_size, recalibrate=recalibrate,
+            bounds=(None, None) if bounds is None else bounds, positive=positive, scale=scale, seed=seed,
+        )  # fmt: skip
+        ends = bounds if bounds is not None else meaning_of(positive, scale).bounds
+        bar = _amount(at_least, "at_least", "%")
+        _refuse_beyond(bar, _Ends.of(ends, found.seen))
+        return check_mean(found, bar.value, bounds=ends)
+    if margin is None:
+        raise InputError(
+            Message(
+                f"{argument('no_worse_than')} needs a margin: how much lower is still no worse; give "
+                f"{argument('margin')}, such as 0.02"
+            )
+        )
+    if interval != "auto" or pool_size is not None:
+        raise InputError(
+            Message(
+                f"{argument('interval')} and {argument('pool_size')} are for {argument('at_least')}; leave them out"
+            )
+        )
+    assert no_worse_than is not None
+    compared = compare_tables(
+        table, no_worse_than, weak=weak, strong=strong, rate=rate, selected=selected, clusters=clusters, id=id,
+        last=last, method=method, level=level, estimand=estimand, recalibrate=recalibrate,
+        bounds=bounds,
+        positive=positive, scale=scale, seed=seed,
+    )  # fmt: skip
+    drop = _amount(margin, "margin", "pp")
+    seen = [one.seen for one in (compared.first, compared.second) if one.seen is not None]
+    both = (min(low for low, _ in seen), max(high for _, high in seen)) if seen else None
+    _refuse_idle(drop, _Ends.of(bounds if bounds is not None else meaning_of(positive, scale).bounds, both))
+    return check_difference(compared, drop.value)
+
+
+# What was asked, in the ratings' own units
+
+
+@dataclass(frozen=True, slots=True)
+class _Amount:
+    """A bar or a margin, and whether it was given in hundredths of a scale from 0 to 1."""
+
+    value: float
+    hundredths: bool
+
+
+def _amount(given: float | str, name: str, unit: str) -> _Amount:
+    """A number, or a text of one, which may end with % or pp."""
+    text = given.strip() if isinstance(given, str) else ""
+    ending = next((each for each in ("%", "pp") if text.endswith(each)), "")
+    if ending and ending != unit:
+        raise InputError(Message(f"{argument(name)} {text!r} is not clear; write {text.removesuffix(ending)}{unit}"))
+    hundredths = bool(ending)
+    value = number(text.removesuffix(ending) if text else given, name=name)
+    value = value / 100 if hundredths else value
+    return _Amount(number(value, name=name, minimum=0) if name == "margin" else value, hundredths)
+
+
+@dataclass(frozen=True, slots=True)
+class _Ends:
+    """The ends of the ratings' scale, as far as they are known."""
+
+    low: float
+    high: float
+    sure: bool
+
+    @classmethod
+    def of(cls, bounds: tuple[float, float] | None, seen: tuple[float, float] | None) -> "_Ends":
+        """As stated; else from 0 to 1 where all ratings are; else those seen, and as much again on either side."""
+        if bounds is not None:
+            return cls(*bounds, True)
+        if seen is None:
+            return cls(-math.inf, math.inf, False)
+        low, high = seen
+        return cls(0.0, 1.0, True) if low >= 0 and high <= 1 else cls(low, high, False)
+
+    @property
+    def room(self) -> float:
+        """How far the scale may go on beyond what is known of it."""
+        return 0.0 if self.sure else self.high - self.low
+
+    def __str__(self) -> str:
+        return f"from {self.low:g} to {self.high:g}"
+
+
+def _refuse_beyond(bar: _Amount, ends: _Ends) -> None:
+    """A bar that no mean on the scale could be on the other side of."""
+    if bar.hundredths and (ends.low, ends.high) != (0.0, 1.0):
+        raise InputError(
+            Message(
+                f"{argument('at_least')} in percent is for ratings from 0 to 1, and these are {ends}; give a number"
+            )
+        )
+    if ends.low - ends.room <= bar.value <= ends.high + ends.room:
+        return
+    meant = (
+        f": did you mean {bar.value / 100:g} ({bar.value:g}%)?"
+        if ends.high == 1 and 1 < bar.value <= 100
+        else (f"; give {argument('bounds=(low, high)')} where the scale goes further")
+    )
+    raise InputError(Message(f"{argument('at_least')} {bar.value:g} is outside the ratings, which are {ends}{meant}"))
+
+
+def _refuse_idle(margin: _Amount, ends: _Ends) -> None:
+    """A margin that no difference of means on the scale could exceed."""
+    if margin.hundredths and (ends.low, ends.high) != (0.0, 1.0):
+        raise InputError(
+            Message(f"{argument('margin')} in pp is for ratings from 0 to 1, and these are {ends}; give a number")
+        )
+    if margin.value < ends.high - ends.low + 2 * ends.room:
+        return
+    meant = (
+        f": did you mean {margin.value / 100:g} ({margin.value:g}pp)?"
+        if ends.high == 1 and margin.value < 100
+        else ("; give a smaller one")
+    )
+    raise InputError(
+        Message(f"{argument('margin')} {margin.value:g} lets everything pass, since the ratings are {ends}{meant}")
+    )
+
+
+def check_mean(found: Estimate, bar: float, *, bounds: tuple[float, float] | None = None) -> Check:
+    """Whether a mean is at least `bar`; `bounds` are the ends of the scale, 0 and 1 where the interval is a score's."""
+    verdict = gate(found.interval, bar)
+    ends = bounds if bounds is not None else (0.0, 1.0) if found.interval_method == "score" else None
+    needed = None
+    if verdict == "cannot tell" and found.interval is not None:
+        times = times_to_tell(found.value, found.interval, bar, level=found.level, bounds=ends)
+        pool = math.inf if found.pool_size is None else found.pool_size
+        needed = None if times is None else labels_to_tell(found.labels, times, pool_size=pool)
+    said = _sentence(verdict, f"the mean is at least {bar:g}", f"the mean is below {bar:g}", found)
+    hint = "" if verdict != "cannot tell" else _hint(found, needed, _in_all(found, needed))
+    return Check(verdict, f"is the mean at least {bar:g}?", said + hint, bar, found, needed, notes=found.notes)
+
+
+def check_difference(compared: Comparison, margin: float) -> Check:
+    """Whether the first mean is no more than `margin` below the second."""
+    d, (a, b) = compared.difference, compared.names
+    verdict = gate(d.interval, -margin)
+    needed, of_both = _labels_for_difference(compared, -margin) if verdict == "cannot tell" else (None, False)
+    yes = f"{a} is no more than {margin:g} worse than {b}" if margin else f"{a} is no worse than {b}"
+    no = f"{a} is worse than {b} by more than {margin:g}" if margin else f"{a} is worse than {b}"
+    said = _sentence(verdict, yes, no, d)
+    hint = "" if verdict != "cannot tell" else _hint(d, needed, _whose(compared, of_both, needed), what="difference")
+    notes = (*compared.notes, *(note for note in d.notes if note not in compared.notes))
+    question = f"is {a} no worse than {b}, within {margin:g}?" if margin else f"is {a} no worse than {b}?"
+    return Check(verdict, question, said + hint, -margin, d, needed, compared, notes)
+
+
+def _labels_for_difference(c: Comparison, bar: float) -> tuple[int | None, bool]:
+    """Labels in all, and whether those of both tables are meant: the last one's own error stays if it gets no more."""
+    d = c.difference
+    if d.interval is None:
+        return None, False
+    times = times_to_tell(d.value, d.interval, bar, level=d.level)
+    if times is None or c.paired:
+        return None if times is None else labels_to_tell(d.labels, times), False
+    first, second = c.first, c.second
+    if first.interval is not None and second.interval is not None:
+        up = d.value > bar
+        own = first.value - first.interval[0] if up else first.interval[1] - first.value
+        N = math.inf if first.pool_size is None else first.pool_size
+        theirs = second.interval[1] - second.value if up else second.value - second.interval[0]
+        reach = abs(d.value - bar) / (1 + float(special.ndtri(POWER)) / float(special.ndtri(0.5 + d.level / 2)))
+        if reach > 1.1 * theirs:
+            return labels_to_tell(first.labels, own**2 / (reach**2 - theirs**2), pool_size=N), False
+    return labels_to_tell(d.labels, times), True
+
+
+# In words
+
+
+def _sentence(verdict: GateVerdict, yes: str, no: str, e: Estimate) -> str:
+    from_labels = f"{percent(e.level)} interval {between(e.interval)}, from {e.labels:,} strong ratings"
+    seen = f"the estimate is {signed(e.value)} ({from_labels})"
+    if verdict == "cannot tell":
+        return f"Cannot tell yet whether {yes}: {seen}."
+    return f"{'Yes' if verdict == 'yes' else 'No'}: {yes if verdict == 'yes' else no}; {seen}."
+
+
+def _in_all(e: Estimate, needed: int | None) -> str:
+    """That ratings are counted in all, and where they are more than there are items, that it takes more of those."""
+    more = needed is not None and needed > e.items
+    return (
+        f" in all (more than the {e.items:,} items that were looked at, so it takes more items)" if more else " in all"
+    )
+
+
+def _whose(c: Comparison, of_both: bool, needed: int | None) -> str:
+    """Whose ratings are counted, where two tables have some each."""
+    if c.paired:
+        return _in_all(c.difference, needed)
+    if of_both:
+        return f" of both tables{_in_all(c.difference, needed)}"
+    first = c.first
+    more = f" on {first.items:,} items, so it takes more items" if needed is not None and needed > first.items else ""
+    return f" of the new table in all (it has {first.labels:,}{more})"
+
+
+def _hint(e: Estimate, needed: int | None, whose: str, *, what: str = "mean") -> str:
+    if e.interval is None:
+        return f" There is no interval: {'; '.join(e.notes)}."
+    if needed is None:
+        return " The estimate is so close to the bar that hardly any number of labels would tell."
+    return (
+        f" About {needed:,} strong ratings{whose}, at the same rates, would tell with a chance of "
+        f"{percent(POWER)} if the {what} is as estimated."
+    )
+
+
+def _plain(text: str) -> str:
+    """Text that is safe in a cell of a Markdown table."""
+    return " ".join(text.split()).replace("|", "\\|").replace("<", "&lt;")

@@ -1,0 +1,223 @@
+"""Plans for comparisons: rates that follow the uncertainty of the difference, not of either rating."""
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from ratewise.core.checks import Floats, number
+from ratewise.core.mean.formulas import error_times_budget
+from ratewise.core.mean.policy import Policy
+from ratewise.core.mean.rates import active_rates
+from ratewise.core.names import Estimand, PolicyName, Recalibration
+from ratewise.core.shown import shown
+from ratewise.errors import InputError, TableError
+from ratewise.questions.mean.derived import STRONG_DIFFERENCE, WEAK_DIFFERENCE, Derived
+from ratewise.questions.mean.pilot import Pilot, PilotColumns, learn_pilot, read_pilot
+from ratewise.questions.mean.plan import Plan, plan_mean
+from ratewise.questions.mean.precision import target_of
+from ratewise.questions.mean.side_by_side import Goal, save_plan
+from ratewise.questions.planned_rows import PlannedRows
+from ratewise.tables import Table, TableLike, read_table
+from ratewise.tables.words import Positive, Scale, in_numbers, meaning_of
+
+
+def add_difference(table: TableLike, *, weak: tuple[str, str], strong: tuple[str, str] | None = None) -> Table:
+    """The table with the columns `weak_difference` and (where `strong` is given) `strong_difference` at its end.
+
+    Plans of comparisons are made of these columns, and `draw_pool` adds the first to a pool by itself.
+    """
+    read = read_table(table)
+    columns = {WEAK_DIFFERENCE: read.numbers(weak[0]) - read.numbers(weak[1])}
+    if strong is not None:
+        columns[STRONG_DIFFERENCE] = _strong(read, strong[0]) - _strong(read, strong[1])
+    return read.with_columns(columns)
+
+
+def plan_comparison(
+    table: TableLike,
+    *,
+    weak: tuple[str, str],
+    strong: tuple[str, str],
+    weak_cost: float,
+    strong_cost: float,
+    budget: float | None = None,
+    target_se: float | None = None,
+    within: float | None = None,
+    level: float = 0.95,
+    uncertainty: str | None = None,
+    pool_size: float | None = None,
+    floor: float | None = None,
+    calibrate: Recalibration = "none",
+    features: Sequence[str] = (),
+    estimand: Estimand = "population",
+    positive: Positive = None,
+    scale: Scale = None,
+    seed: int = 0,
+) -> Plan:
+    """`plan` for the difference of two systems: the rows with both strong ratings are the pilot.
+
+    Costs are those of rating one system's answer once; an item is rated for both, so it costs twice that, weak and
+    strong. `target_se` and `within` are the difference's. Words as ratings are as in `compare`.
+    """
+    c_g, c_h = number(weak_cost, name="weak_cost", minimum=0), number(strong_cost, name="strong_cost", above=0)
+    goal = Goal.of(2 * c_g, 2 * c_h, budget, target_of(target_se, within, level), pool_size, estimand, floor)
+    words = meaning_of(positive, scale)
+    read, said = in_numbers(read_table(table), strong=strong, weak=weak, meaning=words)
+    read = add_difference(read, weak=weak, strong=strong)
+    columns = PilotColumns(WEAK_DIFFERENCE, STRONG_DIFFERENCE, uncertainty, calibrate, tuple(features), seed)
+    made = plan_mean(read, read_pilot(read, columns), columns, goal, derived=Derived("difference", weak))
+    note = f"an item is rated for both systems: its weak ratings cost {2 * c_g:g}, its strong ones {2 * c_h:g}"
+    halves = _halves(read, strong)
+    lost = (f"{halves:,} rows with one of the two strong ratings are no part of the pilot",) if halves else ()
+    return replace(made, notes=(*said, note, *lost, *made.notes), transfer=replace(made.transfer, words=words))
+
+
+@shown
+@dataclass(frozen=True, slots=True, eq=False)
+class ComparisonsPlan:
+    """Rates for the table's rows that serve all differences to a baseline at once."""
+
+    recommendation: PolicyName
+    policy: Policy  # the policy behind the rates
+    basis: dict[str, Any]  # arguments and the figures found; "inputs" in JSON
+    rows: PlannedRows = field(repr=False)  # the table's rows, for `draw_pool`
+    notes: tuple[str, ...] = ()
+
+    @property
+    def rates(self) -> Floats:
+        """π of every row of the table."""
+        return self.policy.rates
+
+    @property
+    def expected_se(self) -> float | None:
+        """Root mean square of the differences' standard errors."""
+        return self.policy.expected_se
+
+    def to_dict(self) -> dict[str, Any]:
+        """Ready for JSON, without the rates."""
+        return {
+            "recommendation": self.recommendation,
+            "inputs": self.basis,
+            "policy": self.policy.to_dict(),
+            "notes": list(self.notes),
+        }
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the plan as JSON."""
+        save_plan(self, path)
+
+    def summary(self) -> str:
+        """One line for people."""
+        how = "at one rate for all" if self.recommendation == "random" else "most often where differences are unsure"
+        return f"Buy the systems' strong ratings {how}: {self.policy.summary()}"
+
+    def __str__(self) -> str:
+        return self.summary()
+
+
+def plan_comparisons(
+    table: TableLike,
+    *,
+    baseline: str,
+    weak: Mapping[str, str],
+    strong: Mapping[str, str],
+    weak_cost: float,
+    strong_cost: float,
+    budget: float | None = None,
+    target_se: float | None = None,
+    pool_size: float | None = None,
+    floor: float | None = None,
+    estimand: Estimand = "population",
+    positive: Positive = None,
+    scale: Scale = None,
+    seed: int = 0,
+) -> ComparisonsPlan:
+    """Rates for the table's rows that serve all differences to the baseline at once.
+
+    The vector target of METHODS section 2: u is the mean over the systems of the differences' conditional squared
+    errors, V that of their variances, so `expected_se` and `target_se` are the root mean square of the differences'
+    standard errors. Costs are those of rating one system's answer once, and an item is rated for all of them. The rates
+    follow u only where the pilot's own residuals, by models that have not seen them, say that it beats one rate for
+    all. Words as ratings are as in `compare`.
+    """
+    c_g, c_h = (
+        len(strong) * number(weak_cost, name="weak_cost", minimum=0),
+        len(strong) * number(strong_cost, name="strong_cost", above=0),
+    )
+    goal = Goal(c_g, c_h, budget, target_se, pool_size, estimand, floor)
+    words = meaning_of(positive, scale)
+    read, said = in_numbers(read_table(table), strong=strong.values(), weak=weak.values(), meaning=words)
+    world = _World.of(_pilots(read, baseline, weak, strong, seed))
+    uniform = goal.solve(np.full(read.rows, world.weak_error), world.variance)
+    active = goal.solve(world.error, world.variance, goal.floors(world.error, world.variance)[0])
+    seen = active_rates(world.held_out_error, scale=active.scale, floor=active.floor)
+    better = world.price(seen, goal) < world.price(np.full(seen.size, float(uniform.rates[0])), goal)
+    name: PolicyName = "active" if better else "random"
+    best = active if better else uniform
+    told = {"table": read.name, "rows": read.rows, "labels": int(seen.size), "baseline": baseline}
+    return ComparisonsPlan(
+        recommendation=name,
+        policy=best,
+        basis=told
+        | {"weak": dict(weak), "strong": dict(strong)}
+        | goal.to_dict()
+        | {"seed": seed, "variance": world.variance, "weak_error": world.weak_error},
+        rows=PlannedRows.of(read, tuple(weak.values()), name, best.rates, best.items, goal, words),
+        notes=(*said, f"an item is rated for all {len(strong)} systems: it costs {c_g:g} and {c_h:g}"),
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _World:
+    """The differences' errors as those of one mean: each number is a mean over the differences."""
+
+    variance: float
+    error: Floats
+    held_out_error: Floats
+    squared: Floats  # residuals of the labelled rows
+
+    @classmethod
+    def of(cls, pilots: Sequence[Pilot]) -> "_World":
+        return cls(
+            float(np.mean([pilot.variance for pilot in pilots])),
+            np.mean([pilot.error for pilot in pilots], axis=0),
+            np.mean([pilot.held_out_error for pilot in pilots], axis=0),
+            np.mean([pilot.residual**2 for pilot in pilots], axis=0),
+        )
+
+    @property
+    def weak_error(self) -> float:
+        return float(self.squared.mean())
+
+    def price(self, rates: Floats, goal: Goal) -> float:
+        return error_times_budget(
+            rates, error=self.squared, variance=self.variance, weak_cost=goal.weak_cost, strong_cost=goal.strong_cost
+        )
+
+
+def _pilots(table: Table, baseline: str, weak: Mapping[str, str], strong: Mapping[str, str], seed: int) -> list[Pilot]:
+    """One for each difference, all on the rows that have every strong rating."""
+    if baseline not in strong or set(weak) != set(strong) or len(strong) < 2:
+        raise InputError("give weak and strong columns for the same systems, the baseline and at least one more")
+    h = {name: _strong(table, column) for name, column in strong.items()}
+    whole = np.all([~np.isnan(x) for x in h.values()], axis=0)
+    if whole.sum() < 2:
+        raise TableError(f"{int(whole.sum())} rows of {table.name} have every strong rating; a plan needs two at least")
+    g = {name: table.numbers(column) for name, column in weak.items()}
+    differences = {name: np.where(whole, h[name] - h[baseline], np.nan) for name in strong if name != baseline}
+    found = [learn_pilot(g[name] - g[baseline], d, None, calibrate=None, seed=seed) for name, d in differences.items()]
+    if not any(pilot.variance > 0 for pilot in found):
+        raise InputError("no system differs from the baseline on any row of the pilot; get more labels")
+    return found
+
+
+def _strong(table: Table, column: str) -> Floats:
+    return table.numbers(column, missing="allow")
+
+
+def _halves(table: Table, strong: tuple[str, str]) -> int:
+    first, second = (np.isnan(_strong(table, column)) for column in strong)
+    return int(np.count_nonzero(first != second))

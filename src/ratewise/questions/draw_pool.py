@@ -1,0 +1,54 @@
+"""`draw_pool`: one way to draw, whatever was planned."""
+
+import os
+from typing import Any, cast
+
+from ratewise.errors import InputError
+from ratewise.questions.compare_plan import ComparisonsPlan
+from ratewise.questions.mean.drawing import Drawn, draw_transfer
+from ratewise.questions.mean.plan import Plan
+from ratewise.questions.mean.transfer import Transfer, load_transfer
+from ratewise.questions.regression_plan import RegressionPlan
+from ratewise.questions.slice_draw import draw_slices, is_slice_plan
+from ratewise.questions.slice_plan import SlicePlan
+from ratewise.tables import TableLike
+from ratewise.tables.spark import is_spark
+
+DrawnFrom = Plan | SlicePlan | RegressionPlan | ComparisonsPlan | Transfer | str | os.PathLike[str]
+
+
+def draw_pool(
+    pool: TableLike, plan: DrawnFrom, *, seed: int, id_column: str | None = None, within_budget: bool = True
+) -> Drawn:
+    """Give every item of the pool the rate that the plan gives it, and draw by hash of the seed and the item's id.
+
+    `plan` is what any `plan_*` gave, its JSON file, or a saved policy. Only as many items are looked at as the plan
+    foresees (chosen by another hash), and fewer where chance would make them dearer than the budget; the rest get no
+    rate. With `within_budget=False` all are, and a note says so where that is expected to cost more. A plan by strata
+    says itself how many of each are looked at; `weight` is what each of those counts, 1 on average. Plans of
+    regressions and of many comparisons know the rows they were made from and no others.
+
+    A DataFrame of Spark gives one back, which is computed when it is needed; only sums come over to this process.
+    """
+    if is_spark(pool):
+        made = _drawn_by_spark(pool, plan, seed=seed, id_column=id_column, within_budget=within_budget)
+        return cast(Drawn, made)  # a frame of Spark, for who gave one
+    if isinstance(plan, RegressionPlan | ComparisonsPlan):
+        return plan.rows.draw(pool, seed=seed, id_column=id_column, within_budget=within_budget)
+    if isinstance(plan, SlicePlan) or (isinstance(plan, str | os.PathLike) and is_slice_plan(plan)):
+        return draw_slices(pool, plan, seed=seed, id_column=id_column, within_budget=within_budget)
+    if isinstance(plan, str | os.PathLike):
+        plan = load_transfer(plan)
+    transfer = plan.transfer if isinstance(plan, Plan) else plan
+    return draw_transfer(pool, transfer, seed=seed, id_column=id_column, within_budget=within_budget)
+
+
+def _drawn_by_spark(pool: Any, plan: DrawnFrom, *, seed: int, id_column: str | None, within_budget: bool) -> Any:
+    from ratewise.questions.mean.draw_spark import draw_spark
+
+    if isinstance(plan, str | os.PathLike):
+        plan = load_transfer(plan)
+    transfer = plan.transfer if isinstance(plan, Plan) else plan
+    if not isinstance(transfer, Transfer):
+        raise InputError("a table of Spark is drawn by a plan of one mean; plans of slices and others are for files")
+    return draw_spark(pool, transfer, seed=seed, id_column=id_column, within_budget=within_budget).frame

@@ -1,0 +1,337 @@
+"""Leaderboards: Bradley–Terry ratings from pairwise votes, weak ones for all and strong ones for some."""
+
+import html
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from ratewise.core.checks import Floats, choice
+from ratewise.core.frames import FrameKind, frame_of_rows
+from ratewise.core.m_estimation.bradley_terry import (
+    Pairs,
+    Standing,
+    best_shares,
+    boundless,
+    components,
+    fit_bradley_terry,
+    ranks,
+    win_probabilities,
+)
+from ratewise.core.m_estimation.newton import NoFitError
+from ratewise.core.m_estimation.simultaneous import simultaneous_quantile
+from ratewise.core.mean.clusters import Codes
+from ratewise.core.mean.how import How
+from ratewise.core.mean.ratings import Mask, Ratings, pool_of
+from ratewise.core.names import REGRESSION_METHODS, Estimand, RegressionMethod
+from ratewise.core.shown import shown
+from ratewise.errors import InputError
+from ratewise.learn.rating_model import Covariates, cluster_fitted_rating, fitted_rating
+from ratewise.questions.people import Strong, votes_in_words
+from ratewise.questions.rated import DrawColumns, Rate, RatedColumns, RatedTable, read_rated, refuse_missing
+from ratewise.questions.votes import read_models, vote_features, votes_ready
+from ratewise.tables import TableLike
+from ratewise.tables.words import Scale
+
+ELO = 400.0 / math.log(10.0)  # a tenfold of odds is 400 points
+AVERAGE = 1000.0
+_NO_SPREAD = 1e-9  # of a rating's standard error, in log-odds: none that can be seen
+_FEWEST_TO_LEARN = 50  # strong votes; with fewer the weak vote stays as it is
+
+
+@dataclass(frozen=True, slots=True)
+class Rated:
+    """One model's place. Rating and rank are `None` with a reason where votes cannot tell them."""
+
+    name: str
+    rating: float | None
+    standard_error: float | None
+    low: float | None
+    high: float | None
+    rank: int | None
+    rank_low: int | None  # the best rank it may have; models without a rating may be above or below
+    rank_high: int | None
+    best: float | None  # how likely it is the best one
+    strong_votes: int
+    votes: int
+    reason: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """A dictionary, ready for JSON."""
+        names = ("name", "rating", "standard_error", "low", "high", "rank", "rank_low", "rank_high", "best")
+        more = ("strong_votes", "votes", "reason")
+        return {name: getattr(self, name) for name in names + more}
+
+
+@shown
+@dataclass(frozen=True, slots=True, eq=False)
+class Leaderboard:
+    """Models by rating, best first. Intervals of ratings hold for all models at once, and so do those of ranks."""
+
+    models: tuple[Rated, ...]
+    level: float
+    items: int
+    labels: int
+    method: str
+    estimand: str
+    notes: tuple[str, ...] = ()
+    log_odds: Floats = field(repr=False, default_factory=lambda: np.empty(0))  # of the rated ones, best first, mean 0
+    covariance: Floats = field(repr=False, default_factory=lambda: np.empty((0, 0)))
+
+    @property
+    def rated(self) -> tuple[Rated, ...]:
+        """The models that have a rating."""
+        return tuple(model for model in self.models if model.rating is not None)
+
+    def __getitem__(self, name: str) -> Rated:
+        for model in self.models:
+            if model.name == name:
+                return model
+        raise KeyError(name)
+
+    def win_probability(self, first: str, second: str) -> float:
+        """How often the first beats the second, ties counted half."""
+        names = [model.name for model in self.rated]
+        for name in (first, second):
+            if name not in names:
+                raise InputError(f"{name!r} has no rating here; rated are {', '.join(names)}")
+        return float(self.win_probabilities()[names.index(first), names.index(second)])
+
+    def win_probabilities(self) -> Floats:
+        """P(row beats column) of the rated models, in their order."""
+        return win_probabilities(self.log_odds)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The numbers, ready for JSON."""
+        names = ("level", "items", "labels", "method", "estimand")
+        out: dict[str, Any] = {name: getattr(self, name) for name in names}
+        out["models"] = [model.to_dict() for model in self.models]
+        out["win_probabilities"] = {
+            "models": [model.name for model in self.rated], "rows_beat_columns": self.win_probabilities().tolist(),
+        }  # fmt: skip
+        return out | {"notes": list(self.notes)}
+
+    def to_frame(self, kind: FrameKind | None = None) -> Any:
+        """A row for each model, best first, as a pandas, Polars or PyArrow frame."""
+        return frame_of_rows([model.to_dict() for model in self.models], kind)
+
+    def summary(self) -> str:
+        """A line for each model."""
+        width = max(len(model.name) for model in self.models)
+        lines = [
+            f"{self.level:.0%} intervals that hold at once; {self.labels} strong votes on {self.items} comparisons"
+        ]
+        for m in self.models:
+            if m.rating is None:
+                lines.append(f"  –  {m.name:{width}}  {m.reason}")
+            else:
+                ends = "no interval" if m.low is None else f"[{m.low:.0f}, {m.high:.0f}]"
+                lines.append(f"{m.rank:3d}  {m.name:{width}}  {m.rating:6.0f}  {ends}  rank {m.rank_low}–{m.rank_high}")
+        return "\n".join(lines)
+
+    def __str__(self) -> str:
+        return self.summary()
+
+    def _repr_html_(self) -> str:
+        head = f"<tr><th>rank</th><th>model</th><th>rating</th><th>{self.level:.0%} interval</th><th>ranks</th></tr>"
+        rows = "".join(
+            f"<tr><td>{'–' if m.rank is None else m.rank}</td><td>{html.escape(m.name)}</td>"
+            + (
+                f"<td colspan=3>{html.escape(m.reason or '')}</td></tr>"
+                if m.rating is None
+                else f"<td>{m.rating:.0f}</td><td>{'–' if m.low is None else f'{m.low:.0f} to {m.high:.0f}'}</td>"
+                f"<td>{m.rank_low} to {m.rank_high}</td></tr>"
+            )
+            for m in self.models
+        )
+        return f"<table>{head}{rows}</table>"
+
+
+def leaderboard(
+    table: TableLike,
+    *,
+    model_a: str = "model_a",
+    model_b: str = "model_b",
+    strong: Strong,
+    weak: str | None = None,
+    rate: Rate = None,
+    selected: str | None = None,
+    features: Sequence[str] = (),
+    method: RegressionMethod = "auto",
+    level: float = 0.95,
+    estimand: Estimand = "population",
+    pool_size: float | None = None,
+    clusters: str | None = None,
+    scale: Scale = None,
+    seed: int = 0,
+) -> Leaderboard:
+    """Ratings of models from pairwise votes: P(a beats b) = 1 / (1 + 10^((r_b − r_a)/400)), ties counted half.
+
+    Votes are the first model's score from 0 to 1, or model_a, model_b, tie; `scale` lists other words, from the second
+    model's win to the first one's. `strong` may be several people's columns: their mean is the vote. `rate` is the
+    column with the probability each comparison was sent to the strong rater with, or one number for all; without it the
+    rated ones are taken as a random draw. Without `weak` strong votes stand alone. `method` as for `regress`; `auto`
+    learns the strong vote from the weak one, what all weak votes say of the pair, and `features`. Ratings have mean
+    1000; `estimand` pool is about the ratings that strong votes on all rows would give.
+
+    A model that never lost (or never won) has no finite rating, and models that no vote connects with the others
+    cannot be compared: they are named with the reason, and the others are rated.
+    """
+    choice(method, REGRESSION_METHODS, name="method")
+    how = How(method, level=level, estimand=estimand, pool_size=pool_size, seed=seed)
+    ready = votes_ready(table, strong=strong, weak=weak, scale=scale)
+    ready.refuse_pool(estimand)
+    models = read_models(ready.table, model_a, model_b)
+    columns = RatedColumns(ready.strong, weak, DrawColumns(rate, selected, clusters))
+    drawn = read_rated(ready.table, columns, one_rate_alone=False)
+    refuse_missing(drawn)
+    N = pool_of(estimand, drawn.how(how).pool_size, drawn.items.strong.size)
+    pairs = models.pairs.rows(drawn.rows)
+    votes, used = _votes(drawn, pairs, weak, method, features)
+    power = 0.0 if weak is None else None if method == "power-tuned" else 1.0
+    standing, able = _stand(pairs, votes, power, drawn.codes(), N)
+    exact = not math.isinf(N) and bool(np.all(votes.rates == 1)) and votes.items == N
+    told = tuple(f"{models.names[k]}: {why}" for k, why in sorted(able.reasons.items()))
+    rows, order = _board(models.names, pairs, votes, standing, able, how, exact=exact)
+    if any(model.low is None for model in rows if model.rating is not None):
+        told = (*told, "no vote differs from what the ratings say, so their spread is unknown: there are no intervals")
+    return Leaderboard(
+        models=tuple(rows),
+        level=how.level,
+        items=votes.items,
+        labels=votes.labels,
+        method=used,
+        estimand=estimand,
+        notes=drawn.notes(how) + told + votes_in_words(ready, drawn),
+        log_odds=standing.ratings[order],
+        covariance=standing.covariance[np.ix_(order, order)],
+    )
+
+
+def _votes(
+    drawn: RatedTable, pairs: Pairs, weak: str | None, method: str, features: Sequence[str]
+) -> tuple[Ratings, str]:
+    data, codes = drawn.items.ratings(), drawn.codes()
+    if weak is None:
+        return data, "strong votes alone"
+    if method != "auto":
+        return data, method
+    if data.labels < _FEWEST_TO_LEARN or np.all(data.rates == 1):
+        return data, "auto (weak votes as they are)"
+    known = vote_features(drawn.table, drawn.rows, pairs, data.weak[:, 0], features)
+    x, weights = Covariates(data.weak[:, 0], known), 1.0 / data.rates[:, 0]
+    if codes is None:
+        f = fitted_rating(x, data.strong, weights)
+    else:
+        f = cluster_fitted_rating(x, data.strong, weights, codes)
+    return Ratings(f[:, None], data.strong, data.rates, data.rated), "auto (weak votes learned)"
+
+
+# Who can be rated
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Field:
+    """The models that can still be rated, and why the others cannot."""
+
+    kept: Mask
+    reasons: dict[int, str]
+
+    def without(self, more: Mask, reason: str) -> "_Field":
+        return _Field(self.kept & ~more, self.reasons | {int(k): reason for k in np.flatnonzero(more & self.kept)})
+
+
+def _connected(pairs: Pairs, field: _Field) -> _Field:
+    """The largest group of models that votes connect."""
+    use = field.kept[pairs.a] & field.kept[pairs.b]
+    group = components(pairs.rows(use))
+    sizes = np.bincount(group, weights=field.kept)
+    apart = field.kept & (group != np.argmax(sizes))
+    return field.without(apart, "no vote connects it with the others, so it cannot be compared with them")
+
+
+def _stand(
+    pairs: Pairs, votes: Ratings, power: float | None, clusters: Codes | None, N: float
+) -> tuple[Standing, _Field]:
+    """The fit of all models that have a finite rating, found by taking away those that have none."""
+    weight = votes.labelled / votes.rates[:, 0]
+    h = np.where(votes.labelled, votes.strong, 0.0)
+    outcome = h * weight if power == 0 else votes.weak[:, 0] * (1 - weight) + h * weight
+    counted = weight if power == 0 else np.ones(votes.items)
+    now = _Field(np.ones(pairs.models, dtype=np.bool_), {})
+    while True:
+        now = _connected(pairs.rows(counted > 0), now)
+        if int(now.kept.sum()) < 2:
+            why = "; ".join(dict.fromkeys(now.reasons.values()))
+            raise InputError(f"fewer than two models can be rated: {why or 'there is only one'}")
+        use = now.kept[pairs.a] & now.kept[pairs.b]
+        won, lost = boundless(pairs.rows(use), outcome[use], counted[use])
+        if np.any((won | lost) & now.kept):
+            now = now.without(won, "it lost no vote, so its rating has no upper end; get votes that it may lose")
+            now = now.without(lost, "it won no vote, so its rating has no lower end; get votes that it may win")
+            continue
+        number = np.cumsum(now.kept) - 1
+        own = Pairs(number[pairs.a[use]], number[pairs.b[use]], int(now.kept.sum()))
+        some = Ratings(votes.weak[use], votes.strong[use], votes.rates[use], votes.rated[use])
+        codes = None if clusters is None else np.unique(clusters[use], return_inverse=True)[1]
+        try:
+            size = N if math.isinf(N) else N * float(use.mean())
+            return fit_bradley_terry(own, some, power=power, clusters=codes, pool_size=size), now
+        except NoFitError as error:
+            worst = np.flatnonzero(now.kept)[int(np.argmax(np.abs(error.direction)))]
+            away = np.zeros(pairs.models, dtype=np.bool_)
+            away[worst] = True
+            now = now.without(away, "its votes are too one-sided for a finite rating; get more strong votes on it")
+
+
+# The board
+
+
+def _board(
+    names: tuple[str, ...],
+    pairs: Pairs,
+    votes: Ratings,
+    standing: Standing,
+    field: _Field,
+    how: How,
+    *,
+    exact: bool,
+) -> tuple[list[Rated], NDArray[np.intp]]:
+    """Rows best first, and the order of the rated ones. `exact`: there is no error, not just none that can be seen."""
+    level, seed = how.level, how.seed
+    se = np.sqrt(np.maximum(np.diag(standing.covariance), 0.0))
+    stretch = _stretch(standing.degrees_of_freedom, level)
+    half = stretch * simultaneous_quantile(standing.covariance, level, seed=seed) * ELO * se
+    places = ranks(standing.ratings, standing.covariance, level, stretch=float(stretch.max()), seed=seed)
+    best = best_shares(standing.ratings, standing.covariance, seed=seed)
+    unrated = len(field.reasons)  # they may be above or below all others
+    vary = bool(se.max() > _NO_SPREAD) or exact
+    labelled = pairs.rows(votes.labelled).counts()
+    met = pairs.counts()
+    order = np.argsort(-standing.ratings, kind="stable")
+    models = np.flatnonzero(field.kept)
+    rows = []
+    for k in order:
+        i, r = models[k], AVERAGE + ELO * standing.ratings[k]
+        error, low, high = (float(ELO * se[k]), float(r - half[k]), float(r + half[k])) if vary else (None, None, None)
+        first, last = (int(places.low[k]), int(places.high[k]) + unrated) if vary else (1, len(models) + unrated)
+        rows.append(
+            Rated(
+                names[i], float(r), error, low, high, int(places.rank[k]), first, last,
+                float(best[k]) if unrated == 0 and vary else None, int(labelled[i]), int(met[i]),
+            )
+        )  # fmt: skip
+    rows += [
+        Rated(names[i], None, None, None, None, None, None, None, None, int(labelled[i]), int(met[i]), reason=why)
+        for i, why in sorted(field.reasons.items())
+    ]
+    return rows, order
+
+
+def _stretch(df: Floats, level: float) -> Floats:
+    """Student's quantile over the normal one, for each model."""
+    return np.asarray(special.stdtrit(df, 0.5 + level / 2) / special.ndtri(0.5 + level / 2))

@@ -1,0 +1,203 @@
+"""Quantiles of a table's strong rating, and how to spend for one."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ratewise.core.checks import Floats, number, share
+from ratewise.core.frames import FrameKind, frame_of_rows
+from ratewise.core.m_estimation.quantiles import estimate_quantile
+from ratewise.core.mean.estimate import Estimate
+from ratewise.core.mean.how import How, both_ends
+from ratewise.core.mean.ratings import Mask
+from ratewise.core.names import Estimand
+from ratewise.core.shown import shown
+from ratewise.errors import InputError, TableError
+from ratewise.learn.error_model import ErrorModel, fit_error
+from ratewise.questions.mean.derived import STRONG_BELOW, UNCERTAINTY, WEAK_BELOW, Derived
+from ratewise.questions.mean.pilot import PilotColumns, read_pilot
+from ratewise.questions.mean.plan import Plan, plan_mean
+from ratewise.questions.mean.side_by_side import Goal
+from ratewise.questions.people import Ready, Strong, made_ready, votes_in_words
+from ratewise.questions.rated import DrawColumns, Rate, RatedColumns, RatedTable, read_rated, refuse_missing
+from ratewise.tables import TableLike
+from ratewise.tables.words import Positive, Scale, meaning_of
+
+_FOLDS = 10
+
+
+@shown
+@dataclass(frozen=True, slots=True, eq=False)
+class Quantiles:
+    """One estimate for each quantile asked for, in that order."""
+
+    quantiles: tuple[float, ...]
+    estimates: tuple[Estimate, ...]
+    notes: tuple[str, ...] = ()
+
+    def __getitem__(self, quantile: float) -> Estimate:
+        try:
+            return self.estimates[self.quantiles.index(quantile)]
+        except ValueError:
+            raise KeyError(quantile) from None
+
+    def to_dict(self) -> dict[str, Any]:
+        """A dictionary, ready for JSON."""
+        found = [{"quantile": q} | e.to_dict() for q, e in zip(self.quantiles, self.estimates, strict=True)]
+        return {"quantiles": found, "notes": list(self.notes)}
+
+    def to_frame(self, kind: FrameKind | None = None) -> Any:
+        """A row for each quantile, as a pandas, Polars or PyArrow frame."""
+        found = zip(self.quantiles, self.estimates, strict=True)
+        return frame_of_rows([{"quantile": q} | e.to_dict() for q, e in found], kind)
+
+    def summary(self) -> str:
+        """A line for each quantile."""
+        lines = []
+        for q, e in zip(self.quantiles, self.estimates, strict=True):
+            ends = "no interval" if e.interval is None else f"[{e.interval[0]:.4g}, {e.interval[1]:.4g}]"
+            lines.append(f"{q:.4g} quantile  {e.value:.4g} {ends}")
+        e = self.estimates[0]
+        return "\n".join([*lines, f"{e.level:.0%} intervals, {e.labels} strong ratings on {e.items} items"])
+
+    def __str__(self) -> str:
+        return self.summary()
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr><td>{q:.4g}</td><td>{e.value:.4g}</td>"
+            f"<td>{'–' if e.interval is None else f'{e.interval[0]:.4g} to {e.interval[1]:.4g}'}</td></tr>"
+            for q, e in zip(self.quantiles, self.estimates, strict=True)
+        )
+        level = self.estimates[0].level
+        return f"<table><tr><th>quantile</th><th>value</th><th>{level:.0%} interval</th></tr>{rows}</table>"
+
+
+def quantile_table(
+    table: TableLike,
+    *,
+    strong: Strong,
+    at: Sequence[float] = (0.5,),
+    weak: str | None = None,
+    rate: Rate = None,
+    selected: str | None = None,
+    level: float = 0.95,
+    estimand: Estimand = "population",
+    pool_size: float | None = None,
+    clusters: str | None = None,
+    bounds: tuple[float | None, float | None] | None = None,
+    positive: Positive = None,
+    scale: Scale = None,
+) -> Quantiles:
+    """Quantiles of the strong rating from a drawn and rated table; each interval holds by itself.
+
+    `rate` is the column with the probability each row was drawn with, or one number for all rows; without it the rated
+    rows are taken as a random draw. Without `weak` the strong ratings stand alone: from a draw at one rate for all.
+    `bounds` are the ends of the scale, for quantiles near them. Ratings may be words, and `strong` several people's
+    columns, as for `estimate_table`: the quantiles are then those of the mean vote of an item.
+    """
+    if not len(at):
+        raise InputError("name at least one quantile, between 0 and 1")
+    asked = tuple(share(q, name="quantile") for q in at)
+    ready = made_ready(table, strong=strong, weak=() if weak is None else (weak,), positive=positive, scale=scale)
+    ready.refuse_pool(estimand)
+    rated = read_rated(ready.table, RatedColumns(ready.strong, weak, DrawColumns(rate, selected, clusters)))
+    refuse_missing(rated)
+    ends = ready.bounds(both_ends(bounds))
+    asked_how = How(level=level, estimand=estimand, pool_size=pool_size, bounds=ends)
+    how = rated.how(asked_how)
+    items, codes = rated.items, rated.codes()
+    found = tuple(
+        estimate_quantile(
+            items.weak, items.strong, items.rates, quantile=q, level=how.level, estimand=estimand,
+            pool_size=how.pool_size, clusters=codes, bounds=how.bounds,
+        )
+        for q in asked
+    )  # fmt: skip
+    own = tuple(dict.fromkeys(note for e in found for note in e.notes))
+    return Quantiles(asked, found, ready.notes + rated.notes(asked_how) + own + _of_votes(ready, rated))
+
+
+def _of_votes(ready: Ready, rated: RatedTable) -> tuple[str, ...]:
+    """What the quantiles of several people's votes are quantiles of."""
+    said = votes_in_words(ready, rated)
+    return (*said, "the quantiles are those of the mean vote of an item: disagreement spreads it out") if said else ()
+
+
+def plan_quantile(
+    table: TableLike,
+    *,
+    weak: str,
+    strong: Strong,
+    quantile: float = 0.5,
+    weak_cost: float,
+    strong_cost: float,
+    budget: float | None = None,
+    target_se: float | None = None,
+    pool_size: float | None = None,
+    floor: float | None = None,
+    estimand: Estimand = "population",
+    positive: Positive = None,
+    scale: Scale = None,
+    seed: int = 0,
+) -> Plan:
+    """`plan` for a quantile θ: that of the mean of 1{H ≤ θ}, at the pilot's own θ, where the density cancels.
+
+    V is q(1−q) and u(x) the probability that the two ratings lie on different sides of θ, learned from the pilot as a
+    function of the weak rating. `target_se` is that of the share at or below θ, not of θ.
+    """
+    q = share(quantile, name="quantile")
+    goal = Goal.of(weak_cost, strong_cost, budget, target_se, pool_size, estimand, floor)
+    ready = made_ready(table, strong=strong, weak=(weak,), positive=positive, scale=scale)
+    read = ready.table
+    g, h = read.numbers(weak), read.numbers(ready.strong, missing="allow")
+    rated = ~np.isnan(h)
+    if np.count_nonzero(rated) < 2:
+        raise TableError(f"{int(rated.sum())} rows of {read.name} have a strong rating; a plan needs two at least")
+    theta = float(np.quantile(h[rated], q, method="inverted_cdf"))
+    below = np.where(rated, (h <= theta).astype(np.float64), np.nan)
+    if np.ptp(below[rated]) == 0:
+        raise InputError(
+            f"all strong ratings of the pilot are at or below their {q:g} quantile ({theta:g}); plan for a smaller one"
+        )
+    claimed = (g <= theta).astype(np.float64)
+    disagreement = _Disagreement.of(g, below - claimed, rated)
+    u = disagreement.held_out(number(seed, name="seed", minimum=0))
+    read = read.with_columns({WEAK_BELOW: claimed, STRONG_BELOW: below, UNCERTAINTY: u})
+    columns = PilotColumns(WEAK_BELOW, STRONG_BELOW, UNCERTAINTY, seed=seed)
+    derived = Derived("at or below", (weak,), theta, disagreement.model)
+    # a quantile takes weak ratings as they are, so calibrating them is not hinted at
+    made = plan_mean(read, read_pilot(read, columns), columns, goal, derived=derived, hints=False)
+    note = f"planned for the share of strong ratings at or below {theta:g}, the pilot's {q:g} quantile"
+    told = {"quantile": q, "at": theta, "weak": weak, "strong": ready.typed, "uncertainty": None}
+    transfer = replace(made.transfer, words=meaning_of(positive, scale))
+    return replace(made, notes=(*ready.notes, note, *made.notes), basis=made.basis | told, transfer=transfer)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Disagreement:
+    """P(the ratings lie on different sides | weak rating)."""
+
+    weak: Floats
+    residual: Floats
+    rows: NDArray[np.intp]  # that have a strong rating
+    model: ErrorModel
+
+    @classmethod
+    def of(cls, g: Floats, residual: Floats, rated: Mask) -> "_Disagreement":
+        model = fit_error(g[rated], residual[rated])
+        if not model.predict(g).max() > 0:  # none was seen: one in as many as there are, and two more
+            model = ErrorModel("fitted", knots=(0.0,), values=(1.0 / (int(rated.sum()) + 2),))
+        return cls(g, residual, np.flatnonzero(rated), model)
+
+    def held_out(self, seed: float) -> Floats:
+        """Expected squared error of each row; labelled rows are predicted from the other folds."""
+        out = fit_error(self.weak[self.rows], self.residual[self.rows]).predict(self.weak)
+        fold = np.random.default_rng(int(seed)).permutation(self.rows.size) % _FOLDS
+        for k in range(min(_FOLDS, self.rows.size)):
+            here, there = self.rows[fold == k], self.rows[fold != k]
+            out[here] = fit_error(self.weak[there], self.residual[there]).predict(self.weak[here])
+        return out if out.max() > 0 else np.full(out.size, 1.0 / (self.rows.size + 2))

@@ -1,0 +1,316 @@
+"""The one reader of drawn and rated tables: the mean, slices, comparisons, regressions, quantiles and boards use it.
+
+A table says how its rows were drawn in one of three ways: a column of rates, one number for all rows, or not at all.
+Then the rows with a strong rating are taken as a random draw, at one rate for all, and a note says so.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ratewise.core.checks import Floats, share
+from ratewise.core.mean.clusters import Codes, cluster_codes
+from ratewise.core.mean.how import How
+from ratewise.core.mean.ratings import Mask, Rated
+from ratewise.errors import InputError, TableError
+from ratewise.questions.chosen_labels import warn_of_choice
+from ratewise.questions.draw_checks import check_count
+from ratewise.questions.pool import Pool
+from ratewise.tables import Table
+from ratewise.tables.condense import row_folds
+from ratewise.tables.convert import Texts
+
+RATE = "rate"  # as a draw names the column
+MANY_ROWS = 1 << 20  # from here on only rows that were asked for are in a fold, by their number
+SELECTED = "selected"
+Rate = str | float | None
+
+
+def plain_numbers(table: Table, column: str) -> Floats:
+    """Ratings that are numbers already; NaN where there is none."""
+    return table.numbers(column, missing="allow")
+
+
+@dataclass(frozen=True, slots=True)
+class DrawColumns:
+    """Which columns say how the rows were drawn, and what they come from.
+
+    `rate` is a column, several of independent draws separated by commas, or one number for all rows; without it, the
+    column "rate" is taken if there is one.
+    """
+
+    rate: Rate = None
+    selected: str | None = None
+    clusters: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RatedColumns:
+    """Which columns of a table say what; `read` turns a column of ratings into numbers."""
+
+    strong: str
+    weak: str | None = None
+    draw: DrawColumns = DrawColumns()
+    read: Callable[[Table, str], Floats] = plain_numbers
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        """Columns that say how an item was rated or drawn, not what it is like."""
+        draw = self.draw
+        return tuple(name for name in (self.strong, draw.selected, draw.clusters) if name is not None)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Draw:
+    """How all rows of a table were drawn: their rates (NaN where a row was not looked at), and which were asked for."""
+
+    rates: Floats
+    selected: Mask | None
+    notes: tuple[str, ...]
+    assumed: bool  # no column and no number says the rates: they are those of a random draw
+    source: str  # what messages call the rate
+
+    @property
+    def looked(self) -> Mask:
+        """Rows that were looked at."""
+        return ~np.isnan(self.rates)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RatedTable:
+    """The rows of a drawn table that an estimate uses."""
+
+    table: Table
+    items: Rated
+    rows: Mask  # of the table: those that `items` are
+    looked: Mask  # of the table: those that could have been drawn
+    read: tuple[str, ...]  # notes on how it was read
+    alone: bool  # the strong ratings stand alone: `items` are the rows that were asked for, each at rate 1
+    pool: Pool
+
+    def part(self, keep: Mask) -> "RatedTable":
+        """The ratings of these items."""
+        rows = self.rows.copy()
+        rows[self.rows] = keep
+        return replace(self, rows=rows, items=self.items.part(keep))
+
+    def codes(self) -> Codes | None:
+        """The items' clusters as numbers from 0."""
+        return None if self.items.clusters is None else cluster_codes(self.items.clusters, self.items.strong.size)
+
+    def how(self, how: How) -> How:
+        """The options with the pool's size, where the pool's own value is wanted."""
+        return self.pool.how(how)
+
+    def notes(self, how: How) -> tuple[str, ...]:
+        """What there is to say about how the table was read, and about what its pool is."""
+        return self.read + unlooked(int(np.count_nonzero(~self.looked)), how) + self.pool.notes(how)
+
+
+def read_rated(table: Table, columns: RatedColumns, *, fewest: int = 1, one_rate_alone: bool = True) -> RatedTable:
+    """The looked-at rows, checked by row as the user counts them; at least `fewest` must have a strong rating.
+
+    Without a weak rating the strong ones stand alone, which needs one rate for all; where the caller weighs them by
+    their rates (`one_rate_alone=False`) they do so only if no rate is known.
+    """
+    h = columns.read(table, columns.strong)
+    labelled = ~np.isnan(h)
+    draw = read_draw(table, labelled, columns.draw, alone=columns.weak is None)
+    check_labels(table.name, columns.strong, int(np.count_nonzero(labelled)), fewest)
+    check_draw(table.name, draw, labelled)
+    looked, q = draw.looked, draw.rates
+    alone = columns.weak is None and (one_rate_alone or (draw.assumed and not labelled.all()))
+    if alone:
+        if np.ptp(q[looked]) > 0:
+            raise InputError("strong ratings alone need one rate for all rows; name the weak rating's column")
+        rows, q = looked & (labelled if draw.selected is None else draw.selected), np.ones(h.size)
+    else:
+        rows = looked
+    g = np.zeros(h.size) if columns.weak is None else weak_ratings(table, columns.weak, draw, columns.read)
+    if draw.assumed:
+        warn_of_choice(table, labelled, {} if columns.weak is None else {columns.weak: g}, apart=columns.named)
+    items = Rated(
+        g[rows], h[rows], q[rows], None if draw.selected is None else draw.selected[rows],
+        None if columns.draw.clusters is None else cluster_names(table, columns.draw.clusters, rows),
+    )  # fmt: skip
+    if table.rows > MANY_ROWS and columns.draw.clusters is None:
+        items = with_row_folds(items, np.flatnonzero(rows))
+    pool = Pool.of(table, int(np.count_nonzero(looked)))
+    return RatedTable(table, items, rows, looked, draw.notes, alone, pool)
+
+
+def with_row_folds(items: Rated, rows: NDArray[np.intp]) -> Rated:
+    """Ratings with folds by the rows' numbers, as large tables have them: only items that were asked for are in one."""
+    alone = ~np.isnan(items.strong) | (items.rates >= 1)
+    if items.selected is not None:
+        alone |= items.selected
+    return replace(items, folds=row_folds(rows, alone))
+
+
+def unlooked(rows: int, how: How) -> tuple[str, ...]:
+    """A note on what the rows without a rate mean, if there are any."""
+    said, them = ("row without a rate was", "it") if rows == 1 else ("rows without a rate were", "them")
+    counted = f"; the pool counts {them}, too" if how.estimand == "pool" else ""
+    return (f"{rows:,} {said} not looked at{counted}",) if rows else ()
+
+
+# Rates
+
+
+def read_draw(table: Table, labelled: Mask, columns: DrawColumns, *, alone: bool = False) -> Draw:
+    """Every row's rate, and which rows were asked for; `labelled` says which rows have a strong rating.
+
+    `alone`: there is no weak rating, so only those rows count.
+    """
+    name = asked_column(table, columns.selected)
+    asked = None if name is None else np.nan_to_num(plain_numbers(table, name)) != 0
+    rate = columns.rate
+    if rate is None and RATE in table.columns and not _all_rated(labelled, asked):
+        rate = RATE
+    if rate is None:
+        told = (_RATES_UNUSED,) if asked is None and _may_be_drawn(table) else ()
+        return _assumed(labelled, None if labelled.all() else asked, told, alone=alone)
+    if isinstance(rate, str) and "," in rate and rate not in table.columns:
+        return Draw(_of_several(table, rate.split(",")), asked, (), False, f"columns {rate!r}")
+    number = _as_number(table, rate)
+    if number is None:
+        q = plain_numbers(table, str(rate))
+        if np.isnan(q).all():
+            raise TableError(f"no row of {table.name} has a rate in column {rate!r}; draw first with `ratewise draw`")
+        return Draw(q, asked, (), False, f"column {rate!r}")
+    return Draw(np.full(table.rows, share(number, name=RATE, one=True)), asked, (), False, f"the rate {number:g}")
+
+
+def _all_rated(labelled: Mask, asked: Mask | None) -> bool:
+    """Whether every row of what was drawn from has a strong rating, so that rates say nothing.
+
+    Where all rows were asked for, those that were not have been left out.
+    """
+    return bool(labelled.all()) and (asked is None or not asked.all())
+
+
+def _may_be_drawn(table: Table) -> bool:
+    """Whether there are rates, and some are below 1."""
+    try:
+        return RATE in table.columns and bool((plain_numbers(table, RATE) < 1).any())
+    except TableError:
+        return False
+
+
+_RATES_UNUSED = (
+    "every row has a strong rating, so rates are not used and the mean is the plain one; if rows that were not drawn "
+    "were left out of the file, give them, too"
+)
+
+
+def _of_several(table: Table, names: list[str]) -> Floats:
+    """1 − Π(1 − p) of independent draws; a draw that did not look at a row has given it no chance."""
+    rates = np.column_stack([plain_numbers(table, name.strip()) for name in names])
+    total = 1.0 - np.prod(1.0 - np.nan_to_num(rates), axis=1)
+    return np.where(np.isnan(rates).all(axis=1), np.nan, total)
+
+
+def _as_number(table: Table, rate: str | float) -> float | None:
+    """One rate for all rows, if it is given as a number or as the text of one that names no column."""
+    if isinstance(rate, str) and rate in table.columns:
+        return None
+    try:
+        return float(rate)
+    except ValueError:
+        return None
+
+
+def _assumed(labelled: Mask, asked: Mask | None, told: tuple[str, ...], *, alone: bool) -> Draw:
+    """The draw of labels taken as a random sample of all rows."""
+    if labelled.all():
+        return Draw(np.ones(labelled.size), asked, told, True, "all rows")
+    drawn = labelled if asked is None else labelled | asked
+    p = float(drawn.mean())
+    note = assumed_note(int(drawn.sum()), None if alone else p)
+    return Draw(np.full(labelled.size, p), asked, (note,), True, "one rate for all")
+
+
+def assumed_note(drawn: int, rate: float | None) -> str:
+    """That labels are taken as a random draw, at this rate; or that they stand alone."""
+    note = f"no rate column: the {drawn:,} rows with a strong rating are taken as a random draw from all rows"
+    return note + (", and stand alone" if rate is None else f", at one rate for all ({rate:.4g})")
+
+
+def asked_column(table: Table, selected: str | None) -> str | None:
+    """Column that says which items were asked for: the one named, else `selected` if the table has it."""
+    if selected is not None or SELECTED not in table.columns:
+        return selected
+    try:
+        values = plain_numbers(table, SELECTED)
+    except TableError:
+        return None
+    return SELECTED if np.all((values == 0) | (values == 1)) else None
+
+
+# What the estimators would refuse by item number is refused here by row
+
+
+def check_labels(name: str, strong: str, labels: int, fewest: int) -> None:
+    """Check that enough rows have a strong rating."""
+    if labels == 0 and fewest == 1:
+        raise TableError(f"no row of {name} has a strong rating in column {strong!r}")
+    if labels < fewest:
+        many = "no row has" if labels == 0 else "only one row has"
+        raise TableError(
+            f"{many} a strong rating in column {strong!r} of {name}; an estimate with an interval needs two"
+        )
+
+
+def check_draw(name: str, draw: Draw, labelled: Mask) -> None:
+    """Rates are in (0, 1], and rows with a strong rating have one and were asked for."""
+    q, looked = draw.rates, draw.looked
+    refuse_row(name, labelled & ~looked, "has a strong rating but no rate above 0: give the rate it was drawn with")
+    zero = "has a strong rating but no rate above 0: it has a rate outside (0, 1]; give the rate it was drawn with"
+    refuse_row(name, labelled & (q == 0), zero)
+    refuse_row(name, looked & ~((q > 0) & (q <= 1)), f"has a rate outside (0, 1] in {draw.source}")
+    if draw.selected is not None:
+        refuse_row(
+            name, labelled & ~draw.selected, "has a strong rating but is not selected; check the selected column"
+        )
+    if not draw.assumed:
+        check_count(name, q, labelled if draw.selected is None else draw.selected, draw.source)
+
+
+def refuse_missing(rated: RatedTable) -> None:
+    """Refuse missing answers where a question cannot count answers that were asked for and did not come."""
+    items = rated.items
+    asked = items.rates == 1 if items.selected is None else (items.rates == 1) | items.selected
+    missing = np.zeros(rated.rows.size, dtype=np.bool_)
+    missing[rated.rows] = asked & np.isnan(items.strong)
+    if missing.any():
+        raise TableError(
+            f"{int(missing.sum()):,} answers that were asked for are missing, the first in row "
+            f"{int(np.argmax(missing)) + 1} of {rated.table.name}; leaving them out would bias the fit: get them first"
+        )
+
+
+def refuse_row(name: str, bad: Mask, what: str) -> None:
+    """One clear error about the first bad row."""
+    if bad.any():
+        raise TableError(f"row {int(np.argmax(bad)) + 1} of {name} {what}")
+
+
+# Other columns
+
+
+def weak_ratings(table: Table, column: str, draw: Draw, read: Callable[[Table, str], Floats] = plain_numbers) -> Floats:
+    """The weak ratings; every row that was looked at needs one."""
+    g = read(table, column)
+    what = "has no weak rating" if draw.assumed else "has a rate but no weak rating"
+    refuse_row(table.name, np.isnan(g) & draw.looked, f"{what} in column {column!r}; rate it first")
+    return g
+
+
+def cluster_names(table: Table, column: str, rows: Mask) -> Texts:
+    """The cluster name of each of these rows."""
+    names = table.texts(column, missing="allow")
+    lost = np.asarray(names == "") & rows
+    refuse_row(table.name, lost, f"has no cluster in column {column!r}; give it one, its own if alone")
+    return names[rows]

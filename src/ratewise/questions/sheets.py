@@ -1,0 +1,300 @@
+"""Labelling in a spreadsheet: drawn rows as a sheet to fill in, and the sheet's answers as rows that fit.
+
+A sheet is blind: it has neither the weak rating nor anything else that tells how an item was drawn, and its rows are
+shuffled. Answers come back by id; whatever does not fit is refused with its row, before anything is changed.
+"""
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ratewise.core.mean.draw import uniform
+from ratewise.core.mean.ratings import Mask
+from ratewise.core.messages import Message, argument
+from ratewise.core.shown import shown
+from ratewise.errors import InputError, TableError
+from ratewise.questions.pool import POOL_SIZE
+from ratewise.tables import Table, TableLike, read_table
+from ratewise.tables.blind import seen
+from ratewise.tables.convert import Texts
+from ratewise.tables.spreadsheet import plain_cells, plain_text, safe_cells
+from ratewise.tables.table import no_column
+from ratewise.tables.words import Meaning, Positive, Scale, in_numbers, meaning_of, number_in
+
+FILL = "rating"  # the column to fill in where the plan names none
+CANNOT_TELL = ("cannot tell", "?", "skip")  # what an annotator may write instead of a rating
+OF_THE_DRAW = ("rate", "selected", POOL_SIZE, "weight", "weak_calibrated", "rate_new", "rate_before", "selected_before")
+"""Columns that a draw writes."""
+
+
+@dataclass(frozen=True, slots=True)
+class SheetRow:
+    """A row that was filled in: its number as people count, the item's id, and what was written."""
+
+    number: int
+    id: str
+    written: str
+
+    @property
+    def cannot_tell(self) -> bool:
+        """Whether the annotator gave up on the item."""
+        return self.written.lower() in CANNOT_TELL
+
+
+def blind_sheet(
+    drawn: TableLike,
+    *,
+    seed: int,
+    fill: Sequence[str] = (FILL,),
+    hide: Sequence[str] = (),
+    show: Sequence[str] = (),
+    id_column: str | None = None,
+) -> Table:
+    """The drawn rows that have no strong rating yet, shuffled, each with an empty cell in the columns `fill`.
+
+    `hide` names the weak rating and whatever else would tell the annotator what to expect. What a draw writes, and
+    columns whose names say that somebody rated or which system wrote a text, are hidden as well; `show` names the only
+    columns that are shown. Texts that a spreadsheet would run as formulas get an apostrophe before them, which
+    `merge_sheet` takes away again.
+    """
+    table = read_table(drawn)
+    unknown = next((column for column in show if column not in table.columns), None)
+    if unknown is not None:
+        raise no_column(table.name, unknown, table.columns)
+    if "selected" not in table.columns:
+        raise TableError(f"{table.name} has no column 'selected'; draw first with `ratewise draw`")
+    wanted = _to_ask(table, fill)
+    if not wanted.any():
+        raise InputError(f"no row of {table.name} is drawn and has no rating yet; there is nothing to ask")
+    ids = table.ids(id_column)
+    name = id_column or "id"
+    rows = np.flatnonzero(wanted)
+    rows = rows[np.argsort(uniform(ids[rows], seed=f"{seed}:sheet"), kind="stable")]
+    own = {*OF_THE_DRAW, *fill, name}
+    hidden = {*own, *hide, *(f"{column}_by_hand" for column in fill)}  # labels that were not drawn
+    arrays = table.arrays()
+    shown = {column: arrays[column][rows] for column in (show or seen(arrays, hidden=hidden)) if column not in own}
+    empty = np.full(rows.size, None, dtype=object)
+    return safe_cells(read_table({name: ids[rows], **shown, **dict.fromkeys(fill, empty)}, name="the sheet"))
+
+
+def _to_ask(table: Table, fill: Sequence[str]) -> Mask:
+    """Drawn rows that lack a rating in one of the columns."""
+    wanted = np.asarray(table.numbers("selected") != 0)
+    there = [table.texts(column, missing="allow") != "" for column in fill if column in table.columns]
+    return wanted & ~np.logical_and.reduce(there) if len(there) == len(fill) and there else wanted
+
+
+# Bringing answers back
+
+
+@shown
+@dataclass(frozen=True, slots=True, eq=False)
+class Merged:
+    """The drawn table with the sheet's answers in it."""
+
+    table: Table
+    columns: tuple[str, ...]  # that were filled in
+    answers: int  # brought back now
+    waiting: int  # drawn rows that have no rating yet, those that nobody can tell among them
+    notes: tuple[str, ...] = ()
+
+
+def merge_sheet(
+    drawn: TableLike,
+    sheet: TableLike,
+    *,
+    fill: Sequence[str] = (),
+    id_column: str | None = None,
+    bounds: tuple[float | None, float | None] = (None, None),
+    positive: Positive = None,
+    scale: Scale = None,
+) -> Merged:
+    """Bring a sheet's answers back into the drawn table, by id.
+
+    Refused, with the first offender: ids that are not in the table, ids that were not drawn, ids that are there twice,
+    and ratings that are neither numbers nor words that were explained, off the scale (`bounds`) or other than those
+    that the table has already. An empty cell is an answer that is not there yet. Words are kept as they were written;
+    `positive` and `scale` say what they mean, as for `estimate_table`. Without `fill`, the column is the one that the
+    sheet alone has.
+    """
+    table, filled = read_table(drawn), plain_cells(read_table(sheet))
+    if "selected" not in table.columns:
+        raise TableError(
+            f"{table.name} has no column 'selected', so it does not say who was drawn; give the table that "
+            "`ratewise draw -o` wrote"
+        )
+    columns = tuple(fill) or (column_to_fill(table, filled, id_column),)
+    asked = _Asked(table, id_column, _Legal(meaning_of(positive, scale), bounds))
+    found = {column: asked.filled(column, filled) for column in columns}
+    merged = table.with_columns({column: one.cells for column, one in found.items()}, replace=True)
+    merged_numbers, notes = in_numbers(merged, strong=columns, meaning=asked.legal.meaning)  # words that go together
+    empty = [np.isnan(merged_numbers.numbers(column, missing="allow")) for column in columns]
+    left = int(np.count_nonzero(asked.selected & np.logical_or.reduce(empty)))
+    gave_up = sum(one.gave_up for one in found.values())
+    notes += (
+        (f"answers that say that nobody can tell: {gave_up:,}; they stay empty and are counted",) if gave_up else ()
+    )
+    return Merged(merged, columns, sum(one.answers for one in found.values()), left, notes)
+
+
+@dataclass(frozen=True, slots=True)
+class _Legal:
+    """What a rating may be: a number within the bounds, or a word that was explained."""
+
+    meaning: Meaning
+    bounds: tuple[float | None, float | None]
+
+    def number(self, written: str, where: str) -> float:
+        """The number that was written, or that the word stands for."""
+        rating = number_in(written, self.meaning)
+        if rating is None:
+            raise InputError(Message(f"{where}: {written[:40]!r} is {self._expected()}"))
+        low, high = self.bounds
+        if (low is not None and rating < low) or (high is not None and rating > high):
+            ends = f"{'…' if low is None else f'{low:g}'} to {'…' if high is None else f'{high:g}'}"
+            raise InputError(f"{where}: {rating:g} is off the scale from {ends}")
+        return rating
+
+    def _expected(self) -> str:
+        if self.meaning.scale:
+            return (
+                f"not on the scale; write one of {', '.join(word for word, _ in self.meaning.scale)}, or 'cannot tell'"
+            )
+        words = f"{argument('positive')} or {argument('scale')}"
+        return f"no number; write one, or 'cannot tell', or say what the words mean with {words}"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Filled:
+    """One column with the answers in it: numbers where all are numbers, else texts as they were written."""
+
+    cells: Any
+    answers: int
+    gave_up: int
+
+
+class _Asked:
+    """The rows that were drawn, found by id."""
+
+    def __init__(self, table: Table, id_column: str | None, legal: _Legal) -> None:
+        self.table, self.id_column, self.legal = table, id_column, legal
+        ids = table.ids(id_column).tolist()
+        # a table that was drawn with --safe-cells has the apostrophes in its own ids
+        self.at = {plain_text(item): i for i, item in enumerate(ids)} | {item: i for i, item in enumerate(ids)}
+        self.selected = np.asarray(table.numbers("selected") != 0)
+
+    def filled(self, column: str, sheet: Table) -> _Filled:
+        """The table's column with the sheet's answers."""
+        cells = self._there(column)
+        count = gave_up = 0
+        for row in answered_rows(sheet, column, id_column=self.id_column):
+            where = f"{sheet.name}, row {row.number} (id {row.id!r})"
+            i = _position(row, self.at, self.selected, where, self.table.name)
+            if row.cannot_tell:
+                gave_up += 1
+                continue
+            rating = self.legal.number(row.written, where)
+            if cells[i] and number_in(cells[i], self.legal.meaning) != rating:
+                told = f"{where} says {_short(row.written)}, and {self.table.name} has {_short(cells[i])} already"
+                raise InputError(f"{told}; keep one")
+            count += 1
+            cells[i] = cells[i] or row.written
+        return _Filled(_numbers_or_texts(cells), count, gave_up)
+
+    def _there(self, column: str) -> Texts:
+        if column not in self.table.columns:
+            return np.full(self.table.rows, "", dtype=object)
+        return self.table.texts(column, missing="allow").copy()
+
+
+def _short(cell: str) -> str:
+    """A word as it is, a number without needless zeros."""
+    number = number_in(cell, Meaning())
+    return cell[:40] if number is None or cell.isalpha() else f"{number:g}"
+
+
+def _numbers_or_texts(cells: Texts) -> Any:
+    try:
+        return np.array([float(cell) if cell else np.nan for cell in cells.tolist()])
+    except ValueError:
+        return np.where(cells == "", None, cells)  # type: ignore[call-overload]
+
+
+def answered_rows(sheet: Table, column: str, *, id_column: str | None = None) -> list[SheetRow]:
+    """Rows that were filled in; an id that is there twice and an answer without an id are refused."""
+    name = id_column or "id"
+    ids, written = sheet.texts(name, missing="allow"), sheet.texts(column, missing="allow")
+    rows, first = [], dict[str, int]()
+    cells = ((item.strip(), text.strip()) for item, text in zip(ids.tolist(), written.tolist(), strict=True))
+    for number, (item, text) in enumerate(cells, start=1):
+        if not item and not text:
+            continue  # spreadsheets leave empty rows at the end
+        if not item:
+            raise InputError(f"{sheet.name}, row {number}: an answer without an id; put the id back, or clear the row")
+        if first.setdefault(item, number) != number:
+            raise InputError(
+                f"{sheet.name}, row {number}: the id {item!r} is in row {first[item]} already; remove one of them"
+            )
+        if text:
+            rows.append(SheetRow(number, item, text))
+    return rows
+
+
+def column_to_fill(table: Table, sheet: Table, id_column: str | None) -> str:
+    """The column of answers: the one that the sheet alone has."""
+    new = [name for name in sheet.columns if name not in table.columns and name != (id_column or "id")]
+    if len(new) == 1:
+        return new[0]
+    if not new and sheet.columns[-1] in table.columns:
+        return sheet.columns[-1]  # where the table has old labels, the sheet still ends with their column
+    raise InputError(f"{sheet.name} has the columns {', '.join(new)} to bring back; name one with --strong")
+
+
+def _position(row: SheetRow, at: Mapping[str, int], selected: Mask, where: str, name: str) -> int:
+    i = at.get(row.id)
+    if i is None:
+        raise InputError(f"{where}: {name} has no such id; a spreadsheet may have changed it (007 to 7)")
+    if not selected[i]:
+        raise InputError(not_drawn(where))
+    return i
+
+
+def not_drawn(where: str) -> str:
+    """The complaint about an answer that nobody asked for."""
+    return f"{where}: this item was not drawn; clear the row, and label only what the sheet asked for"
+
+
+# Files
+
+
+def drawn_beside(sheet: str | os.PathLike[str]) -> str:
+    """Where `draw` writes rates and draws if it is told of a sheet only."""
+    path = Path(sheet)
+    return str(path.with_name(f"{path.name.split('.')[0]}-drawn.parquet"))
+
+
+def drawn_for(pool: str, sheet: str, *, id_column: str | None = None) -> Table:
+    """The table that was drawn: the pool itself, or what `draw` wrote beside the sheet, if that is of this pool."""
+    table = read_table(pool)
+    beside = drawn_beside(sheet)
+    if "selected" in table.columns or not os.path.exists(beside):
+        return table
+    drawn = read_table(beside)
+    if not _same_items(table.ids(id_column), drawn.ids(id_column)):
+        raise InputError(f"{beside} was not drawn from {pool}: their ids differ; give the table that was drawn")
+    return drawn
+
+
+def _same_items(first: Texts, second: Texts) -> bool:
+    return first.size == second.size and set(first.tolist()) == set(second.tolist())
+
+
+def refuse_existing(sheet: str) -> None:
+    """Refuse to overwrite a sheet, which may hold answers already."""
+    if os.path.exists(sheet):
+        raise InputError(f"{sheet} is there already and may hold answers; choose another name, or remove it")

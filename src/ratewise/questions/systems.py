@@ -1,0 +1,306 @@
+"""Reads and checks several systems rated on the same items once; gives any mean or difference of them."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from ratewise.core.checks import Floats
+from ratewise.core.mean.clusters import Codes, cluster_codes, sum_variance
+from ratewise.core.mean.estimate import Estimate
+from ratewise.core.mean.how import How
+from ratewise.core.mean.ratings import Mask, Rated
+from ratewise.core.messages import Message, argument
+from ratewise.core.names import Recalibration
+from ratewise.errors import InputError, TableError
+from ratewise.questions import rated as readers
+from ratewise.questions.chosen_labels import warn_of_choice
+from ratewise.questions.mean.estimation import estimate_rated
+from ratewise.questions.pool import Pool
+from ratewise.questions.rated import (
+    DrawColumns,
+    check_draw,
+    cluster_names,
+    plain_numbers,
+    read_draw,
+    unlooked,
+    weak_ratings,
+)
+from ratewise.questions.unseen import unseen_variance, widened
+from ratewise.tables import TableLike, read_table
+from ratewise.tables.condense import row_folds
+from ratewise.tables.words import Meaning, in_numbers
+
+Pair = tuple[int, int | None]
+"""One system, or one less another."""
+
+
+class Rest(Protocol):
+    """Items of a large table that were not asked for, as far as estimates need them."""
+
+    @property
+    def items(self) -> int:
+        """How many."""
+
+    def beside(self, rated: Rated, i: int, j: int | None) -> Rated:
+        """The ratings of system i, or of i less j, with these items after those that were asked for."""
+
+    def products(self, found: Sequence[Estimate], of: Sequence[Pair], own: int) -> Floats:
+        """Σ (Δ − θ̂)(Δ − θ̂)ᵀ over these items; the first `own` contributions of each estimate are not theirs."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Systems:
+    """The looked-at items' ratings of every system (items × systems), drawn together at one rate per item.
+
+    An item is asked for all systems' strong ratings at once: one that has some of them and lacks others is an answer
+    still missing, which is counted at both ends of the scale and never dropped. Of a large table these are the items
+    that were asked for, and `rest` is what is known of all others.
+    """
+
+    names: tuple[str, ...]
+    weak: Floats
+    strong: Floats
+    rates: Floats
+    asked: Mask
+    clusters: NDArray[Any] | None
+    how: How  # `bounds` are those of one system's ratings
+    recalibrate: Recalibration
+    notes: tuple[str, ...]
+    rest: Rest | None = None
+    folds: NDArray[np.int64] | None = None  # of the items, where they are given
+
+    @property
+    def looked(self) -> int:
+        """T, the number of items looked at."""
+        return int(self.rates.size) + (0 if self.rest is None else self.rest.items)
+
+    @property
+    def missing(self) -> Mask:
+        """Items that were asked for and lack an answer about one system or more."""
+        return np.asarray(self.asked & np.isnan(self.strong).any(axis=1))
+
+    def mean(self, i: int) -> Estimate:
+        """The mean of one system, with the interval that suits its ratings."""
+        return self._estimate(i, None, self.strong[:, i], self.how)
+
+    def difference(self, i: int, j: int, *, level: float | None = None) -> Estimate:
+        """The mean of system i less that of system j, estimated from the items' own differences.
+
+        The interval is Student's, which is symmetric around the estimate and so goes with one probability, with room
+        for items unlike those seen. Where answers are missing, both ends of the scale have such an interval.
+        """
+        h = self.strong[:, i] - self.strong[:, j]
+        bounds = self.how.bounds
+        ends = None if bounds is None else (bounds[0] - bounds[1], bounds[1] - bounds[0])
+        level = self.how.level if level is None else level
+        missing = self.asked & np.isnan(h)
+        how = replace(self.how, interval="t", bounds=ends if missing.any() else None, level=level)  # symmetric so far
+        found = self._estimate(i, j, h, how)
+        if not missing.any():
+            return widened(found, self._unseen_in(h), level=level)
+        if ends is None or found.interval is None:
+            return found
+        low, high = (self._filled(i, j, np.where(missing, end, h), how) for end in ends)
+        return replace(found, interval=(min(found.interval[0], low[0]), max(found.interval[1], high[1])))
+
+    def _filled(self, i: int, j: int, h: Floats, how: How) -> tuple[float, float]:
+        found = widened(self._estimate(i, j, h, how), self._unseen_in(h), level=how.level)
+        return (-math.inf, math.inf) if found.interval is None else found.interval
+
+    def unseen(self, i: int, j: int) -> float:
+        """Variance that items unlike those seen may add to the difference of two systems; half of it is either's."""
+        return self._unseen_in(self.strong[:, i] - self.strong[:, j])
+
+    def _unseen_in(self, h: Floats) -> float:
+        s, use, codes = self.how, ~np.isnan(h), self.codes()
+        N = math.inf if s.estimand == "population" else self.looked if s.pool_size is None else s.pool_size
+        if codes is not None and codes.max() == 0:
+            return 0.0  # one cluster has no interval
+        return unseen_variance(
+            h[use], self.rates[use], items=self.looked, pool_size=N,
+            reach=None if s.bounds is None else s.bounds[1] - s.bounds[0], codes=None if codes is None else codes[use],
+        )  # fmt: skip
+
+    def _estimate(self, i: int, j: int | None, h: Floats, how: How) -> Estimate:
+        """The mean of one system, or of one less another, whose strong ratings are h."""
+        g = self.weak[:, i] if j is None else self.weak[:, i] - self.weak[:, j]
+        rated = Rated(g, h, self.rates, self.asked, self.clusters, folds=self.folds)
+        if self.rest is not None:
+            rated = self.rest.beside(rated, i, j)
+        return estimate_rated(rated, how, self.recalibrate)
+
+    def codes(self) -> Codes | None:
+        """The items' clusters as numbers."""
+        return None if self.clusters is None else cluster_codes(self.clusters, self.rates.size)
+
+    def covariance(self, found: Sequence[Estimate], strong: Floats, of: Sequence[Pair]) -> Floats:
+        """Joint covariance of several estimates' errors; `strong` holds the rating each is the mean of, by column.
+
+        `of` says which system each is the mean of, or which less which.
+
+        Population: that of the contributions Δ. Pool: only the draw is random, T^{-2} Σ ξ (Δ−H)(Δ−H)ᵀ / (1−π), plus
+        Cov(H) (1/T − 1/N) where only T of the pool's N items were looked at.
+        """
+        T, own = self.looked, self.rates.size
+        delta = np.stack([e.contributions[:own] for e in found], axis=1)
+        if self.how.estimand == "population":
+            if self.rest is not None:
+                centred = delta - np.array([e.value for e in found])
+                return np.asarray((centred.T @ centred + self.rest.products(found, of, own)) / (T - 1) / T)
+            return np.asarray(sum_variance(delta - delta.mean(axis=0), self.codes()) / T**2)
+        drawn = (~np.isnan(strong).any(axis=1) & (self.rates < 1))[:, None]
+        off = np.where(drawn, delta - strong, 0.0) / np.sqrt(np.where(drawn, 1 - self.rates[:, None], 1.0))
+        N = T if self.how.pool_size is None else self.how.pool_size
+        return _rescaled(np.asarray(off.T @ off / T**2 + self._spread(found, strong) * (1 / T - 1 / N)), found)
+
+    def _spread(self, found: Sequence[Estimate], strong: Floats) -> Floats:
+        """Cov(H) by inverse rates."""
+        use = ~np.isnan(strong).any(axis=1)
+        d = strong[use] - np.array([e.value for e in found])
+        w = 1.0 / self.rates[use]
+        return np.asarray((d * w[:, None]).T @ d / w.sum())
+
+
+def _rescaled(covariance: Floats, found: Sequence[Estimate]) -> Floats:
+    """The covariance with the estimates' own standard errors, which allow for clusters in a pool."""
+    own = np.array([math.nan if e.standard_error is None else e.standard_error for e in found])
+    sd = np.sqrt(np.diag(covariance))
+    factor = np.divide(own, sd, out=np.ones_like(sd), where=(sd > 0) & ~np.isnan(own))
+    return np.asarray(covariance * np.outer(factor, factor))
+
+
+def error_quantile(found: Estimate, level: float) -> float:
+    """The two-sided quantile of the estimate's error over its standard error: Student's, else normal."""
+    df = found.degrees_of_freedom
+    p = 0.5 + level / 2
+    return float(special.ndtri(p) if df is None else special.stdtrit(df, p))
+
+
+def error_probability(found: Estimate) -> float | None:
+    """P(truth > 0) by the confidence distribution behind a symmetric interval; `None` where its error is unknown.
+
+    The interval's own half-width is taken, so that both always agree: it may be wider than the standard error says.
+    """
+    if found.standard_error is None or found.interval is None:
+        return None
+    half, df = 0.5 * (found.interval[1] - found.interval[0]), found.degrees_of_freedom
+    if half <= 0:  # ratings so large that the interval is lost in their rounding
+        return None
+    t = found.value / half * error_quantile(found, found.level)
+    return float(special.ndtr(t) if df is None else special.stdtr(df, t))
+
+
+# Reading
+
+
+def read_systems(
+    table: TableLike,
+    *,
+    weak: Mapping[str, str],
+    strong: Mapping[str, str],
+    draw: DrawColumns,
+    how: How,
+    recalibrate: Recalibration,
+    meaning: Meaning = Meaning(),  # noqa: B008 - frozen
+) -> Systems:
+    """The columns of every system, by its name; rows without a rate were not looked at and do not count."""
+    check_how(how, recalibrate)
+    read, told = in_numbers(read_table(table), strong=strong.values(), weak=weak.values(), meaning=meaning)
+    names = tuple(strong)
+    how = how if how.bounds is not None else replace(how, bounds=meaning.bounds)
+    h = np.stack([plain_numbers(read, column) for column in strong.values()], axis=1)
+    rated = ~np.isnan(h)
+    if not rated.all(axis=1).any():
+        raise TableError(f"no row of {read.name} has the strong rating of every system; a comparison needs two")
+    some = np.asarray(rated.any(axis=1))
+    drawn = read_draw(read, some, draw)
+    check_draw(read.name, drawn, some)
+    looked, q = drawn.looked, drawn.rates
+    g = np.stack([weak_ratings(read, weak[name], drawn) for name in strong], axis=1)
+    if drawn.assumed:
+        claims = {weak[name]: g[:, k] for k, name in enumerate(strong)}
+        warn_of_choice(read, some, claims, apart=(*strong.values(), *(c for c in (draw.selected, draw.clusters) if c)))
+    asked = some | (q == 1)
+    if drawn.selected is not None:
+        asked |= drawn.selected & looked
+    refuse_outside(read.name, h, how)
+    check_missing(read.name, names, rated, asked, h, how)
+    pool = Pool.of(read, int(np.count_nonzero(looked)))
+    by_row = read.rows > readers.MANY_ROWS and draw.clusters is None
+    return Systems(
+        names=names,
+        weak=g[looked],
+        strong=h[looked],
+        rates=q[looked],
+        asked=asked[looked],
+        clusters=None if draw.clusters is None else cluster_names(read, draw.clusters, looked).astype(np.str_),
+        how=pool.how(replace(how, bounds=(0.0, 1.0)) if how.bounds is None and is_binary(h) else how),
+        recalibrate=recalibrate,
+        notes=told + drawn.notes + unlooked(int(np.count_nonzero(~looked)), how) + pool.notes(how),
+        folds=row_folds(np.flatnonzero(looked), asked[looked]) if by_row else None,
+    )
+
+
+def check_names(names: Sequence[str]) -> None:
+    """Every system has a name of its own."""
+    blank = [name for name in names if not name.strip()]
+    if blank:
+        raise InputError("a system's name is empty; give every system a name")
+    twice = {name for name in names if names.count(name) > 1}
+    if twice:
+        raise InputError(f"two systems are called {min(twice)!r}; give every system a name of its own")
+
+
+def check_how(how: How, recalibrate: Recalibration) -> None:
+    """Options that a comparison can have."""
+    if recalibrate == "platt":
+        raise InputError("platt is for 0/1 ratings, and a difference is none; use affine, isotonic or auto")
+    how.refuse_idle_pool_size()
+    bounds = how.bounds
+    if bounds is not None and not bounds[0] < bounds[1]:
+        raise InputError(f"bounds ({bounds[0]:g}, {bounds[1]:g}) must be in order")
+
+
+Rows = NDArray[np.int64]
+
+
+def refuse_outside(name: str, h: Floats, how: How, *, rows: Rows | None = None) -> None:
+    """Refuse strong ratings outside the scale; `rows` are the numbers of their rows, where h is of some of them."""
+    if how.bounds is not None:
+        outside = np.asarray(((h < how.bounds[0]) | (h > how.bounds[1])).any(axis=1))
+        if outside.any():
+            row = _row_number(int(np.argmax(outside)), rows)
+            raise TableError(f"row {row} of {name} has a strong rating outside the bounds; give the scale's ends")
+
+
+def _row_number(at: int, rows: Rows | None) -> int:
+    return (at if rows is None else int(rows[at])) + 1
+
+
+def check_missing(
+    name: str, names: tuple[str, ...], rated: Mask, asked: Mask, h: Floats, how: How, *, rows: Rows | None = None
+) -> None:
+    """Answers still missing need the ends of the scale, at which they are counted."""
+    lacking = asked[:, None] & ~rated
+    if not lacking.any() or how.bounds is not None or is_binary(h):
+        return
+    row = int(np.argmax(lacking.any(axis=1)))
+    system = names[int(np.argmax(lacking[row]))]
+    raise TableError(
+        Message(
+            f"row {_row_number(row, rows)} of {name} was asked for and lacks the strong rating of {system!r} "
+            f"({int(lacking.any(axis=1).sum())} such rows); get it, or give {argument('bounds=(low, high)')} to count "
+            "it at both ends"
+        )
+    )
+
+
+def is_binary(h: Floats) -> bool:
+    """Whether all ratings that are known are 0 or 1."""
+    known = h[~np.isnan(h)]
+    return bool(np.all((known == 0) | (known == 1)))

@@ -1,0 +1,305 @@
+"""`compare_tables`: a system against another that was rated on a table of its own, items shared or not."""
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from ratewise.core.mean.estimate import Estimate
+from ratewise.core.mean.how import How
+from ratewise.core.mean.ratings import Rated
+from ratewise.core.mean.two_samples import Half, difference_interval, pool_covariance, shared_covariance
+from ratewise.core.names import Estimand, Method, Recalibration
+from ratewise.errors import InputError
+from ratewise.questions.compare import Comparison, compare_systems, sentence
+from ratewise.questions.fieller import Ratio, lift, ratio
+from ratewise.questions.mean.estimation import estimate_rated, refuse_unused_weights
+from ratewise.questions.mean.pooled import Terms, read_terms, reported
+from ratewise.questions.people import Strong, made_ready
+from ratewise.questions.pool import Pool
+from ratewise.questions.rated import DrawColumns, Rate, RatedColumns, RatedTable, read_rated
+from ratewise.questions.systems import Systems, check_names
+from ratewise.tables import Table, TableLike, read_table
+from ratewise.tables.convert import Texts
+from ratewise.tables.words import Positive, Scale
+
+
+@dataclass(frozen=True, slots=True)
+class TableColumns:
+    """What the columns of a rated table are called; see `estimate_table`."""
+
+    strong: Strong | None  # a campaign's export names it itself
+    weak: str | None = None
+    rate: Rate = None
+    selected: str | None = None
+    clusters: str | None = None
+    id: str | None = None
+
+    def as_reported(self, terms: Terms) -> bool:
+        """Whether an export's columns are to be read as its campaign does: none but those are asked for."""
+        return terms.named(self.strong, self.weak, DrawColumns(self.rate, self.selected, self.clusters))
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """How both tables are read and estimated."""
+
+    how: How
+    recalibrate: Recalibration
+    positive: Positive
+    scale: Scale
+
+    @property
+    def plain(self) -> bool:
+        """Whether nothing is asked for that a campaign does not do by itself."""
+        return self.how.plain and self.recalibrate == "none" and self.positive is None and self.scale is None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Side:
+    """One of the two tables: its rows, its mean, and the name of what each row comes from (an item or a cluster)."""
+
+    rated: RatedTable
+    mean: Estimate
+    bounds: tuple[float, float] | None
+    ids: Texts | None  # of the items; None where nothing tells them apart
+    exported: bool = False  # from a campaign, whose own estimate the mean is
+
+    @property
+    def half(self) -> Half:
+        """What the covariance with the other one rests on."""
+        items = self.rated.items
+        assert self.mean.pool_size is not None, "a pool's own mean knows its pool"
+        return Half(self.mean.contributions, items.strong, items.rates, self.mean.pool_size)
+
+    @property
+    def groups(self) -> Texts | None:
+        """Cluster of each item, or the item itself."""
+        clusters = self.rated.items.clusters
+        return self.ids if clusters is None else clusters
+
+
+def compare_tables(
+    table: TableLike,
+    with_table: TableLike,
+    *,
+    strong: Strong | None = None,
+    weak: str | None = None,
+    rate: Rate = None,
+    selected: str | None = None,
+    clusters: str | None = None,
+    id: str | None = None,
+    last: TableColumns | None = None,
+    names: tuple[str, str] = ("this", "last"),
+    method: Method = "auto",
+    level: float = 0.95,
+    estimand: Estimand | None = None,
+    recalibrate: Recalibration = "none",
+    bounds: tuple[float, float] | None = None,
+    positive: Positive = None,
+    scale: Scale = None,
+    seed: int = 0,
+) -> Comparison:
+    """How much higher the mean strong rating of `table` is than that of `with_table`, and how sure that is.
+
+    The columns are called alike in both tables, unless `last` says what they are called in the second one. Items are
+    told by the column `id` (`id`, if both tables have one). Where both tables have the same items with the same rates
+    and labels, the comparison is paired, as `compare` does it. Else each mean keeps its own interval and the difference
+    is made of the two (Newcombe 1998); items in both tables count by what their contributions have in common.
+
+    The export of a campaign needs no columns: its mean is what the campaign reports, and so is whose mean it is, unless
+    `estimand` says it (else: the population's).
+
+    Limiting cases: no item in common gives two independent samples; all of them, drawn together, gives `compare`.
+    """
+    check_names(names)
+    table, with_table = read_table(table), read_table(with_table)
+    if estimand is None:
+        exports = [terms.estimand for terms in map(read_terms, (table, with_table)) if terms is not None]
+        estimand = exports[0] if exports else "population"
+    asked = _Asked(How(method, "auto", level, estimand, None, bounds, seed=seed), recalibrate, positive, scale)
+    own = TableColumns(strong, weak, rate, selected, clusters, id)
+    first, second = _side(table, own, asked), _side(with_table, own if last is None else last, asked)
+    if _drawn_together(first, second):
+        return compare_systems(_paired(names, first, second, asked), 0, 1)
+    return _unpaired(names, first, second, estimand)
+
+
+def _side(table: Table, columns: TableColumns, asked: _Asked) -> _Side:
+    terms = read_terms(table)
+    if terms is not None and asked.plain and columns.as_reported(terms):
+        return _of_campaign(table, terms, columns.id, asked.how)
+    if columns.strong is None:
+        raise InputError("name the column with the strong rating: strong, or --strong on the command line")
+    weak = () if columns.weak is None else (columns.weak,)
+    ready = made_ready(table, strong=columns.strong, weak=weak, positive=asked.positive, scale=asked.scale)
+    ready.refuse_pool(asked.how.estimand)
+    refuse_unused_weights(ready.table, columns.rate)
+    draw = DrawColumns(columns.rate, columns.selected, columns.clusters)
+    rated = read_rated(ready.table, RatedColumns(ready.strong, columns.weak, draw), fewest=2)
+    how = replace(asked.how, bounds=ready.bounds(asked.how.bounds))
+    mean = estimate_rated(rated.items, rated.how(how), asked.recalibrate)
+    mean = replace(mean, notes=ready.notes + rated.notes(how) + mean.notes)
+    return _Side(rated, mean, how.bounds, _ids(ready.table, columns.id, rated))
+
+
+def _of_campaign(table: Table, terms: Terms, id_column: str | None, how: How) -> _Side:
+    """A side that is a campaign's export, as the campaign reports it."""
+    pool = Pool.of(table, table.rows)
+    mean, pooled = reported(table, terms, level=how.level, estimand=how.estimand)
+    looked = ~np.isnan(table.numbers(terms.rates[-1], missing="allow"))
+    n = pooled.strong.size
+    last = (pooled.weak.reshape(n, -1)[:, -1], pooled.strong, pooled.rates.reshape(n, -1)[:, -1])
+    items = Rated(*last, pooled.selected, pooled.clusters)
+    rated = RatedTable(table, items, looked, looked, (), False, pool)
+    return _Side(rated, mean, (terms.low, terms.high), _ids(table, id_column, rated), exported=True)
+
+
+def _ids(table: Table, column: str | None, rated: RatedTable) -> Texts | None:
+    if column is None and "id" not in table.columns:
+        return None
+    found: Texts = table.ids(column)[rated.rows]
+    return found
+
+
+def _drawn_together(a: _Side, b: _Side) -> bool:
+    """Whether both have the same items, rates and labels: then they were drawn once, for both."""
+    if a.ids is None or b.ids is None or a.ids.size != b.ids.size or a.rated.alone or b.rated.alone:
+        return False
+    if a.exported or b.exported:  # each has a prediction of its own
+        return False
+    i, j = np.argsort(a.ids), np.argsort(b.ids)
+    x, y = a.rated.items, b.rated.items
+    return bool(
+        np.array_equal(a.ids[i], b.ids[j])
+        and np.array_equal(x.rates[i], y.rates[j])
+        and np.array_equal(np.isnan(x.strong[i]), np.isnan(y.strong[j]))
+    )
+
+
+def _paired(names: tuple[str, str], a: _Side, b: _Side, asked: _Asked) -> Systems:
+    """The second table's rows in the order of the first one's."""
+    assert a.ids is not None
+    assert b.ids is not None
+    order = np.empty(a.ids.size, dtype=np.intp)
+    order[np.argsort(a.ids)] = np.argsort(b.ids)
+    x, y = a.rated.items, _in_order(b.rated.items, order)
+    strong = np.stack([x.strong, y.strong], axis=1)
+    drawn = (~np.isnan(strong)).any(axis=1) | (x.rates == 1)
+    for selected in (x.selected, y.selected):
+        drawn = drawn if selected is None else drawn | selected
+    known = strong[~np.isnan(strong)]
+    binary = a.bounds is None and bool(np.all((known == 0) | (known == 1)))
+    return Systems(
+        names=names,
+        weak=np.stack([x.weak, y.weak], axis=1),
+        strong=strong,
+        rates=x.rates,
+        asked=np.asarray(drawn),
+        clusters=None if x.clusters is None else x.clusters.astype(np.str_),
+        how=a.rated.how(replace(asked.how, bounds=(0.0, 1.0) if binary else a.bounds)),
+        recalibrate=asked.recalibrate,
+        notes=("both tables have the same items, drawn together: the comparison is paired", *a.rated.notes(asked.how)),
+    )
+
+
+def _in_order(items: Rated, order: NDArray[np.intp]) -> Rated:
+    selected, clusters = items.selected, items.clusters
+    return Rated(
+        items.weak[order], items.strong[order], items.rates[order], None if selected is None else selected[order],
+        None if clusters is None else clusters[order],
+    )  # fmt: skip
+
+
+# Two samples
+
+
+def _unpaired(names: tuple[str, str], a: _Side, b: _Side, estimand: Estimand) -> Comparison:
+    covariance, told = _common(a, b, estimand)
+    difference = _difference(a.mean, b.mean, covariance)
+    sure = _probability_above(difference)
+    found = _ratio(a.mean, b.mean, covariance)
+    notes = [f"{name}: {note}" for name, side in zip(names, (a, b), strict=True) for note in side.mean.notes]
+    return Comparison(
+        names=names,
+        difference=difference,
+        first=a.mean,
+        second=b.mean,
+        probability_better=sure,
+        ratio=found,
+        relative_lift=lift(found, b.mean.value),
+        pairing=_pairing(a.mean, b.mean, difference),
+        sentence=sentence(names, difference, sure),
+        notes=(told, *notes),
+        paired=False,
+    )
+
+
+def _common(a: _Side, b: _Side, estimand: Estimand) -> tuple[float, str]:
+    """Covariance through shared items, and what there is to say about them."""
+    if a.ids is None or b.ids is None or a.groups is None or b.groups is None:
+        return 0.0, (
+            "two samples: no column tells which items are the same in both tables, so all are taken as different"
+        )
+    shared, *rows = np.intersect1d(a.ids.astype(np.str_), b.ids.astype(np.str_), return_indices=True)
+    if not shared.size:
+        return 0.0, "two samples: the tables have no item in common"
+    said = f"two samples: {shared.size:,} items are in both tables, rated apart; "
+    if estimand == "population":
+        both = shared_covariance((a.mean.contributions, b.mean.contributions), (a.groups, b.groups))
+        return both, said + "their common part counts"
+    found = pool_covariance(a.half, b.half, (rows[0], rows[1]))
+    one = "one draw took them for both (the same seed), which is counted"
+    return found.value, said + (one if found.one_draw else "their draws are independent")
+
+
+def _difference(a: Estimate, b: Estimate, covariance: float) -> Estimate:
+    known = a.standard_error is not None and b.standard_error is not None
+    variance = (a.standard_error or 0.0) ** 2 + (b.standard_error or 0.0) ** 2 - 2 * covariance
+    r = 0.0
+    if a.standard_error and b.standard_error:
+        r = float(np.clip(covariance / (a.standard_error * b.standard_error), -1.0, 1.0))
+    ends = None
+    if a.interval is not None and b.interval is not None:
+        ends = difference_interval((a.value, b.value), (a.interval, b.interval), r)
+    return Estimate(
+        value=a.value - b.value,
+        standard_error=math.sqrt(variance) if known and variance > 0 else None,
+        interval=ends,
+        level=a.level,
+        items=a.items + b.items,
+        labels=a.labels + b.labels,
+        method=a.method if a.method == b.method else f"{a.method}; {b.method}",
+        interval_method=_kind(a, b),
+        estimand=a.estimand,
+        notes=() if ends is not None else ("one of the two means has no interval",),
+    )
+
+
+def _kind(a: Estimate, b: Estimate) -> str:
+    kinds = a.interval_method if a.interval_method == b.interval_method else f"{a.interval_method}, {b.interval_method}"
+    return f"two samples ({kinds})"
+
+
+def _probability_above(d: Estimate) -> float | None:
+    """P(truth > 0) by the side of the interval that faces 0, so that the two always agree."""
+    if d.interval is None:
+        return None
+    reach = d.value - d.interval[0] if d.value > 0 else d.interval[1] - d.value
+    z = float(special.ndtri(0.5 + d.level / 2))
+    return float(special.ndtr(z * d.value / reach)) if reach > 0 else None
+
+
+def _ratio(a: Estimate, b: Estimate, covariance: float) -> Ratio:
+    if a.standard_error is None or b.standard_error is None:
+        return Ratio(None, None, a.level, "the error of one of the two means is unknown")
+    both = np.array([[a.standard_error**2, covariance], [covariance, b.standard_error**2]])
+    return ratio(a.value, b.value, both, quantile=float(special.ndtri(0.5 + a.level / 2)), level=a.level)
+
+
+def _pairing(a: Estimate, b: Estimate, difference: Estimate) -> float | None:
+    if a.standard_error is None or b.standard_error is None or difference.standard_error is None:
+        return None
+    return (a.standard_error**2 + b.standard_error**2) / difference.standard_error**2

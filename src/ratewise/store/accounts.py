@@ -1,0 +1,145 @@
+"""Who may sign in to the labelling page. Secrets are kept as hashes: who reads the store cannot sign in by it."""
+
+import hashlib
+import secrets
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import sqlalchemy as sa
+
+from ratewise.errors import InputError
+from ratewise.store import schema as t
+from ratewise.store.quick import Quick
+from ratewise.store.records import now
+from ratewise.store.store import Store
+from ratewise.store.votes import name_key
+
+_BYTES = 24  # of a secret: 192 bits
+SESSION_SECONDS = 14 * 86_400.0
+_SESSION = Quick(
+    sa.select(t.sessions.c.name, t.people.c.admin, t.sessions.c.csrf)
+    .join(t.people, sa.and_(t.people.c.name == t.sessions.c.name, t.people.c.token.is_not(None)))
+    .where(t.sessions.c.token == sa.bindparam("secret"), t.sessions.c.until > sa.bindparam("at"))
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """One who may sign in."""
+
+    name: str
+    admin: bool
+    active: bool  # whether their link still works
+    made_at: str
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """A browser that is signed in."""
+
+    name: str
+    admin: bool
+    csrf: str
+
+
+@dataclass(frozen=True, slots=True)
+class Accounts:
+    """Links that people sign in with, and their sessions."""
+
+    store: Store
+    clock: Callable[[], float] = time.time
+
+    def add(self, name: str, *, admin: bool = False) -> str:
+        """A link's secret for a person who has none; one who had a link before keeps the spelling of their name."""
+        token = secrets.token_urlsafe(_BYTES)
+        with self.store.writing() as connection:
+            found = _named(connection, name)
+            if found is not None and found.active:
+                raise InputError(
+                    f"{found.name!r} has a link that works; end it and make another with --new-link, or choose a name "
+                    "that differs in more than capitals"
+                )
+            row = {"name": name, "admin": admin, "token": hashed(token), "made_at": now()}
+            if found is None:
+                connection.execute(t.people.insert().values(row))
+            else:
+                connection.execute(
+                    t.people.update().where(t.people.c.name == found.name).values(row | {"name": found.name})
+                )
+        return token
+
+    def renew(self, name: str) -> str | None:
+        """Another link's secret for a person who has one, which ends with all sessions; None where nobody has it."""
+        token = secrets.token_urlsafe(_BYTES)
+        return None if self._end(name, hashed(token)) is None else token
+
+    def remove(self, name: str) -> str | None:
+        """Take the link back and end all sessions; what the person answered stays. Their name, or None for nobody's."""
+        return self._end(name, None)
+
+    def _end(self, name: str, token: str | None) -> str | None:
+        """End a link that works and its sessions; there may be another one instead."""
+        with self.store.writing() as connection:
+            found = _named(connection, name)
+            if found is None or not found.active:
+                return None
+            connection.execute(t.sessions.delete().where(t.sessions.c.name == found.name))
+            connection.execute(t.people.update().where(t.people.c.name == found.name).values(token=token))
+        return found.name
+
+    def find(self, name: str) -> Person | None:
+        """The one who has this name, in capitals or not."""
+        with self.store.reading() as connection:
+            return _named(connection, name)
+
+    def list(self) -> list[Person]:
+        """Everyone who was ever given a link, by name."""
+        with self.store.reading() as connection:
+            return _everyone(connection)
+
+    def sign_in(self, token: str) -> str | None:
+        """A new session's secret for the one whose link this is; None where there is no such link."""
+        secret, csrf = secrets.token_urlsafe(_BYTES), secrets.token_urlsafe(_BYTES)
+        with self.store.writing() as connection:
+            name = connection.scalar(sa.select(t.people.c.name).where(t.people.c.token == hashed(token)))
+            if name is None:
+                return None
+            connection.execute(t.sessions.delete().where(t.sessions.c.until <= self.clock()))
+            until = self.clock() + SESSION_SECONDS
+            row = {"token": hashed(secret), "name": name, "csrf": csrf, "until": until}
+            connection.execute(t.sessions.insert().values(row))
+        return secret
+
+    def session(self, secret: str) -> Session | None:
+        """Who is signed in with this cookie; None where nobody is, or not any more."""
+        with self.store.reading() as connection:
+            row = _SESSION.first(connection, {"secret": hashed(secret), "at": self.clock()})
+        return None if row is None else Session(row[0], bool(row[1]), row[2])
+
+    def sign_out(self, secret: str) -> None:
+        """End a session."""
+        with self.store.writing() as connection:
+            connection.execute(t.sessions.delete().where(t.sessions.c.token == hashed(secret)))
+
+
+def spellings(store: Store) -> dict[str, str]:
+    """The name of everyone who has a link or has answered, as it was first written, by the key of that name."""
+    with store.reading() as connection:
+        answered = connection.scalars(sa.select(t.answers.c.annotator).distinct()).all()
+        linked = [person.name for person in _everyone(connection)]
+    return {name_key(name): name for name in (*answered, *linked)}
+
+
+def _everyone(connection: sa.Connection) -> list[Person]:
+    rows = connection.execute(sa.select(t.people).order_by(t.people.c.name)).all()
+    return [Person(row.name, bool(row.admin), row.token is not None, row.made_at) for row in rows]
+
+
+def _named(connection: sa.Connection, name: str) -> Person | None:
+    return next((person for person in _everyone(connection) if name_key(person.name) == name_key(name)), None)
+
+
+def hashed(secret: str) -> str:
+    """What is kept of a secret; it is random and long, so one hash is enough."""
+    return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()

@@ -1,0 +1,297 @@
+"""The queue in memory: for tests, rehearsals and simulations. The same methods as the store's, on arrays."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from ratewise.store.money import total
+from ratewise.store.protocol import PlanningQueue
+from ratewise.store.records import (
+    ANSWERED,
+    MISSING,
+    OPEN,
+    AgainRows,
+    Batch,
+    Claim,
+    Demand,
+    Floats,
+    ItemRows,
+    Mask,
+    NewAgain,
+    NewBatch,
+    NewDraws,
+    Outcome,
+    Refit,
+    RoundRow,
+    Units,
+)
+from ratewise.store.settlement import Entry, settlement
+
+_UNASKED = -1
+
+
+class MemoryQueue(PlanningQueue):
+    """Items by position, raters by step: 0 is the weak one, the last one is right."""
+
+    def __init__(self, uniform: Floats, *, later_raters: int, numbers: Floats | None = None) -> None:
+        n, shape = uniform.size, (uniform.size, later_raters + 1)
+        self.uniform, self.numbers = uniform, np.empty((n, 0)) if numbers is None else numbers
+        self.values: Floats = np.full(shape, np.nan)
+        self.doubts: Floats = np.full(shape, np.nan)
+        self.states = np.full(shape, _UNASKED, dtype=np.int8)
+        self.attempts = np.zeros(shape, dtype=np.int64)  # failed ones
+        self.workers = np.zeros(shape, dtype=np.int64)  # who has the question in hand; 0: nobody
+        self.rates: Floats = np.ones((n, later_raters))
+        self.selected: Mask = np.zeros((n, later_raters), dtype=np.bool_)
+        self.ledger: list[Entry] = []
+        self.waiting: set[int] = set()  # workers who got no question
+        self._held: Units = np.zeros(shape, dtype=np.int64)  # reserved for the open attempt
+        self._facts: dict[str, str] = {}
+        self._again: dict[int, AgainRows] = {}
+        self._rounds: list[RoundRow] = []
+        self._refits: dict[int, Refit] = {}
+        self._batches: dict[int, list[Batch]] = {}
+        self._reserved = self._spent = 0
+        self._open = np.zeros(shape[1], dtype=np.int64)  # questions without an answer, by step
+
+    # Facts and sums
+
+    def meta(self, key: str) -> str | None:
+        """A fact about the campaign."""
+        return self._facts.get(key)
+
+    def set_meta(self, key: str, value: str | None) -> None:
+        """Change a fact; `None` forgets it."""
+        self._facts.pop(key, None)
+        if value is not None:
+            self._facts[key] = value
+
+    def totals(self) -> tuple[int, int]:
+        """(reserved, spent)."""
+        return self._reserved, self._spent
+
+    def failed_before(self, position: int) -> int:
+        """What failed calls about items before this one have cost."""
+        if not self.attempts.any():
+            return 0
+        return sum(
+            amount
+            for kind, p, step, attempt, amount in self.ledger
+            if kind == "settle" and p < position and attempt is not None and attempt <= self.attempts[p, step]
+        )
+
+    def settled_before(self, position: int) -> int:
+        """What all items before this one have cost."""
+        return sum(amount for kind, p, *_, amount in self.ledger if kind == "settle" and p < position)
+
+    # Rounds
+
+    def paid_beside(self) -> int:
+        """Nobody is checked in memory."""
+        return 0
+
+    def rounds(self, after: int = 0) -> list[RoundRow]:
+        """Rounds with a number above `after`, in order."""
+        return self._rounds[after:]
+
+    def batches(self, number: int) -> tuple[Batch, ...]:
+        """What a round has taken up."""
+        return tuple(self._batches.get(number, ()))
+
+    def open_round(self, number: int, first: int, plan: str) -> None:
+        """Freeze a round's policy."""
+        assert number == len(self._rounds) + 1
+        self._rounds.append(RoundRow(number, first, plan, None, None))
+
+    def close_round(self, number: int, items: int) -> bool:
+        """Close the oldest open round, whose answers are all in; False where they are not."""
+        if any(self.open_by_step(self._rounds[number - 1].first + items).values()):
+            return False
+        self._rounds[number - 1] = replace(self._rounds[number - 1], items=items)
+        return True
+
+    def refit_rounds(self) -> list[int]:
+        """After how many closed rounds there was a refit, in order."""
+        return list(self._refits)
+
+    def refit(self, number: int) -> Refit:
+        """The refit after so many closed rounds."""
+        return self._refits[number]
+
+    def keep_refit(self, refit: Refit) -> bool:
+        """Keep a refit, as exactly as a store does; False where there is one of these rounds already."""
+        if refit.round in self._refits:
+            return False
+        self._refits[refit.round] = replace(refit, predictions=refit.predictions.astype(np.float32).astype(np.float64))
+        return True
+
+    def take_up(self, batch: NewBatch, budget: int | None) -> bool:
+        """Ask for weak ratings and hold money for the rest; False where the budget forbids it."""
+        more = batch.hold + (0 if batch.weak is None else total(batch.weak))
+        if budget is not None and self._reserved + self._spent + more > budget:
+            return False
+        self._batches.setdefault(batch.round, []).append(Batch(batch.first, batch.end, False, batch.cost))
+        self._hold("hold" if batch.hold >= 0 else "unhold", batch.first, batch.hold)
+        if batch.weak is not None:
+            here = np.arange(batch.first, batch.end)
+            self._ask(here, np.zeros_like(here), batch.weak)
+        return True
+
+    def draw(self, new: NewDraws) -> bool:
+        """Write down rates and draws, and ask for what was drawn; the money held for it is given back or reserved.
+
+        False where raters before have not answered yet.
+        """
+        if np.any(self.states[new.first : new.first + len(new.rates), : new.step] == OPEN):
+            return False
+        here, columns = slice(new.first, new.first + len(new.rates)), slice(new.step - 1, new.end - 1)
+        self.rates[here, columns], self.selected[here, columns] = new.rates, new.selected
+        index, step = np.nonzero(new.selected)
+        self._ask(new.first + index, step + new.step, new.prices[index, step])
+        self._hold("unhold", new.first, -new.release)
+        cost = dict(new.costs)
+        self._batches[new.round] = [
+            replace(b, drawn=True, cost=cost[b.first]) if b.first in cost else b for b in self._batches[new.round]
+        ]
+        self._batches[new.round] = [
+            replace(b, steps=new.end - 1) if new.first <= b.first < new.first + len(new.rates) else b
+            for b in self._batches[new.round]
+        ]
+        if new.factor is not None:
+            self._rounds[new.round - 1] = replace(self._rounds[new.round - 1], factor=new.factor)
+        if new.known is not None:
+            rows = np.flatnonzero(new.selected[:, -1] & ~np.isnan(new.known))
+            last = new.end - 1
+            asked = [(Claim(int(new.first + i), last, 1, str(new.first + i), "{}", None), new.known[i]) for i in rows]
+            self.settle([Outcome(claim, 0, float(value), "was there already") for claim, value in asked], None)
+        return True
+
+    def draw_again(self, new: NewAgain, budget: int | None) -> bool:
+        """Write down a second draw of items passed over, and ask for what was drawn; False if the budget forbids it."""
+        chosen = new.rows.selected
+        amounts = new.prices[chosen]
+        if budget is not None and self._reserved + self._spent + int(amounts.sum()) > budget:
+            return False
+        self._again[new.look] = new.rows
+        positions = new.rows.positions[chosen]
+        self._ask(positions, np.full(positions.size, self.rates.shape[1]), amounts)
+        self._rounds[new.round - 1] = replace(self._rounds[new.round - 1], factor=new.factor)
+        return True
+
+    def again(self, look: int) -> AgainRows:
+        """The draws of a second look; none where it was not made yet."""
+        none = AgainRows(np.empty(0, dtype=np.intp), np.empty(0), np.empty(0, dtype=np.bool_))
+        return self._again.get(look, none)
+
+    def _hold(self, kind: str, first: int, amount: int) -> None:
+        self.ledger.append((kind, first, None, None, abs(amount)))
+        self._reserved += amount
+
+    def _ask(self, positions: Units, steps: Units, prices: Units) -> None:
+        self.states[positions, steps] = OPEN
+        self._open += np.bincount(steps, minlength=self._open.size)
+        self._held[positions, steps] = prices
+        self._reserved += total(prices)
+        asked = zip(positions.tolist(), steps.tolist(), prices.tolist(), strict=True)
+        self.ledger += [("reserve", p, s, 1, price) for p, s, price in asked]
+
+    # Questions and answers
+
+    def open_questions(self) -> tuple[int, int]:
+        """(weak, strong): how many have no answer yet."""
+        weak, *strong = self._open.tolist()
+        return weak, sum(strong)
+
+    def open_by_step(self, before: int | None = None) -> dict[int, int]:
+        """How many questions of each rater have no answer yet; with `before`, only about items before that one."""
+        if before is None or not self._open.any():
+            return dict(enumerate(self._open.tolist()))
+        return dict(enumerate(np.count_nonzero(self.states[:before] == OPEN, axis=0).tolist()))
+
+    def demand(self, step: int, votes: int, at: float) -> Demand:
+        """What people want of a step; here each question takes one vote, and workers are the people."""
+        asked = self.states[:, step] == OPEN
+        at_work = set(self.workers[asked, step].tolist()) - {0}
+        free = int(np.count_nonzero(asked & (self.workers[:, step] == 0)))
+        return Demand(free, len(at_work | self.waiting), 0 if free else len(self.waiting - at_work))
+
+    def item_rows(self, first: int, end: int, later_raters: int) -> ItemRows:
+        """Items from `first` to before `end`, with all that is known of them."""
+        assert later_raters == self.rates.shape[1]
+        here = slice(first, end)
+        return ItemRows(
+            self.uniform[here], self.numbers[here], self.values[here].copy(), self.rates[here].copy(),
+            self.selected[here].copy(), self.doubts[here].copy(),
+        )  # fmt: skip
+
+    def claim(self, worker: int, step: int, limit: int, *, at: float = 0.0) -> list[Claim]:
+        """Up to so many questions that nobody asks yet, to be asked by this worker; what failed before comes last."""
+        free = np.flatnonzero((self.states[:, step] == OPEN) & (self.workers[:, step] == 0))
+        fresh = free[self.attempts[free, step] == 0]
+        chosen = (fresh if fresh.size else free)[:limit]
+        self.workers[chosen, step] = worker
+        return [Claim(p, step, int(self.attempts[p, step]) + 1, str(p), "{}", None) for p in chosen.tolist()]
+
+    def settle(self, outcomes: Sequence[Outcome], budget: int | None, *, for_anyone: bool = False) -> list[Outcome]:
+        """Write answers down and pay; returns those to be asked again, by the same worker unless they are for anyone.
+
+        What others have settled already stays so.
+        """
+        found = settlement(outcomes, self._open_attempts(outcomes), bound=self._reserved + self._spent, budget=budget)
+        for o in (*found.done, *found.again):
+            p, s = o.claim.position, o.claim.step
+            self.attempts[p, s] += o.failed
+            self._held[p, s] = 0
+        for o in found.done:
+            self._write(o.claim.position, o.claim.step, o.value)
+            if o.doubt is not None:
+                self.doubts[o.claim.position, o.claim.step] = o.doubt
+        for o in found.again:
+            assert o.again is not None
+            self._held[o.claim.position, o.claim.step] = o.again
+            if for_anyone:
+                self.workers[o.claim.position, o.claim.step] = 0
+        self.ledger += found.entries
+        self._reserved, self._spent = self._reserved + found.reserved, self._spent + found.spent
+        return found.again
+
+    def give_up(self, reason: str) -> int:
+        """Give up open questions that nobody has claimed, at no cost; returns how many there were."""
+        p, s = np.nonzero((self.states == OPEN) & (self.workers == 0))
+        questions = zip(p.tolist(), s.tolist(), (self.attempts[p, s] + 1).tolist(), strict=True)
+        note = f"given up: {reason}"
+        self.settle([Outcome(Claim(*q, str(q[0]), "{}", None), 0, note=note) for q in questions], None)
+        return int(p.size)
+
+    def _open_attempts(self, outcomes: Sequence[Outcome]) -> dict[tuple[int, int, int], int]:
+        claims = [(o.claim.position, o.claim.step, o.claim.attempt) for o in outcomes]
+        return {
+            (p, s, a): int(self._held[p, s])
+            for p, s, a in claims
+            if self.states[p, s] == OPEN and self.attempts[p, s] + 1 == a
+        }
+
+    def _write(self, position: int, step: int, value: float | None) -> None:
+        self._open[step] -= 1
+        self.states[position, step] = MISSING if value is None else ANSWERED
+        self.values[position, step] = np.nan if value is None else value
+        self.workers[position, step] = 0
+
+    def answer_all(self, ratings: Floats, steps: int | None = None, *, doubts: Floats | None = None) -> None:
+        """Everyone answers what is open, each at the price reserved; `ratings` is items × steps, NaN for no answer.
+
+        With `steps`, only the first so many raters do. With `doubts`, they say how unsure they are.
+        """
+        if not self._open[:steps].any():
+            return
+        p, s = np.nonzero(self.states[:, :steps] == OPEN)
+        self._open[:steps] = 0
+        said, paid = ratings[p, s], self._held[p, s]
+        self.states[p, s] = np.where(np.isnan(said), MISSING, ANSWERED)
+        self.values[p, s], self.workers[p, s], self._held[p, s] = said, 0, 0
+        if doubts is not None:
+            self.doubts[p, s] = doubts[p, s]
+        rows = zip(p.tolist(), s.tolist(), (self.attempts[p, s] + 1).tolist(), paid.tolist(), strict=True)
+        self.ledger += [("settle", *row) for row in rows]
+        self._reserved, self._spent = self._reserved - total(paid), self._spent + total(paid)

@@ -1,0 +1,176 @@
+"""PostgreSQL: a schema for each campaign, any number of processes."""
+
+import re
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import exc
+
+from ratewise.errors import InputError
+from ratewise.store.leading import LEASE, Leading, connection_name, in_words
+
+_LEADER, _CREATOR = 0, -1  # numbers of locks; those of workers start from 1
+_SILENT = LEASE / 2  # seconds without a sign of life after which it is told
+# A machine that is lost is noticed by both sides within a minute, and a transaction that nobody goes on with is ended.
+# Keepalives find a dead line only while nothing is on its way; tcp_user_timeout is for what was sent and not received.
+_CONNECTION = {
+    "keepalives_idle": 20, "keepalives_interval": 5, "keepalives_count": 4,
+    "tcp_user_timeout": 40_000, "connect_timeout": 10,
+}  # fmt: skip
+_SESSION = {
+    "tcp_keepalives_idle": 20, "tcp_keepalives_interval": 5, "tcp_keepalives_count": 4, "tcp_user_timeout": 40_000,
+    "idle_in_transaction_session_timeout": 60_000,
+}  # fmt: skip
+
+
+class PostgreSQL:
+    """A schema named after the campaign; processes are alive as long as their advisory locks are."""
+
+    shared = True
+    lease = LEASE
+
+    def __init__(self, url: str, name: str) -> None:
+        try:
+            address = sa.make_url(url)
+        except (exc.ArgumentError, ValueError):  # their words would show the password
+            raise InputError(
+                "the address of the store cannot be read; write postgresql://user@host:5432/database"
+            ) from None
+        self.schema = "ratewise_" + re.sub(r"[^a-z0-9_]", "_", name.lower())
+        self.shown = f"{(address.host or 'localhost').rpartition('@')[2]}/{address.database}"
+        try:
+            self.engine = sa.create_engine(address, pool_pre_ping=True, connect_args=_settings(address))
+        except ModuleNotFoundError:
+            raise InputError(
+                "a PostgreSQL store needs psycopg; install it with: pip install 'ratewise[postgres]'"
+            ) from None
+        sa.event.listen(self.engine, "connect", self._on_connect)
+        self._class = zlib.crc32(self.schema.encode()) - 2**31  # advisory locks are named by two 32-bit numbers
+        self._own: sa.Connection | None = None
+        self._worker: int | None = None
+        self._leads = False
+        self._name = connection_name()
+        self._leading = Leading(self.engine, self._name)
+
+    def _on_connect(self, connection: Any, _: object) -> None:
+        with connection.cursor() as cursor:
+            cursor.execute(f'SET search_path TO "{self.schema}"')
+            cursor.execute("SELECT set_config('application_name', %s, false)", (self._name,))
+            for setting, value in _SESSION.items():
+                cursor.execute(f"SET {setting} = {value}")
+        connection.commit()
+
+    def exists(self) -> bool:
+        """Whether a campaign could be there already."""
+        with self.engine.connect() as connection:
+            return sa.inspect(connection).has_schema(self.schema)
+
+    def check_present(self) -> None:
+        """A schema that is dropped is missed by the next statement."""
+
+    @contextmanager
+    def creating(self) -> Iterator[sa.Connection]:
+        """A transaction in which nobody else creates or migrates tables."""
+        with self.engine.begin() as connection:
+            connection.execute(sa.select(sa.func.pg_advisory_xact_lock(self._class, _CREATOR)))
+            connection.exec_driver_sql(f'CREATE SCHEMA IF NOT EXISTS "{self.schema}"')
+            yield connection
+
+    def load(self, connection: sa.Connection, table: sa.Table, rows: Iterable[Sequence[Any]]) -> None:
+        """Many rows, all columns in the table's order."""
+        driver = connection.connection.driver_connection
+        assert driver is not None
+        with driver.cursor() as cursor, cursor.copy(f"COPY {table.name} FROM STDIN") as copy:
+            for row in rows:
+                copy.write_row(row)
+
+    def join(self) -> None:
+        """Open the connection that holds this process's locks."""
+        self._open()
+
+    def _open(self) -> sa.Connection:
+        """The connection that holds this process's locks; opened again, with them, where the server was gone."""
+        if self._own is None:
+            self._own = self.engine.connect().execution_options(isolation_level="AUTOCOMMIT")
+            if self._worker is not None:
+                self._try_lock(self._worker)
+        return self._own
+
+    def hold(self, worker: int) -> None:
+        """Show that this worker is alive until the process ends."""
+        self._worker = worker
+        self._try_lock(worker)
+
+    def lead(self) -> bool:
+        """Asks the server each time: locks are lost with the connection, and another may lead by then."""
+        self._leads = self._leads and self._ask(sa.select(sa.true()))
+        self._leads = self._leads or self._try_lock(_LEADER)
+        if not self._leads and self._leading.end_silent(self.lease):
+            self._leads = self._try_lock(_LEADER)
+        if self._leads:
+            self._leading.start()
+        return self._leads
+
+    def silent_leader(self) -> str | None:
+        """Who is waited for, where the one that plans shows no sign of life."""
+        found = self._leading.seen() if self.running() else None
+        return None if found is None or found[1] < _SILENT else in_words(*found)
+
+    def _try_lock(self, number: int) -> bool:
+        return self._ask(sa.select(sa.func.pg_try_advisory_lock(self._class, number)))
+
+    def _ask(self, question: sa.Select[Any]) -> bool:
+        """Yes or no, from the connection that holds the locks; one that broke has lost them, and is forgotten."""
+        try:
+            return bool(self._open().scalar(question))
+        except exc.DBAPIError:
+            self._forget()
+            raise
+
+    def _forget(self) -> None:
+        self._leads = False
+        self._leading.stop()
+        if self._own is not None:
+            with suppress(exc.SQLAlchemyError):
+                self._own.invalidate()  # a pooled connection would keep the locks
+                self._own.close()
+        self._own = None
+
+    def dead(self, workers: Sequence[int]) -> list[int]:
+        """Those whose locks nobody holds."""
+        held = self._held()
+        return [n for n in workers if n != self._worker and n not in held]
+
+    def _held(self) -> set[int]:
+        """Locks as the server lists them: taking one to see whether it is free would keep its owner from taking it."""
+        chosen = sa.text(
+            "SELECT objid::bigint FROM pg_locks WHERE locktype = 'advisory' AND granted AND objsubid = 2 AND "
+            "classid::bigint = :class AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
+        )
+        with self.engine.connect() as connection:
+            return set(connection.scalars(chosen, {"class": self._class % 2**32}))
+
+    def leave(self) -> None:
+        """Give all locks back, at once: the server may be slow to notice that a connection was closed."""
+        if self._own is not None:
+            with suppress(exc.SQLAlchemyError):
+                self._own.execute(sa.select(sa.func.pg_advisory_unlock_all()))
+        self._forget()
+        self._worker = None
+        self.engine.dispose()
+
+    def running(self) -> bool:
+        """Whether some process plans."""
+        return _LEADER in self._held()
+
+    def damage(self) -> list[str]:
+        """The server sees to that itself."""
+        return []
+
+
+def _settings(address: sa.URL) -> dict[str, int]:
+    """How a connection finds out that the other side is gone; what the address itself says about it stays."""
+    return {name: value for name, value in _CONNECTION.items() if name not in address.query}

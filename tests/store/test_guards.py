@@ -1,0 +1,58 @@
+"""Guards: the database refuses to change what is only ever added, and money below 0; the rest goes on as before."""
+
+from contextlib import closing
+
+import pytest
+import sqlalchemy as sa
+
+from ratewise.store.guards import raise_guards
+from ratewise.store.rebuild import make_tables
+
+
+@pytest.fixture
+def guarded(tmp_path):
+    """A store with a note, an open question and an answered one, and its guards put up twice."""
+    make_tables(tmp_path / "c.sqlite")
+    engine = sa.create_engine(f"sqlite:///{tmp_path / 'c.sqlite'}")
+    with closing(engine.connect()) as connection:
+        connection.exec_driver_sql("INSERT INTO events (at, text) VALUES ('', 'one')")
+        for position, state in ((0, 0), (1, 1)):
+            row = f"({position}, 1, {state}, 0)"
+            connection.exec_driver_sql(f"INSERT INTO ratings (position, step, state, attempts) VALUES {row}")
+        for _ in range(2):
+            raise_guards(connection)
+        yield connection
+    engine.dispose()
+
+
+@pytest.mark.parametrize(
+    "statement",
+    ["UPDATE events SET text = 'two'", "DELETE FROM events", "DELETE FROM ratings", "DELETE FROM totals",
+     "UPDATE ratings SET value = 1 WHERE state = 1", "UPDATE totals SET reserved = -1"],
+)  # fmt: skip
+def test_what_is_never_done_is_refused(guarded, statement):
+    with pytest.raises(sa.exc.IntegrityError, match=r"may not be|not_negative"):
+        guarded.exec_driver_sql(statement)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    ["UPDATE ratings SET state = 1, value = 1 WHERE state = 0", "UPDATE totals SET spent = 5, cap = 7",
+     "INSERT INTO events (at, text) VALUES ('', 'two')", "DELETE FROM meta WHERE key = 'version'"],
+)  # fmt: skip
+def test_what_a_campaign_does_is_not(guarded, statement):
+    assert guarded.exec_driver_sql(statement).rowcount == 1
+
+
+def test_tables_without_checks_refuse_money_below_0_too(tmp_path):
+    """As stores of older versions have them."""
+    make_tables(tmp_path / "c.sqlite")
+    engine = sa.create_engine(f"sqlite:///{tmp_path / 'c.sqlite'}")
+    with engine.begin() as connection:
+        connection.exec_driver_sql("DROP TABLE totals")
+        connection.exec_driver_sql("CREATE TABLE totals (only INTEGER, reserved INTEGER, spent INTEGER, cap INTEGER)")
+        raise_guards(connection)
+        connection.exec_driver_sql("INSERT INTO totals VALUES (1, 0, 0, NULL)")
+        with pytest.raises(sa.exc.IntegrityError, match="money of totals may not be negative"):
+            connection.exec_driver_sql("UPDATE totals SET spent = -1")
+    engine.dispose()

@@ -1,0 +1,56 @@
+"""Refits are written once, whole, and into the record; a store without their table gets it."""
+
+import sqlite3
+from contextlib import closing
+
+import numpy as np
+import pytest
+
+from ratewise.errors import StoreError
+from ratewise.store import refits, schema
+from ratewise.store.memory import MemoryQueue
+from ratewise.store.recheck import check_record
+from ratewise.store.records import Refit
+from ratewise.store.store import Store
+
+SAID = np.random.default_rng(1).random(10)
+
+
+@pytest.mark.parametrize("each", [3, 20_000])
+def test_a_refit_is_read_as_it_was_kept_and_only_once(store, monkeypatch, each):
+    monkeypatch.setattr(refits, "_EACH", each)
+    memory = MemoryQueue(np.zeros(10), later_raters=1)
+    for queue in (store, memory):
+        assert queue.keep_refit(Refit(2, 100, SAID))
+        assert not queue.keep_refit(Refit(2, 100, 1 - SAID))
+        assert queue.keep_refit(Refit(3, 150, SAID / 2))
+        assert queue.refit_rounds() == [2, 3]
+        found = queue.refit(2)
+        assert (found.round, found.labels) == (2, 100)
+        np.testing.assert_array_equal(found.predictions, SAID.astype(np.float32))
+    assert check_record(store).problems == []
+
+
+def test_one_that_is_not_whole_is_told(store):
+    store.keep_refit(Refit(1, 100, SAID))
+    with store.writing() as connection:
+        connection.exec_driver_sql("DROP TRIGGER guard_refits_update")
+        connection.exec_driver_sql("UPDATE refits SET predictions = 'x'")
+    with pytest.raises(StoreError, match="refit after round 1 is not whole"):
+        store.refit(1)
+    assert any("refits, round 1" in said for said in check_record(store).problems)
+
+
+def test_a_store_of_the_version_before_gets_the_table(store, tmp_path):
+    store.close()
+    with closing(sqlite3.connect(tmp_path / "q.sqlite")) as file, file:
+        file.execute("DROP TABLE refits")
+        file.execute("UPDATE meta SET value = '7' WHERE key = 'version'")
+    again = Store.at("q.sqlite", str(tmp_path), "q")
+    again.upgrade()
+    assert again.refit_rounds() == []
+    assert again.keep_refit(Refit(1, 100, SAID))
+    assert check_record(again).problems == []
+    with again.reading() as connection:
+        assert schema.version_of(connection) == schema.VERSION
+    again.close()
