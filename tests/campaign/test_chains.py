@@ -8,15 +8,12 @@ import numpy as np
 import pytest
 
 from ratewise.campaign.answers import anytime_estimate, estimate_history
-from ratewise.campaign.campaign import Campaign
 from ratewise.campaign.planner import Done, Draw, decide
 from ratewise.campaign.reader import Reader
 from ratewise.campaign.rehearsal import Pool, Rehearsal
 from ratewise.core.mean.estimate import estimate_mean as core_estimate
-from ratewise.design.auto import PLANNER
 from ratewise.design.designs import Design
 from ratewise.design.step_seen import step_arrays
-from ratewise.errors import RatewiseWarning
 
 from ..worlds import unsure_judge
 from .making import log_of, looked_at, ran, scored
@@ -60,7 +57,6 @@ def test_it_starts_with_everyone_and_goes_on_with_nested_draws(tmp_path):
     found = stepwise(tmp_path)
     verified = found.verify()
     assert verified.passed
-    assert not verified.earlier_plans
     log = log_of(found)
     plans = [json.loads(row[2]) for row in log["rounds"]]
     assert (plans[0]["policy"], plans[0]["weak"]) == ("base", True)
@@ -155,59 +151,11 @@ def test_a_round_of_steps_that_was_killed_goes_on(tmp_path, columns):
     assert again.queue.ledger == whole.queue.ledger
 
 
-def test_chains_of_earlier_versions_open_go_on_and_verify(tmp_path, monkeypatch):
-    """Their rates go by what the first rater said. More money is spent in the same way."""
-    monkeypatch.setattr("ratewise.campaign.planner.plan._chain", _old_chain_from_the_start)
-    _without_trials(monkeypatch)
-    old = stepwise(tmp_path)
-    monkeypatch.undo()
-    plans = [json.loads(row[2]) for row in log_of(old)["rounds"]]
-    assert all("chain" in plan for plan in plans[1:])
-    verified = old.verify()
-    assert verified.passed
-    assert verified.earlier_plans == 1  # the round that chose; later ones are planned again as they were
-    before = old.estimate().value
-    path = old.spec.path
-    path.write_text(path.read_text(encoding="utf-8").replace('"200"', '"600"'), encoding="utf-8")
-    more = Campaign.open(path)
-    with pytest.warns(RatewiseWarning, match="wider than the interval"):
-        more.run()
-    assert more.verify().passed
-    assert all("chain" in json.loads(row[2]) for row in log_of(more)["rounds"][1:])
-    assert more.estimate().value != before
-
-
-def test_chains_without_a_trial_go_on_and_verify(tmp_path, monkeypatch):
-    """A campaign that an earlier version began with a whole start, stopped after it and after the choice."""
-    dear = {"raters": DEAR, "goal": 'budget = "120"'}
-    with monkeypatch.context() as earlier:
-        _without_trials(earlier)
-        old = campaign(tmp_path / "old", scored(1500, mid=4.0, weak=4.0), **dear)
-    plans = [json.loads(row[2]) for row in log_of(old)["rounds"]]
-    assert all("trial" not in plan for plan in plans)
-    verified = old.verify()
-    assert verified.passed
-    assert verified.earlier_plans == len(plans)
-    path = old.spec.path
-    path.write_text(path.read_text(encoding="utf-8").replace('"120"', '"480"'), encoding="utf-8")
-    more = Campaign.open(path)
-    more.run()
-    assert more.verify().passed
-    assert not any(json.loads(row[2]).get("hopes") for row in log_of(more)["rounds"])
-
-
-def _without_trials(patch):
-    """As versions before 5 planned chains."""
-    patch.setattr("ratewise.campaign.planner.plan.with_trial", lambda state, left, plan: plan)
-    patch.setattr("ratewise.campaign.planner.chains.CHAIN_PLANNER", PLANNER)
-
-
 @pytest.mark.parametrize("goal", ['budget = "120"', "target_se = 0.14"])
 def test_a_dear_rater_that_knows_nothing_is_left_out_after_a_trial(tmp_path, goal):
     found = campaign(tmp_path, scored(900, mid=4.0, weak=4.0), raters=DEAR, goal=goal)
     verified = found.verify()
     assert verified.passed
-    assert not verified.earlier_plans
     plans = [json.loads(row[2]) for row in log_of(found)["rounds"]]
     first, rest = plans[:2]
     assert first["items"] < first["trial"] == first["items"] + rest["items"]
@@ -240,14 +188,6 @@ def test_a_start_in_two_parts_has_an_estimate_after_each(stop):
     game, found = Rehearsal(pool, pool.terms(budget=Decimal(60), bounds=(1, 9))), []
     game.play(each_round=lambda g: found.append(anytime_estimate(g.history, g.terms.wanted)))
     assert found[stop - 1].interval[0] <= human.mean() <= found[stop - 1].interval[1]
-
-
-def _old_chain_from_the_start(state, purse):
-    from ratewise.campaign.planner import plan
-
-    if state.history.labels >= 2:
-        return plan._old_chain(state, purse)
-    return plan._start(state, purse.left, purse.left / sum(state.terms.prices))
 
 
 def test_money_is_the_sum_of_the_prices_of_all_three(tmp_path):

@@ -50,12 +50,6 @@ def test_plans_keep_every_bit(made):
             np.testing.assert_array_equal(again.rule.rates(x, before), plan.rule.rates(x, before))
 
 
-def test_a_plan_of_an_older_version_has_no_aim():
-    text = RoundPlan("base", True, 20, 5, 5, 0).to_json().replace(', "aims": false', "")
-    assert "aims" not in text
-    assert RoundPlan.from_json(text).aims is False
-
-
 def test_mass_is_what_the_phases_rules_give_on_the_whole_pool():
     """Two routes: summed round by round from stored rates, and by all rules anew; equal but for labels' own rates."""
     played = game(budget=60, items=1500)

@@ -1,18 +1,13 @@
 """A campaign's own random id: in its store, keys, files and reports, so that no other campaign is taken for it."""
 
 import json
-import sqlite3
-from contextlib import closing
 
 import pytest
 
 from ratewise.campaign.campaign import Campaign
-from ratewise.campaign.keys import Keys
 from ratewise.errors import AlreadyBegunError
 from ratewise.report.campaign import campaign_page
-from ratewise.store.records import Claim
 
-from ..queue.older import copied
 from .faults.world import World, kept
 from .making import judged, ran, write
 
@@ -36,25 +31,6 @@ def test_the_id_is_in_status_report_and_unsaved_file(tmp_path):
     assert campaign.status().to_dict()["campaign"] == found
     assert found in campaign_page(campaign)
     assert world.open().status().campaign == found  # made once
-
-
-def test_a_store_of_an_older_version_gets_one_and_keeps_the_keys_of_what_was_asked(tmp_path):
-    folder = copied(tmp_path, "version2")
-    with closing(sqlite3.connect(folder / "version2.sqlite")) as connection:
-        waiting = connection.execute("SELECT position, step, attempts FROM ratings WHERE state = 0").fetchall()
-    assert waiting
-    campaign = Campaign.open(folder / "version2.toml")
-    found = campaign.status().campaign
-    assert len(found) == 16
-    with campaign.look() as now:
-        keys = Keys.of("version2", now.store)
-    for position, step, attempts in waiting:
-        claim = Claim(position, step, attempts + 1, "x", "{}", None)
-        assert keys.key(claim) == f"version2:x:{step}:{attempts + 1}"
-        later = Claim(position, step, attempts + 2, "x", "{}", None)
-        assert keys.key(later) == f"version2-{found}:x:{step}:{attempts + 2}"
-    assert campaign.run() == "every item has been looked at"
-    assert campaign.status().campaign == found
 
 
 def test_a_mistyped_store_beside_the_campaign_is_asked_about(tmp_path):

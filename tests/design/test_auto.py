@@ -348,10 +348,3 @@ def test_labels_that_are_all_equal_do_not_make_the_weak_rater_perfect(labels):
         rates = planned.rule.rates(x, np.full(5000, float(labels)))
         for_labels = rates.mean() / (0.05 + rates.mean())
         assert for_labels > 0.2
-
-
-# Versions
-
-
-def test_rounds_of_a_chain_are_not_taken_for_older_than_its_start():
-    assert auto.CHAIN_PLANNER > auto.PLANNER

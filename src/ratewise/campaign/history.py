@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from ratewise.core.checks import Floats
 from ratewise.core.mean.ratings import Mask
 from ratewise.design.again import again_rates, scaled
-from ratewise.design.auto import PLANNER
 from ratewise.design.chain_rounds import ChainRule
 from ratewise.design.designs import Design
 from ratewise.design.seen import Rule, Seen
@@ -43,7 +42,6 @@ class RoundPlan:
     own_rates: Floats = field(default_factory=lambda: np.empty(0))
     expected_se: float | None = None  # of the estimate when all the money is spent
     aims: bool = False  # whether `left` is what a precision is expected to take
-    planner: int = PLANNER  # the version of what has planned it
     again: int = 0  # a second look at items passed over: which one; 0: a look at new items
     design: Design | None = None  # how a chain's raters are used; None: as they are listed
     compared: tuple[Compared, ...] = ()  # where the design was chosen: all that there were
@@ -92,7 +90,7 @@ class RoundPlan:
 
     def to_json(self) -> str:
         """JSON text in which numbers keep every bit."""
-        names = ("policy", "weak", "items", "spend", "left", "look", "expected_se", "aims", "planner", "again")
+        names = ("policy", "weak", "items", "spend", "left", "look", "expected_se", "aims", "again")
         out: dict[str, Any] = {name: getattr(self, name) for name in names}
         out["own_rates"] = self.own_rates.tolist()
         if self.rule is not None:
@@ -113,7 +111,7 @@ class RoundPlan:
     @classmethod
     def from_json(cls, text: str) -> "RoundPlan":
         """The inverse of `to_json`."""
-        data = {"planner": 1} | json.loads(text)
+        data = json.loads(text)
         rule = Rule.from_dict(data.pop("rule")) if "rule" in data else None
         chain = ChainRule.from_dict(data.pop("chain")) if "chain" in data else None
         steps = StepRule.from_dict(data.pop("steps")) if "steps" in data else None
@@ -188,7 +186,6 @@ class History:
     drew_nobody: bool = False  # the last round was a second look, and its money did not pay for the first in line
     steps: StepSeen | None = None  # pooled rounds of a chain with steps
     design: Design | None = None  # how a chain's raters are used, once that is chosen
-    old_chain: bool = False  # a chain that was planned by what the first rater said alone
     taught: int = 0  # labels that the last refit was trained on
     trial: int = 0  # items of the start, where dear raters were tried on those so far
     hopes: tuple[float, ...] = ()  # what a trial of dear raters has shown; empty where there was none
@@ -259,8 +256,7 @@ class History:
             self.looked.joined(replace(more, x=self.filled(more.x) if plan.weak else more.x)), self.rounds + 1,
             self.alone or plan.alone, seen, self.middle, stratum_mass, self.again,
             steps=None if self.steps is None else self._more_steps(self.steps, plan, factor, more), design=self.design,
-            old_chain=self.old_chain or isinstance(plan.rule, ChainRule), taught=self.taught, trial=plan.trial,
-            hopes=plan.hopes or self.hopes,
+            taught=self.taught, trial=plan.trial, hopes=plan.hopes or self.hopes,
         )  # fmt: skip
 
     def designed(self, design: Design | None) -> "History":

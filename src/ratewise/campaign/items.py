@@ -24,7 +24,6 @@ from ratewise.store.money import to_units
 from ratewise.store.records import ItemRows, Units
 from ratewise.store.store import Store
 
-DOUBTS = "later doubts"  # the name of a fact
 _MOST = 2**31 - 1  # items of a campaign: positions are 32 bits
 
 
@@ -40,7 +39,6 @@ class Facts:
     teacher: Teacher | None = None
     text: int = 0  # columns made from texts
     pool: int = 0  # rows of the pool that the items are the first of
-    doubts: bool = False  # whether plans go by how sure raters after the first are; earlier versions did not
 
     @property
     def known(self) -> int:
@@ -55,8 +53,8 @@ class Facts:
     @classmethod
     def of(cls, store: Store) -> "Facts":
         """The facts as the store has them."""
-        names = ("items", "columns", "prices", "strata", "start", "teacher", "text", "pool", DOUBTS)
-        items, columns, prices, strata, start, taught, text, pool, doubts = (store.meta(key) for key in names)
+        names = ("items", "columns", "prices", "strata", "start", "teacher", "text", "pool")
+        items, columns, prices, strata, start, taught, text, pool = (store.meta(key) for key in names)
         chosen = None if strata is None else Inputs.from_json(strata)
         begun = None if start is None else Start.from_json(start)
         teacher = None if taught is None else Teacher.from_json(taught)
@@ -64,8 +62,7 @@ class Facts:
         if int(items or 0) > _MOST:  # whoever goes through them would never end
             raise ValueError(f"it says that it has {int(items or 0):,} items")
         return cls(
-            int(items or 0), many, each, chosen, begun, teacher, int(text or 0), int(pool or items or 0),
-            doubts is not None,
+            int(items or 0), many, each, chosen, begun, teacher, int(text or 0), int(pool or items or 0)
         )  # fmt: skip
 
 
@@ -176,7 +173,7 @@ def doubtful(spec: Spec) -> float | None:
 
 def later_doubtful(spec: Spec, facts: Facts) -> tuple[float | None, ...]:
     """The same of each rater between the first and the last; none at all where plans do not go by them."""
-    if not facts.doubts or facts.inputs is not None:
+    if facts.inputs is not None:
         return ()
     return tuple(_knows_nothing(spec) if KINDS[r.kind].doubts(r.settings) else None for r in spec.raters[1:-1])
 

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from ratewise.campaign.columns import check_columns
 from ratewise.campaign.content import contents_of, plain_rows
 from ratewise.campaign.inputs import inputs_of
-from ratewise.campaign.items import DOUBTS
 from ratewise.campaign.lesson import Lesson
 from ratewise.campaign.made import fact_name, quote_of
 from ratewise.campaign.pool import open_pool
@@ -99,7 +98,6 @@ def load_items(spec: Spec, lesson: Lesson | None = None) -> Loaded:
         **facts,
         **extra,
         **facts_of_seed(spec),
-        **({DOUBTS: "1"} if len(spec.raters) > 2 else {}),
     }
     differ = any(rater.price is None for rater in spec.raters)
     rows = _rows(relation, keys, order, numbers, prices if differ else None)

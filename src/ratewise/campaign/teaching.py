@@ -35,16 +35,12 @@ def lesson_of(now: Snapshot, pupil: Spec) -> Lesson | None:
     if seen is None or not enough_to_teach(seen):
         return None
     coded = tuple(Coding.from_dict(one) for one in json.loads(now.store.meta("codings") or "[]"))
-    return Lesson(Teacher.of(old.name, seen), coded, _reading(now, where))
+    return Lesson(Teacher.of(old.name, seen), coded, _reading(now))
 
 
-def _reading(now: Snapshot, where: str) -> TextReading | None:
+def _reading(now: Snapshot) -> TextReading | None:
     """How the campaign's texts became numbers."""
     if not now.spec.items.text:
         return None
     kept = now.store.meta(READING)
-    if kept is None:
-        raise InputError(
-            f"{where} began with an older ratewise, which did not keep how it read texts; leave start.from out"
-        )
-    return TextReading.from_dict(json.loads(kept))
+    return None if kept is None else TextReading.from_dict(json.loads(kept))

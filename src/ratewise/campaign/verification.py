@@ -23,7 +23,6 @@ class Verification:
     draws: int = 0
     ratings: int = 0
     payments: int = 0
-    earlier_plans: int = 0  # rounds planned by an earlier version: checked by the rules they stored
     head: str = ""  # of the record as it is
     entries: int = 0  # of the record
     anchored: int | None = None  # the entry whose head was given: everything up to it is what it was then
@@ -56,8 +55,6 @@ class Verification:
             f"{self.items:,} items, {self.rounds} rounds, {self.draws:,} draws, {self.ratings:,} ratings and "
             f"{self.payments:,} payments checked"
         )
-        if self.earlier_plans:
-            counted += f" ({self.earlier_plans} rounds were planned by another version: by the rules they stored)"
         if self.passed:
             return [f"{counted}: nothing differs"]
         told = self.differences[:_MOST_TOLD]

@@ -32,7 +32,6 @@ from ratewise.campaign.spec.tables import SecretSeed
 from ratewise.campaign.verification import Verification, telling
 from ratewise.core.checks import Floats
 from ratewise.core.mean.draw import uniform
-from ratewise.design.auto import CHAIN_PLANNER, PLANNER
 from ratewise.store import audit
 from ratewise.store.money import shown, to_units
 from ratewise.store.store import Store
@@ -170,15 +169,12 @@ def _prices(spec: Spec, store: Store, items: LoggedItems, found: Verification) -
 def _rounds(
     spec: Spec, store: Store, items: LoggedItems, reader: Reader, rounds: Sequence[Round], found: Verification
 ) -> None:
-    past, planner = Past(reader, [empty_history(spec, items.facts, reader.terms)], []), 1
+    past = Past(reader, [empty_history(spec, items.facts, reader.terms)], [])
     free = store.meta("goal changed") is not None
     known = {closed.round.number: closed.history for closed in reader.closed}  # of this look, with their fits
     for row in rounds:
         where = f"round {row.number}"
         found.rounds += 1
-        if row.plan.planner < planner and not row.plan.alone:  # strong ratings alone are planned alike ever since
-            found.differ(f"{where} was planned by an older version than the round before it")
-        planner = max(planner, row.plan.planner)
         with telling(where, found):
             for said in past.misfits(row):
                 found.differ(f"{where} {said}")
@@ -202,13 +198,7 @@ def _plan(state: d.State, stored: RoundPlan, where: str, found: Verification, *,
     purse = d.money_left(state)
     if not goal_may_differ and (purse.aims != stored.aims or not _near(purse.left, stored.left, exact=not purse.aims)):
         found.differ(f"{where} was planned with {shown(stored.left)} left; the ledger leaves {shown(purse.left)}")
-    if stored.planner not in (PLANNER, CHAIN_PLANNER):
-        found.earlier_plans += 1
-        return
     again = d.next_plan(state, d.Purse(stored.left, stored.aims))
-    if again is not None and again.planner > stored.planner:
-        found.earlier_plans += 1
-        return
     if again is None:
         found.differ(f"{where} was planned where nothing is left to do")
         return

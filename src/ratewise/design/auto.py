@@ -24,8 +24,6 @@ from ratewise.design.seen import FEWEST_TO_LEARN, Learned, Rule, Seen, learn
 from ratewise.design.ways import Way, best_way
 from ratewise.learn.rating_model import cluster_fitted_rating, rating_bounds
 
-CHAIN_PLANNER = 8  # of rounds of chains that learn; above PLANNER, which plans the start of every chain
-PLANNER = 7  # raised whenever the same labels would lead to another plan: older logs are not judged by newer plans
 _ALMOST_ONE = 1 - 1e-12
 _WORTH_BUYING = 0.985  # weak ratings are bought if the expected error is below this share of that without them,
 _DOUBT = 2.0  # less this many times the squared standard error of it: much with 20 labels, little with 200

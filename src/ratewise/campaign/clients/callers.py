@@ -16,7 +16,6 @@ from ratewise.campaign.clients.kept import KeptLine
 from ratewise.campaign.clients.pace import Pace
 from ratewise.campaign.clients.patience import Patience
 from ratewise.campaign.clients.spending import Spending
-from ratewise.campaign.keys import Keys
 from ratewise.campaign.made import fact_name
 from ratewise.campaign.planner.outcomes import lost, outcome_of, rater_of, reserved
 from ratewise.campaign.spec.spec import Spec
@@ -56,7 +55,7 @@ class CallerClient:
     _dear: set[str] = field(init=False, default_factory=set)  # raters that charged more than was reserved
 
     def __post_init__(self) -> None:
-        keys = Keys.of(self.spec.name, self.store)
+        keys = f"{self.spec.name}-{self.store.meta('campaign') or ''}"
         counts = self.store.counts()
         rated = Counter({step: counts.get(f"{step}:{ANSWERED}", 0) for step in steps_of(self.spec)})
         kept = {step: self.store.meta(self._fact(step)) for step in rated}

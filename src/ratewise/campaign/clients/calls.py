@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from ratewise.campaign.clients.pace import Pace
-from ratewise.campaign.keys import Keys
 from ratewise.campaign.planner.outcomes import rater_of
 from ratewise.campaign.spec.spec import Spec
 from ratewise.raters.calling import Caller
@@ -39,7 +38,7 @@ class Calls:
 
     spec: Spec
     callers: Sequence[Caller | None]  # one for each rater; None where others ask it
-    keys: Keys
+    keys: str  # what idempotency keys begin with: never another campaign's
     pace: Pace
     _running: dict[_Task, Sequence[Claim]] = field(init=False, default_factory=dict)
     _counts: Counter[int] = field(init=False, default_factory=Counter)  # running, by step
@@ -133,7 +132,7 @@ class Calls:
 
     async def _ask(self, claims: Sequence[Claim]) -> list[Reply]:
         step = claims[0].step
-        questions = [Question(self.keys.key(c), c.id, json.loads(c.content)) for c in claims]
+        questions = [Question(f"{self.keys}:{c.id}:{c.step}:{c.attempt}", c.id, json.loads(c.content)) for c in claims]
         caller = self.callers[rater_of(self.spec, step)]
         assert caller is not None
         started = time.monotonic()

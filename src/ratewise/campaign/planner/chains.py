@@ -8,7 +8,6 @@ import numpy as np
 
 from ratewise.campaign.history import RoundPlan, finite_or_none
 from ratewise.campaign.planner.state import UNIT, State
-from ratewise.design.auto import CHAIN_PLANNER
 from ratewise.design.designs import Design
 from ratewise.design.options import Money
 from ratewise.design.seen import Seen
@@ -43,7 +42,7 @@ def with_trial(state: State, left: int, plan: RoundPlan) -> RoundPlan:
     items = trial_items(state.terms.prices, plan.items, left)
     if items >= plan.items or not plan.weak or state.terms.wanted.inputs is not None:
         return plan
-    return replace(plan, items=items, trial=plan.items, planner=CHAIN_PLANNER)
+    return replace(plan, items=items, trial=plan.items)
 
 
 def rest_of_start(state: State, left: int) -> RoundPlan | None:
@@ -51,7 +50,7 @@ def rest_of_start(state: State, left: int) -> RoundPlan | None:
     looked, prices, history = state.history.looked, state.terms.prices, state.history
     tried = on_trial(prices, history.trial, left + state.spent + state.free)
     found = hopes(np.column_stack([looked.x.weak, looked.values[:, :-1]]), looked.values[:, -1], prices, tried)
-    plan = RoundPlan("base", True, None, left, left, history.rounds, planner=CHAIN_PLANNER, hopes=found)
+    plan = RoundPlan("base", True, None, left, left, history.rounds, hopes=found)
     each = sum(prices[k] for k in plan.uses(len(prices)))
     items = min(history.trial, state.terms.pool) - history.items
     return replace(plan, items=items) if items > 0 and left >= each else None
@@ -98,7 +97,7 @@ def _as_plan(
 ) -> RoundPlan:
     return RoundPlan(
         "chain", True, items, spend, left, state.history.rounds, plan.rule, plan.own_rates.ravel(),
-        finite_or_none(math.sqrt(max(plan.expected_variance, 0.0))), planner=CHAIN_PLANNER, design=design,
+        finite_or_none(math.sqrt(max(plan.expected_variance, 0.0))), design=design,
         compared=() if choice is None else choice.compared,
     )  # fmt: skip
 
@@ -128,4 +127,4 @@ def as_chain(plan: RoundPlan | None, design: Design | None, choice: Choice | Non
     if plan is None:
         return None
     compared = () if choice is None else choice.compared
-    return replace(plan, planner=CHAIN_PLANNER, design=design, compared=compared)
+    return replace(plan, design=design, compared=compared)

@@ -232,8 +232,8 @@ def _chain(state: State, purse: Purse) -> RoundPlan | None:
     if history.labels < FEWEST_TO_LEARN:
         labels = left / both if both > 0 else float(state.terms.pool - history.items)
         return _start(state, left, labels) if left >= both else None
-    if history.old_chain or state.terms.wanted.inputs is not None:
-        return _old_chain(state, purse)
+    if state.terms.wanted.inputs is not None:
+        return _chain_of_strata(state, purse)
     if state.terms.prices[-1] == 0:
         return as_chain(_strong_alone(state, purse), None, None)
     if history.design is not None:
@@ -259,7 +259,7 @@ def _as_designed(state: State, purse: Purse, design: Design, choice: Choice | No
     return None if made is None else at_worst(state, made)
 
 
-def _old_chain(state: State, purse: Purse) -> RoundPlan | None:
+def _chain_of_strata(state: State, purse: Purse) -> RoundPlan | None:
     """The next round of a chain whose rates go by what the first rater said; each round doubles what was spent."""
     terms, history, left = state.terms, state.history, purse.left
     both = sum(terms.prices)
