@@ -1,5 +1,6 @@
 """Estimates from closed rounds: levels that add up, targets, missing answers, and the three routes to each number."""
 
+import math
 from dataclasses import replace
 from decimal import Decimal
 
@@ -15,6 +16,7 @@ from ratewise.core.mean.estimate import estimate_mean
 from ratewise.design.seen import learn
 from ratewise.lab.worlds import calibrated
 from ratewise.learn.rating_model import Covariates
+from ratewise.questions.mean.pooled import widened
 
 WANTED = a.Wanted(0.95, "pool", 1000, (0.0, 1.0))
 TARGET = replace(WANTED, target_se=0.02)
@@ -86,16 +88,20 @@ def test_a_campaign_that_stops_tells_the_interval_it_stopped_at():
 
 
 def test_ratings_without_a_score_interval_have_room_for_answers_unlike_any_seen():
-    """Scores of no known scale: at 96 %, widened by three answers as far off as the furthest."""
+    """Squared half-widths add up, on each side that the scale leaves room for; a score interval needs no more."""
     rng = np.random.default_rng(6)
-    h = rng.normal(5, 2, 1500)
-    pool = Pool.of(h + rng.normal(0, 1, 1500), h, prices=(Decimal("0.05"), Decimal(1)), seed=6)
-    game = Rehearsal(pool, pool.terms(target_se=0.2, bounds=None))
-    game.play()
-    found = a.anytime_estimate(game.history, game.terms.wanted)
-    at_stop = a.estimate_history(game.history, game.terms.wanted, level=0.96)
-    assert at_stop.interval_method == "t"
-    assert found.interval[0] < at_stop.interval[0] < at_stop.interval[1] < found.interval[1]
+    h = rng.normal(5, 2, 1500).clip(0, 10)
+    asked = np.where(rng.random(1500) < 0.1, h, np.nan)
+    found, score = (
+        estimate_mean(h + rng.normal(0, 1, 1500), asked, np.full(1500, 0.1), interval=kind, bounds=(0.0, 10.0))
+        for kind in ("t", "score")
+    )
+    wide = widened(found, 0.95, 0.04, (0.0, 10.0))
+    middle, half = 0.5 * (found.low + found.high), 0.5 * (found.high - found.low)
+    more = math.hypot(half, 0.2 * stats.norm.ppf(0.975))
+    assert wide.interval == pytest.approx((middle - more, middle + more))
+    assert widened(score, 0.95, 0.04, (0.0, 10.0)) is score
+    assert widened(found, 0.95, 9.0, (4.0, 10.0)).low == 4.0
 
 
 def test_an_end_without_the_target_is_an_end_too():

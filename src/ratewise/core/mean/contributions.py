@@ -155,6 +155,8 @@ def _stacked(sample: Sample, fold: NDArray[np.int64], folds: int, pool: tuple[fl
 
 def _stacking_weight(w: Floats, raw: Floats, unseen: Floats) -> Floats:
     """The k in [0, 1] of least Σ w ((1 − k) raw + k unseen)²; nothing of it while the gain may be noise."""
+    scale = float(np.abs(raw).max(initial=0.0))
+    raw, unseen = (x / scale if scale > 0 else x for x in (raw, unseen))  # their fourth powers would underflow
     step = raw - unseen
     gain, size = (w * raw * step).sum(axis=0), (w * step**2).sum(axis=0)
     noise = np.sqrt((w**2 * (raw * step) ** 2).sum(axis=0))
