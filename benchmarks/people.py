@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from ratewise.campaign.campaign import Campaign
-from ratewise.web.people import add_person
+from ratewise.web.service import add_person
 
 TOML = """\
 name = "load"

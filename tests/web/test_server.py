@@ -9,8 +9,8 @@ import httpx2
 import pytest
 
 from ratewise.errors import InputError
-from ratewise.web.people import add_person
 from ratewise.web.server import Listening, is_loopback
+from ratewise.web.service import add_person
 
 from ..waiting import SECONDS, until
 from .making import write

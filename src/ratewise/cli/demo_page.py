@@ -77,9 +77,8 @@ def make_sums(folder: str, seed: int) -> str:
 
 def serve_demo(folder: str, *, seed: int, port: int, as_json: bool) -> None:
     """Make the campaign, print a link that signs in, and serve until Ctrl-C."""
-    from ratewise.web.people import add_person
     from ratewise.web.server import Listening, serve
-    from ratewise.web.service import Service
+    from ratewise.web.service import Service, add_person
 
     where = Listening(port=port)
     campaign = Campaign.open(make_sums(folder, seed))

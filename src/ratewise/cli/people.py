@@ -87,7 +87,7 @@ def people(
         check_installed()
         from ratewise.campaign.campaign import Campaign
         from ratewise.errors import InputError
-        from ratewise.web.people import add_person, list_people, remove_person, tests_of
+        from ratewise.web.service import add_person, list_people, remove_person, tests_of
 
         opened = Campaign.open(campaign)
         if act == Act.LIST:

@@ -1,19 +1,36 @@
-"""The application: its routes, its headers, and its errors as one line of JSON."""
+"""The application: its routes, the headers of every response, and its errors as one line of JSON."""
 
 from starlette.applications import Starlette
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Mount
 from starlette.staticfiles import StaticFiles
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ratewise.errors import OutsideError, StoreError
 from ratewise.web import api, live, pages
-from ratewise.web.headers import SafeHeaders
 from ratewise.web.live import Board
 from ratewise.web.requests import RefusedError
-from ratewise.web.service import Service
+from ratewise.web.service import Door, Service
+
+# Nothing is loaded from elsewhere, nothing runs but our own files, and no page frames this one.
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; "
+    "base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types ratewise"
+)
+_ALWAYS = {
+    "content-security-policy": POLICY,
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "permissions-policy": "camera=(), microphone=(), geolocation=()",
+}
+_STATIC = "/static/"
 
 
 def make_app(service: Service, board: Board | None = None) -> Starlette:
@@ -37,3 +54,37 @@ async def _on_http(_: Request, error: Exception) -> Response:
     words = {404: "there is nothing at this address", 405: "this address takes another method"}
     reason = words.get(error.status_code, error.detail)
     return JSONResponse({"error": reason}, status_code=error.status_code, headers=error.headers)
+
+
+class SafeHeaders:
+    """Adds them to whatever the application answers; refuses names that are not the server's."""
+
+    def __init__(self, app: ASGIApp, door: Door) -> None:
+        self.app, self.door = app, door
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+
+        async def with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in _ALWAYS.items():
+                    headers[name] = value
+                headers["cache-control"] = "no-cache" if scope["path"].startswith(_STATIC) else "no-store"
+                if self.door.secure:
+                    headers["strict-transport-security"] = "max-age=31536000"
+            await send(message)
+
+        if self._is_ours(Headers(scope=scope).get("host", "")):
+            await self.app(scope, receive, with_headers)
+        else:
+            refused = RefusedError(400, "this server is not called by that name; start it with --public-url")
+            await refused.response()(scope, receive, with_headers)
+
+    def _is_ours(self, host: str) -> bool:
+        """Whether a browser may call the server so: another name may be another site that points here."""
+        name = host.rsplit(":", 1)[0] if not host.endswith("]") else host
+        return "*" in self.door.hosts or name.lower() in self.door.hosts

@@ -1,7 +1,7 @@
 """How often an address may guess."""
 
-from ratewise.web import limits
-from ratewise.web.limits import Limiter
+from ratewise.web import service
+from ratewise.web.service import Limiter
 
 
 def test_tries_come_back_with_time_and_addresses_do_not_disturb_each_other(monkeypatch):
@@ -14,7 +14,7 @@ def test_tries_come_back_with_time_and_addresses_do_not_disturb_each_other(monke
     assert limiter.allows("b")
     now[0] = 11.0
     assert limiter.allows("a")
-    monkeypatch.setattr(limits, "_MOST_ADDRESSES", 3)
+    monkeypatch.setattr(service, "_MOST_ADDRESSES", 3)
     for i in range(10):
         limiter.failed(str(i))
     assert len(limiter._failed) == 3
