@@ -3,7 +3,7 @@ import csv
 import pytest
 
 from ratewise.errors import TableError
-from ratewise.tables.files import check_folder, write_rows, write_text
+from ratewise.tables.write import check_folder, write_rows, write_text
 
 
 def test_a_folder_that_is_not_there_is_told_before_the_work(tmp_path):

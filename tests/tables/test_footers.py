@@ -4,7 +4,7 @@ import duckdb
 import numpy as np
 
 import ratewise as rw
-from ratewise.tables.footers import Told
+from ratewise.tables.parquet import Told
 
 
 def placed(folder, parts):

@@ -1,7 +1,7 @@
 import pytest
 
-from ratewise.tables import formats, read_table, write, write_table
-from ratewise.tables.formats import Format, format_of, sniffed
+from ratewise.tables import files, read_table, write, write_table
+from ratewise.tables.files import Format, format_of, sniffed
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ def test_bytes_without_a_name_are_sniffed(data, kind):
 
 
 def test_a_format_that_is_read_need_not_be_written(complaint, tmp_path, monkeypatch):
-    written = {ending: kind for ending, kind in formats.WRITING.items() if kind != "JSONL"}
+    written = {ending: kind for ending, kind in files.WRITING.items() if kind != "JSONL"}
     monkeypatch.setattr(write, "WRITING", written)
     path = tmp_path / "pool.jsonl"
     path.write_text('{"a": 1}\n')

@@ -7,7 +7,7 @@ import pytest
 
 from ratewise.errors import TableError
 from ratewise.tables import open_relation, read_table, write_table
-from ratewise.tables.parts import check_place, write_pieces
+from ratewise.tables.pieces import check_place, write_pieces
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import pytest
 
 from ratewise.errors import TableError
 from ratewise.tables import open_relation, read_table, write_table
-from ratewise.tables.formats import Format
+from ratewise.tables.files import Format
 from ratewise.tables.pieces import each, shared_id
 
 

@@ -1,7 +1,7 @@
 import gc
 import os
 
-from ratewise.tables.places import Folder, files_of
+from ratewise.tables.files import Folder, files_of
 
 
 def test_files_are_in_the_order_of_their_names(tmp_path):

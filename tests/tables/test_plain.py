@@ -5,8 +5,7 @@ import gzip
 import pytest
 
 from ratewise.errors import TableError
-from ratewise.tables.formats import format_of
-from ratewise.tables.plain import checked_file, plain_file
+from ratewise.tables.files import checked_file, format_of, plain_file
 
 
 def test_what_cannot_be_a_table_is_told(tmp_path):

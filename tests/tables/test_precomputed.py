@@ -3,7 +3,7 @@ import json
 import numpy as np
 
 from ratewise.tables import read_table
-from ratewise.tables.precomputed import write_precomputed_scores
+from ratewise.tables.write import write_precomputed_scores
 
 
 def test_records_of_samples_and_epochs(tmp_path):

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ratewise.tables import read_table
-from ratewise.tables.spreadsheet import plain_cells, safe_cells
+from ratewise.tables.write import plain_cells, safe_cells
 
 
 def test_texts_that_begin_like_formulas_and_nothing_else():

@@ -3,8 +3,8 @@
 import pytest
 
 from ratewise.errors import TableError
-from ratewise.tables.places import Folder
-from ratewise.tables.stage import staged
+from ratewise.tables.files import Folder
+from ratewise.tables.load import staged
 
 
 def test_csv_files_are_one_table_in_their_order(tmp_path):

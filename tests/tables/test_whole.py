@@ -3,7 +3,7 @@
 import pytest
 
 from ratewise.errors import RatewiseWarning
-from ratewise.tables import open_relation, read_table, whole
+from ratewise.tables import open_relation, read, read_table
 
 
 @pytest.fixture
@@ -14,7 +14,7 @@ def folder(tmp_path):
 
 
 def test_the_files_of_a_folder_or_a_pattern_are_one_table(folder):
-    for table in (read_table(folder), whole.read_several(f"{folder}/[ab].csv")):
+    for table in (read_table(folder), read.read_several(f"{folder}/[ab].csv")):
         assert table.ids().tolist() == ["0", "1", "2", "3"]
     assert read_table(folder, name="answers").name == "answers"
     assert read_table(folder / "a.csv").rows == 2
@@ -26,7 +26,7 @@ def test_a_folder_without_a_table_says_so(tmp_path, complaint):
 
 
 def test_many_rows_are_read_with_a_word_on_their_memory(folder, monkeypatch):
-    monkeypatch.setattr(whole, "_MANY", 3)
-    monkeypatch.setattr(whole, "_BYTES", 1e9)
+    monkeypatch.setattr(read, "_MANY", 3)
+    monkeypatch.setattr(read, "_BYTES", 1e9)
     with pytest.warns(RatewiseWarning, match="has 4 rows and is read whole, which takes about 4 GB of memory"):
-        assert whole.in_memory(open_relation(folder)).rows == 4
+        assert read.in_memory(open_relation(folder)).rows == 4

@@ -15,7 +15,7 @@ from ratewise.campaign.spec.spec import Spec
 from ratewise.errors import InputError
 from ratewise.tables import Relation, open_relation
 from ratewise.tables.adapters import several_files
-from ratewise.tables.places import files_of
+from ratewise.tables.files import files_of
 
 LARGEST = 1 << 20
 """Rows of a table that is taken in whole, where the TOML does not say."""

@@ -17,7 +17,7 @@ from ratewise.store.records import Outcome
 from ratewise.store.rescue import Rescued, rescue_store
 from ratewise.store.store import Store
 from ratewise.store.unsaved import kept_outcomes
-from ratewise.tables.files import write_text
+from ratewise.tables.write import write_text
 
 
 def rescue(source: str, output: str) -> Rescued:

@@ -10,8 +10,8 @@ from ratewise.campaign.snapshot import Snapshot
 from ratewise.errors import InputError
 from ratewise.store.archive import write_record
 from ratewise.tables import Table, write_table
-from ratewise.tables.spreadsheet import safe_cells as make_safe
 from ratewise.tables.write import replacing
+from ratewise.tables.write import safe_cells as make_safe
 
 RECORD = "record.jsonl"
 TABLES: dict[str, dict[str, bool]] = {  # names in a folder

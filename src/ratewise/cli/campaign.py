@@ -185,7 +185,7 @@ def report(
         from ratewise.report.campaign import beside_the_numbers, snapshot_page
         from ratewise.report.markdown import snapshot_markdown
         from ratewise.report.sentence import plain_answer
-        from ratewise.tables.files import write_text
+        from ratewise.tables.write import write_text
 
         opened = Campaign.at(campaign)
         check_output(opened.spec, output)

@@ -89,7 +89,7 @@ def check(
         from ratewise.errors import InputError
         from ratewise.questions.check import check as ask
         from ratewise.questions.two_tables import TableColumns
-        from ratewise.tables.files import check_folder, write_text
+        from ratewise.tables.write import check_folder, write_text
 
         check_folder(summary)
         if (low is None) != (high is None):

@@ -42,10 +42,10 @@ def convert(
     with one_line_errors():
         from ratewise.errors import InputError
         from ratewise.tables import write_table
-        from ratewise.tables.files import check_folder
         from ratewise.tables.read import check_format, opened_file
-        from ratewise.tables.spreadsheet import safe_cells as make_safe
         from ratewise.tables.table import Table
+        from ratewise.tables.write import check_folder
+        from ratewise.tables.write import safe_cells as make_safe
 
         if json and output == "-":
             raise InputError("--json and -o - both want standard output; write the table to a file")
@@ -68,7 +68,7 @@ def convert(
 
 
 def _write_scores(table: Any, column: str, output: str, *, as_json: bool) -> None:
-    from ratewise.tables.precomputed import write_precomputed_scores
+    from ratewise.tables.write import write_precomputed_scores
 
     written = write_precomputed_scores(table, column, output)
     if as_json:

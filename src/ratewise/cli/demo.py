@@ -21,7 +21,7 @@ from ratewise.errors import OutsideError, TableError
 from ratewise.lab.worlds import calibrated
 from ratewise.report.campaign import campaign_page
 from ratewise.tables import read_table, write_table
-from ratewise.tables.files import write_text
+from ratewise.tables.write import write_text
 
 POOL, PILOT = 4000, 200
 WEAK_COST, STRONG_COST, BUDGET = 0.01, 1.0, 400.0

@@ -10,7 +10,7 @@ import numpy as np
 from ratewise.campaign.campaign import Campaign
 from ratewise.cli.console import print_json, say
 from ratewise.errors import TableError
-from ratewise.tables.files import write_text
+from ratewise.tables.write import write_text
 
 ITEMS = 400
 _TOML = """\

@@ -111,7 +111,7 @@ def _at_random(
     """Write the table with a simple random sample of its rows drawn."""
     from ratewise.questions.mean.draw_file import draw_at_random
     from ratewise.tables import open_relation, read_table, write_table
-    from ratewise.tables.spreadsheet import safe_cells as make_safe
+    from ratewise.tables.write import safe_cells as make_safe
 
     pool = open_relation(table, format=format)
     drawn = draw_at_random(pool, count, output, seed=seed, id_column=id_column)
@@ -132,7 +132,7 @@ def _drawn(
     from ratewise.questions.mean.transfer import load_transfer
     from ratewise.questions.slice_draw import is_slice_plan
     from ratewise.tables import write_table
-    from ratewise.tables.spreadsheet import safe_cells as make_safe
+    from ratewise.tables.write import safe_cells as make_safe
 
     with believed(plan):
         whole = any((safe_cells, table == "-", format is not None)) or is_slice_plan(plan)

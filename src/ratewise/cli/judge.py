@@ -82,7 +82,7 @@ def write_judge(kind: str, place: str) -> str:
     from ratewise.campaign.spec.example import check_new, make_folder
     from ratewise.errors import InputError
     from ratewise.judges.template import KINDS, built_in
-    from ratewise.tables.files import write_text
+    from ratewise.tables.write import write_text
 
     if kind not in KINDS:
         raise InputError(f"there is no judge {kind[:40]!r}; choose one of {', '.join(KINDS)}")

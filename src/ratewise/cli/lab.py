@@ -66,7 +66,7 @@ def simulate(
     with one_line_errors():
         from ratewise.lab.simulate import DEFAULT_METHODS
         from ratewise.report.pictures import check_ending
-        from ratewise.tables.files import check_folder
+        from ratewise.tables.write import check_folder
 
         for path in (csv, picture):
             check_folder(path)

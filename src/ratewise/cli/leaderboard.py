@@ -75,7 +75,7 @@ def leaderboard(
         from ratewise.questions.leaderboard import leaderboard as make_leaderboard
         from ratewise.report.pictures import check_ending
         from ratewise.tables import read_table
-        from ratewise.tables.files import check_folder
+        from ratewise.tables.write import check_folder
 
         if output is not None:
             raise InputError("--output is for the table that --ask writes; for a picture give --picture FILE")

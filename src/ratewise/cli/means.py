@@ -32,7 +32,7 @@ def check_what_if(*, asked: bool, picture: str | None, by: str | None) -> None:
     """Refuse what does not go with --what-if, before anything is read."""
     from ratewise.errors import InputError
     from ratewise.report.pictures import check_ending
-    from ratewise.tables.files import check_folder
+    from ratewise.tables.write import check_folder
 
     if picture is not None and not asked:
         raise InputError("--picture is for --what-if; add it")
@@ -83,7 +83,7 @@ def print_slices(
     """Estimates by slice, as JSON or as text, and as a picture if asked."""
     from ratewise.questions.slices import estimate_slices
     from ratewise.report.pictures import check_ending, save
-    from ratewise.tables.files import check_folder
+    from ratewise.tables.write import check_folder
 
     check_folder(picture)
     check_ending(picture)

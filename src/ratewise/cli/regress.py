@@ -58,7 +58,7 @@ def regress(
     with one_line_errors():
         from ratewise.errors import InputError
         from ratewise.report.pictures import check_ending
-        from ratewise.tables.files import check_folder
+        from ratewise.tables.write import check_folder
 
         check_folder(picture)
         check_ending(picture)

@@ -93,7 +93,7 @@ class Simulation:
 
     def save_csv(self, path: str | os.PathLike[str]) -> None:
         """One row per method and budget."""
-        from ratewise.tables.files import write_rows
+        from ratewise.tables.write import write_rows
 
         write_rows(path, [r.to_dict() for r in self.results])
 

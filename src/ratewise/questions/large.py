@@ -25,9 +25,9 @@ from ratewise.tables import Relation, Table, TableLike, open_relation, read_tabl
 from ratewise.tables.cells import unmasked
 from ratewise.tables.condense import Condensed, Expressions, condense, conditions
 from ratewise.tables.convert import Texts
-from ratewise.tables.places import files_among, files_of, kind_of
+from ratewise.tables.files import files_among, files_of, kind_of
+from ratewise.tables.read import in_memory, read_several
 from ratewise.tables.spark import is_spark
-from ratewise.tables.whole import in_memory, read_several
 from ratewise.tables.words import Meaning
 
 _LARGE_FILE = 32 * 2**20  # bytes of text that are read in pieces rather than whole

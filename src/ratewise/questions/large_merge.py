@@ -11,12 +11,11 @@ from ratewise.errors import InputError
 from ratewise.questions.large import large_relation
 from ratewise.questions.sheets import Merged, SheetRow, answered_rows, column_to_fill, merge_sheet, not_drawn
 from ratewise.tables import Relation, Table, TableLike, read_table
+from ratewise.tables.cells import Array
 from ratewise.tables.engine import quoted_text
-from ratewise.tables.held import Array
-from ratewise.tables.parts import check_place, write_pieces
-from ratewise.tables.pieces import Piece
-from ratewise.tables.spreadsheet import plain_cells, plain_text
+from ratewise.tables.pieces import Piece, check_place, write_pieces
 from ratewise.tables.words import Positive, Scale
+from ratewise.tables.write import plain_cells, plain_text
 
 _SELECTED = "selected"
 

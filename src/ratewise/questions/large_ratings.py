@@ -9,8 +9,7 @@ from ratewise.questions.large_words import words_in_sql
 from ratewise.questions.mean.pooled import COLUMN as EXPORTED
 from ratewise.questions.rated import RATE, SELECTED, DrawColumns, assumed_note
 from ratewise.tables import Relation
-from ratewise.tables.condense import Expressions, Plain, Quick
-from ratewise.tables.grid import Range, in_sql
+from ratewise.tables.condense import Expressions, Plain, Quick, Range, in_sql
 from ratewise.tables.words import Meaning
 
 

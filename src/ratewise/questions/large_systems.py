@@ -31,8 +31,7 @@ from ratewise.questions.systems import (
 )
 from ratewise.tables import Relation, TableLike
 from ratewise.tables.cells import unmasked
-from ratewise.tables.condense import NO_FOLD, condense, floats, row_folds
-from ratewise.tables.grid import in_sql
+from ratewise.tables.condense import NO_FOLD, condense, floats, in_sql, row_folds
 from ratewise.tables.words import Meaning
 
 

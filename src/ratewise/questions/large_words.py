@@ -6,8 +6,8 @@ import numpy as np
 
 from ratewise.errors import TableError
 from ratewise.tables import Relation, read_table
+from ratewise.tables.condense import Range, in_sql
 from ratewise.tables.engine import quoted_text
-from ratewise.tables.grid import Range, in_sql
 from ratewise.tables.words import Meaning, in_numbers
 
 _MOST = 1000  # different texts in a column of ratings

@@ -21,9 +21,9 @@ from ratewise.questions.pool import POOL_SIZE
 from ratewise.tables import Table, TableLike, read_table
 from ratewise.tables.blind import seen
 from ratewise.tables.convert import Texts
-from ratewise.tables.spreadsheet import plain_cells, plain_text, safe_cells
 from ratewise.tables.table import no_column
 from ratewise.tables.words import Meaning, Positive, Scale, in_numbers, meaning_of, number_in
+from ratewise.tables.write import plain_cells, plain_text, safe_cells
 
 FILL = "rating"  # the column to fill in where the plan names none
 CANNOT_TELL = ("cannot tell", "?", "skip")  # what an annotator may write instead of a rating

@@ -28,7 +28,7 @@ from ratewise.lab.simulate import Progress, Simulation
 from ratewise.report.page import STYLE
 from ratewise.report.pictures import grid, save
 from ratewise.report.simulation import draw_simulation, legend_below
-from ratewise.tables.files import write_rows, write_text
+from ratewise.tables.write import write_rows, write_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

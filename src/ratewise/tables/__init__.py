@@ -3,11 +3,9 @@
 `read_table` takes a table into memory; `open_relation` asks it where it is; `count_rows` only counts.
 """
 
-from ratewise.tables.counting import count_groups, count_rows
-from ratewise.tables.read import TableLike
-from ratewise.tables.relation import Relation, open_relation, read_columns
+from ratewise.tables.read import TableLike, count_groups, count_rows, open_relation, read_columns, read_table
+from ratewise.tables.relation import Relation
 from ratewise.tables.table import Table
-from ratewise.tables.whole import read_table
 from ratewise.tables.write import write_batches, write_table
 
 __all__ = [

@@ -5,17 +5,173 @@ SQL takes "A" and "a" for the same. What came from memory or was added stays in 
 database for the length of a question. Rows have the same order everywhere.
 """
 
+import json
+import math
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from decimal import Decimal
+from functools import partial
+from operator import is_
+from types import NoneType
 from typing import Any, TypeAlias
 
 import narwhals as nw
 import numpy as np
+import numpy.typing as npt
 from duckdb import DuckDBPyConnection
 
+from ratewise.errors import TableError
 from ratewise.tables.engine import Own
-from ratewise.tables.held import Array, Held, held
+
+Array = npt.NDArray[Any]
+Mask = npt.NDArray[np.bool_]
+
+_NESTED = (list, dict, tuple, set, np.ndarray)
+_NUMBERS = (bool, np.bool_, int, np.integer, float, np.floating, Decimal)
+_RESOLUTIONS = {"D": "s", "ns": "ns"}
+_CHUNK = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """`values` are contiguous and of a kind DuckDB knows; where `missing`, they mean nothing."""
+
+    values: Array
+    missing: Mask
+    sql: str = "{}"
+
+
+def held(name: str, column: Array | nw.Series[Any]) -> Held:
+    """The column in a form that can be registered; its name is for the message if there is none."""
+    return _held_series(name, column) if isinstance(column, nw.Series) else _held_array(name, column)
+
+
+def _held_series(name: str, series: nw.Series[Any]) -> Held:
+    """The cells by the type that the frame declares; nulls come from its own mask, since `to_numpy` may lose them."""
+    missing = np.asarray(series.is_null().to_numpy(), dtype=bool)
+    dtype = series.dtype
+    if dtype.is_nested():
+        return _as_json(_objects(series.to_list()), missing)
+    if dtype.is_decimal():
+        series = series.cast(nw.Float64)
+    if dtype.is_numeric() or dtype == nw.Boolean:
+        if missing.any():
+            series = series.fill_null(False if dtype == nw.Boolean else 0)
+        return _with_missing(_held_array(name, series.to_numpy()), missing)
+    if isinstance(dtype, nw.Datetime) and dtype.time_zone:
+        moments = series.to_numpy().astype("datetime64[us]")
+        return Held(np.ascontiguousarray(moments), missing, "CAST({} AS TIMESTAMPTZ)")
+    values = series.to_numpy()
+    if values.dtype == object:
+        values = values.copy()
+        values[missing] = None
+    return _with_missing(_held_array(name, values), missing)
+
+
+def _held_array(name: str, values: Array) -> Held:
+    """The cells by the kind of the array."""
+    kind = values.dtype.kind
+    if kind in "biuf":
+        return _held_numbers(values)
+    if kind == "M":
+        unit = np.datetime_data(values.dtype)[0]
+        moments = np.ascontiguousarray(values.astype(f"datetime64[{_RESOLUTIONS.get(unit, 'us')}]"))
+        return Held(moments, np.isnat(values), "CAST({} AS DATE)" if unit == "D" else "{}")
+    if kind == "m":
+        ticks = values.astype("timedelta64[us]").astype(np.int64)
+        return Held(np.ascontiguousarray(ticks), np.isnat(values), "to_microseconds({})")
+    if kind in "OUT":
+        return _held_objects(name, values.astype(object, copy=False))
+    raise TableError(f"column {name!r} holds {values.dtype} values; turn them into numbers or text first")
+
+
+def _held_numbers(values: Array) -> Held:
+    native = values.dtype.newbyteorder("=")
+    if native.kind == "f" and native.itemsize > 8:  # long double: DuckDB's widest number is the float64
+        native = np.dtype(np.float64)
+    missing = np.isnan(values) if native.kind == "f" else np.zeros(len(values), dtype=bool)
+    return Held(np.ascontiguousarray(values, dtype=native), missing)
+
+
+def _held_objects(name: str, values: Array) -> Held:
+    """The cells by what all objects are: one kind, or else their texts. Nothing is decided from a sample."""
+    kinds = set(map(type, values.tolist())) - {NoneType}
+    if any(map(_may_be_gap, kinds)) and not _all_of(kinds, *_NUMBERS):
+        values = _objects([None if _is_gap(value) else value for value in values])
+        kinds = set(map(type, values.tolist())) - {NoneType}
+    missing = np.fromiter(map(partial(is_, None), values), dtype=bool, count=len(values))
+    if _all_of(kinds, bytes, bytearray, memoryview):
+        raise TableError(f"column {name!r} holds bytes; turn them into numbers or text first")
+    if _all_of(kinds, *_NESTED):
+        return _as_json(values, missing)
+    if _all_of(kinds, *_NUMBERS):
+        return _as_numbers(name, values, missing, kinds)
+    return _as_text(name, values, missing, plain=kinds <= {str})
+
+
+def _all_of(kinds: set[type], *allowed: type) -> bool:
+    return bool(kinds) and all(issubclass(kind, allowed) for kind in kinds)
+
+
+def _may_be_gap(kind: type) -> bool:
+    """NaN, NaT and pandas' NA stand for a missing value, as None does."""
+    return issubclass(kind, float) or kind.__name__ in {"NAType", "NaTType"}
+
+
+def _is_gap(value: object) -> bool:
+    return _may_be_gap(type(value)) and (not isinstance(value, float) or math.isnan(value))
+
+
+def _as_numbers(name: str, values: Array, missing: Mask, kinds: set[type]) -> Held:
+    """Truth values stay so, whole numbers keep all their digits, anything else is a float64."""
+    if _all_of(kinds, bool, np.bool_):
+        return Held(np.where(missing, False, values).astype(np.bool_), missing)
+    if _all_of(kinds, int, np.integer):
+        try:
+            return Held(np.where(missing, 0, values).astype(np.int64), missing)
+        except OverflowError:  # beyond 64 bits
+            return _as_text(name, values, missing, plain=False)
+    return _held_numbers(values.astype(np.float64))
+
+
+def _as_json(values: Array, missing: Mask) -> Held:
+    """Lists and records, which only files with nested values hold as they are."""
+    pairs = zip(values, missing, strict=True)
+    texts = [None if gone else json.dumps(value, default=_plain) for value, gone in pairs]
+    return Held(_objects(texts), missing, "CAST({} AS JSON)")
+
+
+def _plain(value: object) -> object:
+    """What JSON has no word for: arrays are lists, anything else is its text."""
+    return value.tolist() if isinstance(value, np.ndarray | np.generic) else str(value)
+
+
+def _as_text(name: str, values: Array, missing: Mask, *, plain: bool) -> Held:
+    """Text that DuckDB can hold; a lone surrogate would bring its database down."""
+    if not plain:
+        values = _objects([None if gone else str(value) for value, gone in zip(values, missing, strict=True)])
+    present = values[~missing]
+    try:
+        for start in range(0, len(present), _CHUNK):
+            "".join(present[start : start + _CHUNK]).encode()
+    except UnicodeEncodeError as error:
+        raise TableError(f"column {name!r} has text that is not valid Unicode: {error.reason}") from error
+    return Held(np.ascontiguousarray(values), missing)
+
+
+def _objects(values: list[Any]) -> Array:
+    """An array of objects, one per item, even if the items are lists."""
+    array = np.empty(len(values), dtype=object)
+    array[:] = values
+    return array
+
+
+def _with_missing(column: Held, missing: Mask) -> Held:
+    return Held(column.values, column.missing | missing, column.sql)
+
+
+# Where the cells of a column live, and the one way to ask DuckDB about them.
 
 
 @dataclass(frozen=True, slots=True)

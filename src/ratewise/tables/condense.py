@@ -12,10 +12,142 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ratewise.tables.cells import unmasked
-from ratewise.tables.grid import Floats, Grid, Range, in_sql
-from ratewise.tables.held import Array
-from ratewise.tables.two_points import two_points
+from ratewise.tables.cells import Array, unmasked
+
+Floats = npt.NDArray[np.float64]
+Range = tuple[float, float]
+
+_INSIDE = 1 - 1e-12  # keeps the largest value in the last cell
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """Cells of equal width in the weak rating and in the square root of the rate.
+
+    A cell's number is that of its weak rating, times the cells of rates, plus that of its rate. Numbers are whole,
+    since engines put rows together faster by those.
+    """
+
+    weak: Range
+    rate: Range
+    cells: int  # of weak ratings
+    rates: int  # cells of rates
+    wide: bool  # cells that say sums of 1/π and G² together only roughly
+
+    @property
+    def one_rate(self) -> bool:
+        """Whether all rows have the same rate."""
+        return not self.rate[0] < self.rate[1]
+
+    @property
+    def width(self) -> float:
+        """Of a cell, in the weak rating; a little more than an even share, so that the largest is in the last one."""
+        return max((self.weak[1] - self.weak[0]) / (self.cells * _INSIDE), 0.0)
+
+    @property
+    def scale(self) -> float:
+        """Cells in one unit of the weak rating; 0 where all rows are in one."""
+        return 1.0 / self.width if self.width > 0 else 0.0
+
+    @property
+    def place(self) -> str:
+        """The SQL of the place of the weak rating g, in cells from the least one."""
+        low = "" if self.weak[0] == 0 else f" - {in_sql(self.weak[0])}"
+        return f"(g{low}) * {in_sql(self.scale)}"
+
+    @property
+    def rate_place(self) -> str:
+        """The SQL of the cell of the rate q among rates, from 0."""
+        if self.rates == 1:
+            return "0e0"
+        low, high = (float(np.sqrt(max(end, 0.0))) for end in self.rate)
+        root = "sqrt(q)" if self.rate[0] >= 0 else "sqrt(abs(q))"
+        return f"floor(({root} - {in_sql(low)}) * {in_sql(self.rates * _INSIDE / (high - low))})"
+
+    @property
+    def number(self) -> str:
+        """The SQL of a row's cell among all, by its cell c in the weak rating and z among rates."""
+        return f"TRY_CAST(c * {in_sql(self.rates)} + z AS INTEGER)"
+
+    def cell_of(self, numbers: Floats) -> Floats:
+        """The cell in the weak rating of these numbers."""
+        return np.asarray(np.floor(numbers / self.rates))
+
+    def within(self, weak: Floats) -> Floats:
+        """Distances from the lower edge of the cell, in cells, computed as the SQL does."""
+        place = (weak - self.weak[0]) * self.scale
+        return np.asarray(place - np.floor(place))
+
+
+def in_sql(x: float) -> str:
+    """A number as SQL takes it for a double; without an exponent it would be a decimal, which is slow."""
+    digits = repr(float(x))
+    return f"({digits})" if "e" in digits or "n" in digits else f"({digits}e0)"
+
+
+# A cell of a grid as two rows
+
+
+_ALIKE = 1e-9  # of a cell's width squared: less variance than that is rounding
+_DIGITS, _TINY = 9, 1e-15  # after the point, of ratings that are restored to the bit
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Points:
+    """One point of every cell."""
+
+    weak: Floats
+    rates: Floats
+    counts: Floats
+
+
+def two_points(cells: Mapping[str, Floats], grid: Grid) -> tuple[Points, Points]:
+    """μ − σt and μ + σ/t in the shares 1/(1 + t²) and t²/(1 + t²), for every cell that is not all alike.
+
+    They have the mean μ and the variance σ² whatever t is; t = sqrt(μ/(1 − μ)), with μ counted in cells from the lower
+    edge, keeps them in the cell.
+    """
+    some = np.round(cells["n"]) > 0
+    n = np.where(some, cells["n"], 1.0)
+    cell = grid.cell_of(cells["k"])
+    mean = cells["d"] / n
+    v = cells["dd"] / n - mean**2
+    spread = (v > _ALIKE) & (mean > 0) & (mean < 1)
+    sd = np.sqrt(np.where(spread, v, 0.0))
+    t = np.sqrt(np.where(spread, mean, 1.0) / np.where(spread, 1.0 - mean, 1.0))
+    share = np.where(spread, 1.0 / (1.0 + t**2), 1.0)
+    x = mean - sd * t, mean + sd / t
+    if grid.one_rate:
+        rates = [np.full(n.size, grid.rate[0])] * 2
+    else:
+        rates = _two_rates(np.where(some, cells["i"] / n, 1.0), cells["w"] / n, x, share, spread)
+    low, high = (np.clip(grid.weak[0] + grid.width * (cell + each), *grid.weak) for each in x)
+    counts = np.where(some, n, 0.0)
+    return (
+        Points(np.where(spread, low, _with_few_digits(low)), rates[0], counts * share),
+        Points(high, rates[1], counts * (1.0 - share)),
+    )
+
+
+def _with_few_digits(x: Floats) -> Floats:
+    """Numbers that are but for rounding ones with few digits, as ratings are, are those; others as they are."""
+    short = np.round(x, _DIGITS)
+    return np.where(np.abs(short - x) <= 4 * np.spacing(np.abs(x)) + _TINY, short, x)
+
+
+def _two_rates(
+    inverse: Floats, weighted: Floats, x: tuple[Floats, Floats], share: Floats, spread: npt.NDArray[np.bool_]
+) -> list[Floats]:
+    """Rates of both points that have the cell's mean of 1/π and of G/π; one for both where those would be no rates."""
+    gap = np.where(spread, x[1] - x[0], 1.0)
+    upper = np.where(spread, (weighted - inverse * x[0]) / gap, 0.0)  # share of the second point times its 1/π
+    each = (inverse - upper) / share, upper / np.where(spread, 1.0 - share, 1.0)
+    fits = spread & (each[0] >= 1.0) & (each[1] >= 1.0)
+    return [np.where(fits, 1.0 / np.where(fits, one, 1.0), 1.0 / inverse) for one in each]
+
+
+# A large rated table in few rows
+
 
 Ask = Callable[[str], Mapping[str, Array]]
 """Answers a question in SQL with arrays, one for each column."""

@@ -7,9 +7,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ratewise.errors import TableError, TooLargeError
-from ratewise.tables.cells import View, unmasked
+from ratewise.tables.cells import Array, View, unmasked
 from ratewise.tables.engine import COUNTED, shortened
-from ratewise.tables.held import Array
 
 Missing: TypeAlias = Literal["error", "allow"]
 Texts: TypeAlias = npt.NDArray[np.object_]

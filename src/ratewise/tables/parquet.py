@@ -3,6 +3,7 @@
 Columns are called c0, c1, … inside, as in `cells`, since SQL takes "A" and "a" for the same.
 """
 
+import math
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -11,18 +12,106 @@ from typing import Any
 import duckdb
 import narwhals as nw
 import numpy as np
+from duckdb import DuckDBPyConnection
 
 from ratewise.errors import TableError
 from ratewise.tables import convert
-from ratewise.tables.cells import Stored, View
-from ratewise.tables.condense import Plain
-from ratewise.tables.engine import Own, connect, for_memory, no_rows, quoted_name, quoted_text, reason
-from ratewise.tables.footers import Told, told
-from ratewise.tables.held import Array
-from ratewise.tables.loaders.names import different, refuse_other_columns
-from ratewise.tables.loaders.parquet_file import parquet_names, parquet_rows
-from ratewise.tables.places import Folder
-from ratewise.tables.table import Table
+from ratewise.tables.cells import Array, Stored, View, unmasked
+from ratewise.tables.condense import Plain, Range
+from ratewise.tables.convert import text_sql
+from ratewise.tables.engine import COUNTED, Own, connect, for_memory, no_rows, quoted_name, quoted_text, reason
+from ratewise.tables.files import Folder
+from ratewise.tables.table import Table, different, refuse_other_columns
+
+
+def load_parquet(connection: DuckDBPyConnection, path: str, name: str) -> list[str]:
+    """Every column keeps its type."""
+    names = different(parquet_names(connection, [path])[path], name)
+    fields = ", ".join(f"c{number}" for number in range(len(names)))
+    connection.execute(
+        f"CREATE TABLE data AS SELECT * FROM read_parquet(?, hive_partitioning = false) AS file({fields})",
+        [path],
+    )
+    return names
+
+
+def count_parquet(connection: DuckDBPyConnection, path: str, name: str) -> int:
+    """The rows that the file says it has, without reading them."""
+    different(parquet_names(connection, [path])[path], name)
+    return parquet_rows(connection, [path])[path]
+
+
+def parquet_rows(connection: DuckDBPyConnection, paths: list[str]) -> dict[str, int]:
+    """The rows of each file."""
+    query = "SELECT file_name, num_rows FROM parquet_file_metadata(?)"
+    return {str(path): int(rows) for path, rows in connection.execute(query, [paths]).fetchall()}
+
+
+def parquet_names(connection: DuckDBPyConnection, paths: list[str]) -> dict[str, list[str]]:
+    """The columns of each file."""
+    nodes: dict[str, list[tuple[str, int | None]]] = {path: [] for path in paths}
+    query = "SELECT file_name, name, num_children FROM parquet_schema(?)"
+    for path, node, children in connection.execute(query, [paths]).fetchall():
+        nodes[path].append((node, children))
+    return {path: _top_level(schema) for path, schema in nodes.items()}
+
+
+def _top_level(schema: Sequence[tuple[str, int | None]]) -> list[str]:
+    """The columns of a schema that lists each node before its children; the first node is the root."""
+    names, inside = [], 0
+    for node, children in schema[1:]:
+        if inside == 0:
+            names.append(node)
+        inside = max(inside - 1, 0) + (children or 0)
+    return names
+
+
+# What Parquet files say about their columns at their ends
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A range that holds all numbers of a column, and how many rows have a value, NaN included; nothing if unknown."""
+
+    range: Range | None = None
+    given: int | None = None
+
+
+def told(files: "ParquetFiles", columns: Sequence[str]) -> dict[str, Told]:
+    """What all files together say about these columns, in one question; nothing where files are laid out unlike."""
+    numbers = dict(zip(columns, files.numbers_of(columns), strict=True))
+    first = files.parts[0]
+    if not columns or any(part.positions != first.positions for part in files.parts):
+        return {column: Told() for column in columns}
+    inside = {column: first.positions[number] for column, number in numbers.items()}
+    found = {
+        name: unmasked(values).tolist() for name, values in files.ask(_query(files, list(inside.values()))).items()
+    }
+    rows = dict(zip(found["column_id"], zip(*(found[name] for name in "abun"), strict=True), strict=True))
+    return {column: _told(*rows[at]) if at in rows else Told() for column, at in inside.items()}
+
+
+def _query(files: "ParquetFiles", inside: Sequence[int]) -> str:
+    paths = ", ".join(quoted_text(part.path) for part in files.parts)
+    some = "coalesce(stats_null_count, 0) < num_values"
+    least, most = (f"TRY_CAST(stats_{end}_value AS DOUBLE)" for end in ("min", "max"))
+    return (
+        f"SELECT column_id, min({least}) AS a, max({most}) AS b,"
+        f" count(*) FILTER (WHERE ({least} IS NULL OR {most} IS NULL) AND {some}) AS u,"
+        " CASE WHEN count(stats_null_count) = count(*) THEN sum(num_values - stats_null_count) END AS n"
+        f" FROM parquet_metadata([{paths}]) WHERE column_id IN ({', '.join(f'{at:d}' for at in inside)})"
+        " AND num_values > 0 GROUP BY column_id"
+    )
+
+
+def _told(least: float | None, most: float | None, unknown: int, given: float | None) -> Told:
+    ends = None if unknown or least is None or most is None else (float(least), float(most))
+    known = ends is not None and bool(np.isfinite(ends).all())
+    return Told(ends if known else None, None if given is None or np.isnan(given) else int(given))
+
+
+# A table that stays in its Parquet files
+
 
 Stamp = tuple[int, int]
 
@@ -249,3 +338,51 @@ def _refuse_alike(table: str, columns: Sequence[str]) -> None:
         other = seen.setdefault(column.lower(), column)
         if other != column:
             raise TableError(f"columns {other!r} and {column!r} of {table} differ in capitals only; rename one")
+
+
+# The first rows of a large table in a random order that a seed names, without sorting the table.
+
+
+_DIGITS = 13  # hexadecimal, of r
+_SURE = 8.0  # standard deviations of room: a second pass over the ids is needed once in 10¹⁵ times
+
+
+def first_rows(files: ParquetFiles, column: str, *, seed: str, most: int) -> ParquetFiles:
+    """The `most` rows with the smallest r of seed and id, in the order of the files; a file of their own holds them."""
+    folder, share = Folder(), (most + _SURE * math.sqrt(most) + 1) / files.count()
+    picked = folder / "picked.parquet"
+    while not _pick(files, column, seed, min(share, 1.0), picked, most):
+        share *= 2.0
+    early = f"SELECT row FROM read_parquet({quoted_text(picked)}) ORDER BY turn, row LIMIT {most:d}"
+    fields = ", ".join(f"c{number}" for number in range(len(files.columns)))
+    target = folder / "first.parquet"
+    _copy(files, f"SELECT {fields} FROM {files.numbered()} WHERE row IN ({early}) ORDER BY row", target)
+    return parquet_files([target], files.name, folder, columns=[list(files.columns)])
+
+
+def _pick(files: ParquetFiles, column: str, seed: str, share: float, picked: str, most: int) -> bool:
+    """Write the numbers and turns of rows whose turn is below `share`; whether there are enough of them."""
+    (number,) = files.numbers_of([column])
+    text = f"nullif({text_sql(files.kinds[number], f'c{number}')}, '')"
+    turn = f"left(md5({quoted_text(seed + ':')} || {text}), {_DIGITS})"
+    early = "true" if share >= 1 else f"turn < {quoted_text(f'{int(share * 16**_DIGITS):0{_DIGITS}x}')}"
+    rows = f"SELECT row, {turn} AS turn FROM {files.numbered()}"
+    _copy(files, f"SELECT row, turn FROM ({rows}) WHERE coalesce({early}, true)", picked)
+    found = files.ask(
+        f"SELECT count(*) AS n, count(turn) AS known, min(row) FILTER (WHERE turn IS NULL) AS empty FROM "
+        f"read_parquet({quoted_text(picked)})"
+    )
+    if found["n"][0] != found["known"][0]:
+        raise TableError(
+            f"column {column!r} of {files.name} has no value in row {int(found['empty'][0]) + 1:,} {COUNTED}; give "
+            "every row an id of its own"
+        )
+    return share >= 1 or int(found["n"][0]) >= most
+
+
+def _copy(files: ParquetFiles, query: str, target: str) -> None:
+    with for_memory().cursor() as cursor:
+        try:
+            cursor.execute(f"COPY ({query}) TO {quoted_text(target)} (FORMAT parquet)")
+        except (duckdb.Error, OSError) as error:
+            raise TableError(f"{files.name} cannot be read as Parquet: {reason(error)}") from error

@@ -5,13 +5,19 @@ on several threads, because DuckDB and NumPy both let go of Python meanwhile.
 """
 
 import os
+import secrets
+import shutil
+import sys
+import tempfile
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Any, TypeVar
+from types import TracebackType
+from typing import Any, BinaryIO, TypeVar
 
 import duckdb
 import numpy as np
@@ -19,15 +25,14 @@ import numpy.typing as npt
 from duckdb import DuckDBPyConnection
 
 from ratewise.errors import TableError
-from ratewise.tables.cells import Stored, unmasked
+from ratewise.tables.cells import Array, Stored, unmasked
 from ratewise.tables.convert import text_sql
-from ratewise.tables.engine import COUNTED, connect, for_memory, quoted_text, reason
-from ratewise.tables.formats import Format
+from ratewise.tables.engine import COUNTED, connect, for_memory, one_line, quoted_text, reason
+from ratewise.tables.files import WRITING, Format, format_of
 from ratewise.tables.frames import table_from_mapping
-from ratewise.tables.held import Array
 from ratewise.tables.parquet import ParquetFiles, Part
 from ratewise.tables.table import Table
-from ratewise.tables.write import copy_table
+from ratewise.tables.write import copy_table, join_parquet, move_to_end, replacing
 
 MOST_ROWS = 1 << 19
 """Rows of a piece, where they are narrow."""
@@ -181,3 +186,185 @@ def shared_id(pieces: Sequence[Piece], column: str, suspects: Floats, seed: str)
                 return str(texts[row]), seen[texts[row]] + 1, piece.first + row + 1
             seen[texts[row]] = piece.first + row
     return None
+
+
+# A table written piece by piece
+
+
+Added = Callable[[Piece], Mapping[str, Array]]
+"""The columns that are added to a piece."""
+
+
+def is_folder(place: str) -> bool:
+    """Whether a path to write is that of a folder: it ends like one, or is one and does not end like a table."""
+    if place.endswith((os.sep, "/")):
+        return True
+    return os.path.isdir(place) and not os.path.splitext(place)[1]
+
+
+def folder_of(place: str) -> str | None:
+    """The folder that a path to write is in; none for standard output."""
+    return None if place == "-" else os.path.dirname(os.path.realpath(place.rstrip("/" + os.sep) or place))
+
+
+def check_place(place: str) -> None:
+    """Refuse a place that cannot be written to, before long work is done for it."""
+    if place == "-":
+        return
+    above = folder_of(place)
+    if not is_folder(place):
+        format_of(place, WRITING)
+    elif os.path.isdir(place) and os.listdir(place):
+        raise TableError(f"the folder {one_line(place)} holds files already; name a new or an empty one")
+    if above is not None and not os.path.isdir(above):
+        raise TableError(f"{one_line(place)} cannot be written: the folder {one_line(above)} does not exist")
+
+
+def write_pieces(pieces: Sequence[Piece], added: Added, place: str) -> None:
+    """The pieces with columns added, in their order; a folder gets Parquet files named part-00000.parquet and so on.
+
+    File or folder, it is put in place when it is complete.
+    """
+    if place == "-":
+        _to_standard_output(pieces, added)
+    elif is_folder(place):
+        _to_folder(pieces, added, place)
+    else:
+        with replacing(place) as temporary:
+            _to_file(pieces, added, temporary, format_of(place, WRITING))
+
+
+def _to_folder(pieces: Sequence[Piece], added: Added, place: str) -> None:
+    with _new_folder(place) as folder:
+        _write_each(pieces, added, folder, Format("Parquet"), ending=".parquet")
+
+
+@contextmanager
+def _new_folder(place: str) -> Iterator[str]:
+    """A folder beside the target, which takes its place at the end; nothing is left of it on failure."""
+    target = os.path.realpath(place)
+    temporary = os.path.join(os.path.dirname(target), f".ratewise-{secrets.token_hex(8)}.tmp")
+    try:
+        os.mkdir(temporary)
+        yield temporary
+        os.replace(temporary, target)  # an empty folder may be there
+    except (duckdb.Error, OSError, UnicodeError) as error:
+        why = reason(error).replace(temporary, one_line(place))
+        raise TableError(f"{one_line(place)} cannot be written: {why}") from error
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+def _to_standard_output(pieces: Sequence[Piece], added: Added) -> None:
+    with tempfile.TemporaryDirectory(prefix="ratewise-") as folder:
+        whole = os.path.join(folder, "table")
+        try:
+            _to_file(pieces, added, whole, Format("CSV"))
+            with open(whole, "rb") as file:
+                shutil.copyfileobj(file, sys.stdout.buffer, 1 << 20)
+            sys.stdout.buffer.flush()
+        except (duckdb.Error, OSError) as error:
+            raise TableError(f"standard output cannot be written: {reason(error)}") from error
+
+
+def _to_file(pieces: Sequence[Piece], added: Added, path: str, form: Format) -> None:
+    """Pieces of text follow each other, as compressed ones may; those of Parquet are put together at the end."""
+    with tempfile.TemporaryDirectory(prefix=".ratewise-", dir=os.path.dirname(path)) as folder:
+        parts = _write_each(pieces, added, folder, form, onto=None if form.kind == "Parquet" else path)
+        if form.kind == "Parquet" and len(parts) == 1:
+            os.replace(parts[0], path)
+        elif form.kind == "Parquet":
+            join_parquet(parts, path)
+
+
+def _write_each(
+    pieces: Sequence[Piece], added: Added, folder: str, form: Format, *, ending: str = "", onto: str | None = None
+) -> list[str]:
+    """A file for each piece; `onto` is the file they are put behind at once, where there is to be one."""
+    paths = [os.path.join(folder, f"part-{number:05d}{ending}") for number in range(len(pieces))]
+    number_of = {piece.first: number for number, piece in enumerate(pieces)}
+
+    def write(piece: Piece) -> str:
+        number = number_of[piece.first]
+        piece.write(paths[number], form, added(piece), header=number == 0)
+        return paths[number]
+
+    for path in each(write, pieces):
+        if onto is not None:
+            move_to_end(path, onto)
+    return paths
+
+
+# Numbers of every row on the disk
+
+
+_SHELVES = 256  # on which numbers are sorted out before each shelf is looked through for the same one twice
+_AT_ONCE = 1 << 20
+_BYTES = 8
+
+
+class Spool:
+    """Columns of float64 in files of a folder that is gone afterwards; all columns have the same length."""
+
+    def __init__(self, beside: str | None = None) -> None:
+        self._folder = tempfile.mkdtemp(prefix=".ratewise-", dir=beside)
+        self._files: dict[str, BinaryIO] = {}
+        self._columns: tuple[str, ...] = ()
+        self.rows = 0
+
+    def __enter__(self) -> "Spool":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:  # fmt: skip
+        for file in self._files.values():
+            file.close()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def append(self, columns: Mapping[str, Floats]) -> None:
+        """The next rows; the same columns each time."""
+        self._columns = tuple(columns)
+        for name, values in columns.items():
+            self._file(name).write(np.ascontiguousarray(values, dtype=np.float64).tobytes())
+        self.rows += next(iter(columns.values())).size
+
+    def put(self, values: Floats) -> None:
+        """Sort out numbers in [0, 1), to be looked through by `repeated`."""
+        shelf = (values * _SHELVES).astype(np.uint8)
+        order = np.argsort(shelf, kind="stable")
+        ends = np.cumsum(np.bincount(shelf, minlength=_SHELVES))
+        for number, some in enumerate(np.split(values[order], ends[:-1])):
+            self._file(f"shelf-{number}").write(some.tobytes())
+
+    def repeated(self) -> Floats:
+        """The numbers that were put in more than once."""
+        found = []
+        for number in range(_SHELVES):
+            ordered = np.sort(np.frombuffer(self._bytes(f"shelf-{number}"), dtype=np.float64))
+            found.append(ordered[1:][ordered[1:] == ordered[:-1]])
+        return np.unique(np.concatenate(found))
+
+    def read(self, first: int, rows: int) -> dict[str, Floats]:
+        """Every column from the row `first`, counted from 0, on. Threads may read at the same time."""
+        return {name: self._some(name, first, rows) for name in self._columns}
+
+    def batches(self) -> Iterator[dict[str, Floats]]:
+        """Every column, some rows at a time."""
+        for first in range(0, self.rows, _AT_ONCE):
+            yield self.read(first, min(_AT_ONCE, self.rows - first))
+
+    def _some(self, name: str, first: int, rows: int) -> Floats:
+        file = self._files[name]
+        file.flush()
+        return np.frombuffer(os.pread(file.fileno(), rows * _BYTES, first * _BYTES), dtype=np.float64)
+
+    def _file(self, name: str) -> BinaryIO:
+        if name not in self._files:
+            self._files[name] = open(os.path.join(self._folder, name), "w+b")  # noqa: SIM115 (closed on exit)
+        return self._files[name]
+
+    def _bytes(self, name: str) -> bytes:
+        file = self._file(name)
+        file.seek(0)
+        return file.read()

@@ -1,35 +1,80 @@
-"""Reads whatever is given as a table into a `Table`."""
+"""Opens whatever holds a table: into memory (`read_table`), where it is (`open_relation`), or only to count rows."""
 
 import os
 import sys
 import tempfile
+import warnings
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, TypeAlias
 
+import duckdb
+import narwhals as nw
 from narwhals.typing import IntoFrame
 
-from ratewise.errors import TableError
+from ratewise.errors import RatewiseWarning, TableError
 from ratewise.tables.adapters import ADAPTERS, Imported, adapted
-from ratewise.tables.adapters.json_file import GZIPPED, UNREADABLE
-from ratewise.tables.engine import reason
-from ratewise.tables.formats import BYTE_ORDER_MARK, NAMED, Format, ending_of, sniffed
-from ratewise.tables.frames import table_from_frame, table_from_mapping
-from ratewise.tables.load import load_file, loaded
-from ratewise.tables.plain import unpack
+from ratewise.tables.adapters.source import GZIPPED, UNREADABLE
+from ratewise.tables.engine import Own, no_rows, reason
+from ratewise.tables.files import (
+    BYTE_ORDER_MARK,
+    NAMED,
+    Folder,
+    Format,
+    Kind,
+    ending_of,
+    files_among,
+    files_of,
+    kind_of,
+    name_of,
+    plain_files,
+    shown,
+    sniffed,
+    unpack,
+)
+from ratewise.tables.frames import (
+    EngineTable,
+    FrameTable,
+    frame_of,
+    named,
+    table_from_frame,
+    table_from_mapping,
+)
+from ratewise.tables.load import COUNTERS, load_file, loaded, staged
+from ratewise.tables.parquet import parquet_files
+from ratewise.tables.relation import Relation, RowSource
+from ratewise.tables.spark import SparkTable, is_spark
 from ratewise.tables.table import Table
+from ratewise.tables.write import write_table
 
 TableLike: TypeAlias = str | os.PathLike[str] | Mapping[str, Any] | Table | IntoFrame
 
 _STANDARD_INPUT = "standard input"
 _START = 1 << 12  # bytes that tell a format
+_MANY = 5_000_000  # rows from which on it is worth a word
+_BYTES = 300  # that a row of some columns takes, with what is computed from it; measured by benchmarks/scale.py
 
 
 def read_table(source: TableLike, *, name: str | None = None, format: str | None = None) -> Table:
-    """A table from a file, from "-" (standard input) or from memory, as `whole.read_table` says; of folders, only those
-    of another tool's files.
+    """A table from a file, a folder of files, from "-" (standard input) or from memory.
+
+    `source` is a path that ends in .csv, .jsonl, .ndjson, .parquet or .pq (the text formats also in .gz), in .xlsx (the
+    extra `xlsx`) or .json (a list of objects), a folder of tables, a pandas, Polars or PyArrow table, a mapping of
+    column names to values, or a `Table`, which is returned as it is. `name` is what messages call the table. A file is
+    read whole, once. A file that another tool wrote (a log of inspect_ai, results of promptfoo, …), or a folder of such
+    files, is known by its content; `format` insists on one: "inspect_ai", "lm_eval", "helm", "openai_evals",
+    "promptfoo", "langfuse", "braintrust", "deepeval", "arena" or "label_studio"; or on a plain table, whatever its
+    ending is: "csv", "jsonl", "json", "excel" or "parquet".
+
+    A CSV file may have semicolons or tabs between its cells, and decimal commas where it has semicolons. What lies in
+    an object of JSON is a column by its path, such as scores.Human.
     """
     check_format(source, format)
+    if format is None and isinstance(source, str | os.PathLike):
+        path = os.fsdecode(source)
+        if os.path.isdir(path) and files_among(path):
+            return read_several(path, name=name)
     if isinstance(source, Table):
         return source
     if isinstance(source, str | os.PathLike):
@@ -88,3 +133,135 @@ def _from_standard_input(folder: str, name: str) -> tuple[str, bytes]:
     path = os.path.join(folder, "table" + ending_of(start))
     os.rename(plain, path)
     return path, start
+
+
+def read_several(path: str, *, name: str | None = None) -> Table:
+    """The table in the files of a folder or a pattern."""
+    found = adapted(path, name=name)
+    return in_memory(open_relation(path, name=name)) if found is None else found.table
+
+
+def in_memory(relation: Relation) -> Table:
+    """All rows of a relation, in memory; a warning says how much of that many rows take."""
+    rows = relation.count()
+    if rows > _MANY:
+        warnings.warn(
+            f"{relation.name} has {rows:,} rows and is read whole, which takes about {rows * _BYTES / 1e9:,.0f} GB of "
+            "memory; docs/guides/scale.md says what works without",
+            RatewiseWarning,
+            stacklevel=3,
+        )
+    return relation.table()
+
+
+def open_relation(
+    source: "TableLike | Relation", *, name: str | None = None, format: str | None = None
+) -> Relation:  # fmt: skip
+    """A relation over whatever holds a table: a file, a folder of files, a pattern such as "pool/*.parquet", a frame of
+    pandas, Polars or PyArrow, a relation of DuckDB or another engine that Narwhals knows, or a `Table`.
+
+    Parquet files and engines are asked where they are. A CSV or JSONL file, or one that another tool wrote, is read
+    into a temporary file that is gone with the relation. `name` is what messages call the table; `format` insists on a
+    format, as `read_table` knows them.
+    """
+    if isinstance(source, Relation):
+        return source
+    if format is not None:
+        source = read_table(source, name=name, format=format)
+    if isinstance(source, str | os.PathLike) and os.fsdecode(source) != "-":
+        asked: RowSource = _over_files(os.fsdecode(source), name)
+    elif isinstance(source, str | os.PathLike | Mapping | Table):
+        asked = _over_table(read_table(source, name=name))
+    else:
+        asked = _over_frame(source, name or "table")
+    return Relation(asked.name, asked.columns, asked, SparkTable.of(source, asked.name) if is_spark(source) else None)
+
+
+def read_columns(source: TableLike, *columns: str) -> Table:
+    """These columns of a table; of a file or folder, only these are loaded."""
+    in_files = isinstance(source, str | os.PathLike) and os.fsdecode(source) != "-"
+    return open_relation(source).table(*columns) if in_files else read_table(source)
+
+
+def _over_files(path: str, name: str | None) -> RowSource:
+    found = adapted(path)
+    if found is not None:
+        return _over_table(found.table if name is None else replace(found.table, name=name))
+    files, folder = files_of(path), Folder()
+    kind = kind_of(files)
+    name = name or name_of(path)
+    plain, called = plain_files(files, name, folder), [shown(file, files, name) for file in files]
+    if kind == "Parquet":
+        return parquet_files(plain, name, folder, shown=called)
+    return staged(kind, plain, name, folder, called)
+
+
+def _over_table(table: Table) -> RowSource:
+    folder = Folder()
+    path = folder / "table.parquet"
+    write_table(table, path)
+    return parquet_files([path], table.name, folder)
+
+
+def _over_frame(source: Any, name: str) -> RowSource:
+    frame = frame_of(source, name)
+    if isinstance(frame, nw.LazyFrame):
+        return EngineTable(name, named(frame.collect_schema().names(), name), frame)
+    columns = named(frame.columns, name)
+    if len(frame) == 0:
+        raise no_rows(name)
+    return FrameTable(name, columns, frame)
+
+
+# Only counted
+
+
+def count_rows(source: TableLike | Relation, *, name: str | None = None) -> int:
+    """The rows of a table, at least 1: a file, a folder of files, a pattern, or anything else that can be read.
+
+    Parquet files say how many they have; CSV and JSONL files are read through, and checked as `read_table` does.
+    """
+    if isinstance(source, str | os.PathLike) and os.fsdecode(source) != "-":
+        return _rows_of_files(os.fsdecode(source), name)
+    if isinstance(source, str | os.PathLike | Mapping | Table):
+        return read_table(source, name=name).rows
+    relation = open_relation(source, name=name)
+    return relation.count() or _refuse(relation.name)
+
+
+def count_groups(source: TableLike | Relation, column: str) -> dict[str, int]:
+    """How many rows each value of a column has, as text, "" where it is missing; in files, only counts are kept."""
+    if not (isinstance(source, str | os.PathLike | Relation) or is_spark(source)) or source == "-":
+        source = read_table(source)
+    relation = open_relation(source)
+    relation.refuse_unknown([column])
+    if not relation.takes_sql:
+        texts = relation.table(column).texts(column, missing="allow")
+        return dict(sorted(Counter(texts.tolist()).items()))
+    text = relation.text_in_sql(column)
+    found = relation.ask(f"SELECT {text} AS name, count(*) AS n FROM {relation.source_in_sql()} GROUP BY 1 ORDER BY 1")
+    return {str(name): int(n) for name, n in zip(found["name"].tolist(), found["n"].tolist(), strict=True)}
+
+
+def _rows_of_files(path: str, name: str | None) -> int:
+    found = adapted(path)
+    if found is not None:
+        return found.table.rows
+    files, name, folder = files_of(path), name or name_of(path), Folder()
+    kind = kind_of(files)
+    called = [shown(file, files, name) for file in files]
+    counted = zip(plain_files(files, name, folder), called, strict=True)
+    return sum(_rows_of_file(kind, file, each) for file, each in counted) or _refuse(name)
+
+
+def _rows_of_file(kind: Kind, path: str, name: str) -> int:
+    own = Own()  # what is laid down on the way goes with it
+    with own.cursor() as cursor:
+        try:
+            return COUNTERS[kind](cursor, path, name)
+        except (duckdb.Error, OSError) as error:
+            raise TableError(f"{name} cannot be read as {kind}: {reason(error).replace(path, name)}") from error
+
+
+def _refuse(name: str) -> int:
+    raise no_rows(name)

@@ -9,36 +9,26 @@
 Expressions are Narwhals': the same ones for files, folders, frames and engines.
 """
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import narwhals as nw
 
 from ratewise.errors import TableError
-from ratewise.tables.adapters import adapted
+from ratewise.tables.cells import Array
 from ratewise.tables.condense import Plain
-from ratewise.tables.engine import no_rows
-from ratewise.tables.first import first_rows
-from ratewise.tables.footers import Told
-from ratewise.tables.frames import frame_of, named
-from ratewise.tables.held import Array
-from ratewise.tables.lazy_frames import Engine, Frame, answer, one_complaint, spooled
-from ratewise.tables.parquet import ParquetFiles, parquet_files
+from ratewise.tables.frames import answer, one_complaint, spooled
+from ratewise.tables.parquet import ParquetFiles, Told, first_rows
 from ratewise.tables.pieces import Piece, pieces_of
-from ratewise.tables.places import Folder, files_of, kind_of, name_of, plain_files, shown
-from ratewise.tables.read import TableLike, read_table
-from ratewise.tables.spark import SparkTable, is_spark
-from ratewise.tables.stage import staged
+from ratewise.tables.spark import SparkTable
 from ratewise.tables.table import Table, no_column
-from ratewise.tables.write import write_table
 
 BATCH = 1 << 19
 """Rows that `scan` hands out at a time."""
 
 
-class Asked(Protocol):
+class RowSource(Protocol):
     """What stands behind a relation: files, a frame or an engine. Columns that it is asked for are there."""
 
     @property
@@ -71,7 +61,7 @@ class Relation:
 
     name: str
     columns: tuple[str, ...]
-    _asked: Asked = field(repr=False)
+    _asked: RowSource = field(repr=False)
     _spark: SparkTable | None = field(repr=False, default=None)
 
     def count(self) -> int:
@@ -206,62 +196,3 @@ def _parsed(text: nw.Expr) -> nw.Expr:
     true_or_digits = nw.when(bare == "false").then(nw.lit("0")).otherwise(bare)
     digits = nw.when(bare == "true").then(nw.lit("1")).otherwise(true_or_digits)
     return nw.when(digits != "").then(digits).cast(nw.Float64)
-
-
-def open_relation(
-    source: "TableLike | Relation", *, name: str | None = None, format: str | None = None
-) -> Relation:  # fmt: skip
-    """A relation over whatever holds a table: a file, a folder of files, a pattern such as "pool/*.parquet", a frame of
-    pandas, Polars or PyArrow, a relation of DuckDB or another engine that Narwhals knows, or a `Table`.
-
-    Parquet files and engines are asked where they are. A CSV or JSONL file, or one that another tool wrote, is read
-    into a temporary file that is gone with the relation. `name` is what messages call the table; `format` insists on a
-    format, as `read_table` knows them.
-    """
-    if isinstance(source, Relation):
-        return source
-    if format is not None:
-        source = read_table(source, name=name, format=format)
-    if isinstance(source, str | os.PathLike) and os.fsdecode(source) != "-":
-        asked: Asked = _over_files(os.fsdecode(source), name)
-    elif isinstance(source, str | os.PathLike | Mapping | Table):
-        asked = _over_table(read_table(source, name=name))
-    else:
-        asked = _over_frame(source, name or "table")
-    return Relation(asked.name, asked.columns, asked, SparkTable.of(source, asked.name) if is_spark(source) else None)
-
-
-def read_columns(source: TableLike, *columns: str) -> Table:
-    """These columns of a table; of a file or folder, only these are loaded."""
-    in_files = isinstance(source, str | os.PathLike) and os.fsdecode(source) != "-"
-    return open_relation(source).table(*columns) if in_files else read_table(source)
-
-
-def _over_files(path: str, name: str | None) -> Asked:
-    found = adapted(path)
-    if found is not None:
-        return _over_table(found.table if name is None else replace(found.table, name=name))
-    files, folder = files_of(path), Folder()
-    kind = kind_of(files)
-    name = name or name_of(path)
-    plain, called = plain_files(files, name, folder), [shown(file, files, name) for file in files]
-    if kind == "Parquet":
-        return parquet_files(plain, name, folder, shown=called)
-    return staged(kind, plain, name, folder, called)
-
-
-def _over_table(table: Table) -> Asked:
-    folder = Folder()
-    path = folder / "table.parquet"
-    write_table(table, path)
-    return parquet_files([path], table.name, folder)
-
-
-def _over_frame(source: Any, name: str) -> Asked:
-    frame = frame_of(source, name)
-    if isinstance(frame, nw.LazyFrame):
-        return Engine(name, named(frame.collect_schema().names(), name), frame)
-    columns = named(frame.columns, name)
-    if len(frame) == 0:
-        raise no_rows(name)
-    return Frame(name, columns, frame)

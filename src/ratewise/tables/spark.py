@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from ratewise.errors import TableError
+from ratewise.tables.cells import Array
 from ratewise.tables.engine import reason
-from ratewise.tables.held import Array
 from ratewise.tables.table import no_column
 
 _WHOLE = ("tinyint", "smallint", "int", "bigint")

@@ -1,21 +1,28 @@
-"""A `Table` → a file, whole or not at all."""
+"""Writes tables and small text files, whole or not at all."""
 
+import csv
+import io
+import json
+import math
 import os
 import re
 import secrets
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from typing import Any
 
 import duckdb
+import numpy as np
 
 from ratewise.errors import TableError
 from ratewise.tables.cells import View, opened
 from ratewise.tables.convert import text_sql
 from ratewise.tables.engine import connect, one_line, quoted_name, quoted_text, reason
-from ratewise.tables.formats import WRITING, Format, Kind, format_of
+from ratewise.tables.files import WRITING, Format, Kind, format_of
+from ratewise.tables.frames import table_from_mapping
 from ratewise.tables.table import Table
 
 _OPTIONS: dict[Kind, str] = {
@@ -171,3 +178,106 @@ def _refuse_alike(table: Table, kind: Kind) -> None:
                 f" rename one, or write CSV instead of {kind}"
             )
         seen[name.lower()] = name
+
+
+# Writing small text files as safely as tables.
+
+
+def check_folder(path: str | os.PathLike[str] | None) -> None:
+    """Refuse a file whose folder is not there, before long work is done for it; `None` is no file."""
+    name = "" if path is None else os.fspath(path)
+    folder = os.path.dirname(name)
+    if folder and not os.path.isdir(folder):
+        raise TableError(f"{name!r} cannot be written: the folder {folder!r} does not exist; make it first")
+
+
+def write_text(path: str | os.PathLike[str], text: str) -> None:
+    """Write a whole file or leave what was there."""
+    with replacing(os.fsdecode(path)) as temporary, open(temporary, "w", encoding="utf-8", newline="\n") as file:
+        file.write(text)
+
+
+def write_rows(path: str | os.PathLike[str], rows: Sequence[Mapping[str, Any]]) -> None:
+    """Rows with the same names each, as CSV; numbers with all their digits."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, fieldnames=list(rows[0]) if rows else [], lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    write_text(path, text.getvalue())
+
+
+# Cells that a spreadsheet would run as formulas, made plain text and brought back.
+
+
+# apostrophes before the sign count too, so that every text can be told from the one that was made safe
+_FORMULA = re.compile(r"'*[=+\-@\t\r]")
+
+
+def safe_cells(table: Table) -> Table:
+    """The table with an apostrophe before every text that begins like a formula; numbers stay numbers."""
+    return _changed(table, _safe)
+
+
+def plain_cells(table: Table) -> Table:
+    """The table before `safe_cells`; one that a spreadsheet has taken the apostrophes from already is the same."""
+    return _changed(table, plain_text)
+
+
+def plain_text(text: str) -> str:
+    """The text before an apostrophe was put before it."""
+    return text[1:] if text.startswith("'") and _FORMULA.match(text) else text
+
+
+def _safe(text: str) -> str:
+    return f"'{text}" if _FORMULA.match(text) else text
+
+
+def _changed(table: Table, change: Callable[[str], str]) -> Table:
+    columns = {change(name): _column(values, change) for name, values in table.arrays().items()}
+    return table_from_mapping(columns, name=table.name)
+
+
+def _column(values: Any, change: Callable[[str], str]) -> Any:
+    if values.dtype.kind not in "OUST":
+        return values
+    out = np.empty(len(values), dtype=object)
+    out[:] = [change(value) if isinstance(value, str) else value for value in values.tolist()]
+    return out
+
+
+# Ratings for inspect_ai's `precomputed_scores`
+
+
+_LINES = (".jsonl", ".ndjson")
+
+
+def write_precomputed_scores(table: Table, column: str, path: str) -> int:
+    """Write one record for every row that has a rating; returns how many there are.
+
+    The sample's id is in `sample_id` where the table was read from a log, else in `id`; `epoch` is written where the
+    table has it.
+    """
+    lower = path.lower()
+    if not lower.endswith((".json", ".jsonl")):
+        raise TableError(f"{path!r} is no place for scores; inspect_ai reads .json and .jsonl: name the file so")
+    ids = table.texts("sample_id") if "sample_id" in table.columns else table.ids()
+    epochs = table.numbers("epoch") if "epoch" in table.columns else None
+    records = []
+    for row, value in enumerate(_values(table, column)):
+        if value is not None:
+            epoch = {} if epochs is None else {"epoch": int(epochs[row])}
+            records.append({"id": str(ids[row]), **epoch, "value": value})
+    if not records:
+        raise TableError(f"column {column!r} of {table.name} has no rating; rate some rows first")
+    lines = [json.dumps(record, ensure_ascii=False) for record in records]
+    text = "\n".join(lines) if lower.endswith(_LINES) else "[\n" + ",\n".join(lines) + "\n]"
+    write_text(path, text + "\n")
+    return len(records)
+
+
+def _values(table: Table, column: str) -> list[Any]:
+    """Numbers where all are, else words; None where there is no rating."""
+    try:
+        return [None if math.isnan(value) else value for value in table.numbers(column, missing="allow").tolist()]
+    except TableError:
+        return [text or None for text in table.texts(column, missing="allow")]

@@ -1,8 +1,8 @@
 import pytest
 
 from ratewise.tables import read_table
-from ratewise.tables.adapters import json_file
-from ratewise.tables.adapters.json_file import parsed, read_json, read_lines
+from ratewise.tables.adapters import source
+from ratewise.tables.adapters.source import parsed, read_json, read_lines
 
 
 def test_nested_deeply_is_one_line(file, complaint):
@@ -24,7 +24,7 @@ def test_a_large_document_is_not_opened(tmp_path, complaint):
 
 
 def test_many_empty_lists_are_not_built(complaint, monkeypatch):
-    monkeypatch.setattr(json_file, "MOST_VALUES", 1000)
+    monkeypatch.setattr(source, "MOST_VALUES", 1000)
     text = b"[" + b"[]," * 1001 + b"[]]"
     assert complaint(parsed, text, "x.json") == (
         "x.json holds more than 1,000 JSON values; export fewer rows at a time"
@@ -53,6 +53,6 @@ def test_lines_are_numbered_and_blank_ones_left_out(file, complaint):
 
 
 def test_a_line_without_end_is_refused(file, complaint, monkeypatch):
-    monkeypatch.setattr(json_file, "LONGEST_LINE", 2**20)
+    monkeypatch.setattr(source, "LONGEST_LINE", 2**20)
     path = file("x.jsonl", '"' + "x" * 2**20 + '"')
     assert complaint(list, read_lines(path)) == "line 1 of x.jsonl is longer than 1 MiB"

@@ -3,7 +3,7 @@
 import pytest
 
 from ratewise.errors import TableError
-from ratewise.tables.adapters.label_studio_answers import read_annotations
+from ratewise.tables.adapters.label_studio import read_annotations
 
 
 def test_json_and_json_min_tell_the_same(file):

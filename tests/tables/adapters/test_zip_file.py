@@ -5,8 +5,8 @@ import zipfile
 import pyarrow as pa
 import pytest
 
-from ratewise.tables.adapters import json_file, zip_file
-from ratewise.tables.adapters.zip_file import ZSTD, Archive
+from ratewise.tables.adapters import source
+from ratewise.tables.adapters.source import ZSTD, Archive
 
 
 def packed(path, members):
@@ -80,10 +80,10 @@ def test_a_bomb_that_hides_is_not_unpacked(method, tmp_path, complaint):
 
 
 def test_a_document_that_is_too_large_is_refused(tmp_path, monkeypatch, complaint):
-    monkeypatch.setattr(zip_file, "LARGEST_DOCUMENT", 1000)
+    monkeypatch.setattr(source, "LARGEST_DOCUMENT", 1000)
     path = packed(tmp_path / "run.eval", {"a.json": (frames(b"1"), 2000)})
     assert complaint(read, path).startswith("a.json in run.eval is 0 MiB; a JSON document is read whole, up to")
-    assert json_file.LARGEST_DOCUMENT == 256 * 2**20
+    assert source.LARGEST_DOCUMENT == 256 * 2**20
 
 
 @pytest.mark.parametrize("data", [b"", b"\x00" * 40, frames(b'{"a": 1}')[:-4], frames(b'{"a": '), frames(b"1 2")])

@@ -1,7 +1,7 @@
 import pytest
 
 from ratewise.errors import TableError
-from ratewise.tables.loaders.names import different, refuse_other_columns, repeated
+from ratewise.tables.table import different, refuse_other_columns, repeated
 
 
 def test_names_are_there_and_differ():

@@ -25,9 +25,8 @@ from ratewise.store.accounts import spellings
 from ratewise.store.desk import Desk, Said
 from ratewise.store.votes import name_key
 from ratewise.tables import read_table
-from ratewise.tables.adapters.label_studio import said
-from ratewise.tables.adapters.label_studio_answers import Annotation, read_annotations
-from ratewise.tables.spreadsheet import plain_cells
+from ratewise.tables.adapters.label_studio import Annotation, read_annotations, said
+from ratewise.tables.write import plain_cells
 
 _CANNOT_TELL = "cannot_tell"  # beside a number, in the labelling config
 _GAVE_UP = {CANNOT_TELL.lower(), "?", "skip"}

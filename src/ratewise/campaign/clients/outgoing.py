@@ -26,8 +26,7 @@ from ratewise.raters.people import PeopleSettings
 from ratewise.store import outside
 from ratewise.store.desk import Desk
 from ratewise.tables import read_table, write_table
-from ratewise.tables.files import write_text
-from ratewise.tables.spreadsheet import safe_cells
+from ratewise.tables.write import safe_cells, write_text
 
 KEY, RATING, COMMENT = "ratewise_key", "rating", "comment"
 _MOST_HOURS = 8760.0

@@ -30,7 +30,7 @@ from ratewise.store.records import Claim
 from ratewise.store.store import Store
 from ratewise.tables import Table, read_table, write_table
 from ratewise.tables.blind import seen
-from ratewise.tables.spreadsheet import plain_cells, safe_cells
+from ratewise.tables.write import plain_cells, safe_cells
 
 _META = "sheets"
 

@@ -9,7 +9,7 @@ from ratewise.errors import InputError
 from ratewise.raters.kinds import KINDS
 from ratewise.tables import Table, read_table, write_table
 from ratewise.tables.engine import one_line
-from ratewise.tables.files import write_text
+from ratewise.tables.write import write_text
 
 ROWS = 2000
 _SEED = 7

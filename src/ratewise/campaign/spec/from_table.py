@@ -17,9 +17,9 @@ from ratewise.questions.chosen_labels import clear_difference
 from ratewise.raters.scale import RatingScale
 from ratewise.tables import Table, open_relation
 from ratewise.tables.adapters import adapted
-from ratewise.tables.files import write_text
-from ratewise.tables.formats import NAMED
+from ratewise.tables.files import NAMED
 from ratewise.tables.words import Meaning, Scale, in_numbers, meaning_of
+from ratewise.tables.write import write_text
 
 _WEAK_PRICE, _STRONG_PRICE = "0.01", "1"  # placeholders
 _USUAL_LABELS = 200

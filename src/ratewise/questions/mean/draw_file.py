@@ -20,9 +20,7 @@ from ratewise.questions.mean.drawing import refuse_drawn
 from ratewise.questions.mean.transfer import Transfer
 from ratewise.tables import Relation, open_relation
 from ratewise.tables.engine import shortened
-from ratewise.tables.parts import check_place, folder_of, write_pieces
-from ratewise.tables.pieces import Piece, each, shared_id
-from ratewise.tables.spool import Spool
+from ratewise.tables.pieces import Piece, Spool, check_place, each, folder_of, shared_id, write_pieces
 
 
 def draw_file(

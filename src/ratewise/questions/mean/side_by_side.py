@@ -24,7 +24,7 @@ from ratewise.core.small_picture import Span, spans_picture
 from ratewise.errors import InputError, RatewiseWarning
 from ratewise.learn.error_model import DEFAULT_FLOOR_SHARE
 from ratewise.questions.mean.precision import ONE_GOAL
-from ratewise.tables.files import write_text
+from ratewise.tables.write import write_text
 
 NEAR_TIE_IN_PRICE = 0.01
 """The simpler policy is preferred unless squared error times spend is smaller by more than this share."""

@@ -277,7 +277,7 @@ class Transfer:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the policy as JSON."""
-        from ratewise.tables.files import write_text
+        from ratewise.tables.write import write_text
 
         write_text(path, json.dumps(self.to_dict(), indent=2, ensure_ascii=False) + "\n")
 

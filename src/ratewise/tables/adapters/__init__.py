@@ -12,20 +12,18 @@ from ratewise.errors import RatewiseError, TableError
 from ratewise.tables.adapters.arena import looks_like_arena, read_arena
 from ratewise.tables.adapters.braintrust import looks_like_braintrust, read_braintrust
 from ratewise.tables.adapters.deepeval import looks_like_deepeval, read_deepeval
-from ratewise.tables.adapters.excel import looks_like_excel, read_excel
+from ratewise.tables.adapters.documents import looks_like_excel, looks_like_json_list, read_excel, read_json_list
 from ratewise.tables.adapters.helm import looks_like_helm, read_helm
-from ratewise.tables.adapters.imported import Became, Imported
+from ratewise.tables.adapters.imported import Became, Imported, joined
 from ratewise.tables.adapters.inspect_ai import looks_like_inspect, read_inspect
-from ratewise.tables.adapters.json_list import looks_like_json_list, read_json_list
 from ratewise.tables.adapters.label_studio import looks_like_label_studio, read_label_studio
 from ratewise.tables.adapters.langfuse import looks_like_langfuse, read_langfuse
 from ratewise.tables.adapters.lm_eval import looks_like_lm_eval, read_lm_eval
 from ratewise.tables.adapters.openai_evals import looks_like_openai_evals, read_openai_evals
 from ratewise.tables.adapters.promptfoo import looks_like_promptfoo, read_promptfoo
-from ratewise.tables.adapters.several import joined
 from ratewise.tables.adapters.source import Source
 from ratewise.tables.engine import one_line
-from ratewise.tables.places import files_among, is_table, name_of
+from ratewise.tables.files import files_among, is_table, name_of
 
 __all__ = ["ADAPTERS", "Adapter", "Became", "Imported", "adapted"]
 

@@ -27,8 +27,7 @@ from ratewise.tables.adapters.imported import (
     paths_of,
     shown,
 )
-from ratewise.tables.adapters.source import Source
-from ratewise.tables.adapters.zip_file import Archive
+from ratewise.tables.adapters.source import Archive, Source
 
 VERSION = 2
 _HEADERS = ("header.json", "_journal/start.json")

@@ -4,7 +4,7 @@ from duckdb import DuckDBPyConnection
 
 from ratewise.errors import TableError
 from ratewise.tables.engine import COUNTED, no_rows, quoted_text
-from ratewise.tables.loaders.names import different, repeated
+from ratewise.tables.table import different, repeated
 
 _INTEGERS = {"UBIGINT", "BIGINT"}
 _READ_OBJECTS = "read_ndjson_objects(?, ignore_errors = true, hive_partitioning = false)"

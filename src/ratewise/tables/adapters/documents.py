@@ -1,8 +1,8 @@
-"""Excel's workbooks, .xlsx: the first sheet, whose first row with a value is the header, with values for formulas.
+"""Documents that no evaluation tool wrote: lists of objects in JSON, and Excel's workbooks."""
 
-Read by python-calamine, the extra `xlsx`.
-"""
-
+import json
+import os
+import tempfile
 import zipfile
 from datetime import date, time, timedelta
 from typing import Any
@@ -10,13 +10,42 @@ from typing import Any
 import numpy as np
 
 from ratewise.errors import TableError
-from ratewise.tables.adapters.imported import Became, Imported, text
-from ratewise.tables.adapters.json_file import LARGEST_DOCUMENT
-from ratewise.tables.adapters.source import Source
+from ratewise.tables.adapters.imported import Became, Imported, damaged, text
+from ratewise.tables.adapters.source import LARGEST_DOCUMENT, Source
+from ratewise.tables.cells import Array
 from ratewise.tables.engine import no_rows, one_line
+from ratewise.tables.files import Format
 from ratewise.tables.frames import table_from_mapping
-from ratewise.tables.held import Array
-from ratewise.tables.loaders.names import different
+from ratewise.tables.load import loaded
+from ratewise.tables.table import different
+
+
+def looks_like_json_list(source: Source) -> bool:
+    """Whether it is a .json document that is a list of objects."""
+    first = source.first if source.ending == ".json" else None
+    return isinstance(first, list) and bool(first) and isinstance(first[0], dict)
+
+
+def read_json_list(source: Source) -> Imported:
+    """One row per object; what lies in an object is a column by its path, such as scores.Human."""
+    document = source.document
+    if not isinstance(document, list):
+        raise TableError(f"{source.name} is no list of objects; write one, or JSONL with an object a line")
+    if not document:
+        raise no_rows(source.name)
+    with tempfile.TemporaryDirectory(prefix="ratewise-") as folder:
+        lines = os.path.join(folder, "lines")
+        with open(lines, "w", encoding="utf-8") as file:
+            for number, value in enumerate(document, start=1):
+                if not isinstance(value, dict):
+                    raise damaged(source, number, "object")
+                file.write(json.dumps(value) + "\n")
+        table = loaded(lines, Format("JSONL"), source.name)
+    return Imported(table, "JSON list", tuple(Became(name, "more", name) for name in table.columns))
+
+
+# Excel's workbooks, .xlsx
+
 
 _CONTENTS = b"[Content_Types].xml"
 

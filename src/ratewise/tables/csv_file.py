@@ -10,7 +10,7 @@ from duckdb import DuckDBPyConnection
 
 from ratewise.errors import TableError
 from ratewise.tables.engine import COUNTED, LONGEST_LINE, count, quoted_text
-from ratewise.tables.loaders.names import different
+from ratewise.tables.table import different
 
 _NUMBER = r"\s*[+-]?(\d+|\d{1,3}(\.\d{3})+)(,\d+)?([eE][+-]?\d+)?\s*"  # 0,5 and 1.234,5
 
