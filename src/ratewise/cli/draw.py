@@ -10,8 +10,7 @@ from ratewise.cli.options import FormatOption, Json, SafeCells, TableArgument, i
 from ratewise.cli.sheets import drawn_rows, in_pieces, merge_command, where_to_draw, write_sheet
 
 if TYPE_CHECKING:
-    from ratewise.questions.mean.draw_steps import DrawnFile
-    from ratewise.questions.mean.drawing import Drawn
+    from ratewise.questions.mean.drawing import Drawn, DrawnFile
 
 Engine = Literal["duckdb", "spark"]
 

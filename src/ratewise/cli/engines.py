@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ratewise.questions.mean.draw_steps import DrawnFile
+    from ratewise.questions.mean.drawing import DrawnFile
     from ratewise.questions.mean.transfer import Transfer
 
 

@@ -7,18 +7,18 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ratewise.core.checks import Floats
-from ratewise.core.mean.draw import draw
-from ratewise.core.mean.looking import whole_items
+from ratewise.core.mean.draw import uniform
+from ratewise.core.mean.looking import Line, Prices
 from ratewise.core.names import PolicyName
 from ratewise.errors import InputError
 from ratewise.questions.mean.drawing import (
     Drawn,
+    DrawRows,
+    drawn_table,
     ended_early,
-    first_items,
+    one_line_end,
     over_budget,
-    pool_size,
     undrawn,
-    within_money,
 )
 from ratewise.questions.mean.side_by_side import Goal
 from ratewise.tables import Table, TableLike
@@ -61,23 +61,18 @@ class PlannedRows:
                 f"this plan gives rates to the rows of the table it was made from, and {table.name} has other rows: "
                 "plan with the pool itself, as rows without a strong rating beside the labelled ones"
             )
-        looked, rates = np.ones(table.rows, dtype=np.bool_), self.rates
-        if within_budget and self.policy != "base" and whole_items(self.items) < table.rows:
-            looked = first_items(ids, int(whole_items(self.items)), seed)
-            rates = np.where(looked, rates, np.nan)
-        selected = draw(np.where(looked, rates, 0.0), ids, seed=seed) & looked
-        goal, planned = self.goal, int(np.count_nonzero(looked))
-        if within_budget:
-            prices = 0.0 if self.policy == "base" else goal.weak_cost, goal.strong_cost
-            looked = within_money(ids, looked, selected, prices, goal.budget, seed)
-            rates, selected = np.where(looked, rates, np.nan), selected & looked
-        weak_spend = 0.0 if self.policy == "base" else goal.weak_cost * np.count_nonzero(looked)
-        expected = float(weak_spend + goal.strong_cost * np.nansum(rates))
-        spend = float(weak_spend + goal.strong_cost * np.count_nonzero(selected))
-        notes = over_budget(goal.budget, expected, spend, int(looked.sum()), self.items, goal.pool_size)
-        notes += ended_early(int(looked.sum()), planned)
-        made = table.with_columns({"rate": rates, "selected": selected, **pool_size(looked)})
-        return Drawn(made, rates, selected, None, expected, spend, notes)
+        goal, base = self.goal, self.policy == "base"
+        look, r = (uniform(ids, seed=name) for name in (f"{seed}:look", f"{seed}"))
+        rows, prices = DrawRows(r, look, self.rates), Prices(0.0 if base else goal.weak_cost, goal.strong_cost)
+        found = one_line_end(
+            Line.of(look, r, self.rates), rows.in_bin, self.policy, self.items if within_budget else None, prices,
+            goal.budget, table.rows,
+        )  # fmt: skip
+        items = int(found.items.sum())
+        expected, spend = prices.cost(items, found.rate_sum), prices.cost(items, found.asked)
+        notes = over_budget(goal.budget, expected, spend, items, self.items, goal.pool_size)
+        notes += ended_early(items, found.planned)
+        return drawn_table(table, found, rows, expected, spend, notes)
 
 
 def _weak(table: Table, columns: Sequence[str], words: Meaning) -> Floats:

@@ -5,8 +5,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ratewise.core.mean.estimate import Estimate
-from ratewise.questions.mean.draw_steps import DrawnFile
-from ratewise.questions.mean.drawing import Drawn
+from ratewise.questions.mean.drawing import Drawn, DrawnFile
 from ratewise.questions.mean.plan import Plan
 from ratewise.questions.mean.side_by_side import PlannedPolicy
 from ratewise.questions.mean.strata import InputPlan

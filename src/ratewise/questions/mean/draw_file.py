@@ -15,8 +15,17 @@ from ratewise.core.mean.looking import BINS, bin_of, cut_after
 from ratewise.core.mean.ratings import Mask
 from ratewise.core.messages import Message, argument
 from ratewise.errors import InputError, TableError
-from ratewise.questions.mean.draw_steps import DrawnFile, Rows, Survey, Work, added, ends, seen, told
-from ratewise.questions.mean.drawing import refuse_drawn
+from ratewise.questions.mean.drawing import (
+    DrawnFile,
+    DrawRows,
+    DrawWork,
+    Survey,
+    added,
+    line_ends,
+    refuse_drawn,
+    survey,
+    told,
+)
 from ratewise.questions.mean.transfer import Transfer
 from ratewise.tables import Relation, open_relation
 from ratewise.tables.engine import shortened
@@ -39,14 +48,15 @@ def draw_file(
     place = os.fsdecode(output)
     check_place(place)
     relation = open_relation(pool)
-    work = work_on(relation, transfer, seed=seed, id_column=id_column, within_budget=within_budget)
+    ids = ids_of(relation, id_column)
+    work = DrawWork.of(relation, transfer, seed=seed, within_budget=within_budget, id_column=ids)
     pieces = relation.pieces()
     with Spool(folder_of(place)) as spool:
-        survey = _survey(work, pieces, spool)
-        if work.id_column is not None:
-            _refuse_shared(relation, pieces, work.id_column, spool, seed)
-        found = ends(work, survey, lambda group, at: _in_bin(spool, group, at))
-        drawn = told(work, survey, found)  # before anything is written: a damaged plan may fail here
+        surveyed = _survey(work, pieces, spool)
+        if ids is not None:
+            _refuse_shared(relation, pieces, ids, spool, seed)
+        found = line_ends(work, surveyed, lambda group, at: _in_bin(spool, group, at))
+        drawn = told(work, surveyed, found)  # before anything is written: a damaged plan may fail here
         write_pieces(pieces, lambda piece: added(found, _rows(spool.read(piece.first, piece.size))), place)
     return drawn
 
@@ -68,7 +78,7 @@ def draw_at_random(
     check_place(place)
     relation = open_relation(pool)
     refuse_drawn(relation)
-    id_column, rows = _ids_of(relation, id_column), relation.count()
+    id_column, rows = ids_of(relation, id_column), relation.count()
     if not 1 <= count <= rows:
         number = argument(f"at_random {count}")
         raise InputError(Message(f"{number}: {relation.name} has {rows:,} rows; give a number from 1 to {rows}"))
@@ -94,16 +104,7 @@ def draw_at_random(
     return DrawnFile(rows, rows, count, rate, None, None, None, ())
 
 
-def work_on(
-    relation: Relation, transfer: Transfer, *, seed: int, id_column: str | None, within_budget: bool
-) -> Work:  # fmt: skip
-    """What is to be done with a pool that was not drawn before."""
-    refuse_drawn(relation)
-    ids = _ids_of(relation, id_column)
-    return Work(transfer, seed, ids, _deciding(relation, transfer), relation.count(), within_budget)
-
-
-def _ids_of(relation: Relation, id_column: str | None) -> str | None:
+def ids_of(relation: Relation, id_column: str | None) -> str | None:
     """The column of ids; nothing where the rows' numbers stand for them."""
     if id_column is None and "id" in relation.columns:
         id_column = "id"
@@ -111,39 +112,23 @@ def _ids_of(relation: Relation, id_column: str | None) -> str | None:
     return id_column
 
 
-def _deciding(relation: Relation, transfer: Transfer) -> tuple[str, ...]:
-    """The columns that rates hang on, as the pool has them or as they are made from those."""
-    strata = () if transfer.inputs is None else (transfer.inputs.column,)
-    own = () if transfer.uncertainty is None else (transfer.uncertainty,)
-    features = () if transfer.models is None else transfer.models.columns
-    sources = () if transfer.derived is None else transfer.derived.columns
-    wanted = dict.fromkeys((transfer.weak, *own, *features, *strata, *sources))
-    held = tuple(column for column in wanted if column in relation.columns)
-    made = {*held, transfer.weak} if sources and set(sources) <= set(held) else set(held)
-    read = (transfer.weak, *own, *features) if transfer.policy == "active" or transfer.weak in made else ()
-    for column in (*read, *strata):
-        if column not in made and column not in (() if transfer.derived is None else transfer.derived.made):
-            relation.refuse_unknown([column])
-    return held if read or strata else ()
-
-
-def _survey(work: Work, pieces: Sequence[Piece], spool: Spool) -> Survey:
+def _survey(work: DrawWork, pieces: Sequence[Piece], spool: Spool) -> Survey:
     total: Survey | None = None
-    for rows, survey in each(lambda piece: _seen(work, piece), pieces):
+
+    def of(piece: Piece) -> tuple[DrawRows, Survey]:
+        table = piece.table(work.columns) if work.columns else None
+        return survey(work, table, piece.uniforms(work.id_column, *work.seeds))
+
+    for rows, surveyed in each(of, pieces):
         spool.append(_columns(rows))
         if work.id_column is not None:
             spool.put(rows.r)
-        total = survey if total is None else total + survey
+        total = surveyed if total is None else total + surveyed
     assert total is not None  # a table has rows
     return total
 
 
-def _seen(work: Work, piece: Piece) -> tuple[Rows, Survey]:
-    table = piece.table(work.columns) if work.columns else None
-    return seen(work, table, piece.uniforms(work.id_column, *work.seeds))
-
-
-def _columns(rows: Rows) -> dict[str, Floats]:
+def _columns(rows: DrawRows) -> dict[str, Floats]:
     """The rows as they lie on the disk."""
     columns = {"r": rows.r, "rate": rows.rates, "look": rows.look}
     if rows.group is not None:
@@ -153,20 +138,13 @@ def _columns(rows: Rows) -> dict[str, Floats]:
     return columns
 
 
-def _rows(columns: dict[str, Floats]) -> Rows:
+def _rows(columns: dict[str, Floats]) -> DrawRows:
     group = columns["group"].astype(np.intp) if "group" in columns else None
-    return Rows(columns["r"], columns["look"], columns["rate"], group, columns.get("weak"))
+    return DrawRows(columns["r"], columns["look"], columns["rate"], group, columns.get("weak"))
 
 
-def _in_bin(spool: Spool, group: int, at: int) -> tuple[Floats, Floats, Floats]:
-    found = []
-    for rows in map(_rows, spool.batches()):
-        here = bin_of(rows.look) == at
-        if rows.group is not None:
-            here &= rows.group == group
-        found.append(np.stack([rows.look[here], rows.r[here], rows.rates[here]]))
-    look, r, rates = np.concatenate(found, axis=1)
-    return look, r, rates
+def _in_bin(spool: Spool, group: int, at: int) -> Floats:
+    return np.concatenate([_rows(batch).in_bin(group, at) for batch in spool.batches()], axis=1)
 
 
 def _refuse_shared(relation: Relation, pieces: Sequence[Piece], column: str, spool: Spool, seed: int) -> None:

@@ -1,4 +1,4 @@
-"""A plan applied to a table of Spark: the functions of `draw_steps` run where the rows are.
+"""A plan applied to a table of Spark: the functions of `drawing` run where the rows are.
 
 Every partition is surveyed into one row of sums, which add up here; the result is a DataFrame that is computed when
 it is written or asked for. What decides about a row is a function of its own columns and of its id, so that a task
@@ -16,10 +16,19 @@ import numpy as np
 
 from ratewise.core.checks import Floats
 from ratewise.core.mean.draw import uniform
-from ratewise.core.mean.looking import bin_of
 from ratewise.errors import TableError
-from ratewise.questions.mean.draw_file import work_on
-from ratewise.questions.mean.draw_steps import DrawnFile, Ends, Rows, Survey, Work, added, ends, seen, told
+from ratewise.questions.mean.draw_file import ids_of
+from ratewise.questions.mean.drawing import (
+    DrawnFile,
+    DrawRows,
+    DrawWork,
+    LineEnds,
+    Survey,
+    added,
+    line_ends,
+    survey,
+    told,
+)
 from ratewise.questions.mean.transfer import Transfer
 from ratewise.questions.pool import POOL_SIZE
 from ratewise.tables import open_relation, read_table
@@ -45,32 +54,32 @@ def draw_spark(
     if transfer.old is not None:
         raise TableError("a plan with old labels knows its own rows; draw from the table that it was made of")
     relation = open_relation(pool)
-    work = work_on(relation, transfer, seed=seed, id_column=id_column, within_budget=within_budget)
-    if work.id_column is None:
+    ids = ids_of(relation, id_column)
+    work = DrawWork.of(relation, transfer, seed=seed, within_budget=within_budget, id_column=ids)
+    if ids is None:
         raise TableError(f"rows of {relation.name} have no order; name the column with their ids: id_column, or --id")
     table = SparkTable.of(pool, relation.name)
-    table.check_ids(work.id_column)
-    columns = tuple(dict.fromkeys((work.id_column, *work.columns)))
+    table.check_ids(ids)
+    columns = tuple(dict.fromkeys((ids, *work.columns)))
     parts = table.collected(table.mapped(_surveyor(work), _SURVEYED, columns))
-    survey: Survey = reduce(operator.add, [pickle.loads(part["survey"]) for part in parts])
+    surveyed: Survey = reduce(operator.add, [pickle.loads(part["survey"]) for part in parts])
 
-    def in_bin(group: int, at: int) -> tuple[Floats, Floats, Floats]:
+    def in_bin(group: int, at: int) -> Floats:
         rows = table.collected(table.mapped(_in_bin(work, group, at), _IN_BIN, columns))
-        look, r, rates = np.array([list(row) for row in rows], dtype=np.float64).reshape(-1, 3).T
-        return look, r, rates
+        return np.array([list(row) for row in rows], dtype=np.float64).reshape(-1, 3).T
 
-    found = ends(work, survey, in_bin)
+    found = line_ends(work, surveyed, in_bin)
     names = [name for name in _KINDS if _has(work, found, name)]
     more = ", ".join(f"{name} {_KINDS[name]}" for name in names)
     schema = _with(pool.schema, more)
-    return DrawnSpark(table.mapped(_writer(work, found, tuple(names)), schema), told(work, survey, found))
+    return DrawnSpark(table.mapped(_writer(work, found, tuple(names)), schema), told(work, surveyed, found))
 
 
-def _has(work: Work, found: Ends, name: str) -> bool:
+def _has(work: DrawWork, found: LineEnds, name: str) -> bool:
     if name in ("rate", "selected"):
         return True
     if name == POOL_SIZE:
-        return not found.all_looked
+        return bool(found.items.sum() < found.rows)
     if name == "weight":
         return work.transfer.inputs is not None
     return work.transfer.calibrates and work.needs_weak
@@ -88,17 +97,17 @@ def _with(schema: Any, more: str) -> Any:
 Mapped = Callable[[Iterator[Any]], Iterator[Any]]
 
 
-def _rows(work: Work, batch: Any) -> tuple[Rows, Survey]:
+def _rows(work: DrawWork, batch: Any) -> tuple[DrawRows, Survey]:
     import pyarrow as pa
 
     table = read_table(pa.Table.from_batches([batch]), name="a part of the pool")
     ids = table.texts(work.id_column or "")
     hashes = [uniform(ids, seed=each) for each in work.seeds]
-    return seen(work, table if work.columns else None, hashes)
+    return survey(work, table if work.columns else None, hashes)
 
 
-def _surveyor(work: Work) -> Mapped:
-    def survey(batches: Iterator[Any]) -> Iterator[Any]:
+def _surveyor(work: DrawWork) -> Mapped:
+    def surveyed(batches: Iterator[Any]) -> Iterator[Any]:
         import pyarrow as pa
 
         total: Survey | None = None
@@ -109,26 +118,22 @@ def _surveyor(work: Work) -> Mapped:
         if total is not None:
             yield pa.RecordBatch.from_pydict({"survey": pa.array([pickle.dumps(total)], type=pa.binary())})
 
-    return survey
+    return surveyed
 
 
-def _in_bin(work: Work, group: int, at: int) -> Mapped:
+def _in_bin(work: DrawWork, group: int, at: int) -> Mapped:
     def rows_in_bin(batches: Iterator[Any]) -> Iterator[Any]:
         import pyarrow as pa
 
         for batch in batches:
             if batch.num_rows:
-                rows = _rows(work, batch)[0]
-                here = bin_of(rows.look) == at
-                if rows.group is not None:
-                    here &= rows.group == group
-                found = {"look": rows.look[here], "r": rows.r[here], "rate": rows.rates[here]}
-                yield pa.RecordBatch.from_pydict({name: pa.array(values) for name, values in found.items()})
+                found = zip(("look", "r", "rate"), _rows(work, batch)[0].in_bin(group, at), strict=True)
+                yield pa.RecordBatch.from_pydict({name: pa.array(values) for name, values in found})
 
     return rows_in_bin
 
 
-def _writer(work: Work, found: Ends, names: tuple[str, ...]) -> Mapped:
+def _writer(work: DrawWork, found: LineEnds, names: tuple[str, ...]) -> Mapped:
     def write(batches: Iterator[Any]) -> Iterator[Any]:
         import pyarrow as pa
 
