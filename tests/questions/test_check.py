@@ -177,3 +177,18 @@ def test_more_labels_than_there_are_items_are_not_promised(rated):
     assert "more than the 90 items that were looked at" in close.sentence
     enough = rw.check(rated, **COLUMNS, at_least=rw.estimate_table(rated, **COLUMNS).low + 1e-3)
     assert "more items" not in enough.sentence
+
+
+def test_labels_to_tell_count_the_scale_that_the_ratings_show():
+    """Marks from 1 to 5 without bounds need as many labels as with them: they were counted as a share of 0 to 1."""
+    rng = np.random.default_rng(5)
+    h = np.where(rng.random(2000) < 0.9, 5.0, rng.integers(1, 5, 2000))
+    marks = {
+        "judge": np.clip(h + rng.integers(-1, 2, 2000), 1, 5),
+        "human": np.where(rng.random(2000) < 0.1, h, np.nan),
+    }
+    marks |= {"rate": np.full(2000, 0.1)}
+    alone = rw.check(marks, **COLUMNS, at_least=4.7)
+    told = rw.check(marks, **COLUMNS, at_least=4.7, bounds=(1, 5))
+    assert alone.verdict == told.verdict == "cannot tell"
+    assert alone.labels_needed == told.labels_needed

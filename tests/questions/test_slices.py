@@ -325,3 +325,22 @@ def test_slices_of_votes_stay_on_their_scale():
         if one.interval is not None:
             assert 0 <= one.interval[0] < one.interval[1] <= 1
             assert 0 <= one.value <= 1
+
+
+@pytest.mark.parametrize("shrink", [False, True])
+def test_slices_of_a_scale_that_the_ratings_show_stay_on_that_scale(shrink):
+    """Marks from 1 to 5 without bounds: slices were cut to the scale from 0 to 1."""
+    rng = np.random.default_rng(8)
+    topic = rng.choice(list("abcd"), 1200)
+    h = np.clip(np.round(3.4 + 0.2 * (topic == "a") + rng.normal(0, 1.2, 1200)), 1, 5)
+    table = {"topic": topic.astype(object), "judge": np.clip(np.round(h + rng.normal(0, 0.7, 1200)), 1, 5)}
+    table |= {"human": np.where(rng.random(1200) < 0.25, h, np.nan), "rate": np.full(1200, 0.25)}
+    found = estimate_slices(table, **COLUMNS, shrink=shrink)
+    for one in found.slices:
+        truth = h[topic == one.name].mean()
+        low, high = one.estimate.interval
+        assert 1 < low < truth < high < 5
+        assert high - low < 1
+        if shrink:
+            low, high = one.shrunk.interval
+            assert 1 < low < truth < high < 5

@@ -264,9 +264,9 @@ def _refuse_idle(margin: _Amount, ends: _Ends) -> None:
 
 
 def check_mean(found: Estimate, bar: float, *, bounds: tuple[float, float] | None = None) -> Check:
-    """Whether a mean is at least `bar`; `bounds` are the ends of the scale, 0 and 1 where the interval is a score's."""
+    """Whether a mean is at least `bar`; `bounds` are the ends of the scale, where the estimate does not know them."""
     verdict = gate(found.interval, bar)
-    ends = bounds if bounds is not None else (0.0, 1.0) if found.interval_method == "score" else None
+    ends = found.bounds if bounds is None else bounds
     needed = None
     if verdict == "cannot tell" and found.interval is not None:
         times = times_to_tell(found.value, found.interval, bar, level=found.level, bounds=ends)

@@ -119,7 +119,7 @@ def estimate_slices(
     read_as = first + rated.notes(how)
     notes = read_as + told_of_text(rated.items, text, known) + more + _about_all(rated.items, overall, found)
     if shrink:
-        found, more = _shrunk(found, how.level, how.bounds)
+        found, more = _shrunk(found, how.level)
         notes += more
     spend = Prices(weak_cost, strong_cost).spend(overall.items, overall.labels, alone=weak is None)
     overall = replace(overall, spend=spend, notes=read_as + overall.notes)
@@ -192,7 +192,7 @@ class _Sliced:
             found = estimate_rated(items, how)
         except InputError as error:  # this slice's own data; the others are answered all the same
             return Slice(name, count, labels, None, str(error))
-        found = found.within((0.0, 1.0) if how.bounds is None and found.interval_kind == "score" else how.bounds)
+        found = found.within(found.bounds)
         if self.recalibrate != "none":
             found = replace(found, method=f"{found.method}, {self.recalibrate} recalibrated")
         return Slice(name, count, labels, found, None if found.interval is not None else "; ".join(found.notes))
@@ -229,9 +229,7 @@ def _each_level(
     return each, (f"all {count} intervals hold at once with {level:.0%}: each has {each:.2%} ({why})",)
 
 
-def _shrunk(
-    found: list[Slice], level: float, bounds: tuple[float, float] | None
-) -> tuple[list[Slice], tuple[str, ...]]:
+def _shrunk(found: list[Slice], level: float) -> tuple[list[Slice], tuple[str, ...]]:
     """Values and intervals by the model for all slices; slices without an interval stay as they are."""
     use = [one for one in found if one.estimate is not None and one.estimate.interval is not None]
     if len(use) < FEWEST_TO_SHRINK:
@@ -239,8 +237,8 @@ def _shrunk(
     estimates = [one.estimate for one in use if one.estimate is not None]
     value = np.array([e.value for e in estimates])
     model, shrunk = shrunk_means(value, np.array([_error(e) for e in estimates]), level=level)
-    if bounds is None and all(e.interval_method == "score" for e in estimates):
-        bounds = (0.0, 1.0)
+    known = [e.bounds for e in estimates if e.bounds is not None]
+    bounds = (min(low for low, _ in known), max(high for _, high in known)) if len(known) == len(use) else None
     by_name = {one.name: s.within(bounds) for one, s in zip(use, shrunk, strict=True)}
     note = (
         f"shrunk toward {model.mean:.4f}; slices differ by a standard deviation of about {model.between:.4f} beyond "

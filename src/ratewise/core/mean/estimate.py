@@ -13,7 +13,7 @@ from ratewise.core.mean import contributions, intervals
 from ratewise.core.mean.case import Case, Grouping, grouping_of
 from ratewise.core.mean.clusters import cluster_folds
 from ratewise.core.mean.how import How
-from ratewise.core.mean.interval_choice import interval_kind, interval_of, scale_ends
+from ratewise.core.mean.interval_choice import interval_kind, interval_of, known_ends, scale_ends
 from ratewise.core.mean.intervals import Interval
 from ratewise.core.mean.ratings import Mask, Rated, Ratings, pool_of
 from ratewise.core.mean.tails import tail_note
@@ -42,6 +42,7 @@ class Estimate:
     interval_method: str
     estimand: str
     seen: tuple[float, float] | None = field(default=None, repr=False)  # least and largest strong rating
+    bounds: tuple[float, float] | None = field(default=None, repr=False)  # ends of the scale, where they are known
     pool_size: float | None = None  # N, of the pool whose own mean it is; not of the population's
     degrees_of_freedom: float | None = None
     slope: float | None = None  # of the line put in the weak rating's place, averaged over folds
@@ -177,14 +178,16 @@ def _estimate(data: Ratings, case: Case) -> Estimate:
     s = intervals.spread(delta, f, data, pool_size=case.pool_size, codes=case.codes)
     alone = case.grouping is not None and case.grouping.clusters == 1 and case.pool_size > data.items
     ends, why = (None, None) if alone else interval_of(s, f, delta, data, kind, case)
-    if case.how.bounds is not None and ends is not None:
-        ends = on_scale(ends, scale_ends(data, case, "the interval"))
+    bounds = known_ends(data, case, kind)
+    if case.how.bounds is not None and bounds is not None and ends is not None:
+        ends = on_scale(ends, bounds)
     known = s.variance > 0 and data.labels > 1 and not alone
     notes += _cluster_notes(s, case.grouping)
     strong = data.strong[data.labelled]
     return Estimate(
         value=s.value if kind != "score" or ends is None else min(max(s.value, ends[0]), ends[1]),
         seen=(float(strong.min()), float(strong.max())),
+        bounds=bounds,
         standard_error=math.sqrt(case.how.variance_factor * s.variance) if known else None,
         interval=ends,
         level=case.how.level,
@@ -276,6 +279,7 @@ def _with_missing(data: Ratings, missing: Mask, case: Case) -> Estimate:
     return Estimate(
         value=0.5 * (first.value + last.value),
         seen=ends,
+        bounds=ends,
         standard_error=None,
         interval=both,
         level=case.how.level,

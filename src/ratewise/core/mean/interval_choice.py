@@ -71,7 +71,8 @@ def interval_of(
     if case.how.estimand == "pool" and np.all(data.rates == 1) and case.pool_size == data.items:
         return (s.value, s.value), "every item of the pool has its strong rating: the value is exact"
     if kind == "score":
-        low, high = _score_ends(data, case)
+        ends = known_ends(data, case, kind)
+        low, high = scale_ends(data, case, "the score interval") if ends is None else ends
         beyond = s.value < low or s.value > high
         why = (
             f"the unbiased estimate is {s.value:.4g}, beyond the scale: the end of the scale is shown instead"
@@ -97,11 +98,13 @@ def interval_of(
     return intervals.normal(s, case.how.level), None
 
 
-def _score_ends(data: Ratings, case: Case) -> tuple[float, float]:
-    seen = (
-        levels_seen(data) if case.how.interval == "auto" and case.how.bounds is None and not is_binary(data) else None
-    )
-    return scale_ends(data, case, "the score interval") if seen is None else seen
+def known_ends(data: Ratings, case: Case, kind: str) -> tuple[float, float] | None:
+    """The ends of the rating scale as given, or as ratings show them that this kind of interval goes by."""
+    if case.how.bounds is not None:
+        return scale_ends(data, case, "the interval")
+    if is_binary(data):
+        return 0.0, 1.0
+    return levels_seen(data) if kind == "score" and case.how.interval == "auto" else None
 
 
 def _anytime(delta: Floats, data: Ratings, case: Case) -> tuple[float, float]:

@@ -243,6 +243,7 @@ def _stratified(data: Ratings, method: str, f: Floats, groups: _Groups, how: How
     strong = data.strong[data.labelled]
     return Estimate(
         value=value, seen=(float(strong.min()), float(strong.max())),
+        bounds=(0.0, 1.0) if how.bounds is None and how.interval == "score" else how.bounds,
         standard_error=math.sqrt(total) if known else None, interval=ends, level=how.level,
         items=data.items, labels=data.labels, method=f"stratified {method}", interval_method=how.interval,
         estimand=how.estimand, pool_size=float(groups.N.sum()) if how.estimand == "pool" else None,
