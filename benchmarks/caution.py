@@ -12,7 +12,7 @@ import itertools
 
 import numpy as np
 
-from ratewise.core.mean.policy import optimal_policy
+from ratewise.core.policy import optimal_policy
 from ratewise.design import options
 from ratewise.lab import everyday
 from ratewise.lab.automatic import Trial

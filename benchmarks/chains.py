@@ -26,7 +26,7 @@ import numpy as np
 
 from ratewise.campaign.answers import estimate_history
 from ratewise.campaign.rehearsal import Pool, Rehearsal
-from ratewise.core.mean.policy import optimal_policy
+from ratewise.core.policy import optimal_policy
 from ratewise.tables import read_table
 
 DATA = Path(os.environ.get("RATEWISE_DATA", Path(__file__).parents[2] / "shared" / "data"))

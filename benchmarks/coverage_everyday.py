@@ -20,7 +20,7 @@ import numpy as np
 import ratewise as rw
 from ratewise.campaign.answers import anytime_estimate, estimate_history
 from ratewise.campaign.rehearsal import Pool, Rehearsal
-from ratewise.core.mean.estimate import estimate_mean
+from ratewise.core.estimate import estimate_mean
 from ratewise.lab import everyday
 from ratewise.lab.everyday import JUDGES, ONE_SHOT_LABELS, Cell, Judge
 from ratewise.lab.workers import in_order

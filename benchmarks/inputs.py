@@ -17,8 +17,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 import ratewise as rw
-from ratewise.questions.mean.strata import InputPlan
-from ratewise.questions.mean.transfer import Transfer
+from ratewise.questions.strata import InputPlan
+from ratewise.questions.transfer import Transfer
 
 TABLES = (
     ("evouna_qa", "system"), ("evouna_qa", "g_lexical"), ("imagenet_resnet50", "metaclass"),

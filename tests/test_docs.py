@@ -90,7 +90,7 @@ def test_every_fence_is_closed_and_named():
 
 
 def test_files_that_pages_name_exist():
-    """`core/mean/policy.py` and the like, as seen from src/ratewise or from the top."""
+    """`core/policy.py` and the like, as seen from src/ratewise or from the top."""
     rooms = {path.name for path in PACKAGE.iterdir() if path.is_dir()}
     for page in [*PAGES, ROOT / "CONTRIBUTING.md"]:
         for path in re.findall(r"`([\w/]+/\w+\.py)`", page.read_text(encoding="utf-8")):

@@ -10,34 +10,34 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from ratewise.campaign.campaign import Campaign as Campaign
     from ratewise.campaign.ending import Ending as Ending
-    from ratewise.core.m_estimation.fit import MFit as MFit
-    from ratewise.core.m_estimation.m_estimate import m_estimate as m_estimate
-    from ratewise.core.m_estimation.m_policy import m_policy as m_policy
-    from ratewise.core.m_estimation.newton import Loss as Loss
-    from ratewise.core.m_estimation.quantiles import estimate_quantile as estimate_quantile
-    from ratewise.core.mean.draw import draw as draw
-    from ratewise.core.mean.draw import uniform as uniform
-    from ratewise.core.mean.estimate import Estimate as Estimate
-    from ratewise.core.mean.formulas import UniformRate as UniformRate
-    from ratewise.core.mean.formulas import bernoulli_bound as bernoulli_bound
-    from ratewise.core.mean.formulas import error_ratio as error_ratio
-    from ratewise.core.mean.formulas import error_times_budget as error_times_budget
-    from ratewise.core.mean.formulas import expected_error as expected_error
-    from ratewise.core.mean.formulas import misjudged_variance_bound as misjudged_variance_bound
-    from ratewise.core.mean.formulas import misjudged_variance_bound_additive as misjudged_variance_bound_additive
-    from ratewise.core.mean.formulas import optimal_uniform_rate as optimal_uniform_rate
-    from ratewise.core.mean.formulas import optimal_uniform_rate_whole_items as optimal_uniform_rate_whole_items
-    from ratewise.core.mean.formulas import spend_for as spend_for
-    from ratewise.core.mean.inputs import InputChoice as InputChoice
-    from ratewise.core.mean.inputs import choose_inputs as choose_inputs
-    from ratewise.core.mean.policy import Policy as Policy
-    from ratewise.core.mean.policy import optimal_policy as optimal_policy
-    from ratewise.core.mean.stratified import estimate_stratified as estimate_stratified
-    from ratewise.core.mean.stratified import estimate_weighted as estimate_weighted
-    from ratewise.core.mean.what_if import WhatIf as WhatIf
-    from ratewise.core.mean.wrong_policy import PolicyPrice as PolicyPrice
-    from ratewise.core.mean.wrong_policy import WrongPolicy as WrongPolicy
-    from ratewise.core.mean.wrong_policy import cost_of_wrong_policy as cost_of_wrong_policy
+    from ratewise.core.draw import draw as draw
+    from ratewise.core.draw import uniform as uniform
+    from ratewise.core.estimate import Estimate as Estimate
+    from ratewise.core.fit import MFit as MFit
+    from ratewise.core.formulas import UniformRate as UniformRate
+    from ratewise.core.formulas import bernoulli_bound as bernoulli_bound
+    from ratewise.core.formulas import error_ratio as error_ratio
+    from ratewise.core.formulas import error_times_budget as error_times_budget
+    from ratewise.core.formulas import expected_error as expected_error
+    from ratewise.core.formulas import misjudged_variance_bound as misjudged_variance_bound
+    from ratewise.core.formulas import misjudged_variance_bound_additive as misjudged_variance_bound_additive
+    from ratewise.core.formulas import optimal_uniform_rate as optimal_uniform_rate
+    from ratewise.core.formulas import optimal_uniform_rate_whole_items as optimal_uniform_rate_whole_items
+    from ratewise.core.formulas import spend_for as spend_for
+    from ratewise.core.inputs import InputChoice as InputChoice
+    from ratewise.core.inputs import choose_inputs as choose_inputs
+    from ratewise.core.m_estimate import m_estimate as m_estimate
+    from ratewise.core.m_policy import m_policy as m_policy
+    from ratewise.core.newton import Loss as Loss
+    from ratewise.core.policy import Policy as Policy
+    from ratewise.core.policy import optimal_policy as optimal_policy
+    from ratewise.core.quantiles import estimate_quantile as estimate_quantile
+    from ratewise.core.stratified import estimate_stratified as estimate_stratified
+    from ratewise.core.stratified import estimate_weighted as estimate_weighted
+    from ratewise.core.what_if import WhatIf as WhatIf
+    from ratewise.core.wrong_policy import PolicyPrice as PolicyPrice
+    from ratewise.core.wrong_policy import WrongPolicy as WrongPolicy
+    from ratewise.core.wrong_policy import cost_of_wrong_policy as cost_of_wrong_policy
     from ratewise.errors import InputError as InputError
     from ratewise.errors import MissingAnswersError as MissingAnswersError
     from ratewise.errors import OutsideError as OutsideError
@@ -74,20 +74,15 @@ if TYPE_CHECKING:
     from ratewise.questions.compare_plan import plan_comparison as plan_comparison
     from ratewise.questions.compare_plan import plan_comparisons as plan_comparisons
     from ratewise.questions.draw_pool import draw_pool as draw_pool
+    from ratewise.questions.drawing import Drawn as Drawn
+    from ratewise.questions.estimation import estimate_mean as estimate_mean
+    from ratewise.questions.estimation import estimate_table as estimate_table
     from ratewise.questions.fieller import Ratio as Ratio
     from ratewise.questions.leaderboard import Leaderboard as Leaderboard
     from ratewise.questions.leaderboard import leaderboard as leaderboard
     from ratewise.questions.long_table import compare_long as compare_long
-    from ratewise.questions.mean.drawing import Drawn as Drawn
-    from ratewise.questions.mean.estimation import estimate_mean as estimate_mean
-    from ratewise.questions.mean.estimation import estimate_table as estimate_table
-    from ratewise.questions.mean.plan import Plan as Plan
-    from ratewise.questions.mean.plan import plan as plan
-    from ratewise.questions.mean.strata import InputPlan as InputPlan
-    from ratewise.questions.mean.strata import StratumPlan as StratumPlan
-    from ratewise.questions.mean.transfer import Drift as Drift
-    from ratewise.questions.mean.transfer import Transfer as Transfer
-    from ratewise.questions.mean.transfer import load_transfer as load_transfer
+    from ratewise.questions.plan import Plan as Plan
+    from ratewise.questions.plan import plan as plan
     from ratewise.questions.quantiles import Quantiles as Quantiles
     from ratewise.questions.quantiles import plan_quantile as plan_quantile
     from ratewise.questions.quantiles import quantile_table as quantile_table
@@ -106,6 +101,11 @@ if TYPE_CHECKING:
     from ratewise.questions.slice_results import Slice as Slice
     from ratewise.questions.slice_results import Slices as Slices
     from ratewise.questions.slices import estimate_slices as estimate_slices
+    from ratewise.questions.strata import InputPlan as InputPlan
+    from ratewise.questions.strata import StratumPlan as StratumPlan
+    from ratewise.questions.transfer import Drift as Drift
+    from ratewise.questions.transfer import Transfer as Transfer
+    from ratewise.questions.transfer import load_transfer as load_transfer
     from ratewise.questions.two_tables import TableColumns as TableColumns
     from ratewise.questions.two_tables import compare_tables as compare_tables
     from ratewise.raters.protocol import Answer as Answer
@@ -129,7 +129,7 @@ __version__ = "0.1.0"
 
 _GROUPS: dict[str, dict[str, tuple[str, ...]]] = {  # as people look for them; each name with the module it lives in
     "plan": {
-        "ratewise.questions.mean.plan": (
+        "ratewise.questions.plan": (
             "plan",
             "Plan",
         ),
@@ -148,31 +148,31 @@ _GROUPS: dict[str, dict[str, tuple[str, ...]]] = {  # as people look for them; e
             "SlicePlan",
             "PlannedSlice",
         ),
-        "ratewise.questions.mean.strata": (
+        "ratewise.questions.strata": (
             "InputPlan",
             "StratumPlan",
         ),
-        "ratewise.core.mean.policy": (
+        "ratewise.core.policy": (
             "optimal_policy",
             "Policy",
         ),
-        "ratewise.core.m_estimation.m_policy": ("m_policy",),
-        "ratewise.core.mean.inputs": (
+        "ratewise.core.m_policy": ("m_policy",),
+        "ratewise.core.inputs": (
             "choose_inputs",
             "InputChoice",
         ),
-        "ratewise.core.mean.formulas": (
+        "ratewise.core.formulas": (
             "optimal_uniform_rate",
             "optimal_uniform_rate_whole_items",
             "UniformRate",
         ),
-        "ratewise.core.mean.what_if": ("WhatIf",),
-        "ratewise.core.mean.wrong_policy": (
+        "ratewise.core.what_if": ("WhatIf",),
+        "ratewise.core.wrong_policy": (
             "cost_of_wrong_policy",
             "WrongPolicy",
             "PolicyPrice",
         ),
-        "ratewise.questions.mean.transfer": (
+        "ratewise.questions.transfer": (
             "load_transfer",
             "Transfer",
         ),
@@ -185,30 +185,30 @@ _GROUPS: dict[str, dict[str, tuple[str, ...]]] = {  # as people look for them; e
             "merge_sheet",
             "Merged",
         ),
-        "ratewise.questions.mean.drawing": ("Drawn",),
-        "ratewise.questions.mean.transfer": ("Drift",),
-        "ratewise.core.mean.draw": (
+        "ratewise.questions.drawing": ("Drawn",),
+        "ratewise.questions.transfer": ("Drift",),
+        "ratewise.core.draw": (
             "draw",
             "uniform",
         ),
         "ratewise.questions.compare_plan": ("add_difference",),
     },
     "estimate": {
-        "ratewise.questions.mean.estimation": (
+        "ratewise.questions.estimation": (
             "estimate_mean",
             "estimate_table",
         ),
-        "ratewise.core.mean.estimate": ("Estimate",),
+        "ratewise.core.estimate": ("Estimate",),
         "ratewise.questions.slices": ("estimate_slices",),
         "ratewise.questions.slice_results": (
             "Slices",
             "Slice",
         ),
-        "ratewise.core.mean.stratified": (
+        "ratewise.core.stratified": (
             "estimate_stratified",
             "estimate_weighted",
         ),
-        "ratewise.core.m_estimation.quantiles": ("estimate_quantile",),
+        "ratewise.core.quantiles": ("estimate_quantile",),
         "ratewise.questions.quantiles": (
             "quantile_table",
             "Quantiles",
@@ -218,9 +218,9 @@ _GROUPS: dict[str, dict[str, tuple[str, ...]]] = {  # as people look for them; e
             "Regression",
             "Coefficient",
         ),
-        "ratewise.core.m_estimation.m_estimate": ("m_estimate",),
-        "ratewise.core.m_estimation.fit": ("MFit",),
-        "ratewise.core.m_estimation.newton": ("Loss",),
+        "ratewise.core.m_estimate": ("m_estimate",),
+        "ratewise.core.fit": ("MFit",),
+        "ratewise.core.newton": ("Loss",),
     },
     "compare": {
         "ratewise.questions.compare": (
@@ -292,7 +292,7 @@ _GROUPS: dict[str, dict[str, tuple[str, ...]]] = {  # as people look for them; e
         ),
     },
     "formulas": {
-        "ratewise.core.mean.formulas": (
+        "ratewise.core.formulas": (
             "error_times_budget",
             "error_ratio",
             "expected_error",

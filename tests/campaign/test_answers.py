@@ -12,11 +12,11 @@ from ratewise.campaign import answers as a
 from ratewise.campaign import planner as d
 from ratewise.campaign.history import History, Looked
 from ratewise.campaign.rehearsal import Pool, Rehearsal
-from ratewise.core.mean.estimate import estimate_mean
+from ratewise.core.estimate import estimate_mean
 from ratewise.design.seen import learn
 from ratewise.lab.worlds import calibrated
 from ratewise.learn.rating_model import Covariates
-from ratewise.questions.mean.pooled import widened
+from ratewise.questions.pooled import widened
 
 WANTED = a.Wanted(0.95, "pool", 1000, (0.0, 1.0))
 TARGET = replace(WANTED, target_se=0.02)

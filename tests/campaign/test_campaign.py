@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from ratewise.campaign.campaign import Campaign
-from ratewise.core.mean.draw import uniform
-from ratewise.core.mean.estimate import estimate_mean
+from ratewise.core.draw import uniform
+from ratewise.core.estimate import estimate_mean
 from ratewise.errors import InputError, TableError
 from ratewise.store import audit
 from ratewise.tables import read_table

@@ -11,7 +11,7 @@ from ratewise.campaign.answers import anytime_estimate, estimate_history
 from ratewise.campaign.planner import Done, Draw, decide
 from ratewise.campaign.reader import Reader
 from ratewise.campaign.rehearsal import Pool, Rehearsal
-from ratewise.core.mean.estimate import estimate_mean as core_estimate
+from ratewise.core.estimate import estimate_mean as core_estimate
 from ratewise.design.designs import Design
 from ratewise.design.step_seen import step_arrays
 

@@ -5,7 +5,7 @@ from decimal import Decimal
 import numpy as np
 import pytest
 
-from ratewise.core.mean.draw import uniform
+from ratewise.core.draw import uniform
 from ratewise.design.auto import estimate_seen
 from ratewise.lab import automatic
 from ratewise.lab.trials import Block, Population, Setting

@@ -14,7 +14,7 @@ from ratewise.campaign.campaign import Campaign
 from ratewise.campaign.load import load_items
 from ratewise.campaign.quotes import campaign_cost
 from ratewise.campaign.spec.spec import read_spec
-from ratewise.core.mean.draw import uniform
+from ratewise.core.draw import uniform
 from ratewise.errors import RatewiseWarning, TableError
 
 from .making import judged, write

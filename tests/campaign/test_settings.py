@@ -145,7 +145,7 @@ def test_a_secret_seed_is_told_at_the_end_only(secret, monkeypatch):
 
 
 def test_draws_go_by_the_secret(secret, tmp_path, monkeypatch):
-    from ratewise.core.mean.draw import uniform
+    from ratewise.core.draw import uniform
     from ratewise.store import audit
 
     campaign = Campaign.open(secret)

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from ratewise.core.mean.estimate import estimate_mean
+from ratewise.core.estimate import estimate_mean
 from ratewise.design import auto
 from ratewise.design.auto import estimate_seen, plan_round, start_labels
 from ratewise.design.options import Money

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from ratewise.core.mean.policy import optimal_policy
+from ratewise.core.policy import optimal_policy
 from ratewise.design.chain_rounds import ChainRule, plan_chain
 
 from ..worlds import chain_of_raters

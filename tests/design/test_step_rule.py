@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from ratewise.core.mean.policy import optimal_policy
+from ratewise.core.policy import optimal_policy
 from ratewise.design.designs import Design
 from ratewise.design.step_choice import step_money
 from ratewise.design.step_plan import plan_steps

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from ratewise.core.mean.estimate import estimate_mean
+from ratewise.core.estimate import estimate_mean
 from ratewise.core.names import SIMULATED_METHODS
 from ratewise.lab import obvious_loop as loop
 from ratewise.lab.methods import Lab
@@ -182,7 +182,7 @@ def test_every_interval_is_that_of_production(both, mode, case):
         low, high = expected[method]["low"], expected[method]["high"]
         there = np.isfinite(low)
         assert there.mean() > 0.5
-        # In pools, the variance of running_estimates is not that of estimate_mean; see tests/core/mean/test_running.py.
+        # In pools, the variance of running_estimates is not that of estimate_mean; see tests/core/test_running.py.
         np.testing.assert_allclose(found[method].low[there], low[there], atol=1e-9, err_msg=method)
         np.testing.assert_allclose(found[method].high[there], high[there], atol=1e-9, err_msg=method)
 

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from ratewise.core.mean.estimate import estimate_mean
+from ratewise.core.estimate import estimate_mean
 from ratewise.lab.strong_alone import strong_alone
 
 

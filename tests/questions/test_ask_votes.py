@@ -6,8 +6,8 @@ import pytest
 from scipy import optimize, special
 
 import ratewise as rw
-from ratewise.core.m_estimation.bradley_terry import Pairs, centring
-from ratewise.core.m_estimation.newton import gram
+from ratewise.core.bradley_terry import Pairs, centring
+from ratewise.core.newton import gram
 from ratewise.errors import InputError, TableError
 from ratewise.questions.ask_votes import _drawn, _moves
 from ratewise.questions.votes import read_models

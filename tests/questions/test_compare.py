@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from ratewise.core.mean.clusters import cluster_codes, sum_variance
+from ratewise.core.clusters import cluster_codes, sum_variance
 from ratewise.errors import InputError, TableError
 from ratewise.questions.compare import compare, probability, signed
 from ratewise.questions.fieller import lift, ratio

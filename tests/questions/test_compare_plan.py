@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from ratewise.core.mean.policy import optimal_policy
+from ratewise.core.policy import optimal_policy
 from ratewise.errors import InputError, TableError
 from ratewise.questions.compare import compare
 from ratewise.questions.compare_plan import add_difference, plan_comparison, plan_comparisons
 from ratewise.questions.draw_pool import draw_pool
-from ratewise.questions.mean.pilot import learn_pilot
-from ratewise.questions.mean.plan import plan
+from ratewise.questions.pilot import learn_pilot
+from ratewise.questions.plan import plan
 
 WEAK, STRONG = ("g_a", "g_b"), ("h_a", "h_b")
 PRICES = {"weak_cost": 0.02, "strong_cost": 1.5}

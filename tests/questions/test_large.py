@@ -33,7 +33,7 @@ def large(monkeypatch):
 @pytest.fixture
 def in_files(large, monkeypatch):
     """Files count as large, and a table that lies in files is never read whole."""
-    monkeypatch.setattr("ratewise.questions.mean.estimation.read_whole", in_memory_only)
+    monkeypatch.setattr("ratewise.questions.estimation.read_whole", in_memory_only)
 
 
 def check_same(found, right, *, ends=1e-3):
@@ -134,9 +134,9 @@ def test_what_cannot_be_done_in_files_is_done_in_memory(tmp_path, large):
 
 def test_rows_that_were_put_together_have_no_anytime_interval():
     one = np.ones(3)
-    rated = rw.core.mean.ratings.Rated(one / 2, np.array([1.0, 0.0, np.nan]), one / 2, counts=np.array([1.0, 1.0, 9.0]))
+    rated = rw.core.ratings.Rated(one / 2, np.array([1.0, 0.0, np.nan]), one / 2, counts=np.array([1.0, 1.0, 9.0]))
     with pytest.raises(InputError, match="put together"):
-        rw.core.mean.estimate.estimate_rated(rated, rw.core.mean.how.How(interval="anytime"))
+        rw.core.estimate.estimate_rated(rated, rw.core.how.How(interval="anytime"))
 
 
 def test_a_small_folder_or_pattern_is_one_table(tmp_path):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ratewise.core.mean.policy import optimal_policy
+from ratewise.core.policy import optimal_policy
 from ratewise.questions.money import Curve, shared_budgets
 
 

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import ratewise as rw
-from ratewise.core.mean.how import How
+from ratewise.core.how import How
 from ratewise.errors import InputError, TableError
 from ratewise.questions.compare import compare
-from ratewise.questions.mean.draw_file import draw_file
+from ratewise.questions.draw_file import draw_file
 from ratewise.questions.pool import POOL_SIZE
 from ratewise.questions.slices import estimate_slices
 

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from ratewise.core.m_estimation.quantiles import estimate_quantile
+from ratewise.core.quantiles import estimate_quantile
 from ratewise.errors import InputError, TableError
 from ratewise.questions.quantiles import plan_quantile, quantile_table
 

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from ratewise.core.mean.how import How
+from ratewise.core.how import How
 from ratewise.errors import InputError, TableError
 from ratewise.questions.compare import compare
 from ratewise.questions.compare_many import compare_many
+from ratewise.questions.estimation import estimate_table
 from ratewise.questions.leaderboard import leaderboard
-from ratewise.questions.mean.estimation import estimate_table
 from ratewise.questions.quantiles import quantile_table
 from ratewise.questions.rated import DrawColumns, RatedColumns, read_rated, refuse_missing
 from ratewise.questions.regression import regress

@@ -5,9 +5,9 @@ import json
 import numpy as np
 import pytest
 
-from ratewise.core.mean.formulas import optimal_uniform_rate
+from ratewise.core.formulas import optimal_uniform_rate
 from ratewise.errors import InputError
-from ratewise.questions.mean.plan import plan
+from ratewise.questions.plan import plan
 from ratewise.questions.regression_plan import plan_regression
 
 from ..worlds import piloted_regression
@@ -160,9 +160,9 @@ def test_pilots_that_cannot_be_used():
 
 def test_rates_beat_one_rate_in_earnest():
     """Drawn and fitted many times, on items that are not the pilot: less error than one rate for the same money."""
-    from ratewise.core.m_estimation.fit import fit_m_estimator
-    from ratewise.core.m_estimation.losses import LINEAR
-    from ratewise.core.mean.ratings import ratings
+    from ratewise.core.fit import fit_m_estimator
+    from ratewise.core.losses import LINEAR
+    from ratewise.core.ratings import ratings
 
     data = piloted_regression(2, T=4000, pilot=0.3)
     made = plan_regression(data, **COLUMNS, **COSTS, on=["x"], budget=300.0, weights={"x": 1.0}, pool_size=2000)

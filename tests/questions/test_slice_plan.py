@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from scipy import optimize
 
-from ratewise.core.mean.policy import optimal_policy
+from ratewise.core.policy import optimal_policy
 from ratewise.errors import InputError, PolicyError, TableError
-from ratewise.questions.mean.plan import plan
 from ratewise.questions.money import Curve, shared_budgets
+from ratewise.questions.plan import plan
 from ratewise.questions.slice_draw import draw_slices, is_slice_plan
 from ratewise.questions.slice_plan import plan_slices
 

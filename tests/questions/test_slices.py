@@ -8,7 +8,7 @@ from scipy import integrate, stats
 
 import ratewise as rw
 from ratewise.errors import InputError, TableError
-from ratewise.questions.mean.estimation import estimate_mean, estimate_table
+from ratewise.questions.estimation import estimate_mean, estimate_table
 from ratewise.questions.shrinkage import shrunk_means
 from ratewise.questions.slice_names import MISSING, slice_sizes
 from ratewise.questions.slices import estimate_slices

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ratewise.core.mean.estimate import estimate_mean
+from ratewise.core.estimate import estimate_mean
 from ratewise.questions.unseen import unseen_variance, widened
 
 ONES = np.ones(50)

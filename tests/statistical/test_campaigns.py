@@ -15,7 +15,7 @@ from ratewise.campaign.answers import anytime_estimate, estimate_history
 from ratewise.campaign.crowd import Crowd
 from ratewise.campaign.reader import Reader
 from ratewise.campaign.rehearsal import Pool, Rehearsal
-from ratewise.core.mean.policy import optimal_policy
+from ratewise.core.policy import optimal_policy
 from ratewise.lab.worlds import calibrated
 
 from ..bounds import FALSE_ALARM, further, most, sizes

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from ratewise.core.mean.how import How
+from ratewise.core.how import How
 from ratewise.questions.compare import compare_systems
 from ratewise.questions.compare_many import against_baseline
 from ratewise.questions.systems import Systems

@@ -6,9 +6,9 @@ Bounds are binomial: a cell whose true coverage is at the stated target fails by
 import numpy as np
 import pytest
 
-from ratewise.core.mean.anytime import confidence_sequence
-from ratewise.core.mean.intervals import normal, spread
-from ratewise.core.mean.ratings import ratings
+from ratewise.core.anytime import confidence_sequence
+from ratewise.core.intervals import normal, spread
+from ratewise.core.ratings import ratings
 from ratewise.lab.coverage import Cell, run_cell
 
 from ..bounds import fewest, further, so_many

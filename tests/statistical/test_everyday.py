@@ -10,7 +10,7 @@ import pytest
 
 from ratewise.campaign.answers import estimate_history
 from ratewise.campaign.rehearsal import Pool, Rehearsal
-from ratewise.core.mean.estimate import estimate_mean
+from ratewise.core.estimate import estimate_mean
 from ratewise.lab import everyday
 from ratewise.lab.everyday import Cell
 

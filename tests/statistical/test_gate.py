@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from ratewise.core.mean.estimate import estimate_mean
-from ratewise.core.mean.gate import gate
+from ratewise.core.estimate import estimate_mean
+from ratewise.core.gate import gate
 from ratewise.questions.check import check
 from ratewise.questions.two_tables import compare_tables
 

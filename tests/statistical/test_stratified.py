@@ -5,12 +5,12 @@ import math
 import numpy as np
 import pytest
 
-from ratewise.core.mean.estimate import estimate_mean
-from ratewise.core.mean.stratified import estimate_stratified, estimate_weighted
+from ratewise.core.estimate import estimate_mean
+from ratewise.core.stratified import estimate_stratified, estimate_weighted
 
 from .. import bounds
 from ..bounds import sizes
-from ..core.mean.strata import MEANS, NAMES, NOISES, RATES, SHARES, SPREADS, TRUTH, sample, weighted_sample
+from ..core.strata import MEANS, NAMES, NOISES, RATES, SHARES, SPREADS, TRUTH, sample, weighted_sample
 
 TRIALS = sizes(1200, all=3000)
 

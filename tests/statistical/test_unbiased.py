@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from ratewise.core.mean.contributions import contributions, cross_fitted, regression
-from ratewise.core.mean.ratings import ratings
+from ratewise.core.contributions import contributions, cross_fitted, regression
+from ratewise.core.ratings import ratings
 
 TRIALS = 20_000
 SIGMAS = 4.0

@@ -8,10 +8,10 @@ import pytest
 from scipy import stats
 
 import ratewise as rw
-from ratewise.core.mean.how import How
-from ratewise.core.mean.ratings import Rated
-from ratewise.core.mean.votes import votes_of
-from ratewise.questions.mean.estimation import estimate_rated
+from ratewise.core.how import How
+from ratewise.core.ratings import Rated
+from ratewise.core.votes import votes_of
+from ratewise.questions.estimation import estimate_rated
 from ratewise.questions.people import Ready, with_votes
 from ratewise.questions.pool import Pool
 from ratewise.questions.rated import RatedTable

@@ -5,7 +5,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from ratewise.core.mean.draw import uniform
+from ratewise.core.draw import uniform
 from ratewise.tables import open_relation, parquet
 
 

@@ -17,17 +17,17 @@ from scipy import special
 
 from ratewise.campaign.history import History
 from ratewise.campaign.inputs import Inputs, estimate_strata, largest_rating_off
+from ratewise.core import estimate as core
 from ratewise.core.checks import Floats
-from ratewise.core.mean import estimate as core
-from ratewise.core.mean.estimate import Estimate
+from ratewise.core.estimate import Estimate
 from ratewise.core.names import Estimand
 from ratewise.design.auto import LearnedRating, estimate_seen, learned_rating
 from ratewise.design.designs import carried
 from ratewise.design.seen import FEWEST_TO_LEARN, learn
 from ratewise.design.step_seen import StepSeen, step_arrays
 from ratewise.errors import MissingAnswersError
-from ratewise.questions.mean.estimation import estimate_mean
-from ratewise.questions.mean.pooled import widened, with_known
+from ratewise.questions.estimation import estimate_mean
+from ratewise.questions.pooled import widened, with_known
 
 _AT_STOP = 0.8  # share of α that a campaign with a target keeps for the round that it stops at
 _MORE = 1.05  # a little more than a precision is expected to take saves a round

@@ -12,11 +12,11 @@ from ratewise.campaign.history import History
 from ratewise.campaign.snapshot import Snapshot
 from ratewise.campaign.voting import decides
 from ratewise.core.checks import Floats
-from ratewise.core.mean.estimate import Estimate, estimate_mean
-from ratewise.core.mean.votes import Votes, krippendorff_alpha, percent_agreement
+from ratewise.core.estimate import Estimate, estimate_mean
+from ratewise.core.votes import Votes, krippendorff_alpha, percent_agreement
 from ratewise.design.auto import below_one
 from ratewise.errors import InputError
-from ratewise.questions.mean.pooled import widened
+from ratewise.questions.pooled import widened
 from ratewise.raters.people import PeopleSettings
 from ratewise.store import audit
 from ratewise.store.store import Store

@@ -33,7 +33,7 @@ from ratewise.campaign.story import Chapter
 from ratewise.campaign.taking_out import export_folder, export_record, export_table, items_table
 from ratewise.campaign.teaching import lesson_of
 from ratewise.campaign.verification import Verification
-from ratewise.core.mean.estimate import Estimate
+from ratewise.core.estimate import Estimate
 from ratewise.core.small_picture import band_picture
 from ratewise.design.diagnostics import Diagnosis
 from ratewise.errors import InputError, StoreError

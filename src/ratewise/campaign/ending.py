@@ -5,7 +5,7 @@ from decimal import Decimal
 from typing import Any
 
 from ratewise.campaign.status import Status
-from ratewise.core.mean.estimate import Estimate
+from ratewise.core.estimate import Estimate
 from ratewise.core.shown import shown
 
 

@@ -13,12 +13,12 @@ from ratewise.campaign.items import LoggedItems
 from ratewise.campaign.planner.state import UNIT
 from ratewise.campaign.snapshot import Snapshot
 from ratewise.core.checks import Floats
-from ratewise.core.mean.estimate import Estimate, estimate_mean
-from ratewise.core.mean.ratings import Mask
+from ratewise.core.estimate import Estimate, estimate_mean
+from ratewise.core.ratings import Mask
 from ratewise.design.auto import LearnedRating, below_one, learned_rating
 from ratewise.design.seen import FEWEST_TO_LEARN, learn
 from ratewise.errors import InputError
-from ratewise.questions.mean.pooled import with_known
+from ratewise.questions.pooled import with_known
 from ratewise.raters.kinds import KINDS
 from ratewise.store import audit
 from ratewise.tables.table import no_column

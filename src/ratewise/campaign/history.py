@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ratewise.core.checks import Floats
-from ratewise.core.mean.ratings import Mask
+from ratewise.core.ratings import Mask
 from ratewise.design.again import again_rates, scaled
 from ratewise.design.chain_rounds import ChainRule
 from ratewise.design.designs import Design

@@ -7,7 +7,7 @@ is random. Nothing else of the engine knows of strata: rounds, rates and draws s
 
 and G likewise, so that u' = w² u and the variance of H' is the one that counts, Σ Q w² Var(H|s) if the centres are the
 strata's means (Prop. 7 and METHODS section 8; other centres only make plans less sharp). The estimate does not rest on
-that scale: it is Σ W mean_s from what was looked at of each stratum, whatever that was (`core/mean/stratified.py`).
+that scale: it is Σ W mean_s from what was looked at of each stratum, whatever that was (`core/stratified.py`).
 Rounds are pooled within strata, too: π̄ = Σ_j T_js π_j / Σ_j T_js with T_js the items of stratum s in round j, since a
 stratum that is used up is no longer in later rounds, and π̄ over all items would then weigh its labels wrongly.
 """
@@ -24,15 +24,15 @@ from numpy.typing import NDArray
 from ratewise.campaign.history import History, Looked
 from ratewise.campaign.spec.tables import InputsSpec
 from ratewise.core.checks import Floats
-from ratewise.core.mean.estimate import Estimate
-from ratewise.core.mean.ratings import Mask
-from ratewise.core.mean.stratified import estimate_stratified
+from ratewise.core.estimate import Estimate
 from ratewise.core.names import Estimand, Method
+from ratewise.core.ratings import Mask
+from ratewise.core.stratified import estimate_stratified
 from ratewise.design.auto import below_one, learned_rating
 from ratewise.design.designs import carried
 from ratewise.design.seen import FEWEST_TO_LEARN, LEAST_RATE, Seen
 from ratewise.errors import InputError, TableError
-from ratewise.questions.mean.strata import InputPlan, Strata, read_strata
+from ratewise.questions.strata import InputPlan, Strata, read_strata
 from ratewise.tables import Table
 
 Codes = NDArray[np.intp]

@@ -24,8 +24,8 @@ from ratewise.campaign.start import COLUMNS, load_start
 from ratewise.campaign.texts import load_texts
 from ratewise.campaign.trained import refuse_known
 from ratewise.core.checks import Floats
-from ratewise.core.mean.clusters import cluster_codes
-from ratewise.core.mean.draw import uniform
+from ratewise.core.clusters import cluster_codes
+from ratewise.core.draw import uniform
 from ratewise.errors import InputError, TableError
 from ratewise.learn.features import codings, feature_matrix
 from ratewise.raters.kind import Quote

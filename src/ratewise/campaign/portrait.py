@@ -7,7 +7,7 @@ import numpy as np
 from ratewise.campaign.beside import wilson
 from ratewise.campaign.snapshot import Snapshot
 from ratewise.core.checks import Floats
-from ratewise.core.mean.estimate import on_scale
+from ratewise.core.estimate import on_scale
 
 _BINS = 8
 _FEWEST = 5  # labels in a bin

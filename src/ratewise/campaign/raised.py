@@ -16,7 +16,7 @@ from ratewise.campaign.answers import level_of_look
 from ratewise.campaign.history import RoundPlan
 from ratewise.campaign.snapshot import Snapshot, reader_of
 from ratewise.campaign.spec.spec import Spec
-from ratewise.core.mean.estimate import Estimate
+from ratewise.core.estimate import Estimate
 from ratewise.design.again import variance_now
 from ratewise.errors import RatewiseWarning
 from ratewise.store.money import to_money, to_units

@@ -31,7 +31,7 @@ from ratewise.campaign.spec.spec import Spec
 from ratewise.campaign.spec.tables import SecretSeed
 from ratewise.campaign.verification import Verification, telling
 from ratewise.core.checks import Floats
-from ratewise.core.mean.draw import uniform
+from ratewise.core.draw import uniform
 from ratewise.store import audit
 from ratewise.store.money import shown, to_units
 from ratewise.store.store import Store

@@ -16,7 +16,7 @@ from ratewise.campaign.status import Status
 from ratewise.campaign.verification import Verification
 from ratewise.cli.campaign import live
 from ratewise.cli.console import print_json, print_rich
-from ratewise.core.mean.estimate import Estimate
+from ratewise.core.estimate import Estimate
 from ratewise.errors import OutsideError, TableError
 from ratewise.lab.worlds import calibrated
 from ratewise.report.campaign import campaign_page

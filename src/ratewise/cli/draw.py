@@ -10,7 +10,7 @@ from ratewise.cli.options import FormatOption, Json, SafeCells, TableArgument, i
 from ratewise.cli.sheets import drawn_rows, in_pieces, merge_command, where_to_draw, write_sheet
 
 if TYPE_CHECKING:
-    from ratewise.questions.mean.drawing import Drawn, DrawnFile
+    from ratewise.questions.drawing import Drawn, DrawnFile
 
 Engine = Literal["duckdb", "spark"]
 
@@ -55,7 +55,7 @@ def draw(
     """
     with one_line_errors():
         from ratewise.errors import InputError
-        from ratewise.questions.mean.drawing import Drawn
+        from ratewise.questions.drawing import Drawn
 
         if (plan is None) == (at_random is None):
             raise InputError("draw takes a plan or a number: --plan plan.json, or --at-random 50 for a first draw")
@@ -108,7 +108,7 @@ def _at_random(
     table: str, count: int, output: str, *, seed: int, id_column: str | None, safe_cells: bool, format: str | None
 ) -> "DrawnFile":  # fmt: skip
     """Write the table with a simple random sample of its rows drawn."""
-    from ratewise.questions.mean.draw_file import draw_at_random
+    from ratewise.questions.draw_file import draw_at_random
     from ratewise.tables import open_relation, read_table, write_table
     from ratewise.tables.write import safe_cells as make_safe
 
@@ -125,11 +125,11 @@ def _drawn(
     format: str | None, sheet: str | None,
 ) -> "Drawn | DrawnFile":  # fmt: skip
     """Write the drawn table. It is held in memory only where it must be; else its rows pass through."""
+    from ratewise.questions.draw_file import draw_file
     from ratewise.questions.draw_pool import draw_pool
-    from ratewise.questions.mean.draw_file import draw_file
-    from ratewise.questions.mean.plan_file import believed
-    from ratewise.questions.mean.transfer import load_transfer
+    from ratewise.questions.plan_file import believed
     from ratewise.questions.slice_draw import is_slice_plan
+    from ratewise.questions.transfer import load_transfer
     from ratewise.tables import write_table
     from ratewise.tables.write import safe_cells as make_safe
 

@@ -3,8 +3,8 @@
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ratewise.questions.mean.drawing import DrawnFile
-    from ratewise.questions.mean.transfer import Transfer
+    from ratewise.questions.drawing import DrawnFile
+    from ratewise.questions.transfer import Transfer
 
 
 def check_engine(engine: str, master: str | None, *, whole: bool, output: str) -> None:
@@ -36,7 +36,7 @@ def draw_by_spark(
 ) -> "DrawnFile":
     """Draw a table that Spark reads, and let it write the parts of a folder."""
     from ratewise.errors import TableError
-    from ratewise.questions.mean.draw_spark import draw_spark
+    from ratewise.questions.draw_spark import draw_spark
     from ratewise.tables.engine import reason
     from ratewise.tables.spark import read_spark, start
 

@@ -102,7 +102,7 @@ def estimate(
             )  # fmt: skip
             return
         only_with_by(shrink=shrink, simultaneous=simultaneous, picture=picture)
-        from ratewise.questions.mean.estimation import estimate_table
+        from ratewise.questions.estimation import estimate_table
 
         with texts_told(quiet=json):
             found = estimate_table(

@@ -90,7 +90,7 @@ def plan(
                 estimand=estimand, seed=seed, as_json=json, positive=counted, scale=order,
             )  # fmt: skip
             return
-        from ratewise.questions.mean.plan import plan as make_plan
+        from ratewise.questions.plan import plan as make_plan
 
         with texts_told(quiet=json):
             made = make_plan(

@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ratewise.core.checks import Floats
-from ratewise.core.mean.draw import draw_within, scaled_to, uniform
-from ratewise.core.mean.ratings import Mask
+from ratewise.core.draw import draw_within, scaled_to, uniform
 from ratewise.core.names import PolicyName
+from ratewise.core.ratings import Mask
 from ratewise.design.options import Money, Options
 from ratewise.design.seen import Rule, Seen, learn
 

@@ -12,13 +12,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from ratewise.core import estimate as core
 from ratewise.core.checks import Floats
-from ratewise.core.mean import estimate as core
-from ratewise.core.mean.clusters import Codes
-from ratewise.core.mean.estimate import Estimate
-from ratewise.core.mean.looking import whole_items
-from ratewise.core.mean.ratings import Mask
+from ratewise.core.clusters import Codes
+from ratewise.core.estimate import Estimate
+from ratewise.core.looking import whole_items
 from ratewise.core.names import Estimand, IntervalMethod, PolicyName
+from ratewise.core.ratings import Mask
 from ratewise.design.options import Money, Option
 from ratewise.design.seen import FEWEST_TO_LEARN, Learned, Rule, Seen, learn
 from ratewise.design.ways import Way, best_way

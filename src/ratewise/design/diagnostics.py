@@ -8,8 +8,8 @@ import numpy as np
 from scipy import special
 
 from ratewise.core.checks import Floats
-from ratewise.core.mean.estimate import Estimate
-from ratewise.core.mean.ratings import Mask
+from ratewise.core.estimate import Estimate
+from ratewise.core.ratings import Mask
 from ratewise.core.shown import shown
 from ratewise.design.seen import LEAST_RATE, Learned, Seen, learn
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ratewise.core.checks import Floats
-from ratewise.core.mean.ratings import Mask
+from ratewise.core.ratings import Mask
 from ratewise.errors import InputError
 from ratewise.learn.group_ridge import TextFactor
 from ratewise.learn.learned_error import LearnedError

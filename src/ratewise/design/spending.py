@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ratewise.core.checks import Floats
-from ratewise.core.mean.draw import draw_within, scaled_to
-from ratewise.core.mean.looking import whole_items
-from ratewise.core.mean.ratings import Mask
+from ratewise.core.draw import draw_within, scaled_to
+from ratewise.core.looking import whole_items
+from ratewise.core.ratings import Mask
 from ratewise.design.auto import Round, plan_round, start_labels
 from ratewise.design.options import Money
 from ratewise.design.seen import FEWEST_TO_LEARN, Learned, Phase, Rule, Seen, mass

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ratewise.core.checks import Floats
-from ratewise.core.mean.draw import draw_within, scaled_to
-from ratewise.core.mean.ratings import Mask
+from ratewise.core.draw import draw_within, scaled_to
+from ratewise.core.ratings import Mask
 from ratewise.design.step_rule import StepRule, roots
 from ratewise.design.step_seen import StepSeen
 from ratewise.learn.rating_model import Covariates

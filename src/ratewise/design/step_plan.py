@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ratewise.core.checks import Floats
-from ratewise.core.mean.looking import whole_items
-from ratewise.core.mean.ratings import Mask
+from ratewise.core.looking import whole_items
+from ratewise.core.ratings import Mask
 from ratewise.design.auto import doubling
 from ratewise.design.options import floor_share, least_root, preferred_error
 from ratewise.design.seen import FEWEST_TO_LEARN, Learned

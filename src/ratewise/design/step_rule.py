@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from ratewise.core.chain import gains, pooled_gain_per_cost
 from ratewise.core.checks import Floats
-from ratewise.core.mean.chain import gains, pooled_gain_per_cost
 from ratewise.design.designs import Design
 from ratewise.learn.learned_error import ErrorBasis, LearnedError
 from ratewise.learn.rating_model import Covariates, RatingModel, Standard

@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ratewise.core.checks import Floats
-from ratewise.core.mean.clusters import Codes
-from ratewise.core.mean.ratings import Mask
+from ratewise.core.clusters import Codes
+from ratewise.core.ratings import Mask
 from ratewise.design.auto import LearnedRating, below_one, learned_rating
 from ratewise.design.designs import Design
 from ratewise.design.seen import FEWEST_TO_LEARN, LEAST_RATE, Seen

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ratewise.core.checks import Floats
-from ratewise.core.mean.policy import optimal_policy
+from ratewise.core.policy import optimal_policy
 
 _MOST = 0.02  # of the money: what trying dear raters may take before anything is known of them
 _SAVES = 2 / 3  # of the start: a trial of more items than this saves too little

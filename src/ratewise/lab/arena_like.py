@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ratewise.core.mean.draw import uniform
+from ratewise.core.draw import uniform
 from ratewise.errors import InputError, TableError
 from ratewise.lab.datasets import Dataset
 from ratewise.learn.training.answering import TrainedModel

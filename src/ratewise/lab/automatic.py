@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ratewise.core.checks import Floats
-from ratewise.core.mean.estimate import Estimate
-from ratewise.core.mean.running import stops_within, without_rounding
+from ratewise.core.estimate import Estimate
+from ratewise.core.running import stops_within, without_rounding
 from ratewise.design.auto import Round, estimate_seen
 from ratewise.design.options import Money
 from ratewise.design.seen import Learned, Phase, Rule, Seen, learn

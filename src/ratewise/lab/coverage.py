@@ -12,9 +12,9 @@ from typing import Literal
 import numpy as np
 
 from ratewise.core.checks import Floats
-from ratewise.core.mean.estimate import estimate_mean
-from ratewise.core.mean.policy import Policy, optimal_policy
+from ratewise.core.estimate import estimate_mean
 from ratewise.core.names import IntervalMethod, Method
+from ratewise.core.policy import Policy, optimal_policy
 from ratewise.lab.worlds import World, bernoulli, calibrated, gaussian
 from ratewise.learn.error_model import DEFAULT_FLOOR_SHARE
 

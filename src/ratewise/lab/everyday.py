@@ -15,7 +15,7 @@ import numpy as np
 from scipy import special
 
 from ratewise.core.checks import Floats
-from ratewise.core.mean.estimate import estimate_mean
+from ratewise.core.estimate import estimate_mean
 from ratewise.core.names import MODES, Mode
 from ratewise.design.options import floor_share, raised_to_floor
 from ratewise.lab.automatic import Trial

@@ -12,8 +12,8 @@ import numpy as np
 from scipy import special
 
 from ratewise.core.checks import Floats
-from ratewise.core.mean.formulas import bernoulli_bound, optimal_uniform_rate
-from ratewise.core.mean.policy import optimal_policy
+from ratewise.core.formulas import bernoulli_bound, optimal_uniform_rate
+from ratewise.core.policy import optimal_policy
 
 _BINS = 4000
 _LEAST = 1e-30  # of u, as a share of its mean: what lies below adds nothing

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ratewise.core.checks import Floats
-from ratewise.core.mean.policy import optimal_policy
+from ratewise.core.policy import optimal_policy
 from ratewise.design.options import sharpest_error
 from ratewise.errors import PolicyError
 from ratewise.lab.automatic import learn_all

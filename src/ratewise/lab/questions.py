@@ -15,7 +15,7 @@ import numpy as np
 from scipy import special, stats
 
 from ratewise.core.checks import Floats
-from ratewise.core.mean.estimate import estimate_mean
+from ratewise.core.estimate import estimate_mean
 from ratewise.core.names import Family
 from ratewise.lab import everyday
 from ratewise.lab.everyday import Cell

@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from ratewise.core.checks import Floats
-from ratewise.core.mean.estimate import estimate_mean
+from ratewise.core.estimate import estimate_mean
 from ratewise.lab.trials import RATING_BOUNDS
 
 

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from ratewise.core.checks import Floats, as_floats, choice, finite
-from ratewise.core.mean.clusters import Codes, cluster_folds
+from ratewise.core.clusters import Codes, cluster_folds
 from ratewise.core.names import CALIBRATORS, Calibrator
 from ratewise.core.shown import shown
 from ratewise.errors import InputError

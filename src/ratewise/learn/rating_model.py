@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from scipy import special
 
 from ratewise.core.checks import Floats
-from ratewise.core.mean.clusters import Codes, cluster_folds
-from ratewise.core.mean.ratings import Mask
+from ratewise.core.clusters import Codes, cluster_folds
+from ratewise.core.ratings import Mask
 from ratewise.learn import refit_columns
 from ratewise.learn.group_ridge import GroupFit, TextFactor, fit_groups
 from ratewise.learn.refit_columns import RefitColumns

@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 from scipy import special
 
+from ratewise.core.bradley_terry import Pairs, centring, components
 from ratewise.core.checks import Floats, number
+from ratewise.core.draw import draw_evenly, scaled_to, uniform
+from ratewise.core.fit import influence
 from ratewise.core.frames import FrameKind
-from ratewise.core.m_estimation.bradley_terry import Pairs, centring, components
-from ratewise.core.m_estimation.fit import influence
-from ratewise.core.m_estimation.newton import gram
-from ratewise.core.mean.draw import draw_evenly, scaled_to, uniform
-from ratewise.core.mean.ratings import Mask
+from ratewise.core.newton import gram
+from ratewise.core.ratings import Mask
 from ratewise.core.shown import shown
 from ratewise.design.options import sharpest_error
 from ratewise.design.seen import Phase, Seen, learn

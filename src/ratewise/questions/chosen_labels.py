@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ratewise.core.checks import Floats
-from ratewise.core.mean.ratings import Mask
 from ratewise.core.messages import Message, argument
+from ratewise.core.ratings import Mask
 from ratewise.errors import RatewiseWarning, TableError
 from ratewise.questions.draw_checks import chance_of
 from ratewise.tables import Table

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ratewise.core.checks import Floats
-from ratewise.core.mean.ratings import Mask
+from ratewise.core.ratings import Mask
 from ratewise.errors import InputError, TableError
 from ratewise.tables import Table
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from ratewise.core.estimate import Estimate
 from ratewise.core.frames import FrameKind, frame_of_rows
-from ratewise.core.mean.estimate import Estimate
-from ratewise.core.mean.how import How
+from ratewise.core.how import How
 from ratewise.core.names import Estimand, Method, Recalibration
 from ratewise.core.shown import shown
 from ratewise.errors import InputError

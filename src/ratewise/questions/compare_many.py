@@ -9,12 +9,12 @@ import numpy as np
 from scipy import special
 
 from ratewise.core.checks import Floats
+from ratewise.core.estimate import Estimate
 from ratewise.core.frames import FrameKind, frame_of_rows
-from ratewise.core.m_estimation.simultaneous import normal_draws, simultaneous_quantile
-from ratewise.core.mean.estimate import Estimate
-from ratewise.core.mean.how import How
+from ratewise.core.how import How
 from ratewise.core.names import Estimand, Method, Recalibration
 from ratewise.core.shown import shown
+from ratewise.core.simultaneous import normal_draws, simultaneous_quantile
 from ratewise.errors import InputError
 from ratewise.questions.compare import between, percent, signed
 from ratewise.questions.large_systems import systems_of

@@ -8,18 +8,18 @@ from typing import Any
 import numpy as np
 
 from ratewise.core.checks import Floats, number
-from ratewise.core.mean.formulas import error_times_budget
-from ratewise.core.mean.policy import Policy
-from ratewise.core.mean.rates import active_rates
+from ratewise.core.formulas import error_times_budget
 from ratewise.core.names import Estimand, PolicyName, Recalibration
+from ratewise.core.policy import Policy
+from ratewise.core.rates import active_rates
 from ratewise.core.shown import shown
 from ratewise.errors import InputError, TableError
-from ratewise.questions.mean.derived import STRONG_DIFFERENCE, WEAK_DIFFERENCE, Derived
-from ratewise.questions.mean.pilot import Pilot, PilotColumns, learn_pilot, read_pilot
-from ratewise.questions.mean.plan import Plan, plan_mean
-from ratewise.questions.mean.precision import target_of
-from ratewise.questions.mean.side_by_side import Goal, save_plan
+from ratewise.questions.derived import STRONG_DIFFERENCE, WEAK_DIFFERENCE, Derived
+from ratewise.questions.pilot import Pilot, PilotColumns, learn_pilot, read_pilot
+from ratewise.questions.plan import Plan, plan_mean
 from ratewise.questions.planned_rows import PlannedRows
+from ratewise.questions.precision import target_of
+from ratewise.questions.side_by_side import Goal, save_plan
 from ratewise.tables import Table, TableLike, read_table
 from ratewise.tables.words import Positive, Scale, in_numbers, meaning_of
 

@@ -6,8 +6,8 @@ import warnings
 import numpy as np
 
 from ratewise.core.checks import Floats
-from ratewise.core.mean.ratings import Mask
 from ratewise.core.messages import Message, argument
+from ratewise.core.ratings import Mask
 from ratewise.errors import RatewiseWarning, TableError
 
 _REFUSED = 6.0  # standard deviations between the labels and the sum of rates: by chance once in 10⁹ tables

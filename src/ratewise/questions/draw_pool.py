@@ -5,12 +5,12 @@ from typing import Any, cast
 
 from ratewise.errors import InputError
 from ratewise.questions.compare_plan import ComparisonsPlan
-from ratewise.questions.mean.drawing import Drawn, draw_transfer
-from ratewise.questions.mean.plan import Plan
-from ratewise.questions.mean.transfer import Transfer, load_transfer
+from ratewise.questions.drawing import Drawn, draw_transfer
+from ratewise.questions.plan import Plan
 from ratewise.questions.regression_plan import RegressionPlan
 from ratewise.questions.slice_draw import draw_slices, is_slice_plan
 from ratewise.questions.slice_plan import SlicePlan
+from ratewise.questions.transfer import Transfer, load_transfer
 from ratewise.tables import TableLike
 from ratewise.tables.spark import is_spark
 
@@ -44,7 +44,7 @@ def draw_pool(
 
 
 def _drawn_by_spark(pool: Any, plan: DrawnFrom, *, seed: int, id_column: str | None, within_budget: bool) -> Any:
-    from ratewise.questions.mean.draw_spark import draw_spark
+    from ratewise.questions.draw_spark import draw_spark
 
     if isinstance(plan, str | os.PathLike):
         plan = load_transfer(plan)

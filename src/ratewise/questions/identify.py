@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ratewise.core.checks import Floats
-from ratewise.core.mean.ratings import Mask
+from ratewise.core.ratings import Mask
 
 _ALIGNED = 1e-9  # of the largest: a row whose predictor does not depend on an unknown direction
 _NEARLY_ALL = 0.1  # quantile of a group's rows that moves

@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ratewise.core.checks import Floats
-from ratewise.core.mean.how import How
-from ratewise.core.mean.ratings import Mask, Rated
-from ratewise.core.mean.votes import Votes
+from ratewise.core.how import How
+from ratewise.core.ratings import Mask, Rated
+from ratewise.core.votes import Votes
 from ratewise.errors import TableError
 from ratewise.questions import rated as readers
 from ratewise.questions.chosen_labels import warn_of_large_choice

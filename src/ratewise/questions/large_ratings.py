@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from ratewise.core.checks import share
 from ratewise.errors import TableError
 from ratewise.questions.large_words import words_in_sql
-from ratewise.questions.mean.pooled import COLUMN as EXPORTED
+from ratewise.questions.pooled import COLUMN as EXPORTED
 from ratewise.questions.rated import RATE, SELECTED, DrawColumns, assumed_note
 from ratewise.tables import Relation
 from ratewise.tables.condense import Expressions, Plain, Quick, Range, in_sql

@@ -10,10 +10,10 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from ratewise.core.checks import Floats
-from ratewise.core.mean.estimate import Estimate
-from ratewise.core.mean.how import How
-from ratewise.core.mean.ratings import Mask, Rated
+from ratewise.core.estimate import Estimate
+from ratewise.core.how import How
 from ratewise.core.names import Recalibration
+from ratewise.core.ratings import Mask, Rated
 from ratewise.errors import TableError
 from ratewise.questions.large import check_large, check_large_draw, large_relation, read_whole
 from ratewise.questions.large_ratings import LargeRatings, large_ratings

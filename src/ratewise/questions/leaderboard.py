@@ -10,9 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from ratewise.core.checks import Floats, choice
-from ratewise.core.frames import FrameKind, frame_of_rows
-from ratewise.core.m_estimation.bradley_terry import (
+from ratewise.core.bradley_terry import (
     Pairs,
     Standing,
     best_shares,
@@ -22,13 +20,15 @@ from ratewise.core.m_estimation.bradley_terry import (
     ranks,
     win_probabilities,
 )
-from ratewise.core.m_estimation.newton import NoFitError
-from ratewise.core.m_estimation.simultaneous import simultaneous_quantile
-from ratewise.core.mean.clusters import Codes
-from ratewise.core.mean.how import How
-from ratewise.core.mean.ratings import Mask, Ratings, pool_of
+from ratewise.core.checks import Floats, choice
+from ratewise.core.clusters import Codes
+from ratewise.core.frames import FrameKind, frame_of_rows
+from ratewise.core.how import How
 from ratewise.core.names import REGRESSION_METHODS, Estimand, RegressionMethod
+from ratewise.core.newton import NoFitError
+from ratewise.core.ratings import Mask, Ratings, pool_of
 from ratewise.core.shown import shown
+from ratewise.core.simultaneous import simultaneous_quantile
 from ratewise.errors import InputError
 from ratewise.learn.rating_model import Covariates, cluster_fitted_rating, fitted_rating
 from ratewise.questions.people import Strong, votes_in_words

@@ -6,8 +6,8 @@ from typing import Literal
 import numpy as np
 
 from ratewise.core.checks import Floats
-from ratewise.core.mean.clusters import Codes, cluster_folds
-from ratewise.core.mean.ratings import Ratings
+from ratewise.core.clusters import Codes, cluster_folds
+from ratewise.core.ratings import Ratings
 from ratewise.learn.features import codings, feature_matrix
 from ratewise.learn.rating_model import Basis, Covariates, fit_rating, rating_bounds
 from ratewise.questions.rated import RatedTable

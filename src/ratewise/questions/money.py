@@ -13,8 +13,8 @@ import numpy as np
 import scipy
 
 from ratewise.core.checks import Floats
-from ratewise.core.mean.solver import Entries, Problem
 from ratewise.core.messages import Message, argument
+from ratewise.core.solver import Entries, Problem
 from ratewise.errors import InputError, PolicyError
 
 _TOLERANCE = 1e-12

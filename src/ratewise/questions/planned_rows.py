@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ratewise.core.checks import Floats
-from ratewise.core.mean.draw import uniform
-from ratewise.core.mean.looking import Line, Prices
+from ratewise.core.draw import uniform
+from ratewise.core.looking import Line, Prices
 from ratewise.core.names import PolicyName
 from ratewise.errors import InputError
-from ratewise.questions.mean.drawing import (
+from ratewise.questions.drawing import (
     Drawn,
     DrawRows,
     drawn_table,
@@ -20,7 +20,7 @@ from ratewise.questions.mean.drawing import (
     over_budget,
     undrawn,
 )
-from ratewise.questions.mean.side_by_side import Goal
+from ratewise.questions.side_by_side import Goal
 from ratewise.tables import Table, TableLike
 from ratewise.tables.words import Meaning, in_numbers
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ratewise.core.mean.how import How
+from ratewise.core.how import How
 from ratewise.core.messages import Message, argument
 from ratewise.errors import InputError, TableError
 from ratewise.tables import Relation, Table

@@ -8,21 +8,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ratewise.core.checks import Floats, number, share
+from ratewise.core.estimate import Estimate
 from ratewise.core.frames import FrameKind, frame_of_rows
-from ratewise.core.m_estimation.quantiles import estimate_quantile
-from ratewise.core.mean.estimate import Estimate
-from ratewise.core.mean.how import How, both_ends
-from ratewise.core.mean.ratings import Mask
+from ratewise.core.how import How, both_ends
 from ratewise.core.names import Estimand
+from ratewise.core.quantiles import estimate_quantile
+from ratewise.core.ratings import Mask
 from ratewise.core.shown import shown
 from ratewise.errors import InputError, TableError
 from ratewise.learn.error_model import ErrorModel, fit_error
-from ratewise.questions.mean.derived import STRONG_BELOW, UNCERTAINTY, WEAK_BELOW, Derived
-from ratewise.questions.mean.pilot import PilotColumns, read_pilot
-from ratewise.questions.mean.plan import Plan, plan_mean
-from ratewise.questions.mean.side_by_side import Goal
+from ratewise.questions.derived import STRONG_BELOW, UNCERTAINTY, WEAK_BELOW, Derived
 from ratewise.questions.people import Ready, Strong, made_ready, votes_in_words
+from ratewise.questions.pilot import PilotColumns, read_pilot
+from ratewise.questions.plan import Plan, plan_mean
 from ratewise.questions.rated import DrawColumns, Rate, RatedColumns, RatedTable, read_rated, refuse_missing
+from ratewise.questions.side_by_side import Goal
 from ratewise.tables import TableLike
 from ratewise.tables.words import Positive, Scale, meaning_of
 

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ratewise.core.checks import Floats, share
-from ratewise.core.mean.clusters import Codes, cluster_codes
-from ratewise.core.mean.how import How
-from ratewise.core.mean.ratings import Mask, Rated
+from ratewise.core.clusters import Codes, cluster_codes
+from ratewise.core.how import How
+from ratewise.core.ratings import Mask, Rated
 from ratewise.errors import InputError, TableError
 from ratewise.questions.chosen_labels import warn_of_choice
 from ratewise.questions.draw_checks import check_count

@@ -9,14 +9,14 @@ import numpy as np
 from scipy import special
 
 from ratewise.core.checks import Floats, choice
+from ratewise.core.fit import MFit, degrees_of_freedom, fit_m_estimator
 from ratewise.core.frames import FrameKind, frame_of_rows
-from ratewise.core.m_estimation.fit import MFit, degrees_of_freedom, fit_m_estimator
-from ratewise.core.m_estimation.losses import LOSSES
-from ratewise.core.m_estimation.newton import NoFitError
-from ratewise.core.mean.how import How
-from ratewise.core.mean.ratings import Ratings, pool_of
+from ratewise.core.how import How
+from ratewise.core.losses import LOSSES
 from ratewise.core.names import FAMILIES, Estimand, Family, RegressionMethod
 from ratewise.core.names import REGRESSION_METHODS as METHODS
+from ratewise.core.newton import NoFitError
+from ratewise.core.ratings import Ratings, pool_of
 from ratewise.core.shown import shown
 from ratewise.errors import InputError
 from ratewise.questions.columns import INTERCEPT, Columns, design

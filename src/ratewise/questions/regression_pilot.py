@@ -6,14 +6,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from ratewise.core.checks import Floats, finite
-from ratewise.core.m_estimation.fit import fit_m_estimator, influence
-from ratewise.core.m_estimation.losses import LOSSES
-from ratewise.core.m_estimation.newton import NoFitError, gram
-from ratewise.core.mean.ratings import Ratings
+from ratewise.core.fit import fit_m_estimator, influence
+from ratewise.core.losses import LOSSES
 from ratewise.core.names import Family
+from ratewise.core.newton import NoFitError, gram
+from ratewise.core.ratings import Ratings
 from ratewise.errors import InputError
 from ratewise.questions.columns import Columns
-from ratewise.questions.mean.pilot import Pilot
+from ratewise.questions.pilot import Pilot
 
 
 def coefficient_weights(columns: Columns, given: Mapping[str, float] | None) -> Floats:

@@ -11,8 +11,11 @@ from ratewise.core.checks import Floats, choice
 from ratewise.core.names import FAMILIES, Estimand, Family, PolicyName, Recalibration
 from ratewise.core.shown import shown
 from ratewise.questions.columns import Columns, design
-from ratewise.questions.mean.pilot import Pilot, PilotColumns, read_pilot
-from ratewise.questions.mean.side_by_side import (
+from ratewise.questions.people import Strong, made_ready
+from ratewise.questions.pilot import Pilot, PilotColumns, read_pilot
+from ratewise.questions.planned_rows import PlannedRows
+from ratewise.questions.regression_pilot import RegressionPilot, coefficient_weights
+from ratewise.questions.side_by_side import (
     NEAR_TIE_IN_PRICE,
     Goal,
     PlannedPolicy,
@@ -21,9 +24,6 @@ from ratewise.questions.mean.side_by_side import (
     price,
     side_by_side,
 )
-from ratewise.questions.people import Strong, made_ready
-from ratewise.questions.planned_rows import PlannedRows
-from ratewise.questions.regression_pilot import RegressionPilot, coefficient_weights
 from ratewise.tables import TableLike
 from ratewise.tables.words import Positive, Scale, meaning_of
 

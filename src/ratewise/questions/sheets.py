@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from ratewise.core.mean.draw import uniform
-from ratewise.core.mean.ratings import Mask
+from ratewise.core.draw import uniform
 from ratewise.core.messages import Message, argument
+from ratewise.core.ratings import Mask
 from ratewise.core.shown import shown
 from ratewise.errors import InputError, TableError
 from ratewise.questions.pool import POOL_SIZE

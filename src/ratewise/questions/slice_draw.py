@@ -9,18 +9,18 @@ from typing import Any
 import numpy as np
 
 from ratewise.core.checks import Floats
-from ratewise.core.mean.clusters import Codes
-from ratewise.core.mean.draw import draw
-from ratewise.core.mean.looking import whole_items
-from ratewise.core.mean.ratings import Mask
+from ratewise.core.clusters import Codes
+from ratewise.core.draw import draw
+from ratewise.core.looking import whole_items
 from ratewise.core.messages import Message, argument
+from ratewise.core.ratings import Mask
 from ratewise.errors import TableError
-from ratewise.questions.mean.drawing import Drawn, first_items, pool_size, undrawn
-from ratewise.questions.mean.plan_file import check_rates
-from ratewise.questions.mean.transfer import Transfer
+from ratewise.questions.drawing import Drawn, first_items, pool_size, undrawn
+from ratewise.questions.plan_file import check_rates
 from ratewise.questions.pool import POOL_SIZE
 from ratewise.questions.slice_names import slice_names
 from ratewise.questions.slice_plan import SlicePlan
+from ratewise.questions.transfer import Transfer
 from ratewise.tables import Table, TableLike
 from ratewise.tables.convert import Texts
 

@@ -21,12 +21,12 @@ from ratewise.core.shown import shown
 from ratewise.errors import InputError, PolicyError
 from ratewise.learn.features import refuse_labels
 from ratewise.learn.text.learner import Learner
-from ratewise.questions.mean.pilot import Pilot, PilotColumns, read_pilot
-from ratewise.questions.mean.plan import Plan, plan_mean
-from ratewise.questions.mean.precision import ONE_GOAL, target_of
-from ratewise.questions.mean.side_by_side import Goal, PlannedPolicy, save_plan
 from ratewise.questions.money import Curve, shared_budgets
 from ratewise.questions.people import Strong, made_ready
+from ratewise.questions.pilot import Pilot, PilotColumns, read_pilot
+from ratewise.questions.plan import Plan, plan_mean
+from ratewise.questions.precision import ONE_GOAL, target_of
+from ratewise.questions.side_by_side import Goal, PlannedPolicy, save_plan
 from ratewise.questions.slice_names import slice_names
 from ratewise.tables import Table, TableLike, read_table
 from ratewise.tables.words import Meaning, Positive, Scale, meaning_of

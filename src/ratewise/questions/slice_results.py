@@ -4,8 +4,8 @@ import html
 from dataclasses import dataclass
 from typing import Any
 
+from ratewise.core.estimate import Estimate
 from ratewise.core.frames import FrameKind, frame_of_rows
-from ratewise.core.mean.estimate import Estimate
 from ratewise.core.shown import shown
 from ratewise.errors import InputError
 from ratewise.questions.shrinkage import Shrunk

@@ -11,17 +11,16 @@ import numpy as np
 from scipy import special
 
 from ratewise.core.checks import choice, number
-from ratewise.core.mean.estimate import Estimate
-from ratewise.core.mean.how import How, both_ends
-from ratewise.core.mean.ratings import Mask, Rated
-from ratewise.core.mean.tails import TAIL
+from ratewise.core.estimate import Estimate
+from ratewise.core.how import How, both_ends
 from ratewise.core.names import RECALIBRATIONS, Estimand, IntervalMethod, Method, Recalibration
+from ratewise.core.ratings import Mask, Rated
+from ratewise.core.tails import TAIL
 from ratewise.errors import InputError
 from ratewise.learn.text.learner import Learner
 from ratewise.learn.text.reading import read_texts
 from ratewise.learn.text_columns import TextColumns
-from ratewise.questions.large import large_relation, read_large, read_whole
-from ratewise.questions.mean.estimation import (
+from ratewise.questions.estimation import (
     estimate_rated,
     recalibrated,
     refuse_unused_weights,
@@ -29,6 +28,7 @@ from ratewise.questions.mean.estimation import (
     with_text,
     without_second_line,
 )
+from ratewise.questions.large import large_relation, read_large, read_whole
 from ratewise.questions.people import Strong, made_ready
 from ratewise.questions.prices import Prices
 from ratewise.questions.rated import DrawColumns, Rate, RatedColumns, RatedTable, read_rated

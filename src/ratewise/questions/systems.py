@@ -10,16 +10,16 @@ from numpy.typing import NDArray
 from scipy import special
 
 from ratewise.core.checks import Floats
-from ratewise.core.mean.clusters import Codes, cluster_codes, sum_variance
-from ratewise.core.mean.estimate import Estimate
-from ratewise.core.mean.how import How
-from ratewise.core.mean.ratings import Mask, Rated
+from ratewise.core.clusters import Codes, cluster_codes, sum_variance
+from ratewise.core.estimate import Estimate
+from ratewise.core.how import How
 from ratewise.core.messages import Message, argument
 from ratewise.core.names import Recalibration
+from ratewise.core.ratings import Mask, Rated
 from ratewise.errors import InputError, TableError
 from ratewise.questions import rated as readers
 from ratewise.questions.chosen_labels import warn_of_choice
-from ratewise.questions.mean.estimation import estimate_rated
+from ratewise.questions.estimation import estimate_rated
 from ratewise.questions.pool import Pool
 from ratewise.questions.rated import (
     DrawColumns,

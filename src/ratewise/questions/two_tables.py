@@ -7,18 +7,18 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from ratewise.core.mean.estimate import Estimate
-from ratewise.core.mean.how import How
-from ratewise.core.mean.ratings import Rated
-from ratewise.core.mean.two_samples import Half, difference_interval, pool_covariance, shared_covariance
+from ratewise.core.estimate import Estimate
+from ratewise.core.how import How
 from ratewise.core.names import Estimand, Method, Recalibration
+from ratewise.core.ratings import Rated
+from ratewise.core.two_samples import Half, difference_interval, pool_covariance, shared_covariance
 from ratewise.errors import InputError
 from ratewise.questions.compare import Comparison, compare_systems, sentence
+from ratewise.questions.estimation import estimate_rated, refuse_unused_weights
 from ratewise.questions.fieller import Ratio, lift, ratio
-from ratewise.questions.mean.estimation import estimate_rated, refuse_unused_weights
-from ratewise.questions.mean.pooled import Terms, read_terms, reported
 from ratewise.questions.people import Strong, made_ready
 from ratewise.questions.pool import Pool
+from ratewise.questions.pooled import Terms, read_terms, reported
 from ratewise.questions.rated import DrawColumns, Rate, RatedColumns, RatedTable, read_rated
 from ratewise.questions.systems import Systems, check_names
 from ratewise.tables import Table, TableLike, read_table

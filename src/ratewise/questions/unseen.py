@@ -14,8 +14,8 @@ import numpy as np
 from scipy import special
 
 from ratewise.core.checks import Floats
-from ratewise.core.mean.clusters import Codes
-from ratewise.core.mean.estimate import Estimate
+from ratewise.core.clusters import Codes
+from ratewise.core.estimate import Estimate
 
 _MOSTLY = 0.5  # share of equal differences from which the others are taken as few
 _FEWEST_LABELS = 2

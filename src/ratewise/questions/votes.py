@@ -6,11 +6,11 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special
 
+from ratewise.core.bradley_terry import Pairs, boundless, components, fit_bradley_terry
 from ratewise.core.checks import Floats
-from ratewise.core.m_estimation.bradley_terry import Pairs, boundless, components, fit_bradley_terry
-from ratewise.core.m_estimation.newton import NoFitError
-from ratewise.core.mean.ratings import Mask, ratings
 from ratewise.core.messages import Message, argument
+from ratewise.core.newton import NoFitError
+from ratewise.core.ratings import Mask, ratings
 from ratewise.errors import TableError
 from ratewise.learn.features import codings, feature_matrix
 from ratewise.questions.people import Ready, Strong, strong_columns, with_mean

@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from ratewise.core.mean.estimate import Estimate
-from ratewise.core.mean.how import How
-from ratewise.core.mean.ratings import Mask, Rated
-from ratewise.core.mean.stratified import Shares, stratified
+from ratewise.core.estimate import Estimate
+from ratewise.core.how import How
 from ratewise.core.names import Recalibration
+from ratewise.core.ratings import Mask, Rated
+from ratewise.core.stratified import Shares, stratified
 from ratewise.errors import InputError
 from ratewise.tables.convert import Texts
 

@@ -17,7 +17,7 @@ from ratewise.campaign.judged import judges_found
 from ratewise.campaign.snapshot import Snapshot
 from ratewise.campaign.status import IF_YOU_LOOK, Status
 from ratewise.campaign.story import Chapter
-from ratewise.core.mean.estimate import Estimate
+from ratewise.core.estimate import Estimate
 from ratewise.report import method, people, sections
 from ratewise.report.page import answer, described, notes_html, page
 from ratewise.report.pictures import ACCENT, INK, QUIET, figure

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from ratewise.core.mean.estimate import Estimate
+from ratewise.core.estimate import Estimate
 from ratewise.questions.compare import Comparison, between, percent, probability, signed
 from ratewise.questions.compare_many import ManyComparisons, Rival
 from ratewise.questions.fieller import Ratio

@@ -5,9 +5,9 @@ import io
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
-from ratewise.core.mean.estimate import Estimate
+from ratewise.core.estimate import Estimate
 from ratewise.errors import InputError
-from ratewise.questions.mean.plan import Plan
+from ratewise.questions.plan import Plan
 from ratewise.report.pictures import POLICY_TITLES, plot_estimates, plot_plan
 
 if TYPE_CHECKING:

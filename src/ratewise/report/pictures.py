@@ -4,9 +4,9 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from ratewise.core.mean.estimate import Estimate
+from ratewise.core.estimate import Estimate
 from ratewise.errors import InputError
-from ratewise.questions.mean.plan import Plan
+from ratewise.questions.plan import Plan
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

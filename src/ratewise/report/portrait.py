@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ratewise.campaign.beside import human_only
 from ratewise.campaign.portrait import Bin, calibration, rates_by_uncertainty
 from ratewise.campaign.snapshot import Snapshot
-from ratewise.core.mean.estimate import Estimate
+from ratewise.core.estimate import Estimate
 from ratewise.report.page import described
 from ratewise.report.pictures import ACCENT, INK, QUIET, figure, plain_name
 from ratewise.report.sentence import in_units, money

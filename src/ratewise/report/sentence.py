@@ -5,7 +5,7 @@ from decimal import Decimal
 
 from ratewise.campaign.snapshot import Snapshot
 from ratewise.campaign.spec.spec import Spec
-from ratewise.core.mean.estimate import Estimate
+from ratewise.core.estimate import Estimate
 
 _PERCENT = ("binary", "pairwise")
 

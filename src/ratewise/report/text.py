@@ -4,11 +4,11 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from ratewise.core.mean.estimate import Estimate
-from ratewise.questions.mean.drawing import Drawn, DrawnFile
-from ratewise.questions.mean.plan import Plan
-from ratewise.questions.mean.side_by_side import PlannedPolicy
-from ratewise.questions.mean.strata import InputPlan
+from ratewise.core.estimate import Estimate
+from ratewise.questions.drawing import Drawn, DrawnFile
+from ratewise.questions.plan import Plan
+from ratewise.questions.side_by_side import PlannedPolicy
+from ratewise.questions.strata import InputPlan
 from ratewise.report.pictures import POLICY_TITLES
 from ratewise.report.terminal_table import Column, TerminalTable
 from ratewise.report.what_if import what_if_text

@@ -72,7 +72,7 @@ class Piece:
         return table_from_mapping({c: unmasked(found[f"c{i}"]) for i, c in enumerate(columns)}, name=self._name)
 
     def uniforms(self, column: str | None, *seeds: str) -> list[Floats]:
-        """r of every row for each seed, as `core.mean.draw.uniform` computes it from the texts of the column.
+        """r of every row for each seed, as `core.draw.uniform` computes it from the texts of the column.
 
         Without a column the row's number in the whole table stands for it.
         """

@@ -16,7 +16,7 @@ from starlette.templating import Jinja2Templates
 from ratewise.campaign import findings
 from ratewise.campaign.beside import human_only, judge_and_people, people_found
 from ratewise.campaign.snapshot import Snapshot
-from ratewise.core.mean.estimate import Estimate
+from ratewise.core.estimate import Estimate
 from ratewise.store.money import to_money
 from ratewise.web.pages import HERE
 from ratewise.web.requests import RefusedError, session_of

@@ -11,7 +11,7 @@ from ratewise.errors import InputError
 from ratewise.learn.text.endpoint import EndpointEmbedder, endpoint_embedder
 from ratewise.learn.text.learner import Learner, vault_of, vectors_of
 
-from ..embedding_server import EmbeddingServer, embedding_server
+from ...embedding_server import EmbeddingServer, embedding_server
 
 
 @pytest.fixture

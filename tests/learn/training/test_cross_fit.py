@@ -5,7 +5,7 @@ import pytest
 
 from ratewise.learn.training.cross_fit import FOLDS, cross_fitted, folds
 
-from ..parity_trainer import parity, parity_trainer
+from ...parity_trainer import parity, parity_trainer
 
 ROWS = [(f"from {i % 7}", f"to {i}") for i in range(300)]
 ODD = np.array([parity(row) for row in ROWS])

@@ -21,7 +21,7 @@ from ratewise.campaign.planner.prices import list_price
 from ratewise.campaign.seed import seed_of
 from ratewise.campaign.spec.raters import RaterSpec
 from ratewise.campaign.spec.spec import Spec
-from ratewise.core.mean.draw import uniform
+from ratewise.core.draw import uniform
 from ratewise.errors import InputError, RatewiseWarning
 from ratewise.questions.sheets import SheetRow, answered_rows
 from ratewise.raters.sheet import SheetSettings

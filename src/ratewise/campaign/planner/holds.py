@@ -12,7 +12,7 @@ import numpy as np
 from ratewise.campaign.planner.costs import item_costs, weak_costs
 from ratewise.campaign.planner.draw import Drawn
 from ratewise.campaign.planner.state import OpenRound
-from ratewise.core.mean.ratings import Mask
+from ratewise.core.ratings import Mask
 from ratewise.store.money import total
 from ratewise.store.records import Batch, NewBatch, NewDraws, Units
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from ratewise.core.checks import Floats
-from ratewise.core.mean.draw import uniform
+from ratewise.core.draw import uniform
 
 FOLDS = 5
 _FEWEST = 20  # labels of the other folds, to train on

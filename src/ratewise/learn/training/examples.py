@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ratewise.core.checks import Floats
-from ratewise.core.mean.clusters import cluster_codes
-from ratewise.core.mean.draw import uniform
-from ratewise.core.mean.ratings import Mask
+from ratewise.core.clusters import cluster_codes
+from ratewise.core.draw import uniform
+from ratewise.core.ratings import Mask
 from ratewise.errors import InputError, TableError
 from ratewise.tables import Table
 

@@ -1,0 +1,226 @@
+"""Intervals from contributions: normal, Student-t, bootstrap (METHODS section 6); the score interval has its own file.
+
+What they share is a `Spread`: the variance and third moment of the estimate, by parts, for either estimand. An
+interval that cannot be computed is `None` with a reason, never zero-width.
+"""
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy import special
+
+from ratewise.core.checks import Floats
+from ratewise.core.clusters import Codes, cluster_spread
+from ratewise.core.ratings import Ratings
+
+Interval = tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Clustering:
+    """What clusters did to a spread."""
+
+    clusters: int
+    design_effect: float  # variance over what it would be if every item were its own cluster
+    missed: float  # what the variance misses where sizes are unequal; counted by every interval but the normal one
+    degrees_of_freedom: float  # of the variance, as far as there are few clusters
+    item_third_moment: float  # as if every item were its own cluster
+    largest_effect: float  # design effect if the ratings of a cluster were all equal
+    item_variance: float  # as if every item were its own cluster
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Spread:
+    """How far the estimate may be from the truth.
+
+    `centred` are the terms, one per item or cluster, whose sum over T is the estimate's error, so that variance =
+    Σ centred² / T².
+    """
+
+    value: float
+    variance: float
+    third_moment: float
+    drawn_variance: float  # the parts of both that the draw adds
+    drawn_third_moment: float
+    degrees_of_freedom: float
+    centred: Floats
+    labels: int
+    items: int
+    clustering: Clustering | None = None
+    counts: Floats | None = None  # how many times each centred term is there
+
+    @property
+    def skewness(self) -> float:
+        """Skewness of the estimate's error; 0 where there is no variance."""
+        return self.third_moment / self.variance**1.5 if self.variance > 0 else 0.0
+
+
+def spread(delta: Floats, f: Floats, data: Ratings, *, pool_size: float, codes: Codes | None = None) -> Spread:
+    """Spread of mean(Δ): around the population's mean (pool_size = inf) or around the pool's own mean.
+
+    Population: s²_Δ / T. Pool: only the draw is random, T^{-2} Σ ξ (1−π)/π² (H − f)², plus V (1/T − 1/N) where
+    only T of the pool's N items were looked at. `codes` number the clusters of items that are alike, at least two.
+    """
+    T, value = data.items, data.mean(delta)
+    drawn, drawn_third = _drawn_variance(f, data), _drawn_third_moment(f, data) / data.items**3
+    if math.isinf(pool_size):
+        centred = delta - value
+        variance = float(np.dot(data.each(centred), centred)) / max(T - 1, 1) / T
+        third = float(data.each(centred**3).sum()) / T**3
+        sampled = max(variance - float(drawn.sum()) / T**2, 0.0)
+    else:
+        h = _second_moment(f, data, value)
+        sampled = h * (1.0 / T - 1.0 / pool_size)
+        variance = float(drawn.sum()) / T**2 + sampled
+        centred = np.sqrt(drawn + sampled * T) * np.sign(delta - f[:, 0] + 1e-300)
+        third = drawn_third
+    df = _degrees_of_freedom(sampled, drawn, data, sampled_df=max(T - 1, 1))
+    s = Spread(
+        value, variance, third, float(drawn.sum()) / T**2, drawn_third, df, centred, data.labels, T, counts=data.counts
+    )  # fmt: skip
+    if codes is None:
+        return s
+    if math.isinf(pool_size):
+        return _by_cluster(s, delta, codes)
+    return _pool_by_cluster(s, delta, codes, drawn, data, share=1.0 / T - 1.0 / pool_size)
+
+
+def _by_cluster(s: Spread, delta: Floats, codes: Codes) -> Spread:
+    """The population's: from the sums over clusters, of items sampled and drawn alike.
+
+    What few clusters add to the doubt about the variance is added to what few labels do.
+    """
+    c = cluster_spread(delta - s.value, codes, s.counts)
+    sampled = 1.0 - min(s.drawn_variance / s.variance, 1.0) if s.variance > 0 else 1.0
+    few_labels = max(1.0 / s.degrees_of_freedom - 1.0 / max(s.items - 1, 1), 0.0)
+    return replace(
+        s, variance=c.variance, third_moment=c.third_moment, centred=c.sums * math.sqrt(c.clusters / (c.clusters - 1)),
+        degrees_of_freedom=1.0 / (few_labels + 1.0 / c.degrees_of_freedom), counts=None,
+        clustering=Clustering(
+            c.clusters, _ratio(c.variance, s.variance), c.missed, c.degrees_of_freedom, s.third_moment,
+            1.0 + sampled * (c.largest_effect - 1.0), s.variance,
+        ),
+    )  # fmt: skip
+
+
+def _pool_by_cluster(s: Spread, delta: Floats, codes: Codes, drawn: Floats, data: Ratings, *, share: float) -> Spread:
+    """The pool's: the draw is independent item by item, so clusters count only in what was not looked at.
+
+    V becomes V + (1/T) Σ_c Σ_{i≠j∈c} (Δ_i − θ̂)(Δ_j − θ̂), which the draw leaves unbiased; never less than V.
+    """
+    d = delta - s.value
+    c = cluster_spread(d, codes, s.counts)
+    T, sampled = s.items, s.variance - s.drawn_variance
+    pairs = (float(c.sums @ c.sums) - float(data.each(d) @ d)) / T * share
+    sampled = max(sampled, c.clusters / (c.clusters - 1) * (sampled + pairs))
+    variance = s.drawn_variance + sampled
+    effect, part = _ratio(variance, s.variance), _ratio(sampled, variance)
+    return replace(
+        s, variance=variance, centred=s.centred * math.sqrt(effect),
+        degrees_of_freedom=_degrees_of_freedom(sampled, drawn, data, sampled_df=c.degrees_of_freedom),
+        clustering=Clustering(
+            c.clusters, effect, 1.0 + part * (c.missed - 1.0), c.degrees_of_freedom / part**2, s.third_moment,
+            1.0 + part * (c.largest_effect - 1.0), s.variance,
+        ),
+    )  # fmt: skip
+
+
+def _ratio(top: float, bottom: float) -> float:
+    return top / bottom if bottom > 0 else 1.0
+
+
+def widened(s: Spread, factor: float) -> Spread:
+    """All variances times a factor, and the third moments to match: the same shape, on a larger scale."""
+    if factor == 1.0:
+        return s
+    third, c = factor**1.5, s.clustering
+    return replace(
+        s, variance=factor * s.variance, third_moment=third * s.third_moment, drawn_variance=factor * s.drawn_variance,
+        drawn_third_moment=third * s.drawn_third_moment, centred=math.sqrt(factor) * s.centred,
+        clustering=None
+        if c is None
+        else replace(c, item_third_moment=third * c.item_third_moment, item_variance=factor * c.item_variance),
+    )  # fmt: skip
+
+
+def _drawn_variance(f: Floats, data: Ratings) -> Floats:
+    """Σ_k (H − f_{k−1})² (1/q_k − 1/q_{k−1}) ξ_K / q_K per item: the variance that the draw adds."""
+    residual = np.where(data.labelled[:, None], data.strong[:, None] - f, 0.0)
+    return np.asarray((residual**2 * data.step_odds()).sum(axis=1) / data.rates[:, -1])
+
+
+def _drawn_third_moment(f: Floats, data: Ratings) -> float:
+    """Σ (H − f)³ (1−π)(1−2π)/π² ξ/π over the last step, which carries the weight."""
+    pi = data.rates[:, -1]
+    residual = np.where(data.labelled, data.strong - f[:, -1], 0.0)
+    return float((residual**3 * (1 - pi) * (1 - 2 * pi) / pi**3).sum())
+
+
+def _second_moment(f: Floats, data: Ratings, value: float) -> float:
+    """Var(H), estimated without bias up to 1/n: the mean of (H − θ)² by inverse rates."""
+    weight = data.labelled / data.rates[:, -1]
+    h = np.where(data.labelled, data.strong, 0.0)
+    return float(np.dot(weight, (h - value) ** 2) / max(weight.sum(), 1e-300))
+
+
+def _degrees_of_freedom(sampled: float, drawn: Floats, data: Ratings, *, sampled_df: float) -> float:
+    """Satterthwaite over two parts: T − 1 for the items' own variance, and the labels' for what the draw adds.
+
+    The labels' part counts as 2n / (κ − 1), κ the kurtosis of their weighted residuals: n − 1 for residuals no
+    heavier than normal, fewer where unequal rates let a few labels carry the sum.
+    """
+    T, n = data.items, max(int(np.count_nonzero(data.rates[data.labelled, -1] < 1)), 1)
+    added = float(drawn.sum()) / T**2
+    total = sampled + added
+    if total <= 0:
+        return max(data.labels - 1.0, 1.0)
+    share = drawn / drawn.sum() if added > 0 else drawn  # squared first, small ratings would be 0
+    kurtosis = n * float(np.dot(share, share)) if added > 0 else 1.0
+    own = max(n - 1.0, 1.0)
+    own = min(own, 2 * n / (kurtosis - 1)) if kurtosis > 1 else own
+    return 1.0 / ((sampled / total) ** 2 / sampled_df + (added / total) ** 2 / own)
+
+
+def normal(s: Spread, level: float) -> Interval:
+    """value ± z·se."""
+    half = _z(level) * math.sqrt(s.variance)
+    return s.value - half, s.value + half
+
+
+def student(s: Spread, level: float) -> Interval:
+    """value ± t·se with the effective degrees of freedom."""
+    half = float(special.stdtrit(s.degrees_of_freedom, 0.5 + level / 2)) * math.sqrt(_missed(s) * s.variance)
+    return s.value - half, s.value + half
+
+
+def _missed(s: Spread) -> float:
+    return 1.0 if s.clustering is None else s.clustering.missed
+
+
+def _z(level: float) -> float:
+    return float(special.ndtri(0.5 + level / 2))
+
+
+# Bootstrap
+
+
+def bootstrap(s: Spread, level: float, *, resamples: int, rng: np.random.Generator) -> Interval:
+    """Bias-corrected and accelerated percentiles of Poisson-weighted sums of the centred terms.
+
+    With clusters whole clusters are resampled, and the percentiles are as far out as Student's quantile.
+    """
+    T, terms = s.items, s.centred * math.sqrt(_missed(s))
+    often = 1.0 if s.counts is None else s.counts  # a sum of n Poisson weights of mean 1 is one of mean n
+    sums = np.empty(resamples)
+    block = max(1, int(2e6) // terms.size)
+    for start in range(0, resamples, block):
+        stop = min(start + block, resamples)
+        sums[start:stop] = (rng.poisson(often, (stop - start, terms.size)) - often) @ terms / T
+    below = np.clip((sums < 0).mean(), 1 / resamples, 1 - 1 / resamples)
+    z0, a = float(special.ndtri(below)), s.skewness / 6
+    z = _z(level) if s.clustering is None else float(special.stdtrit(s.degrees_of_freedom, 0.5 + level / 2))
+    ends = [z0 + sign * z for sign in (-1, 1)]
+    shares = [float(special.ndtr(z0 + e / max(1 - a * e, 0.1))) for e in ends]
+    low, high = np.quantile(sums, shares)
+    return s.value + float(low), s.value + float(high)

@@ -1,1 +1,0 @@
-"""M-estimation: losses, Newton's method, regressions, quantiles, Bradley–Terry. Stands on the mean."""

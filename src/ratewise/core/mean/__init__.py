@@ -1,1 +1,0 @@
-"""The mean: policies and their prices, draws, estimates and intervals."""

@@ -1,0 +1,386 @@
+"""Estimates from items that were chosen: fixed numbers of each stratum, or draws weighted by P/Q (METHODS section 8).
+
+With T_s items of stratum s, a share W_s of the target, and each item's contribution Δ = f + (H − f) ξ/π,
+
+    θ̂ = Σ W_s mean_s(Δ)        Var θ̂ = Σ W_s² Var_s        degrees of freedom: (Σ v_s)² / Σ v_s²/df_s,  v_s = W_s² Var_s
+
+where every stratum is an estimate by itself (`estimate_mean`), so that all it knows of rates, pools and 0/1 ratings
+counts here too. Differences between strata add nothing, unless the strata's shares are themselves those of a random
+sample of N items from the population: then (1/N) Σ W_s (θ_s − θ)² (Cochran 1977, section 12.2).
+
+For 0/1 ratings the strata's score intervals are put together by squaring their sides (Zou and Donner 2008):
+θ̂ − low = sqrt(Σ W_s² (θ_s − low_s)²), and the same above. A stratum that has seen only ones has no variance, but it
+has a side.
+"""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import special
+
+from ratewise.core import contributions
+from ratewise.core.checks import Floats, as_floats, number
+from ratewise.core.estimate import Estimate, estimate_rated, on_scale
+from ratewise.core.how import How
+from ratewise.core.interval_choice import MANY_LABELS
+from ratewise.core.messages import Message, argument
+from ratewise.core.names import Estimand, IntervalMethod, Method
+from ratewise.core.ratings import Mask, Rated, Ratings
+from ratewise.errors import InputError, MissingAnswersError
+
+_FOLDS = 10
+_KINDS = ("auto", "t", "normal", "score")
+
+
+def estimate_stratified(
+    weak: ArrayLike,
+    strong: ArrayLike,
+    rates: ArrayLike,
+    strata: ArrayLike,
+    *,
+    sizes: Mapping[str, float] | None = None,
+    shares: Mapping[str, float] | None = None,
+    method: Method = "auto",
+    interval: IntervalMethod = "auto",
+    level: float = 0.95,
+    estimand: Estimand = "population",
+    selected: ArrayLike | None = None,
+    bounds: tuple[float, float] | None = None,
+    variance_factor: float = 1.0,
+    seed: int = 0,
+) -> Estimate:
+    """Mean strong rating from fixed numbers of each stratum, whatever those numbers are.
+
+    `strata` names each item's stratum. Each stratum's share of the target comes from `sizes`, the numbers of items the
+    pool has, or from `shares` that are known exactly; all strata must have been looked at. With `sizes` and the
+    estimand `population` the pool counts as a random sample, so that its shares add to the variance. The other
+    options are those of `estimate_mean`; `auto` fits its line to all strata together.
+
+    Limiting cases: one stratum is `estimate_mean`; items in proportion to the sizes give its value; a stratum whose
+    spread is unknown (fewer than two strong ratings, or all alike) borrows that of the others, and a note says so.
+    """
+    rated = Rated.of(weak, strong, rates, selected=selected)
+    how = How(method, interval, level, estimand, bounds=bounds, variance_factor=variance_factor, seed=seed)
+    return stratified(rated, Shares(strata, sizes, shares), how)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Shares:
+    """Each item's stratum, and the strata's sizes or their exact shares of the target (one of the two)."""
+
+    strata: ArrayLike
+    sizes: Mapping[str, float] | None = None
+    shares: Mapping[str, float] | None = None
+
+
+def stratified(rated: Rated, shares: Shares, how: How) -> Estimate:
+    """`estimate_stratified` of records."""
+    data = rated.ratings()
+    groups = _groups(shares, data, how.estimand)
+    how = replace(how, interval=_kind(data, how.interval, how.bounds))
+
+    def of(filled: Ratings) -> Estimate:
+        return _stratified(filled, *_fitted(filled, how, rated.folds), groups, how)
+
+    return _with_missing(data, rated.selected, how, of)
+
+
+def estimate_weighted(
+    weak: ArrayLike,
+    strong: ArrayLike,
+    rates: ArrayLike,
+    weights: ArrayLike,
+    *,
+    method: Method = "auto",
+    interval: IntervalMethod = "auto",
+    level: float = 0.95,
+    selected: ArrayLike | None = None,
+    bounds: tuple[float, float] | None = None,
+    seed: int = 0,
+) -> Estimate:
+    """Mean strong rating of the population from items drawn independently, by weights ∝ P/Q: Σ wΔ / Σ w.
+
+    Self-normalised, so only the weights' ratios matter. The interval is that of the linearised terms w (Δ − θ̂)/w̄ and
+    holds for large samples: t below 400 labels, else normal; 0/1 ratings get no other.
+
+    Limiting cases: equal weights give `estimate_mean`'s value.
+    """
+    rated = Rated.of(weak, strong, rates, selected=selected)
+    return weighted(rated, weights, How(method, interval, level, bounds=bounds, seed=seed))
+
+
+def weighted(rated: Rated, weights: ArrayLike, how: How) -> Estimate:
+    """`estimate_weighted` of records."""
+    data = rated.ratings()
+    w = as_floats(weights, name="weights")
+    if w.shape != (data.rows,) or not np.all(np.isfinite(w)) or w.min() <= 0:
+        raise InputError(f"weights must be one finite number above 0 per item ({data.items}); got shape {w.shape}")
+    few = how.interval == "auto" and data.labels < MANY_LABELS
+    how = replace(how, interval=_kind(data, "t" if few else how.interval, None, plain=True))
+
+    def of(filled: Ratings) -> Estimate:
+        return _weighted(filled, *_fitted(filled, how, rated.folds), w / data.mean(w), how)
+
+    return _with_missing(data, rated.selected, how, of)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Groups:
+    """Each item's stratum by number, with the strata's names, shares of the target and sizes (infinite: no pool)."""
+
+    code: NDArray[np.intp]
+    names: tuple[str, ...]
+    W: Floats
+    N: Floats
+
+
+def _groups(told: Shares, data: Ratings, estimand: str) -> _Groups:
+    sizes, given = told.sizes, told.sizes if told.sizes is not None else told.shares
+    if given is None or (sizes is not None and told.shares is not None):
+        raise InputError("give the strata's sizes or their shares (one of them)")
+    if sizes is None and estimand == "pool":
+        raise InputError("the pool's own mean needs the strata's sizes, not their shares")
+    names = tuple(str(name) for name in given)
+    values = np.array([number(x, name=f"the size or share of stratum {name!r}", above=0) for name, x in given.items()])
+    text = np.asarray(told.strata).astype(np.str_)
+    if text.shape != (data.rows,):
+        raise InputError(f"strata must have one name per item ({data.rows}); got shape {text.shape}")
+    number_of = {name: s for s, name in enumerate(names)}
+    code = np.array([number_of.get(name, -1) for name in text.tolist()], dtype=np.intp)
+    if code.min() < 0:
+        raise InputError(f"item {int(np.argmin(code))} is of stratum {str(text[np.argmin(code)])!r}, which has no size")
+    counts = _counts(data, code, len(names))
+    if counts.min() == 0:
+        raise InputError(f"no item of stratum {names[int(np.argmin(counts))]!r} was looked at; merge it with another")
+    N = values if sizes is not None else np.full(values.size, math.inf)
+    if np.any(counts > N):
+        s = int(np.argmax(counts > N))
+        raise InputError(f"{counts[s]:.0f} items of stratum {names[s]!r} were looked at, but its size is {N[s]:g}")
+    return _Groups(code, names, values / values.sum(), N)
+
+
+def _kind(
+    data: Ratings, interval: IntervalMethod, bounds: tuple[float, float] | None, *, plain: bool = False
+) -> IntervalMethod:
+    legal = _KINDS[:3] if plain else _KINDS
+    if interval not in legal:
+        raise InputError(f"chosen items have no {interval} interval here; choose one of {', '.join(legal)}")
+    if interval == "score" and data.weak.shape[1] > 1:
+        raise InputError("strata have no score interval for a chain of raters; choose t or normal")
+    if interval == "score" and bounds is None and not _binary(data):
+        raise InputError(
+            Message(f"the score interval needs the ends of the rating scale; give {argument('bounds=(low, high)')}")
+        )
+    if interval != "auto":
+        return interval
+    if not plain and data.weak.shape[1] == 1 and _binary(data):
+        return "score"
+    return "t" if data.labels < MANY_LABELS else "normal"
+
+
+def _binary(data: Ratings) -> bool:
+    h, g = data.strong[data.labelled], data.weak[:, 0]
+    return bool(np.all((h == 0) | (h == 1)) and g.min() >= 0 and g.max() <= 1)
+
+
+def _counts(data: Ratings, code: NDArray[np.intp], strata: int) -> Floats:
+    """Items of each stratum."""
+    return np.rint(np.bincount(code, weights=data.each(np.ones(data.rows)), minlength=strata))
+
+
+def _fitted(data: Ratings, how: How, folds: NDArray[np.int64] | None) -> tuple[str, Floats]:
+    """The line in the weak rating's place, one for all strata."""
+    method = how.method
+    if data.labels == 0:
+        raise InputError("no item has a strong rating; at least one is needed for an estimate, two for an interval")
+    if method == "difference":
+        return method, data.weak
+    if method in ("power-tuned", "regression"):
+        lines = contributions.power_tuned(data) if method == "power-tuned" else contributions.regression(data)
+        return method, lines.put(data.weak)
+    fold = np.random.default_rng(how.seed).permutation(data.rows) % _FOLDS if folds is None else folds
+    lines = contributions.cross_fitted(data, fold, folds=_FOLDS)
+    plain = bool(np.all(lines.intercept == 0) and np.all(lines.slope == 1))
+    return "auto (difference)" if plain else "auto (cross-fitted regression)", lines.put(data.weak)
+
+
+# Strata
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Parts:
+    """Value, variance, degrees of freedom and interval's sides of every stratum."""
+
+    value: Floats
+    variance: Floats
+    df: Floats
+    below: Floats
+    above: Floats
+    borrowed: Mask
+
+
+def _stratified(data: Ratings, method: str, f: Floats, groups: _Groups, how: How) -> Estimate:
+    delta = contributions.contributions(f, data)
+    parts = _parts(data, f, delta, groups, how)
+    W, value = groups.W, float(groups.W @ parts.value)
+    counts = _counts(data, groups.code, len(groups.names))
+    notes = [f"{counts.size} strata; interval: {how.interval}"]
+    if parts.borrowed.any():
+        named = ", ".join(repr(groups.names[s]) for s in np.flatnonzero(parts.borrowed)[:5])
+        notes.append(f"too few different strong ratings to know the spread in {named}: that of the others is taken")
+    between = _between(parts, groups, value, how)
+    v = np.append(W**2 * parts.variance, between)
+    df = np.append(parts.df, max(groups.N.sum() - 1, 1.0))
+    total = float(v.sum())
+    known = math.isfinite(total) and total > 0
+    effective = total**2 / float((v**2 / df).sum()) if known else None
+    ends = _ends(value, parts, W, between, total, effective, how)
+    if ends is None:
+        notes.append("the spread of the strong ratings is unknown; get more of them")
+    strong = data.strong[data.labelled]
+    return Estimate(
+        value=value, seen=(float(strong.min()), float(strong.max())),
+        bounds=(0.0, 1.0) if how.bounds is None and how.interval == "score" else how.bounds,
+        standard_error=math.sqrt(total) if known else None, interval=ends, level=how.level,
+        items=data.items, labels=data.labels, method=f"stratified {method}", interval_method=how.interval,
+        estimand=how.estimand, pool_size=float(groups.N.sum()) if how.estimand == "pool" else None,
+        degrees_of_freedom=effective if how.interval == "t" else None, notes=tuple(notes),
+        contributions=delta * (W * data.items / counts)[groups.code],
+    )  # fmt: skip
+
+
+def _parts(data: Ratings, f: Floats, delta: Floats, groups: _Groups, how: How) -> _Parts:
+    S = len(groups.names)
+    value, variance, df, below, above = (np.full(S, np.nan) for _ in range(5))
+    counts, exact = _counts(data, groups.code, S), np.zeros(S, dtype=np.bool_)
+    for s in range(S):
+        own = groups.code == s
+        value[s] = np.average(delta[own], weights=None if data.counts is None else data.counts[own])
+        exact[s] = how.estimand == "pool" and counts[s] == groups.N[s] and bool(np.all(data.rates[own] == 1))
+        labels = int(np.count_nonzero(data.labelled[own]))
+        if exact[s] or labels < 2:
+            continue
+        found = _of_stratum(data, f, own, groups.N[s], how)
+        variance[s] = np.nan if found.standard_error is None else found.standard_error**2
+        df[s] = found.degrees_of_freedom or labels - 1
+        if found.interval is not None and how.interval == "score":
+            below[s], above[s] = value[s] - found.interval[0], found.interval[1] - value[s]
+    variance[exact] = below[exact] = above[exact] = 0.0
+    return _borrowed(_Parts(value, variance, df, below, above, np.isnan(variance)), counts, how)
+
+
+def _of_stratum(data: Ratings, f: Floats, own: Mask, size: float, how: How) -> Estimate:
+    score = how.interval == "score"
+    counts = None if data.counts is None else data.counts[own]
+    rated = Rated(f[own], data.strong[own], data.rates[own], selected=data.labelled[own], counts=counts)
+    own_how = replace(
+        how, method="difference", interval="score" if score else "t", seed=0,
+        pool_size=size if how.estimand == "pool" else None, bounds=(how.bounds or (0.0, 1.0)) if score else None,
+    )  # fmt: skip
+    return estimate_rated(rated, own_how)
+
+
+def _borrowed(parts: _Parts, counts: Floats, how: How) -> _Parts:
+    """Variance per item of the other strata, with one degree of freedom, for a stratum of unknown spread."""
+    z, own = _z(how.level), ~np.isnan(parts.below)
+    variance = np.where(parts.borrowed & own, ((parts.below + parts.above) / (2 * z)) ** 2, parts.variance)
+    borrowed = np.isnan(variance)
+    known = ~borrowed & (variance > 0)
+    if known.any():
+        each = float((variance * counts**2)[known].sum() / counts[known].sum())
+        variance = np.where(borrowed, each / counts, variance)
+    half = z * np.sqrt(variance)
+    return replace(
+        parts,
+        variance=variance,
+        df=np.where(np.isnan(parts.df) | borrowed, 1.0, parts.df),
+        below=np.where(own, parts.below, half),
+        above=np.where(own, parts.above, half),
+        borrowed=borrowed,
+    )
+
+
+def _between(parts: _Parts, groups: _Groups, value: float, how: How) -> float:
+    """Variance that estimated shares of the strata add, less what chance adds to its estimate."""
+    if how.estimand == "pool" or not np.isfinite(groups.N).all():
+        return 0.0
+    spread = float(groups.W @ ((parts.value - value) ** 2 - np.nan_to_num(parts.variance)))
+    return max(spread, 0.0) / float(groups.N.sum())
+
+
+def _ends(
+    value: float, parts: _Parts, W: Floats, between: float, total: float, df: float | None, how: How
+) -> tuple[float, float] | None:
+    if how.interval == "score":
+        more = _z(how.level) ** 2 * between
+        sides = [math.sqrt(float((W * side) @ (W * side)) + more) for side in (parts.below, parts.above)]
+        low, high = how.bounds or (0.0, 1.0)
+        return (max(value - sides[0], low), min(value + sides[1], high)) if all(map(math.isfinite, sides)) else None
+    if how.estimand == "pool" and total == 0:
+        return value, value
+    if df is None:
+        return None
+    factor = float(special.stdtrit(df, 0.5 + how.level / 2)) if how.interval == "t" else _z(how.level)
+    ends = value - factor * math.sqrt(total), value + factor * math.sqrt(total)
+    return ends if how.bounds is None else on_scale(ends, how.bounds)
+
+
+def _z(level: float) -> float:
+    return float(special.ndtri(0.5 + level / 2))
+
+
+# Weights
+
+
+def _weighted(data: Ratings, method: str, f: Floats, w: Floats, how: How) -> Estimate:
+    """`estimate_mean` of the linearised ratings θ̂ + w (· − θ̂)/w̄: their mean is θ̂, and their spread is its own."""
+    value = float(np.average(contributions.contributions(f, data), weights=data.each(w)))
+    linear = Rated(
+        value + w[:, None] * (f - value), value + w * (data.strong - value), data.rates, selected=data.labelled,
+        counts=data.counts,
+    )  # fmt: skip
+    found = estimate_rated(linear, How("difference", how.interval, how.level))
+    return replace(found, method=f"weighted {method}", slope=None)
+
+
+# Answers that were asked for and did not come
+
+
+def _with_missing(data: Ratings, selected: ArrayLike | None, how: How, of: Callable[[Ratings], Estimate]) -> Estimate:
+    """The interval over both extremes of the missing answers: it holds whatever they would have been."""
+    asked = data.labelled | (data.rates[:, -1] == 1)
+    if selected is not None:
+        mask = np.asarray(selected).astype(np.bool_)
+        if mask.shape != asked.shape or np.any(data.labelled & ~mask):
+            raise InputError("selected must have one entry per item, and hold where there is a strong rating")
+        asked = asked | mask
+    missing = asked & ~data.labelled
+    if not missing.any():
+        return of(data)
+    ends = how.bounds if how.bounds is not None else (0.0, 1.0) if _binary(data) else None
+    if ends is None:
+        raise MissingAnswersError(
+            Message(
+                f"{int(missing.sum())} answers that were asked for are missing, and counting them needs the ends of "
+                f"the rating scale; give {argument('bounds=(low, high)')}"
+            )
+        )
+    first, last = (of(_filled(data, missing, x)) for x in ends)
+    both = None if first.interval is None or last.interval is None else (first.interval[0], last.interval[1])
+    note = (
+        f"{int(missing.sum())} answers that were asked for are missing; they are counted at both ends of the scale "
+        f"[{ends[0]:g}, {ends[1]:g}]: the estimate lies between {first.value:.4g} and {last.value:.4g}"
+    )
+    return replace(
+        first, value=0.5 * (first.value + last.value), standard_error=None, interval=both, degrees_of_freedom=None,
+        labels=data.labels, notes=(note, *first.notes), contributions=0.5 * (first.contributions + last.contributions),
+    )  # fmt: skip
+
+
+def _filled(data: Ratings, missing: Mask, rating: float) -> Ratings:
+    rated = data.rated.copy()
+    rated[:, -1] |= missing
+    return replace(data, strong=np.where(missing, rating, data.strong), rated=rated)

@@ -1,0 +1,122 @@
+"""`estimate_table` for items that were chosen: by strata, or with weights (METHODS section 8)."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ratewise.core.checks import Floats, number
+from ratewise.core.estimate import Estimate
+from ratewise.core.how import How
+from ratewise.core.messages import Message, argument
+from ratewise.core.ratings import Mask, Rated
+from ratewise.core.stratified import Shares, stratified, weighted
+from ratewise.errors import InputError, TableError
+from ratewise.questions import rated as readers
+from ratewise.questions.large import read_large
+from ratewise.questions.pool import Pool
+from ratewise.questions.prices import Prices
+from ratewise.questions.rated import Draw, RatedColumns, check_draw, check_labels, plain_numbers, read_draw
+from ratewise.tables import Relation, Table, count_groups
+
+_MOST_KINDS = 1000  # of strata or weights, that are told apart in a large table
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """How rows were chosen: the column of their strata, or one with what each counts."""
+
+    strata: str | None
+    weight: str | None
+
+    def __post_init__(self) -> None:
+        if self.strata is not None and self.weight is not None:
+            raise InputError("give strata or weight, not both: strata know their weights themselves")
+
+
+def estimate_chosen(table: Table, columns: RatedColumns, chosen: Chosen, how: How, prices: Prices) -> Estimate:
+    """The estimate from the rows that have a rate; all rows together give the strata's sizes.
+
+    With a pool size the pool is larger than the table, in the same shares. Rows of rate 1 need no weak rating.
+    """
+    h = columns.read(table, columns.strong)
+    draw = read_draw(table, ~np.isnan(h), columns.draw)
+    check_labels(table.name, columns.strong, int(np.count_nonzero(~np.isnan(h))), 2)
+    check_draw(table.name, draw, ~np.isnan(h))
+    looked, g = draw.looked, _weak(table, columns.weak, draw)
+    filled = np.where(np.isnan(g), np.where(np.isnan(h), 0.0, h), g)  # Δ = H whatever stands here
+    rated = Rated(filled, h, draw.rates, draw.selected).part(looked)
+    if table.rows > readers.MANY_ROWS:
+        rated = readers.with_row_folds(rated, np.flatnonzero(looked))
+    if chosen.strata is None:
+        assert chosen.weight is not None
+        if how.estimand == "pool":
+            raise InputError("weights estimate the population's mean; give strata for the pool's own")
+        found = weighted(rated, _weights(table, chosen.weight, looked), how)
+    else:
+        if how.pool_size is None:
+            Pool.of(table, int(np.count_nonzero(looked))).refuse_left_out("its strata")
+        names = table.texts(chosen.strata).astype(np.str_)
+        found = stratified(rated, Shares(names[looked], _sizes(table, names, how.pool_size)), replace(how, floor=None))
+    bought = int(np.count_nonzero(looked & ~np.isnan(g)))
+    return replace(found, spend=prices.spend(bought, found.labels), notes=draw.notes + found.notes)
+
+
+def estimate_large_chosen(
+    relation: Relation, columns: RatedColumns, chosen: Chosen, how: How, prices: Prices
+) -> Estimate | None:
+    """`estimate_chosen` of a table that stays in its files; nothing where it has to be read whole.
+
+    Weights may be of few kinds only, as a draw by strata or slices writes them.
+    """
+    by = chosen.weight if chosen.strata is None else chosen.strata
+    assert by is not None
+    asked_for_more = prices != Prices() or how.pool_size is not None or by not in relation.columns
+    sizes = {} if asked_for_more else count_groups(relation, by)
+    if not 0 < len(sizes) <= _MOST_KINDS or (chosen.strata is None and how.estimand == "pool"):
+        return None
+    large = read_large(relation, columns, folds=how.method == "auto", by=by, sure_without_weak=True)
+    if large is None or large.groups is None:
+        return None
+    if chosen.strata is not None:
+        large.pool.refuse_left_out("its strata")
+    names = large.groups.astype(np.str_)
+    if chosen.strata is not None:
+        return stratified(large.items, Shares(names, sizes), replace(how, floor=None))
+    try:
+        weights = names.astype(np.float64)
+    except ValueError:
+        return None
+    return weighted(large.items, weights, how) if bool((weights > 0).all()) else None
+
+
+def _weak(table: Table, column: str | None, draw: Draw) -> Floats:
+    """The weak ratings; rows that always get their strong rating may lack them."""
+    g = np.full(table.rows, np.nan) if column is None else plain_numbers(table, column)
+    needed = draw.looked & (draw.rates < 1) & np.isnan(g)
+    if needed.any():
+        row = int(np.argmax(needed)) + 1
+        where = "name its column" if column is None else f"rate it first, in column {column!r}"
+        raise TableError(f"row {row} of {table.name} has a rate below 1 but no weak rating; {where}")
+    return g
+
+
+def _sizes(table: Table, names: NDArray[np.str_], pool_size: float | None) -> dict[str, float]:
+    found, counts = np.unique(names, return_counts=True)
+    factor = 1.0 if pool_size is None else number(pool_size, name="pool_size", minimum=1) / table.rows
+    if factor < 1:
+        raise InputError(
+            Message(
+                f"{argument('pool_size')} is {pool_size:g} but the table has {table.rows} rows; it cannot be smaller"
+            )
+        )
+    return {str(name): float(n) * factor for name, n in zip(found, counts, strict=True)}
+
+
+def _weights(table: Table, column: str, looked: Mask) -> Floats:
+    w = table.numbers(column, missing="allow")
+    bad = looked & ~(w > 0)
+    if bad.any():
+        row = int(np.argmax(bad)) + 1
+        raise TableError(f"row {row} of {table.name} has a rate but no weight above 0 in column {column!r}")
+    return np.asarray(w[looked])

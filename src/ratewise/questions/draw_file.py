@@ -1,0 +1,159 @@
+"""A plan applied to a pool from file to file: rows are read, hashed and written piece by piece, in fixed memory.
+
+Three passes. The first computes every row's rate, its hash r and its place in the line of who is looked at, keeps
+them on the disk, and adds up what the rest hangs on: rows, drift, counts along the line. The second, where not all
+rows are looked at, finds the exact end of the line in the one bin that holds it. The third writes.
+"""
+
+import os
+from collections.abc import Sequence
+
+import numpy as np
+
+from ratewise.core.checks import Floats
+from ratewise.core.looking import BINS, bin_of, cut_after
+from ratewise.core.messages import Message, argument
+from ratewise.core.ratings import Mask
+from ratewise.errors import InputError, TableError
+from ratewise.questions.drawing import (
+    DrawnFile,
+    DrawRows,
+    DrawWork,
+    Survey,
+    added,
+    line_ends,
+    refuse_drawn,
+    survey,
+    told,
+)
+from ratewise.questions.transfer import Transfer
+from ratewise.tables import Relation, open_relation
+from ratewise.tables.engine import shortened
+from ratewise.tables.pieces import Piece, Spool, check_place, each, folder_of, shared_id, write_pieces
+
+
+def draw_file(
+    pool: str | os.PathLike[str] | Relation,
+    transfer: Transfer,
+    output: str | os.PathLike[str],
+    *,
+    seed: int,
+    id_column: str | None = None,
+    within_budget: bool = True,
+) -> DrawnFile:
+    """What `draw_transfer` gives, written to `output` as `write_table` writes it, or as the parts of a folder.
+
+    Memory does not grow with the rows. On the disk, beside the output, at most 48 bytes a row are needed meanwhile.
+    """
+    place = os.fsdecode(output)
+    check_place(place)
+    relation = open_relation(pool)
+    ids = ids_of(relation, id_column)
+    work = DrawWork.of(relation, transfer, seed=seed, within_budget=within_budget, id_column=ids)
+    pieces = relation.pieces()
+    with Spool(folder_of(place)) as spool:
+        surveyed = _survey(work, pieces, spool)
+        if ids is not None:
+            _refuse_shared(relation, pieces, ids, spool, seed)
+        found = line_ends(work, surveyed, lambda group, at: _in_bin(spool, group, at))
+        drawn = told(work, surveyed, found)  # before anything is written: a damaged plan may fail here
+        write_pieces(pieces, lambda piece: added(found, _rows(spool.read(piece.first, piece.size))), place)
+    return drawn
+
+
+def draw_at_random(
+    pool: str | os.PathLike[str] | Relation,
+    count: int,
+    output: str | os.PathLike[str],
+    *,
+    seed: int,
+    id_column: str | None = None,
+) -> DrawnFile:
+    """A simple random sample of `count` rows, written to `output` as `draw_file` writes: all rows, each with its rate.
+
+    No plan and no price is needed. The sample is the `count` rows with the smallest r of seed and id, so every row has
+    the rate count/rows, and a larger sample of the same seed holds the smaller one.
+    """
+    place = os.fsdecode(output)
+    check_place(place)
+    relation = open_relation(pool)
+    refuse_drawn(relation)
+    id_column, rows = ids_of(relation, id_column), relation.count()
+    if not 1 <= count <= rows:
+        number = argument(f"at_random {count}")
+        raise InputError(Message(f"{number}: {relation.name} has {rows:,} rows; give a number from 1 to {rows}"))
+    pieces, in_bins = relation.pieces(), np.zeros(BINS, dtype=np.int64)
+    with Spool(folder_of(place)) as spool:
+        for (r,) in each(lambda piece: piece.uniforms(id_column, f"{seed}"), pieces):
+            spool.append({"r": r})
+            if id_column is not None:
+                spool.put(r)
+            in_bins += np.bincount(bin_of(r), minlength=BINS)
+        if id_column is not None:
+            _refuse_shared(relation, pieces, id_column, spool, seed)
+        at = int(np.searchsorted(np.cumsum(in_bins), count))
+        here = np.concatenate([r[bin_of(r) == at] for r in (batch["r"] for batch in spool.batches())])
+        last = cut_after(here, here, count - int(in_bins[:at].sum())).r
+        rate = count / rows
+
+        def drawn(piece: Piece) -> dict[str, Floats | Mask]:
+            r = spool.read(piece.first, piece.size)["r"]
+            return {"rate": np.full(piece.size, rate), "selected": np.asarray(r <= last)}
+
+        write_pieces(pieces, drawn, place)
+    return DrawnFile(rows, rows, count, rate, None, None, None, ())
+
+
+def ids_of(relation: Relation, id_column: str | None) -> str | None:
+    """The column of ids; nothing where the rows' numbers stand for them."""
+    if id_column is None and "id" in relation.columns:
+        id_column = "id"
+    relation.refuse_unknown([] if id_column is None else [id_column])
+    return id_column
+
+
+def _survey(work: DrawWork, pieces: Sequence[Piece], spool: Spool) -> Survey:
+    total: Survey | None = None
+
+    def of(piece: Piece) -> tuple[DrawRows, Survey]:
+        table = piece.table(work.columns) if work.columns else None
+        return survey(work, table, piece.uniforms(work.id_column, *work.seeds))
+
+    for rows, surveyed in each(of, pieces):
+        spool.append(_columns(rows))
+        if work.id_column is not None:
+            spool.put(rows.r)
+        total = surveyed if total is None else total + surveyed
+    assert total is not None  # a table has rows
+    return total
+
+
+def _columns(rows: DrawRows) -> dict[str, Floats]:
+    """The rows as they lie on the disk."""
+    columns = {"r": rows.r, "rate": rows.rates, "look": rows.look}
+    if rows.group is not None:
+        columns["group"] = rows.group.astype(np.float64)
+    if rows.weak is not None:
+        columns["weak"] = rows.weak
+    return columns
+
+
+def _rows(columns: dict[str, Floats]) -> DrawRows:
+    group = columns["group"].astype(np.intp) if "group" in columns else None
+    return DrawRows(columns["r"], columns["look"], columns["rate"], group, columns.get("weak"))
+
+
+def _in_bin(spool: Spool, group: int, at: int) -> Floats:
+    return np.concatenate([_rows(batch).in_bin(group, at) for batch in spool.batches()], axis=1)
+
+
+def _refuse_shared(relation: Relation, pieces: Sequence[Piece], column: str, spool: Spool, seed: int) -> None:
+    """Ids are compared by the hash that draws them, and as texts only where hashes agree."""
+    suspects = spool.repeated()
+    shared = shared_id(pieces, column, suspects, f"{seed}") if suspects.size else None
+    if shared is not None:
+        text, first, second = shared
+        raise TableError(
+            f"column {column!r} of {relation.name} has the id {shortened(text)} twice, in rows {first:,} and "
+            f"{second:,} (rows are counted from 1, without the header); ids must be unique"
+        )

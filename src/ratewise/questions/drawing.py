@@ -1,0 +1,492 @@
+"""A plan applied to a pool: every item's rate, and who gets the strong rating.
+
+One way for a table in memory, for files that are read piece by piece and for partitions of Spark. Whoever goes through
+the rows calls `survey` for every part and adds the surveys up, asks `line_ends` where the line of items that are looked
+at ends, and calls `added` for the columns of every part.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ratewise.core.checks import Floats
+from ratewise.core.draw import uniform
+from ratewise.core.frames import FrameKind
+from ratewise.core.looking import (
+    EVERYONE,
+    ROUNDING,
+    Cut,
+    Line,
+    Prices,
+    bin_of,
+    cut_after,
+    cut_for_money,
+    whole_items,
+)
+from ratewise.core.messages import Message, argument
+from ratewise.core.names import PolicyName
+from ratewise.core.ratings import Mask
+from ratewise.core.shown import shown
+from ratewise.errors import TableError
+from ratewise.questions.old_labels import draw_beside
+from ratewise.questions.plan_file import check_rates
+from ratewise.questions.pool import POOL_SIZE
+from ratewise.questions.strata import Codes, InputPlan, check_known, read_strata
+from ratewise.questions.transfer import Drift, OldLabels, Shares, Transfer
+from ratewise.tables import Relation, Table, TableLike, read_table
+from ratewise.tables.convert import Texts
+from ratewise.tables.table import no_column
+
+_WRITTEN = ("rate", "selected", POOL_SIZE)  # columns of a draw
+_LEAST_RATE = 1e-100  # never drawn, and its inverse can still be squared
+OVER = 1.01  # how far above the budget the expected spend may be before it is said
+
+
+@shown
+@dataclass(frozen=True, slots=True)
+class DrawnFile:
+    """What was drawn; the rows themselves are in a file, a folder or a DataFrame of Spark."""
+
+    rows: int
+    items: int  # how many items are looked at
+    asked: int  # how many of them get the strong rating
+    mean_rate: float  # of the items that are looked at
+    drift: Drift | None  # None where the pool has no weak ratings to compare, and needs none
+    expected_spend: float | None  # before anyone is asked: weak ratings of items looked at, strong ones at their rates
+    spend: float | None  # the same for the items that were in fact selected; None where no plan says the prices
+    notes: tuple[str, ...]
+
+
+@shown
+@dataclass(frozen=True, slots=True, eq=False)
+class Drawn:
+    """The pool with `rate` and `selected` added (and `weak_calibrated`, where the plan calibrates; `weight`, where
+    it chooses the items by strata; `pool_size`, where some rows are not looked at)."""
+
+    table: Table
+    rates: Floats  # NaN for items that are not looked at
+    selected: Mask
+    drift: Drift | None  # None where the pool has no weak ratings to compare, and needs none
+    expected_spend: float  # before anyone is asked: weak ratings of the items looked at, and strong ones at their rates
+    spend: float  # the same for the items that were in fact selected
+    notes: tuple[str, ...]
+
+    @property
+    def items(self) -> int:
+        """How many items are looked at."""
+        return int(np.count_nonzero(self.rates > 0))
+
+    @property
+    def asked(self) -> int:
+        """How many of them get the strong rating."""
+        return int(np.count_nonzero(self.selected))
+
+    @property
+    def mean_rate(self) -> float:
+        """Mean rate of the items that are looked at."""
+        return float(self.rates[self.rates > 0].mean())
+
+    def to_frame(self, kind: FrameKind | None = None) -> Any:
+        """The drawn pool as a pandas, Polars or PyArrow frame; by default of the kind that came in."""
+        return self.table.to_frame(kind)
+
+
+# A pool before its draw
+
+
+def undrawn(pool: TableLike, id_column: str | None, written: tuple[str, ...] = _WRITTEN) -> tuple[Table, Texts]:
+    """A pool that was not drawn before, and its items' ids; `written` are the columns that a draw writes."""
+    table = read_table(pool)
+    refuse_drawn(table, written)
+    return table, table.ids(id_column)
+
+
+def refuse_drawn(pool: Table | Relation, written: tuple[str, ...] = _WRITTEN) -> None:
+    """Refuse a pool that has a column which a draw writes."""
+    before = [name for name in written if name in pool.columns]
+    if before:
+        raise TableError(
+            f"{pool.name} has a column {before[0]!r} already: it was drawn before; take the pool as it was then"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class DrawWork:
+    """A plan, the pool it is applied to, and how."""
+
+    transfer: Transfer
+    seed: int
+    columns: tuple[str, ...]  # that rates hang on
+    rows: int  # of the pool
+    within_budget: bool
+    id_column: str | None = None
+
+    @classmethod
+    def of(
+        cls, pool: Table | Relation, transfer: Transfer, *, seed: int, within_budget: bool, id_column: str | None = None
+    ) -> "DrawWork":
+        """What is to be done with a pool that was not drawn before; columns that are needed must be there."""
+        refuse_drawn(pool)
+        rows = pool.rows if isinstance(pool, Table) else pool.count()
+        return cls(transfer, seed, _deciding(pool, transfer), rows, within_budget, id_column)
+
+    @property
+    def needs_weak(self) -> bool:
+        """Whether rates, drift or calibrated ratings hang on the weak rating."""
+        derived = self.transfer.derived
+        made = derived is not None and set(derived.columns) <= set(self.columns)
+        there = self.transfer.weak in self.columns or made
+        return self.transfer.policy == "active" or (there and bool(self.columns))
+
+    @property
+    def prices(self) -> Prices:
+        """Of the two ratings; strong ratings alone need no weak ones."""
+        return Prices(0.0 if self.transfer.policy == "base" else self.transfer.weak_cost, self.transfer.strong_cost)
+
+    @property
+    def seeds(self) -> tuple[str, ...]:
+        """Of the hashes that are needed: r, and the place in the line where not everyone may be looked at."""
+        in_line = self.within_budget or self.transfer.inputs is not None
+        return (f"{self.seed}", f"{self.seed}:look") if in_line else (f"{self.seed}",)
+
+
+def _deciding(pool: Table | Relation, transfer: Transfer) -> tuple[str, ...]:
+    """The columns that rates hang on, as the pool has them or as they are made from those."""
+    strata = () if transfer.inputs is None else (transfer.inputs.column,)
+    own = () if transfer.uncertainty is None else (transfer.uncertainty,)
+    features = () if transfer.models is None else transfer.models.columns
+    sources = () if transfer.derived is None else transfer.derived.columns
+    wanted = dict.fromkeys((transfer.weak, *own, *features, *strata, *sources))
+    there = tuple(column for column in wanted if column in pool.columns)
+    made = {*there, transfer.weak} if sources and set(sources) <= set(there) else set(there)
+    read = (transfer.weak, *own, *features) if transfer.policy == "active" or transfer.weak in made else ()
+    for column in (*read, *strata):
+        if column not in made and column not in (() if transfer.derived is None else transfer.derived.made):
+            raise no_column(pool.name, column, pool.columns)
+    return there if read or strata else ()
+
+
+# Every row by itself
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Survey:
+    """What adds up over parts: the line of every stratum, where the plan has strata, else of all rows."""
+
+    lines: tuple[Line, ...]
+    shares: Shares | None
+
+    def __add__(self, other: "Survey") -> "Survey":
+        shares = self.shares if self.shares is None or other.shares is None else self.shares + other.shares
+        return Survey(tuple(a + b for a, b in zip(self.lines, other.lines, strict=True)), shares)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DrawRows:
+    """Rows of a part with all that decides about them."""
+
+    r: Floats
+    look: Floats
+    rates: Floats
+    group: Codes | None = None  # where there are strata
+    weak: Floats | None = None  # calibrated, where the plan calibrates
+
+    def in_bin(self, group: int, at: int) -> Floats:
+        """Place, r and rate (each a row) of those of a stratum that stand in a bin of its line."""
+        here = bin_of(self.look) == at
+        if self.group is not None:
+            here &= self.group == group
+        return np.stack([self.look[here], self.r[here], self.rates[here]])
+
+
+def survey(work: DrawWork, table: Table | None, hashes: list[Floats]) -> tuple[DrawRows, Survey]:
+    """The rows of a part, by a table of `work.columns` (none where rates hang on none) and the hashes of their ids."""
+    transfer, r = work.transfer, hashes[0]
+    look = hashes[1] if len(hashes) > 1 else np.zeros(r.size)
+    weak = error = np.zeros(r.size)
+    table = None if table is None else transfer.prepared(table)
+    if table is not None and work.needs_weak:
+        weak, error = transfer.columns(table)
+    if transfer.inputs is None or table is None:
+        group, rates = None, transfer.rates(error, rows=work.rows)
+        lines: tuple[Line, ...] = (Line.of(look, r, rates),)
+    else:
+        strata = read_strata(table, transfer.inputs.column, tuple(one.name for one in transfer.inputs.strata))
+        check_known(strata, table, transfer.inputs.column)
+        group, rates = strata.code, _rates_in(transfer.inputs, strata.code, error)
+        each = [group == g for g in range(len(strata.names))]
+        lines = tuple(Line.of(look[own], r[own], rates[own]) for own in each)
+    check_rates(rates)
+    shares = transfer.shares(weak, error) if work.needs_weak else None
+    calibrated = weak if transfer.calibrates and work.needs_weak else None
+    return DrawRows(r, look, rates, group, calibrated), Survey(lines, shares)
+
+
+def _rates_in(plan: InputPlan, code: NDArray[np.intp], error: Floats) -> Floats:
+    """One rate in each stratum, or clip(γ·sqrt(u), floor, 1) with the stratum's own γ."""
+
+    def of(name: str) -> Any:
+        return np.array([getattr(stratum, name) for stratum in plan.strata], dtype=np.float64)[code]
+
+    scale = of("scale")  # NaN where there is one rate
+    follows = np.clip(np.where(np.isnan(scale), 0.0, scale) * np.sqrt(error), np.maximum(of("floor"), _LEAST_RATE), 1.0)
+    return np.asarray(np.where(np.isnan(scale), of("rate"), follows))
+
+
+# Where the line ends
+
+InBin = Callable[[int, int], Floats]
+"""`DrawRows.in_bin` of all rows."""
+
+
+@dataclass(frozen=True, slots=True)
+class LineEnd:
+    """Where one line ends, and how many are looked at and drawn up to there, with the sum of their rates."""
+
+    cut: Cut
+    items: int
+    asked: int
+    rate_sum: float
+
+    @classmethod
+    def after(cls, line: Line, group: int, count: int, in_bin: InBin) -> "LineEnd":
+        """The end after so many items, found by the counts along the line and the rows of the one bin in question."""
+        if count >= line.items.sum():
+            return cls(EVERYONE, int(line.items.sum()), int(line.drawn.sum()), float(line.rates.sum()))
+        at = line.bin_after(count)
+        look, r, rates = in_bin(group, at)
+        return cls._in_bin(line, at, cut_after(look, r, count - line.before(at)[0]), look, r, rates)
+
+    @classmethod
+    def for_money(cls, line: Line, prices: Prices, budget: float, in_bin: InBin) -> "LineEnd":
+        """The end before the first item whose two ratings could not both be paid."""
+        at = line.bin_for_money(prices, budget)
+        look, r, rates = in_bin(0, at)
+        cut = cut_for_money(look, r, np.asarray(r < rates), prices, budget, before=line.before(at))
+        return cls._in_bin(line, at, cut, look, r, rates)
+
+    @classmethod
+    def _in_bin(cls, line: Line, at: int, cut: Cut, look: Floats, r: Floats, rates: Floats) -> "LineEnd":
+        kept, (items, drawn) = cut.keeps(look, r), line.before(at)
+        asked = drawn + int(np.count_nonzero(kept & (r < rates)))
+        rate_sum = float(line.rates[:at].sum()) + float(rates[kept].sum())
+        return cls(cut, items + int(np.count_nonzero(kept)), asked, rate_sum)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LineEnds:
+    """Where the line of every stratum ends, or that of all rows."""
+
+    each: tuple[LineEnd, ...]
+    planned: int  # items to look at, before money ends the line
+    rows: int  # of the pool
+    weights: Floats | None = None  # of the items of each stratum, where there are strata
+
+    @property
+    def items(self) -> Floats:
+        """How many are looked at, of each stratum."""
+        return np.array([end.items for end in self.each], dtype=np.float64)
+
+    @property
+    def asked(self) -> int:
+        """How many get the strong rating."""
+        return sum(end.asked for end in self.each)
+
+    @property
+    def rate_sum(self) -> float:
+        """Sum of the rates of all that are looked at."""
+        return sum(end.rate_sum for end in self.each)
+
+    def looked(self, rows: DrawRows) -> Mask:
+        """Whether each row is looked at."""
+        cuts = [end.cut for end in self.each]
+        if rows.group is None:
+            return cuts[0].keeps(rows.look, rows.r)
+        look, r = (np.array([getattr(cut, name) for cut in cuts]) for name in ("look", "r"))
+        return Cut(look[rows.group], r[rows.group]).keeps(rows.look, rows.r)
+
+
+def line_ends(work: DrawWork, found: Survey, in_bin: InBin) -> LineEnds:
+    """Where the lines of a pool end: by strata as many items as planned of each, else as the plan and its money say."""
+    transfer = work.transfer
+    if transfer.inputs is None:
+        items = transfer.items if work.within_budget else None
+        return one_line_end(found.lines[0], in_bin, transfer.policy, items, work.prices, transfer.budget, work.rows)
+    N = np.array([line.items.sum() for line in found.lines], dtype=np.float64)
+    T = np.minimum(np.maximum(_wanted(transfer.inputs), 2), N)
+    each = tuple(LineEnd.after(line, g, int(T[g]), in_bin) for g, line in enumerate(found.lines))
+    weights = np.asarray(N / N.sum() * T.sum() / np.maximum(T, 1))  # W_s T/T_s
+    return LineEnds(each, int(T.sum()), work.rows, weights)
+
+
+def one_line_end(
+    line: Line, in_bin: InBin, policy: PolicyName, items: float | None, prices: Prices, budget: float | None, rows: int
+) -> LineEnds:
+    """Where one line of all rows ends: after `items`, or where the money ends; nowhere without `items`."""
+    planned = rows
+    if items is not None and policy != "base" and whole_items(items) < rows:
+        planned = int(whole_items(items))
+    end = LineEnd.after(line, 0, planned, in_bin)
+    if items is not None and budget is not None and prices.cost(planned, end.asked) > budget * (1 + ROUNDING):
+        end = LineEnd.for_money(line, prices, budget, in_bin)
+    return LineEnds((end,), planned, rows)
+
+
+def _wanted(plan: InputPlan) -> Floats:
+    """Whole items of each stratum."""
+    return np.array([whole_items(stratum.items) for stratum in plan.strata], dtype=np.float64)
+
+
+# What is written, and what is told
+
+
+def added(found: LineEnds, rows: DrawRows) -> dict[str, Floats | Mask]:
+    """The columns that the draw adds to a part."""
+    looked = found.looked(rows)
+    columns: dict[str, Floats | Mask] = {
+        "rate": np.where(looked, rows.rates, np.nan), "selected": looked & (rows.r < rows.rates)
+    }  # fmt: skip
+    if found.items.sum() < found.rows:
+        columns[POOL_SIZE] = np.full(looked.size, float(found.rows))
+    if found.weights is not None and rows.group is not None:
+        columns["weight"] = np.where(looked, found.weights[rows.group], np.nan)
+    if rows.weak is not None:
+        columns["weak_calibrated"] = rows.weak
+    return columns
+
+
+def told(work: DrawWork, surveyed: Survey, found: LineEnds) -> DrawnFile:
+    """What there is to say about the draw."""
+    transfer, items = work.transfer, int(found.items.sum())
+    if items == 0:
+        check_rates(np.array([np.nan]))
+    drift = None if surveyed.shares is None else transfer.drift_of(surveyed.shares)
+    weak_spend, notes = work.prices.weak * items, list[str]()
+    if transfer.inputs is not None:
+        buys_weak = np.array([stratum.buys_weak for stratum in transfer.inputs.strata], dtype=np.bool_)
+        weak_spend = transfer.weak_cost * float(found.items @ buys_weak)
+        notes += _short(transfer.inputs, surveyed)
+    expected = float(weak_spend + transfer.strong_cost * found.rate_sum)
+    spend = float(weak_spend + transfer.strong_cost * found.asked)
+    if drift is not None and drift.drifted:
+        notes.append(drift.summary())
+    if transfer.inputs is not None:  # by strata: as many of each as planned, so only chance can cost more
+        notes += by_chance(transfer.budget, spend)
+    else:
+        notes += over_budget(transfer.budget, expected, spend, items, transfer.items, transfer.pool_size)
+    notes += ended_early(items, found.planned)
+    mean_rate = found.rate_sum / max(items, 1)
+    return DrawnFile(work.rows, items, found.asked, mean_rate, drift, expected, spend, tuple(notes))
+
+
+def _short(plan: InputPlan, surveyed: Survey) -> tuple[str, ...]:
+    """The note about strata of which the pool has fewer items than planned."""
+    N = [line.items.sum() for line in surveyed.lines]
+    each = zip([stratum.name for stratum in plan.strata], _wanted(plan), N, strict=True)
+    short = [f"{name!r} ({n:,.0f} of {w:,.0f})" for name, w, n in each if n < w]
+    if not short:
+        return ()
+    return (
+        f"the pool has fewer items than planned of {', '.join(short[:5])}: all are looked at; plan again with this "
+        "pool to spend what is left",
+    )
+
+
+def ended_early(looked: int, planned: int) -> tuple[str, ...]:
+    """The note about a draw that chance made dearer than planned."""
+    if looked == planned:
+        return ()
+    left = planned - looked
+    return (f"by chance the money lasts for {looked:,} of the {planned:,} items; the other {left:,} get no rate",)
+
+
+def over_budget(
+    budget: float | None, expected: float, spend: float, rows: int, items: float, pool_size: float | None
+) -> tuple[str, ...]:  # fmt: skip
+    """The note on what to do where all rows cost more than planned, or chance makes them."""
+    if budget is None or expected <= OVER * budget or rows <= items + 1:
+        return by_chance(budget, spend)
+    again = "" if pool_size == rows else f"plan again with {argument('pool_size')} {rows}, or "
+    return (
+        Message(
+            f"rating all {rows:,} items is expected to cost {expected:,.2f}, more than the budget of {budget:,.2f}: "
+            f"{again}draw with {argument('within_budget')}"
+        ),
+    )
+
+
+def by_chance(budget: float | None, spend: float) -> tuple[str, ...]:
+    """The note that a draw may come out dearer than expected."""
+    if budget is None or spend <= budget:
+        return ()
+    return (
+        f"by chance this draw costs {spend:,.2f}, more than the budget of {budget:,.2f}; where that may not be, "
+        "plan with a somewhat smaller one",
+    )
+
+
+# A table in memory: one part
+
+
+def draw_transfer(
+    pool: TableLike, transfer: Transfer, *, seed: int, id_column: str | None = None, within_budget: bool = True
+) -> Drawn:
+    """Give every item its rate and draw, by hash of the seed and the item's id.
+
+    Within the budget, only as many items are looked at as the plan foresees (chosen by another hash), and fewer where
+    chance would make them dearer; the rest get no rate. Without it all are looked at, and a note says so where that is
+    expected to cost more than the budget. A plan by strata says itself how many of each are looked at; `weight` is
+    what each of those counts, 1 on average.
+    """
+    if transfer.old is not None:
+        return _beside_old_labels(read_table(pool), transfer, transfer.old, seed=seed, within_budget=within_budget)
+    table, ids = undrawn(pool, id_column)
+    work = DrawWork.of(table, transfer, seed=seed, within_budget=within_budget)
+    rows, surveyed = survey(work, table if work.columns else None, [uniform(ids, seed=each) for each in work.seeds])
+    found = line_ends(work, surveyed, rows.in_bin)
+    made = told(work, surveyed, found)
+    assert made.expected_spend is not None, "a plan says the prices"
+    assert made.spend is not None, "a plan says the prices"
+    return drawn_table(table, found, rows, made.expected_spend, made.spend, made.notes, made.drift)
+
+
+def drawn_table(
+    table: Table, found: LineEnds, rows: DrawRows, expected: float, spend: float, notes: tuple[str, ...],
+    drift: Drift | None = None,
+) -> Drawn:  # fmt: skip
+    """The table with the columns of its draw."""
+    columns = added(found, rows)
+    rates = np.asarray(columns["rate"], dtype=np.float64)
+    selected = np.asarray(columns["selected"], dtype=np.bool_)
+    return Drawn(table.with_columns(columns), rates, selected, drift, expected, spend, notes)
+
+
+def _beside_old_labels(
+    table: Table, transfer: Transfer, old: OldLabels, *, seed: int, within_budget: bool
+) -> Drawn:  # fmt: skip
+    """Draw only among rows that have no label; their weak ratings are there already."""
+    made = draw_beside(table, transfer, old, seed=seed, within_budget=within_budget)
+    spend = float(transfer.strong_cost * np.count_nonzero(made.asked))
+    return Drawn(
+        table=table.with_columns(made.columns, replace=True),
+        rates=made.rates,
+        selected=made.selected,
+        drift=None,
+        expected_spend=transfer.budget or spend,
+        spend=spend,
+        notes=made.notes + by_chance(transfer.budget, spend),
+    )
+
+
+def pool_size(looked: Mask) -> dict[str, Floats]:
+    """The column that keeps the pool's size with each row, where some rows were not looked at and might be left out."""
+    return {} if looked.all() else {POOL_SIZE: np.full(looked.size, float(looked.size))}
+
+
+def first_items(ids: NDArray[Any], count: int, seed: int) -> Mask:
+    """Choose so many items by a hash of seed and item that is independent of the draw."""
+    look, r = uniform(ids, seed=f"{seed}:look"), uniform(ids, seed=seed)
+    return cut_after(look, r, count).keeps(look, r)

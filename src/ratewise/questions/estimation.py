@@ -1,0 +1,314 @@
+"""`estimate_mean` with recalibration of the weak rating, cross-fitted (METHODS section 5)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ratewise.core import estimate as core
+from ratewise.core.checks import Floats, choice
+from ratewise.core.clusters import Codes, cluster_codes
+from ratewise.core.estimate import Estimate
+from ratewise.core.how import How, both_ends
+from ratewise.core.messages import Message, argument
+from ratewise.core.names import RECALIBRATIONS, Calibrator, Estimand, IntervalMethod, Method, Recalibration
+from ratewise.core.ratings import Rated
+from ratewise.errors import InputError, TableError
+from ratewise.learn.calibration import cross_calibrated
+from ratewise.learn.features import refuse_labels
+from ratewise.learn.rating_model import Covariates, cluster_fitted_rating, fitted_rating
+from ratewise.learn.text.learner import Learner
+from ratewise.learn.text.reading import read_texts, use_note
+from ratewise.learn.text_columns import TextColumns
+from ratewise.questions.chosen import Chosen, estimate_chosen, estimate_large_chosen
+from ratewise.questions.large import large_relation, read_large, read_whole
+from ratewise.questions.people import Strong, ends_of, made_ready, strong_columns, with_these_votes, with_votes
+from ratewise.questions.pooled import Terms, read_terms, reported
+from ratewise.questions.prices import Prices
+from ratewise.questions.rated import RATE, DrawColumns, Rate, RatedColumns, plain_numbers, read_rated
+from ratewise.tables import Relation, Table, TableLike
+from ratewise.tables.convert import Texts
+from ratewise.tables.words import Meaning, Positive, Scale, meaning_of
+
+_LEVEL = 0.95  # unless another one is asked for
+
+
+def estimate_mean(
+    weak: ArrayLike,
+    strong: ArrayLike,
+    rates: ArrayLike,
+    *,
+    method: Method = "auto",
+    interval: IntervalMethod = "auto",
+    level: float = 0.95,
+    estimand: Estimand = "population",
+    pool_size: float | None = None,
+    recalibrate: Recalibration = "none",
+    selected: ArrayLike | None = None,
+    clusters: ArrayLike | None = None,
+    bounds: tuple[float, float] | None = None,
+    floor: float | None = None,
+    resamples: int = 2000,
+    seed: int = 0,
+) -> Estimate:
+    """Mean strong rating of the population the items come from, or of the pool they are.
+
+    `strong` is NaN where not rated and `rates` holds the probability each item was drawn with; for a chain, `weak` and
+    `rates` are items × steps. `recalibrate` first maps the weak rating to the strong one, each fold by the labels of
+    the others (`auto`: as campaigns do, each label by all the others). `selected` says which items were asked for: an
+    answer asked for but missing is reported with worst-case bounds, never dropped. `clusters` names, for every item,
+    the conversation, document or person it comes from: the interval then counts those, and no cluster is calibrated by
+    its own labels. `bounds` are the ends of the rating scale (not needed for 0/1 ratings); `floor` is the least
+    rate any item could have had, which `anytime` needs. `seed` makes folds and bootstrap.
+
+    Limiting cases: rates of 1 give the plain mean of the strong ratings; one label gives a value and no interval, and
+    so does one cluster.
+    """
+    rated = Rated.of(weak, strong, rates, selected=selected, clusters=clusters)
+    how = How(method, interval, level, estimand, pool_size, bounds, floor, resamples=resamples, seed=seed)
+    return estimate_rated(rated, how, recalibrate)
+
+
+def with_text(
+    recalibrate: Recalibration, text: Sequence[str], weak: str | None, strong: str | Sequence[str] | None
+) -> Recalibration:
+    """The recalibration that texts ask for."""
+    if not text:
+        return recalibrate
+    refuse_labels(text, strong)
+    if recalibrate not in ("none", "auto"):
+        raise InputError("texts are for recalibrate 'auto'; leave recalibrate or the texts out")
+    if weak is None:
+        raise InputError("texts help to correct a weak rating; name its column, or leave the texts out")
+    return "auto"
+
+
+def estimate_rated(
+    rated: Rated, how: How, recalibrate: Recalibration = "none", text: TextColumns | None = None
+) -> Estimate:
+    """`estimate_mean` of a rated table and how to estimate, each as one record."""
+    choice(recalibrate, RECALIBRATIONS, name="recalibration")
+    if recalibrate == "none":
+        return core.estimate_rated(rated, how)
+    if how.interval == "anytime":
+        raise InputError("the anytime interval needs the weak rating as it was; leave recalibrate out")
+    whole = how.estimand == "pool" and how.pool_size in (None, rated.strong.size)  # then only the draw counts
+    weak = recalibrated(replace(rated, clusters=None) if whole else rated, kind=recalibrate, seed=how.seed, text=text)
+    found = core.estimate_rated(replace(rated, weak=weak), without_second_line(how))
+    return replace(found, method=f"{found.method}, {recalibrate} recalibrated")
+
+
+def without_second_line(how: How) -> How:
+    """The options for recalibrated weak ratings: a second line would see its own fold's labels."""
+    return replace(how, method="difference") if how.method == "auto" else how
+
+
+def recalibrated(
+    rated: Rated, *, kind: Calibrator | Literal["auto"], seed: int = 0, text: TextColumns | None = None
+) -> Floats:
+    """The weak rating mapped to the strong one, cross-fitted; clusters are left out whole."""
+    g, h = rated.weak, rated.strong
+    if g.ndim > 1:
+        raise InputError("recalibrate is for one weak rater; use method 'regression' or 'auto' for a chain")
+    if g.shape != h.shape or np.isnan(g).any():
+        raise InputError("weak and strong must have one entry per item, and no weak rating may be missing")
+    codes = None if rated.clusters is None else _codes(rated.clusters, g.size)
+    if kind != "auto":
+        given = rated.folds if codes is None else None
+        return cross_calibrated(g, h, kind=kind, seed=seed, codes=codes, given=given)
+    data = rated.ratings()
+    if data.labels < 2:
+        return g
+    x, weights = Covariates(g, text=text), 1.0 / data.rates[:, 0]
+    return fitted_rating(x, h, weights) if codes is None else cluster_fitted_rating(x, h, weights, codes)
+
+
+def told_of_text(rated: Rated, names: Sequence[str], text: TextColumns | None) -> tuple[str, ...]:
+    """Whether texts move the recalibrated ratings, in words; clusters choose in every fold anew, and say nothing."""
+    if text is None or rated.clusters is not None or rated.strong.size < 2:
+        return ()
+    by_text, plain = (recalibrated(rated, kind="auto", text=each) for each in (text, None))
+    labels = int(np.count_nonzero(~np.isnan(rated.strong)))
+    return (use_note(names, not np.allclose(by_text, plain, rtol=0, atol=1e-9), labels),)
+
+
+def _codes(clusters: ArrayLike, items: int) -> Codes | None:
+    """Cluster codes; `None` where every item is its own cluster, so that items are left out one by one."""
+    codes = cluster_codes(clusters, items)
+    return None if codes.max() + 1 == items else codes
+
+
+def estimate_table(
+    table: TableLike,
+    *,
+    weak: str | None = None,
+    strong: Strong | None = None,
+    rate: Rate = None,
+    selected: str | None = None,
+    clusters: str | None = None,
+    strata: str | None = None,
+    weight: str | None = None,
+    bounds: tuple[float | None, float | None] = (None, None),
+    positive: Positive = None,
+    scale: Scale = None,
+    weak_cost: float | None = None,
+    strong_cost: float | None = None,
+    method: Method = "auto",
+    interval: IntervalMethod = "auto",
+    level: float = 0.95,
+    estimand: Estimand | None = None,
+    pool_size: float | None = None,
+    recalibrate: Recalibration = "none",
+    text: Sequence[str] = (),
+    learner: str | Learner = "words",
+    floor: float | None = None,
+    seed: int = 0,
+) -> Estimate:
+    """`estimate_mean` on a table's columns. Rows without a rate were not looked at.
+
+    `rate` is the column with the probability each row was drawn with (the column "rate" if there is one), or one number
+    for all rows; without either, the rated rows are taken as a random draw from all rows, and a note says so. Without
+    `weak` the strong ratings stand alone: their mean, from a draw at one rate for all. `clusters` is the column that
+    says what each row comes from, where several come from one conversation, document or person. `strata` is the column
+    by which the rows that were looked at were chosen, `weight` one with what each counts (P/Q).
+
+    Ratings may be words: `positive` says which count as 1, `scale` lists them from the worst to the best. `strong` may
+    be several people's columns: their mean is the rating, and what their disagreement does is said in the notes.
+    Columns of `text` help to predict the strong rating, with recalibrate "auto"; `learner` is as in `simulate`.
+
+    `estimand` is the population's mean where nothing is said. A pool is every row that was there when it was drawn,
+    looked at or not: those of the table, or as many as its column `pool_size` says (a draw or an export writes it), or
+    `pool_size`.
+
+    The export of a campaign says itself how its columns are combined, and whose mean is wanted: unless other columns or
+    methods are asked for, its estimate is what the campaign reports; of the other estimand, if that is asked for.
+    """
+    prices = Prices(weak_cost, strong_cost)
+    relation = large_relation(table)
+    draw = DrawColumns(rate, selected, clusters)
+    asked = _Asked(strong, weak, draw, strata, weight, recalibrate, tuple(text), meaning_of(positive, scale))
+    how = How(method, interval, level, estimand or "population", pool_size, both_ends(bounds), floor, seed=seed)
+    if relation is not None and strong is not None and interval != "anytime" and not text:
+        large = _in_files(relation, asked, how, prices)
+        if large is not None:
+            return large
+    table = read_whole(table, relation)
+    terms = read_terms(table)
+    if terms is not None and asked.as_reported(terms) and how.plain:
+        found, _ = reported(table, terms, level=None if level == _LEVEL else how.level, estimand=estimand)
+        return replace(found, spend=prices.spend(found.items, found.labels, alone=False))
+    if strong is None:
+        raise InputError("name the column with the strong rating: strong, or --strong on the command line")
+    ready = made_ready(table, strong=strong, weak=() if weak is None else (weak,), positive=positive, scale=scale)
+    read = ready.table
+    columns = RatedColumns(ready.strong, weak, draw)
+    how = replace(how, bounds=ready.bounds(how.bounds))
+    recalibrate = with_text(recalibrate, text, weak, strong)
+    if strata is not None or weight is not None:
+        if clusters is not None or recalibrate != "none":
+            raise InputError("clusters and recalibrate are not for strata or weight; leave them out")
+        ready.refuse_pool(how.estimand)
+        chosen = estimate_chosen(read, columns, Chosen(strata, weight), how, prices)
+        return replace(chosen, notes=ready.notes + chosen.notes)
+    refuse_unused_weights(read, rate)
+    rated = read_rated(read, columns, fewest=2)
+    how.refuse_idle_pool_size()
+    texts = read_texts(read, text, learner)
+    known = None if texts is None else texts[0].rows(rated.rows)
+    found = with_votes(estimate_rated(rated.items, rated.how(how), recalibrate, known), ready, rated)
+    bought = found.labels if found.agreement is None else found.agreement.votes
+    spend = prices.spend(found.items, bought, alone=weak is None)
+    notes = ready.notes + rated.notes(how) + told_of_text(rated.items, text, known) + found.notes
+    return replace(found, spend=spend, notes=notes)
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What is asked of a table, by its columns; the defaults ask for nothing."""
+
+    strong: Strong | None = None
+    weak: str | None = None
+    draw: DrawColumns = DrawColumns()  # noqa: RUF009 - frozen
+    strata: str | None = None
+    weight: str | None = None
+    recalibrate: Recalibration = "none"
+    text: tuple[str, ...] = ()
+    meaning: Meaning = Meaning()  # noqa: RUF009 - frozen
+
+    @property
+    def plain(self) -> bool:
+        """Whether the mean is asked for, of rows that were not chosen."""
+        return self.strata is None and self.weight is None
+
+    def as_reported(self, terms: Terms) -> bool:
+        """Whether an export's columns are to be read as its campaign does: none but those are asked for."""
+        rest = replace(self, strong=None, weak=None, draw=DrawColumns())
+        return terms.named(self.strong, self.weak, self.draw) and rest == _Asked()
+
+
+def _in_files(relation: Relation, asked: _Asked, how: How, prices: Prices) -> Estimate | None:
+    """The estimate of a table that stays in its files; nothing where it has to be read whole."""
+    assert asked.strong is not None
+    people, draw, meaning = strong_columns(relation, asked.strong), asked.draw, asked.meaning
+    if asked.recalibrate != "none" and (asked.recalibrate != "affine" or draw.clusters is not None):
+        return None
+    columns = RatedColumns(people[0] if len(people) == 1 else f"mean of {', '.join(people)}", asked.weak, draw)
+    if asked.plain:
+        return _estimate_large(relation, columns, how, prices, meaning, asked.recalibrate, people)
+    has_rate = draw.rate is not None or RATE in relation.columns
+    as_drawn = has_rate and draw.clusters is None and meaning == Meaning()
+    if len(people) > 1 or asked.recalibrate != "none" or not as_drawn:
+        return None
+    return estimate_large_chosen(relation, columns, Chosen(asked.strata, asked.weight), how, prices)
+
+
+def _estimate_large(
+    relation: Relation, columns: RatedColumns, how: How, prices: Prices, meaning: Meaning,
+    recalibrate: Recalibration, people: Sequence[str],
+) -> Estimate | None:  # fmt: skip
+    if "weight" in relation.columns and columns.draw.rate in (None, "rate"):
+        return None  # `refuse_unused_weights` looks at it
+    line = how.method == "auto" or recalibrate != "none"
+    large = read_large(relation, columns, folds=line, meaning=meaning, people=people if len(people) > 1 else ())
+    if large is None or (recalibrate != "none" and large.items.folds is None):
+        return None
+    unfit = how.method == "auto" and large.items.folds is None and columns.draw.clusters is None
+    ends = meaning.bounds if large.votes is None else ends_of(large.votes, meaning)
+    how = replace(how, bounds=how.bounds or ends, method="difference" if unfit else how.method)
+    how.refuse_idle_pool_size()
+    found = estimate_rated(large.items, large.pool.how(how), recalibrate)
+    if large.votes is not None:
+        rates = large.items.rates[: large.votes.values.shape[0]]
+        found = with_these_votes(found, large.votes, rates, scale=ends, items=large.items.size)
+    notes = large.notes(how) + ((_NO_FOLDS,) if unfit else ()) + found.notes
+    bought = found.labels if found.agreement is None else found.agreement.votes
+    return replace(found, spend=prices.spend(found.items, bought), notes=notes)
+
+
+_NO_FOLDS = "no column 'id' to tell rows apart by, so no line was fitted: the weak ratings are taken as they are"
+
+
+def refuse_unused_weights(table: Table, rate: Rate, groups: Texts | None = None) -> None:
+    """Refuse a table with `weight` (drawn by strata or slices) unless it is used: the mean would not be of all rows.
+
+    Within `groups` weights that do not differ need no use.
+    """
+    if rate not in (None, "rate") or not {"rate", "selected", "weight"} <= set(table.columns):
+        return
+    try:
+        w, looked = plain_numbers(table, "weight"), ~np.isnan(plain_numbers(table, "rate"))
+    except TableError:
+        return
+    if not looked.any() or np.isnan(w[looked]).any():
+        return
+    parts = [looked] if groups is None else [looked & (groups == name) for name in np.unique(groups[looked])]
+    if any(np.ptp(w[part]) > 1e-9 * np.abs(w[part]).max() for part in parts):
+        raise InputError(
+            Message(
+                f"{table.name} has a column 'weight' beside rate and selected: if a draw by strata or slices wrote it, "
+                f"name it ({argument('weight')}) or the column of the strata ({argument('strata')}); if it is your "
+                "own, rename it"
+            )
+        )

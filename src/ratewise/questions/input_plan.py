@@ -1,0 +1,198 @@
+"""How many items of each stratum to look at, from a labelled pilot (METHODS section 8)."""
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ratewise.core.checks import Floats
+from ratewise.core.inputs import InputChoice, choose_inputs
+from ratewise.errors import InputError
+from ratewise.learn.error_model import DEFAULT_FLOOR_SHARE
+from ratewise.questions.pilot import Pilot
+from ratewise.questions.side_by_side import Goal
+from ratewise.questions.strata import InputPlan, Strata, StratumPlan, shrunk
+
+_WORTH_CHOOSING = 0.95  # of the error without: strata are chosen by figures from a pilot, which are rough
+_FEWEST_ITEMS = 2.0  # of a stratum, and
+_FEWEST_LABELS = 2.0  # of its strong ratings, so that its spread can be estimated
+_MOST_STEPS = 12  # towards a target
+_LEAST_SHARE = 0.1  # of the items that a stratum would have in proportion: a defensive mixture, as for rates
+
+
+@dataclass(frozen=True, slots=True)
+class Rival:
+    """The best policy that does not choose items by stratum."""
+
+    policy: str
+    expected_se: float
+    spend: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _World:
+    """What the pilot says of the strata, as far as its few labels can be believed."""
+
+    P: Floats
+    N: Floats | None
+    labels: Floats
+    mean: Floats
+    variance: Floats
+    weak_error: Floats
+    level: Floats  # what u(x) is multiplied by in each stratum, to have the mean that its labels show
+    within: list[Floats] | None  # u(x) of each stratum's rows, at that level
+
+    def chosen(self, goal: Goal, floor: Floats | float, least: Floats | float) -> InputChoice:
+        return choose_inputs(
+            self.variance, self.weak_error if self.within is None else self.within, probabilities=self.P,
+            sizes=self.N, weak_cost=goal.weak_cost, strong_cost=goal.strong_cost, budget=goal.budget,
+            target_se=goal.target_se, estimand=goal.estimand, floor=floor, least=least,
+        )  # fmt: skip
+
+
+def plan_inputs(
+    column: str,
+    strata: Strata,
+    sizes: Floats,
+    pilot: Pilot,
+    goal: Goal,
+    rival: Rival,
+) -> InputPlan:
+    """The best numbers and rates for the strata that `sizes` counts, which are those of the target.
+
+    `strata` are those of the pilot's rows. With a pool size the pool has so many items, in the same shares.
+    """
+    world = _world(strata, sizes, pilot, goal.pool_size, follows=rival.policy == "active")
+    solved = _solved(world, pilot, strata, goal)
+    found, floors, scales, se = solved.choice, solved.floors, solved.scales, solved.expected_se
+    assert found.items is not None
+    assert found.spend is not None
+    ratio = (se / rival.expected_se) ** 2 * found.spend / rival.spend if rival.expected_se > 0 else math.inf
+    follows = (world.within is not None) & np.isfinite(scales)
+    return InputPlan(
+        column=column,
+        policy="random" if world.within is None else "active",
+        strata=tuple(
+            StratumPlan(
+                name, float(world.P[s]), None if world.N is None else float(world.N[s]), int(world.labels[s]),
+                float(world.mean[s]), float(world.variance[s]), float(world.weak_error[s]), float(found.items[s]),
+                float(found.rates[s]), float(scales[s]) if follows[s] else None, float(floors[s]),
+                bool(found.buys_weak[s]),
+            )
+            for s, name in enumerate(strata.names)
+        ),
+        spend=found.spend,
+        expected_se=se,
+        error_ratio=ratio if math.isfinite(ratio) else 1.0,
+        worth_it=ratio < _WORTH_CHOOSING,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Solved:
+    choice: InputChoice
+    floors: Floats
+    scales: Floats  # of u(x) as the pilot's model has it
+    expected_se: float
+
+
+def _solved(world: _World, pilot: Pilot, strata: Strata, goal: Goal) -> _Solved:
+    """The choice with the error that the labels promise; for a target, repeated until the target is met."""
+    aim = goal
+    for _ in range(_MOST_STEPS):
+        found, floors = _defended(world, aim)
+        scales = found.scales * np.sqrt(world.level)
+        se = math.sqrt(max(_variance(found, world, _added(found, world, pilot, strata, scales, floors), goal), 0.0))
+        if goal.target_se is None or aim.target_se is None or se <= goal.target_se * (1 + 1e-6) or found.used_up.all():
+            break
+        aim = replace(aim, target_se=aim.target_se * goal.target_se / se * (1 - 1e-7))
+    return _Solved(found, floors, scales, se)
+
+
+def _world(strata: Strata, sizes: Floats, pilot: Pilot, pool_size: float | None, *, follows: bool) -> _World:
+    S, labelled = len(strata.names), pilot.labelled & (strata.code >= 0)
+    use = (strata.code >= 0)[pilot.labelled]
+    code, h, residual = strata.code[labelled], pilot.strong[use], pilot.residual[use]
+    n = np.bincount(code, minlength=S).astype(np.float64)
+    if not (n >= 2).any():
+        raise InputError("no stratum has two strong ratings in the pilot; label more, or merge strata")
+    sums = np.bincount(code, weights=h, minlength=S)
+    own = np.divide(sums, n, out=np.full(S, float(h.mean())), where=n > 0)
+    many = n[code] >= 2
+    squared = (h - own[code]) ** 2 * n[code] / np.maximum(n[code] - 1, 1)
+    weak_error = shrunk(residual**2, code, S)
+    rows = [pilot.error[strata.code == s] for s in range(S)]
+    means = np.array([float(u.mean()) if u.size else 0.0 for u in rows])
+    level = np.divide(weak_error, means, out=np.ones(S), where=means > 0)
+    P = sizes / sizes.sum()
+    return _World(
+        P=P,
+        N=None if pool_size is None else P * pool_size,
+        labels=n,
+        mean=shrunk(h, code, S),
+        variance=shrunk(squared[many], code[many], S),
+        weak_error=weak_error,
+        level=level if follows else np.ones(S),
+        within=[u * level[s] if u.size else weak_error[s : s + 1] for s, u in enumerate(rows)] if follows else None,
+    )
+
+
+def _defended(world: _World, goal: Goal) -> tuple[InputChoice, Floats]:
+    """The best choice with a floor on rates, and enough items of each stratum that no misjudged one hurts much."""
+    floor = goal.floor
+    free = world.chosen(goal, 0.0 if floor is None else floor, 0.0)
+    assert free.items is not None
+    mean_rate = float(free.items @ free.rates / free.items.sum())
+    f = DEFAULT_FLOOR_SHARE * mean_rate if floor is None else floor
+    least = np.maximum(_LEAST_SHARE * world.P * free.items.sum(), _FEWEST_ITEMS)
+    floors = np.clip(_FEWEST_LABELS / np.maximum(free.items, least), f, 1.0)
+    try:
+        return world.chosen(goal, floors, least), floors
+    except InputError:  # so little money that it does not pay for the fewest of each: then as it comes
+        return free, np.full(world.P.size, 0.0 if floor is None else floor)
+
+
+def _added(found: InputChoice, world: _World, pilot: Pilot, strata: Strata, scales: Floats, floors: Floats) -> Floats:
+    """E[u (1/π − 1)|s]: where rates follow u(x), by the labels' own residuals and what u was without them."""
+    if world.within is None:
+        return np.asarray(np.where(found.buys_weak, world.weak_error * (1.0 / found.rates - 1.0), 0.0))
+    use = (strata.code >= 0)[pilot.labelled]
+    code = strata.code[pilot.labelled][use]
+    u = pilot.held_out_error[use]
+    with np.errstate(invalid="ignore"):
+        rates = np.where(np.isfinite(scales[code]), scales[code] * np.sqrt(u), 1.0)
+    rates = np.clip(rates, np.maximum(floors[code], 1e-100), 1.0)
+    added = shrunk(pilot.residual[use] ** 2 * (1.0 / rates - 1.0), code, world.P.size)
+    return np.asarray(np.where(found.buys_weak, added, 0.0))
+
+
+def _variance(found: InputChoice, world: _World, added: Floats, goal: Goal) -> float:
+    """Variance of the estimate: Σ P² (V + added)/T, less the pool's own variance where its own mean is asked for.
+
+    For the population a pool's shares are those of a sample, so differences between strata add to it.
+    """
+    assert found.items is not None
+    variance = float((world.P**2 * (world.variance + added) / found.items).sum())
+    if world.N is None:
+        return variance
+    if goal.estimand == "pool":
+        return variance - float((world.P**2 * world.variance / world.N).sum())
+    centre = float(world.P @ world.mean)
+    return variance + float(world.P @ (world.mean - centre) ** 2) / float(world.N.sum())
+
+
+def in_words(plan: InputPlan, rival: Rival, *, target: bool) -> str:
+    """A sentence for the recommendation: what choosing items by stratum would change."""
+    by = f"by strata of {plan.column!r}"
+    if not plan.worth_it:
+        return f"Choosing the items {by} would not help enough: it would leave {plan.error_ratio:.0%} of that error."
+    what = f"{plan.items:,.0f} items and about {plan.strong_labels:,.0f} strong ratings"
+    if target:
+        return (
+            f"Better, choose the items {by}: {what} reach it for {plan.spend:,.2f} instead of {rival.spend:,.2f} "
+            f"({1 - plan.spend / rival.spend:.0%} less)."
+        )
+    return (
+        f"Better, choose the items {by}: {what} give a standard error of {plan.expected_se:.4g} instead of "
+        f"{rival.expected_se:.4g} for the same money ({1 - plan.error_ratio:.0%} less squared error)."
+    )

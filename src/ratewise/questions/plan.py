@@ -1,0 +1,391 @@
+"""`plan`: how to spend a budget, every policy side by side, and one recommendation."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, cast
+
+import numpy as np
+
+from ratewise.core.checks import Floats
+from ratewise.core.expected_width import expected_half_width
+from ratewise.core.messages import Message, argument
+from ratewise.core.names import Estimand, PolicyName, Recalibration
+from ratewise.core.shown import shown
+from ratewise.core.what_if import Assumed, WhatIf
+from ratewise.core.what_if import what_if as tried
+from ratewise.errors import InputError
+from ratewise.learn.features import refuse_labels
+from ratewise.learn.text.learner import Learner
+from ratewise.learn.text.reading import use_note
+from ratewise.questions.chosen_labels import warn_of_choice
+from ratewise.questions.derived import Derived
+from ratewise.questions.input_plan import Rival, in_words, plan_inputs
+from ratewise.questions.people import Ready, Strong, made_ready
+from ratewise.questions.pilot import Pilot, PilotColumns, learn_pilot, read_pilot
+from ratewise.questions.plan_beside import Beside, plan_beside
+from ratewise.questions.precision import target_of
+from ratewise.questions.side_by_side import (
+    NEAR_TIE_IN_PRICE,
+    Goal,
+    PlannedPolicy,
+    ShowsPolicies,
+    SideBySide,
+    Widths,
+    price,
+    side_by_side,
+)
+from ratewise.questions.strata import InputPlan, read_strata, strata_sizes
+from ratewise.questions.transfer import Reference, Transfer
+from ratewise.questions.words import within
+from ratewise.tables import Table, TableLike, count_rows
+from ratewise.tables.spark import is_spark, with_value
+from ratewise.tables.words import Positive, Scale, meaning_of
+
+_Z = 1.959964  # of a 95 % interval
+_WORTH_A_HINT = 0.9  # calibration is hinted at when it would cut the error to this share
+
+
+@shown
+@dataclass(frozen=True, slots=True, eq=False)
+class Plan(ShowsPolicies):
+    """Three policies side by side, the one to take, and all that is needed to apply it to a pool."""
+
+    recommendation: PolicyName
+    reason: str
+    basis: dict[str, Any]  # arguments and the figures found; "inputs" in JSON
+    policies: dict[str, PlannedPolicy]
+    transfer: Transfer
+    notes: tuple[str, ...] = ()
+    rates: Floats = field(repr=False, default_factory=lambda: np.empty(0))  # of the table's rows, as recommended
+    by_stratum: InputPlan | None = None  # how many items of each stratum to look at, where strata were given
+    what_if: WhatIf | None = None  # what wrong beliefs would cost, where that was asked for
+
+    def to_dict(self) -> dict[str, Any]:
+        """Ready for JSON; `draw` takes it back."""
+        chosen = {} if self.by_stratum is None else {"inputs_by_stratum": self.by_stratum.to_dict()}
+        if self.what_if is not None:
+            chosen["what_if"] = self.what_if.to_dict()
+        return {
+            "recommendation": self.recommendation,
+            "reason": self.reason,
+            "inputs": self.basis,
+            "policies": {name: policy.to_dict() for name, policy in self.policies.items()},
+            "notes": list(self.notes),
+            "transfer": self.transfer.to_dict(),
+            **chosen,
+        }
+
+
+def plan(
+    table: TableLike,
+    *,
+    weak: str,
+    strong: Strong,
+    weak_cost: float,
+    strong_cost: float,
+    budget: float | None = None,
+    target_se: float | None = None,
+    within: float | None = None,
+    level: float = 0.95,
+    uncertainty: str | None = None,
+    pool_size: float | None = None,
+    floor: float | None = None,
+    calibrate: Recalibration = "none",
+    features: Sequence[str] = (),
+    text: Sequence[str] = (),
+    learner: str | Learner = "words",
+    strata: str | None = None,
+    pool: TableLike | None = None,
+    estimand: Estimand = "population",
+    drawn: str | None = None,
+    positive: Positive = None,
+    scale: Scale = None,
+    seed: int = 0,
+    what_if: bool = False,
+) -> Plan:
+    """Base, random and active policies for a budget or a precision to reach, from a labelled pilot.
+
+    The precision is `target_se`, a standard error, or `within`, how far the interval at `level` reaches to either side.
+    The rows with a strong rating are the pilot and are taken as a random sample of the pool; V, E[(H−G)²] and each
+    policy's error come from them. `uncertainty` names a column with u(x); without it u is g(1−g) for a probability of a
+    0/1 rating, else fitted to the squared residuals. `floor` is the least rate of the active policy (default: a tenth
+    of its mean rate). `calibrate` maps the weak rating to the strong one first; with "auto" both the rating and u are
+    learned as campaigns do, from `features` too, and from columns of `text`, which ask for it; `learner` is as in
+    `simulate`. `strata` names a column of groups that are known beforehand: the plan
+    then also says how many items of each to look at, and `draw` goes by that where it helps. Their shares are those of
+    `pool`, the table that will be rated, else of this one. Words as ratings and several people's columns are as in
+    `estimate_table`.
+
+    With `drawn` the table is the pool itself and its labels count: they are free, `draw` does not ask for them again
+    and the estimate pools them with the new ones. It says how they were drawn: "at random", "by hand", or a column of
+    rates.
+
+    `what_if` adds what the plan loses if prices, V, the weak rater's error or u are wrong by a factor, and how it
+    depends on the size of a burn-in.
+    """
+    target = target_of(target_se, within, level)
+    goal = replace(
+        Goal.of(weak_cost, strong_cost, budget, target, pool_size, estimand, floor), within=within, level=level
+    )
+    refuse_labels((*features, *text), strong)
+    if is_spark(table):  # whose rows without a label say nothing here
+        names = [strong] if isinstance(strong, str) else list(strong)
+        table = with_value(table, [name.strip() for name in ",".join(names).split(",")])
+    ready = made_ready(table, strong=strong, weak=(weak,), positive=positive, scale=scale)
+    read = ready.table
+    columns = PilotColumns(
+        weak, ready.strong, uncertainty, calibrate, tuple(features), seed, tuple(text), Learner.said(learner)
+    )
+    pilot = read_pilot(read, columns, imagine=True)
+    rated = None if pool is None or strata is None else strata_sizes(pool, strata)
+    if pool is not None:
+        rows = float(count_rows(pool) if rated is None else sum(rated.values()))
+        goal = goal if goal.pool_size is not None else replace(goal, pool_size=rows)
+    if drawn is not None:
+        if what_if:
+            raise InputError(
+                Message(
+                    f"{argument('what_if')} is for a plan from a pilot; leave it out, or leave {argument('drawn')} out"
+                )
+            )
+        if strata is not None or pool is not None:
+            raise InputError("with drawn the table is the pool itself, without strata; leave pool and strata out")
+        goal = replace(goal, pool_size=float(read.rows))
+        beside = plan_beside(read, pilot, goal, weak=weak, labels=ready, drawn=drawn)
+        made = _with_old_labels(plan_mean(read, pilot, columns, goal, hints=False), beside)
+        made = replace(made, notes=_of_agreement(pilot) + made.notes)
+    else:
+        _warn_of_a_chosen_pilot(read, pilot, weak, ready)
+        made = plan_mean(read, pilot, columns, goal, widths=_widths(pilot, goal))
+    made = replace(
+        made,
+        basis=made.basis | {"strong": ready.typed, "within": within, "level": level},
+        transfer=replace(made.transfer, words=meaning_of(positive, scale)),
+        notes=ready.notes + _of_people(ready) + _of_texts(pilot, columns) + made.notes,
+    )
+    if what_if:
+        made = replace(made, what_if=tried_beliefs(pilot, goal, made.policies[made.recommendation].spend, seed))
+    return made if strata is None else _with_strata(made, strata, read, rated, pilot, goal)
+
+
+def _warn_of_a_chosen_pilot(table: Table, pilot: Pilot, weak: str, labels: Ready) -> None:
+    todo = (
+        "the plan is one for rows like these. To use these labels as they are, say that they were picked "
+        f"({argument('drawn')} 'by hand')"
+    )
+    warn_of_choice(table, pilot.labelled, {weak: table.numbers(weak)}, apart=labels.names, todo=todo)
+
+
+def tried_beliefs(pilot: Pilot, goal: Goal, spend: float, seed: int) -> WhatIf:
+    """What wrong beliefs would cost a plan from this pilot; to a target, with the money that it takes."""
+    mean = float(pilot.error.mean())
+    u = pilot.error * (pilot.weak_error / mean) if mean > 0 else np.full(pilot.error.size, pilot.weak_error)
+    budget = spend if goal.budget is None else goal.budget
+    truth = Assumed(
+        u, pilot.variance, goal.weak_cost, goal.strong_cost, budget, goal.pool_size,
+        goal.estimand == "pool", goal.floor,
+    )  # fmt: skip
+    return tried(truth, pilot.strong, pilot.residual**2, rng=np.random.default_rng([seed, 17]))
+
+
+def _of_people(ready: Ready) -> tuple[str, ...]:
+    if ready.votes is None:
+        return ()
+    price = f"{argument('strong_cost')} is the price of all of them"
+    return (Message(f"a strong rating is the mean of up to {len(ready.votes.people)} people's votes: {price}"),)
+
+
+def plan_mean(
+    table: Table,
+    pilot: Pilot,
+    columns: PilotColumns,
+    goal: Goal,
+    *,
+    derived: Derived | None = None,
+    hints: bool = True,
+    widths: Widths | None = None,
+) -> Plan:
+    """The plan of a mean, from what was learned; `derived` says how a pool gets columns that only this table has."""
+    sides = side_by_side(pilot, goal, widths)
+    return Plan(
+        recommendation=sides.recommendation,
+        reason=_reason(sides, goal, pilot),
+        basis={"table": table.name, "rows": table.rows, "labels": int(pilot.strong.size)}
+        | columns.to_dict()
+        | goal.to_dict()
+        | {"variance": pilot.variance, "weak_error": pilot.weak_error, "error_source": pilot.error_source}
+        | {"strata": None},
+        policies=sides.policies,
+        transfer=_transfer(pilot, sides, columns, goal, derived),
+        notes=_of_budget(goal)
+        + _notes(pilot, sides.policies)
+        + (_calibration_hint(table, pilot, columns, goal) if hints else ()),
+        rates=sides.rates,
+    )
+
+
+def _widths(pilot: Pilot, goal: Goal) -> Widths | None:
+    """Half-widths to expect of 0/1 ratings; those of others are ± z standard errors."""
+    chance = pilot.chance()
+    if chance is None:
+        return None
+    size = goal.pool_size if goal.estimand == "pool" else None
+
+    def half(rates: Floats, items: float) -> float | None:
+        return expected_half_width(pilot.weak, chance, rates, items=items, pool_size=size, level=goal.level)
+
+    return half
+
+
+def _with_old_labels(made: Plan, beside: Beside) -> Plan:
+    """The plan with a draw beside the labels that the table has."""
+    policies = beside.policies
+    active = policies["active"]
+    transfer = replace(
+        made.transfer, policy=beside.name, rate=cast(float, policies["random"].rate), scale=cast(float, active.scale),
+        floor=cast(float, active.floor), items=active.items, old=beside.old,
+    )  # fmt: skip
+    return replace(
+        made,
+        recommendation=beside.name,
+        reason=beside.reason,
+        basis=made.basis | {"drawn": beside.old.drawn},
+        policies=policies,
+        transfer=transfer,
+        notes=beside.notes,
+        rates=beside.rates,
+    )
+
+
+def _with_strata(
+    made: Plan, column: str, table: Table, pool: dict[str, int] | None, pilot: Pilot, goal: Goal
+) -> Plan:  # fmt: skip
+    """The plan with the strata of the pool (of the table, where none is given), judged by the pilot's labels."""
+    own = read_strata(table, column, None if pool is None else tuple(pool))
+    sizes = own.counts if pool is None else np.array(list(pool.values()), dtype=np.float64)
+    best = made.policies[made.recommendation]
+    rival = Rival(made.recommendation, best.expected_se, best.spend)
+    chosen = plan_inputs(column, own, sizes, pilot, goal, rival)
+    return replace(
+        made,
+        reason=f"{made.reason} {in_words(chosen, rival, target=goal.target_se is not None)}",
+        basis=made.basis | {"strata": column},
+        transfer=replace(made.transfer, inputs=chosen if chosen.worth_it else None),
+        by_stratum=chosen,
+    )
+
+
+# In words
+
+
+def _of_budget(goal: Goal) -> tuple[str, ...]:
+    """The note about a budget that would buy a strong rating of the whole pool: cents for dollars, as a rule."""
+    if goal.budget is None or goal.pool_size is None or goal.budget < goal.pool_size * goal.strong_cost:
+        return ()
+    whole = f"{goal.pool_size:,.0f} items, which cost {goal.pool_size * goal.strong_cost:,.2f} together"
+    return (
+        f"the budget of {goal.budget:,.2f} pays for a strong rating of each of the {whole}, so nothing would be left "
+        "to estimate: are the budget and the prices in one unit of money?",
+    )
+
+
+def _reason(sides: SideBySide, goal: Goal, pilot: Pilot) -> str:
+    name, policies = sides.recommendation, sides.policies
+    base, best = policies["base"], policies[name]
+    lost = goal.lost_variance(pilot.variance)
+    if name == "base":
+        rival = min((policies["random"], policies["active"]), key=lambda policy: price(policy, lost))
+        return (
+            "The weak rater is not worth buying here: its squared error is "
+            f"{pilot.weak_error / pilot.variance:.0%} of the strong ratings' variance, and the best use of it would "
+            f"leave {price(rival, lost) / price(base, lost):.0%} of the error of strong ratings alone for the money. "
+            f"Buy {base.items:,.0f} strong ratings for {base.spend:,.2f}."
+        )
+    how = "at one rate for all" if name == "random" else "most often where the weak rater is likely wrong"
+    points = bool(np.isin(pilot.strong, (0.0, 1.0)).all())
+    ours, alone = (within(p.within(goal.level), points=points) for p in (best, base))
+    if goal.target_se is not None:
+        gain = f"{1 - best.spend / base.spend:.0%}"
+        return (
+            f"Buy weak ratings for {best.items:,.0f} items and about {best.strong_labels:,.0f} strong ones, {how}: "
+            f"{ours} (standard error {best.expected_se:.4g}) for {best.spend:,.2f} instead of {base.spend:,.2f} "
+            f"({gain} less)."
+        )
+    gain = f"{1 - (best.expected_se / base.expected_se) ** 2:.0%}" if base.expected_se > 0 else "no"
+    return (
+        f"Buy weak ratings for {best.items:,.0f} items and about {best.strong_labels:,.0f} strong ones, {how}: "
+        f"{ours} instead of {alone.removesuffix(' points')} for the same {goal.budget:,.6g} (standard error "
+        f"{best.expected_se:.4g} instead of {base.expected_se:.4g}, {gain} less squared error)."
+    )
+
+
+def _notes(pilot: Pilot, policies: dict[str, PlannedPolicy]) -> tuple[str, ...]:
+    notes = list(_of_agreement(pilot))
+    if pilot.strong.size < 50:
+        notes.append(f"the pilot has only {pilot.strong.size} labels: take these figures as rough")
+    if policies["active"].error_ratio > policies["random"].error_ratio * (1 + NEAR_TIE_IN_PRICE):
+        notes.append(
+            "choosing items by this uncertainty does worse here than one rate for all: it does not show where the weak "
+            "rater errs"
+        )
+    return tuple(notes)
+
+
+def _of_texts(pilot: Pilot, columns: PilotColumns) -> tuple[str, ...]:
+    """Whether texts are learned from."""
+    if not columns.text or pilot.models is None:
+        return ()
+    return (use_note(columns.text, pilot.models.text is not None, int(pilot.strong.size)),)
+
+
+def _of_agreement(pilot: Pilot) -> tuple[str, ...]:
+    if pilot.agreed is None:
+        return ()
+    return (
+        f"all {pilot.strong.size} labels are {pilot.agreed:g}, so mistakes have not been seen yet: the plan takes one "
+        "of them as a mistake that the weak rater did not see. Plan again when a mistake has been found",
+    )
+
+
+def _calibration_hint(table: Table, pilot: Pilot, columns: PilotColumns, goal: Goal) -> tuple[str, ...]:
+    """A note on what an affine calibration would do to the best uniform policy; empty if little."""
+    if columns.calibrate != "none" or pilot.strong.size < 20 or pilot.agreed is not None:
+        return ()
+    g, h = table.numbers(columns.weak), table.numbers(columns.strong, missing="allow")
+    calibrated = learn_pilot(g, h, None, calibrate="affine", seed=0)
+    before = min(1.0, goal.solve(np.array([pilot.weak_error]), pilot.variance).error_ratio)
+    after = min(1.0, goal.solve(np.array([calibrated.weak_error]), pilot.variance).error_ratio)
+    if after > _WORTH_A_HINT * before:
+        return ()
+    return (
+        Message(
+            f"the weak ratings are off the strong ones' scale: with {argument('calibrate affine')} a single rate would "
+            f"leave {after:.0%} of the error of strong ratings alone instead of {before:.0%}"
+        ),
+    )
+
+
+def _transfer(
+    pilot: Pilot, sides: SideBySide, columns: PilotColumns, goal: Goal, derived: Derived | None
+) -> Transfer:  # fmt: skip
+    active = sides.policies["active"]
+    return Transfer(
+        policy=sides.recommendation,
+        rate=sides.policies["random"].mean_rate,
+        scale=cast(float, active.scale),
+        floor=cast(float, active.floor),
+        weak=columns.weak,
+        uncertainty=columns.uncertainty,
+        variance=pilot.variance,
+        weak_error=pilot.weak_error,
+        weak_cost=goal.weak_cost,
+        strong_cost=goal.strong_cost,
+        budget=goal.budget,
+        items=sides.policies[sides.recommendation].items,
+        pool_size=goal.pool_size,
+        calibration=pilot.calibration,
+        error_model=pilot.error_model,
+        reference=Reference.of(pilot.weak, pilot.error),
+        models=pilot.models,
+        derived=derived,
+    )

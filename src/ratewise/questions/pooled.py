@@ -1,0 +1,205 @@
+"""The estimate of a campaign from what its export holds: the very arrays and terms it was made from, rounds pooled.
+
+A campaign's export has, beside the raw ratings, what stood in the weak rating's place (`prediction`), the pooled rate
+of every item, and in one cell of the column `ratewise` the terms of the estimate. With these, `estimate` computes what
+`report` said, to the bit.
+"""
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from ratewise.core import estimate as core
+from ratewise.core.checks import Floats
+from ratewise.core.estimate import Estimate, on_scale
+from ratewise.core.names import Estimand, Method
+from ratewise.core.ratings import Mask
+from ratewise.core.stratified import estimate_stratified
+from ratewise.errors import TableError
+from ratewise.questions.pool import Pool
+from ratewise.questions.rated import DrawColumns
+from ratewise.tables import Table
+
+COLUMN = "ratewise"
+VERSION = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Terms:
+    """How the arrays are combined; everything is a number or a word, so that it fits into one cell."""
+
+    campaign: str
+    method: Method
+    estimand: Estimand
+    pool_size: float | None
+    low: float
+    high: float
+    variance_factor: float  # for what learning from the labels adds unseen
+    level: float  # that the interval is said to have
+    level_at: float  # that it is computed at, higher where it may be looked at again and again
+    unseen: float = 0.0  # variance for answers unlike any so far
+    anytime: bool = False
+    rows: int = 0  # that the export had
+    weak: tuple[str, ...] = ()  # columns, and so are the next five
+    strong: str = ""
+    rates: tuple[str, ...] = ()
+    selected: str = ""
+    clusters: str | None = None
+    strata: str | None = None
+    sizes: Mapping[str, float] | None = None  # of the strata
+    known: int = 0  # items whose ratings were picked by hand, and are counted as they are
+    known_mean: float = 0.0
+
+    def to_json(self) -> str:
+        """JSON text in which numbers keep every bit."""
+        return json.dumps({"version": VERSION, **{f.name: getattr(self, f.name) for f in fields(self)}})
+
+    def named(self, strong: object, weak: str | None, draw: DrawColumns) -> bool:
+        """Whether these columns are the campaign's own, so that its export is to be read as the campaign does."""
+        own = weak is None or weak in self.weak or (weak.startswith("rating_") and weak != self.strong)
+        plain = draw.selected is None and draw.clusters is None and draw.rate in {None, "rate", *self.rates}
+        return own and plain and strong in (None, self.strong)
+
+    @classmethod
+    def from_json(cls, text: str) -> "Terms":
+        """The inverse of `to_json`."""
+        data: dict[str, Any] = json.loads(text)
+        if data.pop("version", None) != VERSION:
+            raise ValueError("another version")
+        return cls(**data | {name: tuple(data[name]) for name in ("weak", "rates")})
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pooled:
+    """All items looked at in complete rounds, as one draw."""
+
+    terms: Terms
+    weak: Floats  # what stands in its place; items × steps for a chain
+    strong: Floats
+    rates: Floats
+    selected: Mask
+    clusters: NDArray[np.intp] | None = None
+    strata: NDArray[np.str_] | None = None
+    raters: tuple[int, ...] = ()  # of a chain: whose answers each column rests on, and the last one; all if empty
+
+
+def estimate_pooled(pooled: Pooled, *, level: float | None = None) -> Estimate:
+    """The campaign's estimate; another level is taken only where the interval is not an anytime one."""
+    t, ends = pooled.terms, (pooled.terms.low, pooled.terms.high)
+    at = t.level_at if level is None or t.anytime else level
+    if pooled.strata is not None:
+        found = estimate_stratified(
+            pooled.weak, pooled.strong, pooled.rates, pooled.strata, sizes=t.sizes, method=t.method, level=at,
+            estimand=t.estimand, selected=pooled.selected, bounds=ends, variance_factor=t.variance_factor,
+        )  # fmt: skip
+    else:
+        found = core.estimate_mean(
+            pooled.weak, pooled.strong, pooled.rates, method=t.method, level=at, estimand=t.estimand,
+            pool_size=t.pool_size, selected=pooled.selected, bounds=ends, variance_factor=t.variance_factor,
+            clusters=pooled.clusters,
+        )  # fmt: skip
+    found = with_known(found, t.known, t.known_mean, t.pool_size)
+    found = widened(found, at, t.unseen, ends)
+    return replace(found, level=t.level, interval_method=f"anytime ({found.interval_method})") if t.anytime else found
+
+
+def widened(found: Estimate, level: float, unseen: float, bounds: tuple[float, float]) -> Estimate:
+    """The interval with room for a variance that the ratings do not show, on a scale with these ends.
+
+    The score interval tests each mean with the mistakes that it implies, seen or not, and needs no more room.
+    """
+    if found.interval is None or found.interval_method == "score" or unseen == 0:
+        return found
+    low, high = found.interval
+    middle, half = 0.5 * (low + high), 0.5 * (high - low)
+    half = math.hypot(half, float(special.ndtri(0.5 + level / 2)) * math.sqrt(unseen))
+    return replace(found, interval=on_scale((min(low, middle - half), max(high, middle + half)), bounds))
+
+
+def with_known(found: Estimate, count: int, mean: float, others: float | None) -> Estimate:
+    """The mean of a pool of `others` and so many more items whose ratings are known (METHODS section 13)."""
+    if not count or others is None:
+        return found
+    share = others / (others + count)
+
+    def whole(x: float) -> float:
+        return share * x + (1.0 - share) * mean
+
+    ends = None if found.interval is None else (whole(found.interval[0]), whole(found.interval[1]))
+    error = None if found.standard_error is None else share * found.standard_error
+    note = f"{count:,} labels picked by hand are counted as the known values of their items"
+    return replace(
+        found, value=whole(found.value), interval=ends, standard_error=error, items=found.items + count,
+        pool_size=others + count, unanswered=share * found.unanswered,
+        labels=found.labels + count, notes=(*found.notes, note),
+    )  # fmt: skip
+
+
+# From a table
+
+
+def read_terms(table: Table) -> Terms | None:
+    """The terms that a campaign's export holds; `None` where the table is none, or rows were added or taken out."""
+    if COLUMN not in table.columns:
+        return None
+    terms = _written(table)
+    return terms if terms is not None and terms.rows == table.rows else None
+
+
+def exported_ends(table: Table, strong: str) -> tuple[float, float] | None:
+    """The ends of the scale of a campaign's strong ratings, where the table is its export, or a part of it."""
+    terms = _written(table) if COLUMN in table.columns else None
+    return None if terms is None or terms.strong != strong else (terms.low, terms.high)
+
+
+def _written(table: Table) -> Terms | None:
+    cells = [text for text in table.texts(COLUMN, missing="allow").tolist() if text]
+    try:
+        return Terms.from_json(cells[0]) if len(cells) == 1 else None
+    except (ValueError, TypeError, KeyError):
+        return None
+
+
+def read_pooled(table: Table, terms: Terms) -> Pooled:
+    """The arrays of an export; rows of a round that is not complete have no rate and do not count."""
+    rates = _columns(table, terms.rates)
+    looked = ~np.isnan(rates[:, -1])
+    weak = _columns(table, terms.weak)[looked]
+    one = len(terms.rates) == 1
+    return Pooled(
+        terms,
+        weak[:, 0] if one else weak,
+        table.numbers(terms.strong, missing="allow")[looked],
+        rates[looked, 0] if one else rates[looked],
+        table.numbers(terms.selected)[looked] != 0,
+        None if terms.clusters is None else table.numbers(terms.clusters)[looked].astype(np.intp),
+        None if terms.strata is None else table.texts(terms.strata)[looked].astype(np.str_),
+    )
+
+
+def reported(table: Table, terms: Terms, *, level: float | None, estimand: Estimand | None) -> tuple[Estimate, Pooled]:
+    """A campaign's estimate from its export, as it reports it or of the estimand that is asked for instead."""
+    note = f"computed as campaign {terms.campaign!r} reports it: its own prediction, pooled rates and level"
+    if estimand not in (None, terms.estimand):
+        note += f"; the campaign itself asks for the mean of the {terms.estimand}"
+        size = Pool.of(table, table.rows).size if estimand == "pool" else None
+        terms = replace(terms, estimand=estimand, pool_size=size)
+    pooled = read_pooled(table, terms)
+    found = estimate_pooled(pooled, level=level)
+    return replace(found, notes=(note, *found.notes)), pooled
+
+
+def _columns(table: Table, names: tuple[str, ...]) -> Floats:
+    missing = [name for name in names if name not in table.columns]
+    if missing:
+        raise TableError(
+            f"{table.name} is a campaign's export without its column {missing[0]!r}; export it again, or remove the "
+            f"column {COLUMN!r} to estimate from the others"
+        )
+    return np.column_stack([table.numbers(name, missing="allow") for name in names])

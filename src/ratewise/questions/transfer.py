@@ -1,0 +1,328 @@
+"""Transfer (A1): a fitted policy as a small readable file, applied to a new pool with a look at how it has drifted."""
+
+import json
+import math
+import os
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ratewise.core.checks import Floats, choice, number
+from ratewise.core.names import POLICIES, Estimand, PolicyName
+from ratewise.core.rates import active_rates
+from ratewise.core.shown import shown
+from ratewise.errors import InputError, TableError
+from ratewise.learn.calibration import Calibration
+from ratewise.learn.error_model import ErrorModel
+from ratewise.learn.features import Coding, feature_matrix
+from ratewise.learn.learned_error import LearnedError
+from ratewise.learn.rating_model import Covariates, RatingModel
+from ratewise.learn.text.reading import TextReading
+from ratewise.questions.derived import Derived
+from ratewise.questions.strata import InputPlan
+from ratewise.tables import Table
+from ratewise.tables.words import Meaning, in_numbers
+
+Counts = NDArray[np.intp]
+
+VERSION = 1
+_QUANTILES = 101  # enough to see a shift of one per cent of the items
+_FALSE_ALARM = 1e-3
+_SIDES: tuple[Literal["left", "right"], ...] = ("left", "right")
+_PLAIN = (
+    "policy", "rate", "scale", "floor", "weak", "uncertainty", "variance", "weak_error", "weak_cost", "strong_cost",
+    "budget", "items", "pool_size",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """What the pool looked like when the policy was learned: quantiles of its weak ratings and of u(x)."""
+
+    items: int
+    weak: tuple[float, ...]
+    error: tuple[float, ...]
+
+    @classmethod
+    def of(cls, weak: Floats, error: Floats) -> "Reference":
+        """Quantiles of a pool."""
+        levels = np.linspace(0, 1, _QUANTILES)
+        return cls(weak.size, *(tuple(np.quantile(x, levels).tolist()) for x in (weak, error)))
+
+
+@shown
+@dataclass(frozen=True, slots=True)
+class Drift:
+    """How far a new pool is from the one learned on: the largest gap between the shares below a score (0 to 1)."""
+
+    weak: float
+    error: float
+    threshold: float  # larger gaps come by chance less than once in a thousand pools
+
+    @property
+    def drifted(self) -> bool:
+        """Whether either gap is larger than chance explains."""
+        return max(self.weak, self.error) > self.threshold
+
+    def to_dict(self) -> dict[str, Any]:
+        """A dictionary, ready for JSON."""
+        return {"weak": self.weak, "error": self.error, "threshold": self.threshold, "drifted": self.drifted}
+
+    def summary(self) -> str:
+        """One line for people."""
+        gaps = (
+            f"largest gap {self.weak:.3f} in weak ratings, {self.error:.3f} in u; chance explains {self.threshold:.3f}"
+        )
+        if not self.drifted:
+            return f"the pool looks like the one the policy was learned on ({gaps})"
+        return f"the pool has drifted from the one the policy was learned on ({gaps}): label a new pilot first"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Shares:
+    """How many items of a pool lie below and up to each of the reference's quantiles; parts of a pool add up."""
+
+    items: int
+    weak: Counts
+    error: Counts
+
+    def __add__(self, other: "Shares") -> "Shares":
+        return Shares(self.items + other.items, self.weak + other.weak, self.error + other.error)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Models:
+    """f(x) and u(x) as `auto` learns them, and how features become numbers."""
+
+    features: tuple[Coding, ...]
+    rating: RatingModel
+    error: LearnedError
+    text: TextReading | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """A dictionary, ready for JSON."""
+        return {
+            "features": [coding.to_dict() for coding in self.features],
+            "rating": self.rating.to_dict(),
+            "error": self.error.to_dict(),
+            **({} if self.text is None else {"text": self.text.to_dict()}),
+        }
+
+    def covariates(self, table: Table, weak: Floats, own: Floats | None) -> Covariates:
+        """What is known of a table's items."""
+        text = None if self.text is None else self.text.columns(table)
+        return Covariates(weak, feature_matrix(table, self.features), own, text)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Columns of a table that are read besides the ratings."""
+        names = tuple(coding.name for coding in self.features)
+        return names if self.text is None else (*names, *self.text.names)
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> "Models":
+        """The inverse of `to_dict`."""
+        coded = tuple(Coding.from_dict(coding) for coding in data["features"])
+        text = TextReading.from_dict(data["text"]) if "text" in data else None
+        return cls(coded, RatingModel.from_dict(data["rating"]), LearnedError.from_dict(data["error"]), text)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Models) and self.to_dict() == other.to_dict()
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+@dataclass(frozen=True, slots=True)
+class OldLabels:
+    """Labels that the pool has already: their column, how they were drawn, and what a plan without each says of it."""
+
+    strong: str
+    drawn: str  # "at random", "by hand", or a column of rates
+    estimand: Estimand
+    ids: tuple[str, ...]
+    rates: tuple[float, ...]  # with the new draw, by a rule made without the label
+    weak: tuple[float, ...]  # calibrated by the other labels, where the policy calibrates
+
+    def to_dict(self) -> dict[str, Any]:
+        """A dictionary, ready for JSON."""
+        return {name: getattr(self, name) for name in ("strong", "drawn", "estimand", "ids", "rates", "weak")}
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> "OldLabels":
+        """The inverse of `to_dict`."""
+        ids, rates, weak = (tuple(data[name]) for name in ("ids", "rates", "weak"))
+        return cls(data["strong"], data["drawn"], data["estimand"], ids, rates, weak)
+
+
+@shown
+@dataclass(frozen=True, slots=True)
+class Transfer:
+    """All a policy needs to give rates to a new pool; everything in it can be read in the file."""
+
+    policy: PolicyName
+    rate: float
+    scale: float
+    floor: float
+    weak: str
+    uncertainty: str | None
+    variance: float
+    weak_error: float
+    weak_cost: float
+    strong_cost: float
+    budget: float | None
+    items: float  # how many to look at; for base, how many strong ratings to buy
+    pool_size: float | None  # that was planned for
+    calibration: Calibration | None
+    error_model: ErrorModel
+    reference: Reference
+    models: Models | None = None  # f and u as auto learns them, in place of calibration and error_model
+    inputs: InputPlan | None = None  # how many items of each stratum to look at, in place of the policy for all
+    words: Meaning = field(default_factory=Meaning)  # what words as weak ratings stand for
+    derived: Derived | None = None  # how a pool gets the weak rating, where that is no column of its own
+    old: OldLabels | None = None  # labels that the pool has already, which the draw does not ask for again
+
+    @property
+    def calibrates(self) -> bool:
+        """Whether the weak rating is mapped to the strong one first."""
+        return self.calibration is not None or self.models is not None
+
+    def prepared(self, pool: Table) -> Table:
+        """The pool with every column that the policy reads, where it can be made from those the pool has."""
+        if self.derived is None:
+            return pool
+        there = [name for name in self.derived.columns if name in pool.columns]
+        return self.derived.added_to(in_numbers(pool, strong=(), weak=there, meaning=self.words)[0])
+
+    def columns(self, table: Table) -> tuple[Floats, Floats]:
+        """The pool's weak ratings (calibrated if the policy is) and u(x)."""
+        g = in_numbers(table, strong=(), weak=(self.weak,), meaning=self.words)[0].numbers(self.weak)
+        if self.models is not None:
+            own = None if self.uncertainty is None else table.numbers(self.uncertainty)
+            x = self.models.covariates(table, g, own)
+            f = self.models.rating.predict(x)
+            return f, self.models.error.predict(f, x)
+        if self.calibration is not None:
+            g = self.calibration.predict(g)
+        column = g if self.uncertainty is None else table.numbers(self.uncertainty)
+        return g, self.error_model.predict(column)
+
+    def rates(self, error: Floats, *, rows: int | None = None) -> Floats:
+        """π of every item: one rate for all, or clip(γ·sqrt(u), floor, 1); base asks for `items` of the pool.
+
+        `rows` are those of the whole pool, where this is a part of it.
+        """
+        if self.policy == "base":
+            return np.full(error.size, min(1.0, self.items / (error.size if rows is None else rows)))
+        if self.policy == "random":
+            return np.full(error.size, self.rate)
+        return active_rates(error, scale=self.scale, floor=self.floor)
+
+    def drift(self, weak: Floats, error: Floats) -> Drift:
+        """Compare a pool with the one learned on (Kolmogorov–Smirnov)."""
+        return self.drift_of(self.shares(weak, error))
+
+    def shares(self, weak: Floats, error: Floats) -> "Shares":
+        """What `drift_of` needs of a pool, or of a part of it: shares of several parts add up."""
+        return Shares(weak.size, _counts(weak, self.reference.weak), _counts(error, self.reference.error))
+
+    def drift_of(self, shares: "Shares") -> Drift:
+        """Compare a pool, given by its shares, with the one learned on."""
+        n, m = shares.items, self.reference.items
+        chance = math.sqrt(-0.5 * math.log(_FALSE_ALARM / 2) * (n + m) / (n * m)) + 1.0 / (_QUANTILES - 1)
+        return Drift(
+            _gap(shares.weak, n, self.reference.weak), _gap(shares.error, n, self.reference.error), chance
+        )  # fmt: skip
+
+    def to_dict(self) -> dict[str, Any]:
+        """A dictionary, ready for JSON."""
+        return {
+            "version": VERSION,
+            **{name: getattr(self, name) for name in _PLAIN},
+            "calibration": None if self.calibration is None else self.calibration.to_dict(),
+            "error_model": self.error_model.to_dict(),
+            "reference": {
+                "items": self.reference.items,
+                "weak": list(self.reference.weak),
+                "error": list(self.reference.error),
+            },
+            "models": None if self.models is None else self.models.to_dict(),
+            "inputs": None if self.inputs is None else self.inputs.to_dict(),
+            "words": self.words.to_dict(),
+            "derived": None if self.derived is None else self.derived.to_dict(),
+            **({} if self.old is None else {"old": self.old.to_dict()}),
+        }
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> "Transfer":
+        """The inverse of `to_dict`; refuses what it cannot read."""
+        if data.get("version") != VERSION:
+            raise InputError(
+                f"this policy file is of version {data.get('version')}; this ratewise reads version {VERSION}"
+            )
+        _check(data)
+        found = data["reference"]
+        return cls(
+            **{name: data[name] for name in _PLAIN},
+            calibration=None if data["calibration"] is None else Calibration.from_dict(data["calibration"]),
+            error_model=ErrorModel.from_dict(data["error_model"]),
+            reference=Reference(found["items"], tuple(found["weak"]), tuple(found["error"])),
+            models=None if data.get("models") is None else Models.from_dict(data["models"]),
+            inputs=None if data.get("inputs") is None else InputPlan.from_dict(data["inputs"]),
+            words=Meaning.from_dict(data.get("words") or {}),
+            derived=None if data.get("derived") is None else Derived.from_dict(data["derived"]),
+            old=None if data.get("old") is None else OldLabels.from_dict(data["old"]),
+        )
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the policy as JSON."""
+        from ratewise.tables.write import write_text
+
+        write_text(path, json.dumps(self.to_dict(), indent=2, ensure_ascii=False) + "\n")
+
+
+def _check(data: dict[str, Any]) -> None:
+    """Check that a file that may have been edited by hand still makes sense."""
+    choice(data["policy"], POLICIES, name="policy")
+    for name in ("scale", "rate", "floor", "weak_cost", "strong_cost", "items"):
+        number(data[name], name=name, minimum=0)
+    if not isinstance(data["weak"], str) or not isinstance(data["uncertainty"], str | None):
+        raise InputError(f"weak and uncertainty must be column names; got {data['weak']!r} and {data['uncertainty']!r}")
+
+
+def load_transfer(path: str | os.PathLike[str]) -> Transfer:
+    """A policy from its own file or from a plan's JSON."""
+    shown = os.fspath(path)
+    try:
+        with open(path, encoding="utf-8") as file:
+            data = json.load(file)
+        return Transfer.from_dict(data.get("transfer", data))
+    except InputError as error:
+        raise TableError(f"{shown} cannot be used: {error}") from None
+    except FileNotFoundError:
+        raise TableError(
+            f"{shown} does not exist; save a plan there first: ratewise plan … --json > {shown}, or plan.save in Python"
+        ) from None
+    except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
+        raise TableError(f"{shown} cannot be read as a plan: {str(error).splitlines()[0]}") from None
+    except (AttributeError, KeyError, TypeError, ValueError, IndexError, ArithmeticError, RecursionError) as error:
+        raise TableError(
+            f"{shown} is not a plan or policy file ({type(error).__name__}: {error}); make one with `ratewise plan`"
+        ) from None
+
+
+def _counts(x: Floats, quantiles: tuple[float, ...]) -> Counts:
+    """How many are below each quantile, and how many are not above it."""
+    q, x = np.asarray(quantiles), np.sort(x)
+    return np.stack([np.searchsorted(x, q, side=side) for side in _SIDES])
+
+
+def _gap(counts: Counts, items: int, quantiles: tuple[float, ...]) -> float:
+    """Largest distance between the new pool's distribution and the stored one (Kolmogorov–Smirnov).
+
+    The stored one is flat between its quantiles and the other never falls, so it is largest at one of them.
+    """
+    q = np.asarray(quantiles)
+    stored = np.stack([np.searchsorted(q, q, side=side) / q.size for side in _SIDES])
+    return float(np.abs(counts / items - stored).max())

@@ -1,0 +1,82 @@
+"""A note where ratings have a long tail, and none where they have not, or where their scale has ends."""
+
+import numpy as np
+import pytest
+
+import ratewise as rw
+from ratewise.core.tails import of_a_scale
+
+LONG = {
+    "lognormal": lambda rng, n: np.exp(1.5 * rng.normal(size=n)),
+    "mostly zero": lambda rng, n: np.where(rng.random(n) < 0.15, 50 * rng.exponential(size=n), 0.0),
+}
+PLAIN = {
+    "normal": lambda rng, n: 3 + 5 * rng.normal(size=n),
+    "uniform": lambda rng, n: 40 * rng.random(n),
+}
+SCALES = {
+    "yes or no": lambda rng, n: (rng.random(n) < 0.97) * 1.0,
+    "1 to 5": lambda rng, n: np.where(rng.random(n) < 0.95, 5.0, 1.0 + rng.integers(0, 4, n)),
+    "percent": lambda rng, n: np.round(100 * rng.beta(20, 0.5, n)),
+    "0 to 1": lambda rng, n: rng.beta(20, 0.5, n),
+    "mean of three": lambda rng, n: 1 + rng.binomial(12, 0.95, n) / 3,
+}
+EVERY_FIFTH = 0.2
+
+
+def told(ratings, labels, seed, **more):
+    rng = np.random.default_rng([seed, 17])
+    strong = ratings(rng, 5 * labels)
+    strong[rng.permutation(5 * labels)[labels:]] = np.nan
+    found = rw.estimate_mean(np.zeros(5 * labels), strong, np.full(5 * labels, EVERY_FIFTH), **more)
+    return any("long tail" in note for note in found.notes)
+
+
+def share_told(ratings, labels, trials=100):
+    return np.mean([told(ratings, labels, seed) for seed in range(trials)])
+
+
+@pytest.mark.parametrize("labels", [20, 100])
+@pytest.mark.parametrize("kind", LONG)
+def test_a_long_tail_is_told(kind, labels):
+    """The interval holds the mean in 82 to 92 % of such draws; by chance alone the note is there in nine of ten."""
+    assert share_told(LONG[kind], labels) >= 0.85
+
+
+@pytest.mark.parametrize("labels", [20, 100])
+@pytest.mark.parametrize("kind", PLAIN)
+def test_plain_ratings_are_left_alone(kind, labels):
+    assert share_told(PLAIN[kind], labels) <= 0.02
+
+
+@pytest.mark.parametrize("labels", [20, 100])
+@pytest.mark.parametrize("kind", SCALES)
+def test_a_scale_with_ends_has_no_long_tail(kind, labels):
+    assert share_told(SCALES[kind], labels, trials=30) == 0
+
+
+def test_a_judge_that_explains_the_tail_takes_the_note_away():
+    """What is left of the ratings is what counts, not the ratings."""
+    rng = np.random.default_rng(0)
+    truth = LONG["lognormal"](rng, 500)
+    strong = np.where(np.arange(500) % 5, np.nan, truth + rng.normal(size=500))
+    rates = np.full(500, EVERY_FIFTH)
+    alone, judged = (rw.estimate_mean(g, strong, rates, estimand="pool") for g in (np.zeros(500), truth))
+    assert any("long tail" in note for note in alone.notes)
+    assert not any("long tail" in note for note in judged.notes)
+
+
+def test_stated_ends_and_an_absent_interval_have_no_note():
+    assert told(LONG["lognormal"], 100, 1)
+    assert not told(LONG["lognormal"], 100, 1, bounds=(0.0, 1e6))
+    one = rw.estimate_mean([1.0, 2.0], [3.5, np.nan], [0.5, 0.5])
+    assert one.interval is None
+    assert not any("long tail" in note for note in one.notes)
+
+
+@pytest.mark.parametrize(
+    ("ratings", "said"),
+    [([1, 5, 3.5], True), ([0.123, -0.7], True), ([0.0, 100.0], True), ([0.0, 130.0], False), ([1.2345, 3.0], False)],
+)
+def test_what_looks_like_a_scale(ratings, said):
+    assert of_a_scale(np.array(ratings, dtype=float)) is said
