@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import ratewise as rw
-from ratewise.core import frames
-from ratewise.core.frames import frame_of_rows
+from ratewise.core import result
+from ratewise.core.result import frame_of_rows
 
 KINDS = {"pandas": "DataFrame", "polars": "DataFrame", "pyarrow": "Table"}
 PRICES = {"weak_cost": 0.02, "strong_cost": 1.0, "budget": 60}
@@ -79,7 +79,7 @@ def test_numbers_and_what_is_missing():
 def test_the_first_kind_that_is_installed(monkeypatch):
     rows = [{"a": 1.0}]
     assert type(frame_of_rows(rows)).__module__.startswith("pandas")
-    monkeypatch.setattr(frames, "find_spec", lambda name: None if name == "pandas" else object())
+    monkeypatch.setattr(result, "find_spec", lambda name: None if name == "pandas" else object())
     assert type(frame_of_rows(rows)).__module__.startswith("polars")
     with pytest.raises(rw.InputError, match="pip install pandas"):
         frame_of_rows(rows, "pandas")

@@ -6,7 +6,7 @@ import xml.etree.ElementTree as ET
 import pytest
 
 from ratewise.core.estimate import estimate_mean
-from ratewise.core.small_picture import Span, band_picture, spans_picture
+from ratewise.core.result import Span, band_picture, spans_picture
 
 
 def test_spans_stand_on_one_scale_and_say_what_they_are():

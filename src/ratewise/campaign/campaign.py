@@ -34,7 +34,7 @@ from ratewise.campaign.taking_out import export_folder, export_record, export_ta
 from ratewise.campaign.teaching import lesson_of
 from ratewise.campaign.verification import Verification
 from ratewise.core.estimate import Estimate
-from ratewise.core.small_picture import band_picture
+from ratewise.core.result import band_picture
 from ratewise.design.diagnostics import Diagnosis
 from ratewise.errors import InputError, StoreError
 from ratewise.store.copies import back_up

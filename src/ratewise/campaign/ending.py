@@ -6,7 +6,7 @@ from typing import Any
 
 from ratewise.campaign.status import Status
 from ratewise.core.estimate import Estimate
-from ratewise.core.shown import shown
+from ratewise.core.result import shown
 
 
 @shown

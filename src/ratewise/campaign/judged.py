@@ -7,7 +7,7 @@ from typing import Any
 
 from ratewise.campaign.made import fact_name
 from ratewise.campaign.snapshot import Snapshot
-from ratewise.core.shown import shown
+from ratewise.core.result import shown
 from ratewise.judges.ladder import Rung
 from ratewise.judges.naming import is_asked
 from ratewise.judges.prices import Prices

@@ -19,7 +19,7 @@ from ratewise.campaign.load import quoted
 from ratewise.campaign.made import check_settings, quote_of
 from ratewise.campaign.pool import LARGEST, open_pool
 from ratewise.campaign.spec.spec import Spec, legal_name
-from ratewise.core.shown import shown
+from ratewise.core.result import shown
 from ratewise.errors import InputError
 from ratewise.judges.prices import IN_TOML
 from ratewise.judges.template import load

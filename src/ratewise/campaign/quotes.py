@@ -18,7 +18,7 @@ from ratewise.campaign.spec.raters import RaterSpec
 from ratewise.campaign.spec.spec import Spec
 from ratewise.campaign.texts import text_cost
 from ratewise.campaign.verification import Verification
-from ratewise.core.shown import shown
+from ratewise.core.result import shown
 from ratewise.errors import RatewiseError
 from ratewise.store import audit
 from ratewise.store.money import to_money, to_units, total

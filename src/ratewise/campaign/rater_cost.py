@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from ratewise.core.shown import shown
+from ratewise.core.result import shown
 
 
 @shown

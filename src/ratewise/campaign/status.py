@@ -14,7 +14,7 @@ from ratewise.campaign.spec.spec import Spec
 from ratewise.campaign.texts import LEARNER
 from ratewise.campaign.voting import rules_in_words
 from ratewise.core.estimate import Estimate
-from ratewise.core.shown import shown
+from ratewise.core.result import shown
 from ratewise.judges.naming import told_of_servers
 from ratewise.store import audit
 from ratewise.store.money import to_money

@@ -7,7 +7,7 @@ from ratewise.campaign.answers import Wanted, anytime_estimate
 from ratewise.campaign.history import History, RoundPlan
 from ratewise.campaign.reader import Closed
 from ratewise.core.estimate import Estimate
-from ratewise.core.shown import shown
+from ratewise.core.result import shown
 from ratewise.store import audit
 from ratewise.store.store import Store
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ratewise.core.shown import shown
+from ratewise.core.result import shown
 from ratewise.raters.text import one_line
 
 _MOST_TOLD = 20

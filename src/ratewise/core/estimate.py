@@ -11,15 +11,13 @@ from ratewise.core import contributions, intervals
 from ratewise.core.case import Case, Grouping, grouping_of
 from ratewise.core.checks import Floats
 from ratewise.core.clusters import cluster_folds
-from ratewise.core.frames import FrameKind, frame_of_record
 from ratewise.core.how import How
 from ratewise.core.interval_choice import interval_kind, interval_of, known_ends, scale_ends
 from ratewise.core.intervals import Interval
 from ratewise.core.messages import Message
 from ratewise.core.names import Estimand, IntervalMethod, Method
 from ratewise.core.ratings import Mask, Rated, Ratings, pool_of
-from ratewise.core.shown import shown
-from ratewise.core.small_picture import Span, spans_picture
+from ratewise.core.result import FrameKind, Span, frame_of_record, shown, spans_picture
 from ratewise.core.tails import tail_note
 from ratewise.core.votes import Agreement
 from ratewise.errors import InputError, MissingAnswersError

@@ -13,7 +13,7 @@ from ratewise.core.clusters import Codes, cluster_sums, sum_variance
 from ratewise.core.newton import Design, Loss, NoFitError, Terms, gram, solve
 from ratewise.core.power import tuned_power
 from ratewise.core.ratings import Ratings
-from ratewise.core.shown import shown
+from ratewise.core.result import shown
 
 __all__ = ["MFit", "NoFitError", "degrees_of_freedom", "fit_m_estimator", "influence"]
 

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from ratewise.core.checks import finite, number, share
 from ratewise.core.looking import whole_items
-from ratewise.core.shown import shown
+from ratewise.core.result import shown
 from ratewise.errors import InputError
 
 

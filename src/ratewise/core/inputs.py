@@ -15,7 +15,7 @@ from ratewise.core.allocation import Cells, Numbers, Strata, all_spent, reached
 from ratewise.core.checks import Floats, choice, finite, number
 from ratewise.core.names import ESTIMANDS, Estimand
 from ratewise.core.ratings import Mask
-from ratewise.core.shown import shown
+from ratewise.core.result import shown
 from ratewise.errors import InputError
 
 

@@ -12,7 +12,7 @@ from ratewise.core.chain import gains, pooled_gain_per_cost
 from ratewise.core.checks import Floats, choice, finite, number, share
 from ratewise.core.messages import Message, argument
 from ratewise.core.names import ESTIMANDS, Estimand
-from ratewise.core.shown import shown
+from ratewise.core.result import shown
 from ratewise.core.solver import Entries, Problem
 from ratewise.errors import InputError, PolicyError
 

@@ -14,7 +14,7 @@ import numpy as np
 from ratewise.core.checks import Floats
 from ratewise.core.names import PolicyName
 from ratewise.core.policy import optimal_policy
-from ratewise.core.shown import shown
+from ratewise.core.result import shown
 from ratewise.core.wrong_policy import TrueWorld
 
 FACTORS = (0.25, 0.5, 2.0, 4.0)

@@ -14,7 +14,7 @@ from ratewise.core.formulas import (
     optimal_uniform_rate,
 )
 from ratewise.core.policy import Policy, optimal_policy
-from ratewise.core.shown import shown
+from ratewise.core.result import shown
 from ratewise.errors import InputError
 
 _NEVER = 1e-300  # a rate this small is one that is never drawn

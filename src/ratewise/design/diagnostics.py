@@ -10,7 +10,7 @@ from scipy import special
 from ratewise.core.checks import Floats
 from ratewise.core.estimate import Estimate
 from ratewise.core.ratings import Mask
-from ratewise.core.shown import shown
+from ratewise.core.result import shown
 from ratewise.design.seen import LEAST_RATE, Learned, Seen, learn
 
 _FALSE_ALARM = 1e-3

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ratewise.core.checks import Floats
-from ratewise.core.shown import shown
+from ratewise.core.result import shown
 from ratewise.lab.trials import Outcome
 
 _RESAMPLES = 1000

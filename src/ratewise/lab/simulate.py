@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 
 from ratewise.core.checks import choice, number, share
-from ratewise.core.frames import FrameKind, frame_of_rows
 from ratewise.core.messages import Message, argument
 from ratewise.core.names import MODES, SIMULATED_METHODS, Mode, SimulatedMethod
-from ratewise.core.shown import shown
+from ratewise.core.result import FrameKind, frame_of_rows, shown
 from ratewise.errors import InputError, RatewiseWarning, TableError
 from ratewise.lab.methods import Lab
 from ratewise.lab.metrics import Base, MethodResult, resamples, results

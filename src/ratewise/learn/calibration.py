@@ -10,7 +10,7 @@ from scipy import special
 from ratewise.core.checks import Floats, as_floats, choice, finite
 from ratewise.core.clusters import Codes, cluster_folds
 from ratewise.core.names import CALIBRATORS, Calibrator
-from ratewise.core.shown import shown
+from ratewise.core.result import shown
 from ratewise.errors import InputError
 
 _CLIP = 1e-3  # scores are kept this far from the ends before the logit

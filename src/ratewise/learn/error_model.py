@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ratewise.core.checks import Floats, as_floats, choice, finite
-from ratewise.core.shown import shown
+from ratewise.core.result import shown
 from ratewise.errors import InputError
 
 Source = Literal["binary", "column", "fitted"]

@@ -15,10 +15,9 @@ from ratewise.core.bradley_terry import Pairs, centring, components
 from ratewise.core.checks import Floats, number
 from ratewise.core.draw import draw_evenly, scaled_to, uniform
 from ratewise.core.fit import influence
-from ratewise.core.frames import FrameKind
 from ratewise.core.newton import gram
 from ratewise.core.ratings import Mask
-from ratewise.core.shown import shown
+from ratewise.core.result import FrameKind, shown
 from ratewise.design.options import sharpest_error
 from ratewise.design.seen import Phase, Seen, learn
 from ratewise.errors import InputError, TableError

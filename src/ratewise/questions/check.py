@@ -9,10 +9,10 @@ from scipy import special
 
 from ratewise.core.checks import number, share
 from ratewise.core.estimate import Estimate
-from ratewise.core.frames import FrameKind, frame_of_record
 from ratewise.core.gate import POWER, GateVerdict, gate, labels_to_tell, times_to_tell
 from ratewise.core.messages import Message, argument
 from ratewise.core.names import Estimand, IntervalMethod, Method, Recalibration
+from ratewise.core.result import FrameKind, frame_of_record
 from ratewise.errors import InputError
 from ratewise.questions.compare import Comparison, between, percent, signed
 from ratewise.questions.estimation import estimate_table

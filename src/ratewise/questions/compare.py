@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 
 from ratewise.core.estimate import Estimate
-from ratewise.core.frames import FrameKind, frame_of_rows
 from ratewise.core.how import How
 from ratewise.core.names import Estimand, Method, Recalibration
-from ratewise.core.shown import shown
+from ratewise.core.result import FrameKind, frame_of_rows, shown
 from ratewise.errors import InputError
 from ratewise.questions.fieller import Ratio, lift, no_ratio, ratio
 from ratewise.questions.large_systems import systems_of

@@ -10,10 +10,9 @@ from scipy import special
 
 from ratewise.core.checks import Floats
 from ratewise.core.estimate import Estimate
-from ratewise.core.frames import FrameKind, frame_of_rows
 from ratewise.core.how import How
 from ratewise.core.names import Estimand, Method, Recalibration
-from ratewise.core.shown import shown
+from ratewise.core.result import FrameKind, frame_of_rows, shown
 from ratewise.core.simultaneous import normal_draws, simultaneous_quantile
 from ratewise.errors import InputError
 from ratewise.questions.compare import between, percent, signed

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from ratewise.core.checks import Floats
 from ratewise.core.draw import uniform
-from ratewise.core.frames import FrameKind
 from ratewise.core.looking import (
     EVERYONE,
     ROUNDING,
@@ -29,7 +28,7 @@ from ratewise.core.looking import (
 from ratewise.core.messages import Message, argument
 from ratewise.core.names import PolicyName
 from ratewise.core.ratings import Mask
-from ratewise.core.shown import shown
+from ratewise.core.result import FrameKind, shown
 from ratewise.errors import TableError
 from ratewise.questions.old_labels import draw_beside
 from ratewise.questions.plan_file import check_rates

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ratewise.core.checks import Floats
-from ratewise.core.shown import shown
+from ratewise.core.result import shown
 
 
 @shown

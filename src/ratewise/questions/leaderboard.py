@@ -22,12 +22,11 @@ from ratewise.core.bradley_terry import (
 )
 from ratewise.core.checks import Floats, choice
 from ratewise.core.clusters import Codes
-from ratewise.core.frames import FrameKind, frame_of_rows
 from ratewise.core.how import How
 from ratewise.core.names import REGRESSION_METHODS, Estimand, RegressionMethod
 from ratewise.core.newton import NoFitError
 from ratewise.core.ratings import Mask, Ratings, pool_of
-from ratewise.core.shown import shown
+from ratewise.core.result import FrameKind, frame_of_rows, shown
 from ratewise.core.simultaneous import simultaneous_quantile
 from ratewise.errors import InputError
 from ratewise.learn.rating_model import Covariates, cluster_fitted_rating, fitted_rating

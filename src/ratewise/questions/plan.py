@@ -10,7 +10,7 @@ from ratewise.core.checks import Floats
 from ratewise.core.expected_width import expected_half_width
 from ratewise.core.messages import Message, argument
 from ratewise.core.names import Estimand, PolicyName, Recalibration
-from ratewise.core.shown import shown
+from ratewise.core.result import shown
 from ratewise.core.what_if import Assumed, WhatIf
 from ratewise.core.what_if import what_if as tried
 from ratewise.errors import InputError

@@ -9,12 +9,11 @@ from numpy.typing import NDArray
 
 from ratewise.core.checks import Floats, number, share
 from ratewise.core.estimate import Estimate
-from ratewise.core.frames import FrameKind, frame_of_rows
 from ratewise.core.how import How, both_ends
 from ratewise.core.names import Estimand
 from ratewise.core.quantiles import estimate_quantile
 from ratewise.core.ratings import Mask
-from ratewise.core.shown import shown
+from ratewise.core.result import FrameKind, frame_of_rows, shown
 from ratewise.errors import InputError, TableError
 from ratewise.learn.error_model import ErrorModel, fit_error
 from ratewise.questions.derived import STRONG_BELOW, UNCERTAINTY, WEAK_BELOW, Derived

@@ -10,14 +10,13 @@ from scipy import special
 
 from ratewise.core.checks import Floats, choice
 from ratewise.core.fit import MFit, degrees_of_freedom, fit_m_estimator
-from ratewise.core.frames import FrameKind, frame_of_rows
 from ratewise.core.how import How
 from ratewise.core.losses import LOSSES
 from ratewise.core.names import FAMILIES, Estimand, Family, RegressionMethod
 from ratewise.core.names import REGRESSION_METHODS as METHODS
 from ratewise.core.newton import NoFitError
 from ratewise.core.ratings import Ratings, pool_of
-from ratewise.core.shown import shown
+from ratewise.core.result import FrameKind, frame_of_rows, shown
 from ratewise.errors import InputError
 from ratewise.questions.columns import INTERCEPT, Columns, design
 from ratewise.questions.identify import running_rows, unlabelled_rows

@@ -9,7 +9,7 @@ import numpy as np
 
 from ratewise.core.checks import Floats, choice
 from ratewise.core.names import FAMILIES, Estimand, Family, PolicyName, Recalibration
-from ratewise.core.shown import shown
+from ratewise.core.result import shown
 from ratewise.questions.columns import Columns, design
 from ratewise.questions.people import Strong, made_ready
 from ratewise.questions.pilot import Pilot, PilotColumns, read_pilot

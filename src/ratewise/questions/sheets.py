@@ -15,7 +15,7 @@ import numpy as np
 from ratewise.core.draw import uniform
 from ratewise.core.messages import Message, argument
 from ratewise.core.ratings import Mask
-from ratewise.core.shown import shown
+from ratewise.core.result import shown
 from ratewise.errors import InputError, TableError
 from ratewise.questions.pool import POOL_SIZE
 from ratewise.tables import Table, TableLike, read_table

@@ -15,12 +15,10 @@ import scipy
 from scipy import special
 
 from ratewise.core.checks import Floats, number, share
-from ratewise.core.frames import FrameKind, frame_of_rows
 from ratewise.core.names import Estimand, PolicyName
 from ratewise.core.policy import Policy, optimal_policy
 from ratewise.core.rates import LARGEST_SCALE, active_rates
-from ratewise.core.shown import shown
-from ratewise.core.small_picture import Span, spans_picture
+from ratewise.core.result import FrameKind, Span, frame_of_rows, shown, spans_picture
 from ratewise.errors import InputError, RatewiseWarning
 from ratewise.learn.error_model import DEFAULT_FLOOR_SHARE
 from ratewise.questions.precision import ONE_GOAL

@@ -15,9 +15,8 @@ from typing import Any, Literal
 import numpy as np
 
 from ratewise.core.checks import choice, number
-from ratewise.core.frames import FrameKind, frame_of_rows
 from ratewise.core.names import OBJECTIVES, Estimand, Objective, Recalibration
-from ratewise.core.shown import shown
+from ratewise.core.result import FrameKind, frame_of_rows, shown
 from ratewise.errors import InputError, PolicyError
 from ratewise.learn.features import refuse_labels
 from ratewise.learn.text.learner import Learner

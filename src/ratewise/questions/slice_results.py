@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ratewise.core.estimate import Estimate
-from ratewise.core.frames import FrameKind, frame_of_rows
-from ratewise.core.shown import shown
+from ratewise.core.result import FrameKind, frame_of_rows, shown
 from ratewise.errors import InputError
 from ratewise.questions.shrinkage import Shrunk
 

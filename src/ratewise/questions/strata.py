@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ratewise.core.checks import Floats, choice, number, share
-from ratewise.core.shown import shown
+from ratewise.core.result import shown
 from ratewise.errors import InputError, TableError
 from ratewise.tables import Table, TableLike, count_groups
 

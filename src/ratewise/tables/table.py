@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from duckdb import DuckDBPyConnection
 
-from ratewise.core.frames import FrameKind, frame_of_columns
+from ratewise.core.result import FrameKind, frame_of_columns
 from ratewise.errors import TableError
 from ratewise.tables import convert
 from ratewise.tables.cells import Array, Cells, View, held, opened, unmasked

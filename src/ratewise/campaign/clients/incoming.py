@@ -17,7 +17,7 @@ from ratewise.campaign.planner.prices import people_price
 from ratewise.campaign.spec.raters import RaterSpec
 from ratewise.campaign.spec.spec import Spec
 from ratewise.campaign.voting import rule_of
-from ratewise.core.shown import shown
+from ratewise.core.result import shown
 from ratewise.errors import InputError
 from ratewise.raters.people import PeopleSettings
 from ratewise.store import outside

@@ -20,7 +20,7 @@ from ratewise.campaign.own_files import check_output
 from ratewise.campaign.planner.outcomes import rater_of
 from ratewise.campaign.spec.raters import RaterSpec
 from ratewise.campaign.spec.spec import Spec
-from ratewise.core.shown import shown
+from ratewise.core.result import shown
 from ratewise.errors import InputError
 from ratewise.raters.people import PeopleSettings
 from ratewise.store import outside

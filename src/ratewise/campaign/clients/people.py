@@ -10,7 +10,7 @@ from ratewise.campaign.planner.outcomes import rater_of
 from ratewise.campaign.planner.prices import people_price
 from ratewise.campaign.spec.spec import Spec
 from ratewise.campaign.voting import rule_of
-from ratewise.core.shown import shown
+from ratewise.core.result import shown
 from ratewise.errors import InputError
 from ratewise.raters.people import PeopleSettings
 from ratewise.store.accounts import spellings

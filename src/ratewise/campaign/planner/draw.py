@@ -9,7 +9,7 @@ from ratewise.campaign.planner.costs import sure_costs
 from ratewise.campaign.planner.state import OpenRound
 from ratewise.core.checks import Floats
 from ratewise.core.ratings import Mask
-from ratewise.core.shown import shown
+from ratewise.core.result import shown
 from ratewise.design.again import draw_again
 from ratewise.design.chain_rounds import ChainRule
 from ratewise.design.seen import Rule

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ratewise.core.checks import seed_number
-from ratewise.core.shown import shown
+from ratewise.core.result import shown
 from ratewise.errors import InputError
 from ratewise.learn.training.calibrated import fit_temperature, quality
 from ratewise.learn.training.examples import Examples, read_examples

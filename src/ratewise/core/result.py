@@ -1,0 +1,225 @@
+"""How results show themselves where they are looked at: a prompt, a notebook, tab completion.
+
+A prompt shows what the terminal shows: the sentence, then the notes. What has no sentence shows its fields, arrays by
+their size. `str` stays the sentence alone.
+"""
+
+import html
+import math
+from collections.abc import Mapping, Sequence, Sized
+from dataclasses import dataclass, fields
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any, Literal, TypeVar, get_args
+
+import numpy as np
+
+from ratewise.errors import InputError
+
+FrameKind = Literal["pandas", "polars", "pyarrow"]
+KINDS: tuple[FrameKind, ...] = get_args(FrameKind)
+_MAKERS = {"pandas": "DataFrame", "polars": "DataFrame", "pyarrow": "table"}
+
+
+def frame_of_rows(rows: Sequence[Mapping[str, Any]], kind: FrameKind | None = None) -> Any:
+    """Rows with the same names each, as a frame of this kind; by default the first kind that is installed."""
+    return frame_of_columns(_columns(rows), kind)
+
+
+def frame_of_columns(columns: Mapping[str, Any], kind: FrameKind | None = None) -> Any:
+    """Columns of one length, as a frame of this kind; by default the first kind that is installed."""
+    backend = _installed(kind)
+    plain = {name: values.tolist() if hasattr(values, "tolist") else values for name, values in columns.items()}
+    return getattr(import_module(backend), _MAKERS[backend])(plain)
+
+
+def frame_of_record(record: Mapping[str, Any], kind: FrameKind | None = None) -> Any:
+    """One row; records within the record become columns of their own, such as estimate_value."""
+    return frame_of_rows([_flat(record)], kind)
+
+
+def _flat(record: Mapping[str, Any]) -> dict[str, Any]:
+    out: dict[str, Any] = {}
+    for name, value in record.items():
+        out |= {f"{name}_{k}": v for k, v in _flat(value).items()} if isinstance(value, Mapping) else {name: value}
+    return out
+
+
+def _columns(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
+    names = dict.fromkeys(name for row in rows for name in row)
+    return {name: [_cell(row.get(name)) for row in rows] for name in names}
+
+
+def _cell(value: Any) -> Any:
+    """Words in a list become one text: a cell of a table holds one value."""
+    return "; ".join(map(str, value)) if isinstance(value, list | tuple) else value
+
+
+def _installed(kind: FrameKind | None) -> FrameKind:
+    if kind is not None and kind not in KINDS:
+        raise InputError(f"unknown kind of frame {kind!r}; choose one of {', '.join(KINDS)}")
+    wanted = KINDS if kind is None else (kind,)
+    for name in wanted:
+        if find_spec(name) is not None:
+            return name
+    raise InputError(f"a frame needs {' or '.join(wanted)}, which is not installed; try: pip install {wanted[0]}")
+
+
+_T = TypeVar("_T")
+_LONGEST = 76  # signs of a value
+_MOST = 20  # fields
+
+
+def shown(cls: type[_T]) -> type[_T]:
+    """A class decorator for frozen records of results."""
+    own: Any = cls
+    own.__repr__ = _repr
+    own.__dir__ = _dir
+    if hasattr(cls, "to_dict") and not hasattr(cls, "to_frame"):
+        own.to_frame = _to_frame
+    own._repr_html_ = _with_notes(own._repr_html_) if hasattr(cls, "_repr_html_") else _html
+    return cls
+
+
+def _to_frame(self: Any, kind: FrameKind | None = None) -> Any:
+    """One row with the record's fields, as a pandas, Polars or PyArrow frame."""
+    return frame_of_record(self.to_dict(), kind)
+
+
+def _repr(self: Any) -> str:
+    lines = [f"{type(self).__name__}: {self.summary()}" if hasattr(self, "summary") else _fields_in_lines(self)]
+    return "\n".join([*lines, *(f"note: {note}" for note in getattr(self, "notes", ()))])
+
+
+def _fields_in_lines(self: Any) -> str:
+    return "\n".join([type(self).__name__, *(f"  {name}: {text}" for name, text in _cells(self))])
+
+
+def _cells(self: Any) -> list[tuple[str, str]]:
+    """The text of each field."""
+    names = [one.name for one in fields(self) if one.repr and not one.name.startswith("_") and one.name != "notes"]
+    cells = [(name, _short(getattr(self, name))) for name in names]
+    more = len(cells) - _MOST
+    return cells if more <= 0 else [*cells[:_MOST], ("…", f"{more} more")]
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, np.ndarray):
+        return f"array of {' × '.join(f'{n:,}' for n in value.shape)}"
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    if hasattr(value, "summary"):
+        return _cut(value.summary())
+    if isinstance(value, Sized) and not isinstance(value, str) and len(repr(value)) > _LONGEST:
+        return f"{type(value).__name__} of {len(value):,}"
+    text = repr(value) if len(repr(value)) <= _LONGEST or isinstance(value, str) else type(value).__name__
+    return _cut(text)
+
+
+def _cut(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _LONGEST else line[: _LONGEST - 1] + "…"
+
+
+def _html(self: Any) -> str:
+    rows = "".join(f"<tr><th>{html.escape(n)}</th><td>{html.escape(text)}</td></tr>" for n, text in _cells(self))
+    said = f"<p>{html.escape(self.summary())}</p>" if hasattr(self, "summary") else ""
+    return f"<table>{rows}</table>{said}{_notes_html(self, '')}"
+
+
+def _with_notes(made: Any) -> Any:
+    """The record's own HTML table, with the notes that it lacks added."""
+
+    def _repr_html_(self: Any) -> str:
+        own = made(self)
+        return str(own) + _notes_html(self, own)
+
+    return _repr_html_
+
+
+def _notes_html(self: Any, own: str) -> str:
+    notes = [html.escape(str(note)) for note in getattr(self, "notes", ())]
+    return "".join(f"<p>note: {note}</p>" for note in notes if note not in own)
+
+
+def _dir(self: Any) -> list[str]:
+    """Names for tab completion; the record's helpers are left out."""
+    return sorted(name for name in object.__dir__(self) if not name.startswith("_") or name.startswith("__"))
+
+
+_WIDTH, _ROW, _LEFT, _RIGHT = 420, 24, 150, 12
+_HEIGHT, _BELOW = 130, 22
+_INK, _ACCENT = "currentColor", "#0f766e"
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A value between two ends, by its name; `marked` stands out."""
+
+    name: str
+    value: float
+    low: float
+    high: float
+    marked: bool = True
+
+
+def spans_picture(spans: Sequence[Span], words: str) -> str:
+    """Intervals one below the other on one scale; nothing where there is none that is finite."""
+    there = [s for s in spans if all(map(math.isfinite, (s.value, s.low, s.high)))]
+    if not there:
+        return ""
+    least, most = min(s.low for s in there), max(s.high for s in there)
+    room = (most - least) or 1.0
+
+    def x(value: float) -> float:
+        return round(_LEFT + (value - least) / room * (_WIDTH - _LEFT - _RIGHT - 40), 1)
+
+    parts = []
+    for i, s in enumerate(there):
+        y = _ROW * i + _ROW // 2
+        colour = _ACCENT if s.marked else "#9ca3af"
+        parts.append(_text(0, y + 4, s.name, "start"))
+        parts.append(
+            f"<line x1='{x(s.low)}' x2='{max(x(s.high), x(s.low) + 1)}' y1='{y}' y2='{y}' stroke='{colour}' "
+            "stroke-width='7'/>"
+        )
+        parts.append(f"<circle cx='{x(s.value)}' cy='{y}' r='4' fill='{_INK}'/>")
+    y = _ROW * len(there) + 14
+    parts += [_text(x(least), y, f"{least:.4g}", "middle"), _text(x(most), y, f"{most:.4g}", "middle")]
+    return _svg(_ROW * len(there) + _BELOW, words, parts)
+
+
+def band_picture(points: Sequence[tuple[float, float, float, float]], words: str) -> str:
+    """(x, value, low, high) from left to right as a line in a band; nothing where there is no point."""
+    there = [p for p in points if all(map(math.isfinite, p))]
+    if not there:
+        return ""
+    least, most = min(p[2] for p in there), max(p[3] for p in there)
+    room, far = (most - least) or 1.0, max(p[0] for p in there) or 1.0
+    left, width, height = 56, _WIDTH - 56 - _RIGHT, _HEIGHT - _BELOW
+
+    def at(x: float, y: float) -> str:
+        return f"{left + x / far * width:.1f} {4 + (most - y) / room * (height - 8):.1f}"
+
+    band = [*(at(p[0], p[3]) for p in there), *(at(p[0], p[2]) for p in reversed(there))]
+    line = [at(p[0], p[1]) for p in there]
+    parts = [
+        f"<path d='M{'L'.join(band)}Z' fill='{_ACCENT}' fill-opacity='.25' stroke='{_ACCENT}'/>",
+        f"<path d='M{'L'.join(line)}' fill='none' stroke='{_INK}' stroke-width='1.5'/>",
+        *(f"<circle cx='{p.split()[0]}' cy='{p.split()[1]}' r='3' fill='{_INK}'/>" for p in line),
+        _text(left - 6, 12, f"{most:.3g}", "end"), _text(left - 6, height, f"{least:.3g}", "end"),
+        _text(_WIDTH - _RIGHT, _HEIGHT - 6, f"money spent: {far:,.2f}", "end"),
+    ]  # fmt: skip
+    return _svg(_HEIGHT, words, parts)
+
+
+def _svg(height: int, words: str, parts: Sequence[str]) -> str:
+    told = html.escape(words, quote=True)
+    return (
+        f"<svg role='img' aria-label='{told}' viewBox='0 0 {_WIDTH} {height}' width='{_WIDTH}' height='{height}' "
+        f"font-family='system-ui, sans-serif' font-size='12'><title>{told}</title>{''.join(parts)}</svg>"
+    )
+
+
+def _text(x: float, y: float, text: str, anchor: str) -> str:
+    return f"<text x='{x}' y='{y}' text-anchor='{anchor}' fill='{_INK}'>{html.escape(text)}</text>"
