@@ -15,7 +15,7 @@ from ratewise.campaign.campaign import Campaign
 from ratewise.campaign.spec.spec import read_spec
 from ratewise.store import audit
 from ratewise.store.money import to_units
-from ratewise.store.records import OPEN
+from ratewise.store.queue import OPEN
 from ratewise.store.store import Store
 
 ITEMS = 1000

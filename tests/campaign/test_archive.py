@@ -17,7 +17,7 @@ from ratewise.campaign.offline import verify_path
 from ratewise.campaign.rescuing import rescue
 from ratewise.errors import InputError, StoreError
 from ratewise.store.chain import digest_of
-from ratewise.store.records import Claim, Outcome
+from ratewise.store.queue import Claim, Outcome
 from ratewise.store.unsaved import Unsaved
 
 from ..users import plain_user

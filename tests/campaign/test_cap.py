@@ -54,7 +54,7 @@ def test_only_one_of_many_gets_the_last_money(tmp_path):
     world = World(tmp_path / "c")
     world.open().begin()
     with world.log() as store, store.writing() as connection:
-        from ratewise.store import statements as sql
+        from ratewise.store import ledger as sql
 
         sql.set_cap(connection, 10, was=None)
     store = Store.at("c.sqlite", str(world.folder), "c")

@@ -3,7 +3,7 @@
 import pytest
 
 from ratewise.raters.command import CommandSettings
-from ratewise.raters.identity import SETTINGS, identity, module_file
+from ratewise.raters.kind import SETTINGS, identity, module_file
 from ratewise.raters.kinds import KINDS
 from ratewise.raters.python import PythonSettings
 from ratewise.raters.recorded import RecordedSettings

@@ -2,7 +2,7 @@ import pytest
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import PydanticCustomError
 
-from ratewise.raters.keys import Column, Says, hint, text
+from ratewise.raters.kind import Column, Says, hint, text
 
 
 @pytest.mark.parametrize(("value", "words"), [("", "between the quotes"), (" \n", "between"), ("a\0b", "NUL")])

@@ -10,8 +10,7 @@ from ratewise.campaign.campaign import Campaign
 from ratewise.campaign.spec.fields import keys_of
 from ratewise.campaign.spec.raters import rater_keys
 from ratewise.errors import InputError, SpecError
-from ratewise.raters.keys import TEXT, Says
-from ratewise.raters.kind import Place, RaterKind
+from ratewise.raters.kind import TEXT, Place, RaterKind, Says
 from ratewise.raters.kinds import KINDS
 from ratewise.raters.protocol import Answer, Question
 

@@ -8,8 +8,7 @@ from decimal import Decimal
 import numpy as np
 import pytest
 
-from ratewise.raters.lines import question_line, read_object, read_price, read_reply
-from ratewise.raters.protocol import Answer, Failure, Question
+from ratewise.raters.protocol import Answer, Failure, Question, question_line, read_object, read_price, read_reply
 
 
 def test_a_question_is_one_line_of_plain_ascii_that_any_program_can_read():

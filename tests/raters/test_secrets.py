@@ -2,7 +2,7 @@
 
 import pytest
 
-from ratewise.raters.secrets import (
+from ratewise.raters.text import (
     address_problem,
     concealed,
     safe_reason,

@@ -19,7 +19,7 @@ def store(tmp_path):
 @pytest.fixture
 def asked(store):
     """The same with questions: four weak ones at a price of 3, and money of 8 held."""
-    from ratewise.store.records import NewBatch
+    from ratewise.store.queue import NewBatch
 
     store.open_round(1, 0, "{}")
     assert store.take_up(NewBatch(1, 0, 4, cost=20, hold=8, weak=np.full(4, 3)), budget=100)

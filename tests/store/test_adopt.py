@@ -6,8 +6,7 @@ import sqlalchemy as sa
 from ratewise.store import chain
 from ratewise.store import schema as t
 from ratewise.store.adopt import adopt
-from ratewise.store.compare import differences
-from ratewise.store.rebuild import make_tables, rebuild
+from ratewise.store.replay import differences, make_tables, rebuild
 
 FACTS = {"spec": "{}", "campaign": "0123456789abcdef", "old keys": "[[0, 1, 1]]", "leader": "process 7"}
 

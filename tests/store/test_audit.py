@@ -1,7 +1,7 @@
 """The log read piece by piece, for whoever checks it."""
 
 from ratewise.store import audit
-from ratewise.store.records import Outcome
+from ratewise.store.queue import Outcome
 
 
 def test_rows_are_in_order_and_sums_add_up(asked):

@@ -7,7 +7,7 @@ import pytest
 
 from ratewise.store import chain
 from ratewise.store import schema as t
-from ratewise.store.recheck import check_record
+from ratewise.store.replay import check_record
 from ratewise.store.store import Store
 
 ROWS = [(i, f"q{i}", i / 7, None, None, f'{{"id": "q{i}"}}') for i in range(230)]
@@ -113,7 +113,7 @@ def test_many_who_write_at_once_make_one_chain(opened):
 
 def test_names_in_a_record_are_not_trusted(opened, tmp_path):
     """A record may come from anyone: only our tables and columns are played."""
-    from ratewise.store.rebuild import rebuild
+    from ratewise.store.replay import rebuild
 
     for number, body in enumerate((
         '[["+", "meta; DROP TABLE meta", ["key"], [["x"]]]]', '[["+", "meta", ["key) --"], [["x"]]]]',

@@ -6,8 +6,7 @@ from contextlib import closing, contextmanager
 import pytest
 import sqlalchemy as sa
 
-from ratewise.store.compare import differences
-from ratewise.store.rebuild import make_tables
+from ratewise.store.replay import differences, make_tables
 
 ROWS = (
     "INSERT INTO meta VALUES ('a', '1'), ('b', '2')",

@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 
 from ratewise.store import audit
-from ratewise.store.desk import Desk
-from ratewise.store.records import ANSWERED, MISSING, OPEN, NewBatch, NewDraws
+from ratewise.store.desk import Desk, Vote, median_of
+from ratewise.store.queue import ANSWERED, MISSING, OPEN, NewBatch, NewDraws
 from ratewise.store.store import Store
-from ratewise.store.votes import Vote, median_of
 
 ITEMS = 4
 

@@ -5,8 +5,8 @@ from contextlib import closing
 import pytest
 import sqlalchemy as sa
 
-from ratewise.store.guards import raise_guards
-from ratewise.store.rebuild import make_tables
+from ratewise.store.replay import make_tables
+from ratewise.store.schema import raise_guards
 
 
 @pytest.fixture

@@ -5,8 +5,7 @@ from decimal import Decimal
 import pytest
 
 from ratewise.raters.people import hourly_prices
-from ratewise.store.hourly import Hourly
-from ratewise.store.money import to_units
+from ratewise.store.money import Hourly, to_units
 
 PAY = Hourly(to_units(Decimal(36)), most=300.0, expected=60.0)  # a cent a second
 

@@ -7,7 +7,7 @@ import pytest
 
 from ratewise.store import audit
 from ratewise.store.memory import MemoryQueue
-from ratewise.store.records import NewBatch, NewDraws, Outcome
+from ratewise.store.queue import NewBatch, NewDraws, Outcome
 from ratewise.store.store import Store
 
 ITEMS, STEPS = 40, 2

@@ -5,7 +5,7 @@ import sqlalchemy as sa
 
 from ratewise.errors import StoreError
 from ratewise.store import schema as t
-from ratewise.store.quick import Quick, insertion
+from ratewise.store.queries import Quick, insertion
 from ratewise.store.store import Store
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import sqlalchemy as sa
 
-from ratewise.store import reading
+from ratewise.store import queries
 from ratewise.store import schema as t
 
 
@@ -11,11 +11,11 @@ def test_items_and_answers_of_a_part(asked):
     claims = asked.claim(1, 0, 2)
     assert [c.position for c in claims] == [0, 1]
     with asked.reading() as connection:
-        part = connection.execute(reading.ITEMS, {"first": 2, "end": 5}).all()
+        part = connection.execute(queries.ITEMS, {"first": 2, "end": 5}).all()
         right = connection.execute(sa.select(t.items.c.uniform).where(t.items.c.position.between(2, 4))).scalars()
         assert [row.uniform for row in part] == list(right) == [0.2, 0.3, 0.4]
-        assert connection.execute(reading.ANSWERS, {"first": 0, "end": 10}).all() == []
-        assert tuple(connection.execute(reading.TOTALS).one()) == (20, 0)
+        assert connection.execute(queries.ANSWERS, {"first": 0, "end": 10}).all() == []
+        assert tuple(connection.execute(queries.TOTALS).one()) == (20, 0)
     assert asked.item_prices(0, 3) == [None, None, None]
 
 
@@ -24,9 +24,9 @@ def test_what_is_free_is_fresh_first_and_no_more_than_asked_for(asked):
     asked.claim(1, 0, 1)
     with asked.writing() as connection:
         connection.execute(sa.update(t.ratings).where(t.ratings.c.position == 1).values(attempts=1))
-        assert connection.scalars(reading.FREE, where).all() == [1, 2, 3]
-        assert connection.scalars(reading.FRESH, where).all() == [2, 3]
-        assert connection.scalars(reading.FREE, where | {"limit": 2}).all() == [1, 2]
+        assert connection.scalars(queries.FREE, where).all() == [1, 2, 3]
+        assert connection.scalars(queries.FRESH, where).all() == [2, 3]
+        assert connection.scalars(queries.FREE, where | {"limit": 2}).all() == [1, 2]
 
 
 def test_a_round_and_its_batches(asked):

@@ -7,7 +7,7 @@ from contextlib import closing
 import pytest
 
 from ratewise.store import chain
-from ratewise.store.rebuild import rebuild
+from ratewise.store.replay import rebuild
 
 
 def played(path, *changes):

@@ -3,7 +3,7 @@ from datetime import datetime
 
 import pytest
 
-from ratewise.store.records import ANSWERED, MISSING, OPEN, Claim, Outcome, now
+from ratewise.store.queue import ANSWERED, MISSING, OPEN, Claim, Outcome, now
 
 
 def test_states_are_those_of_logs_that_exist():

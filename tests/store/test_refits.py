@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from ratewise.errors import StoreError
-from ratewise.store import refits, schema
+from ratewise.store import schema
 from ratewise.store.memory import MemoryQueue
-from ratewise.store.recheck import check_record
-from ratewise.store.records import Refit
+from ratewise.store.queue import Refit
+from ratewise.store.replay import check_record
 from ratewise.store.store import Store
 
 SAID = np.random.default_rng(1).random(10)
@@ -18,7 +18,7 @@ SAID = np.random.default_rng(1).random(10)
 
 @pytest.mark.parametrize("each", [3, 20_000])
 def test_a_refit_is_read_as_it_was_kept_and_only_once(store, monkeypatch, each):
-    monkeypatch.setattr(refits, "_EACH", each)
+    monkeypatch.setattr(store, "_EACH", each)
     memory = MemoryQueue(np.zeros(10), later_raters=1)
     for queue in (store, memory):
         assert queue.keep_refit(Refit(2, 100, SAID))

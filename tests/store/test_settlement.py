@@ -1,7 +1,6 @@
 """What paying comes to, without a database."""
 
-from ratewise.store.records import Claim, Outcome
-from ratewise.store.settlement import settlement
+from ratewise.store.queue import Claim, Outcome, settlement
 
 
 def claim(position=4, attempt=1):

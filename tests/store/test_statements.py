@@ -4,9 +4,9 @@ import pytest
 import sqlalchemy as sa
 
 from ratewise.errors import StoreError
+from ratewise.store import ledger as sql
 from ratewise.store import schema as t
-from ratewise.store import statements as sql
-from ratewise.store.records import ANSWERED, MISSING, Claim, Outcome
+from ratewise.store.queue import ANSWERED, MISSING, Claim, Outcome
 
 
 def test_many_positions_are_several_lists(monkeypatch):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ratewise.store.records import Outcome
+from ratewise.store.queue import Outcome
 from ratewise.store.unsaved import Unsaved
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ratewise.store.votes import Verdict, Vote, decided_by, median_of, name_key, one_answer
+from ratewise.store.desk import Verdict, Vote, decided_by, median_of, name_key, one_answer
 
 
 def votes(*values):

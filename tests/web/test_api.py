@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from markupsafe import escape
 
-from ratewise.store.votes import name_key
+from ratewise.store.desk import name_key
 
 from .attacks import NAMES as NAMES_OF_ATTACKERS
 from .making import SECRET, Visitor, app_of, service_of, write

@@ -7,8 +7,7 @@ from ratewise.campaign import planner as p
 from ratewise.campaign.history import Looked
 from ratewise.campaign.planner.holds import new_batch, new_draws
 from ratewise.core.checks import Floats
-from ratewise.store.protocol import PlanningQueue
-from ratewise.store.records import Units
+from ratewise.store.queue import PlanningQueue, Units
 
 
 class Items(Protocol):

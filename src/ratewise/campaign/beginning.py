@@ -13,8 +13,8 @@ from ratewise.campaign.start import Start
 from ratewise.campaign.texts import book_texts
 from ratewise.design.teacher import Teacher
 from ratewise.errors import AlreadyBegunError
-from ratewise.raters.secrets import without_secrets
-from ratewise.store.neighbours import stores_of
+from ratewise.raters.text import without_secrets
+from ratewise.store.archive import stores_of
 from ratewise.store.store import Store
 from ratewise.store.unsaved import Unsaved
 

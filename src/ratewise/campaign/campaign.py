@@ -37,7 +37,7 @@ from ratewise.core.estimate import Estimate
 from ratewise.core.result import band_picture
 from ratewise.design.diagnostics import Diagnosis
 from ratewise.errors import InputError, StoreError
-from ratewise.store.copies import back_up
+from ratewise.store.archive import back_up
 from ratewise.store.desk import Desk
 from ratewise.store.money import to_money
 from ratewise.store.store import Store

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from ratewise.campaign import planner as p
 from ratewise.campaign.acting import carry_out
 from ratewise.campaign.rehearsal import Rehearsal
-from ratewise.store.records import Claim, Outcome
+from ratewise.store.queue import Claim, Outcome
 
 Leave = tuple[int, float, float]  # who, from the first question after this moment on, for so many seconds
 

@@ -17,7 +17,7 @@ from ratewise.questions.pool import POOL_SIZE
 from ratewise.questions.pooled import COLUMN, Pooled
 from ratewise.store import audit
 from ratewise.store.money import to_money
-from ratewise.store.records import ANSWERED, MISSING, OPEN, TEXTS
+from ratewise.store.queue import ANSWERED, MISSING, OPEN, TEXTS
 from ratewise.store.store import Store
 from ratewise.tables import Table, read_table
 

@@ -23,7 +23,7 @@ from ratewise.design.step_seen import StepSeen
 from ratewise.design.trial import worth_trying
 from ratewise.learn.rating_model import Covariates
 from ratewise.learn.text_columns import TextColumns
-from ratewise.store.records import AgainRows
+from ratewise.store.queue import AgainRows
 
 _T = TypeVar("_T")
 

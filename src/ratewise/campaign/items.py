@@ -21,7 +21,7 @@ from ratewise.learn.text_columns import TextColumns
 from ratewise.raters.kinds import KINDS
 from ratewise.raters.people import PeopleSettings
 from ratewise.store.money import to_units
-from ratewise.store.records import ItemRows, Units
+from ratewise.store.queue import ItemRows, Units
 from ratewise.store.store import Store
 
 _MOST = 2**31 - 1  # items of a campaign: positions are 32 bits

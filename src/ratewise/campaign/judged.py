@@ -14,7 +14,7 @@ from ratewise.judges.prices import Prices
 from ratewise.judges.votes import MANY_ALIKE, PlaceEffect, alike_said, place_effect
 from ratewise.raters.llm import LlmSettings
 from ratewise.store import audit
-from ratewise.store.records import ANSWERED, MISSING
+from ratewise.store.queue import ANSWERED, MISSING
 
 _MOST_MODELS = 5  # that are named
 _UNKNOWN = "unknown"

@@ -30,9 +30,9 @@ from ratewise.errors import InputError, TableError
 from ratewise.learn.features import codings, feature_matrix
 from ratewise.raters.kind import Quote
 from ratewise.raters.kinds import KINDS
-from ratewise.raters.secrets import concealed
+from ratewise.raters.text import concealed
 from ratewise.store.money import MOST, shown, to_units
-from ratewise.store.records import Units
+from ratewise.store.queue import Units
 from ratewise.tables import Relation, Table
 
 _ROWS = 1 << 15  # read and written at a time

@@ -13,9 +13,9 @@ from ratewise.judges.memory import Memory, Rated
 from ratewise.raters.calling import Caller
 from ratewise.raters.kind import Place, Quote
 from ratewise.raters.kinds import KINDS
-from ratewise.raters.secrets import secrets_of
+from ratewise.raters.text import secrets_of
 from ratewise.store import audit
-from ratewise.store.records import ANSWERED
+from ratewise.store.queue import ANSWERED
 from ratewise.store.store import Store
 
 

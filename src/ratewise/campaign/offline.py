@@ -13,8 +13,7 @@ from ratewise.campaign.spec.spec import Spec
 from ratewise.campaign.taking_out import RECORD, TABLES, export_table
 from ratewise.campaign.verification import Verification
 from ratewise.errors import InputError, SpecError
-from ratewise.store.archive import FIRST_LINE, store_of_record
-from ratewise.store.copies import copied
+from ratewise.store.archive import FIRST_LINE, copied, store_of_record
 from ratewise.store.store import Store
 
 _SQLITE = b"SQLite format 3\0"

@@ -7,7 +7,7 @@ from contextlib import ExitStack, contextmanager
 from ratewise.campaign.damage import UNREADABLE, damaged_log, is_sound
 from ratewise.campaign.spec.spec import Spec
 from ratewise.errors import InputError, RatewiseError
-from ratewise.store.copies import readable
+from ratewise.store.archive import readable
 from ratewise.store.store import Store
 
 

@@ -22,7 +22,7 @@ from ratewise.core.result import shown
 from ratewise.errors import RatewiseError
 from ratewise.store import audit
 from ratewise.store.money import to_money, to_units, total
-from ratewise.store.records import Units
+from ratewise.store.queue import Units
 from ratewise.store.store import Store
 from ratewise.tables import Relation
 

@@ -6,9 +6,9 @@ import warnings
 from ratewise.campaign.spec.raters import RaterSpec
 from ratewise.campaign.spec.spec import Spec
 from ratewise.errors import InputError, RatewiseWarning
-from ratewise.raters.identity import SETTINGS, identity
+from ratewise.raters.kind import SETTINGS, identity
 from ratewise.raters.kinds import KINDS
-from ratewise.store.log import Log
+from ratewise.store.store import Log
 
 CHANGED = "changed on the way: "  # how such a note begins
 _FACT = "raters"

@@ -9,8 +9,7 @@ from ratewise.campaign import planner as p
 from ratewise.campaign.acting import Items
 from ratewise.campaign.history import History, RoundPlan
 from ratewise.campaign.refits import Refits
-from ratewise.store.protocol import PlanningQueue
-from ratewise.store.records import Batch, RoundRow, Units
+from ratewise.store.queue import Batch, PlanningQueue, RoundRow, Units
 
 _plan = lru_cache(maxsize=4)(RoundPlan.from_json)  # the open round's is read again and again
 

@@ -14,10 +14,10 @@ from ratewise.campaign.voting import rule_of
 from ratewise.raters.kinds import KINDS
 from ratewise.raters.people import PeopleSettings
 from ratewise.store import audit
+from ratewise.store.desk import Vote
 from ratewise.store.money import shown
-from ratewise.store.records import ANSWERED, CHECK, OPEN, TEXTS, UNCHECK, UNDO
+from ratewise.store.queue import ANSWERED, CHECK, OPEN, TEXTS, UNCHECK, UNDO
 from ratewise.store.store import Store
-from ratewise.store.votes import Vote
 
 END = 2**31 - 1  # beyond every position
 Payments = dict[str, dict[int, list[int]]]  # kind → attempt → amounts

@@ -1,8 +1,8 @@
 """`verify`, the part about the record: its chain, its head, and the tables beside it."""
 
 from ratewise.campaign.verification import Verification, telling
-from ratewise.store.log import Log
-from ratewise.store.recheck import check_record, read_head
+from ratewise.store.replay import check_record, read_head
+from ratewise.store.store import Log
 
 
 def check_chain(store: Log, head: str | None, found: Verification) -> None:

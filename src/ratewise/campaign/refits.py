@@ -17,8 +17,7 @@ from ratewise.campaign.verification import Verification
 from ratewise.core.checks import Floats
 from ratewise.learn.training.cross_fit import Check, Rows, Trainer, cross_fitted
 from ratewise.store import audit
-from ratewise.store.protocol import PlanningQueue
-from ratewise.store.records import Refit
+from ratewise.store.queue import PlanningQueue, Refit
 from ratewise.store.store import Store
 
 

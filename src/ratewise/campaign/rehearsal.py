@@ -29,7 +29,7 @@ from ratewise.design.teacher import Teacher
 from ratewise.learn.training.cross_fit import Rows, Trainer
 from ratewise.store.memory import MemoryQueue
 from ratewise.store.money import to_units
-from ratewise.store.records import Units
+from ratewise.store.queue import Units
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -12,7 +12,7 @@ from ratewise.errors import RatewiseError
 from ratewise.raters.kind import Reread
 from ratewise.raters.kinds import KINDS
 from ratewise.store import audit
-from ratewise.store.records import ANSWERED, MISSING
+from ratewise.store.queue import ANSWERED, MISSING
 from ratewise.store.store import Store
 
 _GIVEN_UP = "given up"  # how the note of a question begins that was not asked to its end

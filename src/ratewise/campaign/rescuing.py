@@ -13,7 +13,7 @@ from ratewise.campaign.pool import is_same
 from ratewise.campaign.spec.spec import Spec, read_spec
 from ratewise.errors import InputError, RatewiseError
 from ratewise.store.money import to_money
-from ratewise.store.records import Outcome
+from ratewise.store.queue import Outcome
 from ratewise.store.rescue import Rescued, rescue_store
 from ratewise.store.store import Store
 from ratewise.store.unsaved import kept_outcomes

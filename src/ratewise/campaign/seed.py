@@ -10,7 +10,7 @@ import os
 from ratewise.campaign.spec.spec import Spec
 from ratewise.campaign.spec.tables import SecretSeed
 from ratewise.errors import InputError
-from ratewise.store.log import Log
+from ratewise.store.store import Log
 
 DIGEST, REVEALED = "seed sha256", "seed"  # facts in the store
 _SHORTEST = 16  # characters; fewer could be found by trying

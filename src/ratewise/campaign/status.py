@@ -18,7 +18,7 @@ from ratewise.core.result import shown
 from ratewise.judges.naming import told_of_servers
 from ratewise.store import audit
 from ratewise.store.money import to_money
-from ratewise.store.records import ANSWERED, MISSING, OPEN, TEXTS
+from ratewise.store.queue import ANSWERED, MISSING, OPEN, TEXTS
 from ratewise.store.store import Store
 
 IF_YOU_LOOK = "if you look every day"  # the name of the wider interval, wherever both are shown

@@ -2,7 +2,7 @@
 
 from ratewise.campaign.spec.spec import Spec
 from ratewise.raters.people import PeopleSettings
-from ratewise.store.votes import Rule, decided_by, median_of, name_key
+from ratewise.store.desk import Rule, decided_by, median_of, name_key
 
 
 def decides(settings: PeopleSettings, person: str) -> bool:

@@ -9,8 +9,7 @@ from aiolimiter import AsyncLimiter
 
 from ratewise.errors import InputError
 from ratewise.raters.protocol import Answer, Failure, Question, Rater, RaterError, failure_from, is_price
-from ratewise.raters.secrets import safe_reason, without
-from ratewise.raters.text import one_line, short, storable
+from ratewise.raters.text import one_line, safe_reason, short, storable, without
 
 _GRACE = 10.0  # seconds a call may take to stop once it is cancelled; after that it is left alone
 

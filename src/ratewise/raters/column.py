@@ -4,8 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from ratewise.raters.keys import A_COLUMN, TEXT, Says
-from ratewise.raters.kind import RaterKind, Reread, always
+from ratewise.raters.kind import A_COLUMN, TEXT, RaterKind, Reread, Says, always
 from ratewise.raters.protocol import Answer, Question
 
 

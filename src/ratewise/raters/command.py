@@ -22,12 +22,9 @@ from typing import Annotated, Any, cast
 from pydantic import BeforeValidator
 
 from ratewise.errors import InputError
-from ratewise.raters.keys import Says, hint
-from ratewise.raters.kind import RaterKind
-from ratewise.raters.lines import question_line, read_object, read_reply
-from ratewise.raters.protocol import Answer, Failure, Question, not_asked
-from ratewise.raters.secrets import safe_text
-from ratewise.raters.text import one_line, short
+from ratewise.raters.kind import RaterKind, Says, hint
+from ratewise.raters.protocol import Answer, Failure, Question, not_asked, question_line, read_object, read_reply
+from ratewise.raters.text import one_line, safe_text, short
 
 _LONGEST_LINE = 1 << 20  # bytes
 _KEPT_ERRORS = 2000  # characters of standard error

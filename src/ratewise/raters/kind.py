@@ -1,12 +1,49 @@
 """A kind of rater: everything that campaigns must know about it, given by its own file."""
 
+import hashlib
+import importlib.util
+import json
+import os
+import shlex
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from decimal import Decimal
-from typing import Any
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import AfterValidator
+from pydantic_core import PydanticCustomError
 
 from ratewise.judges.memory import Memory
 from ratewise.raters.protocol import Rater
+
+
+@dataclass(frozen=True, slots=True)
+class Says:
+    """What a key must be, in plain words; `needed` is a line to write where the key may not be left out."""
+
+    expected: str
+    needed: str = ""
+    choices: tuple[str, ...] = ()
+
+
+def hint(sentence: str) -> PydanticCustomError:
+    """An error for a value's check to raise; the sentence says what to type instead."""
+    return PydanticCustomError("hint", sentence)
+
+
+def text(value: str) -> str:
+    """Text that is not blank."""
+    if not value.strip():
+        raise hint("write something between the quotes")
+    if "\0" in value:
+        raise hint("take the NUL sign out")
+    return value
+
+
+TEXT = AfterValidator(text)
+A_COLUMN = "the name of a column of the table, as text"
+Column = Annotated[str | None, TEXT, Says(A_COLUMN)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,3 +128,51 @@ class RaterKind:
     digests: Callable[[Any, str], dict[str, str]] = _no_digests  # of what it is made of; may not change on the way
     knows: Callable[[Any, str], Knows] | None = None  # where it was trained on labels, which it may not be asked about
     reread: Callable[[Any, str], Reread] | None = None  # where answers can be looked up again, in files of the folder
+
+
+SETTINGS = "its settings"
+
+
+def identity(kind: RaterKind, settings: Any, folder: str) -> dict[str, str]:
+    """SHA-256 by name: of the settings, and of every file in them that can be read."""
+    said = json.dumps(asdict(settings), sort_keys=True, default=str)
+    out = {SETTINGS: hashlib.sha256(said.encode()).hexdigest()}
+    words = [word for value in asdict(settings).values() for word in _words(value)]
+    for name in (*words, *kind.sources(settings, folder)):
+        found = _digest(Path(folder, name))
+        if found is not None:
+            out[name] = found
+    return out | kind.digests(settings, folder)
+
+
+def module_file(function: str, folder: str) -> tuple[str, ...]:
+    """The file of a function's module: in the folder, or where Python finds it."""
+    name = function.partition(":")[0]
+    for place in (Path(*name.split(".")).with_suffix(".py"), Path(*name.split("."), "__init__.py")):
+        if Path(folder, place).is_file():
+            return (str(place),)
+    try:
+        spec = importlib.util.find_spec(name)
+    except (ImportError, ValueError):
+        return ()
+    return (spec.origin,) if spec is not None and spec.origin is not None and os.path.isfile(spec.origin) else ()
+
+
+def _words(value: object) -> list[str]:
+    """Words of a setting, each of which may name a file."""
+    if isinstance(value, str):
+        try:
+            return [value, *shlex.split(value)] if value else []
+        except ValueError:
+            return [value]
+    return [word for word in value if isinstance(word, str)] if isinstance(value, tuple | list) else []
+
+
+def _digest(path: Path) -> str | None:
+    try:
+        if not path.is_file():
+            return None
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except (OSError, ValueError):
+        return None

@@ -20,8 +20,7 @@ from ratewise.judges.prompt import Shown
 from ratewise.judges.scale import Verdicts
 from ratewise.judges.template import KINDS, Template, load
 from ratewise.judges.votes import Verdict
-from ratewise.raters.keys import A_COLUMN, TEXT, Says, hint
-from ratewise.raters.kind import Place, Quote, RaterKind
+from ratewise.raters.kind import A_COLUMN, TEXT, Place, Quote, RaterKind, Says, hint
 from ratewise.raters.protocol import Answer, Failure, Question
 
 _PRICES = "prices"  # the fact that keeps what tokens cost

@@ -8,8 +8,7 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field
 
-from ratewise.raters.keys import A_COLUMN, TEXT, Says, hint
-from ratewise.raters.kind import RaterKind
+from ratewise.raters.kind import A_COLUMN, TEXT, RaterKind, Says, hint
 
 _MOST_VOTES = 99
 _LONGEST_LEASE = 31_536_000.0

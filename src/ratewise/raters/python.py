@@ -17,12 +17,9 @@ from typing import Annotated, Any, TypeVar
 from pydantic import AfterValidator
 
 from ratewise.errors import InputError
-from ratewise.raters.identity import module_file
-from ratewise.raters.keys import Says, hint
-from ratewise.raters.kind import RaterKind
+from ratewise.raters.kind import RaterKind, Says, hint, module_file
 from ratewise.raters.protocol import Answer, Failure, Question, failure_from
-from ratewise.raters.secrets import safe_reason, secrets_of
-from ratewise.raters.text import short
+from ratewise.raters.text import safe_reason, secrets_of, short
 
 _T = TypeVar("_T")
 

@@ -10,10 +10,8 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from ratewise.errors import InputError
-from ratewise.raters.keys import TEXT, Says
-from ratewise.raters.kind import RaterKind, Reread
-from ratewise.raters.lines import read_object, read_reply
-from ratewise.raters.protocol import Answer, Failure, Question, not_asked
+from ratewise.raters.kind import TEXT, RaterKind, Reread, Says
+from ratewise.raters.protocol import Answer, Failure, Question, not_asked, read_object, read_reply
 from ratewise.raters.text import short
 
 

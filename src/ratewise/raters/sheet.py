@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 from typing import Annotated
 
-from ratewise.raters.keys import TEXT, Says
-from ratewise.raters.kind import RaterKind, always
+from ratewise.raters.kind import TEXT, RaterKind, Says, always
 
 _COLUMNS = tuple[Annotated[str, TEXT], ...]
 

@@ -13,8 +13,7 @@ from pydantic import AfterValidator
 from ratewise.errors import InputError
 from ratewise.learn.training.answering import TrainedModel, check_folder
 from ratewise.learn.training.folder import CARD, SETTINGS, TrainedOn, read_settings
-from ratewise.raters.keys import TEXT, Says, hint
-from ratewise.raters.kind import Knows, Place, RaterKind
+from ratewise.raters.kind import TEXT, Knows, Place, RaterKind, Says, hint
 from ratewise.raters.protocol import Answer, Failure, Question, failure_from
 
 _DEVICES = ("auto", "cpu", "cuda")

@@ -10,10 +10,10 @@ import sqlalchemy as sa
 
 from ratewise.errors import InputError
 from ratewise.store import schema as t
-from ratewise.store.quick import Quick
-from ratewise.store.records import now
+from ratewise.store.desk import name_key
+from ratewise.store.queries import Quick
+from ratewise.store.queue import now
 from ratewise.store.store import Store
-from ratewise.store.votes import name_key
 
 _BYTES = 24  # of a secret: 192 bits
 SESSION_SECONDS = 14 * 86_400.0

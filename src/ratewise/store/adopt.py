@@ -7,7 +7,7 @@ import sqlalchemy as sa
 
 from ratewise.store import chain
 from ratewise.store import schema as t
-from ratewise.store.records import now
+from ratewise.store.queue import now
 
 RECORDED = (t.meta, t.rounds, t.batches, t.draws, t.ratings, t.ledger, t.events, t.answers, t.refits)
 _NOT_RECORDED = {"ratings": ("worker",), "ledger": ("id",), "events": ("id",), "answers": ("id",)}

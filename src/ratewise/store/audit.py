@@ -5,9 +5,9 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from ratewise.store import ledger as sql
 from ratewise.store import schema as t
-from ratewise.store import statements as sql
-from ratewise.store.records import CHECK, TEXTS, UNCHECK, UNDO
+from ratewise.store.queue import CHECK, TEXTS, UNCHECK, UNDO
 from ratewise.store.store import Store
 
 

@@ -25,7 +25,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from ratewise.store import schema as t
-from ratewise.store.quick import insertion
+from ratewise.store.queries import insertion
 
 PASSING = ("version", "leader", "leading")  # facts that are not recorded: they come and go with processes
 ITEMS_EACH = 100  # items that share a digest

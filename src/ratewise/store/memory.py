@@ -6,8 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from ratewise.store.money import total
-from ratewise.store.protocol import PlanningQueue
-from ratewise.store.records import (
+from ratewise.store.queue import (
     ANSWERED,
     MISSING,
     OPEN,
@@ -15,6 +14,7 @@ from ratewise.store.records import (
     Batch,
     Claim,
     Demand,
+    Entry,
     Floats,
     ItemRows,
     Mask,
@@ -22,11 +22,12 @@ from ratewise.store.records import (
     NewBatch,
     NewDraws,
     Outcome,
+    PlanningQueue,
     Refit,
     RoundRow,
     Units,
+    settlement,
 )
-from ratewise.store.settlement import Entry, settlement
 
 _UNASKED = -1
 

@@ -1,6 +1,10 @@
 """Exact money: whole numbers of a billionth, which every database adds up without rounding."""
 
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
 from decimal import ROUND_CEILING, Decimal, localcontext
+from fractions import Fraction
 from itertools import accumulate, takewhile
 
 import numpy as np
@@ -47,3 +51,27 @@ def how_many_fit(amounts: NDArray[np.int64], money: int) -> int:
 def _is_small(amounts: NDArray[np.int64]) -> bool:
     """Whether no sum of these can leave 64 bits."""
     return int(amounts.max(initial=0)) * amounts.size <= _MOST
+
+
+_HOUR = 3600  # seconds
+
+
+@dataclass(frozen=True, slots=True)
+class Hourly:
+    """An hour's pay in units; of one answer at most so many seconds count, and so many where nobody timed it."""
+
+    hour: int
+    most: float
+    expected: float
+
+    def counted(self, seconds: float | None, since: float) -> float:
+        """Seconds of an answer that count: as the page has timed it, and no more than passed since it was given."""
+        timed = self.expected if seconds is None else seconds
+        return min(max(timed, 0.0), max(since, 0.0), self.most)
+
+    def pay(self, seconds: Iterable[float | None]) -> int:
+        """What answers that took so long cost together, each rounded up to a unit."""
+        return sum(self._pay_one(self.expected if each is None else min(each, self.most)) for each in seconds)
+
+    def _pay_one(self, seconds: float) -> int:
+        return math.ceil(self.hour * Fraction(str(seconds)) / _HOUR)  # exact: never above what was reserved

@@ -8,7 +8,7 @@ import sqlalchemy as sa
 
 from ratewise.store import schema as t
 from ratewise.store.desk import Desk
-from ratewise.store.records import OPEN
+from ratewise.store.queue import OPEN
 from ratewise.store.store import Store
 
 

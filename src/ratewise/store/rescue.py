@@ -14,10 +14,10 @@ from ratewise.errors import StoreError
 from ratewise.store import chain
 from ratewise.store import schema as t
 from ratewise.store.adopt import adopt
+from ratewise.store.archive import copied
 from ratewise.store.chain import Entry
-from ratewise.store.copies import copied
-from ratewise.store.guards import raise_guards
-from ratewise.store.rebuild import make_tables, rebuild
+from ratewise.store.replay import make_tables, rebuild
+from ratewise.store.schema import raise_guards
 
 _BEYOND = 5000  # rows that are looked for behind the last one that can be read
 

@@ -1,16 +1,37 @@
 """SQLite: one file, one process that plans, any number that look, claim and answer."""
 
+import json
 import os
+import socket
 import sqlite3
 from collections.abc import Iterable, Iterator, MutableMapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from functools import cache
 from typing import Any
 
+import psutil  # type: ignore[import-untyped]
 import sqlalchemy as sa
 from sqlalchemy.util import LRUCache
 
 from ratewise.errors import StoreError
+
+LEADER = "leader"  # the fact that names it
+
+
+def this_process() -> str:
+    """Machine, number and start of this process: numbers are used again, but not at the same moment."""
+    return json.dumps([socket.gethostname(), os.getpid(), psutil.Process().create_time()])
+
+
+def is_alive(described: str | None) -> bool:
+    """Whether the process still runs; one of another machine, or this one itself, does not count."""
+    with suppress(ValueError, TypeError, psutil.Error):
+        host, number, started = json.loads(described or "null")
+        if host == socket.gethostname() and number != os.getpid():
+            process = psutil.Process(number)
+            return bool(process.status() != psutil.STATUS_ZOMBIE and abs(process.create_time() - started) < 1.0)
+    return False
+
 
 _BUSY_MILLISECONDS = 30_000
 _PROBE_SECONDS = 0.25  # one who looks whether the lock is free has it for a moment

@@ -1,23 +1,25 @@
 """The log of a campaign: rounds, questions, claims and money. Each method is one transaction, whole or not at all."""
 
+import base64
 import json
 import os
 import socket
+import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Self
 
 import numpy as np
 import sqlalchemy as sa
 
-from ratewise.errors import StoreError
-from ratewise.store import chain, lending, reading, refits
+from ratewise.errors import InputError, RatewiseError, StoreError
+from ratewise.store import chain, queries
+from ratewise.store import ledger as sql
 from ratewise.store import schema as t
-from ratewise.store import statements as sql
-from ratewise.store.connection import told
-from ratewise.store.living import LEADER, is_alive, this_process
-from ratewise.store.log import Log
+from ratewise.store.connection import Database, connect, damaged, told
 from ratewise.store.money import total
-from ratewise.store.records import (
+from ratewise.store.queue import (
     CHECK,
     OPEN,
     TEXTS,
@@ -27,6 +29,7 @@ from ratewise.store.records import (
     Batch,
     Claim,
     Demand,
+    Floats,
     ItemRows,
     NewAgain,
     NewBatch,
@@ -36,6 +39,220 @@ from ratewise.store.records import (
     RoundRow,
     now,
 )
+from ratewise.store.sqlite import LEADER, is_alive, this_process
+
+_LONGEST_NOTE = 2000
+
+
+class Log:
+    """A campaign's tables in SQLite or PostgreSQL, and what is common to all that is done with them."""
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+        self._write = database.engine.execution_options(writes=True)
+        self._read = database.engine
+        self._moment: sa.Connection | None = None
+        self._shared = threading.local()  # a transaction that several writes of this thread go into
+
+    @classmethod
+    def at(cls, store: str, folder: str, name: str) -> Self:
+        """The log by the form of `store`: a file beside the TOML, or postgresql://…"""
+        return cls(connect(store, folder, name))
+
+    @contextmanager
+    def writing(self) -> Iterator[sa.Connection]:
+        """One transaction that writes; what it changes is one entry of the record."""
+        shared: sa.Connection | None = getattr(self._shared, "connection", None)
+        if shared is not None:
+            yield shared
+            return
+        self.database.check_present()
+        with told(self.database.shown), self._write.begin() as connection:
+            chain.start(connection)
+            yield connection
+            chain.seal(connection)
+
+    @contextmanager
+    def reading(self) -> Iterator[sa.Connection]:
+        """One consistent look."""
+        shared: sa.Connection | None = getattr(self._shared, "connection", None)
+        if shared is not None:
+            yield shared
+            return
+        if self._moment is not None:
+            with told(self.database.shown):
+                yield self._moment
+            return
+        with told(self.database.shown), self._read.begin() as connection:
+            yield connection
+
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """Everything that this thread reads and writes inside is one transaction, and one entry of the record."""
+        with self.writing() as connection, self._sharing(connection):
+            yield
+
+    @contextmanager
+    def glancing(self) -> Iterator[None]:
+        """Everything that this thread reads inside is read in one look."""
+        with self.reading() as connection, self._sharing(connection):
+            yield
+
+    @contextmanager
+    def _sharing(self, connection: sa.Connection) -> Iterator[None]:
+        self._shared.connection = connection
+        try:
+            yield
+        finally:
+            self._shared.connection = None
+
+    @contextmanager
+    def still(self) -> Iterator[None]:
+        """Hold one moment: everything read inside is of it, whatever others write meanwhile."""
+        level = {"isolation_level": "REPEATABLE READ"} if self.database.shared else {}
+        with told(self.database.shown), self._read.execution_options(**level).begin() as connection:
+            if self.database.shared:  # a look may take its time; what writes may not
+                connection.exec_driver_sql("SET LOCAL idle_in_transaction_session_timeout = 0")
+            self._moment = connection
+            try:
+                yield
+            finally:
+                self._moment = None
+
+    def exists(self) -> bool:
+        """Whether the campaign has begun."""
+        with told(self.database.shown):
+            if not self.database.exists():
+                return False
+            with self._read.begin() as connection:
+                if t.is_foreign(connection):
+                    raise InputError(
+                        f"{self.database.shown} is a database, but no campaign of ratewise; nothing was changed: name "
+                        "another file as the store"
+                    )
+                return t.version_of(connection) > 0 and connection.scalar(sql.meta("spec")) is not None
+
+    def close(self) -> None:
+        """Give locks and connections back."""
+        self.database.leave()
+
+    # Beginning
+
+    def begin(self, meta: dict[str, str], rows: Iterable[Sequence[Any]], *, paid: int = 0) -> None:
+        """Make the tables and load the items, all or nothing; does nothing where another process was first.
+
+        `paid` is what the texts' embeddings have cost: the first entry of the ledger.
+        """
+        with told(self.database.shown), self.database.creating() as connection:
+            t.migrate(connection)
+            if connection.scalar(sql.meta("spec")) is None:
+                chain.start(connection)
+                self.database.load(connection, t.items, rows)  # in any order
+                chain.add(connection, ["items", chain.ITEMS_EACH, chain.item_digests(connection)])
+                facts = {"campaign": t.new_campaign_id(), **meta}
+                chain.insert(connection, t.meta, [{"key": key, "value": value} for key, value in facts.items()])
+                if paid:
+                    chain.insert(connection, t.ledger, [{"kind": TEXTS, "amount": paid, "at": now()}])
+                    sql.move(connection, 0, paid)
+                chain.seal(connection)
+
+    def upgrade(self) -> None:
+        """Bring a campaign of an older version to this one."""
+        with self.reading() as connection:
+            current = t.version_of(connection) == t.VERSION
+        if not current:
+            with told(self.database.shown), self.database.creating() as connection:
+                t.migrate(connection)
+
+    def meta(self, key: str) -> str | None:
+        """A fact about the campaign."""
+        with self.reading() as connection:
+            found: str | None = connection.scalar(sql.meta(key))
+        return found
+
+    def set_meta(self, key: str, value: str | None) -> None:
+        """Change a fact; `None` forgets it."""
+        with self.writing() as connection:
+            sql.set_meta(connection, key, value)
+
+    def note(self, text: str) -> None:
+        """Add a note for users."""
+        with self.writing() as connection:
+            chain.insert(connection, t.events, [{"at": now(), "text": text[:_LONGEST_NOTE]}])
+
+    def notes(self) -> list[tuple[str, str]]:
+        """(when, what), in order."""
+        with self.reading() as connection:
+            rows = connection.execute(sa.select(t.events.c.at, t.events.c.text).order_by(t.events.c.id)).all()
+        return [(at, text) for at, text in rows]
+
+    def head(self) -> str:
+        """Digest of everything written so far."""
+        with self.reading() as connection:
+            return chain.last(connection).head
+
+    @contextmanager
+    def sound(self) -> Iterator[None]:
+        """Check an unexpected error against the file: if it is damaged, say that instead."""
+        try:
+            yield
+        except RatewiseError:
+            raise
+        except Exception as error:
+            found = self.damage() or [str(error)] * isinstance(error, json.JSONDecodeError)
+            if found:
+                raise damaged(self.database.shown, found[0]) from error
+            raise
+
+    def damage(self) -> list[str]:
+        """What the database finds wrong with its own files."""
+        with told(self.database.shown):
+            return self.database.damage()
+
+
+_EACH = 20_000  # items in one row
+
+ROUNDS = sa.select(t.refits.c.round).where(t.refits.c.first == 0).order_by(t.refits.c.round)
+_ONE = sa.select(t.refits).where(t.refits.c.round == sa.bindparam("number")).order_by(t.refits.c.first)
+
+
+def keep(connection: sa.Connection, refit: Refit) -> bool:
+    """Write a refit down; False where there is one of these rounds already."""
+    sql.take_turn(connection)
+    if connection.scalar(sa.select(sa.exists().where(t.refits.c.round == refit.round))):
+        return False
+    at = now()
+    rows = [
+        {"round": refit.round, "first": first, "labels": refit.labels, "at": at,
+         "predictions": _packed(refit.predictions[first : first + _EACH])}
+        for first in range(0, refit.predictions.size, _EACH)
+    ]  # fmt: skip
+    chain.insert(connection, t.refits, rows)
+    return True
+
+
+def read(connection: sa.Connection, number: int) -> Refit:
+    """The refit after so many closed rounds."""
+    rows = connection.execute(_ONE, {"number": number}).all()
+    parts, at = [], 0
+    for row in rows:
+        part = _unpacked(row.predictions)
+        if row.first != at or not np.all(np.isfinite(part)):
+            raise StoreError(f"the refit after round {number} is not whole in the store; restore it from a backup")
+        parts.append(part)
+        at += part.size
+    return Refit(number, int(rows[0].labels), np.concatenate(parts))
+
+
+def _packed(predictions: Floats) -> str:
+    return base64.b64encode(predictions.astype("<f4").tobytes()).decode()
+
+
+def _unpacked(text: str) -> Floats:
+    try:
+        return np.frombuffer(base64.b64decode(text, validate=True), dtype="<f4").astype(np.float64)
+    except ValueError:
+        return np.array([np.nan])
 
 
 class Store(Log):
@@ -168,7 +385,7 @@ class Store(Log):
     def rounds(self, after: int = 0) -> list[RoundRow]:
         """Rounds with a number above `after`, in order."""
         with self.reading() as connection:
-            rows = connection.execute(reading.ROUNDS, {"after": after}).all()
+            rows = connection.execute(queries.ROUNDS, {"after": after}).all()
         return [RoundRow(r.number, r.first, r.plan, r.factor, r.items) for r in rows]
 
     def open_round(self, number: int, first: int, plan: str) -> None:
@@ -182,7 +399,7 @@ class Store(Log):
         with self.writing() as connection:
             sql.bound(connection)  # nobody answers or undoes meanwhile
             first = connection.scalars(sa.select(t.rounds.c.first).where(t.rounds.c.number == number)).one()
-            if connection.execute(reading.OPEN_BEFORE, {"before": first + items}).first() is not None:
+            if connection.execute(queries.OPEN_BEFORE, {"before": first + items}).first() is not None:
                 return False
             at = now()
             connection.execute(t.rounds.update().where(t.rounds.c.number == number).values(items=items, closed_at=at))
@@ -192,22 +409,22 @@ class Store(Log):
     def refit_rounds(self) -> list[int]:
         """After how many closed rounds there was a refit, in order."""
         with self.reading() as connection:
-            return list(connection.scalars(refits.ROUNDS))
+            return list(connection.scalars(ROUNDS))
 
     def refit(self, number: int) -> Refit:
         """The refit after so many closed rounds."""
         with self.reading() as connection:
-            return refits.read(connection, number)
+            return read(connection, number)
 
     def keep_refit(self, refit: Refit) -> bool:
         """Write a refit down; False where there is one of these rounds already."""
         with self.writing() as connection:
-            return refits.keep(connection, refit)
+            return keep(connection, refit)
 
     def batches(self, number: int) -> tuple[Batch, ...]:
         """What a round has taken up."""
         with self.reading() as connection:
-            rows = connection.execute(reading.BATCHES, {"number": number})
+            rows = connection.execute(queries.BATCHES, {"number": number})
             return tuple(Batch(b.first, b.end, b.drawn, b.cost, b.steps) for b in rows)
 
     def open_questions(self) -> tuple[int, int]:
@@ -220,14 +437,14 @@ class Store(Log):
 
         With `before`, only questions about items before that one.
         """
-        asked, given = (reading.OPEN_BY_STEP, {}) if before is None else (reading.OPEN_BEFORE, {"before": before})
+        asked, given = (queries.OPEN_BY_STEP, {}) if before is None else (queries.OPEN_BEFORE, {"before": before})
         with self.reading() as connection:
             return {int(step): int(n) for step, n in connection.execute(asked, given)}
 
     def demand(self, step: int, votes: int, at: float) -> Demand:
         """What people want of a step at this time, in seconds since 1970; each question takes so many votes."""
         with self.reading() as connection:
-            row = connection.execute(lending.DEMAND, {"step": step, "at": at, "votes": votes}).one()
+            row = connection.execute(queries.DEMAND, {"step": step, "at": at, "votes": votes}).one()
         return Demand(max(votes * row.asked - row.answered - row.lent, 0), row.people, row.waiting)
 
     def take_up(self, batch: NewBatch, budget: int | None) -> bool:
@@ -319,8 +536,8 @@ class Store(Log):
         """
         which = {"step": step, "at": at, "limit": limit}
         with self.writing() as connection:
-            positions = connection.scalars(reading.FRESH, which).all()
-            positions = positions or connection.scalars(reading.FREE, which).all()
+            positions = connection.scalars(queries.FRESH, which).all()
+            positions = positions or connection.scalars(queries.FREE, which).all()
             if not positions:
                 return []
             connection.execute(
@@ -382,9 +599,9 @@ class Store(Log):
         n = end - first
         with self.reading() as connection:
             here = {"first": first, "end": end}
-            items = connection.execute(reading.ITEMS, here).all()
-            answers = connection.execute(reading.ANSWERS, here).all()
-            drawn = connection.execute(reading.DRAWS, here).all()
+            items = connection.execute(queries.ITEMS, here).all()
+            answers = connection.execute(queries.ANSWERS, here).all()
+            drawn = connection.execute(queries.DRAWS, here).all()
         values = np.full((n, later_raters + 1), np.nan)
         doubts = np.full_like(values, np.nan)
         for position, step, value, doubt in answers:
@@ -399,7 +616,7 @@ class Store(Log):
     def item_prices(self, first: int, end: int) -> list[str | None]:
         """Prices of each item, as JSON; None where prices do not differ."""
         with self.reading() as connection:
-            return list(connection.scalars(reading.PRICES, {"first": first, "end": end}))
+            return list(connection.scalars(queries.PRICES, {"first": first, "end": end}))
 
     def prices_of(self, position: int) -> tuple[int, ...] | None:
         """Prices of one item; None where prices do not differ."""
@@ -409,7 +626,7 @@ class Store(Log):
     def in_hand(self) -> set[str]:
         """People who have a question in hand now."""
         with self.reading() as connection:
-            live = sa.and_(t.leases.c.until > time.time(), t.leases.c.position != lending.NOTHING)
+            live = sa.and_(t.leases.c.until > time.time(), t.leases.c.position != queries.NOTHING)
             return set(connection.scalars(sa.select(t.leases.c.holder).where(live)))
 
     def counts(self) -> dict[str, int]:

@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from ratewise.store.records import Claim, Outcome
+from ratewise.store.queue import Claim, Outcome
 from ratewise.store.store import Store
 
 _LINE = 400  # bytes set aside for an answer

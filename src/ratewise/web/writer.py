@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from starlette.responses import Response
 
 from ratewise.store.accounts import Session
-from ratewise.store.log import Log
+from ratewise.store.store import Log
 from ratewise.web.requests import RefusedError
 from ratewise.web.service import Service
 

@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 
 from ratewise.campaign.clients.first_answers import FIRST, FirstAnswers, kind_of
-from ratewise.store.records import Claim, Outcome
+from ratewise.store.queue import Claim, Outcome
 
 
 def outcome(position, note=None, *, step=1, paid=1, attempt=1, off_scale=False):

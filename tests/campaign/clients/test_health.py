@@ -6,7 +6,7 @@ from ratewise.campaign.clients.calls import Reply
 from ratewise.campaign.clients.health import DOWN, Health
 from ratewise.campaign.spec.spec import read_spec
 from ratewise.raters.protocol import Answer, Failure
-from ratewise.store.records import Claim, Outcome
+from ratewise.store.queue import Claim, Outcome
 
 from ..making import judged, write
 

@@ -6,7 +6,7 @@ import pytest
 
 from ratewise.campaign.clients.patience import Patience
 from ratewise.errors import StoreError
-from ratewise.store.records import Claim, Outcome
+from ratewise.store.queue import Claim, Outcome
 from ratewise.store.unsaved import Unsaved
 
 OUTCOME = Outcome(Claim(0, 1, 1, "a", "{}", None), 5, 1.0)

@@ -10,7 +10,7 @@ import pytest
 from ratewise.campaign.campaign import Campaign
 from ratewise.errors import InputError
 from ratewise.store import audit
-from ratewise.store.records import MISSING
+from ratewise.store.queue import MISSING
 from ratewise.store.store import Store
 
 from ...tomls import rater, toml_of

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from ratewise.errors import StoreError
-from ratewise.store.records import Claim, Outcome
+from ratewise.store.queue import Claim, Outcome
 from ratewise.store.store import Store
 from ratewise.store.unsaved import Unsaved
 

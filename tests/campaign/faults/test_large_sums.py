@@ -73,7 +73,7 @@ def test_a_sum_that_cannot_be_counted_is_refused_in_one_line(tmp_path):
     campaign = ran(tmp_path, judged(60), goal='budget = "20"')
     store = Store.at("c.sqlite", str(tmp_path), "c")
     from ratewise.errors import StoreError
-    from ratewise.store import statements as sql
+    from ratewise.store import ledger as sql
 
     try:
         with pytest.raises(StoreError, match="more than the 9,000,000,000"), store.writing() as connection:

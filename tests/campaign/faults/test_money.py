@@ -9,7 +9,7 @@ import pytest
 
 from ratewise.errors import OutsideError, RaterDownError, StoreError
 from ratewise.raters.protocol import Answer, Failure
-from ratewise.store import statements as sql
+from ratewise.store import ledger as sql
 from ratewise.store.money import to_units
 from ratewise.store.store import Store
 

@@ -12,7 +12,7 @@ import pytest
 from ratewise.errors import RaterDownError
 from ratewise.raters.protocol import Answer, Failure
 from ratewise.raters.python import PythonRater
-from ratewise.store import statements as sql
+from ratewise.store import ledger as sql
 from ratewise.store.money import to_units
 
 from .world import World, one_line, same

@@ -10,7 +10,7 @@ import pytest
 
 from ratewise.campaign.engine import Engine
 from ratewise.errors import RaterDownError
-from ratewise.store import statements as sql
+from ratewise.store import ledger as sql
 
 from ...waiting import no_longer
 from .world import ITEMS, ended, raters, same, start, until

@@ -162,7 +162,7 @@ def test_clock_jumps_back(world, calm, monkeypatch):
         def now(cls, tz=None):
             return datetime(2020, 1, 1, tzinfo=tz) - timedelta(hours=next(times))
 
-    monkeypatch.setattr("ratewise.store.records.datetime", Clock)
+    monkeypatch.setattr("ratewise.store.queue.datetime", Clock)
     monkeypatch.setattr("ratewise.campaign.engine.datetime", Clock)
     world.write(goal=f'budget = "{BUDGET}"\ndeadline = 2020-01-01T00:00:00Z')
     assert world.run() in {"every item has been looked at", "the deadline has passed"}

@@ -10,7 +10,7 @@ from ratewise.campaign.spec.spec import read_spec
 from ratewise.raters.protocol import Answer, Failure
 from ratewise.raters.python import PythonSettings
 from ratewise.store.money import to_units
-from ratewise.store.records import Claim
+from ratewise.store.queue import Claim
 
 from ..making import judged, write
 

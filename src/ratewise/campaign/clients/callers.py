@@ -22,7 +22,7 @@ from ratewise.campaign.spec.spec import Spec
 from ratewise.errors import OutsideError, RaterDownError, StoreError
 from ratewise.raters.calling import Caller
 from ratewise.store.money import shown, to_units
-from ratewise.store.records import ANSWERED, Claim, Outcome
+from ratewise.store.queue import ANSWERED, Claim, Outcome
 from ratewise.store.store import Store
 
 _STOPPED = "stopped"  # the fact that keeps why a rater was stopped

@@ -12,7 +12,7 @@ from ratewise.campaign.planner.outcomes import rater_of
 from ratewise.campaign.spec.spec import Spec
 from ratewise.raters.calling import Caller
 from ratewise.raters.protocol import Answer, Failure, Question
-from ratewise.store.records import Claim
+from ratewise.store.queue import Claim
 
 _LONGEST_BACKOFF = 60.0
 _MANY = 16  # calls at once from which on answers are waited for a moment, to be written down together

@@ -21,8 +21,7 @@ from ratewise.campaign.spec.raters import RaterSpec
 from ratewise.campaign.spec.spec import Spec
 from ratewise.raters.people import PeopleSettings
 from ratewise.raters.scale import RatingScale
-from ratewise.store.desk import Desk, Said, Terms
-from ratewise.store.hidden import TRAINING, Chosen, Hidden, HiddenKey, Purse, Seen, Taken
+from ratewise.store.desk import TRAINING, Chosen, Desk, Hidden, HiddenKey, Purse, Said, Seen, Taken, Terms
 
 GAP = 8  # answers that lie between a question and its repeat, at least
 _FURTHEST = 2000  # questions that are looked ahead

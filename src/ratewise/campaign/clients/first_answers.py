@@ -10,7 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from ratewise.store.records import Claim, Outcome
+from ratewise.store.queue import Claim, Outcome
 
 ENOUGH = 3  # failures of one kind
 _ITEMS = 2  # that must have failed before the rater is blamed, where one alone may be hard

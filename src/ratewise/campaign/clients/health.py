@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from ratewise.campaign.clients.calls import Reply
 from ratewise.campaign.planner.outcomes import rater_of
 from ratewise.campaign.spec.spec import Spec
-from ratewise.store.records import Claim, Outcome
+from ratewise.store.queue import Claim, Outcome
 
 DOWN = 5  # items given up in a row after which the rater is taken to be down
 

@@ -22,8 +22,7 @@ from ratewise.errors import InputError
 from ratewise.raters.people import PeopleSettings
 from ratewise.store import outside
 from ratewise.store.accounts import spellings
-from ratewise.store.desk import Desk, Said
-from ratewise.store.votes import name_key
+from ratewise.store.desk import Desk, Said, name_key
 from ratewise.tables import read_table
 from ratewise.tables.adapters.label_studio import Annotation, read_annotations, said
 from ratewise.tables.write import plain_cells

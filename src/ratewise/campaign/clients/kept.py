@@ -11,7 +11,7 @@ from ratewise.raters.protocol import Failure
 from ratewise.raters.text import one_line, short, storable
 from ratewise.store.audit import item_keys
 from ratewise.store.money import shown
-from ratewise.store.records import Claim, Outcome
+from ratewise.store.queue import Claim, Outcome
 from ratewise.store.store import Store
 
 

@@ -16,9 +16,7 @@ from ratewise.campaign.spec.spec import Spec
 from ratewise.campaign.voting import decides, rule_of
 from ratewise.errors import InputError
 from ratewise.raters.people import PeopleSettings
-from ratewise.store.desk import Desk, Said, Terms
-from ratewise.store.handed import Counter, Undone
-from ratewise.store.hidden import TRAINING, Hidden, HiddenKey, Taken
+from ratewise.store.desk import TRAINING, Counter, Desk, Hidden, HiddenKey, Said, Taken, Terms, Undone
 from ratewise.store.store import Store
 
 LONGEST_COMMENT = 4000  # characters

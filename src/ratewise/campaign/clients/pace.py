@@ -12,7 +12,7 @@ from ratewise.campaign.clients.first_answers import ENOUGH, FIRST
 from ratewise.campaign.planner.outcomes import rater_of
 from ratewise.campaign.spec.spec import Spec
 from ratewise.raters.kinds import KINDS
-from ratewise.store.records import Outcome
+from ratewise.store.queue import Outcome
 
 SILENT = 10  # first answers without a rating after which a rater is taken to be down
 _STILL_SILENT = 3  # of one that was, in an earlier run

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from ratewise.errors import StoreError
-from ratewise.store.records import Outcome
+from ratewise.store.queue import Outcome
 from ratewise.store.unsaved import Unsaved
 
 PATIENCE = 60.0  # seconds to wait for a store that is gone, before giving up with everything kept

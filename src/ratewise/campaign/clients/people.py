@@ -14,8 +14,7 @@ from ratewise.core.result import shown
 from ratewise.errors import InputError
 from ratewise.raters.people import PeopleSettings
 from ratewise.store.accounts import spellings
-from ratewise.store.desk import Desk, Heard
-from ratewise.store.votes import name_key
+from ratewise.store.desk import Desk, Heard, name_key
 
 
 @shown

@@ -26,7 +26,7 @@ from ratewise.errors import InputError, RatewiseWarning
 from ratewise.questions.sheets import SheetRow, answered_rows
 from ratewise.raters.sheet import SheetSettings
 from ratewise.store.desk import Desk
-from ratewise.store.records import Claim
+from ratewise.store.queue import Claim
 from ratewise.store.store import Store
 from ratewise.tables import Table, read_table, write_table
 from ratewise.tables.blind import seen

@@ -8,7 +8,7 @@ from ratewise.campaign.planner.outcomes import rater_of
 from ratewise.campaign.planner.prices import list_price
 from ratewise.campaign.spec.spec import Spec
 from ratewise.store.money import shown
-from ratewise.store.records import Outcome
+from ratewise.store.queue import Outcome
 
 _CALLS = 20  # before that, chance may do anything
 

@@ -25,4 +25,4 @@ from ratewise.campaign.planner.state import Overlap as Overlap
 from ratewise.campaign.planner.state import State as State
 from ratewise.campaign.planner.state import Terms as Terms
 from ratewise.campaign.planner.state import is_late as is_late
-from ratewise.store.records import Batch as Batch
+from ratewise.store.queue import Batch as Batch

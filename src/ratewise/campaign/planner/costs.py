@@ -3,7 +3,7 @@
 import numpy as np
 
 from ratewise.campaign.history import RoundPlan
-from ratewise.store.records import Units
+from ratewise.store.queue import Units
 
 
 def item_costs(plan: RoundPlan, worst: Units) -> Units:

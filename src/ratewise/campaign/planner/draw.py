@@ -17,7 +17,7 @@ from ratewise.design.spending import draw_exact_round, draw_round
 from ratewise.design.step_draw import draw_exact_steps, draw_steps
 from ratewise.design.step_rule import StepRule
 from ratewise.store.money import total
-from ratewise.store.records import AgainRows, NewAgain, Units
+from ratewise.store.queue import AgainRows, NewAgain, Units
 
 
 @shown

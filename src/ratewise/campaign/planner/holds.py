@@ -14,7 +14,7 @@ from ratewise.campaign.planner.draw import Drawn
 from ratewise.campaign.planner.state import OpenRound
 from ratewise.core.ratings import Mask
 from ratewise.store.money import total
-from ratewise.store.records import Batch, NewBatch, NewDraws, Units
+from ratewise.store.queue import Batch, NewBatch, NewDraws, Units
 
 Worst = Callable[[int, int], Units]  # of items from the first number to before the second
 Selected = Callable[[int, int], Mask]  # of these items: who was asked, items × raters after the first

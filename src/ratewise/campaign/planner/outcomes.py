@@ -8,7 +8,7 @@ from ratewise.campaign.spec.spec import Spec
 from ratewise.raters.kinds import KINDS
 from ratewise.raters.protocol import Answer, Failure
 from ratewise.store.money import shown, to_units
-from ratewise.store.records import Claim, Outcome
+from ratewise.store.queue import Claim, Outcome
 
 _DEAREST = to_units(Decimal(1_000_000))
 

@@ -2,9 +2,8 @@
 
 from ratewise.campaign.spec.raters import RaterSpec
 from ratewise.raters.people import PeopleSettings
-from ratewise.store.hourly import Hourly
-from ratewise.store.money import to_units
-from ratewise.store.records import Claim
+from ratewise.store.money import Hourly, to_units
+from ratewise.store.queue import Claim
 
 
 def list_price(rater: RaterSpec, k: int, claim: Claim) -> int:

@@ -7,7 +7,7 @@ from ratewise.campaign.answers import Wanted
 from ratewise.campaign.history import History, RoundPlan
 from ratewise.design.teacher import Teacher
 from ratewise.store.money import PLACES
-from ratewise.store.records import Batch, Demand, Units
+from ratewise.store.queue import Batch, Demand, Units
 
 UNIT = 10.0**-PLACES
 

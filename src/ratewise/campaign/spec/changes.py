@@ -12,7 +12,7 @@ from ratewise.campaign.spec.raters import RaterSpec
 from ratewise.campaign.spec.spec import Spec
 from ratewise.campaign.spec.tables import InputsSpec, SecretSeed, StartSpec
 from ratewise.raters.kinds import KINDS
-from ratewise.raters.secrets import concealed, safe_text, safe_words
+from ratewise.raters.text import concealed, safe_text, safe_words
 
 _SAME = "it must still be the same rater"
 _DRAWN = "items were drawn from the table as it was"

@@ -9,7 +9,7 @@ from ratewise.campaign.spec.mistakes import Mistakes, either, quoted
 from ratewise.errors import InputError
 from ratewise.raters.kinds import KINDS
 from ratewise.raters.people import hourly_prices
-from ratewise.raters.secrets import address_problem
+from ratewise.raters.text import address_problem
 from ratewise.tables.words import meaning_of
 
 _BOUNDED = ("likert", "score")

@@ -13,7 +13,7 @@ from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, TypeAda
 
 from ratewise.campaign.spec.mistakes import Mistakes, quoted, shown
 from ratewise.campaign.spec.places import Place
-from ratewise.raters.keys import TEXT, Says, hint, text
+from ratewise.raters.kind import TEXT, Says, hint, text
 
 LARGEST_AMOUNT = 9_000_000_000  # in billionths it still fits into 64 bits
 DECIMALS = 9

@@ -10,7 +10,7 @@ from typing import Any
 
 from ratewise.campaign.spec.places import Place, line_numbers, line_of
 from ratewise.errors import SpecError
-from ratewise.raters.secrets import safe_text
+from ratewise.raters.text import safe_text
 from ratewise.tables.engine import one_line
 
 _LONGEST = 40  # signs of a text or a key that are shown

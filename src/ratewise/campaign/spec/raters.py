@@ -9,7 +9,7 @@ from pydantic import AfterValidator, Field
 from ratewise.campaign.spec.checks import reserved
 from ratewise.campaign.spec.fields import LONGEST_WAIT, NAME, Keys, Price, Section, keys_of, one_of, read_keys
 from ratewise.campaign.spec.mistakes import Mistakes, either, shown
-from ratewise.raters.keys import Column, Says
+from ratewise.raters.kind import Column, Says
 from ratewise.raters.kinds import KINDS
 from ratewise.raters.people import hourly_prices
 

@@ -42,7 +42,7 @@ from ratewise.campaign.spec.tables import (
 )
 from ratewise.core.names import ESTIMANDS, Estimand
 from ratewise.questions.precision import target_of
-from ratewise.raters.keys import TEXT, Says
+from ratewise.raters.kind import TEXT, Says
 from ratewise.raters.kinds import KINDS
 from ratewise.raters.scale import RatingScale
 

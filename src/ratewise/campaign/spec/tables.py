@@ -19,7 +19,7 @@ from ratewise.campaign.spec.fields import (
 )
 from ratewise.learn.text.learner import Kind as LearnerKind
 from ratewise.learn.text.learner import Learner
-from ratewise.raters.keys import TEXT, Column, Says, hint
+from ratewise.raters.kind import TEXT, Column, Says, hint
 from ratewise.raters.scale import LARGEST, RatingScale
 from ratewise.raters.scale import Kind as ScaleKind
 from ratewise.tables.words import meaning_of

@@ -10,11 +10,23 @@ from sqlalchemy import exc
 from sqlalchemy.dialects import postgresql, sqlite
 
 from ratewise.errors import StoreError
-from ratewise.store import chain, reading
+from ratewise.store import chain, queries
 from ratewise.store import schema as t
 from ratewise.store.money import MOST, to_money
-from ratewise.store.records import ANSWERED, CHECK, MISSING, OPEN, UNCHECK, Claim, Floats, NewDraws, Outcome, now
-from ratewise.store.settlement import Entry, settlement
+from ratewise.store.queue import (
+    ANSWERED,
+    CHECK,
+    MISSING,
+    OPEN,
+    UNCHECK,
+    Claim,
+    Entry,
+    Floats,
+    NewDraws,
+    Outcome,
+    now,
+    settlement,
+)
 
 KNOWN = "was there already"
 _AT_ONCE = 10_000  # values in one IN (…)
@@ -136,7 +148,7 @@ def write_ledger(connection: sa.Connection, rows: Sequence[Entry | tuple[str, No
 
 def totals(connection: sa.Connection) -> tuple[int, int]:
     """(reserved, spent); where their row was taken out, nothing: `verify` tells that it is missing."""
-    row = connection.execute(reading.TOTALS).first()
+    row = connection.execute(queries.TOTALS).first()
     return (0, 0) if row is None else (int(row.reserved), int(row.spent))
 
 
@@ -179,7 +191,7 @@ def spend(connection: sa.Connection, reserve: int, budget: int | None) -> bool:
 def move(connection: sa.Connection, reserve: int, spend: int) -> None:
     """Change the sums by what was promised before and is now paid, given back or asked for again."""
     most = {"most_reserved": min(MOST - reserve, MOST), "most_spent": min(MOST - spend, MOST)}
-    if reading.MOVE.change(connection, {"reserve": reserve, "spend": spend, **most}) != 1:
+    if queries.MOVE.change(connection, {"reserve": reserve, "spend": spend, **most}) != 1:
         raise StoreError(
             f"raters have charged more than the {to_money(MOST):,f} that a campaign can count; nothing more is written "
             "down. Count in a larger unit of money, in another campaign"
@@ -220,7 +232,7 @@ def least(*caps: int | None) -> int | None:
 
 def bound(connection: sa.Connection) -> int:
     """What is spent or reserved; others wait until this transaction ends."""
-    row = reading.BOUND.first(connection, {})
+    row = queries.BOUND.first(connection, {})
     if row is None:
         raise exc.NoResultFound
     chain.has_turn(connection)
@@ -236,14 +248,14 @@ def take_turn(connection: sa.Connection) -> None:
 def settle_one(connection: sa.Connection, claim: Claim, paid: int, value: float | None, note: str | None) -> None:
     """What `settle` does for one question that is open and not asked again: a person's answer is to take no time."""
     here = {"p": claim.position, "s": claim.step, "attempt": claim.attempt}
-    held = reading.HELD.scalar(connection, here)
+    held = queries.HELD.scalar(connection, here)
     if held is None:
         raise StoreError(
             f"the ledger holds no money for item {claim.position}, which is open; restore it from a backup"
         )
     state, failed, at = MISSING if value is None else ANSWERED, claim.attempt - 1, now()
     new = {"state": state, "value": value, "note": note, "attempts": failed, "at": at}
-    reading.ANSWER.run(connection, {**here, **{f"new_{name}": each for name, each in new.items()}})
+    queries.ANSWER.run(connection, {**here, **{f"new_{name}": each for name, each in new.items()}})
     chain.changed(connection, t.ratings, _QUESTION, list(new), [[*new.values(), claim.position, claim.step]])
     write_ledger(connection, [("settle", claim.position, claim.step, claim.attempt, paid)])
     move(connection, -int(held), paid)

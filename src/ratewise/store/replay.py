@@ -1,0 +1,337 @@
+"""The tables as the record says they are: all its changes, made again in a SQLite file of its own."""
+
+import math
+import os
+import re
+import sqlite3
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.schema import CreateIndex, CreateTable
+
+from ratewise.errors import InputError
+from ratewise.store import chain
+from ratewise.store import schema as t
+from ratewise.store.adopt import RECORDED, recorded_columns
+from ratewise.store.chain import PASSING, Change, Entry
+from ratewise.store.store import Log
+
+
+def rebuild(path: str | os.PathLike[str], entries: Iterable[Entry]) -> None:
+    """Make the file and play the entries into it; a ValueError names an entry that cannot be played."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        for pragma in ("synchronous = OFF", "journal_mode = MEMORY"):
+            connection.execute(f"PRAGMA {pragma}")
+        connection.execute("BEGIN")
+        _make(connection)
+        connection.execute("COMMIT")  # the tables are there even if an entry cannot be played
+        connection.execute("BEGIN")
+        for entry in entries:
+            try:
+                for change in entry.changes:
+                    play(connection, change)
+            except (sqlite3.Error, ValueError, TypeError, IndexError, OverflowError) as error:
+                raise ValueError(f"entry {entry.number} of the record cannot be played again: {error}") from None
+        connection.execute("COMMIT")
+
+
+def make_tables(path: str | os.PathLike[str]) -> None:
+    """A store of this version with nothing in it, and no guards yet."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("BEGIN")  # one transaction, so that the disk is waited for once
+        _make(connection)
+        connection.execute("COMMIT")
+
+
+def _make(connection: sqlite3.Connection) -> None:
+    for statement in _definitions():
+        connection.execute(statement)
+    connection.execute("INSERT INTO totals (only, reserved, spent) VALUES (1, 0, 0)")
+    connection.execute("INSERT INTO meta (key, value) VALUES ('version', ?)", (str(t.VERSION),))
+
+
+@cache
+def _definitions() -> tuple[str, ...]:
+    """The tables and indexes in SQLite's words."""
+    dialect = sa.create_engine("sqlite://").dialect
+    made: list[list[CreateTable | CreateIndex]] = [
+        [CreateTable(table), *(CreateIndex(index) for index in sorted(table.indexes, key=lambda i: str(i.name)))]
+        for table in t.metadata.sorted_tables
+    ]
+    return tuple(str(one.compile(dialect=dialect)) for each in made for one in each)
+
+
+def play(connection: sqlite3.Connection, change: Change) -> None:
+    """Make one change again."""
+    kind, *parts = change
+    if kind == "+":
+        table, columns, rows = parts
+        marks = ", ".join("?" * len(columns))
+        names = ", ".join(_names(table, columns))
+        connection.executemany(f"INSERT INTO {_table(table).name} ({names}) VALUES ({marks})", rows)
+    elif kind == "=":
+        table, keys, columns, rows = parts
+        settings = ", ".join(f"{name} = ?" for name in _names(table, columns))
+        _each(connection, f"UPDATE {_table(table).name} SET {settings} WHERE {_where(table, keys)}", rows)
+    elif kind == "-":
+        table, keys, rows = parts
+        connection.executemany(f"DELETE FROM {_table(table).name} WHERE {_where(table, keys)}", rows)
+    elif kind == "moved":
+        connection.execute("UPDATE totals SET reserved = reserved + ?, spent = spent + ?", parts)
+    elif kind not in {"items", "before"}:
+        raise ValueError(f"{str(kind)[:40]!r} is no kind of change")
+
+
+def _each(connection: sqlite3.Connection, statement: str, rows: Sequence[Sequence[Any]]) -> None:
+    """Change each row that is said to have changed; all of them must be there."""
+    if connection.executemany(statement, rows).rowcount != len(rows):
+        raise ValueError("it changes a row that was never added")
+
+
+def _where(table: str, keys: Sequence[str]) -> str:
+    return " AND ".join(f"{name} = ?" for name in _names(table, keys))
+
+
+def _table(name: str) -> sa.Table:
+    """The table of a name; names come from a file that others may have written, so only ours are taken."""
+    if name not in t.metadata.tables:
+        raise ValueError(f"{str(name)[:40]!r} is no table")
+    return t.metadata.tables[name]
+
+
+def _names(table: str, columns: Sequence[str]) -> list[str]:
+    known = _table(table).columns
+    for name in columns:
+        if name not in known:
+            raise ValueError(f"{str(name)[:40]!r} is no column of {table}")
+    return [f'"{name}"' for name in columns]
+
+
+_KEYED = {  # what names a row; rows of the others are told by their place in the order they were written
+    "meta": ("key",), "rounds": ("number",), "batches": ("first",), "draws": ("position", "step"),
+    "ratings": ("position", "step"), "totals": ("only",), "refits": ("round", "first"),
+}  # fmt: skip
+_LONGEST = 60  # characters of a value that is shown
+_AT_ONCE = 2000
+_MOST = 200  # differences of one table: the rest is counted by nobody
+
+
+def differences(found: sa.Connection, right: sa.Connection) -> Iterator[str]:
+    """What `found` has otherwise than `right`, a sentence each."""
+    for table in (*RECORDED, t.totals):
+        for count, sentence in enumerate(_of_table(table, found, right)):
+            if count == _MOST:
+                yield f"{table.name}: and more"
+                break
+            yield sentence
+
+
+def _of_table(table: sa.Table, found: sa.Connection, right: sa.Connection) -> Iterator[str]:
+    columns = list(table.columns) if table is t.totals else recorded_columns(table)
+    names = [column.name for column in columns]
+    if table.name not in _KEYED:
+        yield from _in_order(table.name, names, _rows(table, columns, found), _rows(table, columns, right))
+        return
+    keys = [names.index(name) for name in _KEYED[table.name]]
+    yield from _by_key(table.name, names, keys, _rows(table, columns, found), _rows(table, columns, right))
+
+
+def _rows(table: sa.Table, columns: list[sa.Column[Any]], connection: sa.Connection) -> Iterator[tuple[Any, ...]]:
+    """The rows as they are stored: a truth value that is 5 is not made 1."""
+    plain = [sa.type_coerce(c, sa.Integer) if isinstance(c.type, sa.Boolean) else c for c in columns]
+    order = [c.collate("C") if isinstance(c.type, sa.Text) and connection.dialect.name == "postgresql" else c
+             for c in table.primary_key.columns]  # fmt: skip
+    chosen = sa.select(*plain).order_by(*order)
+    if table is t.meta:
+        chosen = chosen.where(t.meta.c.key.not_in(PASSING))
+    with connection.execute(chosen, execution_options={"yield_per": _AT_ONCE}) as found:
+        for row in found:
+            yield tuple(row)
+
+
+def _in_order(
+    table: str, names: list[str], found: Iterator[tuple[Any, ...]], right: Iterator[tuple[Any, ...]]
+) -> Iterator[str]:
+    """Differences up to the first row that differs: after a missing or extra row, all would."""
+    number = 0
+    while True:
+        number += 1
+        one, other = next(found, None), next(right, None)
+        if one == other:
+            if one is None:
+                return
+            continue
+        where = f"{table}, row {number}"
+        if one is None:
+            yield f"{where} and what follows it is missing; the record has it"
+        elif other is None:
+            yield f"{where} is not in the record"
+        else:
+            yield from _cells(where, names, one, other)
+        return
+
+
+def _by_key(
+    table: str, names: list[str], keys: list[int],
+    found: Iterator[tuple[Any, ...]], right: Iterator[tuple[Any, ...]],
+) -> Iterator[str]:  # fmt: skip
+    """Differences of both, walked along in the order of their keys."""
+    one, other = next(found, None), next(right, None)
+    while one is not None or other is not None:
+        a = None if one is None else tuple(one[k] for k in keys)
+        b = None if other is None else tuple(other[k] for k in keys)
+        if a == b:
+            assert one is not None
+            assert other is not None
+            if one != other:
+                yield from _cells(_place(table, names, keys, one), names, one, other)
+            one, other = next(found, None), next(right, None)
+        elif b is None or (a is not None and _before(a, b)):
+            assert one is not None
+            yield f"{_place(table, names, keys, one)} is not in the record"
+            one = next(found, None)
+        else:
+            assert other is not None
+            yield f"{_place(table, names, keys, other)} is missing; the record has it"
+            other = next(right, None)
+
+
+def _before(a: tuple[Any, ...], b: tuple[Any, ...]) -> bool:
+    """Whether one key sorts before another, as in SQLite: numbers before text."""
+    return [(isinstance(x, str), x) for x in a] < [(isinstance(x, str), x) for x in b]
+
+
+def _cells(where: str, names: list[str], one: tuple[Any, ...], other: tuple[Any, ...]) -> Iterator[str]:
+    for name, a, b in zip(names, one, other, strict=True):
+        if a != b:
+            at = _parting(a, b)
+            yield f"{where}: {name} is {_shown(a, at)}; the record has {_shown(b, at)}"
+
+
+def _place(table: str, names: list[str], keys: list[int], row: tuple[Any, ...]) -> str:
+    return f"{table}, " + ", ".join(f"{names[k]} {_shown(row[k])}" for k in keys)
+
+
+def _parting(a: object, b: object) -> int:
+    """Where to begin showing two long texts: a little before they differ."""
+    if not (isinstance(a, str) and isinstance(b, str)) or max(len(a), len(b)) <= _LONGEST:
+        return 0
+    same = next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
+    return max(same - _LONGEST // 3, 0)
+
+
+def _shown(value: object, start: int = 0) -> str:
+    if isinstance(value, float) and not math.isfinite(value):
+        return "no finite number"
+    text = repr(value[start:] if start and isinstance(value, str) else value)
+    text = "..." * bool(start) + text
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
+
+
+_HEAD = re.compile(r"([1-9]\d{0,17})-([0-9a-f]{40,64})")
+
+
+@dataclass(slots=True)
+class Checked:
+    """What was found; `before` are rounds that are older than the record, begun at `since`."""
+
+    entries: int = 0
+    head: str = chain.START.head
+    before: int = 0
+    since: str | None = None
+    anchored: int | None = None  # the entry of the head that was given
+    problems: list[str] = field(default_factory=list)
+
+
+def read_head(text: str) -> tuple[int, str]:
+    """(number, digits) of a head as status, report and export print it."""
+    found = _HEAD.fullmatch(text.strip().lower())
+    if found is None:
+        raise InputError(
+            f"{text[:60]!r} is no head of a record; copy it whole from a status or a report: a number, a dash, and "
+            "40 digits from 0 to f"
+        )
+    return int(found[1]), found[2]
+
+
+def check_record(store: Log, head: str | None = None) -> Checked:
+    """Read the whole record once; what cannot be read is told, too."""
+    wanted, out = None if head is None else read_head(head), Checked()
+    with store.reading() as connection, tempfile.TemporaryDirectory(prefix="ratewise-") as folder:
+        path = os.path.join(folder, "record.sqlite")
+        digests: list[tuple[int, list[str]]] = []
+        try:
+            rebuild(path, _walked(connection, wanted, out, digests))
+        except ValueError as error:
+            out.problems.append(str(error))
+        _tell_head(wanted, out)
+        if out.entries:
+            _items(connection, digests, out)
+            out.problems += _changed_rows(connection, path)
+    return out
+
+
+def _walked(
+    connection: sa.Connection, wanted: tuple[int, str] | None, out: Checked, digests: list[tuple[int, list[str]]]
+) -> Iterator[chain.Entry]:
+    """Each entry, when its digest is checked; facts in it are noted on the way."""
+    before = chain.START
+    for entry in chain.entries(connection):
+        if entry.number != before.number + 1:
+            out.problems.append(f"the record goes from entry {before.number} to {entry.number}: some are missing")
+        if entry.digest != chain.digest_of(before.digest, entry.number, entry.body):
+            out.problems.append(f"entry {entry.number} of the record was changed: its digest is of something else")
+        if wanted is not None and entry.number == wanted[0] and entry.digest.startswith(wanted[1]):
+            out.anchored = entry.number
+        yield entry
+        for kind, *parts in entry.changes:
+            if kind == "items":
+                digests.append((int(parts[0]), list(parts[1])))
+            if kind == "before":
+                out.before, out.since = int(parts[1]), str(parts[2])
+        before = entry
+        out.entries, out.head = entry.number, entry.head
+    if before is chain.START:
+        out.problems.append("the store has no record: every entry of it was taken out")
+
+
+def _tell_head(wanted: tuple[int, str] | None, out: Checked) -> None:
+    if wanted is None or out.anchored is not None:
+        return
+    if wanted[0] > out.entries:
+        out.problems.append(
+            f"the head is of entry {wanted[0]}, and the record ends with entry {out.entries}: this is an older copy, "
+            "or its end was taken out"
+        )
+    else:
+        out.problems.append(
+            f"entry {wanted[0]} of the record is not the one of the head: the store was changed since, or it is another"
+        )
+
+
+def _items(connection: sa.Connection, recorded: list[tuple[int, list[str]]], out: Checked) -> None:
+    """Check that the rows are those that were loaded."""
+    if len(recorded) != 1 or recorded[0][0] != chain.ITEMS_EACH:
+        out.problems.append("the record does not say once which items were loaded")
+        return
+    digests, right = chain.item_digests(connection), recorded[0][1]
+    for i in range(max(len(digests), len(right))):
+        if digests[i : i + 1] != right[i : i + 1]:
+            first = i * chain.ITEMS_EACH
+            out.problems.append(
+                f"items {first} to {first + chain.ITEMS_EACH - 1}: their rows are not those that were loaded"
+            )
+
+
+def _changed_rows(connection: sa.Connection, path: str) -> list[str]:
+    engine = sa.create_engine(sa.URL.create("sqlite", database=path))
+    try:
+        with engine.connect() as right:
+            return list(differences(connection, right))
+    finally:
+        engine.dispose()
