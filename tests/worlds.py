@@ -8,7 +8,7 @@ import numpy as np
 from scipy import special
 
 from ratewise.core.bradley_terry import Pairs
-from ratewise.core.losses import LOSSES
+from ratewise.core.m_estimation import LOSSES
 from ratewise.core.ratings import ratings
 
 SLICE_SIZES = np.array([40, 60, 60, 100, 100, 150, 200, 290])

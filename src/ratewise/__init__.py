@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from ratewise.campaign.campaign import Campaign as Campaign
     from ratewise.campaign.ending import Ending as Ending
+    from ratewise.core.allocation import InputChoice as InputChoice
+    from ratewise.core.allocation import choose_inputs as choose_inputs
     from ratewise.core.draw import draw as draw
     from ratewise.core.draw import uniform as uniform
     from ratewise.core.estimate import Estimate as Estimate
-    from ratewise.core.fit import MFit as MFit
     from ratewise.core.formulas import UniformRate as UniformRate
     from ratewise.core.formulas import bernoulli_bound as bernoulli_bound
     from ratewise.core.formulas import error_ratio as error_ratio
@@ -24,18 +25,17 @@ if TYPE_CHECKING:
     from ratewise.core.formulas import optimal_uniform_rate as optimal_uniform_rate
     from ratewise.core.formulas import optimal_uniform_rate_whole_items as optimal_uniform_rate_whole_items
     from ratewise.core.formulas import spend_for as spend_for
-    from ratewise.core.inputs import InputChoice as InputChoice
-    from ratewise.core.inputs import choose_inputs as choose_inputs
-    from ratewise.core.m_estimate import m_estimate as m_estimate
-    from ratewise.core.m_policy import m_policy as m_policy
-    from ratewise.core.newton import Loss as Loss
+    from ratewise.core.m_estimation import Loss as Loss
+    from ratewise.core.m_estimation import MFit as MFit
+    from ratewise.core.m_estimation import m_estimate as m_estimate
+    from ratewise.core.m_estimation import m_policy as m_policy
     from ratewise.core.policy import Policy as Policy
     from ratewise.core.policy import optimal_policy as optimal_policy
     from ratewise.core.quantiles import estimate_quantile as estimate_quantile
     from ratewise.core.stratified import estimate_stratified as estimate_stratified
     from ratewise.core.stratified import estimate_weighted as estimate_weighted
-    from ratewise.core.what_if import WhatIf as WhatIf
     from ratewise.core.wrong_policy import PolicyPrice as PolicyPrice
+    from ratewise.core.wrong_policy import WhatIf as WhatIf
     from ratewise.core.wrong_policy import WrongPolicy as WrongPolicy
     from ratewise.core.wrong_policy import cost_of_wrong_policy as cost_of_wrong_policy
     from ratewise.errors import InputError as InputError
@@ -156,8 +156,8 @@ _GROUPS: dict[str, dict[str, tuple[str, ...]]] = {  # as people look for them; e
             "optimal_policy",
             "Policy",
         ),
-        "ratewise.core.m_policy": ("m_policy",),
-        "ratewise.core.inputs": (
+        "ratewise.core.m_estimation": ("m_policy",),
+        "ratewise.core.allocation": (
             "choose_inputs",
             "InputChoice",
         ),
@@ -166,8 +166,8 @@ _GROUPS: dict[str, dict[str, tuple[str, ...]]] = {  # as people look for them; e
             "optimal_uniform_rate_whole_items",
             "UniformRate",
         ),
-        "ratewise.core.what_if": ("WhatIf",),
         "ratewise.core.wrong_policy": (
+            "WhatIf",
             "cost_of_wrong_policy",
             "WrongPolicy",
             "PolicyPrice",
@@ -218,9 +218,11 @@ _GROUPS: dict[str, dict[str, tuple[str, ...]]] = {  # as people look for them; e
             "Regression",
             "Coefficient",
         ),
-        "ratewise.core.m_estimate": ("m_estimate",),
-        "ratewise.core.fit": ("MFit",),
-        "ratewise.core.newton": ("Loss",),
+        "ratewise.core.m_estimation": (
+            "m_estimate",
+            "MFit",
+            "Loss",
+        ),
     },
     "compare": {
         "ratewise.questions.compare": (

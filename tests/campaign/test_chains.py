@@ -12,8 +12,7 @@ from ratewise.campaign.planner import Done, Draw, decide
 from ratewise.campaign.reader import Reader
 from ratewise.campaign.rehearsal import Pool, Rehearsal
 from ratewise.core.estimate import estimate_mean as core_estimate
-from ratewise.design.designs import Design
-from ratewise.design.step_seen import step_arrays
+from ratewise.design.chain import Design, step_arrays
 
 from ..worlds import unsure_judge
 from .making import log_of, looked_at, ran, scored

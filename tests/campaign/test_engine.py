@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ratewise.core.draw import uniform
-from ratewise.design.auto import estimate_seen
+from ratewise.design.rounds import estimate_seen
 from ratewise.lab import automatic
 from ratewise.lab.trials import Block, Population, Setting
 from ratewise.report.campaign import campaign_page

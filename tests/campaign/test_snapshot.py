@@ -5,7 +5,7 @@ import pytest
 
 from ratewise.campaign import answers, inputs
 from ratewise.campaign.campaign import Campaign
-from ratewise.design import auto, chain_rounds, seen
+from ratewise.design import chain_rounds, rounds, seen
 from ratewise.learn.rating_model import Covariates
 from ratewise.report.campaign import campaign_page
 from ratewise.store.store import Store
@@ -124,9 +124,9 @@ def test_towards_a_target_no_labels_are_fitted_twice(tmp_path, monkeypatch, kind
         monkeypatch.setattr(owner, name, call)
 
     watched(seen, "fit_rating", fits)
-    watched(auto, "cluster_fitted_rating", fits)
+    watched(rounds, "cluster_fitted_rating", fits)
     watched(chain_rounds, "fit_error", fits)
-    for owner, name in ((auto.core, "estimate_mean"), (inputs, "estimate_stratified"), (answers, "estimate_mean")):
+    for owner, name in ((rounds.core, "estimate_mean"), (inputs, "estimate_stratified"), (answers, "estimate_mean")):
         watched(owner, name, estimates)
     columns, keys = TARGETS[kind]
     campaign = Campaign.open(write(tmp_path, columns, **keys))

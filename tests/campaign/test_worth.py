@@ -4,8 +4,8 @@ import numpy as np
 
 from ratewise.campaign.history import RoundPlan
 from ratewise.campaign.worth import worth_of_raters
-from ratewise.design.designs import Design
-from ratewise.design.step_choice import Compared
+from ratewise.design.chain import Design
+from ratewise.design.chain_plan import Compared
 
 NAMES = ("rules", "large judge", "person")
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ratewise.core.inputs import choose_inputs
+from ratewise.core.allocation import choose_inputs
 
 from ..worlds import unlike_strata
 

@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from ratewise.core.anytime import confidence_sequence
 from ratewise.core.estimate import estimate_mean
+from ratewise.core.intervals import confidence_sequence
 from ratewise.errors import InputError
 
 

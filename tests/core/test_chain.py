@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from ratewise.core.chain import gains, pooled_gain_per_cost
 from ratewise.core.draw import uniform
-from ratewise.core.policy import optimal_policy
+from ratewise.core.policy import gains, optimal_policy, pooled_gain_per_cost
 
 from ..bounds import FALSE_ALARM
 

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from ratewise.core.estimate import estimate_mean
-from ratewise.core.expected_width import expected_half_width
+from ratewise.core.estimate import estimate_mean, expected_half_width
 
 
 def test_strong_ratings_alone_have_the_exact_binomials_width():

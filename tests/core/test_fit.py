@@ -10,10 +10,15 @@ from scipy import optimize, sparse
 
 from ratewise.core.clusters import cluster_codes
 from ratewise.core.estimate import estimate_mean
-from ratewise.core.fit import degrees_of_freedom, fit_m_estimator, influence
-from ratewise.core.losses import LOSSES
-from ratewise.core.newton import NoFitError, Terms
-from ratewise.core.power import tuned_power
+from ratewise.core.m_estimation import (
+    LOSSES,
+    NoFitError,
+    Terms,
+    degrees_of_freedom,
+    fit_m_estimator,
+    influence,
+    tuned_power,
+)
 from ratewise.core.ratings import ratings
 from ratewise.errors import InputError
 

@@ -3,14 +3,13 @@
 import numpy as np
 import pytest
 
-from ratewise.core.estimate import estimate_mean
-from ratewise.core.how import How, both_ends
+from ratewise.core.estimate import EstimateOptions, both_ends, estimate_mean
 from ratewise.errors import InputError
 
 
 def test_defaults_are_legal_and_numbers_become_numbers():
-    assert How() == How(method="auto", interval="auto", level=0.95)
-    assert How(level="0.9", resamples=200.0).resamples == 200
+    assert EstimateOptions() == EstimateOptions(method="auto", interval="auto", level=0.95)
+    assert EstimateOptions(level="0.9", resamples=200.0).resamples == 200
 
 
 @pytest.mark.parametrize(
@@ -26,13 +25,13 @@ def test_defaults_are_legal_and_numbers_become_numbers():
 )
 def test_a_record_that_makes_no_sense_does_not_exist(wrong):
     with pytest.raises(InputError, match=next(iter(wrong))):
-        How(**wrong)
+        EstimateOptions(**wrong)
 
 
 def test_the_size_of_a_pool_is_for_its_own_mean():
-    How(pool_size=9.0, estimand="pool").refuse_idle_pool_size()
+    EstimateOptions(pool_size=9.0, estimand="pool").refuse_idle_pool_size()
     with pytest.raises(InputError, match="pool's own mean"):
-        How(pool_size=9.0).refuse_idle_pool_size()
+        EstimateOptions(pool_size=9.0).refuse_idle_pool_size()
 
 
 def test_both_ends_of_a_scale_or_neither():

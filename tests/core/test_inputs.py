@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
+from ratewise.core.allocation import choose_inputs
 from ratewise.core.formulas import optimal_uniform_rate
-from ratewise.core.inputs import choose_inputs
 from ratewise.core.policy import optimal_policy
 from ratewise.errors import InputError, PolicyError
 

@@ -5,17 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from ratewise.core.looking import (
-    BINS,
-    EVERYONE,
-    NOBODY,
-    Line,
-    Prices,
-    bin_of,
-    cut_after,
-    cut_for_money,
-    whole_items,
-)
+from ratewise.core.draw import BINS, EVERYONE, NOBODY, Line, Prices, bin_of, cut_after, cut_for_money, whole_items
 
 RNG = np.random.default_rng(19)
 LOOK, R = RNG.random(5000), RNG.random(5000)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import special
 
-from ratewise.core.losses import LOSSES
+from ratewise.core.m_estimation import LOSSES
 
 WHOLE = {
     "linear": lambda eta, y: 0.5 * (eta - y) ** 2,

@@ -3,9 +3,7 @@
 import numpy as np
 import pytest
 
-from ratewise.core.fit import fit_m_estimator
-from ratewise.core.losses import LOSSES
-from ratewise.core.m_estimate import m_estimate
+from ratewise.core.m_estimation import LOSSES, fit_m_estimator, m_estimate
 from ratewise.core.ratings import ratings
 from ratewise.errors import InputError
 

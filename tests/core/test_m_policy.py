@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from scipy import optimize, special
 
-from ratewise.core.fit import influence
-from ratewise.core.m_policy import m_policy
+from ratewise.core.m_estimation import influence, m_policy
 from ratewise.core.policy import optimal_policy
 from ratewise.errors import InputError
 

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from ratewise.core.losses import LOSSES
-from ratewise.core.newton import NoFitError, Terms, column_sizes, gram, solve
+from ratewise.core.m_estimation import LOSSES, NoFitError, Terms, column_sizes, gram, solve
 from ratewise.core.ratings import ratings
 from ratewise.errors import InputError
 

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from ratewise.core.losses import LOSSES
-from ratewise.core.power import tuned_power
+from ratewise.core.m_estimation import LOSSES, tuned_power
 from ratewise.core.ratings import ratings
 from ratewise.errors import InputError
 

@@ -74,7 +74,7 @@ def test_one_rate_is_ppi_py_s_distribution():
     """F̂ with λ T/N for λ: the very same function, at every rating."""
     from ppi_py.ppi import _rectified_cdf
 
-    from ratewise.core.newton import Terms
+    from ratewise.core.m_estimation import Terms
 
     g, h, _, _ = lopsided_scores(6, 1000)
     n = 200

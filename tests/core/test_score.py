@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ratewise.core import score, score_worlds
+from ratewise.core import score
 from ratewise.core.estimate import estimate_mean
 
 
@@ -67,7 +67,7 @@ def test_a_side_where_no_mistake_was_seen_may_have_some(seen_on_both, least, mos
 
 
 def groups(coarse):
-    return score_worlds.Groups(np.repeat([0, 1], 20), np.array([coarse, coarse]), np.ones(2))
+    return score.Groups(np.repeat([0, 1], 20), np.array([coarse, coarse]), np.ones(2))
 
 
 def test_mistakes_unseen_count_in_groups_that_show_none():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import optimize, special
 
-from ratewise.core import score_worlds as made
+from ratewise.core import score as made
 from ratewise.core.ratings import ratings
 
 

@@ -4,12 +4,7 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from ratewise.core.simultaneous import (
-    largest_differences,
-    largest_errors,
-    normal_draws,
-    simultaneous_quantile,
-)
+from ratewise.core.intervals import largest_differences, largest_errors, normal_draws, simultaneous_quantile
 
 NOISE = 0.012  # of a 95 % quantile from 20,000 draws, relative: five standard errors
 

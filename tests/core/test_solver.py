@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import optimize
 
-from ratewise.core.solver import Entries, Problem
+from ratewise.core.policy import Entries, Problem
 
 ROOT = np.array([0.1, 0.4, 0.9, 1.7, 3.0])
 MASS = np.array([0.5, 0.1, 0.7, 0.2, 0.4])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import ratewise as rw
-from ratewise.core.tails import of_a_scale
+from ratewise.core.estimate import of_a_scale
 
 LONG = {
     "lognormal": lambda rng, n: np.exp(1.5 * rng.normal(size=n)),

@@ -5,8 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ratewise.core.what_if import Assumed, what_if
-from ratewise.core.wrong_policy import cost_of_wrong_policy
+from ratewise.core.wrong_policy import Assumed, cost_of_wrong_policy, what_if
 
 U = np.random.default_rng(8).gamma(0.7, 0.15, 100)
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from ratewise.core.estimate import estimate_mean
-from ratewise.design import auto
-from ratewise.design.auto import estimate_seen, plan_round, start_labels
+from ratewise.design import rounds
 from ratewise.design.options import Money
+from ratewise.design.rounds import estimate_seen, plan_round, start_labels
 from ratewise.design.seen import Phase, Seen, learn, mass
 from ratewise.learn.rating_model import Covariates
 
@@ -262,7 +262,7 @@ def test_the_interval_counts_what_learning_adds():
     plain = estimate_mean(f, seen.strong, seen.rates(), method="difference", interval="normal")
     found = estimate_seen(seen, interval="normal")
     factor = (found.interval[1] - found.interval[0]) / (plain.interval[1] - plain.interval[0])
-    assert factor == pytest.approx(math.sqrt(1 + auto._LEARNING_LABELS / n), rel=1e-9)
+    assert factor == pytest.approx(math.sqrt(1 + rounds._LEARNING_LABELS / n), rel=1e-9)
     assert found.standard_error == pytest.approx(factor * plain.standard_error)
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ratewise.design.designs import Design, all_at_once, carried, step_by_step
+from ratewise.design.chain import Design, all_at_once, carried, step_by_step
 from ratewise.learn.rating_model import Covariates
 
 

@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ratewise.design.auto import estimate_came, estimate_seen, plan_round
 from ratewise.design.diagnostics import diagnose
 from ratewise.design.options import Money
+from ratewise.design.rounds import estimate_came, estimate_seen, plan_round
 from ratewise.design.seen import Phase, Seen, mass
 from ratewise.lab.worlds import calibrated
 from ratewise.learn.rating_model import Covariates

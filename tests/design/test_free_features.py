@@ -7,11 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ratewise.design.auto import estimate_seen, plan_round
 from ratewise.design.diagnostics import diagnose
 from ratewise.design.options import Money
+from ratewise.design.rounds import draw_exact_round, estimate_seen, next_round, plan_round
 from ratewise.design.seen import Phase, Rule, mass
-from ratewise.design.spending import draw_exact_round, next_round
 from ratewise.learn.rating_model import Covariates
 
 from .worlds import MONEY, burnt_in, even

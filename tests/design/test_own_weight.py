@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from ratewise.design.auto import plan_round
 from ratewise.design.options import Money
+from ratewise.design.rounds import plan_round
 from ratewise.learn.rating_model import Covariates
 
 from .worlds import MONEY, burnt_in, coins, even, varying

@@ -7,8 +7,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from ratewise.design.auto import plan_round
 from ratewise.design.options import Money
+from ratewise.design.rounds import plan_round
 from ratewise.design.seen import Phase, Rule, Seen, learn, mass
 from ratewise.errors import InputError
 from ratewise.lab.worlds import calibrated

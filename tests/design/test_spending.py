@@ -6,10 +6,9 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from ratewise.design.auto import plan_round, start_labels
 from ratewise.design.options import Money
+from ratewise.design.rounds import FEWEST_LABELS, draw_exact_round, next_round, plan_round, start_labels
 from ratewise.design.seen import Phase, Seen, learn, mass
-from ratewise.design.spending import FEWEST_LABELS, draw_exact_round, next_round
 from ratewise.lab.worlds import calibrated
 from ratewise.learn.rating_model import Covariates
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from ratewise.design.designs import Design
-from ratewise.design.step_choice import choose_design
+from ratewise.design.chain import Design
+from ratewise.design.chain_plan import choose_design
 from ratewise.learn.rating_model import Covariates
 
 from ..worlds import unsure_judge

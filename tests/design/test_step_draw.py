@@ -5,11 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from ratewise.design.designs import Design
-from ratewise.design.step_choice import step_money
-from ratewise.design.step_draw import draw_exact_steps, draw_steps, factors_of
-from ratewise.design.step_plan import plan_steps
-from ratewise.design.step_seen import StepSeen
+from ratewise.design.chain import Design, StepSeen, draw_exact_steps, draw_steps, factors_of
+from ratewise.design.chain_plan import plan_steps, step_money
 from ratewise.learn.rating_model import Covariates
 
 from ..worlds import unsure_judge

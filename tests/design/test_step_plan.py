@@ -5,11 +5,8 @@ import json
 import numpy as np
 import pytest
 
-from ratewise.design.designs import Design
-from ratewise.design.step_choice import step_money
-from ratewise.design.step_plan import exact_items, plan_steps, spend_of
-from ratewise.design.step_rule import StepRule
-from ratewise.design.step_seen import StepSeen
+from ratewise.design.chain import Design, StepRule, StepSeen
+from ratewise.design.chain_plan import exact_items, plan_steps, spend_of, step_money
 from ratewise.learn.rating_model import Covariates
 
 from ..worlds import knowing_expert, unsure_judge

@@ -7,11 +7,8 @@ import numpy as np
 import pytest
 
 from ratewise.core.policy import optimal_policy
-from ratewise.design.designs import Design
-from ratewise.design.step_choice import step_money
-from ratewise.design.step_plan import plan_steps
-from ratewise.design.step_rule import StepRule, roots
-from ratewise.design.step_seen import StepSeen
+from ratewise.design.chain import Design, StepRule, StepSeen, roots
+from ratewise.design.chain_plan import plan_steps, step_money
 from ratewise.learn.rating_model import Covariates
 
 from ..worlds import unsure_judge

@@ -3,11 +3,8 @@
 import numpy as np
 import pytest
 
-from ratewise.design.designs import Design
-from ratewise.design.step_choice import step_money
-from ratewise.design.step_draw import draw_steps
-from ratewise.design.step_plan import plan_steps
-from ratewise.design.step_seen import StepSeen, step_arrays
+from ratewise.design.chain import Design, StepSeen, draw_steps, step_arrays
+from ratewise.design.chain_plan import plan_steps, step_money
 from ratewise.learn.rating_model import Covariates
 
 from ..worlds import unsure_judge

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ratewise.design.trial import hopes, on_trial, trial_items
+from ratewise.design.chain_plan import hopes, on_trial, trial_items
 
 PRICES = (0.02, 0.3, 1.0)
 

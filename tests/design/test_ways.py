@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from ratewise.design.options import Money
+from ratewise.design.rounds import Way, best_way
 from ratewise.design.seen import Phase, Seen, learn
-from ratewise.design.ways import Way, best_way
 from ratewise.learn.rating_model import Covariates
 
 LABELS, MONEY = 100, Money(0.05, 1.0, 395.0, 1900.0)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ratewise.design.auto import start_labels
+from ratewise.design.rounds import start_labels
 from ratewise.lab.automatic import Trial, auto, learn_all
 from ratewise.lab.methods import Lab
 from ratewise.lab.simulate import simulate

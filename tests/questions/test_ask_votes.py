@@ -7,7 +7,7 @@ from scipy import optimize, special
 
 import ratewise as rw
 from ratewise.core.bradley_terry import Pairs, centring
-from ratewise.core.newton import gram
+from ratewise.core.m_estimation import gram
 from ratewise.errors import InputError, TableError
 from ratewise.questions.ask_votes import _drawn, _moves
 from ratewise.questions.votes import read_models

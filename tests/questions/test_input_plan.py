@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import ratewise as rw
-from ratewise.core.inputs import choose_inputs
+from ratewise.core.allocation import choose_inputs
 from ratewise.questions.strata import InputPlan, shrunk
 from ratewise.questions.transfer import load_transfer
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import ratewise as rw
-from ratewise.core.how import How
+from ratewise.core.estimate import EstimateOptions
 from ratewise.errors import InputError, TableError
 from ratewise.questions.compare import compare
 from ratewise.questions.draw_file import draw_file
@@ -159,6 +159,6 @@ def test_a_draw_says_the_size_where_rows_are_left_without_a_rate(tmp_path):
 
 
 def test_the_population_has_no_pool():
-    assert How(estimand="population").plain
-    assert not How(estimand="pool", pool_size=10).plain
+    assert EstimateOptions(estimand="population").plain
+    assert not EstimateOptions(estimand="pool", pool_size=10).plain
     assert rw.estimate_table(drawn(), **ONE).interval == rw.estimate_table(part(drawn()), **ONE).interval

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ratewise.core.how import How
+from ratewise.core.estimate import EstimateOptions
 from ratewise.errors import InputError, TableError
 from ratewise.questions.compare import compare
 from ratewise.questions.compare_many import compare_many
@@ -133,25 +133,27 @@ def test_a_fully_rated_table_needs_no_rates():
     table = {"judge": np.array([0.0, 1, 1, 1]), "human": np.array([0.0, 1, 0, 1]), "rate": np.full(4, 0.5)}
     rated = read_rated(read_table(table), RatedColumns("human", "judge"))
     assert np.all(rated.items.rates == 1)
-    (note,) = rated.notes(How())
+    (note,) = rated.notes(EstimateOptions())
     assert "rates are not used" in note
     table["rate"] = np.ones(4)
-    assert read_rated(read_table(table), RatedColumns("human", "judge")).notes(How()) == ()
+    assert read_rated(read_table(table), RatedColumns("human", "judge")).notes(EstimateOptions()) == ()
 
 
 def test_rows_without_a_rate_are_part_of_the_pool_where_that_is_asked_about():
     table = {"judge": np.arange(4.0), "human": np.array([0.0, 1, np.nan, np.nan]), "rate": [0.5, 0.5, 0.5, np.nan]}
     rated = read_rated(read_table(table), RatedColumns("human", "judge"))
-    assert rated.notes(How()) == ("1 row without a rate was not looked at",)
-    assert rated.notes(How(estimand="pool")) == ("1 row without a rate was not looked at; the pool counts it, too",)
+    assert rated.notes(EstimateOptions()) == ("1 row without a rate was not looked at",)
+    assert rated.notes(EstimateOptions(estimand="pool")) == (
+        "1 row without a rate was not looked at; the pool counts it, too",
+    )
     asked = read_rated(read_table(table), RatedColumns("human", "judge", DrawColumns("rate")))
     assert np.all(asked.items.rates == 0.5)
 
 
 def test_words_are_legal_once_the_record_exists():
     with pytest.raises(InputError, match="unknown method"):
-        How(method="magic")
+        EstimateOptions(method="magic")
     with pytest.raises(InputError, match="level must be in"):
-        How(level=95)
+        EstimateOptions(level=95)
     with pytest.raises(InputError, match="add estimand pool"):
-        How(pool_size=100).refuse_idle_pool_size()
+        EstimateOptions(pool_size=100).refuse_idle_pool_size()

@@ -160,8 +160,7 @@ def test_pilots_that_cannot_be_used():
 
 def test_rates_beat_one_rate_in_earnest():
     """Drawn and fitted many times, on items that are not the pilot: less error than one rate for the same money."""
-    from ratewise.core.fit import fit_m_estimator
-    from ratewise.core.losses import LINEAR
+    from ratewise.core.m_estimation import LINEAR, fit_m_estimator
     from ratewise.core.ratings import ratings
 
     data = piloted_regression(2, T=4000, pilot=0.3)

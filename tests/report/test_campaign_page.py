@@ -9,7 +9,7 @@ import pytest
 
 from ratewise.campaign import findings
 from ratewise.campaign.campaign import Campaign
-from ratewise.design.auto import learned_rating
+from ratewise.design.rounds import learned_rating
 from ratewise.errors import TableError
 from ratewise.questions.words import within
 from ratewise.report.campaign import campaign_page, snapshot_page

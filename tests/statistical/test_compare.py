@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from ratewise.core.how import How
+from ratewise.core.estimate import EstimateOptions
 from ratewise.questions.compare import compare_systems
 from ratewise.questions.compare_many import against_baseline
 from ratewise.questions.systems import Systems
@@ -16,7 +16,7 @@ TRIALS = 1500
 
 def systems(weak, strong, rates, xi, *, bounds=None, level=0.95):
     """As they would be read from a table."""
-    how = How(level=level, bounds=bounds)
+    how = EstimateOptions(level=level, bounds=bounds)
     names = tuple("ABCDEFGH"[: weak.shape[1]])
     h = np.where(xi[:, None], strong, np.nan)
     return Systems(names, weak, h, rates, xi, None, how, "none", ())

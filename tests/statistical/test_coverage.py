@@ -6,8 +6,7 @@ Bounds are binomial: a cell whose true coverage is at the stated target fails by
 import numpy as np
 import pytest
 
-from ratewise.core.anytime import confidence_sequence
-from ratewise.core.intervals import normal, spread
+from ratewise.core.intervals import confidence_sequence, normal, spread
 from ratewise.core.ratings import ratings
 from ratewise.lab.coverage import Cell, run_cell
 

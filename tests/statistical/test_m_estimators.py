@@ -9,9 +9,7 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from ratewise.core.fit import degrees_of_freedom, fit_m_estimator
-from ratewise.core.losses import LOSSES
-from ratewise.core.newton import NoFitError
+from ratewise.core.m_estimation import LOSSES, NoFitError, degrees_of_freedom, fit_m_estimator
 from ratewise.core.quantiles import estimate_quantile
 from ratewise.core.ratings import Ratings, ratings
 from ratewise.questions.learned_weak import _learned

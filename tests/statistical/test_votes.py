@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 import ratewise as rw
-from ratewise.core.how import How
+from ratewise.core.estimate import EstimateOptions
 from ratewise.core.ratings import Rated
 from ratewise.core.votes import votes_of
 from ratewise.questions.estimation import estimate_rated
@@ -38,7 +38,7 @@ def estimated(rng, mu, vote, estimand, *, rate=0.5, most=3, bounds=None):
     judge = mu + rng.normal(0, 0.3 * mu.std(), T)
     items = Rated(judge, votes.means, np.full(T, rate))
     everyone = np.ones(T, dtype=np.bool_)
-    found = estimate_rated(items, How(estimand=estimand, bounds=bounds))
+    found = estimate_rated(items, EstimateOptions(estimand=estimand, bounds=bounds))
     ready = Ready(None, "", (), votes=votes, scale=bounds)
     return found, with_votes(found, ready, RatedTable(None, items, everyone, everyone, (), False, Pool("", T, T, True)))
 

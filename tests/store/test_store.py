@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ratewise.campaign.campaign import Campaign
-from ratewise.design.auto import below_one
+from ratewise.design.rounds import below_one
 
 from ..campaign.making import judged, log_of, looked_at, ran, scored, write
 

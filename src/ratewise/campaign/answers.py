@@ -21,10 +21,9 @@ from ratewise.core import estimate as core
 from ratewise.core.checks import Floats
 from ratewise.core.estimate import Estimate
 from ratewise.core.names import Estimand
-from ratewise.design.auto import LearnedRating, estimate_seen, learned_rating
-from ratewise.design.designs import carried
+from ratewise.design.chain import StepSeen, carried, step_arrays
+from ratewise.design.rounds import LearnedRating, estimate_seen, learned_rating
 from ratewise.design.seen import FEWEST_TO_LEARN, learn
-from ratewise.design.step_seen import StepSeen, step_arrays
 from ratewise.errors import MissingAnswersError
 from ratewise.questions.estimation import estimate_mean
 from ratewise.questions.pooled import widened, with_known

@@ -14,7 +14,7 @@ from ratewise.campaign.voting import decides
 from ratewise.core.checks import Floats
 from ratewise.core.estimate import Estimate, estimate_mean
 from ratewise.core.votes import Votes, krippendorff_alpha, percent_agreement
-from ratewise.design.auto import below_one
+from ratewise.design.rounds import below_one
 from ratewise.errors import InputError
 from ratewise.questions.pooled import widened
 from ratewise.raters.people import PeopleSettings

@@ -15,7 +15,7 @@ from ratewise.campaign.snapshot import Snapshot
 from ratewise.core.checks import Floats
 from ratewise.core.estimate import Estimate, estimate_mean
 from ratewise.core.ratings import Mask
-from ratewise.design.auto import LearnedRating, below_one, learned_rating
+from ratewise.design.rounds import LearnedRating, below_one, learned_rating
 from ratewise.design.seen import FEWEST_TO_LEARN, learn
 from ratewise.errors import InputError
 from ratewise.questions.pooled import with_known

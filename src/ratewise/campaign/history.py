@@ -11,16 +11,12 @@ from numpy.typing import NDArray
 
 from ratewise.core.checks import Floats
 from ratewise.core.ratings import Mask
-from ratewise.design.again import again_rates, scaled
+from ratewise.design.chain import Design, StepRule, StepSeen, factors_of
+from ratewise.design.chain_plan import Compared, seen_as_pair, worth_trying
 from ratewise.design.chain_rounds import ChainRule
-from ratewise.design.designs import Design
+from ratewise.design.rounds import pooled
+from ratewise.design.second_look import again_rates, scaled
 from ratewise.design.seen import Rule, Seen
-from ratewise.design.spending import pooled
-from ratewise.design.step_choice import Compared, seen_as_pair
-from ratewise.design.step_draw import factors_of
-from ratewise.design.step_rule import StepRule
-from ratewise.design.step_seen import StepSeen
-from ratewise.design.trial import worth_trying
 from ratewise.learn.rating_model import Covariates
 from ratewise.learn.text_columns import TextColumns
 from ratewise.store.queue import AgainRows
@@ -49,7 +45,7 @@ class RoundPlan:
     trial: int = 0  # items of a chain's whole start, where this round tries dear raters on its first ones; 0: no trial
     hopes: tuple[
         float, ...
-    ] = ()  # after a trial: of each rater but the last, see `design/trial.py`; left out from 1 on
+    ] = ()  # after a trial: of each rater but the last, see `design/chain_plan.py`; left out from 1 on
 
     @property
     def alone(self) -> bool:

@@ -28,8 +28,8 @@ from ratewise.core.estimate import Estimate
 from ratewise.core.names import Estimand, Method
 from ratewise.core.ratings import Mask
 from ratewise.core.stratified import estimate_stratified
-from ratewise.design.auto import below_one, learned_rating
-from ratewise.design.designs import carried
+from ratewise.design.chain import carried
+from ratewise.design.rounds import below_one, learned_rating
 from ratewise.design.seen import FEWEST_TO_LEARN, LEAST_RATE, Seen
 from ratewise.errors import InputError, TableError
 from ratewise.questions.strata import InputPlan, Strata, read_strata

@@ -7,7 +7,7 @@ import numpy as np
 from ratewise.campaign.answers import Look, Wanted, chained, estimate_history, look_of, stepped
 from ratewise.campaign.history import History
 from ratewise.campaign.inputs import stratified
-from ratewise.design.auto import prepared
+from ratewise.design.rounds import prepared
 from ratewise.questions.pooled import Pooled, Terms
 
 

@@ -17,7 +17,7 @@ from ratewise.campaign.history import RoundPlan
 from ratewise.campaign.snapshot import Snapshot, reader_of
 from ratewise.campaign.spec.spec import Spec
 from ratewise.core.estimate import Estimate
-from ratewise.design.again import variance_now
+from ratewise.design.second_look import variance_now
 from ratewise.errors import RatewiseWarning
 from ratewise.store.money import to_money, to_units
 from ratewise.store.store import Store

@@ -22,8 +22,8 @@ from ratewise.campaign.verification import Verification
 from ratewise.campaign.verify import verify_log
 from ratewise.campaign.worth import worth_of_raters
 from ratewise.core.estimate import Estimate
-from ratewise.design.auto import estimate_came
 from ratewise.design.diagnostics import Diagnosis, diagnose
+from ratewise.design.rounds import estimate_came
 from ratewise.questions.pooled import Pooled
 from ratewise.store.store import Store
 

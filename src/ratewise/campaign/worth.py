@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from ratewise.campaign.history import RoundPlan
 from ratewise.core.checks import Floats
-from ratewise.design.designs import Design
-from ratewise.design.step_choice import Compared
+from ratewise.design.chain import Design
+from ratewise.design.chain_plan import Compared
 
 
 def worth_of_raters(names: Sequence[str], plans: Sequence[RoundPlan], asked: Floats) -> list[str]:

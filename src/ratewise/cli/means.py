@@ -7,7 +7,7 @@ from ratewise.cli.console import print_json, print_rich, texts_told, typed_notes
 from ratewise.core.names import Estimand, IntervalMethod, Method, Objective, Recalibration
 
 if TYPE_CHECKING:
-    from ratewise.core.what_if import WhatIf
+    from ratewise.core.wrong_policy import WhatIf
     from ratewise.tables import TableLike
 
 

@@ -12,11 +12,9 @@ from scipy.sparse import csgraph
 
 from ratewise.core.checks import Floats
 from ratewise.core.clusters import Codes
-from ratewise.core.fit import MFit, degrees_of_freedom, fit_m_estimator
-from ratewise.core.losses import LOGISTIC
-from ratewise.core.newton import NoFitError
+from ratewise.core.intervals import largest_differences, normal_draws
+from ratewise.core.m_estimation import LOGISTIC, MFit, NoFitError, degrees_of_freedom, fit_m_estimator
 from ratewise.core.ratings import Mask, Ratings
-from ratewise.core.simultaneous import largest_differences, normal_draws
 
 _OUT_OF_REACH = 1e-9
 

@@ -7,20 +7,277 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ratewise.core import contributions, intervals
-from ratewise.core.case import Case, Grouping, grouping_of
-from ratewise.core.checks import Floats
-from ratewise.core.clusters import cluster_folds
-from ratewise.core.how import How
-from ratewise.core.interval_choice import interval_kind, interval_of, known_ends, scale_ends
-from ratewise.core.intervals import Interval
-from ratewise.core.messages import Message
-from ratewise.core.names import Estimand, IntervalMethod, Method
+from ratewise.core import contributions, intervals, score
+from ratewise.core.checks import Floats, choice, number, scale_ends, seed_number, share
+from ratewise.core.clusters import Codes, cluster_codes, cluster_folds
+from ratewise.core.intervals import Interval, Spread
+from ratewise.core.messages import Message, argument
+from ratewise.core.names import ESTIMANDS, INTERVALS, METHODS, Estimand, IntervalMethod, Method
 from ratewise.core.ratings import Mask, Rated, Ratings, pool_of
 from ratewise.core.result import FrameKind, Span, frame_of_record, shown, spans_picture
-from ratewise.core.tails import tail_note
 from ratewise.core.votes import Agreement
 from ratewise.errors import InputError, MissingAnswersError
+
+
+@dataclass(frozen=True, slots=True)
+class EstimateOptions:
+    """Every option of an estimate that is no column of the table; its defaults are those of `estimate_mean`.
+
+    The words and numbers are legal once the record exists.
+    """
+
+    method: Method = "auto"
+    interval: IntervalMethod = "auto"
+    level: float = 0.95
+    estimand: Estimand = "population"
+    pool_size: float | None = None  # for the estimand pool; none: as many as there are items
+    bounds: tuple[float, float] | None = None  # ends of the rating scale
+    floor: float | None = None  # least rate that any item could have had; for `anytime`
+    variance_factor: float = 1.0
+    resamples: int = 2000
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        choice(self.method, METHODS, name="method")
+        choice(self.interval, INTERVALS, name="interval")
+        choice(self.estimand, ESTIMANDS, name="estimand")
+        set_once = object.__setattr__
+        set_once(self, "level", share(self.level, name="level"))
+        set_once(self, "variance_factor", number(self.variance_factor, name="variance_factor", above=0))
+        set_once(self, "seed", seed_number(self.seed))
+        if self.bounds is not None:
+            set_once(self, "bounds", scale_ends(*self.bounds))
+        set_once(self, "resamples", int(number(self.resamples, name="resamples", minimum=100)))
+
+    @property
+    def plain(self) -> bool:
+        """Whether nothing but an estimand, a level and a seed was asked for."""
+        return self == EstimateOptions(level=self.level, estimand=self.estimand, seed=self.seed)
+
+    def refuse_idle_pool_size(self) -> None:
+        """Refuse a pool size for the population's mean: whoever gives it means the pool's own."""
+        if self.pool_size is not None and self.estimand == "population":
+            raise InputError(
+                Message(
+                    f"{argument('pool_size')} matters only for the pool's own mean; add {argument('estimand pool')}, "
+                    "or leave it out"
+                )
+            )
+
+
+def both_ends(bounds: tuple[float | None, float | None] | None) -> tuple[float, float] | None:
+    """The ends of the rating scale, or neither."""
+    low, high = (None, None) if bounds is None else bounds
+    if (low is None) != (high is None):
+        raise InputError("give both ends of the rating scale (low and high), or neither")
+    return None if low is None or high is None else (low, high)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Grouping:
+    """Items in clusters; no codes where they change nothing, or where there is but one."""
+
+    clusters: int
+    codes: Codes | None
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """How to estimate, and what that means for these items."""
+
+    how: EstimateOptions
+    pool_size: float  # inf: the population
+    grouping: Grouping | None
+    folds: NDArray[np.int64] | None = None  # where they are given
+
+    @property
+    def codes(self) -> Codes | None:
+        """Cluster codes; `None` where clusters change nothing."""
+        return None if self.grouping is None else self.grouping.codes
+
+
+def grouping_of(clusters: ArrayLike | None, data: Ratings, pool_size: float, interval: str) -> Grouping | None:
+    """The clusters of the items, and whether the interval counts them; `None` where none were named."""
+    if clusters is None:
+        return None
+    if interval == "anytime":
+        raise InputError("the anytime interval goes item by item and knows no clusters; leave out one of the two")
+    codes = cluster_codes(clusters, data.rows)
+    count = int(codes.max()) + 1
+    many = f"{count:,} cluster{'s' if count > 1 else ''}"
+    if count == data.items > 1:
+        return Grouping(count, None, f"{many}; each is a single item, so they change nothing")
+    if pool_size == data.items:
+        return Grouping(
+            count, None, f"{many}; they change nothing: the whole pool was looked at, and drawn item by item"
+        )
+    if count == 1:
+        return Grouping(1, None, f"{many}; an interval needs at least two, because items of one cluster are alike")
+    return Grouping(count, codes, f"{many}; the interval counts them, not items")
+
+
+TAIL = "ratings have a long tail"  # as the note begins
+_SKEWED = 0.2  # skewness of the estimate's error: Cochran's n > 25 γ² for a plain mean, where it is γ/√n
+_BY_CHANCE = 3.0 * math.sqrt(6.0)  # over n: three standard errors of that skewness for normal ratings
+_STEPS = 60  # in 1: ratings of a scale are whole numbers, tenths, or means of a few votes
+_LONGEST_SCALE = 100.0
+
+
+def tail_note(s: Spread, data: Ratings, kind: str, case: Case) -> tuple[str, ...]:
+    """The note on a long tail; empty where the scale has ends, or the interval needs no symmetry."""
+    if kind not in ("t", "normal", "bootstrap") or case.how.bounds is not None:
+        return ()
+    if abs(s.skewness) <= max(_SKEWED, _BY_CHANCE / max(s.labels, 1)) or of_a_scale(data.strong[data.labelled]):
+        return ()
+    return (
+        Message(
+            f"{TAIL} (a few are far from the rest): the interval may miss the mean more often than "
+            f"{1 - case.how.level:.0%} of the time, because the largest ratings may not be among the labels. Label "
+            f"more; if the scale has ends, give {argument('bounds=(low, high)')}"
+        ),
+    )
+
+
+def of_a_scale(strong: Floats) -> bool:
+    """Whether ratings look like those of a scale: all from −1 to 1, or in steps over a range of at most 100."""
+    if not strong.size or np.abs(strong).max() <= 1.0:
+        return True
+    return bool(np.ptp(strong) <= _LONGEST_SCALE and in_steps(strong))
+
+
+def in_steps(strong: Floats) -> bool:
+    """Whether all ratings are whole numbers, tenths, or means of a few votes."""
+    steps = strong * _STEPS
+    return bool(np.all(np.abs(steps - np.round(steps)) < 1e-6))
+
+
+_MOST_LEVELS, _SAME = 11, 1e-9  # of a scale whose ends can be seen; levels that differ by less are one
+MANY_LABELS = 400  # from here on Student-t and normal agree to 0.3 % of the width
+
+
+def interval_kind(data: Ratings, case: Case) -> tuple[str, list[str]]:
+    """The kind of interval, and where `auto` chose it, why."""
+    if case.how.interval == "anytime" and case.how.method not in ("auto", "difference"):
+        raise InputError("the anytime interval needs method 'difference': tuning on later labels would void it")
+    if case.how.interval != "auto":
+        return case.how.interval, []
+    if is_binary(data):
+        return "score", [f"interval: score, because ratings are 0 or 1 ({data.labels} labels)"]
+    if case.how.bounds is not None:
+        return "score", ["interval: score, because the ends of the scale are known"]
+    ends = levels_seen(data)
+    if ends is not None:
+        return "score", [f"interval: score, on the scale from {ends[0]:g} to {ends[1]:g} that the ratings show"]
+    if data.labels < MANY_LABELS:
+        return "t", [f"interval: t, because there are fewer than {MANY_LABELS} labels ({data.labels})"]
+    if case.codes is not None and case.codes.max() + 1 < MANY_LABELS:
+        count = int(case.codes.max()) + 1
+        return "t", [f"interval: t, because there are fewer than {MANY_LABELS} clusters ({count})"]
+    return "normal", [f"interval: normal, because there are {data.labels} labels"]
+
+
+def levels_seen(data: Ratings) -> tuple[float, float] | None:
+    """Ends of a scale of a few even levels, as its ratings show them; none where they are no such levels."""
+    levels = np.unique(data.strong[data.labelled])
+    if not 2 <= levels.size <= _MOST_LEVELS or not in_steps(levels):
+        return None
+    step = float(np.diff(levels).min())
+    at = (levels - levels[0]) / step
+    low, high = min(levels[0], data.weak[:, 0].min()), max(levels[-1], data.weak[:, 0].max())
+    if np.abs(at - np.round(at)).max() > _SAME or at[-1] > _MOST_LEVELS:
+        return None
+    if high - low > _MOST_LEVELS * step:
+        low, high = levels[0], levels[-1]
+    return float(low), float(high)
+
+
+def is_binary(data: Ratings) -> bool:
+    """Whether all strong ratings are 0 or 1: both of them, or one while the weak ones know no others."""
+    h, g = data.strong[data.labelled], data.weak[:, 0]
+    both = h.size > 0 and h.min() == 0 and h.max() == 1
+    return bool(np.all((h == 0) | (h == 1)) and (both or (g.min() >= -_SAME and g.max() <= 1 + _SAME)))
+
+
+def interval_of(
+    s: intervals.Spread, f: Floats, delta: Floats, data: Ratings, kind: str, case: Case
+) -> tuple[tuple[float, float] | None, str | None]:
+    """The ends, or none; and what there is to say about them."""
+    if kind == "anytime":
+        why = (
+            None
+            if case.how.floor is not None
+            else "anytime: no floor was given, so the least rate seen is taken for it"
+        )
+        return _anytime(delta, data, case), why
+    if case.how.estimand == "pool" and np.all(data.rates == 1) and case.pool_size == data.items:
+        return (s.value, s.value), "every item of the pool has its strong rating: the value is exact"
+    if kind == "score":
+        ends = known_ends(data, case, kind)
+        low, high = needed_ends(data, case, "the score interval") if ends is None else ends
+        beyond = s.value < low or s.value > high
+        why = (
+            f"the unbiased estimate is {s.value:.4g}, beyond the scale: the end of the scale is shown instead"
+            if beyond
+            else None
+        )
+        return score.score_interval(
+            s, f, data, case.how.level, bounds=(low, high), pool_size=case.pool_size, factor=case.how.variance_factor
+        ), why
+    s = intervals.widened(s, case.how.variance_factor)
+    if data.labels < 2:
+        return None, "one strong rating gives no interval; get at least two"
+    if s.variance <= 0:
+        return (
+            None,
+            "all contributions are equal, so their spread is unknown; give bounds and interval 'score'",
+        )
+    if kind == "t":
+        return intervals.student(s, case.how.level), None
+    if kind == "bootstrap":
+        rng = np.random.default_rng(case.how.seed)
+        return intervals.bootstrap(s, case.how.level, resamples=case.how.resamples, rng=rng), None
+    return intervals.normal(s, case.how.level), None
+
+
+def known_ends(data: Ratings, case: Case, kind: str) -> tuple[float, float] | None:
+    """The ends of the rating scale as given, or as ratings show them that this kind of interval goes by."""
+    if case.how.bounds is not None:
+        return needed_ends(data, case, "the interval")
+    if is_binary(data):
+        return 0.0, 1.0
+    return levels_seen(data) if kind == "score" and case.how.interval == "auto" else None
+
+
+def _anytime(delta: Floats, data: Ratings, case: Case) -> tuple[float, float]:
+    if data.counts is not None:
+        raise InputError(
+            "the anytime interval goes item by item, and rows of a large table were put together; take another interval"
+        )
+    if case.how.estimand == "pool" or data.weak.shape[1] > 1:
+        raise InputError("the anytime interval is for the population's mean with one weak rater")
+    low, high = needed_ends(data, case, "the anytime interval")
+    g = data.weak[:, 0]
+    if g.min() < low or g.max() > high:
+        raise InputError(f"the anytime interval needs weak ratings within the bounds [{low:g}, {high:g}]")
+    least = float(data.rates.min()) if case.how.floor is None else share(case.how.floor, name="floor", one=True)
+    if data.rates.min() < least:
+        raise InputError(f"a rate of {data.rates.min():g} is below the floor {least:g} the anytime interval was told")
+    return intervals.confidence_sequence(delta, bounds=(low, high), floor=least, level=case.how.level)
+
+
+def needed_ends(data: Ratings, case: Case, what: str) -> tuple[float, float]:
+    """The ends of the rating scale, as given or as 0/1 ratings show them; `what` needs them."""
+    if case.how.bounds is None:
+        if is_binary(data):
+            return 0.0, 1.0
+        raise InputError(Message(f"{what} needs the ends of the rating scale; give {argument('bounds=(low, high)')}"))
+    low, high = case.how.bounds
+    h = data.strong[data.labelled]
+    if low >= high or (h.size and (h.min() < low or h.max() > high)):
+        raise InputError(f"bounds ({low:g}, {high:g}) must be in order and hold every strong rating")
+    return low, high
+
 
 FOLDS = 10
 
@@ -148,14 +405,14 @@ def estimate_mean(
     cluster; every item its own cluster gives what no clusters give.
     """
     rated = Rated.of(weak, strong, rates, selected=selected, clusters=clusters)
-    how = How(
+    how = EstimateOptions(
         method, interval, level, estimand, pool_size, bounds, floor, variance_factor=variance_factor,
         resamples=resamples, seed=seed,
     )  # fmt: skip
     return estimate_rated(rated, how)
 
 
-def estimate_rated(rated: Rated, how: How) -> Estimate:
+def estimate_rated(rated: Rated, how: EstimateOptions) -> Estimate:
     """`estimate_mean` of a rated table and how to estimate, each as one record."""
     data = rated.ratings()
     N = pool_of(how.estimand, how.pool_size, data.items)
@@ -262,7 +519,7 @@ def _missing(data: Ratings, selected: ArrayLike | None) -> Mask:
 def _with_missing(data: Ratings, missing: Mask, case: Case) -> Estimate:
     """The interval over both extremes of the missing answers: it holds whatever they would have been."""
     try:
-        ends = scale_ends(data, case, "an estimate with answers still missing")
+        ends = needed_ends(data, case, "an estimate with answers still missing")
     except InputError as error:
         many = f"{int(missing.sum())} answers that were asked for are missing, and "
         said = error.args[0]
@@ -300,3 +557,47 @@ def _filled(data: Ratings, missing: Mask, rating: float) -> Ratings:
     rated = data.rated.copy()
     rated[:, -1] |= missing
     return replace(data, strong=strong, rated=rated)
+
+
+_REHEARSALS = 11  # their median moves by a tenth of the width or less from one seed to the next
+_MOST_ROWS = 400  # different items; more would not move the median
+_MOST_LABELS = 2000  # with more of them nothing hides
+
+
+def expected_half_width(
+    weak: Floats, chance: Floats, rates: Floats, *, items: float, pool_size: float | None, level: float
+) -> float | None:
+    """Median half-width of the interval for 0/1 ratings when `items` are looked at, each row standing for as many.
+
+    `chance` is that of a 1, `rates` are those of the draw, and `pool_size` is given where the pool's own mean is asked
+    for. `None` where labels are so many that ± z standard errors say it, or too few to draw one.
+    """
+    if items * float(rates.mean()) > _MOST_LABELS or items * float(rates.mean()) < 1:
+        return None
+    rng = np.random.default_rng(17)
+    at = np.argsort(rates + 1e-9 * weak, kind="stable")
+    at = at[np.linspace(0, at.size - 1, int(min(at.size, _MOST_ROWS, items))).round().astype(np.intp)]
+    g, p, pi = weak[at], chance[at], rates[at]
+    found = [_rehearsed(g, p, pi, items, pool_size, level, rng) for _ in range(_REHEARSALS)]
+    known = [half for half in found if half is not None]
+    return float(np.median(known)) if known else None
+
+
+def _rehearsed(
+    g: Floats, p: Floats, pi: Floats, items: float, pool_size: float | None, level: float, rng: np.random.Generator
+) -> float | None:
+    stands = np.floor(items / g.size + rng.random(g.size)).astype(np.int64)  # for whole items
+    drawn = rng.binomial(stands, pi)
+    each, rest = np.repeat(np.arange(g.size), drawn), np.flatnonzero(stands - drawn)
+    if each.size < 2:
+        return None
+    rows = np.concatenate([each, rest])
+    strong = np.concatenate([(rng.random(each.size) < p[each]) * 1.0, np.full(rest.size, np.nan)])
+    counts = np.concatenate([np.ones(each.size), (stands - drawn)[rest].astype(np.float64)])
+    looked = float(counts.sum())
+    how = EstimateOptions(
+        level=level, estimand="population" if pool_size is None else "pool",
+        pool_size=None if pool_size is None else max(pool_size, looked),
+    )  # fmt: skip
+    found = estimate_rated(Rated(g[rows], strong, pi[rows], counts=counts), how)
+    return None if found.low is None or found.high is None else (found.high - found.low) / 2

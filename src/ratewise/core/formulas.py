@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ratewise.core.checks import finite, number, share
-from ratewise.core.looking import whole_items
+from ratewise.core.draw import whole_items
 from ratewise.core.result import shown
 from ratewise.errors import InputError
 

@@ -16,8 +16,8 @@ from scipy import special
 from ratewise.core.checks import Floats, choice, number, share
 from ratewise.core.clusters import Codes, cluster_codes
 from ratewise.core.estimate import Estimate
+from ratewise.core.m_estimation import Terms
 from ratewise.core.names import ESTIMANDS, Estimand
-from ratewise.core.newton import Terms
 from ratewise.core.ratings import Ratings, pool_of, ratings
 from ratewise.errors import InputError
 

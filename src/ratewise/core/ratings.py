@@ -190,3 +190,12 @@ def _refuse(bad: Mask, values: Floats, message: str) -> None:
         i = int(np.argmax(bad))
         x: Any = values[i]
         raise InputError(message.format(i=i, x=f"{x:g}"))
+
+
+LARGEST_SCALE = 1e150  # a scale at which every item that can be wrong is always rated; times 0 it is still 0
+_NEVER_DRAWN = 1e-100  # never drawn, and its inverse can still be squared
+
+
+def active_rates(error: Floats, *, scale: float, floor: float) -> Floats:
+    """clip(γ·sqrt(u), floor, 1), never 0."""
+    return np.clip(scale * np.sqrt(error), max(floor, _NEVER_DRAWN), 1.0)

@@ -23,9 +23,7 @@ from scipy import special
 
 from ratewise.core import contributions
 from ratewise.core.checks import Floats, as_floats, number
-from ratewise.core.estimate import Estimate, estimate_rated, on_scale
-from ratewise.core.how import How
-from ratewise.core.interval_choice import MANY_LABELS
+from ratewise.core.estimate import MANY_LABELS, Estimate, EstimateOptions, estimate_rated, on_scale
 from ratewise.core.messages import Message, argument
 from ratewise.core.names import Estimand, IntervalMethod, Method
 from ratewise.core.ratings import Mask, Rated, Ratings
@@ -63,7 +61,7 @@ def estimate_stratified(
     spread is unknown (fewer than two strong ratings, or all alike) borrows that of the others, and a note says so.
     """
     rated = Rated.of(weak, strong, rates, selected=selected)
-    how = How(method, interval, level, estimand, bounds=bounds, variance_factor=variance_factor, seed=seed)
+    how = EstimateOptions(method, interval, level, estimand, bounds=bounds, variance_factor=variance_factor, seed=seed)
     return stratified(rated, Shares(strata, sizes, shares), how)
 
 
@@ -76,7 +74,7 @@ class Shares:
     shares: Mapping[str, float] | None = None
 
 
-def stratified(rated: Rated, shares: Shares, how: How) -> Estimate:
+def stratified(rated: Rated, shares: Shares, how: EstimateOptions) -> Estimate:
     """`estimate_stratified` of records."""
     data = rated.ratings()
     groups = _groups(shares, data, how.estimand)
@@ -109,10 +107,10 @@ def estimate_weighted(
     Limiting cases: equal weights give `estimate_mean`'s value.
     """
     rated = Rated.of(weak, strong, rates, selected=selected)
-    return weighted(rated, weights, How(method, interval, level, bounds=bounds, seed=seed))
+    return weighted(rated, weights, EstimateOptions(method, interval, level, bounds=bounds, seed=seed))
 
 
-def weighted(rated: Rated, weights: ArrayLike, how: How) -> Estimate:
+def weighted(rated: Rated, weights: ArrayLike, how: EstimateOptions) -> Estimate:
     """`estimate_weighted` of records."""
     data = rated.ratings()
     w = as_floats(weights, name="weights")
@@ -191,7 +189,7 @@ def _counts(data: Ratings, code: NDArray[np.intp], strata: int) -> Floats:
     return np.rint(np.bincount(code, weights=data.each(np.ones(data.rows)), minlength=strata))
 
 
-def _fitted(data: Ratings, how: How, folds: NDArray[np.int64] | None) -> tuple[str, Floats]:
+def _fitted(data: Ratings, how: EstimateOptions, folds: NDArray[np.int64] | None) -> tuple[str, Floats]:
     """The line in the weak rating's place, one for all strata."""
     method = how.method
     if data.labels == 0:
@@ -222,7 +220,7 @@ class _Parts:
     borrowed: Mask
 
 
-def _stratified(data: Ratings, method: str, f: Floats, groups: _Groups, how: How) -> Estimate:
+def _stratified(data: Ratings, method: str, f: Floats, groups: _Groups, how: EstimateOptions) -> Estimate:
     delta = contributions.contributions(f, data)
     parts = _parts(data, f, delta, groups, how)
     W, value = groups.W, float(groups.W @ parts.value)
@@ -252,7 +250,7 @@ def _stratified(data: Ratings, method: str, f: Floats, groups: _Groups, how: How
     )  # fmt: skip
 
 
-def _parts(data: Ratings, f: Floats, delta: Floats, groups: _Groups, how: How) -> _Parts:
+def _parts(data: Ratings, f: Floats, delta: Floats, groups: _Groups, how: EstimateOptions) -> _Parts:
     S = len(groups.names)
     value, variance, df, below, above = (np.full(S, np.nan) for _ in range(5))
     counts, exact = _counts(data, groups.code, S), np.zeros(S, dtype=np.bool_)
@@ -272,7 +270,7 @@ def _parts(data: Ratings, f: Floats, delta: Floats, groups: _Groups, how: How) -
     return _borrowed(_Parts(value, variance, df, below, above, np.isnan(variance)), counts, how)
 
 
-def _of_stratum(data: Ratings, f: Floats, own: Mask, size: float, how: How) -> Estimate:
+def _of_stratum(data: Ratings, f: Floats, own: Mask, size: float, how: EstimateOptions) -> Estimate:
     score = how.interval == "score"
     counts = None if data.counts is None else data.counts[own]
     rated = Rated(f[own], data.strong[own], data.rates[own], selected=data.labelled[own], counts=counts)
@@ -283,7 +281,7 @@ def _of_stratum(data: Ratings, f: Floats, own: Mask, size: float, how: How) -> E
     return estimate_rated(rated, own_how)
 
 
-def _borrowed(parts: _Parts, counts: Floats, how: How) -> _Parts:
+def _borrowed(parts: _Parts, counts: Floats, how: EstimateOptions) -> _Parts:
     """Variance per item of the other strata, with one degree of freedom, for a stratum of unknown spread."""
     z, own = _z(how.level), ~np.isnan(parts.below)
     variance = np.where(parts.borrowed & own, ((parts.below + parts.above) / (2 * z)) ** 2, parts.variance)
@@ -303,7 +301,7 @@ def _borrowed(parts: _Parts, counts: Floats, how: How) -> _Parts:
     )
 
 
-def _between(parts: _Parts, groups: _Groups, value: float, how: How) -> float:
+def _between(parts: _Parts, groups: _Groups, value: float, how: EstimateOptions) -> float:
     """Variance that estimated shares of the strata add, less what chance adds to its estimate."""
     if how.estimand == "pool" or not np.isfinite(groups.N).all():
         return 0.0
@@ -312,7 +310,7 @@ def _between(parts: _Parts, groups: _Groups, value: float, how: How) -> float:
 
 
 def _ends(
-    value: float, parts: _Parts, W: Floats, between: float, total: float, df: float | None, how: How
+    value: float, parts: _Parts, W: Floats, between: float, total: float, df: float | None, how: EstimateOptions
 ) -> tuple[float, float] | None:
     if how.interval == "score":
         more = _z(how.level) ** 2 * between
@@ -335,21 +333,23 @@ def _z(level: float) -> float:
 # Weights
 
 
-def _weighted(data: Ratings, method: str, f: Floats, w: Floats, how: How) -> Estimate:
+def _weighted(data: Ratings, method: str, f: Floats, w: Floats, how: EstimateOptions) -> Estimate:
     """`estimate_mean` of the linearised ratings θ̂ + w (· − θ̂)/w̄: their mean is θ̂, and their spread is its own."""
     value = float(np.average(contributions.contributions(f, data), weights=data.each(w)))
     linear = Rated(
         value + w[:, None] * (f - value), value + w * (data.strong - value), data.rates, selected=data.labelled,
         counts=data.counts,
     )  # fmt: skip
-    found = estimate_rated(linear, How("difference", how.interval, how.level))
+    found = estimate_rated(linear, EstimateOptions("difference", how.interval, how.level))
     return replace(found, method=f"weighted {method}", slope=None)
 
 
 # Answers that were asked for and did not come
 
 
-def _with_missing(data: Ratings, selected: ArrayLike | None, how: How, of: Callable[[Ratings], Estimate]) -> Estimate:
+def _with_missing(
+    data: Ratings, selected: ArrayLike | None, how: EstimateOptions, of: Callable[[Ratings], Estimate]
+) -> Estimate:
     """The interval over both extremes of the missing answers: it holds whatever they would have been."""
     asked = data.labelled | (data.rates[:, -1] == 1)
     if selected is not None:

@@ -10,11 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from ratewise.core.chain import gains, pooled_gain_per_cost
 from ratewise.core.checks import Floats
-from ratewise.core.policy import optimal_policy
-from ratewise.core.rates import LARGEST_SCALE
-from ratewise.design.designs import carried
+from ratewise.core.policy import gains, optimal_policy, pooled_gain_per_cost
+from ratewise.core.ratings import LARGEST_SCALE
+from ratewise.design.chain import carried
 from ratewise.design.options import floor_share
 from ratewise.learn.error_model import ErrorModel, fit_error
 

@@ -8,8 +8,7 @@ from numpy.typing import NDArray
 
 from ratewise.core.checks import Floats
 from ratewise.core.policy import Policy, optimal_policy
-from ratewise.core.rates import LARGEST_SCALE
-from ratewise.core.ratings import Mask
+from ratewise.core.ratings import LARGEST_SCALE, Mask
 from ratewise.design.seen import Learned, Rule, Seen
 from ratewise.learn.error_model import DEFAULT_FLOOR_SHARE
 from ratewise.learn.learned_error import LearnedError, error_candidates

@@ -7,10 +7,9 @@ import numpy as np
 from ratewise.core.checks import Floats
 from ratewise.core.estimate import Estimate
 from ratewise.core.running import stops_within, without_rounding
-from ratewise.design.auto import Round, estimate_seen
 from ratewise.design.options import Money
+from ratewise.design.rounds import Round, RoundDraw, draw_exact_round, draw_round, estimate_seen, next_round, pooled
 from ratewise.design.seen import Learned, Phase, Rule, Seen, learn
-from ratewise.design.spending import RoundDraw, draw_exact_round, draw_round, next_round, pooled
 from ratewise.lab.trials import RATING_BOUNDS, Block, Index, Outcome, Population
 from ratewise.learn.rating_model import Covariates
 

@@ -14,8 +14,7 @@ from scipy import special
 from ratewise.core.checks import Floats
 from ratewise.core.formulas import optimal_uniform_rate
 from ratewise.core.policy import optimal_policy
-from ratewise.core.rates import LARGEST_SCALE, active_rates
-from ratewise.core.ratings import Mask
+from ratewise.core.ratings import LARGEST_SCALE, Mask, active_rates
 from ratewise.core.running import running_estimates, stops_within, without_rounding
 from ratewise.design.seen import Learned
 from ratewise.lab.automatic import auto, learn_all

@@ -14,8 +14,7 @@ from scipy import special
 from ratewise.core.bradley_terry import Pairs, centring, components
 from ratewise.core.checks import Floats, number
 from ratewise.core.draw import draw_evenly, scaled_to, uniform
-from ratewise.core.fit import influence
-from ratewise.core.newton import gram
+from ratewise.core.m_estimation import gram, influence
 from ratewise.core.ratings import Mask
 from ratewise.core.result import FrameKind, shown
 from ratewise.design.options import sharpest_error

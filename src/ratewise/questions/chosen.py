@@ -6,8 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ratewise.core.checks import Floats, number
-from ratewise.core.estimate import Estimate
-from ratewise.core.how import How
+from ratewise.core.estimate import Estimate, EstimateOptions
 from ratewise.core.messages import Message, argument
 from ratewise.core.ratings import Mask, Rated
 from ratewise.core.stratified import Shares, stratified, weighted
@@ -34,7 +33,9 @@ class Chosen:
             raise InputError("give strata or weight, not both: strata know their weights themselves")
 
 
-def estimate_chosen(table: Table, columns: RatedColumns, chosen: Chosen, how: How, prices: Prices) -> Estimate:
+def estimate_chosen(
+    table: Table, columns: RatedColumns, chosen: Chosen, how: EstimateOptions, prices: Prices
+) -> Estimate:
     """The estimate from the rows that have a rate; all rows together give the strata's sizes.
 
     With a pool size the pool is larger than the table, in the same shares. Rows of rate 1 need no weak rating.
@@ -63,7 +64,7 @@ def estimate_chosen(table: Table, columns: RatedColumns, chosen: Chosen, how: Ho
 
 
 def estimate_large_chosen(
-    relation: Relation, columns: RatedColumns, chosen: Chosen, how: How, prices: Prices
+    relation: Relation, columns: RatedColumns, chosen: Chosen, how: EstimateOptions, prices: Prices
 ) -> Estimate | None:
     """`estimate_chosen` of a table that stays in its files; nothing where it has to be read whole.
 

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ratewise.core.estimate import Estimate
-from ratewise.core.how import How
+from ratewise.core.estimate import Estimate, EstimateOptions
 from ratewise.core.names import Estimand, Method, Recalibration
 from ratewise.core.result import FrameKind, frame_of_rows, shown
 from ratewise.errors import InputError
@@ -125,7 +124,7 @@ def compare(
     columns = (dict(zip(given, x, strict=True)) for x in (weak, strong))
     systems = systems_of(
         table, weak=next(columns), strong=next(columns), draw=DrawColumns(rate, selected, clusters),
-        how=How(method, "auto", level, estimand, pool_size, bounds, seed=seed), recalibrate=recalibrate,
+        how=EstimateOptions(method, "auto", level, estimand, pool_size, bounds, seed=seed), recalibrate=recalibrate,
         meaning=meaning_of(positive, scale),
     )  # fmt: skip
     return compare_systems(systems, 0, 1)

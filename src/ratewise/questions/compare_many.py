@@ -9,11 +9,10 @@ import numpy as np
 from scipy import special
 
 from ratewise.core.checks import Floats
-from ratewise.core.estimate import Estimate
-from ratewise.core.how import How
+from ratewise.core.estimate import Estimate, EstimateOptions
+from ratewise.core.intervals import normal_draws, simultaneous_quantile
 from ratewise.core.names import Estimand, Method, Recalibration
 from ratewise.core.result import FrameKind, frame_of_rows, shown
-from ratewise.core.simultaneous import normal_draws, simultaneous_quantile
 from ratewise.errors import InputError
 from ratewise.questions.compare import between, percent, signed
 from ratewise.questions.large_systems import systems_of
@@ -142,7 +141,7 @@ def compare_many(
     systems = systems_of(
         table, weak={name: weak[name] for name in order}, strong={name: strong[name] for name in order},
         draw=DrawColumns(rate, selected, clusters),
-        how=How(method, "auto", level, estimand, pool_size, bounds, seed=seed), recalibrate=recalibrate,
+        how=EstimateOptions(method, "auto", level, estimand, pool_size, bounds, seed=seed), recalibrate=recalibrate,
         meaning=meaning_of(positive, scale),
     )  # fmt: skip
     return against_baseline(systems)

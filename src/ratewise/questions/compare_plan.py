@@ -11,7 +11,7 @@ from ratewise.core.checks import Floats, number
 from ratewise.core.formulas import error_times_budget
 from ratewise.core.names import Estimand, PolicyName, Recalibration
 from ratewise.core.policy import Policy
-from ratewise.core.rates import active_rates
+from ratewise.core.ratings import active_rates
 from ratewise.core.result import shown
 from ratewise.errors import InputError, TableError
 from ratewise.questions.derived import STRONG_DIFFERENCE, WEAK_DIFFERENCE, Derived

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ratewise.core.checks import Floats
-from ratewise.core.looking import BINS, bin_of, cut_after
+from ratewise.core.draw import BINS, bin_of, cut_after
 from ratewise.core.messages import Message, argument
 from ratewise.core.ratings import Mask
 from ratewise.errors import InputError, TableError

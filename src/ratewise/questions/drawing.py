@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ratewise.core.checks import Floats
-from ratewise.core.draw import uniform
-from ratewise.core.looking import (
+from ratewise.core.draw import (
     EVERYONE,
     ROUNDING,
     Cut,
@@ -23,6 +22,7 @@ from ratewise.core.looking import (
     bin_of,
     cut_after,
     cut_for_money,
+    uniform,
     whole_items,
 )
 from ratewise.core.messages import Message, argument

@@ -10,8 +10,7 @@ from numpy.typing import ArrayLike
 from ratewise.core import estimate as core
 from ratewise.core.checks import Floats, choice
 from ratewise.core.clusters import Codes, cluster_codes
-from ratewise.core.estimate import Estimate
-from ratewise.core.how import How, both_ends
+from ratewise.core.estimate import Estimate, EstimateOptions, both_ends
 from ratewise.core.messages import Message, argument
 from ratewise.core.names import RECALIBRATIONS, Calibrator, Estimand, IntervalMethod, Method, Recalibration
 from ratewise.core.ratings import Rated
@@ -67,7 +66,7 @@ def estimate_mean(
     so does one cluster.
     """
     rated = Rated.of(weak, strong, rates, selected=selected, clusters=clusters)
-    how = How(method, interval, level, estimand, pool_size, bounds, floor, resamples=resamples, seed=seed)
+    how = EstimateOptions(method, interval, level, estimand, pool_size, bounds, floor, resamples=resamples, seed=seed)
     return estimate_rated(rated, how, recalibrate)
 
 
@@ -86,7 +85,7 @@ def with_text(
 
 
 def estimate_rated(
-    rated: Rated, how: How, recalibrate: Recalibration = "none", text: TextColumns | None = None
+    rated: Rated, how: EstimateOptions, recalibrate: Recalibration = "none", text: TextColumns | None = None
 ) -> Estimate:
     """`estimate_mean` of a rated table and how to estimate, each as one record."""
     choice(recalibrate, RECALIBRATIONS, name="recalibration")
@@ -100,7 +99,7 @@ def estimate_rated(
     return replace(found, method=f"{found.method}, {recalibrate} recalibrated")
 
 
-def without_second_line(how: How) -> How:
+def without_second_line(how: EstimateOptions) -> EstimateOptions:
     """The options for recalibrated weak ratings: a second line would see its own fold's labels."""
     return replace(how, method="difference") if how.method == "auto" else how
 
@@ -189,7 +188,9 @@ def estimate_table(
     relation = large_relation(table)
     draw = DrawColumns(rate, selected, clusters)
     asked = _Asked(strong, weak, draw, strata, weight, recalibrate, tuple(text), meaning_of(positive, scale))
-    how = How(method, interval, level, estimand or "population", pool_size, both_ends(bounds), floor, seed=seed)
+    how = EstimateOptions(
+        method, interval, level, estimand or "population", pool_size, both_ends(bounds), floor, seed=seed
+    )
     if relation is not None and strong is not None and interval != "anytime" and not text:
         large = _in_files(relation, asked, how, prices)
         if large is not None:
@@ -248,7 +249,7 @@ class _Asked:
         return terms.named(self.strong, self.weak, self.draw) and rest == _Asked()
 
 
-def _in_files(relation: Relation, asked: _Asked, how: How, prices: Prices) -> Estimate | None:
+def _in_files(relation: Relation, asked: _Asked, how: EstimateOptions, prices: Prices) -> Estimate | None:
     """The estimate of a table that stays in its files; nothing where it has to be read whole."""
     assert asked.strong is not None
     people, draw, meaning = strong_columns(relation, asked.strong), asked.draw, asked.meaning
@@ -265,7 +266,7 @@ def _in_files(relation: Relation, asked: _Asked, how: How, prices: Prices) -> Es
 
 
 def _estimate_large(
-    relation: Relation, columns: RatedColumns, how: How, prices: Prices, meaning: Meaning,
+    relation: Relation, columns: RatedColumns, how: EstimateOptions, prices: Prices, meaning: Meaning,
     recalibrate: Recalibration, people: Sequence[str],
 ) -> Estimate | None:  # fmt: skip
     if "weight" in relation.columns and columns.draw.rate in (None, "rate"):

@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ratewise.core.allocation import InputChoice, choose_inputs
 from ratewise.core.checks import Floats
-from ratewise.core.inputs import InputChoice, choose_inputs
 from ratewise.errors import InputError
 from ratewise.learn.error_model import DEFAULT_FLOOR_SHARE
 from ratewise.questions.pilot import Pilot

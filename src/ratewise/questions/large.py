@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ratewise.core.checks import Floats
-from ratewise.core.how import How
+from ratewise.core.estimate import EstimateOptions
 from ratewise.core.ratings import Mask, Rated
 from ratewise.core.votes import Votes
 from ratewise.errors import TableError
@@ -47,7 +47,7 @@ class LargeTable:
     told: tuple[str, ...] = ()  # of words, and of a rate that was assumed
     votes: Votes | None = None  # of the first items, which are all that have some
 
-    def notes(self, how: How) -> tuple[str, ...]:
+    def notes(self, how: EstimateOptions) -> tuple[str, ...]:
         """What there is to say about how the table was read, and about what its pool is."""
         return self.told + readers.unlooked(self.rows - self.looked, how) + self.pool.notes(how)
 

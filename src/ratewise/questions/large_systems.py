@@ -10,8 +10,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from ratewise.core.checks import Floats
-from ratewise.core.estimate import Estimate
-from ratewise.core.how import How
+from ratewise.core.estimate import Estimate, EstimateOptions
 from ratewise.core.names import Recalibration
 from ratewise.core.ratings import Mask, Rated
 from ratewise.errors import TableError
@@ -104,7 +103,7 @@ def systems_of(
     weak: Mapping[str, str],
     strong: Mapping[str, str],
     draw: DrawColumns,
-    how: How,
+    how: EstimateOptions,
     recalibrate: Recalibration,
     meaning: Meaning,
 ) -> Systems:
@@ -122,7 +121,7 @@ def systems_of(
 
 
 def read_large_systems(
-    relation: Relation, *, weak: Mapping[str, str], strong: Mapping[str, str], draw: DrawColumns, how: How,
+    relation: Relation, *, weak: Mapping[str, str], strong: Mapping[str, str], draw: DrawColumns, how: EstimateOptions,
     meaning: Meaning,
 ) -> Systems | None:  # fmt: skip
     """The systems of a table that stays in its files; nothing where it has to be read whole."""

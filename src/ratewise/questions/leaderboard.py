@@ -22,12 +22,12 @@ from ratewise.core.bradley_terry import (
 )
 from ratewise.core.checks import Floats, choice
 from ratewise.core.clusters import Codes
-from ratewise.core.how import How
+from ratewise.core.estimate import EstimateOptions
+from ratewise.core.intervals import simultaneous_quantile
+from ratewise.core.m_estimation import NoFitError
 from ratewise.core.names import REGRESSION_METHODS, Estimand, RegressionMethod
-from ratewise.core.newton import NoFitError
 from ratewise.core.ratings import Mask, Ratings, pool_of
 from ratewise.core.result import FrameKind, frame_of_rows, shown
-from ratewise.core.simultaneous import simultaneous_quantile
 from ratewise.errors import InputError
 from ratewise.learn.rating_model import Covariates, cluster_fitted_rating, fitted_rating
 from ratewise.questions.people import Strong, votes_in_words
@@ -181,7 +181,7 @@ def leaderboard(
     cannot be compared: they are named with the reason, and the others are rated.
     """
     choice(method, REGRESSION_METHODS, name="method")
-    how = How(method, level=level, estimand=estimand, pool_size=pool_size, seed=seed)
+    how = EstimateOptions(method, level=level, estimand=estimand, pool_size=pool_size, seed=seed)
     ready = votes_ready(table, strong=strong, weak=weak, scale=scale)
     ready.refuse_pool(estimand)
     models = read_models(ready.table, model_a, model_b)
@@ -296,7 +296,7 @@ def _board(
     votes: Ratings,
     standing: Standing,
     field: _Field,
-    how: How,
+    how: EstimateOptions,
     *,
     exact: bool,
 ) -> tuple[list[Rated], NDArray[np.intp]]:

@@ -14,7 +14,7 @@ import scipy
 
 from ratewise.core.checks import Floats
 from ratewise.core.messages import Message, argument
-from ratewise.core.solver import Entries, Problem
+from ratewise.core.policy import Entries, Problem
 from ratewise.errors import InputError, PolicyError
 
 _TOLERANCE = 1e-12

@@ -21,11 +21,9 @@ from typing import Any
 import numpy as np
 
 from ratewise.core.checks import Floats
-from ratewise.core.draw import draw_within, uniform
-from ratewise.core.looking import whole_items
+from ratewise.core.draw import draw_within, uniform, whole_items
 from ratewise.core.names import Estimand
-from ratewise.core.rates import LARGEST_SCALE
-from ratewise.core.ratings import Mask
+from ratewise.core.ratings import LARGEST_SCALE, Mask
 from ratewise.errors import InputError, TableError
 from ratewise.questions.people import ready_for
 from ratewise.questions.pilot import Pilot

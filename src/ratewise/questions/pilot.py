@@ -8,7 +8,7 @@ import numpy as np
 from ratewise.core.checks import Floats, as_floats, choice, seed_number
 from ratewise.core.names import RECALIBRATIONS, Calibrator, Recalibration
 from ratewise.core.ratings import Mask, ratings
-from ratewise.core.score_worlds import likely
+from ratewise.core.score import likely
 from ratewise.design.options import sharpest_error
 from ratewise.design.seen import Phase, Seen, learn
 from ratewise.errors import InputError, TableError

@@ -7,12 +7,12 @@ from typing import Any, cast
 import numpy as np
 
 from ratewise.core.checks import Floats
-from ratewise.core.expected_width import expected_half_width
+from ratewise.core.estimate import expected_half_width
 from ratewise.core.messages import Message, argument
 from ratewise.core.names import Estimand, PolicyName, Recalibration
 from ratewise.core.result import shown
-from ratewise.core.what_if import Assumed, WhatIf
-from ratewise.core.what_if import what_if as tried
+from ratewise.core.wrong_policy import Assumed, WhatIf
+from ratewise.core.wrong_policy import what_if as tried
 from ratewise.errors import InputError
 from ratewise.learn.features import refuse_labels
 from ratewise.learn.text.learner import Learner

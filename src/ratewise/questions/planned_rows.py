@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ratewise.core.checks import Floats
-from ratewise.core.draw import uniform
-from ratewise.core.looking import Line, Prices
+from ratewise.core.draw import Line, Prices, uniform
 from ratewise.core.names import PolicyName
 from ratewise.errors import InputError
 from ratewise.questions.drawing import (

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ratewise.core.how import How
+from ratewise.core.estimate import EstimateOptions
 from ratewise.core.messages import Message, argument
 from ratewise.errors import InputError, TableError
 from ratewise.tables import Relation, Table
@@ -60,7 +60,7 @@ class Pool:
             )
         return cls(name, rows, float(told[0]), sure=True)
 
-    def how(self, how: How) -> How:
+    def how(self, how: EstimateOptions) -> EstimateOptions:
         """The options with the pool's size, where the pool's own value is wanted."""
         if how.estimand == "population":
             return how
@@ -75,7 +75,7 @@ class Pool:
             )
         return how
 
-    def notes(self, how: How) -> tuple[str, ...]:
+    def notes(self, how: EstimateOptions) -> tuple[str, ...]:
         """What was taken for the pool, where the table cannot tell; `how` is as it was asked for."""
         if how.estimand == "population" or how.pool_size is not None or self.sure:
             return ()

@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ratewise.core.checks import Floats, number, share
-from ratewise.core.estimate import Estimate
-from ratewise.core.how import How, both_ends
+from ratewise.core.estimate import Estimate, EstimateOptions, both_ends
 from ratewise.core.names import Estimand
 from ratewise.core.quantiles import estimate_quantile
 from ratewise.core.ratings import Mask
@@ -106,7 +105,7 @@ def quantile_table(
     rated = read_rated(ready.table, RatedColumns(ready.strong, weak, DrawColumns(rate, selected, clusters)))
     refuse_missing(rated)
     ends = ready.bounds(both_ends(bounds))
-    asked_how = How(level=level, estimand=estimand, pool_size=pool_size, bounds=ends)
+    asked_how = EstimateOptions(level=level, estimand=estimand, pool_size=pool_size, bounds=ends)
     how = rated.how(asked_how)
     items, codes = rated.items, rated.codes()
     found = tuple(

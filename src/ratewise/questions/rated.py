@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ratewise.core.checks import Floats, share
 from ratewise.core.clusters import Codes, cluster_codes
-from ratewise.core.how import How
+from ratewise.core.estimate import EstimateOptions
 from ratewise.core.ratings import Mask, Rated
 from ratewise.errors import InputError, TableError
 from ratewise.questions.chosen_labels import warn_of_choice
@@ -100,11 +100,11 @@ class RatedTable:
         """The items' clusters as numbers from 0."""
         return None if self.items.clusters is None else cluster_codes(self.items.clusters, self.items.strong.size)
 
-    def how(self, how: How) -> How:
+    def how(self, how: EstimateOptions) -> EstimateOptions:
         """The options with the pool's size, where the pool's own value is wanted."""
         return self.pool.how(how)
 
-    def notes(self, how: How) -> tuple[str, ...]:
+    def notes(self, how: EstimateOptions) -> tuple[str, ...]:
         """What there is to say about how the table was read, and about what its pool is."""
         return self.read + unlooked(int(np.count_nonzero(~self.looked)), how) + self.pool.notes(how)
 
@@ -149,7 +149,7 @@ def with_row_folds(items: Rated, rows: NDArray[np.intp]) -> Rated:
     return replace(items, folds=row_folds(rows, alone))
 
 
-def unlooked(rows: int, how: How) -> tuple[str, ...]:
+def unlooked(rows: int, how: EstimateOptions) -> tuple[str, ...]:
     """A note on what the rows without a rate mean, if there are any."""
     said, them = ("row without a rate was", "it") if rows == 1 else ("rows without a rate were", "them")
     counted = f"; the pool counts {them}, too" if how.estimand == "pool" else ""

@@ -9,12 +9,10 @@ import numpy as np
 from scipy import special
 
 from ratewise.core.checks import Floats, choice
-from ratewise.core.fit import MFit, degrees_of_freedom, fit_m_estimator
-from ratewise.core.how import How
-from ratewise.core.losses import LOSSES
+from ratewise.core.estimate import EstimateOptions
+from ratewise.core.m_estimation import LOSSES, MFit, NoFitError, degrees_of_freedom, fit_m_estimator
 from ratewise.core.names import FAMILIES, Estimand, Family, RegressionMethod
 from ratewise.core.names import REGRESSION_METHODS as METHODS
-from ratewise.core.newton import NoFitError
 from ratewise.core.ratings import Ratings, pool_of
 from ratewise.core.result import FrameKind, frame_of_rows, shown
 from ratewise.errors import InputError
@@ -142,7 +140,7 @@ def regress(
     """
     choice(family, FAMILIES, name="family")
     choice(method, METHODS, name="method")
-    how = How(method, level=level, estimand=estimand, pool_size=pool_size)
+    how = EstimateOptions(method, level=level, estimand=estimand, pool_size=pool_size)
     ready = made_ready(table, strong=strong, weak=() if weak is None else (weak,), positive=positive, scale=scale)
     ready.refuse_pool(estimand)
     columns = RatedColumns(ready.strong, weak, DrawColumns(rate, selected, clusters))

@@ -6,10 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ratewise.core.checks import Floats, finite
-from ratewise.core.fit import fit_m_estimator, influence
-from ratewise.core.losses import LOSSES
+from ratewise.core.m_estimation import LOSSES, NoFitError, fit_m_estimator, gram, influence
 from ratewise.core.names import Family
-from ratewise.core.newton import NoFitError, gram
 from ratewise.core.ratings import Ratings
 from ratewise.errors import InputError
 from ratewise.questions.columns import Columns

@@ -17,7 +17,7 @@ from scipy import special
 from ratewise.core.checks import Floats, number, share
 from ratewise.core.names import Estimand, PolicyName
 from ratewise.core.policy import Policy, optimal_policy
-from ratewise.core.rates import LARGEST_SCALE, active_rates
+from ratewise.core.ratings import LARGEST_SCALE, active_rates
 from ratewise.core.result import FrameKind, Span, frame_of_rows, shown, spans_picture
 from ratewise.errors import InputError, RatewiseWarning
 from ratewise.learn.error_model import DEFAULT_FLOOR_SHARE

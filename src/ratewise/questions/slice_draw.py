@@ -10,8 +10,7 @@ import numpy as np
 
 from ratewise.core.checks import Floats
 from ratewise.core.clusters import Codes
-from ratewise.core.draw import draw
-from ratewise.core.looking import whole_items
+from ratewise.core.draw import draw, whole_items
 from ratewise.core.messages import Message, argument
 from ratewise.core.ratings import Mask
 from ratewise.errors import TableError

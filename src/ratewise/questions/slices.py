@@ -11,11 +11,9 @@ import numpy as np
 from scipy import special
 
 from ratewise.core.checks import choice, number
-from ratewise.core.estimate import Estimate
-from ratewise.core.how import How, both_ends
+from ratewise.core.estimate import TAIL, Estimate, EstimateOptions, both_ends
 from ratewise.core.names import RECALIBRATIONS, Estimand, IntervalMethod, Method, Recalibration
 from ratewise.core.ratings import Mask, Rated
-from ratewise.core.tails import TAIL
 from ratewise.errors import InputError
 from ratewise.learn.text.learner import Learner
 from ratewise.learn.text.reading import read_texts
@@ -96,7 +94,7 @@ def estimate_slices(
     if large is not None:
         rated, all_groups = large, large.table.texts(by, missing="allow")
         ends = both_ends(bounds) or meaning.bounds
-        how = How(method, interval, level, estimand, pool_size, ends, floor, seed=seed)
+        how = EstimateOptions(method, interval, level, estimand, pool_size, ends, floor, seed=seed)
     else:
         ready = made_ready(
             read_whole(table, relation), strong=strong, weak=() if weak is None else (weak,), positive=positive,
@@ -104,7 +102,9 @@ def estimate_slices(
         )  # fmt: skip
         ready.refuse_pool(estimand)
         read, first = ready.table, ready.notes
-        how = How(method, interval, level, estimand, pool_size, ready.bounds(both_ends(bounds)), floor, seed=seed)
+        how = EstimateOptions(
+            method, interval, level, estimand, pool_size, ready.bounds(both_ends(bounds)), floor, seed=seed
+        )
         _, all_groups = slice_names(read, by)
         refuse_unused_weights(read, rate, all_groups)
         rated = read_rated(read, RatedColumns(ready.strong, weak, draw), fewest=2)
@@ -148,7 +148,7 @@ class _Sliced:
 
     rated: RatedTable
     all_groups: Texts  # of all rows of the table
-    how: How
+    how: EstimateOptions
     recalibrate: Recalibration
     fewest: int  # strong ratings of a slice that has an estimate
     text: TextColumns | None = None  # of the items
@@ -180,7 +180,7 @@ class _Sliced:
         found = [self._slice(name, items.part(mask), labels[name], how) for name, mask in masks.items()]
         return found, notes
 
-    def _slice(self, name: str, items: Rated, labels: int, how: How) -> Slice:
+    def _slice(self, name: str, items: Rated, labels: int, how: EstimateOptions) -> Slice:
         count, fewest = items.size, self.fewest
         if labels < fewest:
             many = "no strong rating" if labels == 0 else f"only {labels} strong rating{'s' if labels > 1 else ''}"

@@ -11,8 +11,7 @@ from scipy import special
 
 from ratewise.core.checks import Floats
 from ratewise.core.clusters import Codes, cluster_codes, sum_variance
-from ratewise.core.estimate import Estimate
-from ratewise.core.how import How
+from ratewise.core.estimate import Estimate, EstimateOptions
 from ratewise.core.messages import Message, argument
 from ratewise.core.names import Recalibration
 from ratewise.core.ratings import Mask, Rated
@@ -68,7 +67,7 @@ class Systems:
     rates: Floats
     asked: Mask
     clusters: NDArray[Any] | None
-    how: How  # `bounds` are those of one system's ratings
+    how: EstimateOptions  # `bounds` are those of one system's ratings
     recalibrate: Recalibration
     notes: tuple[str, ...]
     rest: Rest | None = None
@@ -108,7 +107,7 @@ class Systems:
         low, high = (self._filled(i, j, np.where(missing, end, h), how) for end in ends)
         return replace(found, interval=(min(found.interval[0], low[0]), max(found.interval[1], high[1])))
 
-    def _filled(self, i: int, j: int, h: Floats, how: How) -> tuple[float, float]:
+    def _filled(self, i: int, j: int, h: Floats, how: EstimateOptions) -> tuple[float, float]:
         found = widened(self._estimate(i, j, h, how), self._unseen_in(h), level=how.level)
         return (-math.inf, math.inf) if found.interval is None else found.interval
 
@@ -126,7 +125,7 @@ class Systems:
             reach=None if s.bounds is None else s.bounds[1] - s.bounds[0], codes=None if codes is None else codes[use],
         )  # fmt: skip
 
-    def _estimate(self, i: int, j: int | None, h: Floats, how: How) -> Estimate:
+    def _estimate(self, i: int, j: int | None, h: Floats, how: EstimateOptions) -> Estimate:
         """The mean of one system, or of one less another, whose strong ratings are h."""
         g = self.weak[:, i] if j is None else self.weak[:, i] - self.weak[:, j]
         rated = Rated(g, h, self.rates, self.asked, self.clusters, folds=self.folds)
@@ -204,7 +203,7 @@ def read_systems(
     weak: Mapping[str, str],
     strong: Mapping[str, str],
     draw: DrawColumns,
-    how: How,
+    how: EstimateOptions,
     recalibrate: Recalibration,
     meaning: Meaning = Meaning(),  # noqa: B008 - frozen
 ) -> Systems:
@@ -256,7 +255,7 @@ def check_names(names: Sequence[str]) -> None:
         raise InputError(f"two systems are called {min(twice)!r}; give every system a name of its own")
 
 
-def check_how(how: How, recalibrate: Recalibration) -> None:
+def check_how(how: EstimateOptions, recalibrate: Recalibration) -> None:
     """Options that a comparison can have."""
     if recalibrate == "platt":
         raise InputError("platt is for 0/1 ratings, and a difference is none; use affine, isotonic or auto")
@@ -269,7 +268,7 @@ def check_how(how: How, recalibrate: Recalibration) -> None:
 Rows = NDArray[np.int64]
 
 
-def refuse_outside(name: str, h: Floats, how: How, *, rows: Rows | None = None) -> None:
+def refuse_outside(name: str, h: Floats, how: EstimateOptions, *, rows: Rows | None = None) -> None:
     """Refuse strong ratings outside the scale; `rows` are the numbers of their rows, where h is of some of them."""
     if how.bounds is not None:
         outside = np.asarray(((h < how.bounds[0]) | (h > how.bounds[1])).any(axis=1))
@@ -283,7 +282,14 @@ def _row_number(at: int, rows: Rows | None) -> int:
 
 
 def check_missing(
-    name: str, names: tuple[str, ...], rated: Mask, asked: Mask, h: Floats, how: How, *, rows: Rows | None = None
+    name: str,
+    names: tuple[str, ...],
+    rated: Mask,
+    asked: Mask,
+    h: Floats,
+    how: EstimateOptions,
+    *,
+    rows: Rows | None = None,
 ) -> None:
     """Answers still missing need the ends of the scale, at which they are counted."""
     lacking = asked[:, None] & ~rated

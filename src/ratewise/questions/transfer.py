@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ratewise.core.checks import Floats, choice, number
 from ratewise.core.names import POLICIES, Estimand, PolicyName
-from ratewise.core.rates import active_rates
+from ratewise.core.ratings import active_rates
 from ratewise.core.result import shown
 from ratewise.errors import InputError, TableError
 from ratewise.learn.calibration import Calibration

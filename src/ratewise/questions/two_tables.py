@@ -7,8 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from ratewise.core.estimate import Estimate
-from ratewise.core.how import How
+from ratewise.core.estimate import Estimate, EstimateOptions
 from ratewise.core.names import Estimand, Method, Recalibration
 from ratewise.core.ratings import Rated
 from ratewise.core.two_samples import Half, difference_interval, pool_covariance, shared_covariance
@@ -46,7 +45,7 @@ class TableColumns:
 class _Asked:
     """How both tables are read and estimated."""
 
-    how: How
+    how: EstimateOptions
     recalibrate: Recalibration
     positive: Positive
     scale: Scale
@@ -119,7 +118,9 @@ def compare_tables(
     if estimand is None:
         exports = [terms.estimand for terms in map(read_terms, (table, with_table)) if terms is not None]
         estimand = exports[0] if exports else "population"
-    asked = _Asked(How(method, "auto", level, estimand, None, bounds, seed=seed), recalibrate, positive, scale)
+    asked = _Asked(
+        EstimateOptions(method, "auto", level, estimand, None, bounds, seed=seed), recalibrate, positive, scale
+    )
     own = TableColumns(strong, weak, rate, selected, clusters, id)
     first, second = _side(table, own, asked), _side(with_table, own if last is None else last, asked)
     if _drawn_together(first, second):
@@ -145,7 +146,7 @@ def _side(table: Table, columns: TableColumns, asked: _Asked) -> _Side:
     return _Side(rated, mean, how.bounds, _ids(ready.table, columns.id, rated))
 
 
-def _of_campaign(table: Table, terms: Terms, id_column: str | None, how: How) -> _Side:
+def _of_campaign(table: Table, terms: Terms, id_column: str | None, how: EstimateOptions) -> _Side:
     """A side that is a campaign's export, as the campaign reports it."""
     pool = Pool.of(table, table.rows)
     mean, pooled = reported(table, terms, level=how.level, estimand=how.estimand)

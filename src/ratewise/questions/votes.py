@@ -8,8 +8,8 @@ from scipy import special
 
 from ratewise.core.bradley_terry import Pairs, boundless, components, fit_bradley_terry
 from ratewise.core.checks import Floats
+from ratewise.core.m_estimation import NoFitError
 from ratewise.core.messages import Message, argument
-from ratewise.core.newton import NoFitError
 from ratewise.core.ratings import Mask, ratings
 from ratewise.errors import TableError
 from ratewise.learn.features import codings, feature_matrix

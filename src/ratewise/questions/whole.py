@@ -4,8 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ratewise.core.estimate import Estimate
-from ratewise.core.how import How
+from ratewise.core.estimate import Estimate, EstimateOptions
 from ratewise.core.names import Recalibration
 from ratewise.core.ratings import Mask, Rated
 from ratewise.core.stratified import Shares, stratified
@@ -26,7 +25,7 @@ def in_proportion(groups: Texts, looked: Mask) -> bool:
     return bool(np.max(np.abs(seen - expected) / np.sqrt(spread)) < _BY_CHANCE)
 
 
-def whole(rated: Rated, groups: Texts, all_groups: Texts, how: How, recalibrate: Recalibration) -> Estimate:
+def whole(rated: Rated, groups: Texts, all_groups: Texts, how: EstimateOptions, recalibrate: Recalibration) -> Estimate:
     """The mean of all rows where slices were looked at in unequal proportions: Σ W mean_s."""
     if recalibrate != "none" or rated.clusters is not None:
         raise InputError(

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from ratewise.core.what_if import BELIEFS, WhatIf
+from ratewise.core.wrong_policy import BELIEFS, WhatIf
 from ratewise.report.pictures import ACCENT, INK, QUIET, grid
 from ratewise.report.terminal_table import Column, TerminalTable
 

@@ -11,7 +11,7 @@ import pytest
 from ratewise.campaign import planner as d
 from ratewise.campaign.history import RoundPlan
 from ratewise.campaign.rehearsal import Pool, Rehearsal
-from ratewise.design.auto import start_labels
+from ratewise.design.rounds import start_labels
 from ratewise.lab.worlds import calibrated
 
 E9 = 10**9

@@ -8,12 +8,22 @@ import numpy as np
 
 from ratewise.campaign.history import RoundPlan, finite_or_none
 from ratewise.campaign.planner.state import UNIT, State
-from ratewise.design.designs import Design
+from ratewise.design.chain import Design
+from ratewise.design.chain_plan import (
+    Choice,
+    StepPlan,
+    choose_design,
+    exact_items,
+    hopes,
+    on_trial,
+    plan_steps,
+    spend_of,
+    step_money,
+    trial_items,
+    worth_trying,
+)
 from ratewise.design.options import Money
 from ratewise.design.seen import Seen
-from ratewise.design.step_choice import Choice, choose_design, step_money
-from ratewise.design.step_plan import StepPlan, exact_items, plan_steps, spend_of
-from ratewise.design.trial import hopes, on_trial, trial_items, worth_trying
 
 _OF_THE_REST = 0.8  # of a pool's last items, taken up in one go towards a precision: some are left if it falls short
 _FEW_ITEMS = 25  # too few to leave some

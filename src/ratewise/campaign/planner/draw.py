@@ -10,12 +10,11 @@ from ratewise.campaign.planner.state import OpenRound
 from ratewise.core.checks import Floats
 from ratewise.core.ratings import Mask
 from ratewise.core.result import shown
-from ratewise.design.again import draw_again
+from ratewise.design.chain import StepRule, draw_exact_steps, draw_steps
 from ratewise.design.chain_rounds import ChainRule
+from ratewise.design.rounds import draw_exact_round, draw_round
+from ratewise.design.second_look import draw_again
 from ratewise.design.seen import Rule
-from ratewise.design.spending import draw_exact_round, draw_round
-from ratewise.design.step_draw import draw_exact_steps, draw_steps
-from ratewise.design.step_rule import StepRule
 from ratewise.store.money import total
 from ratewise.store.queue import AgainRows, NewAgain, Units
 

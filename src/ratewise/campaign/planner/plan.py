@@ -19,14 +19,13 @@ from ratewise.campaign.planner.costs import item_costs
 from ratewise.campaign.planner.overlap import most_labels
 from ratewise.campaign.planner.refitting import long_start
 from ratewise.campaign.planner.state import UNIT, State
-from ratewise.design.again import plan_again
-from ratewise.design.auto import doubling, start_labels
+from ratewise.design.chain import Design
+from ratewise.design.chain_plan import Choice
 from ratewise.design.chain_rounds import plan_chain
-from ratewise.design.designs import Design
 from ratewise.design.options import Money
+from ratewise.design.rounds import doubling, next_round, start, start_labels
+from ratewise.design.second_look import plan_again
 from ratewise.design.seen import FEWEST_TO_LEARN, Seen
-from ratewise.design.spending import next_round, start
-from ratewise.design.step_choice import Choice
 from ratewise.design.teacher import Teacher
 from ratewise.store.money import total
 

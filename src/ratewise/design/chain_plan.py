@@ -5,20 +5,23 @@ policy would cost is averaged over the items seen, what it would leave open over
 were made without it. γ is the best of a fine grid, since a step's gain hangs on answers that are not there yet.
 """
 
+import functools
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ratewise.core.checks import Floats
-from ratewise.core.looking import whole_items
+from ratewise.core.draw import whole_items
+from ratewise.core.policy import optimal_policy
 from ratewise.core.ratings import Mask
-from ratewise.design.auto import doubling
-from ratewise.design.options import floor_share, least_root, preferred_error
-from ratewise.design.seen import FEWEST_TO_LEARN, Learned
-from ratewise.design.step_rule import Foretold, Level, StepRule, roots
-from ratewise.design.step_seen import StepSeen
+from ratewise.design.chain import Design, Foretold, Level, StepRule, StepSeen, all_at_once, roots, step_by_step
+from ratewise.design.options import NEAR_TIE_IN_VARIANCE, Money, Options, floor_share, least_root, preferred_error
+from ratewise.design.rounds import doubling
+from ratewise.design.seen import FEWEST_TO_LEARN, Learned, Phase, Seen, learn
+from ratewise.learn.rating_model import Covariates
 
 _MOST_ITEMS = 1500  # items that the cost of a policy is averaged over
 _GRID = np.geomspace(1e-3, 1e3, 37)  # of γ, relative to the one at which the mean root is a rate of 1
@@ -234,3 +237,148 @@ def exact_items(plan: StepPlan, money: StepMoney, spend: float) -> int | None:
         return None
     share = min(math.ceil(money.pool_left * (spend / money.left)), math.ceil(money.pool_left))
     return share if money.first == 0 else min(share, int(whole_items(spend / money.first)))
+
+
+_WORTH_A_STEP = 0.97  # of the expected squared error of the best use without steps: at most this, to take steps
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """Expected squared error of one way to use the raters; a design without raters is the last rater alone."""
+
+    design: Design
+    variance: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Choice:
+    """The way that was chosen, and all that were compared."""
+
+    design: Design
+    compared: tuple[Compared, ...]
+    plan: StepPlan | None  # of a design with steps
+
+
+def choose_design(
+    x: Covariates, said: Floats, strong: Floats, *, costs: tuple[float, ...], left: float, pool_left: float,
+    kept: tuple[int, ...] | None = None,
+    pairs: Callable[[Design], Seen] | None = None, steps: Callable[[Design], StepSeen] | None = None,
+) -> Choice:  # fmt: skip
+    """The best way to go on from items that everyone has rated; fewer raters and fewer steps on a near tie.
+
+    `pairs` gives `seen_as_pair` and `steps` gives `StepSeen.start` of a design, if someone keeps them with what was
+    learned from them. `kept` are the raters that are still in question; by default all.
+    """
+    as_pair = pairs or functools.cache(lambda design: seen_as_pair(design, x, said, strong))
+    in_steps = steps or (lambda design: StepSeen.start(design, x, said, strong))
+    raters = tuple(range(len(costs) - 1)) if kept is None else kept
+    labels = int(np.count_nonzero(~np.isnan(strong)))
+    compared, best, best_plan = [], Compared(Design(()), math.inf), None
+    for design in all_at_once(raters):
+        money = Money(sum(costs[k] for k in design.first), costs[-1], left, pool_left)
+        seen = as_pair(design)
+        found = Compared(design, Options.of(learn(seen), seen, money).choose()[0].variance)
+        compared.append(found)
+        if not math.isfinite(best.variance) or found.variance * (1 + NEAR_TIE_IN_VARIANCE) < best.variance:
+            best = found
+    at_once = best.variance
+    for design in step_by_step(raters):
+        plan = plan_steps(in_steps(design), step_money(design, costs, left, pool_left))
+        if plan is None:
+            continue
+        found = Compared(design, plan.expected_variance)
+        compared.append(found)
+        if found.variance < min(_WORTH_A_STEP * at_once, best.variance):
+            best, best_plan = found, plan
+    V = learn(as_pair(Design((0,)))).variance
+    compared.append(Compared(Design(()), V / (labels + left / costs[-1]) if costs[-1] > 0 else 0.0))
+    return Choice(best.design, tuple(compared), best_plan)
+
+
+def seen_as_pair(design: Design, x: Covariates, said: Floats, strong: Floats) -> Seen:
+    """Items that everyone has rated, as two raters would see them: those who see every item stand for the weak one."""
+    return Seen.of(design.covariates(x, said), strong, (Phase(x.items),))
+
+
+def step_money(design: Design, costs: tuple[float, ...], left: float, pool_left: float) -> StepMoney:
+    """The prices of a design."""
+    later = (*(costs[k] for k in design.steps), costs[-1])
+    return StepMoney(sum(costs[k] for k in design.first), later, left, pool_left)
+
+
+_MOST = 0.02  # of the money: what trying dear raters may take before anything is known of them
+_SAVES = 2 / 3  # of the start: a trial of more items than this saves too little
+_FEWEST = 8  # items that a rater is tried on, at least
+_KNOWN = 5  # items with both ratings, without which nothing is known
+_HOPE = 0.5  # standard errors by which a rater may be better than it looks
+_NEARLY_FREE = 1e-6  # of the price of a strong rating, and of its variance: nothing is free, and nobody perfect
+
+
+def on_trial(prices: Sequence[float], start: int, money: float) -> tuple[int, ...]:
+    """Raters after the first, by number, that would take a large part of the money in a start of so many items."""
+    return tuple(k for k in range(1, len(prices) - 1) if prices[k] * start > _MOST * money)
+
+
+def trial_items(prices: Sequence[float], start: int, money: float) -> int:
+    """Items of a start that dear raters are tried on; all of them where there are no such raters."""
+    dear = sum(prices[k] for k in on_trial(prices, start, money))
+    tried = start if dear == 0 else max(int(_MOST * money / dear), _FEWEST)
+    return tried if tried <= _SAVES * start else start
+
+
+def hopes(said: Floats, strong: Floats, prices: Sequence[float], tried: Sequence[int]) -> tuple[float, ...]:
+    """Of each rater but the last: its expected squared error, if it is as good as it may be, over that without it.
+
+    `said` are the ratings, items × raters before the last. Below 1: it may be worth its price. 0: it was not tried, or
+    nothing is known of it yet.
+    """
+    c = [max(price / prices[-1], _NEARLY_FREE) for price in prices[:-1]]
+    left_open = [_left_open(one, strong) for one in said.T]
+    others = [_of_pair(u, c[j]) for j, u in enumerate(left_open) if j not in tried]
+    without = min([1.0, *others])
+    out = [0.0] * len(c)
+    for k in tried:
+        best = _at_best(said[:, k], strong)
+        if best is not None:
+            with_first = _of_chain((left_open[0], min(best, left_open[0])), (c[0], c[k]))
+            out[k] = min(_of_pair(best, c[k]), with_first) / without
+    return tuple(out)
+
+
+def worth_trying(found: Sequence[float]) -> tuple[int, ...]:
+    """Raters, by number, that may be worth their price."""
+    return tuple(k for k, hope in enumerate(found) if hope < 1)
+
+
+def _left_open(said: Floats, strong: Floats) -> float:
+    """Share of the variance that a rater leaves open, corrected for the line that was fitted; 1 if nothing is known."""
+    r, n = _correlation(said, strong)
+    return 1.0 if n < _KNOWN else min((1.0 - r * r) * (n - 1) / (n - 2), 1.0)
+
+
+def _at_best(said: Floats, strong: Floats) -> float | None:
+    """The same by the upper end of its correlation (Fisher's z); `None` where nothing is known."""
+    r, n = _correlation(said, strong)
+    if n < _KNOWN or np.ptp(strong[~np.isnan(strong)]) == 0:
+        return None
+    z = math.atanh(min(abs(r), 1.0 - _NEARLY_FREE)) + _HOPE / math.sqrt(n - 3)
+    return 1.0 - math.tanh(z) ** 2
+
+
+def _correlation(said: Floats, strong: Floats) -> tuple[float, int]:
+    use = ~np.isnan(said) & ~np.isnan(strong)
+    n = int(np.count_nonzero(use))
+    if n < _KNOWN or np.ptp(said[use]) == 0 or np.ptp(strong[use]) == 0:
+        return 0.0, n
+    return float(np.corrcoef(said[use], strong[use])[0, 1]), n
+
+
+def _of_pair(u: float, cost: float) -> float:
+    """Squared error of a weak rater of this price over that of strong ratings alone, with one rate for all."""
+    return _of_chain((u,), (cost,))
+
+
+def _of_chain(u: tuple[float, ...], costs: tuple[float, ...]) -> float:
+    errors = np.maximum(np.array([u]), _NEARLY_FREE)
+    policy = optimal_policy(errors, variance=1.0, weak_cost=costs[0], strong_cost=[*costs[1:], 1.0])
+    return policy.error_times_budget

@@ -1,0 +1,442 @@
+"""Who is asked when, in a chain of raters: those who see every item, and those who are asked step by step.
+
+A chain of raters 0 … K (the last one is right) can be used in several ways. Two cheap judges may both see every item;
+one of them may be left out; a dear one is a step, asked about items that the cheap ones leave open.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ratewise.core.checks import Floats
+from ratewise.core.clusters import Codes
+from ratewise.core.draw import draw_within, scaled_to
+from ratewise.core.policy import gains, pooled_gain_per_cost
+from ratewise.core.ratings import Mask
+from ratewise.design.rounds import LearnedRating, below_one, learned_rating
+from ratewise.design.seen import FEWEST_TO_LEARN, LEAST_RATE, Seen
+from ratewise.learn.learned_error import ErrorBasis, LearnedError
+from ratewise.learn.rating_model import Covariates, RatingModel, Standard, cluster_fitted_rating
+from ratewise.learn.ridge import RidgePath, ridge_path
+
+
+@dataclass(frozen=True, slots=True)
+class Design:
+    """Raters by number: `first` see every item, `steps` are asked one after the other, then the last rater."""
+
+    first: tuple[int, ...]
+    steps: tuple[int, ...] = ()
+
+    @property
+    def levels(self) -> int:
+        """How many times something is known that decides who is asked next."""
+        return len(self.steps) + 1
+
+    def known_at(self, level: int) -> tuple[int, ...]:
+        """Raters whose answers are known before step `level` is drawn."""
+        return (*self.first, *self.steps[:level])
+
+    def cuts(self, later: int) -> tuple[slice, ...]:
+        """Columns of the raters after the first that are drawn together: each group's answers decide the next one."""
+        ends = sorted({*(max(self.first, default=0),), *self.steps, later} - {0})
+        return tuple(slice(a, b) for a, b in zip([0, *ends], ends, strict=False))
+
+    def to_dict(self) -> dict[str, Any]:
+        """A dictionary, ready for JSON."""
+        return {"first": list(self.first), "steps": list(self.steps)}
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> "Design":
+        """The inverse of `to_dict`."""
+        return cls(tuple(data["first"]), tuple(data["steps"]))
+
+    def covariates(self, x: Covariates, said: Floats, level: int = 0) -> Covariates:
+        """What is known of items at a level: the dearest rating as the weak one, the others beside the features.
+
+        `said` are the ratings of raters 1 … K−1, NaN where there is none; for a rating that did not come, that of the
+        rater before stands.
+        """
+        who = self.known_at(level)
+        answers = carried(np.column_stack([x.weak, said]))[:, list(who)]
+        beside = answers[:, :-1]
+        features = beside if x.features is None else np.column_stack([beside, x.features])
+        own = _own(x, who)
+        return Covariates(answers[:, -1], features if features.shape[1] else None, own, x.text)
+
+
+def _own(x: Covariates, who: tuple[int, ...]) -> Floats | None:
+    """How unsure the dearest of these raters is, by itself; None where it does not tell.
+
+    The uncertainty that the user gives is about the first rater.
+    """
+    if who[-1] == 0:
+        return x.uncertainty
+    return x.doubts[who[-1] - 1] if x.doubts else None
+
+
+def carried(said: Floats) -> Floats:
+    """Items × raters, with each rating that did not come replaced by that of the rater before."""
+    out = said.copy()
+    for k in range(1, out.shape[1]):
+        gap = np.isnan(out[:, k])
+        out[gap, k] = out[gap, k - 1]
+    return out
+
+
+def all_at_once(weak_raters: Sequence[int]) -> Iterator[Design]:
+    """Every group of these weak raters that could see all items, small groups first."""
+    for size in range(1, len(weak_raters) + 1):
+        for group in combinations(weak_raters, size):
+            yield Design(group)
+
+
+def step_by_step(weak_raters: Sequence[int]) -> Iterator[Design]:
+    """Every group that could see all items, with steps of later raters after it."""
+    for design in all_at_once(weak_raters):
+        later = [k for k in weak_raters if k > max(design.first)]
+        for size in range(1, len(later) + 1):
+            for steps in combinations(later, size):
+                yield Design(design.first, steps)
+
+
+_LEAST_SHARE = 0.05  # of the mean: nothing is foretold to be perfect
+_NUMBERS = ("scale", "before", "total", "least")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Foretold:
+    """u of a later level, foretold from what is known earlier."""
+
+    basis: ErrorBasis
+    path: RidgePath
+    penalty: int
+    mean: float
+
+    @classmethod
+    def of(cls, f: Floats, x: Covariates, later: Floats, weights: Floats, bounds: tuple[float, float]) -> "Foretold":
+        """Fitted to items whose later u is known."""
+        basis = ErrorBasis.of(f, x, bounds)
+        path = ridge_path(basis(f, x), later, weights, intercept=True)
+        return cls(basis, path, path.best, float(np.dot(weights, later) / weights.sum()))
+
+    def predict(self, f: Floats, x: Covariates) -> Floats:
+        """The later u of any items."""
+        return np.maximum(self.basis.along(self.path.line(self.penalty), f, x), _LEAST_SHARE * self.mean)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All that predictions need, ready for JSON."""
+        return {
+            "bends": self.basis.bends.tolist(), "bounds": list(self.basis.bounds),
+            "columns": self.basis.standard.to_dict(), "line": self.path.to_dict(self.penalty), "mean": self.mean,
+        }  # fmt: skip
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> "Foretold":
+        """The inverse of `to_dict`."""
+        standard = Standard.from_dict(data["columns"])
+        basis = ErrorBasis(np.array(data["bends"]), (data["bounds"][0], data["bounds"][1]), standard)
+        return cls(basis, RidgePath.from_dict(data["line"]), 0, data["mean"])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Level:
+    """What is learned of the items at one level."""
+
+    model: RatingModel
+    error: LearnedError
+    later: tuple[Foretold, ...]  # u of each later level
+
+    def errors(self, x: Covariates) -> Floats:
+        """Items × levels from this one on: u here, and what later levels will leave."""
+        f = self.model.predict(x)
+        return np.column_stack([self.error.predict(f, x), *(one.predict(f, x) for one in self.later)])
+
+    def to_dict(self) -> dict[str, Any]:
+        """A dictionary, ready for JSON."""
+        later = [one.to_dict() for one in self.later]
+        return {"model": self.model.to_dict(), "error": self.error.to_dict(), "later": later}
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> "Level":
+        """The inverse of `to_dict`."""
+        later = tuple(Foretold.from_dict(one) for one in data["later"])
+        return cls(RatingModel.from_dict(data["model"]), LearnedError.from_dict(data["error"]), later)
+
+
+def roots(errors: Sequence[Floats], costs: Sequence[float]) -> Floats:
+    """sqrt(gain per cost) of each step, by what is known when it is drawn; items × steps.
+
+    `errors` has the errors known at each level, items × levels from that one on.
+    """
+    c = np.array(costs)
+    found = [pooled_gain_per_cost(gains(u), c[j:])[:, 0] for j, u in enumerate(errors)]
+    return np.sqrt(np.stack(found, axis=1))
+
+
+def _times(rates: Floats, factor: float) -> Floats:
+    return np.minimum(rates * factor, 1.0) if math.isfinite(factor) else np.ones_like(rates)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StepRule:
+    """A round's rates of every step: they bring those over all rounds up to clip(γ·max(root, low), 0, 1)."""
+
+    design: Design
+    levels: tuple[Level, ...]
+    costs: tuple[float, ...]  # of each step and of the last rater
+    lows: tuple[float, ...]  # the least root of each step
+    scale: float
+    before: float  # items looked at before this round
+    total: float  # items planned in all
+    least: float = 1e-3  # rate of items that have had their share already
+    factor: float = 1.0  # of the last rater's rates, to spend the money of a pool's last items exactly,
+    step_factor: float = 1.0  # and of the steps before
+
+    def errors(self, x: Covariates, said: Floats) -> list[Floats]:
+        """What is known of the errors at each level; where a rater was not asked, what was foretold before."""
+        out: list[Floats] = []
+        for j, level in enumerate(self.levels):
+            here = np.ones(x.items, dtype=np.bool_) if j == 0 else ~np.isnan(said[:, self.design.steps[j - 1] - 1])
+            u = np.empty((x.items, len(self.levels) - j)) if j == 0 else out[j - 1][:, 1:].copy()
+            if here.any():
+                u[here] = level.errors(self.design.covariates(x.rows(here), said[here], j))
+            out.append(u)
+        return out
+
+    def wanted(self, root: Floats) -> Floats:
+        """Rates over all rounds, items × steps; they never rise along a row."""
+        with np.errstate(invalid="ignore"):
+            raw = np.nan_to_num(self.scale * np.maximum(root, self.lows), nan=1.0, posinf=1.0)
+        return np.minimum.accumulate(np.clip(raw, 0.0, 1.0), axis=1)
+
+    def rates_for(self, root: Floats, mass: Floats) -> Floats:
+        """Rates of this round for items on which earlier rounds have spent `mass`, before the factor."""
+        missing = (self.total * self.wanted(root) - mass) / max(self.total - self.before, 1.0)
+        return np.minimum.accumulate(np.clip(missing, self.least, 1.0), axis=1)
+
+    def scaled(self, rates: Floats) -> Floats:
+        """The rates times the factors of the steps and of the last rater; they never rise along a row."""
+        return np.minimum.accumulate(
+            np.column_stack([_times(rates[:, :-1], self.step_factor), _times(rates[:, -1:], self.factor)]), axis=1
+        )
+
+    def rates(self, x: Covariates, said: Floats, mass: Floats) -> Floats:
+        """Rates of this round, items × steps."""
+        return self.scaled(self.rates_for(roots(self.errors(x, said), self.costs), mass))
+
+    def with_factors(self, steps: float, last: float) -> "StepRule":
+        """The rule with the factors that its draw has found."""
+        return replace(self, step_factor=steps, factor=last)
+
+    def to_dict(self) -> dict[str, Any]:
+        """A dictionary, ready for JSON."""
+        numbers = {name: getattr(self, name) for name in _NUMBERS}
+        levels = {str(j): level.to_dict() for j, level in enumerate(self.levels)}
+        lists = {"costs": list(self.costs), "lows": list(self.lows)}
+        return {"design": self.design.to_dict(), "levels": levels, **lists, **numbers}
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> "StepRule":
+        """The inverse of `to_dict`: the same rates, bit for bit."""
+        levels = tuple(Level.from_dict(data["levels"][str(j)]) for j in range(len(data["levels"])))
+        numbers = {name: data[name] for name in _NUMBERS}
+        return cls(Design.from_dict(data["design"]), levels, tuple(data["costs"]), tuple(data["lows"]), **numbers)
+
+
+@dataclass(frozen=True, slots=True)
+class StepPhase:
+    """Items looked at in one go, and the rule they were drawn by; no rule: everyone was asked."""
+
+    items: int
+    rule: StepRule | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class StepSeen:
+    """Items with what every rater said of them, and Σ T_j q_j of each step: the rates of all rounds together.
+
+    It never changes, so what was fitted to it is kept with it. The mass of a step counts only for items that have
+    reached it.
+    """
+
+    design: Design
+    x: Covariates
+    said: Floats  # items × raters 1 … K−1, NaN where none
+    strong: Floats
+    mass: Floats  # items × steps, the last rater being the last step
+    phases: tuple[StepPhase, ...]
+
+    @classmethod
+    def start(cls, design: Design, x: Covariates, said: Floats, strong: Floats) -> "StepSeen":
+        """Items that everyone has rated."""
+        mass = np.full((x.items, design.levels), float(x.items))
+        return cls(design, x, said, strong, mass, (StepPhase(x.items),))
+
+    @property
+    def items(self) -> int:
+        """How many were looked at."""
+        return int(self.strong.size)
+
+    @property
+    def labelled(self) -> Mask:
+        """Whether each item has a strong rating."""
+        return ~np.isnan(self.strong)
+
+    def rates(self) -> Floats:
+        """Rates over all rounds, items × steps; they never rise along a row."""
+        return np.minimum.accumulate(np.clip(self.mass / self.items, LEAST_RATE, 1.0), axis=1)
+
+    def reached(self, level: int) -> NDArray[np.intp]:
+        """Items whose answers of this level are known."""
+        if level == 0:
+            return np.arange(self.items)
+        return np.flatnonzero(~np.isnan(self.said[:, self.design.steps[level - 1] - 1]))
+
+    def mass_before(self, x: Covariates, said: Floats) -> Floats:
+        """Σ T_j q_j(x) of all rounds so far, for any items."""
+        total = np.zeros((x.items, self.design.levels))
+        for phase in self.phases:
+            total = total + phase.items * _phase_rates(phase, x, said, total)
+        return total
+
+    def joined(
+        self, x: Covariates, said: Floats, strong: Floats, rule: StepRule, own: Floats, *, rates: Floats | None = None
+    ) -> "StepSeen":
+        """One more round; `own` are rates of the labels so far by a rule made without each, labels × steps."""
+        phase = StepPhase(x.items, rule)
+        before = self.mass_before(x, said)
+        earlier = _phase_rates(phase, self.x, self.said, self.mass)
+        if own.size:
+            earlier[np.flatnonzero(self.labelled)] = rule.scaled(own.reshape(-1, self.design.levels))
+        now = rule.rates(x, said, before) if rates is None else rates
+        mass = np.concatenate([self.mass + phase.items * earlier, before + phase.items * now])
+        return replace(
+            self, x=self.x.joined(x), said=np.concatenate([self.said, said]),
+            strong=np.concatenate([self.strong, strong]), mass=mass, phases=(*self.phases, phase),
+        )  # fmt: skip
+
+    @cached_property
+    def views(self) -> tuple[Seen, ...]:
+        """The items of each level as two raters would see them: what is known there, and the strong ratings."""
+        rates = self.rates()[:, -1]
+        out = []
+        for level in range(self.design.levels):
+            rows = self.reached(level)
+            x = self.design.covariates(self.x.rows(rows), self.said[rows], level)
+            out.append(Seen(x, self.strong[rows], (), rates[rows] * rows.size))
+        return tuple(out)
+
+    def chained(self, clusters: Codes | None = None) -> "StepRating":
+        """f of every level in the raters' place, each label's from the others."""
+        f, factor = np.full((self.items, self.design.levels), np.nan), 1.0
+        for level, view in enumerate(self.views):
+            rows = self.reached(level)
+            if level and np.count_nonzero(view.labelled) < FEWEST_TO_LEARN:
+                f[rows, level] = f[rows, level - 1]  # nothing to learn from
+                continue
+            rating = _rating(view, None if clusters is None else clusters[rows])
+            f[rows, level] = rating.values
+            factor = rating.factor if level == 0 else factor
+        return StepRating(f, factor)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StepRating:
+    """f of all items at every level they have reached, NaN beyond; and the factor by which learning widens."""
+
+    values: Floats
+    factor: float
+
+
+def _rating(view: Seen, clusters: Codes | None) -> LearnedRating:
+    if clusters is None:
+        return learned_rating(view)
+    f = cluster_fitted_rating(view.x, view.strong, 1.0 / view.rates(), clusters)
+    return LearnedRating(f, learned_rating(view).factor)
+
+
+def _phase_rates(phase: StepPhase, x: Covariates, said: Floats, before: Floats) -> Floats:
+    return np.ones_like(before) if phase.rule is None else phase.rule.rates(x, said, before)
+
+
+def step_arrays(
+    seen: StepSeen, *, reached: Mask, asked: Mask, clusters: Codes | None = None
+) -> tuple[Floats, Floats, float]:
+    """What stands in the raters' place, items × levels, the rates, and the factor: what an estimate is made from.
+
+    `reached` says who was asked at each step but the last, `asked` at the last one. An answer that did not come is that
+    of the level before.
+    """
+    rating = seen.chained(clusters)
+    f = rating.values.copy()
+    for level in range(1, f.shape[1]):
+        gap = reached[:, level - 1] & np.isnan(f[:, level])
+        f[gap, level] = f[gap, level - 1]
+    rates = seen.rates()
+    steps = np.column_stack([reached, asked])
+    rates = np.column_stack([below_one(rates[:, k], steps[:, k]) for k in range(rates.shape[1])])
+    return f, np.minimum.accumulate(rates, axis=1), rating.factor
+
+
+_ROUNDING = 1e-10  # of a price: what adding up may be off by
+_LEAST = 1e-12
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StepDraw:
+    """Rates and draws, items × steps."""
+
+    rates: Floats
+    asked: Mask
+    factor: float | None = None
+
+
+def draw_steps(rule: StepRule, seen: StepSeen, x: Covariates, said: Floats, uniforms: Floats) -> StepDraw:
+    """Draw each item at every step by its rate and its own random number."""
+    rates = rule.rates(x, said, seen.mass_before(x, said))
+    return StepDraw(rates, np.asarray(uniforms[:, None] < rates))
+
+
+def draw_exact_steps(
+    rule: StepRule, seen: StepSeen, x: Covariates, said: Floats, uniforms: Floats, *, money: float, prices: Floats
+) -> StepDraw:
+    """Draw the steps by rates that are expected to spend the money, and of the last rater's as many as the rest buys.
+
+    `prices` are items × steps. Steps never take more than the money. The last rater's rates are scaled among the items
+    that have reached it, so that the money is spent to the last label.
+    """
+    expected = _raw(rule, seen, x, np.full_like(said, np.nan))
+    steps = scaled_to(expected.ravel(), money, prices.ravel())
+    raw = _raw(rule, seen, x, said)
+    rates = rule.with_factors(steps, 1.0).scaled(raw)
+    asked = np.zeros(raw.shape, dtype=np.bool_)
+    there, left = np.ones(uniforms.size, dtype=np.bool_), money
+    for k in range(raw.shape[1] - 1):
+        asked[:, k] = there & (uniforms < rates[:, k])
+        asked[asked[:, k], k] = np.cumsum(prices[asked[:, k], k]) <= left
+        there, left = asked[:, k], left - float(prices[asked[:, k], k].sum())
+    share = np.maximum(raw[:, -1] / rates[:, -2], _LEAST)[there]  # of those who are left, how many go on
+    price = prices[there, -1]
+    last = scaled_to(share, max(left, 0.0), price)
+    rates = rule.with_factors(steps, last).scaled(raw)
+    room = left + _ROUNDING * float(price.max(initial=0.0))
+    asked[there, -1] = draw_within(rates[there, -1], uniforms[there], price, room)
+    return StepDraw(rates, asked, last)
+
+
+def factors_of(rule: StepRule, seen: StepSeen, x: Covariates, said: Floats, rates: Floats, last: float) -> StepRule:
+    """The rule of an exact round with the factors that its rates show; `last` is the one that was written down."""
+    raw = _raw(rule, seen, x, said)[:, 0]
+    below = rates[:, 0] < 1.0
+    steps = float(np.median(rates[below, 0] / raw[below])) if below.any() else math.inf
+    return rule.with_factors(steps, last)
+
+
+def _raw(rule: StepRule, seen: StepSeen, x: Covariates, said: Floats) -> Floats:
+    return rule.rates_for(roots(rule.errors(x, said), rule.costs), seen.mass_before(x, said))
