@@ -4,7 +4,6 @@ import html
 import json
 import sqlite3
 from contextlib import closing
-from dataclasses import replace
 from decimal import Decimal
 
 import numpy as np
@@ -12,7 +11,6 @@ import pytest
 
 from ratewise.campaign.campaign import Campaign
 from ratewise.campaign.clients.health import DOWN
-from ratewise.campaign.items import later_doubtful
 from ratewise.campaign.judged import judges_found
 from ratewise.campaign.judging import judge_table, parsed_prices
 from ratewise.campaign.quotes import campaign_cost
@@ -235,8 +233,6 @@ def test_how_unsure_a_later_judge_is_is_known_where_it_was_asked(campaign, serve
     with opened.look() as now:
         looked = now.state.history.looked
         (doubts,) = looked.x.doubts
-        begun_before = replace(now.facts, doubts=False)  # by a version that did not learn from them
-        assert later_doubtful(now.spec, begun_before) == ()
     p = looked.values[:, 0]
     assert np.count_nonzero(~np.isnan(p)) >= 8
     np.testing.assert_allclose(doubts, np.where(np.isnan(p), 0.25, p * (1 - p)), atol=1e-9)

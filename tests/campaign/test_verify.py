@@ -84,9 +84,6 @@ CHANGES = {
         "UPDATE ratings SET value = value + 0.2 WHERE step = 0 AND position = (SELECT max(position) FROM ratings)",
         "rate",
     ),
-    "an older plan after a newer one": (
-        "UPDATE rounds SET plan = json_set(plan, '$.planner', 1) WHERE number = 2", "older version"
-    ),
     "an answer taken back": (f"UPDATE ratings SET value = NULL WHERE step = 1 AND position = ({EARLY})", "state"),
     "an answer opened again": (
         f"UPDATE ratings SET state = 0, value = NULL WHERE step = 1 AND position = ({EARLY})", "no answer"

@@ -7,6 +7,7 @@ import pytest
 
 import ratewise as rw
 from ratewise.errors import InputError, RatewiseWarning, TableError
+from ratewise.questions import estimation
 from ratewise.questions import rated as readers
 from ratewise.questions.large import large_relation
 
@@ -222,7 +223,7 @@ def test_several_people_s_votes_agree_with_memory(tmp_path, in_files, options):
 
 
 def test_slices_of_words_without_rates_agree_with_memory(tmp_path, in_files, monkeypatch):
-    monkeypatch.setattr("ratewise.questions.slices.read_whole", rw.targets.mean.estimation.read_whole)
+    monkeypatch.setattr("ratewise.questions.slices.read_whole", estimation.read_whole)
     table = judged(one_rate=True)
     words = np.where(np.isnan(table["human"]), None, np.where(table["human"] == 1, "good", "bad"))
     some = {"judge": table["judge"], "human": words, "topic": table["topic"]}
