@@ -124,7 +124,7 @@ def estimate_people(folder: str) -> None:
 
 
 def merge(folder: str) -> None:
-    from ratewise.questions.large_merge import merge_large
+    from ratewise.questions.sheets import merge_large
 
     shutil.rmtree(f"{folder}/merged", ignore_errors=True)
     if merge_large(f"{folder}/drawn", f"{folder}/sheet.csv", f"{folder}/merged/") is None:

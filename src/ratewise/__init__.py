@@ -60,8 +60,6 @@ if TYPE_CHECKING:
     from ratewise.learn.error_model import fit_error as fit_error
     from ratewise.learn.training.train import Trained as Trained
     from ratewise.learn.training.train import train_rater as train_rater
-    from ratewise.questions.ask_votes import Asked as Asked
-    from ratewise.questions.ask_votes import ask_votes as ask_votes
     from ratewise.questions.check import Check as Check
     from ratewise.questions.check import check as check
     from ratewise.questions.compare import Comparison as Comparison
@@ -108,6 +106,8 @@ if TYPE_CHECKING:
     from ratewise.questions.transfer import load_transfer as load_transfer
     from ratewise.questions.two_tables import TableColumns as TableColumns
     from ratewise.questions.two_tables import compare_tables as compare_tables
+    from ratewise.questions.votes import Asked as Asked
+    from ratewise.questions.votes import ask_votes as ask_votes
     from ratewise.raters.protocol import Answer as Answer
     from ratewise.raters.protocol import Failure as Failure
     from ratewise.raters.protocol import Question as Question
@@ -250,7 +250,7 @@ _GROUPS: dict[str, dict[str, tuple[str, ...]]] = {  # as people look for them; e
             "leaderboard",
             "Leaderboard",
         ),
-        "ratewise.questions.ask_votes": (
+        "ratewise.questions.votes": (
             "ask_votes",
             "Asked",
         ),

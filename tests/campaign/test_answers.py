@@ -16,7 +16,7 @@ from ratewise.core.estimate import estimate_mean
 from ratewise.design.seen import learn
 from ratewise.lab.worlds import calibrated
 from ratewise.learn.rating_model import Covariates
-from ratewise.questions.pooled import widened
+from ratewise.questions.export_terms import widened
 
 WANTED = a.Wanted(0.95, "pool", 1000, (0.0, 1.0))
 TARGET = replace(WANTED, target_se=0.02)

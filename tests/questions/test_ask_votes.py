@@ -9,8 +9,7 @@ import ratewise as rw
 from ratewise.core.bradley_terry import Pairs, centring
 from ratewise.core.m_estimation import gram
 from ratewise.errors import InputError, TableError
-from ratewise.questions.ask_votes import _drawn, _moves
-from ratewise.questions.votes import read_models
+from ratewise.questions.votes import _drawn, _moves, read_models
 
 
 def arena(seed=0, votes=3000):

@@ -5,7 +5,7 @@ import json
 import numpy as np
 
 from ratewise.learn.error_model import fit_error
-from ratewise.questions.derived import UNCERTAINTY, WEAK_BELOW, WEAK_DIFFERENCE, Derived
+from ratewise.questions.transfer import UNCERTAINTY, WEAK_BELOW, WEAK_DIFFERENCE, Derived
 from ratewise.tables import read_table
 
 POOL = {"g_a": [0.9, 0.2, 0.5], "g_b": [0.4, 0.3, 0.5]}

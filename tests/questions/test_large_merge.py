@@ -6,7 +6,7 @@ import pytest
 import ratewise as rw
 from ratewise.errors import InputError
 from ratewise.questions import rated as readers
-from ratewise.questions.large_merge import merge_large
+from ratewise.questions.sheets import merge_large
 
 N = 5000
 

@@ -8,7 +8,7 @@ from ratewise.core.estimate import EstimateOptions
 from ratewise.errors import InputError, TableError
 from ratewise.questions.compare import compare
 from ratewise.questions.draw_file import draw_file
-from ratewise.questions.pool import POOL_SIZE
+from ratewise.questions.rated import POOL_SIZE
 from ratewise.questions.slices import estimate_slices
 
 ROWS, LOOKED = 900, 240

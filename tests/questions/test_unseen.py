@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ratewise.core.estimate import estimate_mean
-from ratewise.questions.unseen import unseen_variance, widened
+from ratewise.questions.systems import unseen_variance, widened
 
 ONES = np.ones(50)
 D = np.r_[np.zeros(48), 1.0, -1.0]

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from ratewise.errors import InputError
+from ratewise.questions.item_weights import in_proportion
 from ratewise.questions.slices import estimate_slices
-from ratewise.questions.whole import in_proportion
 
 
 def test_proportions_that_may_be_chance_and_that_may_not():

@@ -13,8 +13,7 @@ from ratewise.core.ratings import Rated
 from ratewise.core.votes import votes_of
 from ratewise.questions.estimation import estimate_rated
 from ratewise.questions.people import Ready, with_votes
-from ratewise.questions.pool import Pool
-from ratewise.questions.rated import RatedTable
+from ratewise.questions.rated import Pool, RatedTable
 
 from ..bounds import FALSE_ALARM, fewest, further
 

@@ -26,7 +26,7 @@ from ratewise.design.rounds import LearnedRating, estimate_seen, learned_rating
 from ratewise.design.seen import FEWEST_TO_LEARN, learn
 from ratewise.errors import MissingAnswersError
 from ratewise.questions.estimation import estimate_mean
-from ratewise.questions.pooled import widened, with_known
+from ratewise.questions.export_terms import widened, with_known
 
 _AT_STOP = 0.8  # share of α that a campaign with a target keeps for the round that it stops at
 _MORE = 1.05  # a little more than a precision is expected to take saves a round

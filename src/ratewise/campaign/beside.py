@@ -16,7 +16,7 @@ from ratewise.core.estimate import Estimate, estimate_mean
 from ratewise.core.votes import Votes, krippendorff_alpha, percent_agreement
 from ratewise.design.rounds import below_one
 from ratewise.errors import InputError
-from ratewise.questions.pooled import widened
+from ratewise.questions.export_terms import widened
 from ratewise.raters.people import PeopleSettings
 from ratewise.store import audit
 from ratewise.store.store import Store

@@ -13,8 +13,8 @@ from ratewise.campaign.planner.outcomes import rater_of
 from ratewise.campaign.spec.spec import Spec
 from ratewise.campaign.texts import LEARNER
 from ratewise.errors import InputError
-from ratewise.questions.pool import POOL_SIZE
-from ratewise.questions.pooled import COLUMN, Pooled
+from ratewise.questions.export_terms import COLUMN, Pooled
+from ratewise.questions.rated import POOL_SIZE
 from ratewise.store import audit
 from ratewise.store.money import to_money
 from ratewise.store.queue import ANSWERED, MISSING, OPEN, TEXTS

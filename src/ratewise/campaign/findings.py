@@ -18,7 +18,7 @@ from ratewise.core.ratings import Mask
 from ratewise.design.rounds import LearnedRating, below_one, learned_rating
 from ratewise.design.seen import FEWEST_TO_LEARN, learn
 from ratewise.errors import InputError
-from ratewise.questions.pooled import with_known
+from ratewise.questions.export_terms import with_known
 from ratewise.raters.kinds import KINDS
 from ratewise.store import audit
 from ratewise.tables.table import no_column

@@ -8,7 +8,7 @@ from ratewise.campaign.answers import Look, Wanted, chained, estimate_history, l
 from ratewise.campaign.history import History
 from ratewise.campaign.inputs import stratified
 from ratewise.design.rounds import prepared
-from ratewise.questions.pooled import Pooled, Terms
+from ratewise.questions.export_terms import Pooled, Terms
 
 
 def pooled_of(history: History, wanted: Wanted, look: Look, *, campaign: str) -> Pooled | None:

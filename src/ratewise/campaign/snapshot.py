@@ -24,7 +24,7 @@ from ratewise.campaign.worth import worth_of_raters
 from ratewise.core.estimate import Estimate
 from ratewise.design.diagnostics import Diagnosis, diagnose
 from ratewise.design.rounds import estimate_came
-from ratewise.questions.pooled import Pooled
+from ratewise.questions.export_terms import Pooled
 from ratewise.store.store import Store
 
 

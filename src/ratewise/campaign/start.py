@@ -22,7 +22,7 @@ from ratewise.campaign.spec.spec import Spec
 from ratewise.core.checks import Floats
 from ratewise.core.names import Estimand
 from ratewise.errors import InputError, TableError
-from ratewise.questions.chosen_labels import warn_of_choice
+from ratewise.questions.draw_checks import warn_of_choice
 from ratewise.tables import Table
 
 COLUMNS = 2  # that the store keeps of each item: its old label, and the rate that this was drawn with

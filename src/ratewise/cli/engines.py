@@ -36,7 +36,7 @@ def draw_by_spark(
 ) -> "DrawnFile":
     """Draw a table that Spark reads, and let it write the parts of a folder."""
     from ratewise.errors import TableError
-    from ratewise.questions.draw_spark import draw_spark
+    from ratewise.questions.draw_file import draw_spark
     from ratewise.tables.engine import reason
     from ratewise.tables.spark import read_spark, start
 

@@ -114,7 +114,7 @@ def _ask(
     json: bool,
 ) -> None:
     from ratewise.errors import InputError
-    from ratewise.questions.ask_votes import ask_votes
+    from ratewise.questions.votes import ask_votes
     from ratewise.tables import write_table
 
     if output is None or weak is None:

@@ -114,8 +114,7 @@ def merge(
     """
     with one_line_errors():
         from ratewise.errors import InputError
-        from ratewise.questions.large_merge import merge_large
-        from ratewise.questions.sheets import drawn_for, merge_sheet
+        from ratewise.questions.sheets import drawn_for, merge_large, merge_sheet
         from ratewise.tables import write_table
 
         if json and output == "-":

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from ratewise.core.checks import Floats, choice
 from ratewise.errors import TableError
 from ratewise.tables import Table, read_table
-from ratewise.tables.convert import Texts
+from ratewise.tables.cells import Texts
 from ratewise.tables.engine import COUNTED, one_line, shortened
 
 Folder: TypeAlias = str | os.PathLike[str]

@@ -12,9 +12,8 @@ from ratewise.core.names import Estimand, Method, Recalibration
 from ratewise.core.result import FrameKind, frame_of_rows, shown
 from ratewise.errors import InputError
 from ratewise.questions.fieller import Ratio, lift, no_ratio, ratio
-from ratewise.questions.large_systems import systems_of
 from ratewise.questions.rated import DrawColumns, Rate
-from ratewise.questions.systems import Systems, check_names, error_probability, error_quantile
+from ratewise.questions.systems import Systems, check_names, error_probability, error_quantile, systems_of
 from ratewise.tables import TableLike
 from ratewise.tables.words import Positive, Scale, meaning_of
 

@@ -15,9 +15,8 @@ from ratewise.core.names import Estimand, Method, Recalibration
 from ratewise.core.result import FrameKind, frame_of_rows, shown
 from ratewise.errors import InputError
 from ratewise.questions.compare import between, percent, signed
-from ratewise.questions.large_systems import systems_of
 from ratewise.questions.rated import DrawColumns, Rate
-from ratewise.questions.systems import Systems, check_names, error_probability
+from ratewise.questions.systems import Systems, check_names, error_probability, systems_of
 from ratewise.tables import TableLike
 from ratewise.tables.words import Positive, Scale, meaning_of
 

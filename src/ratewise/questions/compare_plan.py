@@ -14,12 +14,12 @@ from ratewise.core.policy import Policy
 from ratewise.core.ratings import active_rates
 from ratewise.core.result import shown
 from ratewise.errors import InputError, TableError
-from ratewise.questions.derived import STRONG_DIFFERENCE, WEAK_DIFFERENCE, Derived
+from ratewise.questions.drawing import PlannedRows
 from ratewise.questions.pilot import Pilot, PilotColumns, learn_pilot, read_pilot
 from ratewise.questions.plan import Plan, plan_mean
-from ratewise.questions.planned_rows import PlannedRows
 from ratewise.questions.precision import target_of
 from ratewise.questions.side_by_side import Goal, save_plan
+from ratewise.questions.transfer import STRONG_DIFFERENCE, WEAK_DIFFERENCE, Derived
 from ratewise.tables import Table, TableLike, read_table
 from ratewise.tables.words import Positive, Scale, in_numbers, meaning_of
 

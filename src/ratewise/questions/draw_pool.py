@@ -44,7 +44,7 @@ def draw_pool(
 
 
 def _drawn_by_spark(pool: Any, plan: DrawnFrom, *, seed: int, id_column: str | None, within_budget: bool) -> Any:
-    from ratewise.questions.draw_spark import draw_spark
+    from ratewise.questions.draw_file import draw_spark
 
     if isinstance(plan, str | os.PathLike):
         plan = load_transfer(plan)

@@ -21,14 +21,14 @@ from ratewise.learn.rating_model import Covariates, cluster_fitted_rating, fitte
 from ratewise.learn.text.learner import Learner
 from ratewise.learn.text.reading import read_texts, use_note
 from ratewise.learn.text_columns import TextColumns
-from ratewise.questions.chosen import Chosen, estimate_chosen, estimate_large_chosen
+from ratewise.questions.export_terms import Terms, read_terms, reported
+from ratewise.questions.item_weights import Chosen, estimate_chosen, estimate_large_chosen
 from ratewise.questions.large import large_relation, read_large, read_whole
 from ratewise.questions.people import Strong, ends_of, made_ready, strong_columns, with_these_votes, with_votes
-from ratewise.questions.pooled import Terms, read_terms, reported
 from ratewise.questions.prices import Prices
 from ratewise.questions.rated import RATE, DrawColumns, Rate, RatedColumns, plain_numbers, read_rated
 from ratewise.tables import Relation, Table, TableLike
-from ratewise.tables.convert import Texts
+from ratewise.tables.cells import Texts
 from ratewise.tables.words import Meaning, Positive, Scale, meaning_of
 
 _LEVEL = 0.95  # unless another one is asked for

@@ -16,15 +16,12 @@ from ratewise.core.ratings import Mask, Rated
 from ratewise.core.votes import Votes
 from ratewise.errors import TableError
 from ratewise.questions import rated as readers
-from ratewise.questions.chosen_labels import warn_of_large_choice
-from ratewise.questions.draw_checks import check_count, check_number
-from ratewise.questions.large_ratings import LargeRatings, large_ratings
-from ratewise.questions.pool import Pool
-from ratewise.questions.rated import RatedColumns, check_labels
+from ratewise.questions.draw_checks import check_count, check_number, warn_of_large_choice
+from ratewise.questions.rated import Pool, RatedColumns, check_labels
+from ratewise.questions.rating_sql import LargeRatings, large_ratings
 from ratewise.tables import Relation, Table, TableLike, open_relation, read_table
-from ratewise.tables.cells import unmasked
+from ratewise.tables.cells import Texts, unmasked
 from ratewise.tables.condense import Condensed, Expressions, condense, conditions
-from ratewise.tables.convert import Texts
 from ratewise.tables.files import files_among, files_of, kind_of
 from ratewise.tables.read import in_memory, read_several
 from ratewise.tables.spark import is_spark

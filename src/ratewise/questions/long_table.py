@@ -12,8 +12,7 @@ from ratewise.core.names import Estimand, Method, Recalibration
 from ratewise.errors import InputError, TableError
 from ratewise.questions.compare import Comparison, compare
 from ratewise.questions.compare_many import ManyComparisons, compare_many
-from ratewise.questions.pool import POOL_SIZE
-from ratewise.questions.rated import RATE, Rate, asked_column
+from ratewise.questions.rated import POOL_SIZE, RATE, Rate, asked_column
 from ratewise.questions.systems import check_names
 from ratewise.questions.two_tables import compare_tables
 from ratewise.tables import Table, TableLike, read_table

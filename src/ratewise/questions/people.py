@@ -12,7 +12,7 @@ from ratewise.core.estimate import Estimate
 from ratewise.core.messages import Message, argument
 from ratewise.core.votes import Agreement, VoteNoise, Votes, agreement, vote_noise
 from ratewise.errors import InputError, TableError
-from ratewise.questions.pooled import exported_ends
+from ratewise.questions.export_terms import exported_ends
 from ratewise.questions.rated import RatedTable
 from ratewise.tables import Relation, Table, TableLike, read_table
 from ratewise.tables.words import Meaning, Positive, Scale, in_numbers, meaning_of

@@ -17,13 +17,12 @@ from ratewise.errors import InputError
 from ratewise.learn.features import refuse_labels
 from ratewise.learn.text.learner import Learner
 from ratewise.learn.text.reading import use_note
-from ratewise.questions.chosen_labels import warn_of_choice
-from ratewise.questions.derived import Derived
+from ratewise.questions.draw_checks import warn_of_choice
 from ratewise.questions.input_plan import Rival, in_words, plan_inputs
 from ratewise.questions.people import Ready, Strong, made_ready
 from ratewise.questions.pilot import Pilot, PilotColumns, learn_pilot, read_pilot
 from ratewise.questions.plan_beside import Beside, plan_beside
-from ratewise.questions.precision import target_of
+from ratewise.questions.precision import target_of, within
 from ratewise.questions.side_by_side import (
     NEAR_TIE_IN_PRICE,
     Goal,
@@ -35,8 +34,7 @@ from ratewise.questions.side_by_side import (
     side_by_side,
 )
 from ratewise.questions.strata import InputPlan, read_strata, strata_sizes
-from ratewise.questions.transfer import Reference, Transfer
-from ratewise.questions.words import within
+from ratewise.questions.transfer import Derived, Reference, Transfer
 from ratewise.tables import Table, TableLike, count_rows
 from ratewise.tables.spark import is_spark, with_value
 from ratewise.tables.words import Positive, Scale, meaning_of

@@ -10,7 +10,7 @@ from ratewise.core.messages import Message, argument
 from ratewise.core.names import PolicyName
 from ratewise.errors import InputError
 from ratewise.learn.error_model import DEFAULT_FLOOR_SHARE
-from ratewise.questions.chosen_labels import warn_of_choice
+from ratewise.questions.draw_checks import warn_of_choice
 from ratewise.questions.old_labels import (
     AT_RANDOM,
     BY_HAND,
@@ -24,9 +24,9 @@ from ratewise.questions.old_labels import (
 )
 from ratewise.questions.people import Ready
 from ratewise.questions.pilot import Pilot
+from ratewise.questions.precision import within
 from ratewise.questions.side_by_side import Goal, PlannedPolicy
 from ratewise.questions.transfer import OldLabels
-from ratewise.questions.words import within
 from ratewise.tables import Table
 
 _Z = 1.959964  # of a 95 % interval

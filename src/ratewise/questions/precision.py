@@ -39,3 +39,10 @@ def target_of(
     if isinstance(within, Mapping):
         return {name: standard_error_within(half, level) for name, half in within.items()}
     return standard_error_within(within, level)
+
+
+def within(half_width: float, *, points: bool) -> str:
+    """± in points where ratings are 0 or 1, else in their own unit."""
+    if not points:
+        return f"±{half_width:.3g}"
+    return f"±{100 * half_width:.1f} points" if half_width >= 0.001 else f"±{100 * half_width:.2g} points"

@@ -15,12 +15,12 @@ from ratewise.core.ratings import Mask
 from ratewise.core.result import FrameKind, frame_of_rows, shown
 from ratewise.errors import InputError, TableError
 from ratewise.learn.error_model import ErrorModel, fit_error
-from ratewise.questions.derived import STRONG_BELOW, UNCERTAINTY, WEAK_BELOW, Derived
 from ratewise.questions.people import Ready, Strong, made_ready, votes_in_words
 from ratewise.questions.pilot import PilotColumns, read_pilot
 from ratewise.questions.plan import Plan, plan_mean
 from ratewise.questions.rated import DrawColumns, Rate, RatedColumns, RatedTable, read_rated, refuse_missing
 from ratewise.questions.side_by_side import Goal
+from ratewise.questions.transfer import STRONG_BELOW, UNCERTAINTY, WEAK_BELOW, Derived
 from ratewise.tables import TableLike
 from ratewise.tables.words import Positive, Scale, meaning_of
 

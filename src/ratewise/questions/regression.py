@@ -16,8 +16,7 @@ from ratewise.core.names import REGRESSION_METHODS as METHODS
 from ratewise.core.ratings import Ratings, pool_of
 from ratewise.core.result import FrameKind, frame_of_rows, shown
 from ratewise.errors import InputError
-from ratewise.questions.columns import INTERCEPT, Columns, design
-from ratewise.questions.identify import running_rows, unlabelled_rows
+from ratewise.questions.design_matrix import INTERCEPT, Columns, design, running_rows, unlabelled_rows
 from ratewise.questions.learned_weak import with_learned_weak
 from ratewise.questions.people import Strong, made_ready, votes_in_words
 from ratewise.questions.rated import DrawColumns, Rate, RatedColumns, RatedTable, read_rated, refuse_missing

@@ -10,7 +10,7 @@ from ratewise.core.m_estimation import LOSSES, NoFitError, fit_m_estimator, gram
 from ratewise.core.names import Family
 from ratewise.core.ratings import Ratings
 from ratewise.errors import InputError
-from ratewise.questions.columns import Columns
+from ratewise.questions.design_matrix import Columns
 from ratewise.questions.pilot import Pilot
 
 

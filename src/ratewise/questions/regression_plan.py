@@ -10,10 +10,10 @@ import numpy as np
 from ratewise.core.checks import Floats, choice
 from ratewise.core.names import FAMILIES, Estimand, Family, PolicyName, Recalibration
 from ratewise.core.result import shown
-from ratewise.questions.columns import Columns, design
+from ratewise.questions.design_matrix import Columns, design
+from ratewise.questions.drawing import PlannedRows
 from ratewise.questions.people import Strong, made_ready
 from ratewise.questions.pilot import Pilot, PilotColumns, read_pilot
-from ratewise.questions.planned_rows import PlannedRows
 from ratewise.questions.regression_pilot import RegressionPilot, coefficient_weights
 from ratewise.questions.side_by_side import (
     NEAR_TIE_IN_PRICE,

@@ -16,12 +16,12 @@ from ratewise.core.ratings import Mask
 from ratewise.errors import TableError
 from ratewise.questions.drawing import Drawn, first_items, pool_size, undrawn
 from ratewise.questions.plan_file import check_rates
-from ratewise.questions.pool import POOL_SIZE
+from ratewise.questions.rated import POOL_SIZE
 from ratewise.questions.slice_names import slice_names
 from ratewise.questions.slice_plan import SlicePlan
 from ratewise.questions.transfer import Transfer
 from ratewise.tables import Table, TableLike
-from ratewise.tables.convert import Texts
+from ratewise.tables.cells import Texts
 
 _OVER = 1.01  # how far above the plan the expected spend may be before it is said
 

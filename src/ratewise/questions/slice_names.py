@@ -7,7 +7,7 @@ import numpy as np
 
 from ratewise.errors import TableError
 from ratewise.tables import Table, TableLike, count_groups
-from ratewise.tables.convert import Texts
+from ratewise.tables.cells import Texts
 
 MISSING = "(missing)"
 _MOST_SLICES = 1000

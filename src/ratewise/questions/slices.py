@@ -26,6 +26,7 @@ from ratewise.questions.estimation import (
     with_text,
     without_second_line,
 )
+from ratewise.questions.item_weights import in_proportion, whole
 from ratewise.questions.large import large_relation, read_large, read_whole
 from ratewise.questions.people import Strong, made_ready
 from ratewise.questions.prices import Prices
@@ -33,9 +34,8 @@ from ratewise.questions.rated import DrawColumns, Rate, RatedColumns, RatedTable
 from ratewise.questions.shrinkage import FEWEST_TO_SHRINK, shrunk_means
 from ratewise.questions.slice_names import in_order, slice_names
 from ratewise.questions.slice_results import Slice, Slices
-from ratewise.questions.whole import in_proportion, whole
 from ratewise.tables import Relation, TableLike, read_table
-from ratewise.tables.convert import Texts
+from ratewise.tables.cells import Texts
 from ratewise.tables.words import Meaning, Positive, Scale, meaning_of
 
 

@@ -3,7 +3,7 @@
 import json
 import math
 import os
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 import numpy as np
@@ -20,10 +20,54 @@ from ratewise.learn.features import Coding, feature_matrix
 from ratewise.learn.learned_error import LearnedError
 from ratewise.learn.rating_model import Covariates, RatingModel
 from ratewise.learn.text.reading import TextReading
-from ratewise.questions.derived import Derived
 from ratewise.questions.strata import InputPlan
 from ratewise.tables import Table
 from ratewise.tables.words import Meaning, in_numbers
+
+WEAK_DIFFERENCE, STRONG_DIFFERENCE = "weak_difference", "strong_difference"
+WEAK_BELOW, STRONG_BELOW, UNCERTAINTY = "weak_at_or_below", "strong_at_or_below", "expected_disagreement"
+
+
+@dataclass(frozen=True, slots=True)
+class Derived:
+    """The difference of two weak ratings, or whether one is at or below a number, and how likely that is wrong."""
+
+    kind: Literal["difference", "at or below"]
+    columns: tuple[str, ...]
+    at: float | None = None
+    error: ErrorModel | None = None  # of the weak rating: how likely the strong one is on the other side
+
+    def added_to(self, table: Table) -> Table:
+        """The table with these columns; as it is where it has them, or has nothing to make them of."""
+        if not set(self.columns) <= set(table.columns):
+            return table
+        made = {name: values for name, values in self._made(table).items() if name not in table.columns}
+        return table.with_columns(made) if made else table
+
+    @property
+    def made(self) -> tuple[str, ...]:
+        """The columns that are made."""
+        return (WEAK_DIFFERENCE,) if self.kind == "difference" else (WEAK_BELOW, UNCERTAINTY)
+
+    def _made(self, table: Table) -> dict[str, Floats]:
+        weak = [table.numbers(column) for column in self.columns]
+        if self.kind == "difference":
+            return {WEAK_DIFFERENCE: weak[0] - weak[1]}
+        assert self.at is not None
+        assert self.error is not None
+        return {WEAK_BELOW: (weak[0] <= self.at).astype(np.float64), UNCERTAINTY: self.error.predict(weak[0])}
+
+    def to_dict(self) -> dict[str, Any]:
+        """A dictionary, ready for JSON."""
+        plain = asdict(self) | {"columns": list(self.columns)}
+        return plain | {"error": None if self.error is None else self.error.to_dict()}
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> "Derived":
+        """The inverse of `to_dict`."""
+        error = None if data["error"] is None else ErrorModel.from_dict(data["error"])
+        return cls(data["kind"], tuple(data["columns"]), data["at"], error)
+
 
 Counts = NDArray[np.intp]
 

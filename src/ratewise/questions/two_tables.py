@@ -14,14 +14,13 @@ from ratewise.core.two_samples import Half, difference_interval, pool_covariance
 from ratewise.errors import InputError
 from ratewise.questions.compare import Comparison, compare_systems, sentence
 from ratewise.questions.estimation import estimate_rated, refuse_unused_weights
+from ratewise.questions.export_terms import Terms, read_terms, reported
 from ratewise.questions.fieller import Ratio, lift, ratio
 from ratewise.questions.people import Strong, made_ready
-from ratewise.questions.pool import Pool
-from ratewise.questions.pooled import Terms, read_terms, reported
-from ratewise.questions.rated import DrawColumns, Rate, RatedColumns, RatedTable, read_rated
+from ratewise.questions.rated import DrawColumns, Pool, Rate, RatedColumns, RatedTable, read_rated
 from ratewise.questions.systems import Systems, check_names
 from ratewise.tables import Table, TableLike, read_table
-from ratewise.tables.convert import Texts
+from ratewise.tables.cells import Texts
 from ratewise.tables.words import Positive, Scale
 
 

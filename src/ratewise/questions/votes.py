@@ -2,18 +2,26 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy import special
 
-from ratewise.core.bradley_terry import Pairs, boundless, components, fit_bradley_terry
-from ratewise.core.checks import Floats
-from ratewise.core.m_estimation import NoFitError
+from ratewise.core.bradley_terry import Pairs, boundless, centring, components, fit_bradley_terry
+from ratewise.core.checks import Floats, number
+from ratewise.core.draw import draw_evenly, scaled_to, uniform
+from ratewise.core.m_estimation import NoFitError, gram, influence
 from ratewise.core.messages import Message, argument
 from ratewise.core.ratings import Mask, ratings
-from ratewise.errors import TableError
+from ratewise.core.result import FrameKind, shown
+from ratewise.design.options import sharpest_error
+from ratewise.design.seen import Phase, Seen, learn
+from ratewise.errors import InputError, TableError
+from ratewise.learn.error_model import DEFAULT_FLOOR_SHARE
 from ratewise.learn.features import codings, feature_matrix
+from ratewise.learn.rating_model import Covariates
 from ratewise.questions.people import Ready, Strong, strong_columns, with_mean
+from ratewise.questions.rated import plain_numbers
 from ratewise.tables import Table, TableLike, read_table
 from ratewise.tables.words import Meaning, Scale, in_numbers, meaning_of
 
@@ -129,3 +137,186 @@ def vote_features(table: Table, rows: Mask, pairs: Pairs, weak: Floats, features
     own = feature_matrix(table, codings(table, features))
     known = weak_predictor(pairs, weak)
     return known if own is None else np.concatenate([known, own[rows]], axis=1)
+
+
+_FEWEST_TO_LEARN = 100  # strong votes before rates follow where the weak votes were seen to err
+_CLEAR_GAIN = 0.97  # of the expected error, that learned rates must reach
+_LEAST_AGAIN = 0.05  # of the mean rate, for pairs that had their share in earlier rounds
+
+
+@shown
+@dataclass(frozen=True, slots=True, eq=False)
+class Asked:
+    """The table with `rate` (over all rounds) and `selected` (asked in this round or before)."""
+
+    table: Table
+    rates: Floats
+    selected: Mask
+    new: Mask  # asked in this round
+    saving: float  # expected squared error over that of as many comparisons at one rate for all
+    notes: tuple[str, ...] = ()
+
+    def to_frame(self, kind: FrameKind | None = None) -> Any:
+        """The table as a pandas, Polars or PyArrow frame; by default of the kind that came in."""
+        return self.table.to_frame(kind)
+
+    def summary(self) -> str:
+        """One line for people."""
+        return (
+            f"{int(self.new.sum()):,} of {self.new.size:,} comparisons to be voted on by the strong rater; expected "
+            f"squared error of the ratings: {self.saving:.0%} of that with one rate for all"
+        )
+
+    def __str__(self) -> str:
+        return self.summary()
+
+
+def ask_votes(
+    table: TableLike,
+    *,
+    votes: int,
+    weak: str,
+    seed: int,
+    model_a: str = "model_a",
+    model_b: str = "model_b",
+    strong: Strong | None = None,
+    features: Sequence[str] = (),
+    id_column: str | None = None,
+    scale: Scale = None,
+) -> Asked:
+    """Choose `votes` comparisons that nobody has voted on, each with a known probability.
+
+    A table that was asked before (with `rate`, `selected` and strong votes) gets a further round; its rates are then
+    those of being asked in any round. As many are chosen as asked for, not about as many. Words as votes and several
+    people's columns are as in `leaderboard`.
+    """
+    given, meaning = read_table(table), meaning_of(None, scale)
+    names = [] if strong is None else [name for name in strong_columns(given, strong) if name in given.columns]
+    read = votes_in_numbers(given, names, weak, meaning)
+    models = read_models(read, model_a, model_b)
+    g = _weak(read, weak)
+    before = _before(read, None if not names else with_mean(read, names, meaning), named=strong is not None)
+    left = ~before.selected
+    count = int(number(votes, name="votes", minimum=1))
+    if count > int(left.sum()):
+        raise InputError(f"{count:,} votes are asked for but only {int(left.sum()):,} comparisons are left; ask fewer")
+    x = Covariates(g, vote_features(read, np.ones(g.size, dtype=np.bool_), models.pairs, g, features))
+    worth, note = _worth(models.pairs, x, before)
+    rates = _next_rates(np.sqrt(worth), before, count)
+    seed_of_round = f"{seed}:votes:{int(before.selected.sum())}"
+    again = _drawn(models.pairs, rates, left, uniform(read.ids(id_column), seed=seed_of_round), seed_of_round)
+    over_all = before.rates + (1 - before.rates) * rates
+    selected = before.selected | again
+    share = (before.rates.sum() + count) / g.size
+    with_one = float(np.mean(worth)) * (1 / share - 1)
+    saving = float(np.mean(worth * (1 / over_all - 1))) / with_one if with_one > 0 else 1.0
+    made = given.with_columns({"rate": over_all, "selected": selected}, replace=True)
+    assumed = "rate" not in given.columns and bool(before.selected.any())
+    told = (
+        f"no column 'rate': the {int(before.selected.sum()):,} votes that are there count as drawn at random",
+    ) * assumed
+    return Asked(made, over_all, selected, again, saving, (*told, note))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Before:
+    """Earlier rounds: rates of being asked in any of them, who was, and what was said (NaN where nothing)."""
+
+    rates: Floats
+    selected: Mask
+    strong: Floats
+
+
+def _weak(table: Table, column: str) -> Floats:
+    g = plain_numbers(table, column)
+    if np.isnan(g).any():
+        row = int(np.argmax(np.isnan(g))) + 1
+        raise TableError(f"row {row} of {table.name} has no weak vote in column {column!r}; every comparison needs one")
+    return g
+
+
+def _before(table: Table, votes: Ready | None, *, named: bool) -> _Before:
+    h = np.full(table.rows, np.nan) if votes is None else plain_numbers(votes.table, votes.strong)
+    if "rate" not in table.columns:  # votes that are there count as drawn at random, as in `leaderboard`
+        voted = ~np.isnan(h)
+        return _Before(np.full(h.size, float(voted.mean())), voted, h)
+    rates = table.numbers("rate")
+    if "selected" not in table.columns and np.isnan(h).all():
+        raise TableError(
+            f"{table.name} has a column 'rate' but neither votes nor a column 'selected': take the table as the last "
+            "round wrote it, or without that column"
+        )
+    selected = table.numbers("selected") != 0 if "selected" in table.columns else ~np.isnan(h)
+    missing = int(np.count_nonzero(selected & np.isnan(h)))
+    if missing:
+        raise TableError(
+            f"{missing:,} votes of {table.name} that were asked for are missing; get them before asking for more"
+            + ("" if named else ", and name the column with the strong votes")
+        )
+    if rates.min() <= 0 or rates.max() > 1:
+        raise TableError(f"the rates of {table.name} must be in (0, 1]; take the table as the last round wrote it")
+    return _Before(rates, selected, h)
+
+
+def _worth(pairs: Pairs, x: Covariates, before: _Before) -> tuple[Floats, str]:
+    """u of every comparison, and its source."""
+    assert x.features is not None
+    claimed = 0.5 * (x.weak + x.features[:, 1])
+    claim = claimed * (1 - claimed)
+    error = 0.5 + 0.5 * claim / claim.mean() if claim.mean() > 0 else np.ones(claim.size)
+    moves = _moves(pairs, x.features[:, 0])
+    labelled = ~np.isnan(before.strong)
+    if int(labelled.sum()) < _FEWEST_TO_LEARN:
+        return error * moves, "rates follow how much each pair moves the ratings"
+    known = learn(Seen(x, before.strong, (Phase(x.items),), before.rates * x.items))
+    model, unseen = sharpest_error(known, x)
+    f = known.model.predict(x)
+    learned = model.predict(f, x)
+    moves = _moves(pairs, weak_predictor(pairs, f)[:, 0])
+    prices = [_price(known.residual**2, u, moves[labelled], known.weights) for u in (unseen, error[labelled])]
+    if prices[0] > _CLEAR_GAIN * prices[1]:
+        return error * moves, "rates follow how much each pair moves the ratings; where weak votes err adds little"
+    return learned * moves, "rates follow how much each pair moves the ratings, and where weak votes were seen to err"
+
+
+def _price(squared: Floats, error: Floats, moves: Floats, weights: Floats) -> float:
+    """Squared error at a given cost with rates by sqrt(error · moves), the labels' residuals standing in for u."""
+    root = np.sqrt(error * moves)
+    return float(np.dot(weights, squared * moves / root)) * float(np.dot(weights, root))
+
+
+def _moves(pairs: Pairs, predictor: Floats) -> Floats:
+    """‖A W⁻¹(e_a − e_b)‖² of every comparison; outside the largest group of connected models, the mean."""
+    group = components(pairs)
+    main = group == np.argmax(np.bincount(group))
+    use = main[pairs.a] & main[pairs.b]
+    number_of = np.cumsum(main) - 1
+    own = Pairs(number_of[pairs.a[use]], number_of[pairs.b[use]], int(main.sum()))
+    X = own.design()
+    p = special.expit(predictor[use])
+    out = np.empty(predictor.size)
+    out[use] = influence(X, gram(X, p * (1 - p)) / p.size, centring(own.models))
+    out[~use] = out[use].mean()
+    return out
+
+
+def _next_rates(root: Floats, before: _Before, count: int) -> Floats:
+    """This round's rates: they bring the rates over all rounds up to sqrt(u) and sum to `count` over the votes left."""
+    root = np.maximum(root, DEFAULT_FLOOR_SHARE * root.mean())
+    left = ~before.selected
+    total = float(before.rates.sum()) + count
+    t = scaled_to(root, min(total, float(root.size)))
+    wanted = np.minimum(1.0, t * root) if np.isfinite(t) else np.ones(root.size)
+    room = np.maximum(1 - before.rates, 1e-12)
+    missing = np.maximum((wanted - before.rates) / room, _LEAST_AGAIN * count / root.size)
+    t = scaled_to(missing[left], float(count))
+    return np.minimum(1.0, missing * t) if np.isfinite(t) else np.ones(root.size)
+
+
+def _drawn(pairs: Pairs, rates: Floats, left: Mask, uniforms: Floats, seed: str) -> Mask:
+    """Draw as many of the votes left as their rates sum to, spread evenly over the pairs of models."""
+    group = np.minimum(pairs.a, pairs.b) * pairs.models + np.maximum(pairs.a, pairs.b)
+    (start,) = uniform(["start"], seed=seed)
+    out = np.zeros(rates.size, dtype=np.bool_)
+    out[left] = draw_evenly(rates[left], uniforms[left], group[left], start=float(start))
+    return out

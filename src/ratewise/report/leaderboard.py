@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from ratewise.questions.ask_votes import Asked
 from ratewise.questions.leaderboard import Leaderboard, Rated
+from ratewise.questions.votes import Asked
 from ratewise.report.pictures import ACCENT, INK, QUIET, figure, plain_name
 from ratewise.report.terminal_table import Column, TerminalTable
 from ratewise.report.text import notes_text, one_line

@@ -15,10 +15,9 @@ import numpy as np
 from duckdb import DuckDBPyConnection
 
 from ratewise.errors import TableError
-from ratewise.tables import convert
-from ratewise.tables.cells import Array, Stored, View, unmasked
+from ratewise.tables import cells
+from ratewise.tables.cells import Array, Stored, View, text_sql, unmasked
 from ratewise.tables.condense import Plain, Range
-from ratewise.tables.convert import text_sql
 from ratewise.tables.engine import COUNTED, Own, connect, for_memory, no_rows, quoted_name, quoted_text, reason
 from ratewise.tables.files import Folder
 from ratewise.tables.table import Table, different, refuse_other_columns
@@ -228,7 +227,7 @@ class ParquetFiles:
         """The SQL of these columns as numbers, NULL where missing; nothing where one of them holds something else."""
         found = {}
         for column, number in zip(columns, self.numbers_of(columns), strict=True):
-            sql = convert.number_sql(self.kinds[number], f"c{number}")
+            sql = cells.number_sql(self.kinds[number], f"c{number}")
             if sql is None:
                 return None
             value, broken = sql
@@ -243,10 +242,10 @@ class ParquetFiles:
         """Cheaper SQL than `numbers_in_sql` for a column that holds numbers already; else nothing."""
         (number,) = self.numbers_of([column])
         kind, field = self.kinds[number], f"c{number}"
-        if not convert.holds_numbers(kind):
+        if not cells.holds_numbers(kind):
             return None
         value = field if kind == "DOUBLE" else f"CAST({field} AS DOUBLE)"
-        return Plain(value, convert.given_sql(kind, field), convert.true_sql(kind, field))
+        return Plain(value, cells.given_sql(kind, field), cells.true_sql(kind, field))
 
     def told(self, columns: Sequence[str]) -> dict[str, Told]:
         """What the files say about these columns at their ends."""
@@ -255,13 +254,13 @@ class ParquetFiles:
     def text_in_sql(self, column: str) -> str:
         """The SQL of a column as text, "" where missing."""
         (number,) = self.numbers_of([column])
-        return f"coalesce({convert.text_sql(self.kinds[number], f'c{number}')}, '')"
+        return f"coalesce({cells.text_sql(self.kinds[number], f'c{number}')}, '')"
 
     def check_ids(self, column: str) -> None:
         """Refuse a column of ids that is missing or repeated somewhere."""
         with for_memory().cursor() as connection:
             view = View(connection, ("c0",), f"({self._select(self.numbers_of([column]))})")
-            convert.check_ids(view, f"column {column!r} of {self.name}")
+            cells.check_ids(view, f"column {column!r} of {self.name}")
 
     def _load(self, name: str, columns: Sequence[str], select: str, rows: int) -> Table:
         own = Own()

@@ -25,8 +25,7 @@ import numpy.typing as npt
 from duckdb import DuckDBPyConnection
 
 from ratewise.errors import TableError
-from ratewise.tables.cells import Array, Stored, unmasked
-from ratewise.tables.convert import text_sql
+from ratewise.tables.cells import Array, Stored, text_sql, unmasked
 from ratewise.tables.engine import COUNTED, connect, for_memory, one_line, quoted_text, reason
 from ratewise.tables.files import WRITING, Format, format_of
 from ratewise.tables.frames import table_from_mapping

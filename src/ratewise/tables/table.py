@@ -16,9 +16,8 @@ from duckdb import DuckDBPyConnection
 
 from ratewise.core.result import FrameKind, frame_of_columns
 from ratewise.errors import TableError
-from ratewise.tables import convert
-from ratewise.tables.cells import Array, Cells, View, held, opened, unmasked
-from ratewise.tables.convert import Missing, Texts
+from ratewise.tables import cells as convert
+from ratewise.tables.cells import Array, Cells, Missing, Texts, View, held, opened, unmasked
 from ratewise.tables.engine import Own, reason
 
 

@@ -9,8 +9,7 @@ import numpy as np
 from ratewise.core.checks import Floats
 from ratewise.core.messages import Message, argument
 from ratewise.errors import InputError, TableError
-from ratewise.tables.cells import Array
-from ratewise.tables.convert import Texts
+from ratewise.tables.cells import Array, Texts
 from ratewise.tables.table import Table
 
 Positive: TypeAlias = str | Sequence[str] | None

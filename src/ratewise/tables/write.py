@@ -18,8 +18,7 @@ import duckdb
 import numpy as np
 
 from ratewise.errors import TableError
-from ratewise.tables.cells import View, opened
-from ratewise.tables.convert import text_sql
+from ratewise.tables.cells import View, opened, text_sql
 from ratewise.tables.engine import connect, one_line, quoted_name, quoted_text, reason
 from ratewise.tables.files import WRITING, Format, Kind, format_of
 from ratewise.tables.frames import table_from_mapping

@@ -3,8 +3,8 @@
 import pytest
 
 from ratewise.errors import TableError
-from ratewise.tables.csv_file import copy_csv, count_csv, load_csv
 from ratewise.tables.engine import connect
+from ratewise.tables.load import copy_csv, count_csv, load_csv
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ import pytest
 
 from ratewise.errors import TableError
 from ratewise.tables.engine import connect
-from ratewise.tables.jsonl_file import copy_jsonl, count_jsonl, load_jsonl
+from ratewise.tables.load import copy_jsonl, count_jsonl, load_jsonl
 
 
 @pytest.fixture

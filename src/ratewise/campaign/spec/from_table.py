@@ -13,7 +13,7 @@ from ratewise.campaign.spec.fields import plain
 from ratewise.campaign.spec.guess import Guess, guess_columns
 from ratewise.campaign.spec.spec import Spec, read_spec
 from ratewise.errors import InputError
-from ratewise.questions.chosen_labels import clear_difference
+from ratewise.questions.draw_checks import clear_difference
 from ratewise.raters.scale import RatingScale
 from ratewise.tables import Table, open_relation
 from ratewise.tables.adapters import adapted

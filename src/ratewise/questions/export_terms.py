@@ -22,8 +22,7 @@ from ratewise.core.names import Estimand, Method
 from ratewise.core.ratings import Mask
 from ratewise.core.stratified import estimate_stratified
 from ratewise.errors import TableError
-from ratewise.questions.pool import Pool
-from ratewise.questions.rated import DrawColumns
+from ratewise.questions.rated import DrawColumns, Pool
 from ratewise.tables import Table
 
 COLUMN = "ratewise"
