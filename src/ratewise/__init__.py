@@ -62,20 +62,20 @@ if TYPE_CHECKING:
     from ratewise.learn.training.train import train_rater as train_rater
     from ratewise.questions.check import Check as Check
     from ratewise.questions.check import check as check
-    from ratewise.questions.compare import Comparison as Comparison
-    from ratewise.questions.compare import compare as compare
-    from ratewise.questions.compare_many import ManyComparisons as ManyComparisons
-    from ratewise.questions.compare_many import Rival as Rival
-    from ratewise.questions.compare_many import compare_many as compare_many
-    from ratewise.questions.compare_plan import ComparisonsPlan as ComparisonsPlan
-    from ratewise.questions.compare_plan import add_difference as add_difference
-    from ratewise.questions.compare_plan import plan_comparison as plan_comparison
-    from ratewise.questions.compare_plan import plan_comparisons as plan_comparisons
+    from ratewise.questions.comparison import Comparison as Comparison
+    from ratewise.questions.comparison import ManyComparisons as ManyComparisons
+    from ratewise.questions.comparison import Ratio as Ratio
+    from ratewise.questions.comparison import Rival as Rival
+    from ratewise.questions.comparison import compare as compare
+    from ratewise.questions.comparison import compare_many as compare_many
+    from ratewise.questions.comparison_plan import ComparisonsPlan as ComparisonsPlan
+    from ratewise.questions.comparison_plan import add_difference as add_difference
+    from ratewise.questions.comparison_plan import plan_comparison as plan_comparison
+    from ratewise.questions.comparison_plan import plan_comparisons as plan_comparisons
     from ratewise.questions.draw_pool import draw_pool as draw_pool
     from ratewise.questions.drawing import Drawn as Drawn
     from ratewise.questions.estimation import estimate_mean as estimate_mean
     from ratewise.questions.estimation import estimate_table as estimate_table
-    from ratewise.questions.fieller import Ratio as Ratio
     from ratewise.questions.leaderboard import Leaderboard as Leaderboard
     from ratewise.questions.leaderboard import leaderboard as leaderboard
     from ratewise.questions.long_table import compare_long as compare_long
@@ -86,18 +86,18 @@ if TYPE_CHECKING:
     from ratewise.questions.quantiles import quantile_table as quantile_table
     from ratewise.questions.regression import Coefficient as Coefficient
     from ratewise.questions.regression import Regression as Regression
+    from ratewise.questions.regression import RegressionPlan as RegressionPlan
+    from ratewise.questions.regression import plan_regression as plan_regression
     from ratewise.questions.regression import regress as regress
-    from ratewise.questions.regression_plan import RegressionPlan as RegressionPlan
-    from ratewise.questions.regression_plan import plan_regression as plan_regression
     from ratewise.questions.sheets import Merged as Merged
     from ratewise.questions.sheets import blind_sheet as blind_sheet
     from ratewise.questions.sheets import merge_sheet as merge_sheet
-    from ratewise.questions.slice_draw import draw_slices as draw_slices
     from ratewise.questions.slice_plan import PlannedSlice as PlannedSlice
     from ratewise.questions.slice_plan import SlicePlan as SlicePlan
+    from ratewise.questions.slice_plan import draw_slices as draw_slices
     from ratewise.questions.slice_plan import plan_slices as plan_slices
-    from ratewise.questions.slice_results import Slice as Slice
-    from ratewise.questions.slice_results import Slices as Slices
+    from ratewise.questions.slices import Slice as Slice
+    from ratewise.questions.slices import Slices as Slices
     from ratewise.questions.slices import estimate_slices as estimate_slices
     from ratewise.questions.strata import InputPlan as InputPlan
     from ratewise.questions.strata import StratumPlan as StratumPlan
@@ -133,13 +133,13 @@ _GROUPS: dict[str, dict[str, tuple[str, ...]]] = {  # as people look for them; e
             "plan",
             "Plan",
         ),
-        "ratewise.questions.compare_plan": (
+        "ratewise.questions.comparison_plan": (
             "plan_comparison",
             "plan_comparisons",
             "ComparisonsPlan",
         ),
         "ratewise.questions.quantiles": ("plan_quantile",),
-        "ratewise.questions.regression_plan": (
+        "ratewise.questions.regression": (
             "plan_regression",
             "RegressionPlan",
         ),
@@ -179,7 +179,7 @@ _GROUPS: dict[str, dict[str, tuple[str, ...]]] = {  # as people look for them; e
     },
     "draw": {
         "ratewise.questions.draw_pool": ("draw_pool",),
-        "ratewise.questions.slice_draw": ("draw_slices",),
+        "ratewise.questions.slice_plan": ("draw_slices",),
         "ratewise.questions.sheets": (
             "blind_sheet",
             "merge_sheet",
@@ -191,7 +191,7 @@ _GROUPS: dict[str, dict[str, tuple[str, ...]]] = {  # as people look for them; e
             "draw",
             "uniform",
         ),
-        "ratewise.questions.compare_plan": ("add_difference",),
+        "ratewise.questions.comparison_plan": ("add_difference",),
     },
     "estimate": {
         "ratewise.questions.estimation": (
@@ -199,8 +199,8 @@ _GROUPS: dict[str, dict[str, tuple[str, ...]]] = {  # as people look for them; e
             "estimate_table",
         ),
         "ratewise.core.estimate": ("Estimate",),
-        "ratewise.questions.slices": ("estimate_slices",),
-        "ratewise.questions.slice_results": (
+        "ratewise.questions.slices": (
+            "estimate_slices",
             "Slices",
             "Slice",
         ),
@@ -225,14 +225,13 @@ _GROUPS: dict[str, dict[str, tuple[str, ...]]] = {  # as people look for them; e
         ),
     },
     "compare": {
-        "ratewise.questions.compare": (
+        "ratewise.questions.comparison": (
             "compare",
             "Comparison",
-        ),
-        "ratewise.questions.compare_many": (
             "compare_many",
             "ManyComparisons",
             "Rival",
+            "Ratio",
         ),
         "ratewise.questions.long_table": ("compare_long",),
         "ratewise.questions.two_tables": (
@@ -243,7 +242,6 @@ _GROUPS: dict[str, dict[str, tuple[str, ...]]] = {  # as people look for them; e
             "check",
             "Check",
         ),
-        "ratewise.questions.fieller": ("Ratio",),
     },
     "leaderboard": {
         "ratewise.questions.leaderboard": (

@@ -5,8 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import ratewise.questions.compare as two
-import ratewise.questions.compare_many as many
+from ratewise.questions import comparison
 
 NEW, OLD, MINI = "new:judge_new:human_new", "old:judge_old:human_old", "mini:judge_mini:human_mini"
 PAIR = ("--system", NEW, "--system", OLD)
@@ -35,7 +34,7 @@ def test_two_systems_give_what_the_library_gives(run, table, columns):
     done = run("compare", table, *PAIR, "--json")
     assert (done.code, done.err) == (0, "")
     strong, weak = ("human_new", "human_old"), ("judge_new", "judge_old")
-    assert done.document == two.compare(columns, weak=weak, strong=strong, names=("new", "old")).to_dict()
+    assert done.document == comparison.compare(columns, weak=weak, strong=strong, names=("new", "old")).to_dict()
     assert done.document["probability_better"] > 0.99
 
 
@@ -49,7 +48,7 @@ def test_many_systems(run, table, columns):
     options = (*PAIR, "--system", MINI, "--baseline", "old", "--level", "0.9", "--seed", "3")
     done = run("compare", table, *options, "--json")
     names = ("new", "old", "mini")
-    expected = many.compare_many(
+    expected = comparison.compare_many(
         columns, baseline="old", weak={n: f"judge_{n}" for n in names}, strong={n: f"human_{n}" for n in names},
         level=0.9, seed=3,
     )  # fmt: skip
@@ -60,7 +59,7 @@ def test_many_systems(run, table, columns):
 def test_clusters_and_options_reach_the_library(run, table, columns):
     options = ("--cluster", "talk", "--estimand", "pool", "--pool-size", "900", "--method", "difference")
     found = run("compare", table, *PAIR, *options, "--json").document
-    expected = two.compare(
+    expected = comparison.compare(
         columns, weak=("judge_new", "judge_old"), strong=("human_new", "human_old"), names=("new", "old"),
         clusters="talk", estimand="pool", pool_size=900, method="difference",
     )  # fmt: skip

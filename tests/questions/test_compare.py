@@ -8,8 +8,7 @@ from scipy import stats
 
 from ratewise.core.clusters import cluster_codes, sum_variance
 from ratewise.errors import InputError, TableError
-from ratewise.questions.compare import compare, probability, signed
-from ratewise.questions.fieller import lift, ratio
+from ratewise.questions.comparison import compare, lift, probability, ratio, signed
 from ratewise.questions.systems import error_probability
 
 from ..worlds import two_systems

@@ -9,8 +9,7 @@ from rich.console import Console
 from scipy import stats
 
 from ratewise.errors import InputError
-from ratewise.questions.compare import compare
-from ratewise.questions.compare_many import compare_many
+from ratewise.questions.comparison import compare, compare_many
 from ratewise.report.comparison import many_text, plot_comparison
 
 from ..worlds import SYSTEMS, many_systems

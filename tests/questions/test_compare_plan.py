@@ -5,8 +5,8 @@ import pytest
 
 from ratewise.core.policy import optimal_policy
 from ratewise.errors import InputError, TableError
-from ratewise.questions.compare import compare
-from ratewise.questions.compare_plan import add_difference, plan_comparison, plan_comparisons
+from ratewise.questions.comparison import compare
+from ratewise.questions.comparison_plan import add_difference, plan_comparison, plan_comparisons
 from ratewise.questions.draw_pool import draw_pool
 from ratewise.questions.pilot import learn_pilot
 from ratewise.questions.plan import plan

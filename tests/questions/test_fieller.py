@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from ratewise.questions.fieller import lift, ratio
+from ratewise.questions.comparison import lift, ratio
 
 COVARIANCE = np.array([[0.04, 0.01], [0.01, 0.09]])
 

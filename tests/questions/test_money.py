@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ratewise.core.policy import optimal_policy
-from ratewise.questions.money import Curve, shared_budgets
+from ratewise.questions.slice_plan import Curve, shared_budgets
 
 
 def curve(error=0.05, variance=0.2, pool_size=2000.0):

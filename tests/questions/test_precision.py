@@ -5,7 +5,7 @@ import pytest
 from scipy import special
 
 import ratewise as rw
-from ratewise.questions.precision import standard_error_within, target_of
+from ratewise.questions.goal import standard_error_within, target_of
 
 PRICES = {"weak": "judge", "strong": "human", "weak_cost": 0.02, "strong_cost": 1.5}
 

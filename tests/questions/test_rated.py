@@ -5,8 +5,7 @@ import pytest
 
 from ratewise.core.estimate import EstimateOptions
 from ratewise.errors import InputError, TableError
-from ratewise.questions.compare import compare
-from ratewise.questions.compare_many import compare_many
+from ratewise.questions.comparison import compare, compare_many
 from ratewise.questions.estimation import estimate_table
 from ratewise.questions.leaderboard import leaderboard
 from ratewise.questions.quantiles import quantile_table

@@ -8,7 +8,7 @@ import pytest
 from ratewise.core.formulas import optimal_uniform_rate
 from ratewise.errors import InputError
 from ratewise.questions.plan import plan
-from ratewise.questions.regression_plan import plan_regression
+from ratewise.questions.regression import plan_regression
 
 from ..worlds import piloted_regression
 

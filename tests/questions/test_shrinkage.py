@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ratewise.questions.shrinkage import shrunk_means
+from ratewise.questions.slices import shrunk_means
 
 
 def test_equal_truths_are_drawn_together_and_unlike_ones_stay():

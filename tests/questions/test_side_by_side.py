@@ -4,13 +4,14 @@ import numpy as np
 import pytest
 
 from ratewise.errors import InputError, RatewiseWarning
-from ratewise.questions.side_by_side import Goal, checked_costs, planned, planned_base, price, recommend
+from ratewise.questions.goal import PlanGoal, checked_costs
+from ratewise.questions.planner import planned, planned_base, price, recommend
 
 V = 0.2
 
 
 def goal(budget=100.0, **changed):
-    return Goal(**{"weak_cost": 0.05, "strong_cost": 1.0, "budget": budget, "target_se": None, "pool_size": None,
+    return PlanGoal(**{"weak_cost": 0.05, "strong_cost": 1.0, "budget": budget, "target_se": None, "pool_size": None,
                    "estimand": "population"} | changed)  # fmt: skip
 
 

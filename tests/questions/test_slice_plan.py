@@ -10,10 +10,8 @@ from scipy import optimize
 
 from ratewise.core.policy import optimal_policy
 from ratewise.errors import InputError, PolicyError, TableError
-from ratewise.questions.money import Curve, shared_budgets
 from ratewise.questions.plan import plan
-from ratewise.questions.slice_draw import draw_slices, is_slice_plan
-from ratewise.questions.slice_plan import plan_slices
+from ratewise.questions.slice_plan import Curve, draw_slices, is_slice_plan, plan_slices, shared_budgets
 
 PRICES = {"weak": "judge", "strong": "human", "weak_cost": 0.05, "strong_cost": 1.0}
 

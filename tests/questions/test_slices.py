@@ -9,9 +9,7 @@ from scipy import integrate, stats
 import ratewise as rw
 from ratewise.errors import InputError, TableError
 from ratewise.questions.estimation import estimate_mean, estimate_table
-from ratewise.questions.shrinkage import shrunk_means
-from ratewise.questions.slice_names import MISSING, slice_sizes
-from ratewise.questions.slices import estimate_slices
+from ratewise.questions.slices import MISSING, estimate_slices, shrunk_means, slice_sizes
 
 from ..bounds import FALSE_ALARM
 

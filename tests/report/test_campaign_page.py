@@ -11,7 +11,7 @@ from ratewise.campaign import findings
 from ratewise.campaign.campaign import Campaign
 from ratewise.design.rounds import learned_rating
 from ratewise.errors import TableError
-from ratewise.questions.precision import within
+from ratewise.questions.goal import within
 from ratewise.report.campaign import campaign_page, snapshot_page
 from ratewise.tables import read_table, write_table
 

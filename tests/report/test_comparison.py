@@ -4,8 +4,7 @@ import io
 
 from rich.console import Console
 
-from ratewise.questions.compare import compare
-from ratewise.questions.compare_many import compare_many
+from ratewise.questions.comparison import compare, compare_many
 from ratewise.report.comparison import comparison_text, many_text, plot_comparison, shown
 
 from ..worlds import SYSTEMS, many_systems, two_systems

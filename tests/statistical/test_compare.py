@@ -5,8 +5,7 @@ import pytest
 from scipy import special, stats
 
 from ratewise.core.estimate import EstimateOptions
-from ratewise.questions.compare import compare_systems
-from ratewise.questions.compare_many import against_baseline
+from ratewise.questions.comparison import against_baseline, compare_systems
 from ratewise.questions.systems import Systems
 
 from ..bounds import FALSE_ALARM, fewest, further, most, sizes

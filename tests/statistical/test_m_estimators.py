@@ -12,7 +12,7 @@ from scipy import special, stats
 from ratewise.core.m_estimation import LOSSES, NoFitError, degrees_of_freedom, fit_m_estimator
 from ratewise.core.quantiles import estimate_quantile
 from ratewise.core.ratings import Ratings, ratings
-from ratewise.questions.learned_weak import _learned
+from ratewise.questions.regression import _learned
 
 from ..bounds import fewest, further, most
 from ..worlds import JUDGED_BETA, judged_regression

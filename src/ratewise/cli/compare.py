@@ -9,8 +9,7 @@ from ratewise.cli.options import FormatOption, Json, Positive, Rate, Scale, Seed
 from ratewise.core.names import Estimand, Method, Recalibration
 
 if TYPE_CHECKING:
-    from ratewise.questions.compare import Comparison
-    from ratewise.questions.compare_many import ManyComparisons
+    from ratewise.questions.comparison import Comparison, ManyComparisons
     from ratewise.tables import TableLike
 
 
@@ -94,8 +93,8 @@ def _columns(
     table: "TableLike", systems: list[str], baseline: str | None, options: dict[str, Any]
 ) -> "Comparison | ManyComparisons":
     """Systems side by side, in columns of their own."""
-    from ratewise.questions.compare import compare as compare_two
-    from ratewise.questions.compare_many import compare_many
+    from ratewise.questions.comparison import compare as compare_two
+    from ratewise.questions.comparison import compare_many
 
     names, weak, strong = _systems(systems)
     last = _baseline(names, baseline)

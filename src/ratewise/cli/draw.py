@@ -127,9 +127,8 @@ def _drawn(
     """Write the drawn table. It is held in memory only where it must be; else its rows pass through."""
     from ratewise.questions.draw_file import draw_file
     from ratewise.questions.draw_pool import draw_pool
-    from ratewise.questions.plan_file import believed
-    from ratewise.questions.slice_draw import is_slice_plan
-    from ratewise.questions.transfer import load_transfer
+    from ratewise.questions.slice_plan import is_slice_plan
+    from ratewise.questions.transfer import believed, load_transfer
     from ratewise.tables import write_table
     from ratewise.tables.write import safe_cells as make_safe
 

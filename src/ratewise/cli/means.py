@@ -135,8 +135,8 @@ def print_slice_plan(
     as_json: bool,
 ) -> None:
     """A plan by slice, as JSON or as text."""
-    from ratewise.questions.slice_names import slice_sizes
     from ratewise.questions.slice_plan import plan_slices
+    from ratewise.questions.slices import slice_sizes
 
     pool_sizes = None if pool is None else slice_sizes(pool, by)
     with texts_told(quiet=as_json):

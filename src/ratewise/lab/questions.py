@@ -19,8 +19,7 @@ from ratewise.core.estimate import estimate_mean
 from ratewise.core.names import Family
 from ratewise.lab import everyday
 from ratewise.lab.everyday import Cell
-from ratewise.questions.compare import compare
-from ratewise.questions.compare_many import compare_many
+from ratewise.questions.comparison import compare, compare_many
 from ratewise.questions.quantiles import quantile_table
 from ratewise.questions.regression import regress
 

@@ -14,7 +14,7 @@ from ratewise.core.messages import Message, argument
 from ratewise.core.names import Estimand, IntervalMethod, Method, Recalibration
 from ratewise.core.result import FrameKind, frame_of_record
 from ratewise.errors import InputError
-from ratewise.questions.compare import Comparison, between, percent, signed
+from ratewise.questions.comparison import Comparison, between, percent, signed
 from ratewise.questions.estimation import estimate_table
 from ratewise.questions.people import Strong
 from ratewise.questions.rated import Rate

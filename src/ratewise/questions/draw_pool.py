@@ -4,12 +4,11 @@ import os
 from typing import Any, cast
 
 from ratewise.errors import InputError
-from ratewise.questions.compare_plan import ComparisonsPlan
+from ratewise.questions.comparison_plan import ComparisonsPlan
 from ratewise.questions.drawing import Drawn, draw_transfer
 from ratewise.questions.plan import Plan
-from ratewise.questions.regression_plan import RegressionPlan
-from ratewise.questions.slice_draw import draw_slices, is_slice_plan
-from ratewise.questions.slice_plan import SlicePlan
+from ratewise.questions.regression import RegressionPlan
+from ratewise.questions.slice_plan import SlicePlan, draw_slices, is_slice_plan
 from ratewise.questions.transfer import Transfer, load_transfer
 from ratewise.tables import TableLike
 from ratewise.tables.spark import is_spark

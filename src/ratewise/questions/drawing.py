@@ -31,12 +31,11 @@ from ratewise.core.names import PolicyName
 from ratewise.core.ratings import Mask
 from ratewise.core.result import FrameKind, shown
 from ratewise.errors import InputError, TableError
+from ratewise.questions.goal import PlanGoal
 from ratewise.questions.old_labels import draw_beside
-from ratewise.questions.plan_file import check_rates
 from ratewise.questions.rated import POOL_SIZE
-from ratewise.questions.side_by_side import Goal
 from ratewise.questions.strata import Codes, InputPlan, check_known, read_strata
-from ratewise.questions.transfer import Drift, OldLabels, Shares, Transfer
+from ratewise.questions.transfer import Drift, OldLabels, QuantileCounts, Transfer, check_rates
 from ratewise.tables import Relation, Table, TableLike, read_table
 from ratewise.tables.cells import Texts
 from ratewise.tables.table import no_column
@@ -179,7 +178,7 @@ class Survey:
     """What adds up over parts: the line of every stratum, where the plan has strata, else of all rows."""
 
     lines: tuple[Line, ...]
-    shares: Shares | None
+    shares: QuantileCounts | None
 
     def __add__(self, other: "Survey") -> "Survey":
         shares = self.shares if self.shares is None or other.shares is None else self.shares + other.shares
@@ -506,13 +505,13 @@ class PlannedRows:
     policy: PolicyName
     rates: Floats = field(repr=False)
     items: float  # to look at; for base, strong ratings to buy
-    goal: Goal
+    goal: PlanGoal
     seen: Floats = field(repr=False)  # rows × weak columns
     words: Meaning  # what words as weak ratings stand for
 
     @classmethod
     def of(
-        cls, table: Table, weak: Sequence[str], policy: PolicyName, rates: Floats, items: float | None, goal: Goal,
+        cls, table: Table, weak: Sequence[str], policy: PolicyName, rates: Floats, items: float | None, goal: PlanGoal,
         words: Meaning,
     ) -> "PlannedRows":  # fmt: skip
         """The planned rows of the table that the plan was made from."""

@@ -22,10 +22,10 @@ from ratewise.learn.text.learner import Learner
 from ratewise.learn.text.reading import read_texts, use_note
 from ratewise.learn.text_columns import TextColumns
 from ratewise.questions.export_terms import Terms, read_terms, reported
+from ratewise.questions.goal import Costs
 from ratewise.questions.item_weights import Chosen, estimate_chosen, estimate_large_chosen
 from ratewise.questions.large import large_relation, read_large, read_whole
 from ratewise.questions.people import Strong, ends_of, made_ready, strong_columns, with_these_votes, with_votes
-from ratewise.questions.prices import Prices
 from ratewise.questions.rated import RATE, DrawColumns, Rate, RatedColumns, plain_numbers, read_rated
 from ratewise.tables import Relation, Table, TableLike
 from ratewise.tables.cells import Texts
@@ -184,7 +184,7 @@ def estimate_table(
     The export of a campaign says itself how its columns are combined, and whose mean is wanted: unless other columns or
     methods are asked for, its estimate is what the campaign reports; of the other estimand, if that is asked for.
     """
-    prices = Prices(weak_cost, strong_cost)
+    prices = Costs(weak_cost, strong_cost)
     relation = large_relation(table)
     draw = DrawColumns(rate, selected, clusters)
     asked = _Asked(strong, weak, draw, strata, weight, recalibrate, tuple(text), meaning_of(positive, scale))
@@ -249,7 +249,7 @@ class _Asked:
         return terms.named(self.strong, self.weak, self.draw) and rest == _Asked()
 
 
-def _in_files(relation: Relation, asked: _Asked, how: EstimateOptions, prices: Prices) -> Estimate | None:
+def _in_files(relation: Relation, asked: _Asked, how: EstimateOptions, prices: Costs) -> Estimate | None:
     """The estimate of a table that stays in its files; nothing where it has to be read whole."""
     assert asked.strong is not None
     people, draw, meaning = strong_columns(relation, asked.strong), asked.draw, asked.meaning
@@ -266,7 +266,7 @@ def _in_files(relation: Relation, asked: _Asked, how: EstimateOptions, prices: P
 
 
 def _estimate_large(
-    relation: Relation, columns: RatedColumns, how: EstimateOptions, prices: Prices, meaning: Meaning,
+    relation: Relation, columns: RatedColumns, how: EstimateOptions, prices: Costs, meaning: Meaning,
     recalibrate: Recalibration, people: Sequence[str],
 ) -> Estimate | None:  # fmt: skip
     if "weight" in relation.columns and columns.draw.rate in (None, "rate"):

@@ -9,8 +9,8 @@ from ratewise.core.allocation import InputChoice, choose_inputs
 from ratewise.core.checks import Floats
 from ratewise.errors import InputError
 from ratewise.learn.error_model import DEFAULT_FLOOR_SHARE
+from ratewise.questions.goal import PlanGoal
 from ratewise.questions.pilot import Pilot
-from ratewise.questions.side_by_side import Goal
 from ratewise.questions.strata import InputPlan, Strata, StratumPlan, shrunk
 
 _WORTH_CHOOSING = 0.95  # of the error without: strata are chosen by figures from a pilot, which are rough
@@ -42,7 +42,7 @@ class _World:
     level: Floats  # what u(x) is multiplied by in each stratum, to have the mean that its labels show
     within: list[Floats] | None  # u(x) of each stratum's rows, at that level
 
-    def chosen(self, goal: Goal, floor: Floats | float, least: Floats | float) -> InputChoice:
+    def chosen(self, goal: PlanGoal, floor: Floats | float, least: Floats | float) -> InputChoice:
         return choose_inputs(
             self.variance, self.weak_error if self.within is None else self.within, probabilities=self.P,
             sizes=self.N, weak_cost=goal.weak_cost, strong_cost=goal.strong_cost, budget=goal.budget,
@@ -55,7 +55,7 @@ def plan_inputs(
     strata: Strata,
     sizes: Floats,
     pilot: Pilot,
-    goal: Goal,
+    goal: PlanGoal,
     rival: Rival,
 ) -> InputPlan:
     """The best numbers and rates for the strata that `sizes` counts, which are those of the target.
@@ -96,7 +96,7 @@ class _Solved:
     expected_se: float
 
 
-def _solved(world: _World, pilot: Pilot, strata: Strata, goal: Goal) -> _Solved:
+def _solved(world: _World, pilot: Pilot, strata: Strata, goal: PlanGoal) -> _Solved:
     """The choice with the error that the labels promise; for a target, repeated until the target is met."""
     aim = goal
     for _ in range(_MOST_STEPS):
@@ -137,7 +137,7 @@ def _world(strata: Strata, sizes: Floats, pilot: Pilot, pool_size: float | None,
     )
 
 
-def _defended(world: _World, goal: Goal) -> tuple[InputChoice, Floats]:
+def _defended(world: _World, goal: PlanGoal) -> tuple[InputChoice, Floats]:
     """The best choice with a floor on rates, and enough items of each stratum that no misjudged one hurts much."""
     floor = goal.floor
     free = world.chosen(goal, 0.0 if floor is None else floor, 0.0)
@@ -166,7 +166,7 @@ def _added(found: InputChoice, world: _World, pilot: Pilot, strata: Strata, scal
     return np.asarray(np.where(found.buys_weak, added, 0.0))
 
 
-def _variance(found: InputChoice, world: _World, added: Floats, goal: Goal) -> float:
+def _variance(found: InputChoice, world: _World, added: Floats, goal: PlanGoal) -> float:
     """Variance of the estimate: Σ P² (V + added)/T, less the pool's own variance where its own mean is asked for.
 
     For the population a pool's shares are those of a sample, so differences between strata add to it.

@@ -13,8 +13,8 @@ from ratewise.core.ratings import Mask, Rated
 from ratewise.core.stratified import Shares, stratified, weighted
 from ratewise.errors import InputError, TableError
 from ratewise.questions import rated as readers
+from ratewise.questions.goal import Costs
 from ratewise.questions.large import read_large
-from ratewise.questions.prices import Prices
 from ratewise.questions.rated import Draw, Pool, RatedColumns, check_draw, check_labels, plain_numbers, read_draw
 from ratewise.tables import Relation, Table, count_groups
 from ratewise.tables.cells import Texts
@@ -35,7 +35,7 @@ class Chosen:
 
 
 def estimate_chosen(
-    table: Table, columns: RatedColumns, chosen: Chosen, how: EstimateOptions, prices: Prices
+    table: Table, columns: RatedColumns, chosen: Chosen, how: EstimateOptions, prices: Costs
 ) -> Estimate:
     """The estimate from the rows that have a rate; all rows together give the strata's sizes.
 
@@ -65,7 +65,7 @@ def estimate_chosen(
 
 
 def estimate_large_chosen(
-    relation: Relation, columns: RatedColumns, chosen: Chosen, how: EstimateOptions, prices: Prices
+    relation: Relation, columns: RatedColumns, chosen: Chosen, how: EstimateOptions, prices: Costs
 ) -> Estimate | None:
     """`estimate_chosen` of a table that stays in its files; nothing where it has to be read whole.
 
@@ -73,7 +73,7 @@ def estimate_large_chosen(
     """
     by = chosen.weight if chosen.strata is None else chosen.strata
     assert by is not None
-    asked_for_more = prices != Prices() or how.pool_size is not None or by not in relation.columns
+    asked_for_more = prices != Costs() or how.pool_size is not None or by not in relation.columns
     sizes = {} if asked_for_more else count_groups(relation, by)
     if not 0 < len(sizes) <= _MOST_KINDS or (chosen.strata is None and how.estimand == "pool"):
         return None

@@ -43,7 +43,7 @@ _FEWEST_TO_LEARN = 50  # strong votes; with fewer the weak vote stays as it is
 
 
 @dataclass(frozen=True, slots=True)
-class Rated:
+class Place:
     """One model's place. Rating and rank are `None` with a reason where votes cannot tell them."""
 
     name: str
@@ -71,7 +71,7 @@ class Rated:
 class Leaderboard:
     """Models by rating, best first. Intervals of ratings hold for all models at once, and so do those of ranks."""
 
-    models: tuple[Rated, ...]
+    models: tuple[Place, ...]
     level: float
     items: int
     labels: int
@@ -82,11 +82,11 @@ class Leaderboard:
     covariance: Floats = field(repr=False, default_factory=lambda: np.empty((0, 0)))
 
     @property
-    def rated(self) -> tuple[Rated, ...]:
+    def rated(self) -> tuple[Place, ...]:
         """The models that have a rating."""
         return tuple(model for model in self.models if model.rating is not None)
 
-    def __getitem__(self, name: str) -> Rated:
+    def __getitem__(self, name: str) -> Place:
         for model in self.models:
             if model.name == name:
                 return model
@@ -299,7 +299,7 @@ def _board(
     how: EstimateOptions,
     *,
     exact: bool,
-) -> tuple[list[Rated], NDArray[np.intp]]:
+) -> tuple[list[Place], NDArray[np.intp]]:
     """Rows best first, and the order of the rated ones. `exact`: there is no error, not just none that can be seen."""
     level, seed = how.level, how.seed
     se = np.sqrt(np.maximum(np.diag(standing.covariance), 0.0))
@@ -319,13 +319,13 @@ def _board(
         error, low, high = (float(ELO * se[k]), float(r - half[k]), float(r + half[k])) if vary else (None, None, None)
         first, last = (int(places.low[k]), int(places.high[k]) + unrated) if vary else (1, len(models) + unrated)
         rows.append(
-            Rated(
+            Place(
                 names[i], float(r), error, low, high, int(places.rank[k]), first, last,
                 float(best[k]) if unrated == 0 and vary else None, int(labelled[i]), int(met[i]),
             )
         )  # fmt: skip
     rows += [
-        Rated(names[i], None, None, None, None, None, None, None, None, int(labelled[i]), int(met[i]), reason=why)
+        Place(names[i], None, None, None, None, None, None, None, None, int(labelled[i]), int(met[i]), reason=why)
         for i, why in sorted(field.reasons.items())
     ]
     return rows, order

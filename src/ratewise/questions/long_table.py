@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from ratewise.core.messages import Message, argument
 from ratewise.core.names import Estimand, Method, Recalibration
 from ratewise.errors import InputError, TableError
-from ratewise.questions.compare import Comparison, compare
-from ratewise.questions.compare_many import ManyComparisons, compare_many
+from ratewise.questions.comparison import Comparison, ManyComparisons, compare, compare_many
 from ratewise.questions.rated import POOL_SIZE, RATE, Rate, asked_column
 from ratewise.questions.systems import check_names
 from ratewise.questions.two_tables import compare_tables

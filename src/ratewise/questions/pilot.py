@@ -24,7 +24,7 @@ from ratewise.learn.features import Coding, codings, feature_matrix
 from ratewise.learn.rating_model import Covariates
 from ratewise.learn.text.learner import Learner
 from ratewise.learn.text.reading import TextReading, read_texts
-from ratewise.questions.transfer import Models
+from ratewise.questions.transfer import LearnedModels
 from ratewise.tables import Table
 
 _PLAIN = ("weak", "strong", "uncertainty", "calibrate", "features", "seed")
@@ -47,7 +47,7 @@ class Pilot:
     held_out_error: Floats  # labelled rows, u(x) fitted on other labels
     calibration: Calibration | None
     error_model: ErrorModel
-    models: Models | None = None  # with calibration "auto": f and u, in place of the two
+    models: LearnedModels | None = None  # with calibration "auto": f and u, in place of the two
     agreed: float | None = None  # what all labels said, where one of them was taken as a mistake
 
     @property
@@ -169,7 +169,7 @@ def _auto_pilot(x: Covariates, h: Floats, coded: tuple[Coding, ...], reading: Te
         held_out_error=unseen,
         calibration=None,
         error_model=ErrorModel("fitted", knots=(0.0,), values=(known.mean(known.squared),)),
-        models=Models(coded, known.model, error, reading if known.model.text is not None else None),
+        models=LearnedModels(coded, known.model, error, reading if known.model.text is not None else None),
     )
 
 

@@ -15,11 +15,11 @@ from ratewise.core.ratings import Mask
 from ratewise.core.result import FrameKind, frame_of_rows, shown
 from ratewise.errors import InputError, TableError
 from ratewise.learn.error_model import ErrorModel, fit_error
+from ratewise.questions.goal import PlanGoal
 from ratewise.questions.people import Ready, Strong, made_ready, votes_in_words
 from ratewise.questions.pilot import PilotColumns, read_pilot
 from ratewise.questions.plan import Plan, plan_mean
 from ratewise.questions.rated import DrawColumns, Rate, RatedColumns, RatedTable, read_rated, refuse_missing
-from ratewise.questions.side_by_side import Goal
 from ratewise.questions.transfer import STRONG_BELOW, UNCERTAINTY, WEAK_BELOW, Derived
 from ratewise.tables import TableLike
 from ratewise.tables.words import Positive, Scale, meaning_of
@@ -148,7 +148,7 @@ def plan_quantile(
     function of the weak rating. `target_se` is that of the share at or below θ, not of θ.
     """
     q = share(quantile, name="quantile")
-    goal = Goal.of(weak_cost, strong_cost, budget, target_se, pool_size, estimand, floor)
+    goal = PlanGoal.of(weak_cost, strong_cost, budget, target_se, pool_size, estimand, floor)
     ready = made_ready(table, strong=strong, weak=(weak,), positive=positive, scale=scale)
     read = ready.table
     g, h = read.numbers(weak), read.numbers(ready.strong, missing="allow")

@@ -5,30 +5,203 @@ share it so that one more unit of money would help each the same (`sum`), or so 
 (`worst`).
 """
 
+import json
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
+import scipy
 
-from ratewise.core.checks import choice, number
+from ratewise.core.checks import Floats, choice, number
+from ratewise.core.clusters import Codes
+from ratewise.core.draw import draw, whole_items
+from ratewise.core.messages import Message, argument
 from ratewise.core.names import OBJECTIVES, Estimand, Objective, Recalibration
+from ratewise.core.policy import Entries, Problem
+from ratewise.core.ratings import Mask
 from ratewise.core.result import FrameKind, frame_of_rows, shown
-from ratewise.errors import InputError, PolicyError
+from ratewise.errors import InputError, PolicyError, TableError
 from ratewise.learn.features import refuse_labels
 from ratewise.learn.text.learner import Learner
-from ratewise.questions.money import Curve, shared_budgets
+from ratewise.questions.drawing import Drawn, first_items, pool_size, undrawn
+from ratewise.questions.goal import ONE_GOAL, PlanGoal, target_of
 from ratewise.questions.people import Strong, made_ready
 from ratewise.questions.pilot import Pilot, PilotColumns, read_pilot
 from ratewise.questions.plan import Plan, plan_mean
-from ratewise.questions.precision import ONE_GOAL, target_of
-from ratewise.questions.side_by_side import Goal, PlannedPolicy, save_plan
-from ratewise.questions.slice_names import slice_names
+from ratewise.questions.planner import PlannedPolicy, save_plan
+from ratewise.questions.rated import POOL_SIZE
+from ratewise.questions.slices import slice_names
+from ratewise.questions.transfer import Transfer, check_rates
 from ratewise.tables import Table, TableLike, read_table
+from ratewise.tables.cells import Texts
 from ratewise.tables.words import Meaning, Positive, Scale, meaning_of
+
+_TOLERANCE = 1e-12
+_RANGE = 1e9  # how far around a first guess the multiplier or the common target may lie
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Curve:
+    """Least squared error for the money in one slice."""
+
+    problem: Problem
+    strong_cost: float
+    pool_size: float
+    best: float  # scale of least J; 0 where looking at more items always pays
+    lost: float = 0.0  # V/N where the pool's own mean is wanted: its error is less by this, whatever is bought
+    factor: float = 1.0  # how much larger the error turns out than u(x) has it
+
+    @classmethod
+    def of(
+        cls,
+        error: Floats,
+        *,
+        variance: float,
+        weak_cost: float,
+        strong_cost: float,
+        pool_size: float,
+        own_mean: bool = False,
+    ) -> "Curve":
+        """The curve from u(x) of the slice's items; costs are per item. `own_mean` asks for the pool's own mean."""
+        root = np.sqrt(error / strong_cost)
+        problem = Problem(Entries.of(root, strong_cost / root.size), variance, weak_cost, 0.0)
+        best = problem.best_scale()
+        if best == 0 and math.isinf(pool_size):
+            raise PolicyError(
+                Message(
+                    f"with {argument('weak_cost')} 0 and an unlimited pool there is no best policy; give pool sizes"
+                )
+            )
+        return cls(problem, strong_cost, pool_size, best, variance / pool_size if own_mean else 0.0)
+
+    @property
+    def most(self) -> float:
+        """Money that can be spent: a strong rating of every item, and no weak one."""
+        return self.strong_cost * self.pool_size
+
+    def spend_at(self, multiplier: float) -> float:
+        """The spend b of least error(b) + multiplier·b."""
+        multiplier /= self.factor
+        choices = [self._weak_at(multiplier), self._alone_at(multiplier)]
+        return min(choices, key=lambda pair: pair[1] + multiplier * pair[0])[0]
+
+    def spend_for(self, error: float) -> float:
+        """Least money for this squared error; infinite where it cannot be reached."""
+        error = (error + self.lost) / self.factor
+        if error < self.problem.variance / self.pool_size * (1 - _TOLERANCE):
+            return math.inf
+        alone = min(self.strong_cost * self.problem.variance / error, self.most)
+        return min(alone, self._weak_spend(error))
+
+    def error_for(self, spend: float) -> float:
+        """Least squared error for this money: the inverse of `spend_for`."""
+        least = self.factor * self.problem.variance / self.pool_size - self.lost
+        high = self.factor * self.strong_cost * self.problem.variance / min(spend, self.most) - self.lost
+        if math.isfinite(self.pool_size) and (high <= least or spend >= self.spend_for(least)):
+            return least
+        low, high = max(least, high * 1e-6), high * (1 + 1e-9)  # rounding must not put the root outside
+        return float(
+            scipy.optimize.brentq(lambda e: self.spend_for(e) - spend, low, high, xtol=1e-300, rtol=_TOLERANCE)
+        )
+
+    def corrected(self, spend: float, error: float) -> "Curve":
+        """The curve moved so that it gives this squared error for this money."""
+        return replace(self, factor=self.factor * (error + self.lost) / (self.error_for(spend) + self.lost))
+
+    # Strong ratings alone
+
+    def _alone_at(self, multiplier: float) -> tuple[float, float]:
+        J = self.strong_cost * self.problem.variance
+        b = min(math.sqrt(J / multiplier), self.most)
+        return b, J / b
+
+    # With the weak rater
+
+    def _weak_at(self, multiplier: float) -> tuple[float, float]:
+        N = self.pool_size
+        if self.best > 0:
+            cost, variance = self.problem.cost(self.best), self.problem.item_variance(self.best)
+            b = math.sqrt(cost * variance / multiplier)
+            if b <= N * cost:
+                return b, cost * variance / b
+        t = max(self.best, 1.0 / (math.sqrt(multiplier) * N))  # 1/(s N²) = multiplier, s = t²
+        return N * self.problem.cost(t), self.problem.item_variance(t) / N
+
+    def _weak_spend(self, error: float) -> float:
+        N, problem = self.pool_size, self.problem
+        if self.best > 0:
+            variance = problem.item_variance(self.best)
+            if variance / error <= N:
+                return problem.cost(self.best) * variance / error
+        if N * error <= problem.variance * (1 + _TOLERANCE):  # a strong rating wherever it can change anything
+            entries = problem.entries
+            return N * (
+                problem.weak_cost + entries.total_mass * float(np.count_nonzero(entries.root) / entries.root.size)
+            )
+        return N * problem.cost(problem.scale_for_variance(N * error, low=self.best))
+
+
+def shared_budgets(curves: Sequence[Curve], budget: float, weights: Sequence[float], objective: str) -> list[float]:
+    """The budget of each slice, together `budget`; less where all slices can be rated whole."""
+    if sum(curve.most for curve in curves) <= budget:
+        return [curve.most for curve in curves]
+    fewest = sum(curve.strong_cost for curve in curves)
+    if budget < fewest:
+        raise InputError(f"budget {budget:g} is too small for one strong rating in every slice ({fewest:g})")
+    spends = _by_multiplier(curves, budget, weights) if objective == "sum" else _by_target(curves, budget)
+    spends = [max(b, curve.strong_cost) for b, curve in zip(spends, curves, strict=True)]
+    return _exactly(spends, curves, budget)
+
+
+def _by_multiplier(curves: Sequence[Curve], budget: float, weights: Sequence[float]) -> list[float]:
+    """Least Σ w error(b): every slice spends until w times its slope is the common multiplier."""
+
+    def spends(log_multiplier: float) -> list[float]:
+        m = math.exp(log_multiplier)
+        return [curve.spend_at(m / w) for curve, w in zip(curves, weights, strict=True)]
+
+    J = [w * c.strong_cost * c.problem.variance for c, w in zip(curves, weights, strict=True)]
+    guess = 2 * math.log(sum(math.sqrt(x) for x in J) / budget)
+    return spends(_root(lambda x: budget - sum(spends(x)), guess))
+
+
+def _by_target(curves: Sequence[Curve], budget: float) -> list[float]:
+    """One squared error for all; a slice that cannot reach it is rated whole."""
+
+    def spends(log_error: float) -> list[float]:
+        return [min(curve.spend_for(math.exp(log_error)), curve.most) for curve in curves]
+
+    guess = math.log(sum(c.strong_cost * c.problem.variance for c in curves) / budget)
+    return spends(_root(lambda x: budget - sum(spends(x)), guess))
+
+
+def _root(excess: Callable[[float], float], guess: float) -> float:
+    """Root of an increasing function of a logarithm."""
+    low, high = guess - math.log(_RANGE), guess + math.log(_RANGE)
+    if excess(low) >= 0:
+        return low
+    if excess(high) <= 0:
+        return high
+    return float(scipy.optimize.brentq(excess, low, high, xtol=_TOLERANCE))
+
+
+def _exactly(spends: list[float], curves: Sequence[Curve], budget: float) -> list[float]:
+    """Budgets that add up exactly: what is left over, or short, is shared in proportion."""
+    for _ in range(len(curves)):
+        total, room = sum(spends), [b < c.most for b, c in zip(spends, curves, strict=True)]
+        if abs(total - budget) <= _TOLERANCE * budget:
+            break
+        loose = sum(b for b, r in zip(spends, room, strict=True) if r)
+        if loose <= 0:
+            break
+        factor = (loose + budget - total) / loose
+        spends = [min(b * factor, c.most) if r else b for b, c, r in zip(spends, curves, room, strict=True)]
+    return spends
+
 
 _ROUNDS = 4  # of sharing the money, each by what the plans of the last one expect
 
@@ -239,7 +412,7 @@ class _One:
         self, rows: _Rows, size: float | None, *, budget: float | None = None, target: float | None = None
     ) -> Plan:
         """The plan of one slice."""
-        goal = Goal.of(self.weak_cost, self.strong_cost, budget, target, size, self.estimand, self.floor)
+        goal = PlanGoal.of(self.weak_cost, self.strong_cost, budget, target, size, self.estimand, self.floor)
         made = plan_mean(rows.table, rows.pilot, self.columns, goal)
         return replace(made, transfer=replace(made.transfer, words=self.words))
 
@@ -367,3 +540,141 @@ def _small_pilots(made: Sequence[PlannedSlice]) -> tuple[str, ...]:
     if not few:
         return ()
     return (f"fewer than 50 labels in the pilot of {', '.join(few)}: take these figures as rough",)
+
+
+_OVER = 1.01  # how far above the plan the expected spend may be before it is said
+
+
+def is_slice_plan(path: str | os.PathLike[str]) -> bool:
+    """Whether a file holds a slice plan; what cannot be read does not."""
+    return _document(path) is not None
+
+
+def draw_slices(
+    pool: TableLike,
+    plan: SlicePlan | str | os.PathLike[str],
+    *,
+    seed: int,
+    id_column: str | None = None,
+    within_budget: bool = True,
+) -> Drawn:
+    """Give every item the rate that its slice's plan gives it, and draw by hash of the seed and the item's id.
+
+    Only as many items of each slice are looked at as its plan foresees, unless `within_budget=False`. Items of slices
+    that have no plan get no rate, and a note says so.
+    """
+    by, transfers = _plans(plan)
+    table, ids = undrawn(pool, id_column, ("rate", "selected", POOL_SIZE, "weight", "weak_calibrated"))
+    names, groups = slice_names(table, by)
+    parts = {}
+    notes = []
+    for name in names:
+        rows = np.flatnonzero(groups == name)
+        transfer = transfers.get(name)
+        if transfer is None:
+            notes.append(f"slice {name!r} has no plan: its {rows.size:,} items get no rate")
+            continue
+        parts[name] = _part(table, rows, transfer, ids, seed if within_budget else None)
+        notes += [f"slice {name!r}: {note}" for note in parts[name].notes]
+    if not parts:
+        raise TableError(f"no slice of {table.name} is in the plan, which has {', '.join(map(repr, transfers))}")
+    return _drawn(table, list(parts.values()), ids, seed, notes)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Part:
+    """One slice's rows with their rates, NaN where an item is not looked at."""
+
+    rows: Codes
+    rates: Floats
+    weak: Floats | None  # calibrated, where the plan calibrates
+    weak_spend: float
+    strong_cost: float
+    planned: float
+    notes: tuple[str, ...]
+
+    @property
+    def expected(self) -> float:
+        """Expected cost, before anyone is asked."""
+        return self.weak_spend + self.strong_cost * float(np.nansum(self.rates))
+
+
+def _part(table: Table, rows: Codes, transfer: Transfer, ids: Texts, seed: int | None) -> _Part:
+    """The part of a slice that is looked at; with a seed, only as many items as planned."""
+    needed = transfer.policy == "active" or transfer.weak in table.columns
+    weak, error = (x[rows] for x in transfer.columns(table)) if needed else (np.zeros(rows.size), np.zeros(rows.size))
+    drift = transfer.drift(weak, error) if needed else None
+    rates = transfer.rates(error)
+    c_g, c_h = transfer.weak_cost * (transfer.policy != "base"), transfer.strong_cost
+    mean_rate = 1.0 if transfer.policy == "base" else float(rates.mean())
+    planned = transfer.items * (c_g + c_h * mean_rate)
+    if seed is not None and transfer.policy != "base" and whole_items(transfer.items) < rows.size:
+        rates = np.where(first_items(ids[rows], int(whole_items(transfer.items)), seed), rates, np.nan)
+    return _Part(
+        rows=rows,
+        rates=rates,
+        weak=weak if needed and transfer.calibrates else None,
+        weak_spend=c_g * float(np.count_nonzero(~np.isnan(rates))),
+        strong_cost=c_h,
+        planned=planned,
+        notes=(drift.summary(),) if drift is not None and drift.drifted else (),
+    )
+
+
+def _drawn(table: Table, parts: list[_Part], ids: Texts, seed: int, notes: list[str]) -> Drawn:
+    rates, weak = np.full(table.rows, np.nan), np.full(table.rows, np.nan)
+    for part in parts:
+        rates[part.rows] = part.rates
+        if part.weak is not None:
+            weak[part.rows] = part.weak
+    check_rates(rates)
+    looked = ~np.isnan(rates)
+    selected = draw(np.where(looked, rates, 0.0), ids, seed=seed) & looked
+    expected, planned = sum(part.expected for part in parts), sum(part.planned for part in parts)
+    if expected > _OVER * planned:
+        notes.append(
+            Message(
+                f"rating all items is expected to cost {expected:,.2f}, more than the {planned:,.2f} planned: draw "
+                f"with {argument('within_budget')}, or plan with the sizes that slices have in this pool"
+            )
+        )
+    added: dict[str, Floats | Mask] = {"rate": rates, "selected": selected, **pool_size(looked)}
+    added["weight"] = _weights(parts, looked)
+    if all(part.weak is not None for part in parts):
+        added["weak_calibrated"] = weak
+    spent = sum(part.weak_spend + part.strong_cost * float(np.count_nonzero(selected[part.rows])) for part in parts)
+    return Drawn(table.with_columns(added), rates, selected, None, expected, spent, tuple(notes))
+
+
+def _weights(parts: list[_Part], looked: Mask) -> Floats:
+    """What each item counts in the mean of all planned slices: W_s T/T_s, 1 on average; none where not looked at."""
+    out = np.full(looked.size, np.nan)
+    total, T = sum(part.rows.size for part in parts), int(looked.sum())
+    for part in parts:
+        seen = int(np.count_nonzero(looked[part.rows]))
+        out[part.rows] = part.rows.size / total * T / max(seen, 1)
+    return np.where(looked, out, np.nan)
+
+
+def _plans(plan: SlicePlan | str | os.PathLike[str]) -> tuple[str, dict[str, Transfer | None]]:
+    if isinstance(plan, SlicePlan):
+        return plan.by, {one.name: None if one.plan is None else one.plan.transfer for one in plan.slices}
+    document = _document(plan)
+    if document is None:
+        raise TableError(f"{os.fspath(plan)} is no slice plan; save one that was made by a column")
+    try:
+        made = {one["name"]: one["plan"] and Transfer.from_dict(one["plan"]["transfer"]) for one in document["slices"]}
+    except (AttributeError, KeyError, TypeError, ValueError, IndexError, ArithmeticError) as error:
+        raise TableError(
+            f"{os.fspath(plan)} cannot be used as a slice plan ({type(error).__name__}: {error})"
+        ) from None
+    return document["by"], made
+
+
+def _document(path: str | os.PathLike[str]) -> Mapping[str, Any] | None:
+    try:
+        with open(path, encoding="utf-8") as file:
+            data = json.load(file)
+    except (OSError, UnicodeDecodeError, json.JSONDecodeError, RecursionError):
+        return None
+    return data if isinstance(data, dict) and isinstance(data.get("by"), str) and "slices" in data else None

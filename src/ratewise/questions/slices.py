@@ -4,17 +4,23 @@ Slices share no items, so each is an estimate of its own. Intervals hold one by 
 asked for, slices borrow from each other: values are shrunk toward the overall mean as far as they may differ by chance.
 """
 
-from collections.abc import Sequence
+import html
+import math
+import os
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+import scipy
 from scipy import special
 
-from ratewise.core.checks import choice, number
+from ratewise.core.checks import Floats, choice, number, share
 from ratewise.core.estimate import TAIL, Estimate, EstimateOptions, both_ends
 from ratewise.core.names import RECALIBRATIONS, Estimand, IntervalMethod, Method, Recalibration
 from ratewise.core.ratings import Mask, Rated
-from ratewise.errors import InputError
+from ratewise.core.result import FrameKind, frame_of_rows, shown
+from ratewise.errors import InputError, TableError
 from ratewise.learn.text.learner import Learner
 from ratewise.learn.text.reading import read_texts
 from ratewise.learn.text_columns import TextColumns
@@ -26,17 +32,258 @@ from ratewise.questions.estimation import (
     with_text,
     without_second_line,
 )
+from ratewise.questions.goal import Costs
 from ratewise.questions.item_weights import in_proportion, whole
 from ratewise.questions.large import large_relation, read_large, read_whole
 from ratewise.questions.people import Strong, made_ready
-from ratewise.questions.prices import Prices
 from ratewise.questions.rated import DrawColumns, Rate, RatedColumns, RatedTable, read_rated
-from ratewise.questions.shrinkage import FEWEST_TO_SHRINK, shrunk_means
-from ratewise.questions.slice_names import in_order, slice_names
-from ratewise.questions.slice_results import Slice, Slices
-from ratewise.tables import Relation, TableLike, read_table
+from ratewise.tables import Relation, Table, TableLike, count_groups, read_table
 from ratewise.tables.cells import Texts
 from ratewise.tables.words import Meaning, Positive, Scale, meaning_of
+
+FEWEST_TO_SHRINK = 4  # with fewer means A has no proper posterior
+_POINTS = 400  # of the grid over A
+
+
+@dataclass(frozen=True, slots=True)
+class Shrunk:
+    """One mean after shrinking; `weight` is how much of its own value is left."""
+
+    value: float
+    standard_error: float
+    interval: tuple[float, float]
+    weight: float
+
+    def within(self, bounds: tuple[float, float] | None) -> "Shrunk":
+        """The value with its interval cut at the ends of the scale."""
+        if bounds is None:
+            return self
+        low, high = bounds
+        return replace(self, interval=(max(self.interval[0], low), min(self.interval[1], high)))
+
+
+@dataclass(frozen=True, slots=True)
+class ShrinkModel:
+    """Posterior mean of μ and median of sqrt(A)."""
+
+    mean: float
+    between: float
+
+
+def shrunk_means(values: Floats, errors: Floats, *, level: float) -> tuple[ShrinkModel, list[Shrunk]]:
+    """Posterior mean, standard deviation and interval of every θ_s.
+
+    Limiting cases: equal values shrink to one value; values far apart for their errors stay as they are.
+    """
+    share(level, name="level")
+    if values.size < FEWEST_TO_SHRINK:
+        raise InputError(f"shrinkage needs at least {FEWEST_TO_SHRINK} means; got {values.size}")
+    if not np.all(errors > 0):
+        raise InputError("shrinkage needs a positive standard error of every mean")
+    y, v = values, errors**2
+    A, p = _posterior(y, v)
+    inverse = 1.0 / (v + A[:, None])  # grid × means
+    total = inverse.sum(axis=1)
+    mu = (inverse @ y) / total
+    kept = A[:, None] * inverse  # 1 − B: the weight of a mean's own value, given A
+    centre = kept * y + (1 - kept) * mu[:, None]
+    variance = kept * v + (1 - kept) ** 2 / total[:, None]
+    value = p @ centre
+    sd = np.sqrt(p @ (variance + (centre - value) ** 2))
+    ends = [_interval(p, centre[:, s], np.sqrt(variance[:, s]), level) for s in range(y.size)]
+    shrunk = [Shrunk(float(value[s]), float(sd[s]), ends[s], float(p @ kept[:, s])) for s in range(y.size)]
+    middle = int(np.searchsorted(np.cumsum(p), 0.5))
+    return ShrinkModel(float(p @ mu), math.sqrt(float(A[middle]))), shrunk
+
+
+def _posterior(y: Floats, v: Floats) -> tuple[Floats, Floats]:
+    """A grid over A and its posterior probabilities: equal steps in x = A/(A + scale), which ends where A does not."""
+    scale = float(np.median(v)) + float(np.var(y))
+    x = (np.arange(_POINTS) + 0.5) / _POINTS
+    A = scale * x / (1 - x)
+    inverse = 1.0 / (v + A[:, None])
+    total = inverse.sum(axis=1)
+    mu = (inverse @ y) / total
+    Q = (inverse * (y - mu[:, None]) ** 2).sum(axis=1)
+    log = 0.5 * np.log(inverse).sum(axis=1) - 0.5 * np.log(total) - 0.5 * Q - 2 * np.log(1 - x)  # dA = scale dx/(1−x)²
+    p = np.exp(log - log.max())
+    return A, p / p.sum()
+
+
+def _interval(p: Floats, centre: Floats, sd: Floats, level: float) -> tuple[float, float]:
+    """Quantiles of the mixture of normals."""
+
+    def beyond(x: float, tail: float) -> float:
+        return float(p @ special.ndtr((x - centre) / sd)) - tail
+
+    tail = (1 - level) / 2
+    far = -float(special.ndtri(tail / p.size)) * float(sd.max()) + math.ulp(1.0)
+    low, high = float(centre.min()) - far, float(centre.max()) + far
+    first, last = (float(scipy.optimize.brentq(beyond, low, high, args=(t,), xtol=1e-12)) for t in (tail, 1 - tail))
+    return first, last
+
+
+@shown
+@dataclass(frozen=True, slots=True, eq=False)
+class Slice:
+    """One group: its estimate, or why there is none; and, if slices were shrunk, what it becomes."""
+
+    name: str
+    items: int
+    labels: int
+    estimate: Estimate | None
+    reason: str | None = None  # why there is no estimate, or no interval
+    shrunk: Shrunk | None = None
+
+    @property
+    def value(self) -> float | None:
+        """The mean; the shrunk one if slices were shrunk."""
+        if self.shrunk is not None:
+            return self.shrunk.value
+        return None if self.estimate is None else self.estimate.value
+
+    @property
+    def standard_error(self) -> float | None:
+        """Standard error of the value."""
+        if self.shrunk is not None:
+            return self.shrunk.standard_error
+        return None if self.estimate is None else self.estimate.standard_error
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """Interval of the value."""
+        if self.shrunk is not None:
+            return self.shrunk.interval
+        return None if self.estimate is None else self.estimate.interval
+
+    @property
+    def interval_kind(self) -> str | None:
+        """Which kind of interval it is; shrunk, if slices were."""
+        if self.shrunk is not None:
+            return "shrunk"
+        return None if self.estimate is None else self.estimate.interval_kind
+
+    def to_dict(self) -> dict[str, Any]:
+        """Ready for JSON; the unshrunk numbers stand beside shrunk ones."""
+        low, high = self.interval or (None, None)
+        out: dict[str, Any] = {
+            "name": self.name, "value": self.value, "standard_error": self.standard_error, "low": low, "high": high,
+            "items": self.items, "labels": self.labels, "reason": self.reason,
+            "method": None if self.estimate is None else self.estimate.method,
+            "interval": self.interval_kind, "interval_kind": self.interval_kind,
+            "clusters": None if self.estimate is None else self.estimate.clusters,
+            "notes": [] if self.estimate is None else list(self.estimate.notes),
+        }  # fmt: skip
+        if self.shrunk is not None and self.estimate is not None:
+            own = self.estimate
+            out["weight"] = self.shrunk.weight
+            out["unshrunk"] = {
+                "value": own.value, "standard_error": own.standard_error, "low": own.low, "high": own.high,
+                "interval": own.interval_method,
+            }  # fmt: skip
+        return out
+
+
+@shown
+@dataclass(frozen=True, slots=True, eq=False)
+class Slices:
+    """Every slice in the order of names, and the whole. `level` holds for each interval, or for all at once."""
+
+    by: str
+    slices: tuple[Slice, ...]
+    overall: Estimate
+    level: float
+    simultaneous: bool
+    shrink: bool
+    notes: tuple[str, ...] = ()
+
+    def __getitem__(self, name: str) -> Slice:
+        for one in self.slices:
+            if one.name == name:
+                return one
+        raise InputError(f"there is no slice {name!r}; there are {', '.join(repr(one.name) for one in self.slices)}")
+
+    def to_dict(self) -> dict[str, Any]:
+        """A dictionary, ready for JSON."""
+        return {
+            "by": self.by, "level": self.level, "simultaneous": self.simultaneous, "shrink": self.shrink,
+            "slices": [one.to_dict() for one in self.slices], "overall": self.overall.to_dict(),
+            "notes": list(self.notes),
+        }  # fmt: skip
+
+    def to_frame(self, kind: FrameKind | None = None) -> Any:
+        """A row for each slice, as a pandas, Polars or PyArrow frame."""
+        return frame_of_rows([{"by": self.by} | _row(one) for one in self.slices], kind)
+
+    def summary(self) -> str:
+        """A line for each slice and one for the whole, for people."""
+        lines = [f"{one.name}: {_line(one)}" for one in self.slices]
+        return "\n".join([*lines, f"all: {self.overall.summary()}"])
+
+    def __str__(self) -> str:
+        return self.summary()
+
+    def _repr_html_(self) -> str:
+        by, level = html.escape(self.by), f"{self.level:.0%}"
+        head = f"<tr><th>{by}</th><th>estimate</th><th>{level} interval</th><th>labels</th></tr>"
+        rows = [(one.name, one.value, one.interval, one.labels) for one in self.slices]
+        rows.append(("all", self.overall.value, self.overall.interval, self.overall.labels))
+        body = "".join(
+            f"<tr><td>{html.escape(name)}</td><td>{'–' if value is None else f'{value:.4f}'}</td>"
+            f"<td>{'–' if ends is None else f'{ends[0]:.4f} to {ends[1]:.4f}'}</td><td>{labels}</td></tr>"
+            for name, value, ends, labels in rows
+        )
+        return f"<table>{head}{body}</table>"
+
+
+def _row(one: Slice) -> dict[str, Any]:
+    return {name: value for name, value in one.to_dict().items() if name != "unshrunk"}
+
+
+def _line(one: Slice) -> str:
+    if one.value is None:
+        return f"no estimate: {one.reason}"
+    if one.interval is None:
+        return f"{one.value:.4f} (no interval: {one.reason})"
+    return f"{one.value:.4f} [{one.interval[0]:.4f}, {one.interval[1]:.4f}] from {one.labels} strong ratings"
+
+
+MISSING = "(missing)"
+_MOST_SLICES = 1000
+
+
+def slice_names(table: Table, by: str) -> tuple[list[str], Texts]:
+    """The slices in the order of names, and every row's; rows without a group are the slice "(missing)", the last."""
+    groups = table.texts(by, missing="allow")
+    return _names_of(table.name, by, set(groups.tolist())), np.where(groups == "", MISSING, groups)
+
+
+def _names_of(table: str, by: str, found: set[str]) -> list[str]:
+    if {MISSING, ""} <= found:
+        raise TableError(f"column {by!r} of {table} has both rows without a group and a group named {MISSING}")
+    names = in_order([name or MISSING for name in found])
+    if len(names) > _MOST_SLICES:
+        raise TableError(
+            f"column {by!r} of {table} has {len(names):,} different values; slices are at most {_MOST_SLICES:,}"
+        )
+    return names
+
+
+def slice_sizes(table: TableLike, by: str) -> dict[str, float]:
+    """How many rows every slice of a table has."""
+    counts = count_groups(table, by)
+    named = os.path.basename(os.fsdecode(table)) if isinstance(table, str | os.PathLike) else "table"
+    return {name: float(counts["" if name == MISSING and "" in counts else name])
+            for name in _names_of(named, by, set(counts))}  # fmt: skip
+
+
+def in_order(groups: Iterable[str]) -> list[str]:
+    """Groups in alphabetical order, or by size where all are numbers; rows without a group last."""
+    names = sorted(set(groups), key=lambda name: (name == MISSING, name))
+    try:
+        return sorted(names, key=lambda name: (name == MISSING, 0.0 if name == MISSING else float(name)))
+    except ValueError:
+        return names
 
 
 def estimate_slices(
@@ -121,7 +368,7 @@ def estimate_slices(
     if shrink:
         found, more = _shrunk(found, how.level)
         notes += more
-    spend = Prices(weak_cost, strong_cost).spend(overall.items, overall.labels, alone=weak is None)
+    spend = Costs(weak_cost, strong_cost).spend(overall.items, overall.labels, alone=weak is None)
     overall = replace(overall, spend=spend, notes=read_as + overall.notes)
     return Slices(by, tuple(found), overall, how.level, simultaneous, shrink, notes)
 

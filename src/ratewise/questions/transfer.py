@@ -3,6 +3,8 @@
 import json
 import math
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
@@ -13,7 +15,7 @@ from ratewise.core.checks import Floats, choice, number
 from ratewise.core.names import POLICIES, Estimand, PolicyName
 from ratewise.core.ratings import active_rates
 from ratewise.core.result import shown
-from ratewise.errors import InputError, TableError
+from ratewise.errors import InputError, RatewiseError, TableError
 from ratewise.learn.calibration import Calibration
 from ratewise.learn.error_model import ErrorModel
 from ratewise.learn.features import Coding, feature_matrix
@@ -22,6 +24,7 @@ from ratewise.learn.rating_model import Covariates, RatingModel
 from ratewise.learn.text.reading import TextReading
 from ratewise.questions.strata import InputPlan
 from ratewise.tables import Table
+from ratewise.tables.engine import one_line
 from ratewise.tables.words import Meaning, in_numbers
 
 WEAK_DIFFERENCE, STRONG_DIFFERENCE = "weak_difference", "strong_difference"
@@ -125,19 +128,19 @@ class Drift:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Shares:
+class QuantileCounts:
     """How many items of a pool lie below and up to each of the reference's quantiles; parts of a pool add up."""
 
     items: int
     weak: Counts
     error: Counts
 
-    def __add__(self, other: "Shares") -> "Shares":
-        return Shares(self.items + other.items, self.weak + other.weak, self.error + other.error)
+    def __add__(self, other: "QuantileCounts") -> "QuantileCounts":
+        return QuantileCounts(self.items + other.items, self.weak + other.weak, self.error + other.error)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Models:
+class LearnedModels:
     """f(x) and u(x) as `auto` learns them, and how features become numbers."""
 
     features: tuple[Coding, ...]
@@ -166,14 +169,14 @@ class Models:
         return names if self.text is None else (*names, *self.text.names)
 
     @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> "Models":
+    def from_dict(cls, data: dict[str, Any]) -> "LearnedModels":
         """The inverse of `to_dict`."""
         coded = tuple(Coding.from_dict(coding) for coding in data["features"])
         text = TextReading.from_dict(data["text"]) if "text" in data else None
         return cls(coded, RatingModel.from_dict(data["rating"]), LearnedError.from_dict(data["error"]), text)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Models) and self.to_dict() == other.to_dict()
+        return isinstance(other, LearnedModels) and self.to_dict() == other.to_dict()
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -221,7 +224,7 @@ class Transfer:
     calibration: Calibration | None
     error_model: ErrorModel
     reference: Reference
-    models: Models | None = None  # f and u as auto learns them, in place of calibration and error_model
+    models: LearnedModels | None = None  # f and u as auto learns them, in place of calibration and error_model
     inputs: InputPlan | None = None  # how many items of each stratum to look at, in place of the policy for all
     words: Meaning = field(default_factory=Meaning)  # what words as weak ratings stand for
     derived: Derived | None = None  # how a pool gets the weak rating, where that is no column of its own
@@ -267,11 +270,11 @@ class Transfer:
         """Compare a pool with the one learned on (Kolmogorov–Smirnov)."""
         return self.drift_of(self.shares(weak, error))
 
-    def shares(self, weak: Floats, error: Floats) -> "Shares":
+    def shares(self, weak: Floats, error: Floats) -> "QuantileCounts":
         """What `drift_of` needs of a pool, or of a part of it: shares of several parts add up."""
-        return Shares(weak.size, _counts(weak, self.reference.weak), _counts(error, self.reference.error))
+        return QuantileCounts(weak.size, _counts(weak, self.reference.weak), _counts(error, self.reference.error))
 
-    def drift_of(self, shares: "Shares") -> Drift:
+    def drift_of(self, shares: "QuantileCounts") -> Drift:
         """Compare a pool, given by its shares, with the one learned on."""
         n, m = shares.items, self.reference.items
         chance = math.sqrt(-0.5 * math.log(_FALSE_ALARM / 2) * (n + m) / (n * m)) + 1.0 / (_QUANTILES - 1)
@@ -312,7 +315,7 @@ class Transfer:
             calibration=None if data["calibration"] is None else Calibration.from_dict(data["calibration"]),
             error_model=ErrorModel.from_dict(data["error_model"]),
             reference=Reference(found["items"], tuple(found["weak"]), tuple(found["error"])),
-            models=None if data.get("models") is None else Models.from_dict(data["models"]),
+            models=None if data.get("models") is None else LearnedModels.from_dict(data["models"]),
             inputs=None if data.get("inputs") is None else InputPlan.from_dict(data["inputs"]),
             words=Meaning.from_dict(data.get("words") or {}),
             derived=None if data.get("derived") is None else Derived.from_dict(data["derived"]),
@@ -370,3 +373,35 @@ def _gap(counts: Counts, items: int, quantiles: tuple[float, ...]) -> float:
     q = np.asarray(quantiles)
     stored = np.stack([np.searchsorted(q, q, side=side) / q.size for side in _SIDES])
     return float(np.abs(counts / items - stored).max())
+
+
+_DAMAGE = (
+    ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError, RecursionError, MemoryError,
+)  # fmt: skip
+
+
+@contextmanager
+def believed(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Errors from a plan's own numbers: a list that is too short, a word where a number belongs, a number too large."""
+    try:
+        with np.errstate(all="ignore"):
+            yield
+    except RatewiseError:
+        raise
+    except _DAMAGE as error:
+        what = one_line(str(error)) or "it does not fit together"
+        raise TableError(
+            f"{one_line(os.fspath(path))} cannot be used as a plan, it is damaged ({type(error).__name__}: {what}); "
+            "make it again with `ratewise plan`"
+        ) from None
+
+
+def check_rates(rates: Floats, *, where: str = "the plan") -> None:
+    """Rates are probabilities above 0, NaN where an item is not looked at; a damaged plan may give anything."""
+    bad = ~(np.isnan(rates) | ((rates > 0) & (rates <= 1)))
+    if bad.any() or np.isnan(rates).all():
+        i = int(np.argmax(bad))
+        raise TableError(
+            f"{where} gives item {i + 1} the rate {rates[i]:g}, which is not above 0 and at most 1; make it again with "
+            "`ratewise plan`"
+        )

@@ -12,10 +12,9 @@ from ratewise.core.names import Estimand, Method, Recalibration
 from ratewise.core.ratings import Rated
 from ratewise.core.two_samples import Half, difference_interval, pool_covariance, shared_covariance
 from ratewise.errors import InputError
-from ratewise.questions.compare import Comparison, compare_systems, sentence
+from ratewise.questions.comparison import Comparison, Ratio, compare_systems, lift, ratio, sentence
 from ratewise.questions.estimation import estimate_rated, refuse_unused_weights
 from ratewise.questions.export_terms import Terms, read_terms, reported
-from ratewise.questions.fieller import Ratio, lift, ratio
 from ratewise.questions.people import Strong, made_ready
 from ratewise.questions.rated import DrawColumns, Pool, Rate, RatedColumns, RatedTable, read_rated
 from ratewise.questions.systems import Systems, check_names

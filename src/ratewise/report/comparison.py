@@ -6,9 +6,16 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from ratewise.core.estimate import Estimate
-from ratewise.questions.compare import Comparison, between, percent, probability, signed
-from ratewise.questions.compare_many import ManyComparisons, Rival
-from ratewise.questions.fieller import Ratio
+from ratewise.questions.comparison import (
+    Comparison,
+    ManyComparisons,
+    Ratio,
+    Rival,
+    between,
+    percent,
+    probability,
+    signed,
+)
 from ratewise.report.pictures import ACCENT, INK, QUIET, figure, plain_name
 from ratewise.report.terminal_table import Column, TerminalTable
 from ratewise.report.text import notes_text, one_line

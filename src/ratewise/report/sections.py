@@ -8,7 +8,7 @@ from ratewise.campaign.findings import Difference, Outlook, SliceFound
 from ratewise.campaign.judged import JudgeFound
 from ratewise.campaign.spec.raters import RaterSpec
 from ratewise.campaign.spec.spec import Spec
-from ratewise.questions.precision import within
+from ratewise.questions.goal import within
 from ratewise.raters.people import PeopleSettings
 from ratewise.raters.scale import RatingScale
 

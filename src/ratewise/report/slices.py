@@ -6,7 +6,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from ratewise.questions.slice_plan import PlannedSlice, SlicePlan
-from ratewise.questions.slice_results import Slice, Slices
+from ratewise.questions.slices import Slice, Slices
 from ratewise.report.pictures import ACCENT, INK, QUIET, figure, plain_name
 from ratewise.report.terminal_table import Column, TerminalTable
 from ratewise.report.text import notes_text, one_line

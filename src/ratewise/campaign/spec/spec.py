@@ -41,7 +41,7 @@ from ratewise.campaign.spec.tables import (
     rating_scale,
 )
 from ratewise.core.names import ESTIMANDS, Estimand
-from ratewise.questions.precision import target_of
+from ratewise.questions.goal import target_of
 from ratewise.raters.kind import TEXT, Says
 from ratewise.raters.kinds import KINDS
 from ratewise.raters.scale import RatingScale

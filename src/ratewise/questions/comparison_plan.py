@@ -15,10 +15,10 @@ from ratewise.core.ratings import active_rates
 from ratewise.core.result import shown
 from ratewise.errors import InputError, TableError
 from ratewise.questions.drawing import PlannedRows
+from ratewise.questions.goal import PlanGoal, target_of
 from ratewise.questions.pilot import Pilot, PilotColumns, learn_pilot, read_pilot
 from ratewise.questions.plan import Plan, plan_mean
-from ratewise.questions.precision import target_of
-from ratewise.questions.side_by_side import Goal, save_plan
+from ratewise.questions.planner import save_plan
 from ratewise.questions.transfer import STRONG_DIFFERENCE, WEAK_DIFFERENCE, Derived
 from ratewise.tables import Table, TableLike, read_table
 from ratewise.tables.words import Positive, Scale, in_numbers, meaning_of
@@ -63,7 +63,7 @@ def plan_comparison(
     strong. `target_se` and `within` are the difference's. Words as ratings are as in `compare`.
     """
     c_g, c_h = number(weak_cost, name="weak_cost", minimum=0), number(strong_cost, name="strong_cost", above=0)
-    goal = Goal.of(2 * c_g, 2 * c_h, budget, target_of(target_se, within, level), pool_size, estimand, floor)
+    goal = PlanGoal.of(2 * c_g, 2 * c_h, budget, target_of(target_se, within, level), pool_size, estimand, floor)
     words = meaning_of(positive, scale)
     read, said = in_numbers(read_table(table), strong=strong, weak=weak, meaning=words)
     read = add_difference(read, weak=weak, strong=strong)
@@ -147,7 +147,7 @@ def plan_comparisons(
         len(strong) * number(weak_cost, name="weak_cost", minimum=0),
         len(strong) * number(strong_cost, name="strong_cost", above=0),
     )
-    goal = Goal(c_g, c_h, budget, target_se, pool_size, estimand, floor)
+    goal = PlanGoal(c_g, c_h, budget, target_se, pool_size, estimand, floor)
     words = meaning_of(positive, scale)
     read, said = in_numbers(read_table(table), strong=strong.values(), weak=weak.values(), meaning=words)
     world = _World.of(_pilots(read, baseline, weak, strong, seed))
@@ -192,7 +192,7 @@ class _World:
     def weak_error(self) -> float:
         return float(self.squared.mean())
 
-    def price(self, rates: Floats, goal: Goal) -> float:
+    def price(self, rates: Floats, goal: PlanGoal) -> float:
         return error_times_budget(
             rates, error=self.squared, variance=self.variance, weak_cost=goal.weak_cost, strong_cost=goal.strong_cost
         )

@@ -4,7 +4,6 @@ import html
 import json
 import math
 import os
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
@@ -14,14 +13,12 @@ import numpy as np
 import scipy
 from scipy import special
 
-from ratewise.core.checks import Floats, number, share
-from ratewise.core.names import Estimand, PolicyName
-from ratewise.core.policy import Policy, optimal_policy
+from ratewise.core.checks import Floats
+from ratewise.core.names import PolicyName
 from ratewise.core.ratings import LARGEST_SCALE, active_rates
 from ratewise.core.result import FrameKind, Span, frame_of_rows, shown, spans_picture
-from ratewise.errors import InputError, RatewiseWarning
 from ratewise.learn.error_model import DEFAULT_FLOOR_SHARE
-from ratewise.questions.precision import ONE_GOAL
+from ratewise.questions.goal import PlanGoal
 from ratewise.tables.write import write_text
 
 NEAR_TIE_IN_PRICE = 0.01
@@ -76,58 +73,6 @@ class PlannedPolicy:
         return {name: value for name, value in asdict(self).items() if value is not None}
 
 
-@dataclass(frozen=True, slots=True)
-class Goal:
-    """The goal, and the prices."""
-
-    weak_cost: float
-    strong_cost: float
-    budget: float | None
-    target_se: float | None
-    pool_size: float | None
-    estimand: Estimand
-    floor: float | None = None  # least rate of the active policy; none: a share of its mean rate
-    within: float | None = None  # half-width of the interval at `level`, where that is the goal
-    level: float = 0.95
-
-    @classmethod
-    def of(
-        cls,
-        weak_cost: float,
-        strong_cost: float,
-        budget: float | None,
-        target_se: float | None,
-        pool_size: float | None,
-        estimand: Estimand,
-        floor: float | None,
-    ) -> "Goal":
-        """Legal prices, and one goal; prices that look swapped are warned of, at the caller's caller."""
-        c_g, c_h = checked_costs(weak_cost, strong_cost, budget, target_se, stacklevel=4)
-        return cls(c_g, c_h, budget, target_se, pool_size, estimand, floor)
-
-    def floors(self, error: Floats, variance: float, shares: Sequence[float] = (DEFAULT_FLOOR_SHARE,)) -> list[float]:
-        """The floor that was asked for, or these shares of the mean rate without one."""
-        if self.floor is not None:
-            return [share(self.floor, name="floor", zero=True, one=True)]
-        mean_rate = self.solve(error, variance).mean_rate
-        return [share * mean_rate for share in shares]
-
-    def to_dict(self) -> dict[str, Any]:
-        """The settings that a plan reports; the floor stands with the policy that has it."""
-        return {name: value for name, value in asdict(self).items() if name not in ("floor", "within", "level")}
-
-    def solve(self, error: Floats, variance: float, floor: float = 0.0) -> Policy:
-        """The optimal clipped policy."""
-        return optimal_policy(
-            error, variance=variance, weak_cost=self.weak_cost, strong_cost=self.strong_cost, floor=floor,
-            budget=self.budget, target_se=self.target_se, pool_size=self.pool_size, estimand=self.estimand,
-        )  # fmt: skip
-
-    def lost_variance(self, V: float) -> float:
-        """The variance that the pool's own mean does not have: V/N."""
-        return V / self.pool_size if self.estimand == "pool" and self.pool_size else 0.0
-
-
 class World(Protocol):
     """What a labelled pilot says of a question: its errors as those of one mean."""
 
@@ -164,7 +109,7 @@ Widths = Callable[[Floats, float], float | None]
 """Half-width of the interval to expect, from the rates of all rows (1 for all: strong ratings alone) and the items."""
 
 
-def side_by_side(world: World, goal: Goal, widths: Widths | None = None) -> SideBySide:
+def side_by_side(world: World, goal: PlanGoal, widths: Widths | None = None) -> SideBySide:
     """Strong ratings alone, one rate for all, and rates that follow u(x), each by the pilot's own residuals.
 
     Rates that follow u(x) rise until a target is reached in a pool, if the model of u expects too much. Where `widths`
@@ -187,18 +132,18 @@ _TRIES = 4  # at a standard error that makes the interval as narrow as it should
 _Made = tuple[PlannedPolicy, Floats]  # and the rates of all rows
 
 
-def _base(world: World, goal: Goal) -> _Made:
+def _base(world: World, goal: PlanGoal) -> _Made:
     return planned_base(world.variance, goal), np.ones(world.error.size)
 
 
-def _random(world: World, goal: Goal) -> _Made:
+def _random(world: World, goal: PlanGoal) -> _Made:
     uniform = goal.solve(np.array([world.weak_error]), world.variance)
     p = float(uniform.rates[0])
     variance = world.item_variance(np.full(world.held_out_error.size, p))
     return planned(p, variance, goal, world.variance, uniform.items, rate=p), np.full(world.error.size, p)
 
 
-def _followed(world: World, goal: Goal, *, floor: float) -> _Made:
+def _followed(world: World, goal: PlanGoal, *, floor: float) -> _Made:
     active = _active(world, goal, floor)
     rates = active.of(world.error)
     policy = planned(
@@ -208,7 +153,7 @@ def _followed(world: World, goal: Goal, *, floor: float) -> _Made:
     return policy, rates
 
 
-def _reached(make: Callable[[World, Goal], _Made], world: World, goal: Goal, widths: Widths | None) -> _Made:
+def _reached(make: Callable[[World, PlanGoal], _Made], world: World, goal: PlanGoal, widths: Widths | None) -> _Made:
     """The policy with the interval to expect; where a half-width is the goal, with as much more as it takes."""
     policy, rates = make(world, goal)
     if widths is None:
@@ -226,7 +171,7 @@ def _reached(make: Callable[[World, Goal], _Made], world: World, goal: Goal, wid
     return replace(policy, half_width=half), rates
 
 
-def _best_floor(made: Sequence[_Made], goal: Goal) -> _Made:
+def _best_floor(made: Sequence[_Made], goal: PlanGoal) -> _Made:
     """The policy of least variance for the money among those whose interval is nearly the narrowest for it."""
     value = [one.within(goal.level) ** 2 * one.spend for one, _ in made]
     near = [k for k, x in enumerate(value) if x <= _NEAR_LEAST_WIDTH**2 * min(value)]
@@ -245,7 +190,7 @@ class _Active:
         return active_rates(error, scale=self.scale, floor=self.floor)
 
 
-def _active(world: World, goal: Goal, floor: float) -> _Active:
+def _active(world: World, goal: PlanGoal, floor: float) -> _Active:
     """The optimal policy for the model of u; where a pool ends before a target is reached, as much more as it takes."""
     policy = goal.solve(world.error, world.variance, floor)
     found = _Active(min(policy.scale, LARGEST_SCALE), policy.floor, policy.items)
@@ -271,7 +216,7 @@ def _active(world: World, goal: Goal, floor: float) -> _Active:
 def planned(
     mean_rate: float,
     variance: float,
-    goal: Goal,
+    goal: PlanGoal,
     V: float,
     items: float | None,
     *,
@@ -301,7 +246,7 @@ def planned(
     )
 
 
-def planned_base(V: float, goal: Goal) -> PlannedPolicy:
+def planned_base(V: float, goal: PlanGoal) -> PlannedPolicy:
     """Strong ratings alone; the pool may end before the money does."""
     N = math.inf if goal.pool_size is None else goal.pool_size
     lost = goal.lost_variance(V)
@@ -380,22 +325,3 @@ def policies_html(policies: Mapping[str, PlannedPolicy], reason: str, *, error: 
 def save_plan(plan: AnyPlan, path: str | os.PathLike[str]) -> None:
     """Write a plan as JSON."""
     write_text(path, json.dumps(plan.to_dict(), indent=2, ensure_ascii=False, allow_nan=False) + "\n")
-
-
-def checked_costs(
-    weak: float, strong: float, budget: float | None, target_se: float | None, *, stacklevel: int = 3
-) -> tuple[float, float]:
-    """Legal prices, and one goal; prices that look swapped are warned of."""
-    c_g = number(weak, name="weak_cost", minimum=0)
-    c_h = number(strong, name="strong_cost", above=0)
-    if (budget is None) == (target_se is None):
-        raise InputError(ONE_GOAL)
-    if budget is not None and number(budget, name="budget", above=0) < c_h:
-        raise InputError(f"budget {budget:g} is too small for one strong rating ({c_h:g}); raise it to {c_h:g} or more")
-    if c_g > c_h:
-        warnings.warn(
-            f"a weak rating costs {c_g:g}, more than a strong one ({c_h:g}); are they swapped?",
-            RatewiseWarning,
-            stacklevel=stacklevel,
-        )
-    return c_g, c_h
