@@ -24,7 +24,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ratewise.campaign.answers import estimate_history
+from ratewise.campaign.estimates import estimate_history
 from ratewise.campaign.rehearsal import Pool, Rehearsal
 from ratewise.core.policy import optimal_policy
 from ratewise.tables import read_table

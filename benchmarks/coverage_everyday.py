@@ -18,7 +18,7 @@ from typing import get_args
 import numpy as np
 
 import ratewise as rw
-from ratewise.campaign.answers import anytime_estimate, estimate_history
+from ratewise.campaign.estimates import anytime_estimate, estimate_history
 from ratewise.campaign.rehearsal import Pool, Rehearsal
 from ratewise.core.estimate import estimate_mean
 from ratewise.lab import everyday

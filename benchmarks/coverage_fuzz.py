@@ -1346,9 +1346,9 @@ class Campaign(Door):
         }
 
     def trial(s, rng, seed):
-        from ratewise.campaign.answers import anytime_estimate, estimate_history
+        from ratewise.campaign.estimates import anytime_estimate, estimate_history
+        from ratewise.campaign.old_labels import Start
         from ratewise.campaign.rehearsal import Pool, Rehearsal
-        from ratewise.campaign.start import Start
 
         w = s["w"]
         N = s["N"]

@@ -9,9 +9,8 @@ from decimal import Decimal
 
 import numpy as np
 
-from ratewise.campaign.answers import estimate_history
-from ratewise.campaign.crowd import Crowd
-from ratewise.campaign.rehearsal import Pool, Rehearsal
+from ratewise.campaign.estimates import estimate_history
+from ratewise.campaign.rehearsal import Crowd, Pool, Rehearsal
 from ratewise.lab.worlds import calibrated
 
 HOUR = 3600.0

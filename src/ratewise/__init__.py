@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ratewise.campaign.campaign import Campaign as Campaign
-    from ratewise.campaign.ending import Ending as Ending
+    from ratewise.campaign.status import Ending as Ending
     from ratewise.core.allocation import InputChoice as InputChoice
     from ratewise.core.allocation import choose_inputs as choose_inputs
     from ratewise.core.draw import draw as draw
@@ -255,7 +255,7 @@ _GROUPS: dict[str, dict[str, tuple[str, ...]]] = {  # as people look for them; e
     },
     "campaign": {
         "ratewise.campaign.campaign": ("Campaign",),
-        "ratewise.campaign.ending": ("Ending",),
+        "ratewise.campaign.status": ("Ending",),
         "ratewise.report.campaign": ("campaign_page",),
     },
     "simulate": {

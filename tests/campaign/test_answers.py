@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from ratewise.campaign import answers as a
+from ratewise.campaign import estimates as a
 from ratewise.campaign import planner as d
 from ratewise.campaign.history import History, Looked
 from ratewise.campaign.rehearsal import Pool, Rehearsal

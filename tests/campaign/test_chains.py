@@ -7,9 +7,9 @@ from functools import cache
 import numpy as np
 import pytest
 
-from ratewise.campaign.answers import anytime_estimate, estimate_history
+from ratewise.campaign.estimates import anytime_estimate, estimate_history
+from ratewise.campaign.log import Reader
 from ratewise.campaign.planner import Done, Draw, decide
-from ratewise.campaign.reader import Reader
 from ratewise.campaign.rehearsal import Pool, Rehearsal
 from ratewise.core.estimate import estimate_mean as core_estimate
 from ratewise.design.chain import Design, step_arrays

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ratewise.campaign.content import cells, plain_rows
+from ratewise.campaign.load import cells, plain_rows
 from ratewise.tables import read_table
 
 

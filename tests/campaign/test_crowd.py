@@ -9,11 +9,9 @@ import numpy as np
 import pytest
 
 from ratewise.campaign import planner as p
-from ratewise.campaign.acting import carry_out
-from ratewise.campaign.crowd import Crowd
 from ratewise.campaign.history import RoundPlan
-from ratewise.campaign.reader import Reader
-from ratewise.campaign.rehearsal import Pool, Rehearsal
+from ratewise.campaign.log import Reader, carry_out
+from ratewise.campaign.rehearsal import Crowd, Pool, Rehearsal
 from ratewise.lab.worlds import calibrated
 
 HOUR = 3600.0

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import ratewise as rw
 from ratewise.campaign.campaign import Campaign
-from ratewise.campaign.ending import Ending
+from ratewise.campaign.status import Ending
 
 from .making import judged, write
 

@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import ratewise as rw
-from ratewise.campaign.portrait import calibration
+from ratewise.campaign.findings import calibration
 from ratewise.cli.main import main
 
 from ..worlds import unsure_judge

@@ -8,7 +8,7 @@ import pytest
 import ratewise as rw
 from ratewise.campaign.campaign import Campaign
 from ratewise.campaign.history import Looked
-from ratewise.campaign.inputs import Inputs
+from ratewise.campaign.strata import Inputs
 from ratewise.errors import InputError, SpecError, TableError
 from ratewise.learn.rating_model import Covariates
 

@@ -11,9 +11,8 @@ import pytest
 
 from ratewise.campaign.campaign import Campaign
 from ratewise.campaign.clients.health import DOWN
-from ratewise.campaign.judged import judges_found
-from ratewise.campaign.judging import judge_table, parsed_prices
-from ratewise.campaign.quotes import campaign_cost
+from ratewise.campaign.cost import campaign_cost
+from ratewise.campaign.judges import judge_table, judges_found, parsed_prices
 from ratewise.cli.main import main
 from ratewise.errors import InputError, RaterDownError
 from ratewise.judges.prices import Usage, given_prices

@@ -11,8 +11,8 @@ import pytest
 
 from ratewise.campaign import load
 from ratewise.campaign.campaign import Campaign
+from ratewise.campaign.cost import campaign_cost
 from ratewise.campaign.load import load_items
-from ratewise.campaign.quotes import campaign_cost
 from ratewise.campaign.spec.spec import read_spec
 from ratewise.core.draw import uniform
 from ratewise.errors import RatewiseWarning, TableError

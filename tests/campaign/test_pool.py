@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from ratewise.campaign.campaign import Campaign
-from ratewise.campaign.load import load_items
-from ratewise.campaign.pool import is_same, open_pool, parts_digest, whole_digest
+from ratewise.campaign.load import is_same, load_items, open_pool, parts_digest, whole_digest
 from ratewise.campaign.spec.spec import read_spec
 from ratewise.errors import InputError
 from ratewise.tables import read_table, write_table

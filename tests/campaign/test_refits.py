@@ -17,9 +17,9 @@ from ratewise.campaign import campaign as campaign_module
 from ratewise.campaign import engine as engine_module
 from ratewise.campaign import planner as p
 from ratewise.campaign.campaign import Campaign
-from ratewise.campaign.planner.refitting import LEAST_LABELS
-from ratewise.campaign.reader import Reader
-from ratewise.campaign.refits import Refits
+from ratewise.campaign.learner import Refits
+from ratewise.campaign.log import Reader
+from ratewise.campaign.planner.plan import LEAST_LABELS
 from ratewise.campaign.rehearsal import Pool, Rehearsal
 from ratewise.errors import InputError
 

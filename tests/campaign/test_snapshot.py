@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ratewise.campaign import answers, inputs
+from ratewise.campaign import strata
 from ratewise.campaign.campaign import Campaign
 from ratewise.design import chain_rounds, rounds, seen
 from ratewise.learn.rating_model import Covariates
@@ -126,7 +126,7 @@ def test_towards_a_target_no_labels_are_fitted_twice(tmp_path, monkeypatch, kind
     watched(seen, "fit_rating", fits)
     watched(rounds, "cluster_fitted_rating", fits)
     watched(chain_rounds, "fit_error", fits)
-    for owner, name in ((rounds.core, "estimate_mean"), (inputs, "estimate_stratified"), (answers, "estimate_mean")):
+    for owner, name in ((rounds.core, "estimate_mean"), (strata, "estimate_stratified"), (estimates, "estimate_mean")):
         watched(owner, name, estimates)
     columns, keys = TARGETS[kind]
     campaign = Campaign.open(write(tmp_path, columns, **keys))

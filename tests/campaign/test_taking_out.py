@@ -4,8 +4,8 @@ import os
 
 import pytest
 
+from ratewise.campaign.export import take_out
 from ratewise.campaign.offline import verify_path
-from ratewise.campaign.taking_out import take_out
 from ratewise.errors import InputError
 
 from .making import judged, ran

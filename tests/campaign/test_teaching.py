@@ -6,8 +6,8 @@ from decimal import Decimal
 import numpy as np
 import pytest
 
-from ratewise.campaign.answers import estimate_history
 from ratewise.campaign.campaign import Campaign
+from ratewise.campaign.estimates import estimate_history
 from ratewise.campaign.rehearsal import Pool, Rehearsal
 from ratewise.design.teacher import Teacher
 from ratewise.errors import InputError, SpecError
@@ -81,7 +81,7 @@ def test_another_kind_of_campaign_is_refused(tmp_path, keys, said):
 
 def test_a_judge_that_tells_its_uncertainty_teaches_only_its_like(tmp_path, monkeypatch):
     ran(tmp_path, judged(60), name="spring", goal='budget = "30"')
-    monkeypatch.setattr("ratewise.campaign.teaching.doubtful", lambda spec: 0.25 if spec.name == "autumn" else None)
+    monkeypatch.setattr("ratewise.campaign.lifecycle.doubtful", lambda spec: 0.25 if spec.name == "autumn" else None)
     with pytest.raises(InputError, match="tells its uncertainty"):
         Campaign.open(taught(tmp_path)).run()
 

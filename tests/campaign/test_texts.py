@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from ratewise.campaign.campaign import Campaign
-from ratewise.campaign.quotes import campaign_cost
+from ratewise.campaign.cost import campaign_cost
 from ratewise.errors import InputError
 
 from ..embedding_server import embedding_server

@@ -5,9 +5,9 @@ import io
 import pytest
 from rich.console import Console
 
-from ratewise.campaign.beside import judge_and_people
+from ratewise.campaign.annotators import judge_and_people
 from ratewise.campaign.campaign import Campaign
-from ratewise.campaign.voting import rules_in_words
+from ratewise.campaign.raters import rules_in_words
 from ratewise.report.campaign import campaign_page, status_text
 from ratewise.report.people import people_of
 from ratewise.web.live import document

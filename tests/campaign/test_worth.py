@@ -3,7 +3,7 @@
 import numpy as np
 
 from ratewise.campaign.history import RoundPlan
-from ratewise.campaign.worth import worth_of_raters
+from ratewise.campaign.snapshot import worth_of_raters
 from ratewise.design.chain import Design
 from ratewise.design.chain_plan import Compared
 

@@ -6,7 +6,7 @@ from decimal import Decimal
 
 import pytest
 
-from ratewise.campaign.judging import judge_table
+from ratewise.campaign.judges import judge_table
 from ratewise.judges.client import Client, Endpoint
 from ratewise.judges.judge import Judge, JudgeSpec
 from ratewise.judges.memory import Forgetful

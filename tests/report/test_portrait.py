@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pytest
 
-from ratewise.campaign import portrait as numbers
+from ratewise.campaign import findings as numbers
 from ratewise.campaign.clients.labelling import Reply
 from ratewise.report import method, people, portrait
 from ratewise.report.campaign import snapshot_page

@@ -11,10 +11,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from ratewise.campaign.answers import anytime_estimate, estimate_history
-from ratewise.campaign.crowd import Crowd
-from ratewise.campaign.reader import Reader
-from ratewise.campaign.rehearsal import Pool, Rehearsal
+from ratewise.campaign.estimates import anytime_estimate, estimate_history
+from ratewise.campaign.log import Reader
+from ratewise.campaign.rehearsal import Crowd, Pool, Rehearsal
 from ratewise.core.policy import optimal_policy
 from ratewise.lab.worlds import calibrated
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from ratewise.campaign.answers import estimate_history
+from ratewise.campaign.estimates import estimate_history
 from ratewise.campaign.rehearsal import Pool, Rehearsal
 
 from ..bounds import FALSE_ALARM, most

@@ -12,7 +12,7 @@ from scipy import special
 from scipy.stats import norm
 
 import ratewise as rw
-from ratewise.campaign.answers import estimate_history
+from ratewise.campaign.estimates import estimate_history
 from ratewise.campaign.rehearsal import Pool, Rehearsal
 from ratewise.learn import rating_model
 

@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from ratewise.campaign.answers import estimate_history
-from ratewise.campaign.inputs import Inputs
+from ratewise.campaign.estimates import estimate_history
 from ratewise.campaign.rehearsal import Pool, Rehearsal
+from ratewise.campaign.strata import Inputs
 
 from ..bounds import FALSE_ALARM, most, sizes, so_many
 

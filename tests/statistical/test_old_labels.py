@@ -12,9 +12,9 @@ import pytest
 from scipy import stats
 
 import ratewise as rw
-from ratewise.campaign.answers import estimate_history
+from ratewise.campaign.estimates import estimate_history
+from ratewise.campaign.old_labels import OldLabels, Start
 from ratewise.campaign.rehearsal import Pool, Rehearsal
-from ratewise.campaign.start import Loaded, Start
 
 from ..bounds import FALSE_ALARM, most, sizes, so_many
 
@@ -54,7 +54,7 @@ def played(how, trials):
         start = Start(how, int(old.sum()), float(truth[old].mean()), estimand)
         values = np.where(old, truth, np.nan)
         rates = was if how == "rates" else np.zeros(400)
-        order = Loaded(start, values, rates).order(np.random.default_rng([seed, 92]).random(400))
+        order = OldLabels(start, values, rates).order(np.random.default_rng([seed, 92]).random(400))
         g, h, was_old = judge[order], truth[order], old[order]
         prices = (Decimal("0.02"), Decimal(1))
         base = Pool.of(g, h, prices=prices, seed=seed)

@@ -1,8 +1,7 @@
 """Verifies a campaign on a pool that stays where it is: the items must be its first ones, as they are there."""
 
-from ratewise.campaign.content import contents_of
 from ratewise.campaign.items import Facts
-from ratewise.campaign.pool import is_same, open_pool
+from ratewise.campaign.load import contents_of, is_same, open_pool
 from ratewise.campaign.seed import known_seed
 from ratewise.campaign.spec.spec import Spec
 from ratewise.campaign.verification import Verification

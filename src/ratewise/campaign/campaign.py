@@ -8,30 +8,32 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ratewise.campaign.beginning import begin, check_neighbours, unsaved_of
 from ratewise.campaign.clients.incoming import How, Incoming, Received
 from ratewise.campaign.clients.labelling import Labelling
 from ratewise.campaign.clients.outgoing import Outgoing, SentOut
 from ratewise.campaign.clients.patience import PATIENCE, wait_for
 from ratewise.campaign.clients.people import People
-from ratewise.campaign.ending import Ending
-from ratewise.campaign.engine import Engine
-from ratewise.campaign.event_loop import run_engine
-from ratewise.campaign.going_on import check_going_on, edits, stored_spec
-from ratewise.campaign.lesson import Lesson
-from ratewise.campaign.made import callers_of
-from ratewise.campaign.opening import opened, opened_begun
-from ratewise.campaign.own_files import check_output
+from ratewise.campaign.engine import Engine, run_engine
+from ratewise.campaign.export import check_output, export_folder, export_record, export_table, items_table
+from ratewise.campaign.learner import Lesson, trainer_of
+from ratewise.campaign.lifecycle import (
+    begin,
+    check_going_on,
+    check_neighbours,
+    edits,
+    lesson_of,
+    opened,
+    opened_begun,
+    stored_spec,
+    unsaved_of,
+)
+from ratewise.campaign.raters import callers_of
 from ratewise.campaign.recorded import check_chain
-from ratewise.campaign.refits import trainer_of
 from ratewise.campaign.seed import digest_of, reveal, seed_of
-from ratewise.campaign.snapshot import Snapshot, reader_of
+from ratewise.campaign.snapshot import Chapter, Snapshot, reader_of
 from ratewise.campaign.spec.spec import Spec, read_spec
 from ratewise.campaign.spec.tables import SecretSeed
-from ratewise.campaign.status import Status, Watch
-from ratewise.campaign.story import Chapter
-from ratewise.campaign.taking_out import export_folder, export_record, export_table, items_table
-from ratewise.campaign.teaching import lesson_of
+from ratewise.campaign.status import Ending, Status, Watch
 from ratewise.campaign.verification import Verification
 from ratewise.core.estimate import Estimate
 from ratewise.core.result import band_picture

@@ -1,25 +1,31 @@
 """Everything that was looked at, as one table: the items' own columns, ratings, rates and draws; or the ledger."""
 
 import json
+import os
 import re
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from ratewise.campaign.items import Facts, LoggedItems
+from ratewise.campaign.learner import LEARNER
 from ratewise.campaign.planner.outcomes import rater_of
+from ratewise.campaign.snapshot import Snapshot
 from ratewise.campaign.spec.spec import Spec
-from ratewise.campaign.texts import LEARNER
 from ratewise.errors import InputError
 from ratewise.questions.export_terms import COLUMN, Pooled
 from ratewise.questions.rated import POOL_SIZE
+from ratewise.raters.text import one_line
 from ratewise.store import audit
+from ratewise.store.archive import write_record
 from ratewise.store.money import to_money
 from ratewise.store.queue import ANSWERED, MISSING, OPEN, TEXTS
 from ratewise.store.store import Store
-from ratewise.tables import Table, read_table
+from ratewise.tables import Table, read_table, write_table
+from ratewise.tables.write import replacing
+from ratewise.tables.write import safe_cells as make_safe
 
 _LARGEST, _EXACT = 2**63, 2**53  # of whole numbers that fit into 64 bits, and into a float
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?(e[-+]?[0-9]+)?", re.IGNORECASE)
@@ -219,3 +225,125 @@ def _array(values: list[Any]) -> Any:
     array = np.empty(len(values), dtype=object)
     array[:] = values
     return array
+
+
+_BESIDE = ("", "-wal", "-shm", "-journal", ".lock")  # of a SQLite file
+
+
+def check_output(spec: Spec, output: str | os.PathLike[str]) -> None:
+    """Refuse a file of the campaign itself, whatever links lead to it."""
+    target = os.fspath(output)
+    if target == "-":
+        return
+    for path, what in _own(spec):
+        if _same(path, target):
+            raise InputError(f"{one_line(target)} is {what} of the campaign; name another file after -o")
+
+
+def _own(spec: Spec) -> Iterator[tuple[str, str]]:
+    yield str(spec.path), "the TOML"
+    yield str(spec.table_path), "the table"
+    stem = os.path.join(spec.folder, spec.path.stem)
+    yield from ((stem + ending, "a file of answers") for ending in (".unsaved.jsonl", ".set-aside.jsonl"))
+    if "://" not in spec.store:
+        store = os.path.join(spec.folder, spec.store)
+        yield from ((store + ending, "the store") for ending in _BESIDE)
+        yield from ((os.path.realpath(store) + ending, "the store") for ending in _BESIDE)
+    for rater in spec.raters:
+        file = getattr(rater.settings, "file", None)
+        if file is not None:
+            yield os.path.join(spec.folder, file), "a recording"
+
+
+def _same(one: str, other: str) -> bool:
+    return os.path.realpath(one) == os.path.realpath(other) or (
+        os.path.exists(one) and os.path.exists(other) and os.path.samefile(one, other)
+    )
+
+
+RECORD = "record.jsonl"
+TABLES: dict[str, dict[str, bool]] = {  # names in a folder
+    "rated.csv": {},
+    "ledger.csv": {"ledger": True},
+    "answers.csv": {"answers": True},
+}
+
+
+@dataclass(frozen=True, slots=True)
+class TakenOut:
+    """What was written, for programs and in words, and the head of the record at that moment."""
+
+    shown: dict[str, Any]
+    said: str
+    head: str
+
+
+def take_out(
+    now: Snapshot, output: str, *, ledger: bool, answers: bool, record: bool, safe_cells: bool = False
+) -> TakenOut:
+    """Export by the form of `output`: a folder gets everything, a file gets one table or the record."""
+    if os.path.isdir(output) or output.endswith(("/", os.sep)):
+        if ledger or answers or record:
+            raise InputError("a folder gets all tables and the record; leave --ledger, --answers and --record out")
+        files, head = export_folder(now, output, safe_cells=safe_cells)
+        return TakenOut({"files": list(files)}, f"{', '.join(files)} written to {output}", head)
+    if record:
+        if ledger or answers or output == "-":
+            raise InputError("the record is a file by itself; name one with -o, without --ledger and --answers")
+        said = f"The record was written to {output}; check it with: ratewise verify {output}"
+        return TakenOut({}, said, export_record(now, output))
+    table = export_table(now, output, ledger=ledger, answers=answers, safe_cells=safe_cells)
+    shown = {"rows": table.rows, "columns": list(table.columns)}
+    return TakenOut(shown, f"{table.rows:,} rows written to {output}.", now.head)
+
+
+def export_table(
+    now: Snapshot,
+    path: str | os.PathLike[str],
+    *,
+    ledger: bool = False,
+    answers: bool = False,
+    safe_cells: bool = False,
+) -> Table:
+    """What was looked at, or the ledger, or who said what; the ending of `path` names the format."""
+    check_output(now.spec, path)
+    if ledger and answers:
+        raise InputError("the ledger and the answers are two tables; export one of them at a time")
+    if ledger:
+        table = export_ledger(now.spec, now.store, now.facts.items)
+    elif answers:
+        table = export_answers(now.spec, now.store, now.facts.items)
+    else:
+        table = items_table(now)
+    table = make_safe(table) if safe_cells else table
+    write_table(table, path)
+    return table
+
+
+def items_table(now: Snapshot) -> Table:
+    """What was looked at: the table that an export writes."""
+    end = now.state.history.items if now.state.open is None else now.state.open.end
+    return export_items(now.spec, now.store, end, now.pooled)
+
+
+def export_record(now: Snapshot, path: str | os.PathLike[str]) -> str:
+    """The whole record; returns its head."""
+    check_output(now.spec, path)
+    with replacing(os.fspath(path)) as temporary, open(temporary, "w", encoding="utf-8", newline="\n") as file:
+        write_record(now.store, file)
+    return now.head
+
+
+def export_folder(
+    now: Snapshot, folder: str | os.PathLike[str], *, safe_cells: bool = False
+) -> tuple[tuple[str, ...], str]:
+    """All tables that have rows, and the record; returns the files' names and the head."""
+    os.makedirs(folder, exist_ok=True)
+    written = []
+    for name, which in TABLES.items():
+        try:
+            export_table(now, os.path.join(folder, name), safe_cells=safe_cells, **which)
+        except InputError:  # no rows yet, or nobody is a person
+            continue
+        written.append(name)
+    return (*written, RECORD), export_record(now, os.path.join(folder, RECORD))

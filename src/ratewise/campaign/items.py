@@ -7,13 +7,14 @@ from typing import Any
 import numpy as np
 
 from ratewise.campaign import planner as p
-from ratewise.campaign.answers import Wanted
+from ratewise.campaign.estimates import Wanted
 from ratewise.campaign.history import History, Looked
-from ratewise.campaign.inputs import Inputs
-from ratewise.campaign.refits import Refits
+from ratewise.campaign.learner import Refits
+from ratewise.campaign.old_labels import COLUMNS, Start
+from ratewise.campaign.raters import doubtful, knows_nothing
 from ratewise.campaign.spec.raters import RaterSpec
 from ratewise.campaign.spec.spec import Spec
-from ratewise.campaign.start import COLUMNS, Start
+from ratewise.campaign.strata import Inputs
 from ratewise.core.checks import Floats
 from ratewise.design.teacher import Teacher
 from ratewise.learn.rating_model import Covariates
@@ -160,27 +161,11 @@ def _known(rows: ItemRows) -> Floats:
     return np.asarray(rows.numbers[:, -COLUMNS])
 
 
-def doubtful(spec: Spec) -> float | None:
-    """The uncertainty of an item without a weak rating, where the weak rater tells how sure it is; else `None`.
-
-    A column that the user names as the uncertainty comes first.
-    """
-    weak = spec.weak
-    if weak is None or spec.items.uncertainty is not None or not KINDS[weak.kind].doubts(weak.settings):
-        return None
-    return _knows_nothing(spec)
-
-
 def later_doubtful(spec: Spec, facts: Facts) -> tuple[float | None, ...]:
     """The same of each rater between the first and the last; none at all where plans do not go by them."""
     if facts.inputs is not None:
         return ()
-    return tuple(_knows_nothing(spec) if KINDS[r.kind].doubts(r.settings) else None for r in spec.raters[1:-1])
-
-
-def _knows_nothing(spec: Spec) -> float:
-    """The squared error of who is as unsure as can be."""
-    return (0.5 * (spec.scale.high - spec.scale.low)) ** 2
+    return tuple(knows_nothing(spec) if KINDS[r.kind].doubts(r.settings) else None for r in spec.raters[1:-1])
 
 
 def looked_of(

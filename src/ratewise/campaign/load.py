@@ -1,39 +1,261 @@
 """The table of items, checked once and put into the campaign's own order."""
 
+import hashlib
 import json
+import math
+import os
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ratewise.campaign.columns import check_columns
-from ratewise.campaign.content import contents_of, plain_rows
-from ratewise.campaign.inputs import inputs_of
-from ratewise.campaign.lesson import Lesson
-from ratewise.campaign.made import fact_name, quote_of
-from ratewise.campaign.pool import open_pool
+from ratewise.campaign.learner import Lesson, load_texts
+from ratewise.campaign.old_labels import COLUMNS, load_start
+from ratewise.campaign.raters import fact_name, quote_of
 from ratewise.campaign.seed import facts_of_seed, seed_of
-from ratewise.campaign.spec.fields import LARGEST_AMOUNT
+from ratewise.campaign.spec.document import read_text
+from ratewise.campaign.spec.fields import LARGEST_AMOUNT, keys_of
+from ratewise.campaign.spec.places import Place, line_numbers, line_of
 from ratewise.campaign.spec.raters import RaterSpec
 from ratewise.campaign.spec.spec import Spec
-from ratewise.campaign.start import COLUMNS, load_start
-from ratewise.campaign.texts import load_texts
-from ratewise.campaign.trained import refuse_known
+from ratewise.campaign.spec.syntax import parse_all
+from ratewise.campaign.strata import inputs_of
 from ratewise.core.checks import Floats
 from ratewise.core.clusters import cluster_codes
 from ratewise.core.draw import uniform
-from ratewise.errors import InputError, TableError
+from ratewise.errors import ColumnsError, InputError, SpecError, TableError
 from ratewise.learn.features import codings, feature_matrix
-from ratewise.raters.kind import Quote
+from ratewise.learn.training.folder import KNOWN
+from ratewise.raters.kind import Knows, Quote
 from ratewise.raters.kinds import KINDS
 from ratewise.raters.text import concealed
+from ratewise.raters.trained import knows_of
 from ratewise.store.money import MOST, shown, to_units
 from ratewise.store.queue import Units
-from ratewise.tables import Relation, Table
+from ratewise.tables import Relation, Table, open_relation
+from ratewise.tables.adapters import several_files
+from ratewise.tables.engine import one_line
+from ratewise.tables.files import files_of
+from ratewise.tables.table import no_column
+
+LARGEST = 1 << 20
+"""Rows of a table that is taken in whole, where the TOML does not say."""
+TAKEN = 1 << 18
+"""Items that are taken in of a larger one."""
+
+_PARTS = "parts:"  # before a digest of names, sizes, beginnings and ends
+_EDGE = 1 << 20  # bytes at either end of a file; a Parquet file ends with what it says of all its columns
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pool:
+    """The items that a campaign can look at, and how many rows they are the first of."""
+
+    relation: Relation
+    rows: int
+    digest: str
+
+    @property
+    def partly(self) -> bool:
+        """Whether the pool has more rows than items are taken in."""
+        return self.relation.count() < self.rows
+
+
+def open_pool(spec: Spec, *, seed: int | str | None = None) -> Pool:
+    """The items of a campaign, before anything of them is checked; a seed that is no longer secret may be given."""
+    relation = open_relation(spec.table_path, format=spec.items.format)
+    rows, most = relation.count(), spec.items.at_most or TAKEN
+    if rows <= (spec.items.at_most or LARGEST):
+        return Pool(relation, rows, whole_digest(spec.table_path))
+    column = _refuse(spec, relation, rows)
+    first = relation.first_by(column, seed=f"{seed_of(spec) if seed is None else seed}:order", rows=most)
+    return Pool(first, rows, parts_digest(spec.table_path))
+
+
+def _refuse(spec: Spec, relation: Relation, rows: int) -> str:
+    """Refuse what needs all rows of a pool, with the reason; returns the column of ids."""
+    first = spec.items.at_most or TAKEN
+    taken = f"{relation.name} has {rows:,} rows, of which the campaign takes in the first {first:,}"
+    all_of_them = f"items.at_most = {rows} takes in all"
+    column = spec.items.id or ("id" if "id" in relation.columns else None)
+    if column is None:
+        raise InputError(f"{taken} by the hashes of their ids: name the column of ids (items.id), or {all_of_them}")
+    relation.refuse_unknown([column])
+    if spec.inputs is not None:
+        raise InputError(f"{taken} at random, and [inputs] chooses among all: leave it out, or {all_of_them}")
+    if spec.start is not None:
+        raise InputError(f"{taken} at random, and the labels of [start] are anywhere: leave it out, or {all_of_them}")
+    return column
+
+
+def taken_in(spec: Spec, rows: int, items: int) -> str:
+    """What users should know of a pool that stays where it is."""
+    return (
+        f"{spec.items.table} stays where it is: of its {rows:,} rows, the first {items:,} in the campaign's random "
+        "order can be looked at (items.at_most); all of them count in the pool's mean"
+    )
+
+
+# Whether a table is still the same
+
+
+def whole_digest(path: Path) -> str:
+    """SHA-256 of a file; of several, of their names and contents."""
+    if path.is_file():
+        return _of_file(path)
+    lines = (f"{os.path.basename(file)} {_of_file(Path(file))}\n" for file in _files(path))
+    return hashlib.sha256("".join(lines).encode()).hexdigest()
+
+
+def parts_digest(path: Path) -> str:
+    """SHA-256 of the files' names, sizes, beginnings and ends: of 10⁸ rows in a moment."""
+    found = hashlib.sha256()
+    for file in _files(path):
+        size = os.path.getsize(file)
+        found.update(f"{os.path.basename(file)} {size}\n".encode())
+        with open(file, "rb") as opened:
+            found.update(opened.read(_EDGE))
+            opened.seek(max(size - _EDGE, 0))
+            found.update(opened.read())
+    return _PARTS + found.hexdigest()
+
+
+def _files(path: Path) -> tuple[str, ...]:
+    """The files of a table, another tool's among them."""
+    return several_files(str(path)) or files_of(str(path))
+
+
+def is_same(path: Path, digest: str | None) -> bool:
+    """Whether the table has this digest, in the form that it was computed in."""
+    compute = parts_digest if digest is not None and digest.startswith(_PARTS) else whole_digest
+    return compute(path) == digest
+
+
+def _of_file(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+_OF_ITEMS = ("id", "uncertainty", "clusters")
+
+
+def check_columns(spec: Spec, table: Relation) -> None:
+    """Refuse a campaign that names columns its table does not have: every one of them, with its line in the TOML."""
+    lacking = [(place, who, name) for place, who, name in _named(spec) if name not in table.columns]
+    if not lacking:
+        return
+    lines, file = _lines(spec), one_line(os.path.relpath(spec.path))
+    told = []
+    for place, who, name in lacking:
+        line = line_of(place, lines)
+        where = file if line is None else f"{file}:{line}"
+        complaint = no_column(table.name, name, table.columns)
+        told.append((line or 0, f"{where}: {who} needs a column that is not there: {complaint}"))
+    raise ColumnsError(*(sentence for _, sentence in sorted(told)))
+
+
+def _named(spec: Spec) -> Iterator[tuple[Place, str, str]]:
+    """(where it stands, who needs it, the column)."""
+    for key in _OF_ITEMS:
+        if (name := getattr(spec.items, key)) is not None:
+            yield ("items", key), f"items.{key}", name
+    for name in spec.items.features:
+        yield ("items", "features"), "items.features", name
+    for name in spec.items.text:
+        yield ("items", "text"), "items.text", name
+    if spec.inputs is not None:
+        yield ("inputs", "strata"), "inputs.strata", spec.inputs.strata
+    for number, rater in enumerate(spec.raters):
+        for key, name in _of_rater(rater):
+            yield ("raters", number, key), f"rater {rater.name!r}", name
+
+
+def _of_rater(rater: RaterSpec) -> Iterator[tuple[str, str]]:
+    """(key, column) of what a rater reads of an item."""
+    kind = KINDS[rater.kind]
+    values = {key: getattr(rater.settings, key) for key in keys_of(kind.settings)}
+    for name in kind.columns(rater.settings):
+        yield next((key for key, value in values.items() if value == name), "name"), name
+    if rater.price_column is not None:
+        yield "price_column", rater.price_column
+
+
+def _lines(spec: Spec) -> dict[Place, int]:
+    """Line numbers in the TOML; empty where the file is gone."""
+    with suppress(SpecError):
+        return line_numbers(parse_all(read_text(str(spec.path))).text)
+    return {}
+
+
+def plain_rows(rows: Table) -> Iterator[dict[str, Any]]:
+    """Each row as raters get it."""
+    columns = {name: cells(values) for name, values in rows.arrays().items()}
+    for row in zip(*columns.values(), strict=True):
+        yield dict(zip(columns, row, strict=True))
+
+
+def cells(values: Any) -> list[Any]:
+    """Python values for JSON; missing values and NaN become None."""
+    if values.dtype.kind == "f":
+        return [None if not math.isfinite(x) else x for x in values.tolist()]
+    if values.dtype.kind in "mM":
+        return [None if np.isnat(x) else str(x) for x in values]
+    return list(values.tolist())
+
+
+def contents_of(rows: Table) -> list[str]:
+    """Each row as JSON, as the store keeps it."""
+    columns = {name: cells(values) for name, values in rows.arrays().items()}
+    names = list(columns)
+    as_json = json.JSONEncoder(ensure_ascii=False, default=str).encode
+    return [as_json(dict(zip(names, row, strict=True))) for row in zip(*columns.values(), strict=True)]
+
+
+_ROWS_TO_KNOW = 1 << 13
+
+
+def refuse_known(spec: Spec, relation: Relation, id_column: str | None) -> None:
+    """Refuse items that a model was trained on: it knows their ratings, and would look better than it is."""
+    for name, knows in _models(spec):
+        found, texts, first, count = 0, 0, "", 0
+        for rows in relation.scan(rows=_ROWS_TO_KNOW):
+            for row in plain_rows(rows):
+                id = None if id_column is None else str(row[id_column])
+                if knows(id, row):
+                    found, first = found + 1, first or (id if id is not None else str(count))
+                    texts += knows(None, row)
+                count += 1
+        if found:
+            raise InputError(
+                f"{name} was trained on {found:,} of {count:,} items of {relation.name} (the first is {first!r}), so "
+                f"that it knows their ratings: {_told(found, texts)}"
+            )
+
+
+def _told(found: int, texts: int) -> str:
+    """By what items were known again, and what to do."""
+    if not texts:
+        return "the ids are the same, the texts are not; leave these items out, or give them other ids if they are new"
+    by_id = f", {found - texts:,} have only the same id" if found > texts else ""
+    return f"{texts:,} have the same texts or nearly the same{by_id}; leave them out of the table"
+
+
+def _models(spec: Spec) -> Iterator[tuple[str, Knows]]:
+    """The trained raters, and the model that a campaign's own training starts from if it has seen labels."""
+    for rater in spec.raters:
+        made = KINDS[rater.kind].knows
+        if made is not None:
+            yield f"rater {rater.name!r}", made(rater.settings, str(spec.folder))
+    init = None if spec.learner is None else spec.learner.init
+    if init is not None and (spec.folder / Path(init).expanduser() / KNOWN).is_file():
+        yield f"the model {init!r} of [learner]", knows_of(spec.folder / Path(init).expanduser())
+
 
 _ROWS = 1 << 15  # read and written at a time
 

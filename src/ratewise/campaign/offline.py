@@ -8,9 +8,9 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from ratewise.campaign.campaign import Campaign
+from ratewise.campaign.export import RECORD, TABLES, export_table
 from ratewise.campaign.snapshot import Snapshot
 from ratewise.campaign.spec.spec import Spec
-from ratewise.campaign.taking_out import RECORD, TABLES, export_table
 from ratewise.campaign.verification import Verification
 from ratewise.errors import InputError, SpecError
 from ratewise.store.archive import FIRST_LINE, copied, store_of_record

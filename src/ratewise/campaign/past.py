@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from ratewise.campaign import planner as p
 from ratewise.campaign.history import History
-from ratewise.campaign.reader import Reader, Round, with_open
+from ratewise.campaign.log import Reader, Round, with_open
 from ratewise.store import audit
 from ratewise.store.store import Store
 

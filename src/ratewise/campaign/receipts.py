@@ -4,13 +4,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from ratewise.campaign.items import LoggedItems, later_raters
-from ratewise.campaign.planner.outcomes import rater_of
-from ratewise.campaign.planner.prices import hourly
-from ratewise.campaign.reader import Round
+from ratewise.campaign.log import Round
+from ratewise.campaign.planner.outcomes import hourly, rater_of
+from ratewise.campaign.raters import rule_of
 from ratewise.campaign.spec.raters import RaterSpec
 from ratewise.campaign.spec.spec import Spec
 from ratewise.campaign.verification import Verification, telling
-from ratewise.campaign.voting import rule_of
 from ratewise.raters.kinds import KINDS
 from ratewise.raters.people import PeopleSettings
 from ratewise.store import audit

@@ -5,7 +5,7 @@ from typing import Any
 
 from ratewise.campaign.items import LoggedItems
 from ratewise.campaign.planner.outcomes import rater_of
-from ratewise.campaign.raters_seen import as_stored
+from ratewise.campaign.raters import as_stored
 from ratewise.campaign.spec.spec import Spec
 from ratewise.campaign.verification import Verification, telling
 from ratewise.errors import RatewiseError

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ratewise.campaign.clients.kept import KeptLine
-from ratewise.campaign.load import load_items
-from ratewise.campaign.pool import is_same
+from ratewise.campaign.load import is_same, load_items
 from ratewise.campaign.spec.spec import Spec, read_spec
 from ratewise.errors import InputError, RatewiseError
 from ratewise.store.money import to_money

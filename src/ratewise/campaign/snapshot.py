@@ -1,31 +1,137 @@
 """A campaign at one moment: everything is read from one look at its log and computed once."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
 from ratewise.campaign import planner as p
-from ratewise.campaign.answers import Look, estimate_history, final_estimate
+from ratewise.campaign.estimates import Look, Wanted, anytime_estimate, estimate_history, final_estimate, pooled_of
+from ratewise.campaign.history import History, RoundPlan
 from ratewise.campaign.items import Facts, LoggedItems, empty_history, terms_of
-from ratewise.campaign.lesson import too_little
-from ratewise.campaign.pooled import pooled_of
-from ratewise.campaign.raters_seen import CHANGED
-from ratewise.campaign.reader import Reader
-from ratewise.campaign.refits import Refits
+from ratewise.campaign.learner import Refits, too_little
+from ratewise.campaign.log import Closed, Reader
+from ratewise.campaign.raters import CHANGED
 from ratewise.campaign.seed import seed_words
 from ratewise.campaign.spec.spec import Spec
 from ratewise.campaign.status import Status, look_at, status_of
-from ratewise.campaign.story import Chapter, tell_story
 from ratewise.campaign.verification import Verification
 from ratewise.campaign.verify import verify_log
-from ratewise.campaign.worth import worth_of_raters
+from ratewise.core.checks import Floats
 from ratewise.core.estimate import Estimate
+from ratewise.core.result import shown
+from ratewise.design.chain import Design
+from ratewise.design.chain_plan import Compared
 from ratewise.design.diagnostics import Diagnosis, diagnose
 from ratewise.design.rounds import estimate_came
 from ratewise.questions.export_terms import Pooled
+from ratewise.store import audit
 from ratewise.store.store import Store
+
+
+@shown
+@dataclass(frozen=True, slots=True)
+class Chapter:
+    """One closed round, and what was known after it."""
+
+    number: int
+    policy: str
+    items: int
+    labels: int
+    mean_rate: float
+    spent: int  # in units, by all rounds so far
+    estimate: Estimate | None  # with the interval that may be looked at after every round
+    by_features: bool = False  # weak ratings were not bought, and rates go by the features
+
+
+def _drawn_from(history: History, labels: int) -> int:
+    """Items that a second look drew from."""
+    return max(int(history.passed_over.sum()) + labels, 1)
+
+
+def tell_story(
+    closed: Sequence[Closed], opened: Sequence[RoundPlan], store: Store, wanted: Wanted
+) -> list[Chapter]:  # fmt: skip
+    """Every closed round, from the log; `opened` are the plans of those that are not closed yet."""
+    out: list[Chapter] = []
+    before, plans = 0, [*(each.round.plan for each in closed), *opened]
+    for each in closed:
+        row, history = each.round, each.history
+        policy = "start" if row.number == 1 and row.plan.weak else row.plan.policy
+        items, labels = history.items - row.first, history.labels - before
+        rate = float(history.looked.rates[row.first :, -1].mean()) if items else labels / _drawn_from(history, labels)
+        spent = audit.settled_before(store, history.items, history.again)
+        more = any(plan.look < row.number for plan in plans[row.number :])
+        found = anytime_estimate(history, wanted, more=more)
+        out.append(Chapter(row.number, policy, items, labels, rate, spent, found, row.plan.by_features))
+        before = history.labels
+    return out
+
+
+def worth_of_raters(names: Sequence[str], plans: Sequence[RoundPlan], asked: Floats) -> list[str]:
+    """A sentence for each rater but the last; none before the way they are used was chosen.
+
+    `asked` is the share of the items of later rounds that each rater after the first was asked about.
+    """
+    plan = next((one for one in plans if one.compared), None)
+    if plan is None:
+        return []
+    design = Design(()) if plan.design is None or not plan.weak else plan.design
+    tried = _after_trial(names, plans)
+    said = [tried.get(k) or _sentence(k, name, design, plan.compared, asked) for k, name in enumerate(names[:-1])]
+    return said + _as_feature(names, design, plan.compared)
+
+
+def _after_trial(names: Sequence[str], plans: Sequence[RoundPlan]) -> dict[int, str]:
+    """Of raters that a trial has left out."""
+    end = next((n for n, one in enumerate(plans) if one.hopes), None)
+    if end is None:
+        return {}
+    items, hopes = sum(one.items or 0 for one in plans[:end]), plans[end].hopes
+    return {
+        k: f"{names[k]} is never worth its price here, and is left out after a trial on {items} items: "
+        f"with it, at its best, {_times(hope)}."
+        for k, hope in enumerate(hopes)
+        if hope >= 1
+    }
+
+
+def _uses(design: Design) -> tuple[int, ...]:
+    return (*design.first, *design.steps)
+
+
+def _best(compared: Sequence[Compared], k: int, *, used: bool) -> float:
+    return min(one.variance for one in compared if (k in _uses(one.design)) == used)
+
+
+def _sentence(k: int, name: str, design: Design, compared: Sequence[Compared], asked: Floats) -> str:
+    with_it, without = _best(compared, k, used=True), _best(compared, k, used=False)
+    if k not in _uses(design):
+        more = "" if with_it <= without else f": with it, {_times(with_it / without)}"
+        return f"{name} is never worth its price here, and is left out{more}."
+    how = "sees every item" if k in design.first else f"is a step, asked about {asked[k - 1]:.0%} of the items"
+    return f"{name} {how}: without it, {_times(without / with_it)}."
+
+
+def _times(ratio: float) -> str:
+    return f"the same money was expected to give {ratio:.2f} times the squared error"
+
+
+def _as_feature(names: Sequence[str], design: Design, compared: Sequence[Compared]) -> list[str]:
+    """Where several raters could all see every item or be steps: which was better."""
+    used = set(_uses(design))
+    if len(used) < 2:
+        return []
+    same = [one for one in compared if set(_uses(one.design)) == used]
+    ours = next((one.variance for one in same if one.design == design), None)
+    other = min((one.variance for one in same if bool(one.design.steps) != bool(design.steps)), default=None)
+    if ours is None or other is None:
+        return []
+    who = " and ".join(names[k] for k in sorted(used))
+    chosen, rival = ("in steps", "all at once") if design.steps else ("all at once", "in steps")
+    return [f"{who} are asked {chosen}: {rival}, {_times(other / ours)}."]
 
 
 def reader_of(spec: Spec, store: Store, *, keeps: bool = False) -> Reader:

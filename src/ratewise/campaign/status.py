@@ -4,15 +4,15 @@ import html
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
-from ratewise.campaign.answers import Look, anytime_estimate, final_estimate
+from ratewise.campaign.estimates import Look, anytime_estimate, final_estimate
+from ratewise.campaign.learner import LEARNER
 from ratewise.campaign.planner import State
+from ratewise.campaign.raters import rules_in_words
 from ratewise.campaign.spec.spec import Spec
-from ratewise.campaign.texts import LEARNER
-from ratewise.campaign.voting import rules_in_words
 from ratewise.core.estimate import Estimate
 from ratewise.core.result import shown
 from ratewise.judges.naming import told_of_servers
@@ -168,3 +168,38 @@ def _spent_by(spec: Spec, store: Store) -> dict[str, Decimal]:
     paid, texts = store.paid_by_step(), audit.ledger_sums(store).get(TEXTS, 0)
     raters = {rater.name: to_money(paid.get(step, 0)) for step, rater in enumerate(spec.raters)}
     return raters | ({LEARNER: to_money(texts)} if texts else {})
+
+
+@shown
+@dataclass(frozen=True, slots=True, eq=False)
+class Ending:
+    """The end of a run. It equals its reason, so that it can be compared with a text.
+
+    All of it is here: the store may be deleted.
+    """
+
+    reason: str  # why nothing more was bought: the budget is spent, every item has been looked at, …
+    spent: Decimal  # in all, over all runs
+    status: Status = field(repr=False)  # money, labels and rounds
+    estimate: Estimate | None = field(repr=False)  # the result; `None` before the first round is complete
+
+    def to_dict(self) -> dict[str, Any]:
+        """Ready for JSON: the status, the reason and the result."""
+        found = None if self.estimate is None else self.estimate.to_dict()
+        return {**self.status.to_dict(), "reason": str(self.reason), "result": found}
+
+    def summary(self) -> str:
+        """One line for people."""
+        known = "no round is complete yet" if self.estimate is None else self.estimate.summary()
+        return f"{self.reason}; {self.spent:f} spent; {known}"
+
+    def __str__(self) -> str:
+        return str(self.reason)
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Ending):
+            return (self.reason, self.spent) == (other.reason, other.spent)
+        return self.reason == other if isinstance(other, str) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.reason)

@@ -14,21 +14,21 @@ import numpy as np
 
 from ratewise.campaign import planner as d
 from ratewise.campaign.by_reference import check_pool
+from ratewise.campaign.cost import check_quotes
 from ratewise.campaign.history import History, Looked, RoundPlan
-from ratewise.campaign.inputs import Inputs
 from ratewise.campaign.items import LoggedItems, empty_history, later_raters
-from ratewise.campaign.made import is_quoted
+from ratewise.campaign.learner import check_refits
+from ratewise.campaign.log import Reader, Round
 from ratewise.campaign.past import Past
-from ratewise.campaign.planner.holds import drawn_together, holdings, new_batch, new_draws
-from ratewise.campaign.quotes import check_quotes
-from ratewise.campaign.reader import Reader, Round
+from ratewise.campaign.planner.draw import drawn_together, holdings, new_batch, new_draws
+from ratewise.campaign.raters import is_quoted
 from ratewise.campaign.receipts import END, check_money, check_questions
 from ratewise.campaign.recorded import check_chain
-from ratewise.campaign.refits import check_refits
 from ratewise.campaign.rereading import check_answers
 from ratewise.campaign.seed import DIGEST, REVEALED, digest_of, known_seed
 from ratewise.campaign.spec.spec import Spec
 from ratewise.campaign.spec.tables import SecretSeed
+from ratewise.campaign.strata import Inputs
 from ratewise.campaign.verification import Verification, telling
 from ratewise.core.checks import Floats
 from ratewise.core.draw import uniform

@@ -181,7 +181,7 @@ def report(
     """
     with one_line_errors():
         from ratewise.campaign.campaign import Campaign
-        from ratewise.campaign.own_files import check_output
+        from ratewise.campaign.export import check_output
         from ratewise.report.campaign import beside_the_numbers, snapshot_page
         from ratewise.report.markdown import snapshot_markdown
         from ratewise.report.sentence import plain_answer
@@ -225,7 +225,7 @@ def export(
     """
     with one_line_errors():
         from ratewise.campaign.campaign import Campaign
-        from ratewise.campaign.taking_out import take_out
+        from ratewise.campaign.export import take_out
         from ratewise.errors import InputError
 
         if json and output == "-":
@@ -297,7 +297,7 @@ def print_judge(kind: str, place: str, *, as_json: bool) -> None:
 
 def print_cost(campaign: "Campaign", *, as_json: bool) -> None:
     """What a campaign will cost."""
-    from ratewise.campaign.quotes import campaign_cost
+    from ratewise.campaign.cost import campaign_cost
 
     cost = campaign_cost(campaign.spec)
     if as_json:

@@ -50,7 +50,7 @@ def judge(
     """
     with one_line_errors():
         from ratewise.campaign.engine import Paused
-        from ratewise.campaign.judging import judge_table, parsed_prices
+        from ratewise.campaign.judges import judge_table, parsed_prices
         from ratewise.cli.campaign import live
         from ratewise.cli.console import STOPPED
         from ratewise.errors import InputError

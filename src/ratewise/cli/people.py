@@ -12,7 +12,7 @@ from ratewise.cli.console import one_line_errors, print_json, say
 from ratewise.cli.options import Json
 
 if TYPE_CHECKING:
-    from ratewise.campaign.beside import Tests
+    from ratewise.campaign.annotators import Tests
     from ratewise.store.accounts import Person
     from ratewise.web.service import Service
 

@@ -13,10 +13,9 @@ from rich.text import Text
 from ratewise.campaign import findings
 from ratewise.campaign.campaign import Campaign
 from ratewise.campaign.engine import Paused
-from ratewise.campaign.judged import judges_found
-from ratewise.campaign.snapshot import Snapshot
+from ratewise.campaign.judges import judges_found
+from ratewise.campaign.snapshot import Chapter, Snapshot
 from ratewise.campaign.status import IF_YOU_LOOK, Status
-from ratewise.campaign.story import Chapter
 from ratewise.core.estimate import Estimate
 from ratewise.report import method, people, sections
 from ratewise.report.page import answer, described, notes_html, page

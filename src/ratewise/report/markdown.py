@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Sequence
 
 from ratewise.campaign import findings
-from ratewise.campaign.judged import judges_found
-from ratewise.campaign.portrait import Bin, calibration, rates_by_uncertainty
+from ratewise.campaign.findings import Bin, calibration, rates_by_uncertainty
+from ratewise.campaign.judges import judges_found
 from ratewise.campaign.snapshot import Snapshot
 from ratewise.report import method, people
 from ratewise.report.portrait import rates_words

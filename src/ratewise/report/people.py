@@ -1,6 +1,6 @@
 """The people behind the labels: how much, how fast, how far they agree, and how they did in checks."""
 
-from ratewise.campaign.beside import PersonFound, Together, judge_and_people, people_found
+from ratewise.campaign.annotators import PersonFound, Together, judge_and_people, people_found
 from ratewise.campaign.snapshot import Snapshot
 from ratewise.report.sentence import money
 from ratewise.store.money import to_money

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from ratewise.campaign.beside import human_only
-from ratewise.campaign.portrait import Bin, calibration, rates_by_uncertainty
+from ratewise.campaign.annotators import human_only
+from ratewise.campaign.findings import Bin, calibration, rates_by_uncertainty
 from ratewise.campaign.snapshot import Snapshot
 from ratewise.core.estimate import Estimate
 from ratewise.report.page import described

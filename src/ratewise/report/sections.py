@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from ratewise.campaign.findings import Difference, Outlook, SliceFound
-from ratewise.campaign.judged import JudgeFound
+from ratewise.campaign.judges import JudgeFound
 from ratewise.campaign.spec.raters import RaterSpec
 from ratewise.campaign.spec.spec import Spec
 from ratewise.questions.goal import within

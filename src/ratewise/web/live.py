@@ -14,7 +14,7 @@ from starlette.routing import Route
 from starlette.templating import Jinja2Templates
 
 from ratewise.campaign import findings
-from ratewise.campaign.beside import human_only, judge_and_people, people_found
+from ratewise.campaign.annotators import human_only, judge_and_people, people_found
 from ratewise.campaign.snapshot import Snapshot
 from ratewise.core.estimate import Estimate
 from ratewise.store.money import to_money

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ratewise.campaign.beside import Tests, tests_found
+from ratewise.campaign.annotators import Tests, tests_found
 from ratewise.campaign.campaign import Campaign
 from ratewise.campaign.clients.labelling import Labelling
 from ratewise.errors import InputError

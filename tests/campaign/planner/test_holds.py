@@ -7,7 +7,7 @@ import pytest
 
 from ratewise.campaign import planner as d
 from ratewise.campaign.history import RoundPlan
-from ratewise.campaign.planner.holds import drawn_together, holdings, new_batch, new_draws
+from ratewise.campaign.planner.draw import drawn_together, holdings, new_batch, new_draws
 from ratewise.campaign.rehearsal import Pool, Rehearsal
 from ratewise.lab.worlds import calibrated
 

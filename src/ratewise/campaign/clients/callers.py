@@ -16,8 +16,8 @@ from ratewise.campaign.clients.kept import KeptLine
 from ratewise.campaign.clients.pace import Pace
 from ratewise.campaign.clients.patience import Patience
 from ratewise.campaign.clients.spending import Spending
-from ratewise.campaign.made import fact_name
 from ratewise.campaign.planner.outcomes import lost, outcome_of, rater_of, reserved
+from ratewise.campaign.raters import fact_name
 from ratewise.campaign.spec.spec import Spec
 from ratewise.errors import OutsideError, RaterDownError, StoreError
 from ratewise.raters.calling import Caller

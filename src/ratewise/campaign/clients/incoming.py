@@ -12,11 +12,10 @@ from typing import Any
 
 from ratewise.campaign.clients.choices import CANNOT_TELL, number_of
 from ratewise.campaign.clients.outgoing import COMMENT, KEY, RATING, key_of, people_step, sides_of
-from ratewise.campaign.planner.outcomes import rater_of
-from ratewise.campaign.planner.prices import people_price
+from ratewise.campaign.planner.outcomes import people_price, rater_of
+from ratewise.campaign.raters import rule_of
 from ratewise.campaign.spec.raters import RaterSpec
 from ratewise.campaign.spec.spec import Spec
-from ratewise.campaign.voting import rule_of
 from ratewise.core.result import shown
 from ratewise.errors import InputError
 from ratewise.raters.people import PeopleSettings

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from ratewise.campaign.content import plain_rows
+from ratewise.campaign.load import plain_rows
 from ratewise.campaign.spec.spec import Spec
 from ratewise.errors import InputError
 from ratewise.raters.people import PeopleSettings

@@ -9,11 +9,10 @@ from typing import Any
 from ratewise.campaign.clients.blind import shown_item
 from ratewise.campaign.clients.callers import steps_of
 from ratewise.campaign.clients.checking import Checking, Feedback
-from ratewise.campaign.planner.outcomes import rater_of
-from ratewise.campaign.planner.prices import people_price
+from ratewise.campaign.planner.outcomes import people_price, rater_of
+from ratewise.campaign.raters import decides, rule_of
 from ratewise.campaign.spec.raters import RaterSpec
 from ratewise.campaign.spec.spec import Spec
-from ratewise.campaign.voting import decides, rule_of
 from ratewise.errors import InputError
 from ratewise.raters.people import PeopleSettings
 from ratewise.store.desk import TRAINING, Counter, Desk, Hidden, HiddenKey, Said, Taken, Terms, Undone

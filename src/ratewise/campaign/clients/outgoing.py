@@ -16,7 +16,7 @@ import numpy as np
 from ratewise.campaign.clients.blind import shown_item
 from ratewise.campaign.clients.callers import steps_of
 from ratewise.campaign.clients.label_studio import config_of, tasks_of
-from ratewise.campaign.own_files import check_output
+from ratewise.campaign.export import check_output
 from ratewise.campaign.planner.outcomes import rater_of
 from ratewise.campaign.spec.raters import RaterSpec
 from ratewise.campaign.spec.spec import Spec

@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from ratewise.campaign.clients.callers import steps_of
-from ratewise.campaign.planner.outcomes import rater_of
-from ratewise.campaign.planner.prices import people_price
+from ratewise.campaign.planner.outcomes import people_price, rater_of
+from ratewise.campaign.raters import rule_of
 from ratewise.campaign.spec.spec import Spec
-from ratewise.campaign.voting import rule_of
 from ratewise.core.result import shown
 from ratewise.errors import InputError
 from ratewise.raters.people import PeopleSettings

@@ -16,8 +16,7 @@ import numpy as np
 
 from ratewise.campaign.clients.blind import telling
 from ratewise.campaign.clients.callers import steps_of
-from ratewise.campaign.planner.outcomes import rater_of
-from ratewise.campaign.planner.prices import list_price
+from ratewise.campaign.planner.outcomes import list_price, rater_of
 from ratewise.campaign.seed import seed_of
 from ratewise.campaign.spec.raters import RaterSpec
 from ratewise.campaign.spec.spec import Spec

@@ -4,8 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from ratewise.campaign.planner.outcomes import rater_of
-from ratewise.campaign.planner.prices import list_price
+from ratewise.campaign.planner.outcomes import list_price, rater_of
 from ratewise.campaign.spec.spec import Spec
 from ratewise.store.money import shown
 from ratewise.store.queue import Outcome

@@ -9,14 +9,24 @@ Where people answer, nobody waits for the last answers of a round: while they ar
 questions, the next round is opened by what closed rounds say. Rounds close in their order.
 """
 
-from ratewise.campaign.answers import is_precise
+from ratewise.campaign.estimates import is_precise
 from ratewise.campaign.history import History
-from ratewise.campaign.planner.actions import Action, Close, Done, Draw, DrawAgain, GiveUp, Open, Refit, TakeUp, Wait
 from ratewise.campaign.planner.costs import item_costs
-from ratewise.campaign.planner.overlap import overlapping
-from ratewise.campaign.planner.plan import next_item, next_plan
-from ratewise.campaign.planner.refitting import refit_is_due
-from ratewise.campaign.planner.state import OpenRound, State
+from ratewise.campaign.planner.plan import next_item, next_plan, overlapping, refit_is_due
+from ratewise.campaign.planner.state import (
+    Action,
+    Close,
+    Done,
+    Draw,
+    DrawAgain,
+    GiveUp,
+    Open,
+    OpenRound,
+    Refit,
+    State,
+    TakeUp,
+    Wait,
+)
 from ratewise.store.money import how_many_fit
 
 BATCH = 2000  # items taken up at once, at most: answers come in before all questions are out

@@ -1,26 +1,29 @@
 """The next round's policy and its money, from closed rounds alone."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from ratewise.campaign.answers import money_to_precision
-from ratewise.campaign.history import RoundPlan, finite_or_none
-from ratewise.campaign.planner.chains import (
-    as_chain,
-    at_worst,
-    chosen_design,
-    pair_of,
-    rest_of_start,
-    step_round,
-    steps_pay,
-    with_trial,
-)
+import numpy as np
+
+from ratewise.campaign.estimates import money_to_precision
+from ratewise.campaign.history import History, RoundPlan, finite_or_none
 from ratewise.campaign.planner.costs import item_costs
-from ratewise.campaign.planner.overlap import most_labels
-from ratewise.campaign.planner.refitting import long_start
-from ratewise.campaign.planner.state import UNIT, State
+from ratewise.campaign.planner.state import UNIT, Overlap, State
 from ratewise.design.chain import Design
-from ratewise.design.chain_plan import Choice
+from ratewise.design.chain_plan import (
+    Choice,
+    StepPlan,
+    choose_design,
+    exact_items,
+    hopes,
+    on_trial,
+    plan_steps,
+    spend_of,
+    step_money,
+    trial_items,
+    worth_trying,
+)
 from ratewise.design.chain_rounds import plan_chain
 from ratewise.design.options import Money
 from ratewise.design.rounds import doubling, next_round, start, start_labels
@@ -28,6 +31,168 @@ from ratewise.design.second_look import plan_again
 from ratewise.design.seen import FEWEST_TO_LEARN, Seen
 from ratewise.design.teacher import Teacher
 from ratewise.store.money import total
+
+_LAST_ITEMS = 4  # of a pool, taken together however much may be given back for them
+_ABOUT_ALL = 0.95  # of the items that a round would take: fewer are taken only if it is less than this
+_SURE_OF_STEPS = 0.985  # of the expected squared error of strong ratings alone: at most this, to go on with steps
+
+
+def chosen_design(state: State, left: int) -> Choice:
+    """How the raters are used from here on."""
+    looked, terms = state.history.looked, state.terms
+    return state.history.fits.once(
+        ("design", left),
+        lambda: choose_design(
+            looked.x, looked.values[:, :-1], looked.values[:, -1], costs=(terms.weak_cost, *terms.costs),
+            left=left * UNIT, pool_left=float(terms.pool - state.history.items),
+            kept=worth_trying(state.history.hopes) or None,
+            pairs=state.history.as_pair, steps=state.history.in_steps,
+        ),
+    )  # fmt: skip
+
+
+def with_trial(state: State, left: int, plan: RoundPlan) -> RoundPlan:
+    """A start, shortened to what dear raters are tried on where that saves money."""
+    assert plan.items is not None
+    items = trial_items(state.terms.prices, plan.items, left)
+    if items >= plan.items or not plan.weak or state.terms.wanted.inputs is not None:
+        return plan
+    return replace(plan, items=items, trial=plan.items)
+
+
+def rest_of_start(state: State, left: int) -> RoundPlan | None:
+    """The rest of a start after the trial of dear raters, with those who may be worth their price."""
+    looked, prices, history = state.history.looked, state.terms.prices, state.history
+    tried = on_trial(prices, history.trial, left + state.spent + state.free)
+    found = hopes(np.column_stack([looked.x.weak, looked.values[:, :-1]]), looked.values[:, -1], prices, tried)
+    plan = RoundPlan("base", True, None, left, left, history.rounds, hopes=found)
+    each = sum(prices[k] for k in plan.uses(len(prices)))
+    items = min(history.trial, state.terms.pool) - history.items
+    return replace(plan, items=items) if items > 0 and left >= each else None
+
+
+def steps_pay(choice: Choice) -> bool:
+    """Whether the steps are expected to beat strong ratings alone."""
+    alone = next(one.variance for one in choice.compared if not one.design.first)
+    return choice.plan is not None and choice.plan.expected_variance < _SURE_OF_STEPS * alone
+
+
+def pair_of(state: State, design: Design, left: int) -> tuple[Seen, Money]:
+    """The items as two raters would see them, those who see every item being the weak one; and the money for these."""
+    terms, history = state.terms, state.history.designed(design)
+    assert history.seen is not None
+    costs = (terms.weak_cost, *terms.costs)
+    weak_cost = sum(costs[k] for k in design.first)
+    return history.seen, Money(weak_cost, costs[-1], left * UNIT, float(terms.pool - history.items))
+
+
+def step_round(
+    state: State, left: int, design: Design, *, aims: bool, choice: Choice | None = None
+) -> RoundPlan | None:
+    """The next round of a chain with steps."""
+    terms, history = state.terms, state.history.designed(design)
+    assert history.steps is not None
+    remaining = float(terms.pool - history.items)
+    money = step_money(design, (terms.weak_cost, *terms.costs), left * UNIT, remaining)
+    if money.left < money.all_raters * (1 - 1e-12):
+        return None
+    plan = choice.plan if choice is not None else plan_steps(history.steps, money)
+    assert plan is not None  # the start has the answers of all raters
+    spend = spend_of(money, (state.spent + state.free) * UNIT)
+    items = exact_items(plan, money, spend)
+    units = left if spend >= money.left else min(round(spend / UNIT), left)
+    if aims and items is not None and items >= remaining > _FEW_ITEMS:
+        items, units = math.ceil(_OF_THE_REST * items), math.ceil(_OF_THE_REST * units)
+    made = _as_plan(state, left, units, items, plan, design, choice)
+    return at_worst(state, made, plan.mean_rates.tolist())
+
+
+def _as_plan(
+    state: State, left: int, spend: int, items: int | None, plan: StepPlan, design: Design, choice: Choice | None
+) -> RoundPlan:
+    return RoundPlan(
+        "chain", True, items, spend, left, state.history.rounds, plan.rule, plan.own_rates.ravel(),
+        finite_or_none(math.sqrt(max(plan.expected_variance, 0.0))), design=design,
+        compared=() if choice is None else choice.compared,
+    )  # fmt: skip
+
+
+def at_worst(state: State, plan: RoundPlan, rates: Sequence[float] | None = None) -> RoundPlan:
+    """A share of a pool's last items so small that their money suffices at the highest prices, too.
+
+    A judge that is paid by tokens mostly costs less than was held for it, and what is given back must find items to
+    buy labels of. `rates` are the mean rates of those who do not see every item; without them, the money's.
+    """
+    remaining, prices = state.terms.pool - state.history.items, np.array(state.terms.prices)
+    if not plan.exact or plan.items is None or plan.items <= _LAST_ITEMS or state.worst is None or not plan.left:
+        return plan
+    design = plan.design if plan.design is not None and plan.weak else Design(())
+    share = np.zeros(prices.size)
+    share[list(design.first)] = 1.0
+    money = plan.left / remaining
+    rest = max(money - float(share @ prices), 0.0) / max(prices[-1], 1.0)
+    share[[*design.steps, -1]] = min(rest, 1.0) if rates is None else rates
+    more = float(share @ np.maximum(state.worst.mean(axis=0) - prices, 0.0))
+    items = max(math.ceil(plan.items * money / (money + more)), _LAST_ITEMS)
+    return replace(plan, items=items) if items < _ABOUT_ALL * plan.items else plan
+
+
+def as_chain(plan: RoundPlan | None, design: Design | None, choice: Choice | None) -> RoundPlan | None:
+    """A plan for two raters as one of a chain."""
+    if plan is None:
+        return None
+    compared = () if choice is None else choice.compared
+    return replace(plan, design=design, compared=compared)
+
+
+_EACH = 2  # questions for each person at work, that a round has which bridges the time until answers are in
+_MUCH = 0.5  # of the labels in closed rounds: with more than that out, a round only bridges
+
+
+def overlapping(state: State, taken: History) -> State:
+    """The state that the next round is planned from while rounds are open, whose items are `taken` as well."""
+    assert state.open is not None
+    assert state.demand is not None
+    cost = state.open.cost + sum(each.cost for each in state.behind)
+    overlap = Overlap(state.history, cost, state.demand.people)
+    return replace(
+        state, history=taken, overlap=overlap, spent=state.spent_closed + cost, open=None, behind=(), ahead=None
+    )  # fmt: skip
+
+
+def most_labels(state: State) -> float:
+    """How many strong ratings the next round may ask for; infinite where it may be as long as any."""
+    if state.overlap is None:
+        return math.inf
+    closed, history = state.overlap.closed, state.history
+    out = int(np.count_nonzero(history.looked.selected[closed.items :, -1]))
+    if out <= _MUCH * closed.labels:
+        return math.inf
+    return float(_EACH * state.overlap.people * 2 ** (history.rounds - closed.rounds - 1))  # longer, if it drags on
+
+
+LEAST_LABELS = 100  # in closed rounds, to train on
+_GROWTH = 1.2  # times the labels of the last refit, to train again: short rounds are not worth one
+
+
+def refit_is_due(history: History) -> bool:
+    """Whether closed rounds have enough labels that no refit has seen, and these differ."""
+    if history.seen is None or history.alone:
+        return False
+    labels = history.seen.strong[history.seen.labelled]
+    return labels.size >= max(LEAST_LABELS, _GROWTH * history.taught) and bool(np.ptp(labels) > 0)
+
+
+def long_start(plan: RoundPlan, *, pool: int, each: float) -> RoundPlan:
+    """A start that a refit can follow, where that takes no more than half of the pool and of the money.
+
+    Else a plan that goes by fewer labels could give up the weak rater before the texts were learned from.
+    """
+    most = min(pool / 2, plan.left / (2 * each) if each else pool)
+    if plan.rule is not None or not plan.weak or plan.items is None or most < LEAST_LABELS:
+        return plan
+    return replace(plan, items=max(plan.items, LEAST_LABELS))
+
 
 _START_FOR_TARGET = 250  # labels that a start is sized for where a precision is to be reached
 _OF_THE_REST = 0.8  # of a pool's last items, taken up in one go towards a precision: some are left if it falls short

@@ -12,7 +12,7 @@ from decimal import ROUND_CEILING, Decimal
 from scipy import special
 
 from ratewise.campaign import planner as p
-from ratewise.campaign.answers import level_of_look
+from ratewise.campaign.estimates import level_of_look
 from ratewise.campaign.history import RoundPlan
 from ratewise.campaign.snapshot import Snapshot, reader_of
 from ratewise.campaign.spec.spec import Spec

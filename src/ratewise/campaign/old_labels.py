@@ -80,7 +80,7 @@ class Start:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Loaded:
+class OldLabels:
     """The labels of a table, and the order that they put its items into."""
 
     start: Start
@@ -96,7 +96,7 @@ class Loaded:
         return np.lexsort((turn, self.start.group(self.values)))
 
 
-def load_start(spec: Spec, table: Table, ratings: Table | None = None) -> Loaded | None:
+def load_start(spec: Spec, table: Table, ratings: Table | None = None) -> OldLabels | None:
     """The old labels, each on the scale of the campaign; None where the TOML has no [start].
 
     `ratings` are columns of weak ratings, which tell whether labels were drawn at random.
@@ -116,8 +116,8 @@ def load_start(spec: Spec, table: Table, ratings: Table | None = None) -> Loaded
             warn_of_choice(one, old, {}, apart=_ratings(spec), todo="say how they were drawn: start.drawn, 'by hand'")
     if drawn in (_AT_RANDOM, _BY_HAND):
         how: Literal["at random", "by hand"] = "at random" if drawn == _AT_RANDOM else "by hand"
-        return Loaded(Start(how, count, mean, spec.estimand), values, np.zeros(values.size))
-    return Loaded(Start("rates", count, mean, spec.estimand), values, _rates(table, drawn, old))
+        return OldLabels(Start(how, count, mean, spec.estimand), values, np.zeros(values.size))
+    return OldLabels(Start("rates", count, mean, spec.estimand), values, _rates(table, drawn, old))
 
 
 def _ratings(spec: Spec) -> set[str]:

@@ -16,17 +16,17 @@ import numpy as np
 from scipy import special
 
 from ratewise.campaign.history import History
-from ratewise.campaign.inputs import Inputs, estimate_strata, largest_rating_off
+from ratewise.campaign.strata import Inputs, estimate_strata, largest_rating_off, stratified
 from ratewise.core import estimate as core
 from ratewise.core.checks import Floats
 from ratewise.core.estimate import Estimate
 from ratewise.core.names import Estimand
 from ratewise.design.chain import StepSeen, carried, step_arrays
-from ratewise.design.rounds import LearnedRating, estimate_seen, learned_rating
+from ratewise.design.rounds import LearnedRating, estimate_seen, learned_rating, prepared
 from ratewise.design.seen import FEWEST_TO_LEARN, learn
 from ratewise.errors import MissingAnswersError
 from ratewise.questions.estimation import estimate_mean
-from ratewise.questions.export_terms import widened, with_known
+from ratewise.questions.export_terms import Pooled, Terms, widened, with_known
 
 _AT_STOP = 0.8  # share of α that a campaign with a target keeps for the round that it stops at
 _MORE = 1.05  # a little more than a precision is expected to take saves a round
@@ -274,3 +274,44 @@ def _over_target(interval: tuple[float, float], wanted: Wanted) -> float:
     assert wanted.target_se is not None
     wide = 0.5 * (interval[1] - interval[0]) / float(special.ndtri(0.5 + wanted.level / 2))
     return min(wide / wanted.target_se, _FAR)
+
+
+def pooled_of(history: History, wanted: Wanted, look: Look, *, campaign: str) -> Pooled | None:
+    """Closed rounds as one draw; `None` where there is no estimate yet."""
+    if estimate_history(history, wanted) is None:
+        return None
+    level, unseen = wanted.level, 0.0
+    if look.anytime:
+        level, unseen = look_of(history, wanted, ended=look.ended, more=look.more)
+    pool = wanted.size if wanted.estimand == "pool" else None
+    terms = Terms(
+        campaign=campaign, method="difference", estimand=wanted.estimand, pool_size=pool, low=wanted.bounds[0],
+        high=wanted.bounds[1], variance_factor=1.0, level=wanted.level, level_at=level, unseen=unseen,
+        anytime=look.anytime, known=wanted.known, known_mean=wanted.known_mean,
+    )  # fmt: skip
+    looked = history.looked
+    if wanted.inputs is not None:
+        return _stratified(history, wanted, terms)
+    if history.seen is not None:
+        p = prepared(history.seen, missing=looked.missing, clusters=looked.clusters)
+        terms = replace(terms, variance_factor=p.factor)
+        return Pooled(terms, p.weak, history.seen.strong, p.rates, p.asked, clusters=looked.clusters)
+    if history.steps is not None:
+        weak, rates, factor = stepped(history, history.steps)
+        strong, asked = looked.values[:, -1], np.asarray(looked.selected[:, -1])
+        terms = replace(terms, variance_factor=factor)
+        design, last = history.steps.design, looked.values.shape[1]
+        raters = (design.first[-1], *design.steps, last)
+        return Pooled(terms, weak, strong, rates, asked, clusters=looked.clusters, raters=raters)
+    weak, rates = chained(history)
+    strong, asked = looked.values[:, -1], np.asarray(looked.selected[:, -1])
+    return Pooled(replace(terms, method="auto"), weak, strong, rates, asked, clusters=looked.clusters)
+
+
+def _stratified(history: History, wanted: Wanted, terms: Terms) -> Pooled | None:
+    assert wanted.inputs is not None
+    p = stratified(history, wanted.inputs, wanted.bounds)
+    if p is None:
+        return None
+    terms = replace(terms, variance_factor=p.factor, method=p.method, sizes=p.sizes)
+    return Pooled(terms, p.weak, p.strong, p.rates, p.asked, strata=p.names)

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from ratewise.campaign.answers import Look, look_of
+from ratewise.campaign.estimates import Look, look_of
 from ratewise.campaign.history import History
+from ratewise.campaign.raters import decides
 from ratewise.campaign.snapshot import Snapshot
-from ratewise.campaign.voting import decides
 from ratewise.core.checks import Floats
 from ratewise.core.estimate import Estimate, estimate_mean
 from ratewise.core.votes import Votes, krippendorff_alpha, percent_agreement

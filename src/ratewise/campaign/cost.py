@@ -8,23 +8,44 @@ from typing import Any
 
 import numpy as np
 
-from ratewise.campaign.columns import check_columns
 from ratewise.campaign.items import Facts
-from ratewise.campaign.load import listed_prices, pays_for_all, quoted
-from ratewise.campaign.made import StoreMemory, check_settings, quote_of
-from ratewise.campaign.pool import open_pool
-from ratewise.campaign.rater_cost import RaterCost
+from ratewise.campaign.learner import LEARNER, learner_of, vectors_folder
+from ratewise.campaign.load import check_columns, listed_prices, open_pool, pays_for_all, quoted
+from ratewise.campaign.raters import StoreMemory, check_settings, quote_of
 from ratewise.campaign.spec.raters import RaterSpec
 from ratewise.campaign.spec.spec import Spec
-from ratewise.campaign.texts import text_cost
 from ratewise.campaign.verification import Verification
 from ratewise.core.result import shown
 from ratewise.errors import RatewiseError
+from ratewise.learn.text.bill import cost_of, most_tokens, usual_tokens
+from ratewise.learn.text.learner import vault_of
+from ratewise.learn.text.vault import BATCH
 from ratewise.store import audit
 from ratewise.store.money import to_money, to_units, total
 from ratewise.store.queue import Units
 from ratewise.store.store import Store
 from ratewise.tables import Relation
+
+
+@shown
+@dataclass(frozen=True, slots=True)
+class RaterCost:
+    """What one rater may cost: by `items` ratings, each of so many calls."""
+
+    name: str
+    items: int
+    calls: int
+    expected: Decimal
+    most: Decimal
+    priced: str  # where its prices come from
+    what: str = "ratings"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Ready for JSON; amounts as text, so that they stay exact."""
+        return {
+            "name": self.name, "items": self.items, "calls": self.calls, "cost_expected": f"{self.expected:f}",
+            "cost_most": f"{self.most:f}", "priced": self.priced,
+        }  # fmt: skip
 
 
 @shown
@@ -117,3 +138,15 @@ def check_quotes(spec: Spec, store: Store, facts: Facts, k: int, found: Verifica
                 found.differ(f"item {row.position}, rater {rater.name!r}: its price is not that of its text")
     if not math.isclose(sums / facts.items, facts.prices[k], rel_tol=1e-9, abs_tol=1e-6):
         found.differ(f"rater {rater.name!r}: mean price {facts.prices[k]!r} is not that of its items")
+
+
+def text_cost(spec: Spec, relation: Relation) -> RaterCost | None:
+    """What embeddings are still to cost; `None` where nobody is paid for them."""
+    learner = learner_of(spec)
+    if not spec.items.text or learner.base_url is None or learner.price is None:
+        return None
+    table, vault = relation.table(*spec.items.text), vault_of(learner, vectors_folder(spec))
+    texts = [text for name in spec.items.text for text in table.texts(name, missing="allow").tolist()]
+    new = list(vault.missing(texts).values())
+    usual, most = (cost_of(tokens, learner.price) for tokens in (usual_tokens(new), most_tokens(new)))
+    return RaterCost(LEARNER, len(new), -(-len(new) // BATCH), usual, most, "TOML", "embeddings")

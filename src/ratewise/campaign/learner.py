@@ -1,0 +1,192 @@
+"""The texts of a campaign's items as columns to learn from, made once, when the campaign begins.
+
+The columns are kept with the items, so that rates can be replayed without the model that made them. Embeddings are kept
+in a folder beside the store, batch by batch with what each has cost, so that none is paid for twice: not by a run that
+was killed before the campaign had begun, and not by a campaign that begins anew. What was paid is the first entry of
+the ledger, and no batch is sent that could pass the budget.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+
+from ratewise.campaign.history import History
+from ratewise.campaign.spec.spec import Spec
+from ratewise.campaign.spec.tables import LearnerSpec
+from ratewise.campaign.verification import Verification
+from ratewise.core.checks import Floats
+from ratewise.design.teacher import FEWEST_TO_TEACH, Teacher
+from ratewise.learn.features import Coding
+from ratewise.learn.text.bill import cost_of
+from ratewise.learn.text.learner import Learner, vault_of
+from ratewise.learn.text.reading import TextReading, read_texts
+from ratewise.learn.training.cross_fit import Check, Rows, Trainer, cross_fitted
+from ratewise.store import audit
+from ratewise.store.money import shown, to_units
+from ratewise.store.queue import PlanningQueue, Refit
+from ratewise.store.store import Store
+from ratewise.tables import Relation
+
+READING = "text reading"  # the fact of how texts became numbers
+LEARNER = "[learner]"  # stands among the raters where money is told
+_TOKENS = "text tokens"  # the fact of how many tokens had been billed when the campaign began
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Texts:
+    """Items × columns, and what the store should know of them."""
+
+    columns: Floats
+    facts: dict[str, str]
+    paid: int = 0  # for embeddings, in units; not yet in any ledger
+
+    @property
+    def count(self) -> int:
+        """Columns."""
+        return int(self.columns.shape[1])
+
+
+def learner_of(spec: Spec) -> Learner:
+    """How the TOML says that texts become numbers."""
+    said = (spec.learner or LearnerSpec()).learner
+    beside = None if said.model is None or said.base_url is not None else spec.folder / said.model
+    return said if beside is None or not beside.is_dir() else replace(said, model=str(beside))
+
+
+def load_texts(spec: Spec, relation: Relation, taught: TextReading | None = None) -> Texts | None:
+    """The columns of the texts that the TOML names; `None` where it names none.
+
+    `taught` is how the campaign of [start] from has read its texts: these are read in the same way.
+    """
+    if not spec.items.text:
+        return None
+    learner, table, folder = learner_of(spec), relation.table(*spec.items.text), vectors_folder(spec)
+    if taught is None:
+        found = read_texts(table, spec.items.text, learner, folder=folder, most=spec.goal.budget)
+        assert found is not None
+        made, reading = found
+    else:
+        reading = replace(taught, learner=learner)
+        made = reading.columns(table, folder=folder, most=spec.goal.budget)
+    columns = made.matrix.astype("f8")
+    said = f"learns from the texts {', '.join(spec.items.text)} by {learner.model or learner.kind}: "
+    vault = vault_of(learner, folder)
+    paid = to_units(cost_of(vault.tokens - vault.booked, learner.price))
+    cost = f", for {shown(paid)}" if paid else ""
+    facts = {"text": str(columns.shape[1]), "text note": f"{said}{columns.shape[1]} columns{cost}"}
+    facts |= {READING: json.dumps(reading.to_dict()), _TOKENS: str(vault.tokens)}
+    return Texts(columns, facts, paid)
+
+
+def book_texts(spec: Spec, store: Store) -> None:
+    """Remember beside the embeddings that the store's ledger has them; does nothing where that was done."""
+    tokens = int(store.meta(_TOKENS) or 0)
+    if tokens:
+        vault_of(learner_of(spec), vectors_folder(spec)).book(tokens)
+
+
+def vectors_folder(spec: Spec) -> Path:
+    """The folder beside the store where embeddings are kept; beside the TOML where the store is a server."""
+    place = spec.name if "://" in spec.store else spec.store
+    return spec.folder / f"{place}.vectors"
+
+
+@dataclass(slots=True, eq=False)
+class Refits:
+    """The refits that a queue has, each read once."""
+
+    queue: PlanningQueue
+    kept: dict[int, Refit] = field(default_factory=dict)
+
+    def read_on(self) -> None:
+        """Read those that were added since."""
+        for number in self.queue.refit_rounds():
+            if number not in self.kept:
+                self.kept[number] = self.queue.refit(number)
+
+    def columns(self, first: int, end: int, rounds: int | None = None) -> Floats | None:
+        """Predictions of items, items × refits: of those after at most so many rounds; `None` where there are none."""
+        of = [refit.predictions[first:end] for n, refit in self.kept.items() if rounds is None or n <= rounds]
+        return np.column_stack(of) if of else None
+
+    def added_to(self, history: History) -> History:
+        """The history with the refits that belong to it; itself where it has them."""
+        self.read_on()
+        if sum(n <= history.rounds for n in self.kept) == history.refits:
+            return history
+        columns = self.columns(0, history.items, history.rounds)
+        assert columns is not None
+        return history.refitted(columns)
+
+
+def check_refits(store: Store, closed: Sequence[History], found: Verification) -> None:
+    """Check that each refit is of rounds that are closed, of their labels, and of all items; `closed` is by rounds."""
+    items = int(store.meta("items") or 0)
+    for number in store.refit_rounds():
+        refit, where = store.refit(number), f"the refit after round {number}"
+        if not 0 < number < len(closed):
+            found.differ(f"{where} is of a round that is not closed")
+            continue
+        seen = closed[number].seen
+        labels = 0 if seen is None else int(np.count_nonzero(seen.labelled))
+        if refit.labels != labels:
+            found.differ(f"{where} says that it was trained on {refit.labels} labels; there were {labels}")
+        if refit.predictions.size != items:
+            found.differ(f"{where} is of {refit.predictions.size} items; there are {items}")
+
+
+def keep(store: Store, made: Refit) -> None:
+    """Write a refit down, with a note for users."""
+    with store.together():
+        if store.keep_refit(made):
+            rounds = "the first round" if made.round == 1 else f"{made.round} closed rounds"
+            store.note(f"a model was trained on the {made.labels:,} labels of {rounds}")
+
+
+def texts_of(spec: Spec, store: Store) -> Rows:
+    """The texts of all items, in the campaign's order."""
+    out: list[tuple[str, ...]] = []
+    for first, end in audit.pieces(int(store.meta("items") or 0)):
+        for row in audit.item_contents(store, first, end):
+            content = json.loads(row.content)
+            out.append(tuple("" if content[name] is None else str(content[name]) for name in spec.items.text))
+    return out
+
+
+def trainer_of(spec: Spec) -> Trainer | None:
+    """What trains on the campaign's labels; `None` where nothing does. What is not installed is an InputError."""
+    if spec.learner is None or spec.learner.refit is None:
+        return None
+    from ratewise.learn.training.refit import encoder_trainer
+
+    init = spec.learner.init
+    beside = None if init is None else spec.folder / init
+    return encoder_trainer(spec.items.text, init=str(beside) if beside is not None and beside.is_dir() else init)
+
+
+def refit_of(history: History, rows: Rows, trainer: Trainer, check: Check = lambda: None) -> Refit:
+    """Train on the labels of these rounds; `rows` are the texts of all items, in the campaign's order."""
+    assert history.seen is not None
+    strong = np.full(len(rows), np.nan)
+    strong[: history.items] = history.seen.strong
+    return Refit(history.rounds, int(np.count_nonzero(~np.isnan(strong))), cross_fitted(trainer, rows, strong, check))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Lesson:
+    """The teacher, and how its features and texts became numbers: the new table's are made in the same way."""
+
+    teacher: Teacher
+    codings: tuple[Coding, ...]
+    text: TextReading | None = None
+
+
+def too_little(teacher: str) -> str:
+    """What is told where the named campaign has nothing to hand on."""
+    return (
+        f"start.from: the campaign of {teacher} has fewer than {FEWEST_TO_TEACH} labels of items with weak ratings, "
+        f"too few to teach; this one starts afresh"
+    )
