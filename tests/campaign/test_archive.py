@@ -14,7 +14,7 @@ import pytest
 
 from ratewise.campaign.campaign import Campaign
 from ratewise.campaign.offline import verify_path
-from ratewise.campaign.rescuing import rescue
+from ratewise.campaign.rescue import rescue
 from ratewise.errors import InputError, StoreError
 from ratewise.store.chain import digest_of
 from ratewise.store.queue import Claim, Outcome

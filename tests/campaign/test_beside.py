@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ratewise.campaign.annotators import human_only, judge_and_people, people_found, wilson
-from ratewise.campaign.clients.labelling import Reply
+from ratewise.campaign.clients.people import Reply
 from ratewise.report.people import HEADS, people_of
 
 from .clients.test_labelling import begun

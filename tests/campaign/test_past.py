@@ -6,7 +6,7 @@ import shutil
 import pytest
 
 from ratewise.campaign.campaign import Campaign
-from ratewise.campaign.clients.labelling import Reply
+from ratewise.campaign.clients.people import Reply
 from ratewise.store import audit
 from ratewise.store.store import Store
 

@@ -6,8 +6,7 @@ from dataclasses import replace
 import pytest
 
 from ratewise.campaign import seed
-from ratewise.campaign.spec.spec import read_spec
-from ratewise.campaign.spec.tables import SecretSeed
+from ratewise.campaign.spec.spec import SecretSeed, read_spec
 from ratewise.errors import InputError
 
 from .making import judged, write

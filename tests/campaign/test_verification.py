@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from ratewise.campaign.verification import Verification, telling
+from ratewise.campaign.verify import Verification, telling
 
 
 def test_nothing_differs_until_something_does():

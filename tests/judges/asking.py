@@ -2,8 +2,8 @@
 
 from ratewise.judges.judge import JudgeSpec
 from ratewise.judges.prompt import Asked, Shown, prompt_for
-from ratewise.judges.scale import Verdicts
 from ratewise.judges.template import built_in, parse
+from ratewise.judges.verdicts import Verdicts
 
 ITEM = {"question": "How much is 2 + 2?", "answer": "It is 4."}
 PAIR = {"question": "How much is 2 + 2?", "one": "It is 4.", "two": "It is 5."}

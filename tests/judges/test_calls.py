@@ -2,8 +2,9 @@ from dataclasses import replace
 
 import pytest
 
-from ratewise.judges.calls import Ballot, NoVerdict, has_logprobs, read_reply
 from ratewise.judges.ladder import Rung
+from ratewise.judges.reply import has_logprobs, read_reply
+from ratewise.judges.verdicts import Ballot, NoVerdict
 
 from .asking import prompt, spec
 

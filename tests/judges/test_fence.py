@@ -1,4 +1,4 @@
-from ratewise.judges.fence import cut, fenced, new_code, shown_cells, text_of
+from ratewise.judges.prompt import cut, fenced, new_code, shown_cells, text_of
 
 
 def test_every_call_has_a_code_of_its_own():

@@ -8,9 +8,8 @@ from uuid import uuid4
 import pytest
 
 from ratewise.judges.client import CallError, Client, Endpoint
-from ratewise.judges.judge import Judge, text_digest
+from ratewise.judges.judge import Forgetful, Judge, Rated, text_digest
 from ratewise.judges.ladder import Rung
-from ratewise.judges.memory import Forgetful, Rated
 from ratewise.judges.prices import Usage, given_prices
 from ratewise.testing.hidden_rule import HiddenRule, logistic
 from ratewise.testing.judge_server import Behaviour, JudgeServer

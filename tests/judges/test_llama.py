@@ -8,12 +8,11 @@ import pytest
 
 from ratewise.campaign.judges import judge_table
 from ratewise.judges.client import Client, Endpoint
-from ratewise.judges.judge import Judge, JudgeSpec
-from ratewise.judges.memory import Forgetful
+from ratewise.judges.judge import Forgetful, Judge, JudgeSpec
 from ratewise.judges.prices import given_prices
 from ratewise.judges.prompt import Shown
-from ratewise.judges.scale import Verdicts
 from ratewise.judges.template import built_in, parse
+from ratewise.judges.verdicts import Verdicts
 from ratewise.tables import read_table, write_table
 
 from ..llama import CONTEXT, llama_server

@@ -2,9 +2,8 @@ import math
 
 import pytest
 
-from ratewise.judges.logprobs import chances_of
-from ratewise.judges.parsing import read_answer
-from ratewise.judges.scale import Verdicts
+from ratewise.judges.reply import chances_of, read_answer
+from ratewise.judges.verdicts import Verdicts
 
 from .asking import prompt, spec
 

@@ -1,4 +1,4 @@
-from ratewise.judges.memory import Forgetful
+from ratewise.judges.judge import Forgetful
 
 
 def test_the_memory_of_one_run():

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ratewise.judges.naming import another_said, changed_said, is_asked, told_of_servers
+from ratewise.judges.judge import another_said, changed_said, is_asked, told_of_servers
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from ratewise.judges.parsing import read_answer
+from ratewise.judges.reply import read_answer
 
 from .asking import CODE, prompt, spec
 from .injections import ALL

@@ -1,6 +1,6 @@
 import pytest
 
-from ratewise.judges.scale import Verdicts, from_confidence, likeliest, mean_of, mixed, swapped, variance_of
+from ratewise.judges.verdicts import Verdicts, from_confidence, likeliest, mean_of, mixed, swapped, variance_of
 
 
 @pytest.mark.parametrize(

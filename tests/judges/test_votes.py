@@ -3,9 +3,7 @@ from decimal import Decimal
 
 import pytest
 
-from ratewise.judges.calls import Ballot, NoVerdict
-from ratewise.judges.scale import Verdicts, certain
-from ratewise.judges.votes import counted, majority, place_effect
+from ratewise.judges.verdicts import Ballot, NoVerdict, Verdicts, certain, counted, majority, place_effect
 
 PAIR = Verdicts.of("pairwise", 0.0, 1.0)
 

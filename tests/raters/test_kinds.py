@@ -8,7 +8,7 @@ import pytest
 
 from ratewise.campaign.campaign import Campaign
 from ratewise.campaign.spec.fields import keys_of
-from ratewise.campaign.spec.raters import rater_keys
+from ratewise.campaign.spec.spec import rater_keys
 from ratewise.errors import InputError, SpecError
 from ratewise.raters.kind import TEXT, Place, RaterKind, Says
 from ratewise.raters.kinds import KINDS

@@ -9,7 +9,7 @@ import pytest
 
 from ratewise.campaign.spec.spec import read_spec
 from ratewise.errors import InputError, SpecError
-from ratewise.judges.memory import Forgetful
+from ratewise.judges.judge import Forgetful
 from ratewise.raters.kind import Place
 from ratewise.raters.llm import KIND, LlmSettings
 from ratewise.raters.protocol import Failure, Question

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from ratewise.campaign import findings as numbers
-from ratewise.campaign.clients.labelling import Reply
+from ratewise.campaign.clients.people import Reply
 from ratewise.report import method, people, portrait
 from ratewise.report.campaign import snapshot_page
 from ratewise.report.markdown import snapshot_markdown

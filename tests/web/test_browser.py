@@ -298,7 +298,7 @@ def test_two_people_race_and_an_admin_sees_the_interval_move(browser, tmp_path):
 
 
 def _reply(body):
-    from ratewise.campaign.clients.labelling import Reply
+    from ratewise.campaign.clients.people import Reply
 
     return Reply(body["rating"], seconds=body.get("seconds"))
 

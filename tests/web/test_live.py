@@ -2,7 +2,7 @@
 
 import json
 
-from ratewise.campaign.clients.labelling import Reply
+from ratewise.campaign.clients.people import Reply
 from ratewise.web import live
 
 from ..waiting import SECONDS

@@ -8,11 +8,9 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ratewise.campaign.clients.incoming import How, Incoming, Received
-from ratewise.campaign.clients.labelling import Labelling
-from ratewise.campaign.clients.outgoing import Outgoing, SentOut
+from ratewise.campaign.clients.files import How, Incoming, Outgoing, Received, SentOut
 from ratewise.campaign.clients.patience import PATIENCE, wait_for
-from ratewise.campaign.clients.people import People
+from ratewise.campaign.clients.people import Labelling, People
 from ratewise.campaign.engine import Engine, run_engine
 from ratewise.campaign.export import check_output, export_folder, export_record, export_table, items_table
 from ratewise.campaign.learner import Lesson, trainer_of
@@ -28,13 +26,11 @@ from ratewise.campaign.lifecycle import (
     unsaved_of,
 )
 from ratewise.campaign.raters import callers_of
-from ratewise.campaign.recorded import check_chain
 from ratewise.campaign.seed import digest_of, reveal, seed_of
 from ratewise.campaign.snapshot import Chapter, Snapshot, reader_of
-from ratewise.campaign.spec.spec import Spec, read_spec
-from ratewise.campaign.spec.tables import SecretSeed
+from ratewise.campaign.spec.spec import SecretSeed, Spec, read_spec
 from ratewise.campaign.status import Ending, Status, Watch
-from ratewise.campaign.verification import Verification
+from ratewise.campaign.verify import Verification, check_chain
 from ratewise.core.estimate import Estimate
 from ratewise.core.result import band_picture
 from ratewise.design.diagnostics import Diagnosis

@@ -1,29 +1,21 @@
 """Prices that come from the items' texts: what a whole campaign may cost, and `verify`'s look at them."""
 
-import json
-import math
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
 import numpy as np
 
-from ratewise.campaign.items import Facts
 from ratewise.campaign.learner import LEARNER, learner_of, vectors_folder
 from ratewise.campaign.load import check_columns, listed_prices, open_pool, pays_for_all, quoted
-from ratewise.campaign.raters import StoreMemory, check_settings, quote_of
-from ratewise.campaign.spec.raters import RaterSpec
-from ratewise.campaign.spec.spec import Spec
-from ratewise.campaign.verification import Verification
+from ratewise.campaign.raters import check_settings, quote_of
+from ratewise.campaign.spec.spec import RaterSpec, Spec
 from ratewise.core.result import shown
-from ratewise.errors import RatewiseError
 from ratewise.learn.text.bill import cost_of, most_tokens, usual_tokens
 from ratewise.learn.text.learner import vault_of
 from ratewise.learn.text.vault import BATCH
-from ratewise.store import audit
 from ratewise.store.money import to_money, to_units, total
 from ratewise.store.queue import Units
-from ratewise.store.store import Store
 from ratewise.tables import Relation
 
 
@@ -117,27 +109,6 @@ def _by_item(spec: Spec, rater: RaterSpec, relation: Relation) -> tuple[Units, U
     usual = listed_prices(rater, relation)
     most = usual if rater.max_price is None else np.full(usual.size, to_units(rater.max_price), dtype=np.int64)
     return usual, most, 1, "TOML" if rater.price_column is None else f"column {rater.price_column}"
-
-
-def check_quotes(spec: Spec, store: Store, facts: Facts, k: int, found: Verification) -> None:
-    """Check that every item is priced by its text, at the prices that the campaign began with."""
-    rater = spec.raters[k]
-    try:
-        quote = quote_of(spec, rater, StoreMemory(store, rater.name, k))
-    except RatewiseError as error:
-        found.told.append(f"prices of rater {rater.name!r} were not computed again: {error}")
-        return
-    assert quote is not None
-    sums = 0
-    for first, end in audit.pieces(facts.items):
-        stored = [json.loads(text or "[]") for text in store.item_prices(first, end)]
-        for row, prices in zip(audit.item_contents(store, first, end), stored, strict=True):
-            usual, most = quote.of(json.loads(row.content))
-            sums += to_units(usual)
-            if prices[k] != to_units(most):
-                found.differ(f"item {row.position}, rater {rater.name!r}: its price is not that of its text")
-    if not math.isclose(sums / facts.items, facts.prices[k], rel_tol=1e-9, abs_tol=1e-6):
-        found.differ(f"rater {rater.name!r}: mean price {facts.prices[k]!r} is not that of its items")
 
 
 def text_cost(spec: Spec, relation: Relation) -> RaterCost | None:

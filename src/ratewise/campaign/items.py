@@ -12,8 +12,7 @@ from ratewise.campaign.history import History, Looked
 from ratewise.campaign.learner import Refits
 from ratewise.campaign.old_labels import COLUMNS, Start
 from ratewise.campaign.raters import doubtful, knows_nothing
-from ratewise.campaign.spec.raters import RaterSpec
-from ratewise.campaign.spec.spec import Spec
+from ratewise.campaign.spec.spec import RaterSpec, Spec
 from ratewise.campaign.strata import Inputs
 from ratewise.core.checks import Floats
 from ratewise.design.teacher import Teacher

@@ -18,11 +18,11 @@ from ratewise.campaign.snapshot import Snapshot
 from ratewise.campaign.spec.spec import Spec, legal_name
 from ratewise.core.result import shown
 from ratewise.errors import InputError
+from ratewise.judges.judge import is_asked
 from ratewise.judges.ladder import Rung
-from ratewise.judges.naming import is_asked
 from ratewise.judges.prices import IN_TOML, Prices
 from ratewise.judges.template import load
-from ratewise.judges.votes import MANY_ALIKE, PlaceEffect, alike_said, place_effect
+from ratewise.judges.verdicts import MANY_ALIKE, PlaceEffect, alike_said, place_effect
 from ratewise.raters.llm import LlmSettings
 from ratewise.store import audit
 from ratewise.store.money import to_money, total

@@ -7,16 +7,13 @@ the ledger, and no batch is sent that could pass the budget.
 """
 
 import json
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 
 from ratewise.campaign.history import History
-from ratewise.campaign.spec.spec import Spec
-from ratewise.campaign.spec.tables import LearnerSpec
-from ratewise.campaign.verification import Verification
+from ratewise.campaign.spec.spec import LearnerSpec, Spec
 from ratewise.core.checks import Floats
 from ratewise.design.teacher import FEWEST_TO_TEACH, Teacher
 from ratewise.learn.features import Coding
@@ -120,22 +117,6 @@ class Refits:
         columns = self.columns(0, history.items, history.rounds)
         assert columns is not None
         return history.refitted(columns)
-
-
-def check_refits(store: Store, closed: Sequence[History], found: Verification) -> None:
-    """Check that each refit is of rounds that are closed, of their labels, and of all items; `closed` is by rounds."""
-    items = int(store.meta("items") or 0)
-    for number in store.refit_rounds():
-        refit, where = store.refit(number), f"the refit after round {number}"
-        if not 0 < number < len(closed):
-            found.differ(f"{where} is of a round that is not closed")
-            continue
-        seen = closed[number].seen
-        labels = 0 if seen is None else int(np.count_nonzero(seen.labelled))
-        if refit.labels != labels:
-            found.differ(f"{where} says that it was trained on {refit.labels} labels; there were {labels}")
-        if refit.predictions.size != items:
-            found.differ(f"{where} is of {refit.predictions.size} items; there are {items}")
 
 
 def keep(store: Store, made: Refit) -> None:

@@ -19,12 +19,9 @@ from ratewise.campaign.learner import Lesson, load_texts
 from ratewise.campaign.old_labels import COLUMNS, load_start
 from ratewise.campaign.raters import fact_name, quote_of
 from ratewise.campaign.seed import facts_of_seed, seed_of
-from ratewise.campaign.spec.document import read_text
 from ratewise.campaign.spec.fields import LARGEST_AMOUNT, keys_of
-from ratewise.campaign.spec.places import Place, line_numbers, line_of
-from ratewise.campaign.spec.raters import RaterSpec
-from ratewise.campaign.spec.spec import Spec
-from ratewise.campaign.spec.syntax import parse_all
+from ratewise.campaign.spec.spec import RaterSpec, Spec
+from ratewise.campaign.spec.toml import Place, line_numbers, line_of, parse_all, read_text
 from ratewise.campaign.strata import inputs_of
 from ratewise.core.checks import Floats
 from ratewise.core.clusters import cluster_codes

@@ -11,7 +11,7 @@ from ratewise.campaign.campaign import Campaign
 from ratewise.campaign.export import RECORD, TABLES, export_table
 from ratewise.campaign.snapshot import Snapshot
 from ratewise.campaign.spec.spec import Spec
-from ratewise.campaign.verification import Verification
+from ratewise.campaign.verify import Verification
 from ratewise.errors import InputError, SpecError
 from ratewise.store.archive import FIRST_LINE, copied, store_of_record
 from ratewise.store.store import Store

@@ -7,10 +7,9 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 
 from ratewise.campaign.seed import secret_seed
-from ratewise.campaign.spec.raters import RaterSpec
-from ratewise.campaign.spec.spec import Spec
+from ratewise.campaign.spec.spec import RaterSpec, Spec
 from ratewise.errors import InputError, RatewiseWarning, StoreError
-from ratewise.judges.memory import Memory, Rated
+from ratewise.judges.judge import Memory, Rated
 from ratewise.raters.calling import Caller
 from ratewise.raters.kind import SETTINGS, Place, Quote, identity
 from ratewise.raters.kinds import KINDS

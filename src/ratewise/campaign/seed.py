@@ -7,8 +7,7 @@ its digest shows at the end that it was chosen at the start.
 import hashlib
 import os
 
-from ratewise.campaign.spec.spec import Spec
-from ratewise.campaign.spec.tables import SecretSeed
+from ratewise.campaign.spec.spec import SecretSeed, Spec
 from ratewise.errors import InputError
 from ratewise.store.store import Log
 

@@ -17,8 +17,7 @@ from ratewise.campaign.raters import CHANGED
 from ratewise.campaign.seed import seed_words
 from ratewise.campaign.spec.spec import Spec
 from ratewise.campaign.status import Status, look_at, status_of
-from ratewise.campaign.verification import Verification
-from ratewise.campaign.verify import verify_log
+from ratewise.campaign.verify import Verification, verify_log
 from ratewise.core.checks import Floats
 from ratewise.core.estimate import Estimate
 from ratewise.core.result import shown

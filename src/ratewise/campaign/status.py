@@ -15,7 +15,7 @@ from ratewise.campaign.raters import rules_in_words
 from ratewise.campaign.spec.spec import Spec
 from ratewise.core.estimate import Estimate
 from ratewise.core.result import shown
-from ratewise.judges.naming import told_of_servers
+from ratewise.judges.judge import told_of_servers
 from ratewise.store import audit
 from ratewise.store.money import to_money
 from ratewise.store.queue import ANSWERED, MISSING, OPEN, TEXTS

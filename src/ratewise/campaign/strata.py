@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ratewise.campaign.history import History, Looked
-from ratewise.campaign.spec.tables import InputsSpec
+from ratewise.campaign.spec.spec import InputsSpec
 from ratewise.core.checks import Floats
 from ratewise.core.estimate import Estimate
 from ratewise.core.names import Estimand, Method

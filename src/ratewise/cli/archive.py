@@ -42,7 +42,7 @@ def rescue(
     Example: ratewise rescue campaign.toml -o rescued.sqlite
     """
     with one_line_errors():
-        from ratewise.campaign.rescuing import rescue as save
+        from ratewise.campaign.rescue import rescue as save
 
         found = save(source, output)
         if json:

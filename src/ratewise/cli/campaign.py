@@ -60,7 +60,7 @@ def init(
         if from_table is not None:
             if table:
                 raise InputError("--table writes a made-up table and --from uses yours; leave one of them out")
-            from ratewise.campaign.spec.from_table import begin_from
+            from ratewise.campaign.spec.guess import begin_from
             from ratewise.report.begun import begun_text
 
             counted, order = said(positive, scale)

@@ -13,7 +13,7 @@ import numpy as np
 
 from ratewise.campaign.campaign import Campaign
 from ratewise.campaign.status import Status
-from ratewise.campaign.verification import Verification
+from ratewise.campaign.verify import Verification
 from ratewise.cli.campaign import live
 from ratewise.cli.console import print_json, print_rich
 from ratewise.core.estimate import Estimate

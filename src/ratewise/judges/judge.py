@@ -3,15 +3,14 @@
 import asyncio
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
-from typing import Any
+from typing import Any, Protocol
 
-from ratewise.judges.calls import CHAT, DECISIONS, Ballot, NoVerdict, Request, has_logprobs, read_reply
 from ratewise.judges.client import CallError, Client
-from ratewise.judges.fence import shown_cells
 from ratewise.judges.ladder import (
     REFUSED,
     Rung,
@@ -24,13 +23,99 @@ from ratewise.judges.ladder import (
     no_confidence,
     no_logprobs,
 )
-from ratewise.judges.memory import Memory
-from ratewise.judges.naming import another_said, changed_said, is_asked
 from ratewise.judges.prices import Prices, most_tokens, read_usage, usual_tokens
-from ratewise.judges.prompt import Prompt, Shown, prompt_for
-from ratewise.judges.scale import Verdicts
+from ratewise.judges.prompt import CHAT, DECISIONS, Prompt, Request, Shown, prompt_for, shown_cells
+from ratewise.judges.reply import has_logprobs, read_reply
 from ratewise.judges.template import Template
-from ratewise.judges.votes import MANY_ALIKE, Verdict, alike_said, counted
+from ratewise.judges.verdicts import MANY_ALIKE, Ballot, NoVerdict, Verdict, Verdicts, alike_said, counted
+
+_SAYS = "the server answers as "  # how such a sentence begins
+_TOLD = re.compile(rf"rater (?P<rater>.*?): {_SAYS}")
+_VERSION = re.compile(r"([-@:.]v?\d[-.\d]*)?")  # a date or a number after the name
+_REVISION = re.compile(r"@[^@/]+$")  # what a hub calls a version: main, a tag, a commit
+
+
+def is_asked(asked: str, answered: str) -> bool:
+    """Whether a server's name is that of the model asked for, or of a dated or numbered version of it."""
+    asked, answered = (name.lower().rsplit("/", 1)[-1] for name in (asked, answered))
+    if ("@" in asked) != ("@" in answered):  # one of them names no revision
+        asked, answered = (_REVISION.sub("", name) for name in (asked, answered))
+    stem = asked.removesuffix("-latest")
+    return answered == asked or (answered.startswith(stem) and _VERSION.fullmatch(answered[len(stem) :]) is not None)
+
+
+def another_said(asked: str, now: str) -> str:
+    """What is told of a server that has answered as another model from the first answer on."""
+    return f"{_SAYS}{now!r}, though model = {asked!r} was asked for"
+
+
+def changed_said(asked: str, now: str, before: str) -> str:
+    """What is told of a server that answers as another model than before."""
+    return (
+        f"{_SAYS}{now!r} where it was {before!r} when the campaign began, though model = {asked!r} did not change: "
+        "ratings of both are mixed from here on"
+    )
+
+
+def told_of_servers(notes: Sequence[str]) -> tuple[str, ...]:
+    """Of a campaign's notes, the last one of each rater whose server answers as another model."""
+    last = {found["rater"]: note for note in notes if (found := _TOLD.match(note))}
+    return tuple(last.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Rated:
+    """An item that was rated before: its row, and what was said."""
+
+    item: Mapping[str, Any]
+    value: float
+    doubt: float | None
+    note: str
+
+
+class Memory(Protocol):
+    """Facts by name, earlier ratings, and notes for people."""
+
+    def recall(self, name: str) -> str | None:
+        """A fact that was kept; None where there is none."""
+        ...
+
+    def keep(self, name: str, value: str) -> None:
+        """Keep a fact."""
+        ...
+
+    def tell(self, sentence: str) -> None:
+        """Tell people."""
+        ...
+
+    def earlier(self) -> Iterable[Rated]:
+        """Ratings of earlier runs."""
+        ...
+
+
+@dataclass(slots=True)
+class Forgetful:
+    """Memory of one run."""
+
+    facts: dict[str, str] = field(default_factory=dict)
+    told: list[str] = field(default_factory=list)
+
+    def recall(self, name: str) -> str | None:
+        """A fact that was kept in this run."""
+        return self.facts.get(name)
+
+    def keep(self, name: str, value: str) -> None:
+        """Keep a fact until the run ends."""
+        self.facts[name] = value
+
+    def tell(self, sentence: str) -> None:
+        """Add to the list of what was told."""
+        self.told.append(sentence)
+
+    def earlier(self) -> Iterable[Rated]:
+        """Nothing."""
+        return ()
+
 
 _LADDER, _MODEL, _JUDGE, _ALIKE = "ladder", "model", "judge", "alike"  # names of facts that are kept
 _ANY_CODE = "0" * 16  # of the dearest digits

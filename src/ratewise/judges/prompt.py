@@ -1,14 +1,63 @@
 """The messages of one call: instructions in the system message, fenced content and the question in the user message."""
 
-from collections.abc import Mapping
+import json
+import secrets
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from ratewise.judges.fence import LONGEST, fenced, new_code, shown_cells
-from ratewise.judges.scale import Verdicts
+from ratewise.judges.ladder import Rung
 from ratewise.judges.template import Template
+from ratewise.judges.verdicts import Verdicts
+
+LONGEST = 20_000  # characters of one cell, where the TOML does not say
+
+
+def new_code() -> str:
+    """A code for one call: 64 random bits."""
+    return secrets.token_hex(8)
+
+
+def fenced(code: str, cells: Sequence[tuple[str, str]], longest: int = LONGEST) -> str:
+    """Named texts between two lines with the code; what is cut is told below the fence, where content cannot reach."""
+    parts, notes = [], []
+    for name, text in cells:
+        kept, note = cut(text, longest)
+        parts.append(f"{_one_line(name)}:\n{kept}" if name else kept)
+        if note:
+            notes.append(f"(Note: {_one_line(name) or 'the text'} was cut: {note}.)")
+    return "\n".join([f"BEGIN {code}", "\n\n".join(parts), f"END {code}", *notes])
+
+
+def cut(text: str, longest: int) -> tuple[str, str]:
+    """The beginning of a long text, and what was left out; the note is empty where nothing was."""
+    if len(text) <= longest:
+        return text, ""
+    return text[:longest], f"{longest:,} of {len(text):,} characters are shown"
+
+
+def shown_cells(item: Mapping[str, Any], columns: Sequence[str]) -> list[tuple[str, str]]:
+    """(column, text) of what the judge sees."""
+    return [(column, text_of(item.get(column))) for column in columns]
+
+
+def text_of(cell: Any) -> str:
+    """A cell as text: nothing for an empty one, JSON for lists and tables."""
+    if cell is None:
+        return ""
+    if isinstance(cell, str):
+        return cell
+    return json.dumps(cell, ensure_ascii=False, default=str)
+
+
+def _one_line(name: str) -> str:
+    return " ".join(name.split())
+
 
 Form = Literal["json", "line", "decision"]  # a decision is asked for beside the messages
+CHAT, DECISIONS = "chat/completions", "decisions"
+_TOP = 20  # log-probabilities that are asked for at each place
+_MOST_LEVELS = 255
 Message = dict[str, str]
 
 
@@ -103,3 +152,57 @@ def answer_schema(verdicts: Verdicts, asked: Asked, *, reasons: bool) -> dict[st
     return {
         "type": "object", "properties": properties, "required": list(properties), "additionalProperties": False,
     }  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What stays the same in all requests of a judge."""
+
+    model: str
+    verdicts: Verdicts
+    criterion: str
+    reasons: bool
+    max_tokens: int
+    temperature: float | None
+
+    def asked(self, rung: Rung) -> Asked:
+        """How answers are to look on this rung."""
+        if rung.source == "decisions":
+            return Asked("decision")
+        return Asked("line" if rung.form == "line" else "json", confidence=rung.source == "verbal")
+
+    def body(self, prompt: Prompt, rung: Rung) -> dict[str, Any]:
+        """The request as JSON."""
+        messages = list(prompt.messages)
+        if rung.source == "decisions":
+            return {"model": self.model, "input": messages, "questions": [self._question()]}
+        limit = "max_tokens" if "max_tokens" in rung.takes else "max_completion_tokens"
+        out: dict[str, Any] = {"model": self.model, "messages": messages, limit: self.max_tokens}
+        if self.temperature is not None and "temperature" in rung.takes:
+            out["temperature"] = self.temperature
+        if rung.source == "logprobs":
+            out |= {"logprobs": True, "top_logprobs": _TOP}
+        if prompt.asked.form == "json":
+            schema = answer_schema(self.verdicts, prompt.asked, reasons=self.reasons)
+            named = {"type": "json_schema", "json_schema": {"name": "verdict", "strict": True, "schema": schema}}
+            plain = {"type": "json_object", "schema": schema}
+            out["response_format"] = named if rung.form == "structured" else plain
+        return out
+
+    @property
+    def can_decide(self) -> bool:
+        """Whether the decisions endpoint has a question for this scale."""
+        whole = float(self.verdicts.low).is_integer() and float(self.verdicts.high).is_integer()
+        return bool(self.verdicts.words) or (whole and self.verdicts.high - self.verdicts.low < _MOST_LEVELS)
+
+    def _question(self) -> dict[str, Any]:
+        kind, words = self.verdicts.kind, self.verdicts.words
+        if kind == "binary":
+            return {"type": "predicate", "name": "verdict", "instructions": f"The content meets this: {self.criterion}"}
+        if kind == "pairwise":
+            choices = [{"value": word} for word in words]
+            instructions = f"Which of the two answers is better? What to compare: {self.criterion}"
+            return {"type": "choice", "name": "verdict", "instructions": instructions, "choices": choices}
+        levels = words or [str(n) for n in range(int(self.verdicts.low), int(self.verdicts.high) + 1)]
+        rated = f"Rate the content from {levels[0]} (worst) to {levels[-1]} (best): {self.criterion}"
+        return {"type": "score", "name": "verdict", "instructions": rated, "levels": [{"label": n} for n in levels]}

@@ -14,7 +14,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator
 from pydantic_core import PydanticCustomError
 
-from ratewise.judges.memory import Memory
+from ratewise.judges.judge import Memory
 from ratewise.raters.protocol import Rater
 
 

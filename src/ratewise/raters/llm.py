@@ -11,15 +11,12 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from ratewise.judges.client import CallError, Client, Endpoint
-from ratewise.judges.fence import LONGEST
-from ratewise.judges.judge import Judge, JudgeSpec
+from ratewise.judges.judge import Forgetful, Judge, JudgeSpec, Memory
 from ratewise.judges.ladder import WISHES, Wish
-from ratewise.judges.memory import Forgetful, Memory
 from ratewise.judges.prices import PARTS, Prices, given_prices, listed_prices
-from ratewise.judges.prompt import Shown
-from ratewise.judges.scale import Verdicts
+from ratewise.judges.prompt import LONGEST, Shown
 from ratewise.judges.template import KINDS, Template, load
-from ratewise.judges.votes import Verdict
+from ratewise.judges.verdicts import Verdict, Verdicts
 from ratewise.raters.kind import A_COLUMN, TEXT, Place, Quote, RaterKind, Says, hint
 from ratewise.raters.protocol import Answer, Failure, Question
 

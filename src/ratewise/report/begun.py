@@ -6,7 +6,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from ratewise.campaign.spec.from_table import Begun, scale_words
+from ratewise.campaign.spec.guess import Begun, scale_words
 from ratewise.report.text import one_line
 
 _MOST_NAMED = 3

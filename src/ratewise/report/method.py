@@ -1,7 +1,7 @@
 """How a campaign's numbers came about, in plain words: method, assumptions, limits, and how to do it again."""
 
 from ratewise.campaign.snapshot import Snapshot
-from ratewise.campaign.spec.tables import SecretSeed
+from ratewise.campaign.spec.spec import SecretSeed
 from ratewise.report.sentence import labels_alone, money
 
 

@@ -6,8 +6,7 @@ from datetime import datetime
 
 from ratewise.campaign.findings import Difference, Outlook, SliceFound
 from ratewise.campaign.judges import JudgeFound
-from ratewise.campaign.spec.raters import RaterSpec
-from ratewise.campaign.spec.spec import Spec
+from ratewise.campaign.spec.spec import RaterSpec, Spec
 from ratewise.questions.goal import within
 from ratewise.raters.people import PeopleSettings
 from ratewise.raters.scale import RatingScale

@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from ratewise.campaign.clients.labelling import LONGEST_COMMENT, Reply, Task
+from ratewise.campaign.clients.people import LONGEST_COMMENT, Reply, Task
 from ratewise.errors import InputError, OutsideError, StoreError
 from ratewise.store.accounts import Session
 from ratewise.web.markup import as_html

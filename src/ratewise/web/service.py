@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ratewise.campaign.annotators import Tests, tests_found
 from ratewise.campaign.campaign import Campaign
-from ratewise.campaign.clients.labelling import Labelling
+from ratewise.campaign.clients.people import Labelling
 from ratewise.errors import InputError
 from ratewise.store.accounts import Accounts, Person
 from ratewise.store.desk import Desk

@@ -8,9 +8,8 @@ from itertools import pairwise
 import pytest
 
 from ratewise.campaign.campaign import Campaign
-from ratewise.campaign.clients.checking import agrees
-from ratewise.campaign.clients.known import known_items
-from ratewise.campaign.clients.labelling import Reply
+from ratewise.campaign.clients.people import Reply
+from ratewise.campaign.clients.quality import agrees, known_items
 from ratewise.campaign.spec.spec import read_spec
 from ratewise.errors import RatewiseError
 from ratewise.raters.people import KIND, PeopleSettings

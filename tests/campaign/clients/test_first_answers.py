@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from ratewise.campaign.clients.first_answers import FIRST, FirstAnswers, kind_of
+from ratewise.campaign.clients.health import FIRST, FirstAnswers, kind_of
 from ratewise.store.queue import Claim, Outcome
 
 

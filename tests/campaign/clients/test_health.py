@@ -2,8 +2,7 @@
 
 import pytest
 
-from ratewise.campaign.clients.calls import Reply
-from ratewise.campaign.clients.health import DOWN, Health
+from ratewise.campaign.clients.health import DOWN, Health, Reply
 from ratewise.campaign.spec.spec import read_spec
 from ratewise.raters.protocol import Answer, Failure
 from ratewise.store.queue import Claim, Outcome

@@ -7,7 +7,7 @@ import shutil
 import pytest
 
 from ratewise.campaign.campaign import Campaign
-from ratewise.campaign.clients.labelling import Reply
+from ratewise.campaign.clients.people import Reply
 from ratewise.errors import InputError
 
 from .test_labelling import ITEMS

@@ -9,7 +9,7 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from ratewise.campaign.clients.label_studio import config_of, field_names, tasks_of
+from ratewise.campaign.clients.files import config_of, field_names, tasks_of
 from ratewise.raters.scale import RatingScale
 
 

@@ -6,7 +6,7 @@ from decimal import Decimal
 import pytest
 
 from ratewise.campaign.campaign import Campaign
-from ratewise.campaign.clients.labelling import Labelling, Reply
+from ratewise.campaign.clients.people import Labelling, Reply
 from ratewise.errors import InputError
 from ratewise.store.audit import ledger_sums
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from ratewise.campaign.clients.outgoing import Question, _table, key_of
+from ratewise.campaign.clients.files import Question, _table, key_of
 from ratewise.errors import InputError
 
 from .test_labelling import ITEMS

@@ -4,9 +4,7 @@ import pytest
 
 from ratewise.campaign.spec.changes import Changes, changes
 from ratewise.campaign.spec.fields import keys_of
-from ratewise.campaign.spec.raters import rater_keys
-from ratewise.campaign.spec.spec import Spec
-from ratewise.campaign.spec.tables import Goal, ItemsSpec
+from ratewise.campaign.spec.spec import Goal, ItemsSpec, Spec, rater_keys
 
 TOP = {
     "name": "bot", "seed": 7, "method": "auto", "estimand": "pool", "level": 0.95, "store": "bot.sqlite",

@@ -8,10 +8,8 @@ from hypothesis import strategies as st
 
 from ratewise.campaign.spec.example import EXAMPLE
 from ratewise.campaign.spec.fields import keys_of
-from ratewise.campaign.spec.places import line_numbers, line_of
-from ratewise.campaign.spec.raters import rater_keys
-from ratewise.campaign.spec.spec import Spec, read_spec
-from ratewise.campaign.spec.tables import Goal, ItemsSpec
+from ratewise.campaign.spec.spec import Goal, ItemsSpec, Spec, rater_keys, read_spec
+from ratewise.campaign.spec.toml import line_numbers, line_of
 from ratewise.errors import SpecError
 
 

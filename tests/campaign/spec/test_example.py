@@ -8,10 +8,8 @@ import pytest
 
 from ratewise.campaign.spec.example import EXAMPLE, ROWS, made_up_items, write_example
 from ratewise.campaign.spec.fields import keys_of
-from ratewise.campaign.spec.from_table import begin_from
-from ratewise.campaign.spec.raters import rater_keys
-from ratewise.campaign.spec.spec import Spec, read_spec
-from ratewise.campaign.spec.tables import Goal, InputsSpec, ItemsSpec, StartSpec
+from ratewise.campaign.spec.guess import begin_from
+from ratewise.campaign.spec.spec import Goal, InputsSpec, ItemsSpec, Spec, StartSpec, rater_keys, read_spec
 from ratewise.errors import InputError
 from ratewise.raters.llm import LlmSettings
 from ratewise.raters.people import PeopleSettings

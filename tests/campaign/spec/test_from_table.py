@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from ratewise.campaign.campaign import Campaign
-from ratewise.campaign.spec.from_table import begin_from, toml_text
+from ratewise.campaign.spec.guess import begin_from, toml_text
 from ratewise.campaign.spec.spec import read_spec
 from ratewise.errors import InputError, SpecError
 from ratewise.tables import read_table, write_table

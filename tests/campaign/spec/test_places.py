@@ -1,6 +1,6 @@
 """Lines of keys in a TOML, for messages."""
 
-from ratewise.campaign.spec.places import line_numbers, line_of
+from ratewise.campaign.spec.toml import line_numbers, line_of
 
 TEXT = '''name = "c"
 note = """

@@ -11,9 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ratewise.campaign.spec.raters import RaterSpec
-from ratewise.campaign.spec.spec import Spec, legal_name, read_spec
-from ratewise.campaign.spec.tables import Goal, ItemsSpec
+from ratewise.campaign.spec.spec import Goal, ItemsSpec, RaterSpec, Spec, legal_name, read_spec
 from ratewise.errors import SpecError
 from ratewise.raters.column import ColumnSettings
 from ratewise.raters.command import CommandSettings

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ratewise.campaign.spec.statements import Statement, header_of, key_of, statements
+from ratewise.campaign.spec.toml import Statement, header_of, key_of, statements
 
 
 @given(st.text(alphabet="[]{}\"'=\n# a", max_size=60))

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from ratewise.campaign.spec.example import EXAMPLE
 from ratewise.campaign.spec.spec import read_spec
-from ratewise.campaign.spec.syntax import parse_all
+from ratewise.campaign.spec.toml import parse_all
 from ratewise.errors import SpecError
 
 

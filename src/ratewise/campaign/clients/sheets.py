@@ -14,12 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from ratewise.campaign.clients.blind import telling
 from ratewise.campaign.clients.callers import steps_of
+from ratewise.campaign.clients.people import telling
 from ratewise.campaign.planner.outcomes import list_price, rater_of
 from ratewise.campaign.seed import seed_of
-from ratewise.campaign.spec.raters import RaterSpec
-from ratewise.campaign.spec.spec import Spec
+from ratewise.campaign.spec.spec import RaterSpec, Spec
 from ratewise.core.draw import uniform
 from ratewise.errors import InputError, RatewiseWarning
 from ratewise.questions.sheets import SheetRow, answered_rows

@@ -3,8 +3,7 @@
 from dataclasses import replace
 from decimal import Decimal
 
-from ratewise.campaign.spec.raters import RaterSpec
-from ratewise.campaign.spec.spec import Spec
+from ratewise.campaign.spec.spec import RaterSpec, Spec
 from ratewise.raters.kinds import KINDS
 from ratewise.raters.people import PeopleSettings
 from ratewise.raters.protocol import Answer, Failure

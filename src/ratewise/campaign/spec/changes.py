@@ -6,11 +6,8 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
-from ratewise.campaign.spec.fields import keys_of, plain
-from ratewise.campaign.spec.mistakes import quoted
-from ratewise.campaign.spec.raters import RaterSpec
-from ratewise.campaign.spec.spec import Spec
-from ratewise.campaign.spec.tables import InputsSpec, SecretSeed, StartSpec
+from ratewise.campaign.spec.fields import keys_of, plain, quoted
+from ratewise.campaign.spec.spec import InputsSpec, RaterSpec, SecretSeed, Spec, StartSpec
 from ratewise.raters.kinds import KINDS
 from ratewise.raters.text import concealed, safe_text, safe_words
 

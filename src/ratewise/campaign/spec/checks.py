@@ -4,8 +4,7 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
-from ratewise.campaign.spec.fields import Section, keys_of, plain
-from ratewise.campaign.spec.mistakes import Mistakes, either, quoted
+from ratewise.campaign.spec.fields import Mistakes, Section, either, keys_of, plain, quoted
 from ratewise.errors import InputError
 from ratewise.raters.kinds import KINDS
 from ratewise.raters.people import hourly_prices

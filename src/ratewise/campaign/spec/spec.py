@@ -10,7 +10,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypedDict, get_args
 
-from pydantic import Field
+from pydantic import AfterValidator, BeforeValidator, Field
 
 from ratewise.campaign.spec.checks import (
     check_budget,
@@ -23,28 +23,255 @@ from ratewise.campaign.spec.checks import (
     check_refit,
     check_start,
     check_store,
+    reserved,
 )
-from ratewise.campaign.spec.document import read_text
-from ratewise.campaign.spec.fields import Keys, Section, keys_of, one_of, plain, read_keys
-from ratewise.campaign.spec.mistakes import Mistakes, shown
-from ratewise.campaign.spec.raters import RaterSpec, rater_keys, rater_of, rater_toml, read_raters
-from ratewise.campaign.spec.syntax import parse_all
-from ratewise.campaign.spec.tables import (
-    Goal,
-    InputsSpec,
-    ItemsSpec,
-    LearnerSpec,
-    RatingSpec,
-    Seed,
-    StartSpec,
-    rating_keys,
-    rating_scale,
+from ratewise.campaign.spec.fields import (
+    LARGEST_SEED,
+    LONGEST_WAIT,
+    NAME,
+    Budget,
+    Columns,
+    Keys,
+    Mistakes,
+    Moment,
+    Price,
+    PriceText,
+    Section,
+    Shares,
+    Words,
+    either,
+    keys_of,
+    one_of,
+    plain,
+    read_keys,
+    shown,
 )
+from ratewise.campaign.spec.toml import parse_all, read_text
 from ratewise.core.names import ESTIMANDS, Estimand
+from ratewise.learn.text.learner import Kind as LearnerKind
+from ratewise.learn.text.learner import Learner
 from ratewise.questions.goal import target_of
-from ratewise.raters.kind import TEXT, Says
+from ratewise.raters.kind import TEXT, Column, Says, hint
 from ratewise.raters.kinds import KINDS
-from ratewise.raters.scale import RatingScale
+from ratewise.raters.people import hourly_prices
+from ratewise.raters.scale import LARGEST, RatingScale
+from ratewise.raters.scale import Kind as ScaleKind
+from ratewise.tables.words import meaning_of
+
+Refitting = Literal["each round"]  # when a model is trained on the campaign's own labels
+Unanswered = Literal["keep open", "give up"]  # questions, when the deadline has passed
+
+_BOUND = Field(ge=-LARGEST, le=LARGEST)
+_BOUND_WORDS = Says(f"a number from -{LARGEST:g} to {LARGEST:g}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ItemsSpec:
+    """[items]: the table of what is rated, and which of its columns are used."""
+
+    table: Annotated[str, TEXT, Says("the path of a table, as text", 'table = "items.csv"')]
+    format: Annotated[str | None, TEXT, Says('the format of the table, as text, such as "inspect_ai"')] = None
+    at_most: Annotated[int | None, Field(ge=100), Says("a whole number of items from 100 on")] = None
+    id: Column = None
+    features: Annotated[Columns, Says('a list of names of columns, such as ["length", "topic"]')] = ()
+    text: Annotated[Columns, Says('a list of names of columns, such as ["question", "answer"]')] = ()
+    uncertainty: Column = None
+    clusters: Column = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LearnerSpec:
+    """[learner]: how the texts of [items] become numbers to learn from."""
+
+    kind: Annotated[LearnerKind, one_of(get_args(LearnerKind))] = "words"
+    model: Annotated[str | None, TEXT, Says("the path or name of an embedding model, as text")] = None
+    base_url: Annotated[str | None, TEXT, Says("the address of an OpenAI-compatible endpoint, as text")] = None
+    key_env: Annotated[str | None, TEXT, Says("the name of an environment variable, as text")] = None
+    token_price: PriceText = None  # of a million tokens
+    refit: Annotated[Refitting | None, one_of(get_args(Refitting))] = None  # train on the labels of closed rounds
+    init: Annotated[str | None, TEXT, Says("the path or name of a model to start training from, as text")] = None
+
+    @property
+    def learner(self) -> Learner:
+        """The learner that the keys stand for."""
+        return Learner(self.kind, self.model, self.base_url, self.key_env, self.token_price)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Goal:
+    """[goal]: when to stop; at least one of `budget`, `target_se` and `within` is there, the deadline is in UTC."""
+
+    budget: Budget = None
+    target_se: Annotated[float | None, Field(gt=0), Says("a number above 0")] = None
+    within: Annotated[float | None, Field(gt=0), Says("a number above 0")] = None  # half-width of the interval
+    deadline: Moment = None
+    unanswered: Annotated[Unanswered | None, one_of(get_args(Unanswered))] = None  # "keep open"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InputsSpec:
+    """[inputs]: by which strata the items are chosen; without shares or a plan, in proportion to their sizes."""
+
+    strata: Annotated[str, TEXT, Says("the name of a column of the table, as text", 'strata = "topic"')]
+    shares: Annotated[Shares | None, Says("a number above 0 for each stratum, such as { easy = 1, hard = 4 }")] = None
+    plan: Annotated[str | None, TEXT, Says("the path of a plan's JSON, as text")] = None
+    centre: Annotated[float | None, _BOUND, _BOUND_WORDS] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StartSpec:
+    """[start]: labels that are there already, and how they were drawn: at random, by a column of rates, or by hand."""
+
+    labels: Annotated[str, TEXT, Says("the name of a column of the table, as text", 'labels = "human"')]
+    drawn: Annotated[str, TEXT, Says('"at random", "by hand", or the name of a column of rates')] = "at random"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RatingSpec:
+    """[rating], as it is written."""
+
+    kind: Annotated[ScaleKind, one_of(get_args(ScaleKind), 'kind = "binary", "likert", "score" or "pairwise"')]
+    low: Annotated[float, _BOUND, _BOUND_WORDS] = 0.0
+    high: Annotated[float, _BOUND, _BOUND_WORDS] = 1.0
+    positive: Annotated[str | Words | None, Says("a word that counts as 1, or a list of them")] = None
+    scale: Annotated[
+        Words | dict[str, float] | None, Says("a list of words from the worst to the best, or { bad = 0, good = 1 }")
+    ] = None
+
+
+def rating_scale(good: Mapping[str, Any]) -> RatingScale:
+    """The scale that the keys of [rating] stand for."""
+    ends = {name: good[name] for name in ("low", "high") if name in good}
+    return RatingScale.of(good["kind"], **ends, said=meaning_of(good.get("positive"), good.get("scale")))
+
+
+def rating_keys(scale: RatingScale) -> dict[str, Any]:
+    """The keys of [rating] that stand for a scale."""
+    keys: dict[str, Any] = {"kind": scale.kind}
+    if scale.words:
+        return keys | {"scale": dict(scale.words)}
+    if scale.kind in {"likert", "score"}:
+        keys |= {"low": scale.low, "high": scale.high}
+    return keys | ({"positive": scale.positive} if scale.positive else {})
+
+
+@dataclass(frozen=True, slots=True)
+class SecretSeed:
+    """A seed that is in an environment variable, so that it stands in no file."""
+
+    env: str
+
+
+def _seed(value: object) -> object:
+    if not isinstance(value, dict):
+        return value
+    name = value.get("env")
+    if set(value) != {"env"} or not isinstance(name, str) or not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
+        raise hint('for one in the environment write seed = { env = "NAME" }')
+    return SecretSeed(name)
+
+
+_Number = Annotated[int, Field(ge=0, le=LARGEST_SEED)]
+Seed = Annotated[_Number | SecretSeed, BeforeValidator(_seed), Says("a whole number from 0 to 2^63 − 1", "seed = 7")]
+
+
+LostCalls = Literal["ask again", "count as paid"]
+
+_LARGEST_BATCH = 1_000_000
+_WAIT = Says(f"a number of seconds from 0 to {LONGEST_WAIT:,.0f}")
+_EXAMPLE = "a table [[raters]] for each rater, from the cheapest to the one that is right"
+
+
+def _known(kind: str) -> str:
+    if kind not in KINDS:
+        raise ValueError("unknown")
+    return kind
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RaterSpec:
+    """[[raters]]: one rater, with every default filled in; the keys that only its kind has are in `settings`.
+
+    With `price_column` the price is the item's own: `price` is None, and so are `max_price` and `failed_price` unless
+    they are given.
+    """
+
+    name: Annotated[str, NAME, Says("a name, as text", 'name = "judge"')]
+    kind: Annotated[str, AfterValidator(_known), one_of(tuple(KINDS), f"kind = {either(KINDS)}")]
+    settings: Any  # the record of its kind
+    price: Price = None
+    price_column: Column = None
+    max_price: Price = None
+    failed_price: Price = None
+    concurrency: Annotated[int, Field(ge=1, le=1000), Says("a whole number from 1 to 1,000")] = 1
+    batch: Annotated[int, Field(ge=1, le=_LARGEST_BATCH), Says(f"a whole number from 1 to {_LARGEST_BATCH:,}")] = 1
+    timeout: Annotated[
+        float, Field(gt=0, le=LONGEST_WAIT), Says(f"a number of seconds above 0, at most {LONGEST_WAIT:,.0f}")
+    ] = 60.0
+    attempts: Annotated[int, Field(ge=1, le=1000), Says("a whole number from 1 to 1,000")] = 3
+    backoff: Annotated[float, Field(ge=0, le=LONGEST_WAIT), _WAIT] = 1.0
+    per_minute: Annotated[float | None, Field(gt=0), Says("a number above 0")] = None
+    lost_calls: Annotated[LostCalls, one_of(get_args(LostCalls))] = "ask again"
+
+
+def rater_keys(kind: object = None) -> Keys:
+    """All that may stand in a [[raters]]: first what every rater has, and where kinds share a word, this kind's."""
+    own = [its for name, its in KINDS.items() if name == kind]
+    common = dict(keys_of(RaterSpec))
+    out = {name: common.pop(name) for name in ("name", "kind")}
+    for its in (*KINDS.values(), *own):
+        out |= {name: (replace(said, needed=""), taken) for name, (said, taken) in keys_of(its.settings).items()}
+    return out | common
+
+
+def keys_of_kind(kind: object) -> list[str]:
+    """What may stand in a [[raters]] of this kind; of all kinds where it is none."""
+    if not isinstance(kind, str) or kind not in KINDS:
+        return list(rater_keys())
+    common = [name for name in keys_of(RaterSpec) if name not in ("name", "kind")]
+    return ["name", "kind", *keys_of(KINDS[kind].settings), *common]
+
+
+def read_raters(document: Mapping[str, Any], mistakes: Mistakes, homes: Mapping[str, str]) -> list[Section]:
+    """What of each [[raters]] can be read; an empty section where one is no table."""
+    raw = document.get("raters")
+    if not isinstance(raw, list) or not raw:
+        problem = "is missing" if raw is None else "is empty" if raw == [] else f"must be a list; got {shown(raw)}"
+        tell = mistakes.lacks if raw is None else mistakes.add
+        tell(("raters",), f"{problem}; write {_EXAMPLE}")
+        return []
+    sections = []
+    for number, rater in enumerate(raw):
+        place = ("raters", number)
+        if isinstance(rater, dict):
+            kind = rater.get("kind")
+            listed = keys_of_kind(kind)
+            sections.append(read_keys(rater_keys(kind), rater, place, mistakes, homes=homes, listed=listed))
+        else:
+            mistakes.add(place, f"must be a table; got {shown(rater)}; write {_EXAMPLE}")
+            sections.append(Section())
+    return sections
+
+
+def rater_of(good: Mapping[str, Any]) -> RaterSpec:
+    """A rater with the defaults that depend on other keys; the other defaults stand in the record."""
+    kind = KINDS[good["kind"]]
+    own = keys_of(kind.settings)
+    settings = kind.settings(**{name: value for name, value in good.items() if name in own})
+    common = {name: value for name, value in good.items() if name not in own}
+    by_hour = hourly_prices(good)
+    price = good.get("price", None if by_hour is None else by_hour[0])
+    derived = {"batch": kind.batch, "price": price, "max_price": reserved(good), "failed_price": price}
+    return RaterSpec(**{**derived, **common, "settings": settings})
+
+
+def rater_toml(rater: Mapping[str, Any]) -> dict[str, Any]:
+    """The values as they stand in the TOML: the keys of the kind beside the others."""
+    out: dict[str, Any] = {}
+    for name, value in rater.items():
+        out |= value if name == "settings" else {name: value}
+    return out
+
 
 CampaignMethod = Literal["auto", "base"]
 

@@ -6,22 +6,113 @@ were given, so that a reload changes nothing and nobody can foresee it.
 
 import hashlib
 import json
+import os
 import secrets
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
-from ratewise.campaign.clients.choices import choices_of
-from ratewise.campaign.clients.known import KnownItem, known_items
 from ratewise.campaign.items import Facts, set_aside
+from ratewise.campaign.load import plain_rows
 from ratewise.campaign.planner.outcomes import rater_of
-from ratewise.campaign.spec.raters import RaterSpec
-from ratewise.campaign.spec.spec import Spec
+from ratewise.campaign.spec.spec import RaterSpec, Spec
+from ratewise.errors import InputError
 from ratewise.raters.people import PeopleSettings
 from ratewise.raters.scale import RatingScale
 from ratewise.store.desk import TRAINING, Chosen, Desk, Hidden, HiddenKey, Purse, Said, Seen, Taken, Terms
+from ratewise.tables import read_table
+
+EXPECTED, WHY = "expected", "why"
+
+
+@dataclass(frozen=True, slots=True)
+class KnownItem:
+    """One of them: its row, the rating that it should get, and the reason for learners."""
+
+    row: Mapping[str, Any]
+    expected: float
+    why: str
+
+
+def known_items(spec: Spec, k: int, settings: PeopleSettings, like: Mapping[str, Any]) -> tuple[KnownItem, ...]:
+    """All of them, in the order of the file; their cells have the kinds of those of `like`, an item of the campaign.
+
+    A number among texts, or a column that is not there, would tell a check from a question.
+    """
+    if settings.known is None:
+        return ()
+    path = str(spec.folder / settings.known)
+    try:
+        stamp = os.stat(path)
+    except OSError as error:
+        raise InputError(f"known = {settings.known!r} cannot be read: {error.strerror}") from None
+    rows = _rows(path, stamp.st_mtime_ns, stamp.st_size)
+    needed = [*settings.show, *(settings.sides or ()), EXPECTED]
+    if missing := [name for name in needed if rows and name not in rows[0]]:
+        raise InputError(f"{settings.known} has no column {missing[0]!r}; known items need: {', '.join(needed)}")
+    found = tuple(_known(spec, k, settings.known, n, row, like) for n, row in enumerate(rows, start=1))
+    fewest = settings.training + bool(settings.checks)
+    if len(found) < fewest:
+        raise InputError(
+            f"{settings.known} has {len(found)} items; {settings.training} are for training, and hidden checks take "
+            f"others, so at least {fewest} are needed"
+        )
+    return found
+
+
+@lru_cache(maxsize=8)
+def _rows(path: str, _: int, __: int) -> tuple[dict[str, Any], ...]:
+    """The rows of a file as it is now."""
+    return tuple(plain_rows(read_table(path)))
+
+
+def _known(spec: Spec, k: int, file: str, number: int, row: Mapping[str, Any], like: Mapping[str, Any]) -> KnownItem:
+    try:
+        expected = spec.number(k, row[EXPECTED])
+    except ValueError as error:
+        raise InputError(f"{file}, row {number}, column {EXPECTED}: {error}") from None
+    cells = {name: _alike(value, like.get(name)) for name, value in row.items() if name not in (EXPECTED, WHY)}
+    return KnownItem(cells, expected, "" if row.get(WHY) is None else str(row[WHY]))
+
+
+def _alike(value: Any, example: Any) -> Any:
+    """The value as the kind of the example: a text as a number or the other way round."""
+    if isinstance(example, str) and not isinstance(value, str) and value is not None:
+        return json.dumps(value, ensure_ascii=False)
+    if isinstance(value, str) and isinstance(example, bool | int | float | list | dict):
+        try:
+            return json.loads(value)
+        except ValueError:
+            return value
+    return value
+
+
+CANNOT_TELL = "Cannot tell"
+_MOST_BUTTONS = 20
+
+
+def choices_of(scale: RatingScale) -> tuple[tuple[str, float], ...]:
+    """(word, number) of each answer, in the order of the buttons; none where a number is to be written."""
+    if scale.words:
+        return scale.words
+    if scale.kind == "binary":
+        return (("Yes", 1.0), ("No", 0.0))
+    if scale.kind == "pairwise":
+        return (("A", 1.0), ("B", 0.0), ("Tie", 0.5))
+    if scale.kind == "likert" and scale.high - scale.low < _MOST_BUTTONS:
+        return tuple((f"{value}", float(value)) for value in range(int(scale.low), int(scale.high) + 1))
+    return ()
+
+
+def number_of(scale: RatingScale, written: object) -> float | None:
+    """The number that one of the words stands for, however it is spelled; None where it is none of them."""
+    if not isinstance(written, str):
+        return None
+    text = " ".join(written.split()).lower()
+    return next((number for word, number in choices_of(scale) if word.lower() == text), None)
+
 
 GAP = 8  # answers that lie between a question and its repeat, at least
 _FURTHEST = 2000  # questions that are looked ahead

@@ -7,7 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from ratewise.campaign.clients.kept import KeptLine
+from ratewise.campaign.clients.patience import KeptLine
 from ratewise.campaign.load import is_same, load_items
 from ratewise.campaign.spec.spec import Spec, read_spec
 from ratewise.errors import InputError, RatewiseError
