@@ -187,7 +187,7 @@ def test_what_makes_no_sense(change, message):
 
 
 def test_the_page_is_what_its_program_writes():
-    docs = Path(__file__).parents[3] / "docs"
+    docs = Path(__file__).parents[2] / "docs"
     spec = importlib.util.spec_from_file_location("make_wrong_policy", docs / "make_wrong_policy.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)

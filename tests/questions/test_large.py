@@ -135,7 +135,7 @@ def test_what_cannot_be_done_in_files_is_done_in_memory(tmp_path, large):
 
 def test_rows_that_were_put_together_have_no_anytime_interval():
     one = np.ones(3)
-    rated = rw.core.ratings.Rated(one / 2, np.array([1.0, 0.0, np.nan]), one / 2, counts=np.array([1.0, 1.0, 9.0]))
+    rated = rw.core.ratings.Ratings(one / 2, np.array([1.0, 0.0, np.nan]), one / 2, counts=np.array([1.0, 1.0, 9.0]))
     with pytest.raises(InputError, match="put together"):
         rw.core.estimate.estimate_rated(rated, rw.core.how.How(interval="anytime"))
 

@@ -54,7 +54,7 @@ def learned(X, data):
     from ratewise.learn.rating_model import Covariates
 
     f = _learned(Covariates(data.weak[:, 0], X[:, 1:]), data)
-    return Ratings(f[:, None], data.strong, data.rates, data.rated)
+    return Ratings(f[:, None], data.strong, data.rates)
 
 
 def fitted(cell, rng):

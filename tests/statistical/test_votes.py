@@ -9,7 +9,7 @@ from scipy import stats
 
 import ratewise as rw
 from ratewise.core.estimate import EstimateOptions
-from ratewise.core.ratings import Rated
+from ratewise.core.ratings import Ratings
 from ratewise.core.votes import votes_of
 from ratewise.questions.estimation import estimate_rated
 from ratewise.questions.people import Ready, with_votes
@@ -35,7 +35,7 @@ def estimated(rng, mu, vote, estimand, *, rate=0.5, most=3, bounds=None):
     voted = drawn[:, None] & (np.arange(most) < rng.integers(1, most + 1, T)[:, None])
     votes = votes_of(np.where(voted, vote(rng, mu, most), np.nan))
     judge = mu + rng.normal(0, 0.3 * mu.std(), T)
-    items = Rated(judge, votes.means, np.full(T, rate))
+    items = Ratings(judge, votes.means, np.full(T, rate))
     everyone = np.ones(T, dtype=np.bool_)
     found = estimate_rated(items, EstimateOptions(estimand=estimand, bounds=bounds))
     ready = Ready(None, "", (), votes=votes, scale=bounds)

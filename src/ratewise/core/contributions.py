@@ -51,8 +51,8 @@ def power_tuned(data: Ratings) -> Lines:
     λ̂ = 1 + Σ (H − R) R odds ξ_K/q_K / Σ R² odds, with odds = 1/π − 1 for two raters.
     """
     odds, last = data.step_odds(), data.rates[:, -1]
-    had = data.inverse_rates()[:, :-1] * _had(data)  # ξ_{k−1}/q_{k−1}: who R_{k−1} is known of, inversely weighted
-    R = np.where(_had(data), data.weak, 0.0)
+    had = data.inverse_rates()[:, :-1] * data.had  # ξ_{k−1}/q_{k−1}: who R_{k−1} is known of, inversely weighted
+    R = np.where(data.had, data.weak, 0.0)
     residual = np.where(data.labelled, data.strong, 0.0)[:, None] - R
     top, bottom = power_terms(R, residual, odds, weight=(data.labelled / last)[:, None], had=had)
     squares = data.each(bottom).sum(axis=0) if data.sums is None else np.array([data.sums[2]])
@@ -80,22 +80,18 @@ def cross_fitted(data: Ratings, fold: NDArray[np.int64], *, folds: int) -> Lines
     return _fit(data, fold, folds=folds, shrink=True)
 
 
-def _had(data: Ratings) -> NDArray[np.bool_]:
-    """ξ_{k−1}: whether R_{k−1} is known, for each item."""
-    return np.concatenate([np.ones((data.rows, 1), dtype=np.bool_), data.rated[:, :-1]], axis=1)
+LINES = {"difference": identity, "power-tuned": power_tuned, "regression": regression}
+"""How each method that has a name fits its line."""
 
 
 def _fit(data: Ratings, fold: NDArray[np.int64], *, folds: int, shrink: bool) -> Lines:
     """Weighted least squares of H on (1, R_{k−1}) for every step: minimises E[(H − f)² (1/q_k − 1/q_{k−1})]."""
     use = data.labelled
     odds = data.step_odds()[use] / data.rates[use, -1:]
-    lines = Lines(np.zeros_like(data.weak), np.ones_like(data.weak))
+    lines = identity(data)
     for k in range(data.weak.shape[1]):
-        sample = Sample(data.weak[use, k], data.strong[use], odds[:, k])
-        if shrink:
-            a, b = _stacked(sample, fold[use], folds, _pool_moments(data, k))
-        else:
-            a, b = _least_squares(sample)
+        x, y, w = data.weak[use, k], data.strong[use], odds[:, k]
+        a, b = _stacked(x, y, w, fold[use], folds, _pool_moments(data, k)) if shrink else _least_squares(x, y, w)
         lines.intercept[:, k], lines.slope[:, k] = _by_fold(a, fold), _by_fold(b, fold)
     return lines
 
@@ -105,51 +101,44 @@ def _by_fold(values: Floats, fold: NDArray[np.int64]) -> Floats:
     return np.where(fold < 0, values.mean(), values[fold])
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Sample:
-    """Labelled items: weak rating x, strong rating y, weight w in the variance."""
-
-    x: Floats
-    y: Floats
-    w: Floats
-
-
-def _least_squares(sample: Sample) -> tuple[Floats, Floats]:
+def _least_squares(x: Floats, y: Floats, w: Floats) -> tuple[Floats, Floats]:
     """One line for all; R itself where no rate is below 1, a constant where R does not vary."""
-    total = sample.w.sum()
+    total = w.sum()
     if not total > 0:
         return np.zeros(1), np.ones(1)
-    mx, my = np.dot(sample.w, sample.x) / total, np.dot(sample.w, sample.y) / total
-    dx = sample.x - mx
-    sxx = np.dot(sample.w, dx * dx)
-    slope = np.dot(sample.w, dx * (sample.y - my)) / sxx if sxx > 1e-12 * total * (mx**2 + 1e-300) else 0.0
+    mx, my = np.dot(w, x) / total, np.dot(w, y) / total
+    dx = x - mx
+    sxx = np.dot(w, dx * dx)
+    slope = np.dot(w, dx * (y - my)) / sxx if sxx > 1e-12 * total * (mx**2 + 1e-300) else 0.0
     return np.array([my - slope * mx]), np.array([slope])
 
 
-def _stacked(sample: Sample, fold: NDArray[np.int64], folds: int, pool: tuple[float, float]) -> tuple[Floats, Floats]:
+def _stacked(
+    x: Floats, y: Floats, w: Floats, fold: NDArray[np.int64], folds: int, pool: tuple[float, float]
+) -> tuple[Floats, Floats]:
     """Per fold: the line fitted on the other folds, taken as far as it predicts labels it has not seen.
 
     The slope starts from a few labels on a line of slope 1, spread like the pool, and the level from one label on
     f = R; the fit's weight against R itself is the one that minimises the squared error of leave-one-out predictions
     (stacking), between 0 and 1.
     """
-    others = (fold[:, None] != np.arange(folds)) * sample.w[:, None]  # labels × folds
+    others = (fold[:, None] != np.arange(folds)) * w[:, None]  # labels × folds
     total = others.sum(axis=0)
     effective = np.divide(total**2, (others**2).sum(axis=0), out=np.zeros(folds), where=total > 0)
     one = np.divide(total, effective, out=np.zeros(folds), where=effective > 0)  # weight of a label
     level, prior = _PRIOR_LEVEL * one, _PRIOR_LABELS * one
     W = np.where(total > 0, total + level, 1.0)
     P, v = pool
-    mx = (sample.x @ others + level * P) / W
-    my = (sample.y @ others + level * P) / W
-    dx, dy = sample.x[:, None] - mx, sample.y[:, None] - my
+    mx = (x @ others + level * P) / W
+    my = (y @ others + level * P) / W
+    dx, dy = x[:, None] - mx, y[:, None] - my
     sxx = (others * dx**2).sum(axis=0) + prior * v
     sxy = (others * dx * dy).sum(axis=0) + prior * v
     spread = sxx > 1e-12 * W * (P**2 + v) + 1e-300
     slope = np.divide(sxy, sxx, out=np.ones(folds), where=spread)
     leverage = others * (1.0 / W + np.divide(dx**2, sxx, out=np.zeros_like(dx), where=spread))
     unseen = (dy - slope * dx) / np.maximum(1.0 - leverage, 1e-6)
-    keep = _stacking_weight(others, (sample.y - sample.x)[:, None], unseen) * (effective >= _FEWEST_LABELS)
+    keep = _stacking_weight(others, (y - x)[:, None], unseen) * (effective >= _FEWEST_LABELS)
     return keep * (my - slope * mx), 1.0 + keep * (slope - 1.0)
 
 
@@ -171,7 +160,7 @@ def _pool_moments(data: Ratings, k: int) -> tuple[float, float]:
     if data.sums is not None and data.sums[0] > 0:
         mean = data.sums[1] / data.sums[0]
         return mean, max(data.sums[2] / data.sums[0] - mean**2, 0.0)
-    had = _had(data)[:, k]
+    had = data.had[:, k]
     weight = data.each(data.step_odds()[:, k] * data.inverse_rates()[:, k])[had]
     if not weight.sum() > 0:
         return 0.0, 0.0

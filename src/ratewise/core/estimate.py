@@ -1,22 +1,47 @@
 """`estimate_mean`: the mean strong rating with an interval, from few strong ratings and many weak ones."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from ratewise.core import contributions, intervals, score
+from ratewise.core import contributions
 from ratewise.core.checks import Floats, choice, number, scale_ends, seed_number, share
 from ratewise.core.clusters import Codes, cluster_codes, cluster_folds
-from ratewise.core.intervals import Interval, Spread
+from ratewise.core.intervals import (
+    Interval,
+    Spread,
+    bootstrap,
+    confidence_sequence,
+    normal,
+    spread,
+    student,
+    widened,
+)
 from ratewise.core.messages import Message, argument
 from ratewise.core.names import ESTIMANDS, INTERVALS, METHODS, Estimand, IntervalMethod, Method
-from ratewise.core.ratings import Mask, Rated, Ratings, pool_of
+from ratewise.core.ratings import Ratings, pool_of
 from ratewise.core.result import FrameKind, Span, frame_of_record, shown, spans_picture
+from ratewise.core.score import score_interval
 from ratewise.core.votes import Agreement
 from ratewise.errors import InputError, MissingAnswersError
+
+FOLDS = 10
+MANY_LABELS = 400  # from here on Student-t and normal agree to 0.3 % of the width
+_MOST_LEVELS, _SAME = 11, 1e-9  # of a scale whose ends can be seen; levels that differ by less are one
+
+TAIL = "ratings have a long tail"  # as the note begins
+_SKEWED = 0.2  # skewness of the estimate's error: Cochran's n > 25 γ² for a plain mean, where it is γ/√n
+_BY_CHANCE = 3.0 * math.sqrt(6.0)  # over n: three standard errors of that skewness for normal ratings
+_STEPS = 60  # in 1: ratings of a scale are whole numbers, tenths, or means of a few votes
+_LONGEST_SCALE = 100.0
+
+_REHEARSALS = 11  # their median moves by a tenth of the width or less from one seed to the next
+_MOST_ROWS = 400  # different items; more would not move the median
+_MOST_LABELS = 2000  # with more of them nothing hides
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,212 +99,35 @@ def both_ends(bounds: tuple[float | None, float | None] | None) -> tuple[float, 
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Grouping:
-    """Items in clusters; no codes where they change nothing, or where there is but one."""
-
-    clusters: int
-    codes: Codes | None
-    note: str
-
-
-@dataclass(frozen=True, slots=True)
 class Case:
-    """How to estimate, and what that means for these items."""
+    """How to estimate, and what that means for these items: the pool's size, and the clusters that they come in."""
 
     how: EstimateOptions
     pool_size: float  # inf: the population
-    grouping: Grouping | None
-    folds: NDArray[np.int64] | None = None  # where they are given
+    clusters: int | None = None  # how many, where any were named
+    codes: Codes | None = None  # of the clusters; none where they change nothing, or where there is but one
+    note: str = ""  # on the clusters
 
-    @property
-    def codes(self) -> Codes | None:
-        """Cluster codes; `None` where clusters change nothing."""
-        return None if self.grouping is None else self.grouping.codes
-
-
-def grouping_of(clusters: ArrayLike | None, data: Ratings, pool_size: float, interval: str) -> Grouping | None:
-    """The clusters of the items, and whether the interval counts them; `None` where none were named."""
-    if clusters is None:
-        return None
-    if interval == "anytime":
-        raise InputError("the anytime interval goes item by item and knows no clusters; leave out one of the two")
-    codes = cluster_codes(clusters, data.rows)
-    count = int(codes.max()) + 1
-    many = f"{count:,} cluster{'s' if count > 1 else ''}"
-    if count == data.items > 1:
-        return Grouping(count, None, f"{many}; each is a single item, so they change nothing")
-    if pool_size == data.items:
-        return Grouping(
-            count, None, f"{many}; they change nothing: the whole pool was looked at, and drawn item by item"
-        )
-    if count == 1:
-        return Grouping(1, None, f"{many}; an interval needs at least two, because items of one cluster are alike")
-    return Grouping(count, codes, f"{many}; the interval counts them, not items")
-
-
-TAIL = "ratings have a long tail"  # as the note begins
-_SKEWED = 0.2  # skewness of the estimate's error: Cochran's n > 25 γ² for a plain mean, where it is γ/√n
-_BY_CHANCE = 3.0 * math.sqrt(6.0)  # over n: three standard errors of that skewness for normal ratings
-_STEPS = 60  # in 1: ratings of a scale are whole numbers, tenths, or means of a few votes
-_LONGEST_SCALE = 100.0
-
-
-def tail_note(s: Spread, data: Ratings, kind: str, case: Case) -> tuple[str, ...]:
-    """The note on a long tail; empty where the scale has ends, or the interval needs no symmetry."""
-    if kind not in ("t", "normal", "bootstrap") or case.how.bounds is not None:
-        return ()
-    if abs(s.skewness) <= max(_SKEWED, _BY_CHANCE / max(s.labels, 1)) or of_a_scale(data.strong[data.labelled]):
-        return ()
-    return (
-        Message(
-            f"{TAIL} (a few are far from the rest): the interval may miss the mean more often than "
-            f"{1 - case.how.level:.0%} of the time, because the largest ratings may not be among the labels. Label "
-            f"more; if the scale has ends, give {argument('bounds=(low, high)')}"
-        ),
-    )
-
-
-def of_a_scale(strong: Floats) -> bool:
-    """Whether ratings look like those of a scale: all from −1 to 1, or in steps over a range of at most 100."""
-    if not strong.size or np.abs(strong).max() <= 1.0:
-        return True
-    return bool(np.ptp(strong) <= _LONGEST_SCALE and in_steps(strong))
-
-
-def in_steps(strong: Floats) -> bool:
-    """Whether all ratings are whole numbers, tenths, or means of a few votes."""
-    steps = strong * _STEPS
-    return bool(np.all(np.abs(steps - np.round(steps)) < 1e-6))
-
-
-_MOST_LEVELS, _SAME = 11, 1e-9  # of a scale whose ends can be seen; levels that differ by less are one
-MANY_LABELS = 400  # from here on Student-t and normal agree to 0.3 % of the width
-
-
-def interval_kind(data: Ratings, case: Case) -> tuple[str, list[str]]:
-    """The kind of interval, and where `auto` chose it, why."""
-    if case.how.interval == "anytime" and case.how.method not in ("auto", "difference"):
-        raise InputError("the anytime interval needs method 'difference': tuning on later labels would void it")
-    if case.how.interval != "auto":
-        return case.how.interval, []
-    if is_binary(data):
-        return "score", [f"interval: score, because ratings are 0 or 1 ({data.labels} labels)"]
-    if case.how.bounds is not None:
-        return "score", ["interval: score, because the ends of the scale are known"]
-    ends = levels_seen(data)
-    if ends is not None:
-        return "score", [f"interval: score, on the scale from {ends[0]:g} to {ends[1]:g} that the ratings show"]
-    if data.labels < MANY_LABELS:
-        return "t", [f"interval: t, because there are fewer than {MANY_LABELS} labels ({data.labels})"]
-    if case.codes is not None and case.codes.max() + 1 < MANY_LABELS:
-        count = int(case.codes.max()) + 1
-        return "t", [f"interval: t, because there are fewer than {MANY_LABELS} clusters ({count})"]
-    return "normal", [f"interval: normal, because there are {data.labels} labels"]
-
-
-def levels_seen(data: Ratings) -> tuple[float, float] | None:
-    """Ends of a scale of a few even levels, as its ratings show them; none where they are no such levels."""
-    levels = np.unique(data.strong[data.labelled])
-    if not 2 <= levels.size <= _MOST_LEVELS or not in_steps(levels):
-        return None
-    step = float(np.diff(levels).min())
-    at = (levels - levels[0]) / step
-    low, high = min(levels[0], data.weak[:, 0].min()), max(levels[-1], data.weak[:, 0].max())
-    if np.abs(at - np.round(at)).max() > _SAME or at[-1] > _MOST_LEVELS:
-        return None
-    if high - low > _MOST_LEVELS * step:
-        low, high = levels[0], levels[-1]
-    return float(low), float(high)
-
-
-def is_binary(data: Ratings) -> bool:
-    """Whether all strong ratings are 0 or 1: both of them, or one while the weak ones know no others."""
-    h, g = data.strong[data.labelled], data.weak[:, 0]
-    both = h.size > 0 and h.min() == 0 and h.max() == 1
-    return bool(np.all((h == 0) | (h == 1)) and (both or (g.min() >= -_SAME and g.max() <= 1 + _SAME)))
-
-
-def interval_of(
-    s: intervals.Spread, f: Floats, delta: Floats, data: Ratings, kind: str, case: Case
-) -> tuple[tuple[float, float] | None, str | None]:
-    """The ends, or none; and what there is to say about them."""
-    if kind == "anytime":
-        why = (
-            None
-            if case.how.floor is not None
-            else "anytime: no floor was given, so the least rate seen is taken for it"
-        )
-        return _anytime(delta, data, case), why
-    if case.how.estimand == "pool" and np.all(data.rates == 1) and case.pool_size == data.items:
-        return (s.value, s.value), "every item of the pool has its strong rating: the value is exact"
-    if kind == "score":
-        ends = known_ends(data, case, kind)
-        low, high = needed_ends(data, case, "the score interval") if ends is None else ends
-        beyond = s.value < low or s.value > high
-        why = (
-            f"the unbiased estimate is {s.value:.4g}, beyond the scale: the end of the scale is shown instead"
-            if beyond
-            else None
-        )
-        return score.score_interval(
-            s, f, data, case.how.level, bounds=(low, high), pool_size=case.pool_size, factor=case.how.variance_factor
-        ), why
-    s = intervals.widened(s, case.how.variance_factor)
-    if data.labels < 2:
-        return None, "one strong rating gives no interval; get at least two"
-    if s.variance <= 0:
-        return (
-            None,
-            "all contributions are equal, so their spread is unknown; give bounds and interval 'score'",
-        )
-    if kind == "t":
-        return intervals.student(s, case.how.level), None
-    if kind == "bootstrap":
-        rng = np.random.default_rng(case.how.seed)
-        return intervals.bootstrap(s, case.how.level, resamples=case.how.resamples, rng=rng), None
-    return intervals.normal(s, case.how.level), None
-
-
-def known_ends(data: Ratings, case: Case, kind: str) -> tuple[float, float] | None:
-    """The ends of the rating scale as given, or as ratings show them that this kind of interval goes by."""
-    if case.how.bounds is not None:
-        return needed_ends(data, case, "the interval")
-    if is_binary(data):
-        return 0.0, 1.0
-    return levels_seen(data) if kind == "score" and case.how.interval == "auto" else None
-
-
-def _anytime(delta: Floats, data: Ratings, case: Case) -> tuple[float, float]:
-    if data.counts is not None:
-        raise InputError(
-            "the anytime interval goes item by item, and rows of a large table were put together; take another interval"
-        )
-    if case.how.estimand == "pool" or data.weak.shape[1] > 1:
-        raise InputError("the anytime interval is for the population's mean with one weak rater")
-    low, high = needed_ends(data, case, "the anytime interval")
-    g = data.weak[:, 0]
-    if g.min() < low or g.max() > high:
-        raise InputError(f"the anytime interval needs weak ratings within the bounds [{low:g}, {high:g}]")
-    least = float(data.rates.min()) if case.how.floor is None else share(case.how.floor, name="floor", one=True)
-    if data.rates.min() < least:
-        raise InputError(f"a rate of {data.rates.min():g} is below the floor {least:g} the anytime interval was told")
-    return intervals.confidence_sequence(delta, bounds=(low, high), floor=least, level=case.how.level)
-
-
-def needed_ends(data: Ratings, case: Case, what: str) -> tuple[float, float]:
-    """The ends of the rating scale, as given or as 0/1 ratings show them; `what` needs them."""
-    if case.how.bounds is None:
-        if is_binary(data):
-            return 0.0, 1.0
-        raise InputError(Message(f"{what} needs the ends of the rating scale; give {argument('bounds=(low, high)')}"))
-    low, high = case.how.bounds
-    h = data.strong[data.labelled]
-    if low >= high or (h.size and (h.min() < low or h.max() > high)):
-        raise InputError(f"bounds ({low:g}, {high:g}) must be in order and hold every strong rating")
-    return low, high
-
-
-FOLDS = 10
+    @classmethod
+    def of(cls, data: Ratings, how: EstimateOptions) -> "Case":
+        """The case of checked ratings."""
+        N = pool_of(how.estimand, how.pool_size, data.items)
+        if data.clusters is None:
+            return cls(how, N)
+        if how.interval == "anytime":
+            raise InputError("the anytime interval goes item by item and knows no clusters; leave out one of the two")
+        codes = cluster_codes(data.clusters, data.rows)
+        count = int(codes.max()) + 1
+        many = f"{count:,} cluster{'s' if count > 1 else ''}"
+        if count == data.items > 1:
+            return cls(how, N, count, note=f"{many}; each is a single item, so they change nothing")
+        if data.items == N:
+            note = f"{many}; they change nothing: the whole pool was looked at, and drawn item by item"
+            return cls(how, N, count, note=note)
+        if count == 1:
+            note = f"{many}; an interval needs at least two, because items of one cluster are alike"
+            return cls(how, N, 1, note=note)
+        return cls(how, N, count, codes, f"{many}; the interval counts them, not items")
 
 
 @shown
@@ -404,60 +252,224 @@ def estimate_mean(
     inverse-rate mean (`difference`) or the ratio mean (`regression`); one label gives no interval, nor does one
     cluster; every item its own cluster gives what no clusters give.
     """
-    rated = Rated.of(weak, strong, rates, selected=selected, clusters=clusters)
     how = EstimateOptions(
         method, interval, level, estimand, pool_size, bounds, floor, variance_factor=variance_factor,
         resamples=resamples, seed=seed,
     )  # fmt: skip
-    return estimate_rated(rated, how)
+    return estimate_rated(Ratings.of(weak, strong, rates, selected=selected, clusters=clusters), how)
 
 
-def estimate_rated(rated: Rated, how: EstimateOptions) -> Estimate:
-    """`estimate_mean` of a rated table and how to estimate, each as one record."""
-    data = rated.ratings()
-    N = pool_of(how.estimand, how.pool_size, data.items)
-    case = Case(how, N, grouping_of(rated.clusters, data, N, how.interval), rated.folds)
-    missing = _missing(data, rated.selected)
-    if missing.any():
-        return _with_missing(data, missing, case)
-    if data.labels == 0:
-        raise InputError("no item has a strong rating; at least one is needed for an estimate, two for an interval")
-    return _estimate(data, case)
+def estimate_rated(rated: Ratings, how: EstimateOptions) -> Estimate:
+    """`estimate_mean` of records."""
+    data = rated.checked()
+    case = Case.of(data, how)
+    return with_missing(data, how, lambda filled: _estimate(filled, case))
 
 
 def _estimate(data: Ratings, case: Case) -> Estimate:
+    how = case.how
     kind, notes = interval_kind(data, case)
-    method, lines = _lines(data, case, kind)
+    method, lines = fitted_lines(data, replace(how, method="difference") if kind == "anytime" else how, case.codes)
     f = lines.put(data.weak)
     delta = contributions.contributions(f, data)
-    s = intervals.spread(delta, f, data, pool_size=case.pool_size, codes=case.codes)
-    alone = case.grouping is not None and case.grouping.clusters == 1 and case.pool_size > data.items
+    s = spread(delta, f, data, pool_size=case.pool_size, codes=case.codes)
+    alone = case.clusters == 1 and case.pool_size > data.items
     ends, why = (None, None) if alone else interval_of(s, f, delta, data, kind, case)
-    bounds = known_ends(data, case, kind)
-    if case.how.bounds is not None and bounds is not None and ends is not None:
+    bounds = known_ends(data, how, kind)
+    if how.bounds is not None and bounds is not None and ends is not None:
         ends = on_scale(ends, bounds)
-    known = s.variance > 0 and data.labels > 1 and not alone
-    notes += _cluster_notes(s, case.grouping)
+    if case.clusters is not None:
+        c = s.clustering
+        told = f" (design effect {c.design_effect:.2f}, {s.degrees_of_freedom:.1f} degrees of freedom)" if c else ""
+        notes.append(case.note + told)
     strong = data.strong[data.labelled]
     return Estimate(
         value=s.value if kind != "score" or ends is None else min(max(s.value, ends[0]), ends[1]),
         seen=(float(strong.min()), float(strong.max())),
         bounds=bounds,
-        standard_error=math.sqrt(case.how.variance_factor * s.variance) if known else None,
+        standard_error=math.sqrt(how.variance_factor * s.variance)
+        if s.variance > 0 and data.labels > 1 and not alone
+        else None,
         interval=ends,
-        level=case.how.level,
+        level=how.level,
         items=data.items,
         labels=data.labels,
         method=method,
         interval_method=kind,
-        estimand=case.how.estimand,
+        estimand=how.estimand,
         pool_size=None if math.isinf(case.pool_size) else case.pool_size,
         degrees_of_freedom=s.degrees_of_freedom if kind == "t" else None,
         slope=data.mean(lines.slope[:, 0]),
-        clusters=None if case.grouping is None else case.grouping.clusters,
-        notes=(*notes, *((why,) if why else ()), *(tail_note(s, data, kind, case) if ends else ())),
+        clusters=case.clusters,
+        notes=(*notes, *((why,) if why else ()), *(tail_note(s, data, kind, how) if ends else ())),
         contributions=delta,
     )
+
+
+def fitted_lines(data: Ratings, how: EstimateOptions, codes: Codes | None = None) -> tuple[str, contributions.Lines]:
+    """The line put in the weak rating's place, fitted in folds that keep clusters together; `auto` says which it took.
+
+    Items' folds are those given, or made at random.
+    """
+    if data.labels == 0:
+        raise InputError("no item has a strong rating; at least one is needed for an estimate, two for an interval")
+    if how.method != "auto":
+        return how.method, contributions.LINES[how.method](data)
+    fold = data.folds
+    if fold is None:
+        rng = np.random.default_rng(how.seed)
+        fold = rng.permutation(data.rows) % FOLDS if codes is None else cluster_folds(codes, FOLDS, rng)
+    lines = contributions.cross_fitted(data, fold, folds=FOLDS)
+    plain = bool(np.all(lines.intercept == 0) and np.all(lines.slope == 1))
+    return "auto (difference)" if plain else "auto (cross-fitted regression)", lines
+
+
+def with_missing(data: Ratings, how: EstimateOptions, estimate: Callable[[Ratings], Estimate]) -> Estimate:
+    """The estimate; where answers that were asked for did not come, with an interval over both of their extremes.
+
+    It holds whatever they would have been. An item was asked for where `selected` says so, or its rate is 1.
+    """
+    asked = data.rates[:, -1] == 1
+    if data.selected is not None:
+        if data.selected.shape != asked.shape:
+            raise InputError(f"selected must have one entry per item ({asked.size}); got shape {data.selected.shape}")
+        mask = data.selected.astype(np.bool_)
+        if np.any(data.labelled & ~mask):
+            raise InputError("an item that was not selected has a strong rating; check the selected column")
+        asked = asked | mask
+    missing = asked & ~data.labelled
+    if not missing.any():
+        return estimate(data)
+    many = f"{int(missing.sum())} answers that were asked for are missing"
+    try:
+        ends = needed_ends(data, how, "an estimate with answers still missing")
+    except InputError as error:
+        said = error.args[0]
+        why = said.within(f"{many}, and ") if isinstance(said, Message) else f"{many}, and {error}"
+        raise MissingAnswersError(why) from None
+    first, last = (estimate(replace(data, strong=np.where(missing, x, data.strong))) for x in ends)
+    note = (
+        f"{many}; they are counted at both ends of the scale [{ends[0]:g}, {ends[1]:g}]: the estimate lies between "
+        f"{first.value:.4g} and {last.value:.4g}"
+    )
+    return replace(
+        first, value=0.5 * (first.value + last.value), standard_error=None, seen=ends, bounds=ends,
+        interval=None if first.low is None or last.high is None else (first.low, last.high), labels=data.labels,
+        degrees_of_freedom=None, slope=None, unanswered=0.5 * (last.value - first.value),
+        notes=(note, *first.notes), contributions=0.5 * (first.contributions + last.contributions),
+    )  # fmt: skip
+
+
+# Which interval an estimate gets, and whether there can be one
+
+
+def interval_kind(data: Ratings, case: Case) -> tuple[str, list[str]]:
+    """The kind of interval, and where `auto` chose it, why."""
+    how = case.how
+    if how.interval == "anytime" and how.method not in ("auto", "difference"):
+        raise InputError("the anytime interval needs method 'difference': tuning on later labels would void it")
+    if how.interval != "auto":
+        return how.interval, []
+    if is_binary(data):
+        return "score", [f"interval: score, because ratings are 0 or 1 ({data.labels} labels)"]
+    if how.bounds is not None:
+        return "score", ["interval: score, because the ends of the scale are known"]
+    ends = levels_seen(data)
+    if ends is not None:
+        return "score", [f"interval: score, on the scale from {ends[0]:g} to {ends[1]:g} that the ratings show"]
+    if data.labels < MANY_LABELS:
+        return "t", [f"interval: t, because there are fewer than {MANY_LABELS} labels ({data.labels})"]
+    if case.codes is not None and case.clusters is not None and case.clusters < MANY_LABELS:
+        return "t", [f"interval: t, because there are fewer than {MANY_LABELS} clusters ({case.clusters})"]
+    return "normal", [f"interval: normal, because there are {data.labels} labels"]
+
+
+def levels_seen(data: Ratings) -> Interval | None:
+    """Ends of a scale of a few even levels, as its ratings show them; none where they are no such levels."""
+    levels = np.unique(data.strong[data.labelled])
+    if not 2 <= levels.size <= _MOST_LEVELS or not in_steps(levels):
+        return None
+    step = float(np.diff(levels).min())
+    at = (levels - levels[0]) / step
+    low, high = min(levels[0], data.weak[:, 0].min()), max(levels[-1], data.weak[:, 0].max())
+    if np.abs(at - np.round(at)).max() > _SAME or at[-1] > _MOST_LEVELS:
+        return None
+    if high - low > _MOST_LEVELS * step:
+        low, high = levels[0], levels[-1]
+    return float(low), float(high)
+
+
+def is_binary(data: Ratings) -> bool:
+    """Whether all strong ratings are 0 or 1: both of them, or one while the weak ones know no others."""
+    h, g = data.strong[data.labelled], data.weak[:, 0]
+    both = h.size > 0 and h.min() == 0 and h.max() == 1
+    return bool(np.all((h == 0) | (h == 1)) and (both or (g.min() >= -_SAME and g.max() <= 1 + _SAME)))
+
+
+def known_ends(data: Ratings, how: EstimateOptions, kind: str) -> Interval | None:
+    """The ends of the rating scale as given, or as ratings show them that this kind of interval goes by."""
+    if how.bounds is not None or is_binary(data):
+        return needed_ends(data, how, "the interval")
+    return levels_seen(data) if kind == "score" and how.interval == "auto" else None
+
+
+def needed_ends(data: Ratings, how: EstimateOptions, what: str) -> Interval:
+    """The ends of the rating scale, as given or as 0/1 ratings show them; `what` needs them."""
+    if how.bounds is None:
+        if is_binary(data):
+            return 0.0, 1.0
+        raise InputError(Message(f"{what} needs the ends of the rating scale; give {argument('bounds=(low, high)')}"))
+    low, high = how.bounds
+    h = data.strong[data.labelled]
+    if low >= high or (h.size and (h.min() < low or h.max() > high)):
+        raise InputError(f"bounds ({low:g}, {high:g}) must be in order and hold every strong rating")
+    return low, high
+
+
+def interval_of(
+    s: Spread, f: Floats, delta: Floats, data: Ratings, kind: str, case: Case
+) -> tuple[Interval | None, str | None]:
+    """The ends, or none; and what there is to say about them."""
+    how = case.how
+    if kind == "anytime":
+        told = how.floor is not None
+        why = None if told else "anytime: no floor was given, so the least rate seen is taken for it"
+        return _anytime(delta, data, how), why
+    if how.estimand == "pool" and np.all(data.rates == 1) and case.pool_size == data.items:
+        return (s.value, s.value), "every item of the pool has its strong rating: the value is exact"
+    if kind == "score":
+        ends = known_ends(data, how, kind) or needed_ends(data, how, "the score interval")
+        beyond = "beyond the scale: the end of the scale is shown instead"
+        why = None if ends[0] <= s.value <= ends[1] else f"the unbiased estimate is {s.value:.4g}, {beyond}"
+        found = score_interval(
+            s, f, data, how.level, bounds=ends, pool_size=case.pool_size, factor=how.variance_factor
+        )  # fmt: skip
+        return found, why
+    s = widened(s, how.variance_factor)
+    if data.labels < 2:
+        return None, "one strong rating gives no interval; get at least two"
+    if s.variance <= 0:
+        return None, "all contributions are equal, so their spread is unknown; give bounds and interval 'score'"
+    if kind == "bootstrap":
+        return bootstrap(s, how.level, resamples=how.resamples, rng=np.random.default_rng(how.seed)), None
+    return (student if kind == "t" else normal)(s, how.level), None
+
+
+def _anytime(delta: Floats, data: Ratings, how: EstimateOptions) -> Interval:
+    if data.counts is not None:
+        raise InputError(
+            "the anytime interval goes item by item, and rows of a large table were put together; take another interval"
+        )
+    if how.estimand == "pool" or data.weak.shape[1] > 1:
+        raise InputError("the anytime interval is for the population's mean with one weak rater")
+    low, high = needed_ends(data, how, "the anytime interval")
+    g = data.weak[:, 0]
+    if g.min() < low or g.max() > high:
+        raise InputError(f"the anytime interval needs weak ratings within the bounds [{low:g}, {high:g}]")
+    least = float(data.rates.min()) if how.floor is None else share(how.floor, name="floor", one=True)
+    if data.rates.min() < least:
+        raise InputError(f"a rate of {data.rates.min():g} is below the floor {least:g} the anytime interval was told")
+    return confidence_sequence(delta, bounds=(low, high), floor=least, level=how.level)
 
 
 def on_scale(interval: Interval, bounds: Interval) -> Interval:
@@ -469,99 +481,38 @@ def on_scale(interval: Interval, bounds: Interval) -> Interval:
     return max(low, least), min(high, most)
 
 
-def _cluster_notes(s: intervals.Spread, grouping: Grouping | None) -> list[str]:
-    if grouping is None:
-        return []
-    c = s.clustering
-    if c is None:
-        return [grouping.note]
-    return [f"{grouping.note} (design effect {c.design_effect:.2f}, {s.degrees_of_freedom:.1f} degrees of freedom)"]
+# Ratings with a long tail: nothing that is computed from labels bounds what is not among them, so there is a note
 
 
-def _lines(data: Ratings, case: Case, kind: str) -> tuple[str, contributions.Lines]:
-    """The line put in the weak rating's place; `auto` says which it took."""
-    if case.how.method == "difference" or kind == "anytime":
-        return "difference", contributions.identity(data)
-    if case.how.method == "power-tuned":
-        return "power-tuned", contributions.power_tuned(data)
-    if case.how.method == "regression":
-        return "regression", contributions.regression(data)
-    fold = _folds(data, case)
-    lines = contributions.cross_fitted(data, fold, folds=FOLDS)
-    plain = bool(np.all(lines.intercept == 0) and np.all(lines.slope == 1))
-    return "auto (difference)" if plain else "auto (cross-fitted regression)", lines
-
-
-def _folds(data: Ratings, case: Case) -> NDArray[np.int64]:
-    """A fold from 0 for every row: as given, at random, or by cluster."""
-    if case.folds is not None:
-        return case.folds
-    rng = np.random.default_rng(case.how.seed)
-    return rng.permutation(data.rows) % FOLDS if case.codes is None else cluster_folds(case.codes, FOLDS, rng)
-
-
-# Answers that were asked for and did not come
-
-
-def _missing(data: Ratings, selected: ArrayLike | None) -> Mask:
-    """Items that were surely asked for and have no strong rating; a rate of 1 means asked for."""
-    asked = data.rates[:, -1] == 1
-    if selected is not None:
-        mask = np.asarray(selected)
-        if mask.shape != asked.shape:
-            raise InputError(f"selected must have one entry per item ({asked.size}); got shape {mask.shape}")
-        if np.any(data.labelled & ~mask.astype(bool)):
-            raise InputError("an item that was not selected has a strong rating; check the selected column")
-        asked = asked | mask.astype(bool)
-    return np.asarray(asked & ~data.labelled)
-
-
-def _with_missing(data: Ratings, missing: Mask, case: Case) -> Estimate:
-    """The interval over both extremes of the missing answers: it holds whatever they would have been."""
-    try:
-        ends = needed_ends(data, case, "an estimate with answers still missing")
-    except InputError as error:
-        many = f"{int(missing.sum())} answers that were asked for are missing, and "
-        said = error.args[0]
-        raise MissingAnswersError(said.within(many) if isinstance(said, Message) else many + str(error)) from None
-    found = [_estimate(_filled(data, missing, x), case) for x in ends]
-    first, last = found
-    both = None if first.interval is None or last.interval is None else (first.interval[0], last.interval[1])
-    note = (
-        f"{int(missing.sum())} answers that were asked for are missing; they are counted at both ends of the scale "
-        f"[{ends[0]:g}, {ends[1]:g}]: the estimate lies between {first.value:.4g} and {last.value:.4g}"
-    )
-    return Estimate(
-        value=0.5 * (first.value + last.value),
-        seen=ends,
-        bounds=ends,
-        standard_error=None,
-        interval=both,
-        level=case.how.level,
-        items=data.items,
-        labels=data.labels,
-        method=first.method,
-        interval_method=first.interval_method,
-        estimand=case.how.estimand,
-        pool_size=None if math.isinf(case.pool_size) else case.pool_size,
-        slope=None,
-        clusters=first.clusters,
-        unanswered=0.5 * (last.value - first.value),
-        notes=(note, *first.notes),
-        contributions=0.5 * (first.contributions + last.contributions),
+def tail_note(s: Spread, data: Ratings, kind: str, how: EstimateOptions) -> tuple[str, ...]:
+    """The note on a long tail; empty where the scale has ends, or the interval needs no symmetry."""
+    if kind not in ("t", "normal", "bootstrap") or how.bounds is not None:
+        return ()
+    if abs(s.skewness) <= max(_SKEWED, _BY_CHANCE / max(s.labels, 1)) or of_a_scale(data.strong[data.labelled]):
+        return ()
+    return (
+        Message(
+            f"{TAIL} (a few are far from the rest): the interval may miss the mean more often than "
+            f"{1 - how.level:.0%} of the time, because the largest ratings may not be among the labels. Label "
+            f"more; if the scale has ends, give {argument('bounds=(low, high)')}"
+        ),
     )
 
 
-def _filled(data: Ratings, missing: Mask, rating: float) -> Ratings:
-    strong = np.where(missing, rating, data.strong)
-    rated = data.rated.copy()
-    rated[:, -1] |= missing
-    return replace(data, strong=strong, rated=rated)
+def of_a_scale(strong: Floats) -> bool:
+    """Whether ratings look like those of a scale: all from −1 to 1, or in steps over a range of at most 100."""
+    if not strong.size or np.abs(strong).max() <= 1.0:
+        return True
+    return bool(np.ptp(strong) <= _LONGEST_SCALE and in_steps(strong))
 
 
-_REHEARSALS = 11  # their median moves by a tenth of the width or less from one seed to the next
-_MOST_ROWS = 400  # different items; more would not move the median
-_MOST_LABELS = 2000  # with more of them nothing hides
+def in_steps(strong: Floats) -> bool:
+    """Whether all ratings are whole numbers, tenths, or means of a few votes."""
+    steps = strong * _STEPS
+    return bool(np.all(np.abs(steps - np.round(steps)) < 1e-6))
+
+
+# The width that an interval will have, rehearsed before anything is bought
 
 
 def expected_half_width(
@@ -599,5 +550,5 @@ def _rehearsed(
         level=level, estimand="population" if pool_size is None else "pool",
         pool_size=None if pool_size is None else max(pool_size, looked),
     )  # fmt: skip
-    found = estimate_rated(Rated(g[rows], strong, pi[rows], counts=counts), how)
+    found = estimate_rated(Ratings(g[rows], strong, pi[rows], counts=counts), how)
     return None if found.low is None or found.high is None else (found.high - found.low) / 2

@@ -184,7 +184,7 @@ def _degrees_of_freedom(sampled: float, drawn: Floats, data: Ratings, *, sampled
 
 def normal(s: Spread, level: float) -> Interval:
     """value ± z·se."""
-    half = _z(level) * math.sqrt(s.variance)
+    half = normal_quantile(level) * math.sqrt(s.variance)
     return s.value - half, s.value + half
 
 
@@ -198,7 +198,8 @@ def _missed(s: Spread) -> float:
     return 1.0 if s.clustering is None else s.clustering.missed
 
 
-def _z(level: float) -> float:
+def normal_quantile(level: float) -> float:
+    """z with P(|Z| ≤ z) = level."""
     return float(special.ndtri(0.5 + level / 2))
 
 
@@ -219,7 +220,11 @@ def bootstrap(s: Spread, level: float, *, resamples: int, rng: np.random.Generat
         sums[start:stop] = (rng.poisson(often, (stop - start, terms.size)) - often) @ terms / T
     below = np.clip((sums < 0).mean(), 1 / resamples, 1 - 1 / resamples)
     z0, a = float(special.ndtri(below)), s.skewness / 6
-    z = _z(level) if s.clustering is None else float(special.stdtrit(s.degrees_of_freedom, 0.5 + level / 2))
+    z = (
+        normal_quantile(level)
+        if s.clustering is None
+        else float(special.stdtrit(s.degrees_of_freedom, 0.5 + level / 2))
+    )
     ends = [z0 + sign * z for sign in (-1, 1)]
     shares = [float(special.ndtr(z0 + e / max(1 - a * e, 0.1))) for e in ends]
     low, high = np.quantile(sums, shares)

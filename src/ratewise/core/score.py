@@ -118,7 +118,7 @@ def worlds_of(f: Floats, data: Ratings, pool_size: float) -> tuple[Worlds, Float
     one, which every item has, says what the mean is.
     """
     (rows, steps), T, use = f.shape, data.items, data.labelled
-    had, fit = _had(data), _fitted(f, data)
+    had, fit = data.had, _fitted(f, data)
     inverse = data.inverse_rates()[:, :-1]
     a = data.each(np.where(had, data.step_odds() * inverse, 0.0)) / T
     share, often = np.zeros((rows, steps)), data.each(np.ones(rows))
@@ -154,7 +154,7 @@ class _Fitted:
 
 
 def _fitted(f: Floats, data: Ratings) -> _Fitted:
-    use, pi, had = data.labelled, data.rates[:, -1], _had(data)
+    use, pi, had = data.labelled, data.rates[:, -1], data.had
     keep = np.maximum(0.5 / max(data.labels, 1) * _believed(pi, data.mean(pi)), _SUREST)
     z = _log_odds(np.where(had, f, 0.5), keep, pi, data.each(np.ones(data.rows)))
     told = np.sign(z) * _told_by_rates(pi, data.counts)[:, None]
@@ -166,14 +166,9 @@ def _fitted(f: Floats, data: Ratings) -> _Fitted:
     return _Fitted(z + moved[group], group, coarse, bend)
 
 
-def _had(data: Ratings) -> Mask:
-    """Who has the weak rating of each step; everybody has the first."""
-    return np.concatenate([np.ones((data.rows, 1), dtype=np.bool_), data.rated[:, :-1]], axis=1)
-
-
 def _mass(data: Ratings) -> Floats:
     """How many items each one stands for at each step, as a share of all."""
-    return data.each(np.where(_had(data), data.inverse_rates()[:, :-1], 0.0)) / data.items
+    return data.each(np.where(data.had, data.inverse_rates()[:, :-1], 0.0)) / data.items
 
 
 def _log_odds(f: Floats, keep: Floats, rates: Floats, often: Floats) -> Floats:

@@ -14,22 +14,31 @@ has a side.
 """
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from ratewise.core import contributions
 from ratewise.core.checks import Floats, as_floats, number
-from ratewise.core.estimate import MANY_LABELS, Estimate, EstimateOptions, estimate_rated, on_scale
-from ratewise.core.messages import Message, argument
+from ratewise.core.contributions import contributions
+from ratewise.core.estimate import (
+    MANY_LABELS,
+    Estimate,
+    EstimateOptions,
+    estimate_rated,
+    fitted_lines,
+    is_binary,
+    needed_ends,
+    on_scale,
+    with_missing,
+)
+from ratewise.core.intervals import Interval, normal_quantile
 from ratewise.core.names import Estimand, IntervalMethod, Method
-from ratewise.core.ratings import Mask, Rated, Ratings
-from ratewise.errors import InputError, MissingAnswersError
+from ratewise.core.ratings import Mask, Ratings
+from ratewise.errors import InputError
 
-_FOLDS = 10
 _KINDS = ("auto", "t", "normal", "score")
 
 
@@ -60,9 +69,8 @@ def estimate_stratified(
     Limiting cases: one stratum is `estimate_mean`; items in proportion to the sizes give its value; a stratum whose
     spread is unknown (fewer than two strong ratings, or all alike) borrows that of the others, and a note says so.
     """
-    rated = Rated.of(weak, strong, rates, selected=selected)
     how = EstimateOptions(method, interval, level, estimand, bounds=bounds, variance_factor=variance_factor, seed=seed)
-    return stratified(rated, Shares(strata, sizes, shares), how)
+    return stratified(Ratings.of(weak, strong, rates, selected=selected), Shares(strata, sizes, shares), how)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -74,16 +82,12 @@ class Shares:
     shares: Mapping[str, float] | None = None
 
 
-def stratified(rated: Rated, shares: Shares, how: EstimateOptions) -> Estimate:
+def stratified(rated: Ratings, shares: Shares, how: EstimateOptions) -> Estimate:
     """`estimate_stratified` of records."""
-    data = rated.ratings()
+    data = rated.checked()
     groups = _groups(shares, data, how.estimand)
-    how = replace(how, interval=_kind(data, how.interval, how.bounds))
-
-    def of(filled: Ratings) -> Estimate:
-        return _stratified(filled, *_fitted(filled, how, rated.folds), groups, how)
-
-    return _with_missing(data, rated.selected, how, of)
+    how = replace(how, interval=_kind(data, how))
+    return with_missing(data, how, lambda filled: _stratified(filled, groups, how))
 
 
 def estimate_weighted(
@@ -106,23 +110,18 @@ def estimate_weighted(
 
     Limiting cases: equal weights give `estimate_mean`'s value.
     """
-    rated = Rated.of(weak, strong, rates, selected=selected)
-    return weighted(rated, weights, EstimateOptions(method, interval, level, bounds=bounds, seed=seed))
+    how = EstimateOptions(method, interval, level, bounds=bounds, seed=seed)
+    return weighted(Ratings.of(weak, strong, rates, selected=selected), weights, how)
 
 
-def weighted(rated: Rated, weights: ArrayLike, how: EstimateOptions) -> Estimate:
+def weighted(rated: Ratings, weights: ArrayLike, how: EstimateOptions) -> Estimate:
     """`estimate_weighted` of records."""
-    data = rated.ratings()
+    data = rated.checked()
     w = as_floats(weights, name="weights")
     if w.shape != (data.rows,) or not np.all(np.isfinite(w)) or w.min() <= 0:
         raise InputError(f"weights must be one finite number above 0 per item ({data.items}); got shape {w.shape}")
-    few = how.interval == "auto" and data.labels < MANY_LABELS
-    how = replace(how, interval=_kind(data, "t" if few else how.interval, None, plain=True))
-
-    def of(filled: Ratings) -> Estimate:
-        return _weighted(filled, *_fitted(filled, how, rated.folds), w / data.mean(w), how)
-
-    return _with_missing(data, rated.selected, how, of)
+    how = replace(how, interval=_kind(data, how, plain=True))
+    return with_missing(data, how, lambda filled: _weighted(filled, w / data.mean(w), how))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -160,49 +159,25 @@ def _groups(told: Shares, data: Ratings, estimand: str) -> _Groups:
     return _Groups(code, names, values / values.sum(), N)
 
 
-def _kind(
-    data: Ratings, interval: IntervalMethod, bounds: tuple[float, float] | None, *, plain: bool = False
-) -> IntervalMethod:
-    legal = _KINDS[:3] if plain else _KINDS
-    if interval not in legal:
-        raise InputError(f"chosen items have no {interval} interval here; choose one of {', '.join(legal)}")
-    if interval == "score" and data.weak.shape[1] > 1:
-        raise InputError("strata have no score interval for a chain of raters; choose t or normal")
-    if interval == "score" and bounds is None and not _binary(data):
-        raise InputError(
-            Message(f"the score interval needs the ends of the rating scale; give {argument('bounds=(low, high)')}")
-        )
-    if interval != "auto":
-        return interval
-    if not plain and data.weak.shape[1] == 1 and _binary(data):
+def _kind(data: Ratings, how: EstimateOptions, *, plain: bool = False) -> IntervalMethod:
+    """The kind of interval; for `plain` ones, strata apart, the score interval is none of them."""
+    kind, legal = how.interval, _KINDS[:3] if plain else _KINDS
+    if kind not in legal:
+        raise InputError(f"chosen items have no {kind} interval here; choose one of {', '.join(legal)}")
+    if kind == "score":
+        if data.weak.shape[1] > 1:
+            raise InputError("strata have no score interval for a chain of raters; choose t or normal")
+        needed_ends(data, how, "the score interval")
+    if kind != "auto":
+        return kind
+    if not plain and data.weak.shape[1] == 1 and is_binary(data):
         return "score"
     return "t" if data.labels < MANY_LABELS else "normal"
-
-
-def _binary(data: Ratings) -> bool:
-    h, g = data.strong[data.labelled], data.weak[:, 0]
-    return bool(np.all((h == 0) | (h == 1)) and g.min() >= 0 and g.max() <= 1)
 
 
 def _counts(data: Ratings, code: NDArray[np.intp], strata: int) -> Floats:
     """Items of each stratum."""
     return np.rint(np.bincount(code, weights=data.each(np.ones(data.rows)), minlength=strata))
-
-
-def _fitted(data: Ratings, how: EstimateOptions, folds: NDArray[np.int64] | None) -> tuple[str, Floats]:
-    """The line in the weak rating's place, one for all strata."""
-    method = how.method
-    if data.labels == 0:
-        raise InputError("no item has a strong rating; at least one is needed for an estimate, two for an interval")
-    if method == "difference":
-        return method, data.weak
-    if method in ("power-tuned", "regression"):
-        lines = contributions.power_tuned(data) if method == "power-tuned" else contributions.regression(data)
-        return method, lines.put(data.weak)
-    fold = np.random.default_rng(how.seed).permutation(data.rows) % _FOLDS if folds is None else folds
-    lines = contributions.cross_fitted(data, fold, folds=_FOLDS)
-    plain = bool(np.all(lines.intercept == 0) and np.all(lines.slope == 1))
-    return "auto (difference)" if plain else "auto (cross-fitted regression)", lines.put(data.weak)
 
 
 # Strata
@@ -220,8 +195,10 @@ class _Parts:
     borrowed: Mask
 
 
-def _stratified(data: Ratings, method: str, f: Floats, groups: _Groups, how: EstimateOptions) -> Estimate:
-    delta = contributions.contributions(f, data)
+def _stratified(data: Ratings, groups: _Groups, how: EstimateOptions) -> Estimate:
+    method, lines = fitted_lines(data, how)
+    f = lines.put(data.weak)
+    delta = contributions(f, data)
     parts = _parts(data, f, delta, groups, how)
     W, value = groups.W, float(groups.W @ parts.value)
     counts = _counts(data, groups.code, len(groups.names))
@@ -273,7 +250,7 @@ def _parts(data: Ratings, f: Floats, delta: Floats, groups: _Groups, how: Estima
 def _of_stratum(data: Ratings, f: Floats, own: Mask, size: float, how: EstimateOptions) -> Estimate:
     score = how.interval == "score"
     counts = None if data.counts is None else data.counts[own]
-    rated = Rated(f[own], data.strong[own], data.rates[own], selected=data.labelled[own], counts=counts)
+    rated = Ratings(f[own], data.strong[own], data.rates[own], selected=data.labelled[own], counts=counts)
     own_how = replace(
         how, method="difference", interval="score" if score else "t", seed=0,
         pool_size=size if how.estimand == "pool" else None, bounds=(how.bounds or (0.0, 1.0)) if score else None,
@@ -283,7 +260,7 @@ def _of_stratum(data: Ratings, f: Floats, own: Mask, size: float, how: EstimateO
 
 def _borrowed(parts: _Parts, counts: Floats, how: EstimateOptions) -> _Parts:
     """Variance per item of the other strata, with one degree of freedom, for a stratum of unknown spread."""
-    z, own = _z(how.level), ~np.isnan(parts.below)
+    z, own = normal_quantile(how.level), ~np.isnan(parts.below)
     variance = np.where(parts.borrowed & own, ((parts.below + parts.above) / (2 * z)) ** 2, parts.variance)
     borrowed = np.isnan(variance)
     known = ~borrowed & (variance > 0)
@@ -311,9 +288,9 @@ def _between(parts: _Parts, groups: _Groups, value: float, how: EstimateOptions)
 
 def _ends(
     value: float, parts: _Parts, W: Floats, between: float, total: float, df: float | None, how: EstimateOptions
-) -> tuple[float, float] | None:
+) -> Interval | None:
     if how.interval == "score":
-        more = _z(how.level) ** 2 * between
+        more = normal_quantile(how.level) ** 2 * between
         sides = [math.sqrt(float((W * side) @ (W * side)) + more) for side in (parts.below, parts.above)]
         low, high = how.bounds or (0.0, 1.0)
         return (max(value - sides[0], low), min(value + sides[1], high)) if all(map(math.isfinite, sides)) else None
@@ -321,66 +298,22 @@ def _ends(
         return value, value
     if df is None:
         return None
-    factor = float(special.stdtrit(df, 0.5 + how.level / 2)) if how.interval == "t" else _z(how.level)
+    factor = float(special.stdtrit(df, 0.5 + how.level / 2)) if how.interval == "t" else normal_quantile(how.level)
     ends = value - factor * math.sqrt(total), value + factor * math.sqrt(total)
     return ends if how.bounds is None else on_scale(ends, how.bounds)
-
-
-def _z(level: float) -> float:
-    return float(special.ndtri(0.5 + level / 2))
 
 
 # Weights
 
 
-def _weighted(data: Ratings, method: str, f: Floats, w: Floats, how: EstimateOptions) -> Estimate:
+def _weighted(data: Ratings, w: Floats, how: EstimateOptions) -> Estimate:
     """`estimate_mean` of the linearised ratings θ̂ + w (· − θ̂)/w̄: their mean is θ̂, and their spread is its own."""
-    value = float(np.average(contributions.contributions(f, data), weights=data.each(w)))
-    linear = Rated(
+    method, lines = fitted_lines(data, how)
+    f = lines.put(data.weak)
+    value = float(np.average(contributions(f, data), weights=data.each(w)))
+    linear = Ratings(
         value + w[:, None] * (f - value), value + w * (data.strong - value), data.rates, selected=data.labelled,
         counts=data.counts,
     )  # fmt: skip
     found = estimate_rated(linear, EstimateOptions("difference", how.interval, how.level))
     return replace(found, method=f"weighted {method}", slope=None)
-
-
-# Answers that were asked for and did not come
-
-
-def _with_missing(
-    data: Ratings, selected: ArrayLike | None, how: EstimateOptions, of: Callable[[Ratings], Estimate]
-) -> Estimate:
-    """The interval over both extremes of the missing answers: it holds whatever they would have been."""
-    asked = data.labelled | (data.rates[:, -1] == 1)
-    if selected is not None:
-        mask = np.asarray(selected).astype(np.bool_)
-        if mask.shape != asked.shape or np.any(data.labelled & ~mask):
-            raise InputError("selected must have one entry per item, and hold where there is a strong rating")
-        asked = asked | mask
-    missing = asked & ~data.labelled
-    if not missing.any():
-        return of(data)
-    ends = how.bounds if how.bounds is not None else (0.0, 1.0) if _binary(data) else None
-    if ends is None:
-        raise MissingAnswersError(
-            Message(
-                f"{int(missing.sum())} answers that were asked for are missing, and counting them needs the ends of "
-                f"the rating scale; give {argument('bounds=(low, high)')}"
-            )
-        )
-    first, last = (of(_filled(data, missing, x)) for x in ends)
-    both = None if first.interval is None or last.interval is None else (first.interval[0], last.interval[1])
-    note = (
-        f"{int(missing.sum())} answers that were asked for are missing; they are counted at both ends of the scale "
-        f"[{ends[0]:g}, {ends[1]:g}]: the estimate lies between {first.value:.4g} and {last.value:.4g}"
-    )
-    return replace(
-        first, value=0.5 * (first.value + last.value), standard_error=None, interval=both, degrees_of_freedom=None,
-        labels=data.labels, notes=(note, *first.notes), contributions=0.5 * (first.contributions + last.contributions),
-    )  # fmt: skip
-
-
-def _filled(data: Ratings, missing: Mask, rating: float) -> Ratings:
-    rated = data.rated.copy()
-    rated[:, -1] |= missing
-    return replace(data, strong=np.where(missing, rating, data.strong), rated=rated)

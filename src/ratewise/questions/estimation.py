@@ -13,7 +13,7 @@ from ratewise.core.clusters import Codes, cluster_codes
 from ratewise.core.estimate import Estimate, EstimateOptions, both_ends
 from ratewise.core.messages import Message, argument
 from ratewise.core.names import RECALIBRATIONS, Calibrator, Estimand, IntervalMethod, Method, Recalibration
-from ratewise.core.ratings import Rated
+from ratewise.core.ratings import Ratings
 from ratewise.errors import InputError, TableError
 from ratewise.learn.calibration import cross_calibrated
 from ratewise.learn.features import refuse_labels
@@ -65,7 +65,7 @@ def estimate_mean(
     Limiting cases: rates of 1 give the plain mean of the strong ratings; one label gives a value and no interval, and
     so does one cluster.
     """
-    rated = Rated.of(weak, strong, rates, selected=selected, clusters=clusters)
+    rated = Ratings.of(weak, strong, rates, selected=selected, clusters=clusters)
     how = EstimateOptions(method, interval, level, estimand, pool_size, bounds, floor, resamples=resamples, seed=seed)
     return estimate_rated(rated, how, recalibrate)
 
@@ -85,7 +85,7 @@ def with_text(
 
 
 def estimate_rated(
-    rated: Rated, how: EstimateOptions, recalibrate: Recalibration = "none", text: TextColumns | None = None
+    rated: Ratings, how: EstimateOptions, recalibrate: Recalibration = "none", text: TextColumns | None = None
 ) -> Estimate:
     """`estimate_mean` of a rated table and how to estimate, each as one record."""
     choice(recalibrate, RECALIBRATIONS, name="recalibration")
@@ -105,7 +105,7 @@ def without_second_line(how: EstimateOptions) -> EstimateOptions:
 
 
 def recalibrated(
-    rated: Rated, *, kind: Calibrator | Literal["auto"], seed: int = 0, text: TextColumns | None = None
+    rated: Ratings, *, kind: Calibrator | Literal["auto"], seed: int = 0, text: TextColumns | None = None
 ) -> Floats:
     """The weak rating mapped to the strong one, cross-fitted; clusters are left out whole."""
     g, h = rated.weak, rated.strong
@@ -117,14 +117,14 @@ def recalibrated(
     if kind != "auto":
         given = rated.folds if codes is None else None
         return cross_calibrated(g, h, kind=kind, seed=seed, codes=codes, given=given)
-    data = rated.ratings()
+    data = rated.checked()
     if data.labels < 2:
         return g
     x, weights = Covariates(g, text=text), 1.0 / data.rates[:, 0]
     return fitted_rating(x, h, weights) if codes is None else cluster_fitted_rating(x, h, weights, codes)
 
 
-def told_of_text(rated: Rated, names: Sequence[str], text: TextColumns | None) -> tuple[str, ...]:
+def told_of_text(rated: Ratings, names: Sequence[str], text: TextColumns | None) -> tuple[str, ...]:
     """Whether texts move the recalibrated ratings, in words; clusters choose in every fold anew, and say nothing."""
     if text is None or rated.clusters is not None or rated.strong.size < 2:
         return ()
@@ -282,7 +282,7 @@ def _estimate_large(
     found = estimate_rated(large.items, large.pool.how(how), recalibrate)
     if large.votes is not None:
         rates = large.items.rates[: large.votes.values.shape[0]]
-        found = with_these_votes(found, large.votes, rates, scale=ends, items=large.items.size)
+        found = with_these_votes(found, large.votes, rates, scale=ends, items=large.items.items)
     notes = large.notes(how) + ((_NO_FOLDS,) if unfit else ()) + found.notes
     bought = found.labels if found.agreement is None else found.agreement.votes
     return replace(found, spend=prices.spend(found.items, bought), notes=notes)

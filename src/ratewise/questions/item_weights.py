@@ -9,7 +9,7 @@ from ratewise.core.checks import Floats, number
 from ratewise.core.estimate import Estimate, EstimateOptions
 from ratewise.core.messages import Message, argument
 from ratewise.core.names import Recalibration
-from ratewise.core.ratings import Mask, Rated
+from ratewise.core.ratings import Mask, Ratings
 from ratewise.core.stratified import Shares, stratified, weighted
 from ratewise.errors import InputError, TableError
 from ratewise.questions import rated as readers
@@ -47,7 +47,7 @@ def estimate_chosen(
     check_draw(table.name, draw, ~np.isnan(h))
     looked, g = draw.looked, _weak(table, columns.weak, draw)
     filled = np.where(np.isnan(g), np.where(np.isnan(h), 0.0, h), g)  # Δ = H whatever stands here
-    rated = Rated(filled, h, draw.rates, draw.selected).part(looked)
+    rated = Ratings(filled, h, draw.rates, draw.selected).part(looked)
     if table.rows > readers.MANY_ROWS:
         rated = readers.with_row_folds(rated, np.flatnonzero(looked))
     if chosen.strata is None:
@@ -138,7 +138,9 @@ def in_proportion(groups: Texts, looked: Mask) -> bool:
     return bool(np.max(np.abs(seen - expected) / np.sqrt(spread)) < _BY_CHANCE)
 
 
-def whole(rated: Rated, groups: Texts, all_groups: Texts, how: EstimateOptions, recalibrate: Recalibration) -> Estimate:
+def whole(
+    rated: Ratings, groups: Texts, all_groups: Texts, how: EstimateOptions, recalibrate: Recalibration
+) -> Estimate:
     """The mean of all rows where slices were looked at in unequal proportions: Σ W mean_s."""
     if recalibrate != "none" or rated.clusters is not None:
         raise InputError(

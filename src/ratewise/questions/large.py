@@ -12,7 +12,7 @@ import numpy as np
 
 from ratewise.core.checks import Floats
 from ratewise.core.estimate import EstimateOptions
-from ratewise.core.ratings import Mask, Rated
+from ratewise.core.ratings import Mask, Ratings
 from ratewise.core.votes import Votes
 from ratewise.errors import TableError
 from ratewise.questions import rated as readers
@@ -36,7 +36,7 @@ class LargeTable:
     """What `RatedTable` is for a table in memory; all rows that count were looked at."""
 
     name: str
-    items: Rated
+    items: Ratings
     groups: Texts | None
     rows: int
     looked: int
@@ -122,13 +122,13 @@ def read_large(
     labelled = ~np.isnan(made.strong)
     drawn = labelled if made.asked is None or found.rate.assumed else made.asked
     check_large_draw(found, drawn, {columns.weak: made.weak}, made.rates, made.counts, rough=groups > 1)
-    items = Rated(
+    items = Ratings(
         made.weak, made.strong, made.rates, made.asked, None if clusters is None or made.by is None else made.by,
         counts=made.counts, folds=made.folds, sums=made.sums,
     )  # fmt: skip
     votes = Votes(made.beside, tuple(people)) if people else None
-    pool = Pool.of_relation(relation, relation.count(), items.size)
-    return LargeTable(relation.name, items, made.by, relation.count(), items.size, pool, found.notes, votes)
+    pool = Pool.of_relation(relation, relation.count(), items.items)
+    return LargeTable(relation.name, items, made.by, relation.count(), items.items, pool, found.notes, votes)
 
 
 def check_large(

@@ -214,7 +214,7 @@ def leaderboard(
 def _votes(
     drawn: RatedTable, pairs: Pairs, weak: str | None, method: str, features: Sequence[str]
 ) -> tuple[Ratings, str]:
-    data, codes = drawn.items.ratings(), drawn.codes()
+    data, codes = drawn.items.checked(), drawn.codes()
     if weak is None:
         return data, "strong votes alone"
     if method != "auto":
@@ -227,7 +227,7 @@ def _votes(
         f = fitted_rating(x, data.strong, weights)
     else:
         f = cluster_fitted_rating(x, data.strong, weights, codes)
-    return Ratings(f[:, None], data.strong, data.rates, data.rated), "auto (weak votes learned)"
+    return Ratings(f[:, None], data.strong, data.rates), "auto (weak votes learned)"
 
 
 # Who can be rated
@@ -275,7 +275,7 @@ def _stand(
             continue
         number = np.cumsum(now.kept) - 1
         own = Pairs(number[pairs.a[use]], number[pairs.b[use]], int(now.kept.sum()))
-        some = Ratings(votes.weak[use], votes.strong[use], votes.rates[use], votes.rated[use])
+        some = votes.part(use)
         codes = None if clusters is None else np.unique(clusters[use], return_inverse=True)[1]
         try:
             size = N if math.isinf(N) else N * float(use.mean())

@@ -15,7 +15,7 @@ from ratewise.core.checks import Floats, share
 from ratewise.core.clusters import Codes, cluster_codes
 from ratewise.core.estimate import EstimateOptions
 from ratewise.core.messages import Message, argument
-from ratewise.core.ratings import Mask, Rated
+from ratewise.core.ratings import Mask, Ratings
 from ratewise.errors import InputError, TableError
 from ratewise.questions.draw_checks import check_count, warn_of_choice
 from ratewise.tables import Relation, Table
@@ -162,7 +162,7 @@ class RatedTable:
     """The rows of a drawn table that an estimate uses."""
 
     table: Table
-    items: Rated
+    items: Ratings
     rows: Mask  # of the table: those that `items` are
     looked: Mask  # of the table: those that could have been drawn
     read: tuple[str, ...]  # notes on how it was read
@@ -210,7 +210,7 @@ def read_rated(table: Table, columns: RatedColumns, *, fewest: int = 1, one_rate
     g = np.zeros(h.size) if columns.weak is None else weak_ratings(table, columns.weak, draw, columns.read)
     if draw.assumed:
         warn_of_choice(table, labelled, {} if columns.weak is None else {columns.weak: g}, apart=columns.named)
-    items = Rated(
+    items = Ratings(
         g[rows], h[rows], q[rows], None if draw.selected is None else draw.selected[rows],
         None if columns.draw.clusters is None else cluster_names(table, columns.draw.clusters, rows),
     )  # fmt: skip
@@ -220,7 +220,7 @@ def read_rated(table: Table, columns: RatedColumns, *, fewest: int = 1, one_rate
     return RatedTable(table, items, rows, looked, draw.notes, alone, pool)
 
 
-def with_row_folds(items: Rated, rows: NDArray[np.intp]) -> Rated:
+def with_row_folds(items: Ratings, rows: NDArray[np.intp]) -> Ratings:
     """Ratings with folds by the rows' numbers, as large tables have them: only items that were asked for are in one."""
     alone = ~np.isnan(items.strong) | (items.rates >= 1)
     if items.selected is not None:

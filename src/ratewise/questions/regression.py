@@ -44,14 +44,14 @@ def with_learned_weak(
     are left out whole. Only 0/1 ratings are kept within their range: the largest rating seen is no bound, and to cut
     others off at it would bias a fit, which hangs on large ratings most.
     """
-    data, codes = drawn.items.ratings(), drawn.codes()
+    data, codes = drawn.items.checked(), drawn.codes()
     if data.labels < _FEWEST_TO_LEARN or np.all(data.rates == 1):
         return data, "as it is"
     own = feature_matrix(drawn.table, codings(drawn.table, features))
     parts = [part for part in (known, None if own is None else own[drawn.rows]) if part is not None]
     x = Covariates(data.weak[:, 0], np.concatenate(parts, axis=1) if parts else None)
     f = _learned(x, data) if codes is None else _learned_by_cluster(x, data, codes)
-    return Ratings(f[:, None], data.strong, data.rates, data.rated), "learned"
+    return Ratings(f[:, None], data.strong, data.rates), "learned"
 
 
 def _learned(x: Covariates, data: Ratings) -> Floats:
@@ -248,7 +248,7 @@ class _Found:
 
 def _fit_what_can_be(drawn: RatedTable, model: _Model, N: float) -> _Found:
     """The fit, without rows that the strong ratings say nothing about: an answer for the rest, where there is one."""
-    data = drawn.items.ratings()
+    data = drawn.items.checked()
     items = data.items
     lost: dict[str, str] = {}
     columns = design(drawn.table, model.on, rows=drawn.rows, intercept=model.intercept)
@@ -268,7 +268,7 @@ def _fit_what_can_be(drawn: RatedTable, model: _Model, N: float) -> _Found:
                 if gone.all():
                     raise InputError(_runaway(model.family, columns, error)) from None
         drawn, before = drawn.part(~gone), columns
-        data = drawn.items.ratings()
+        data = drawn.items.checked()
         columns = design(drawn.table, model.on, rows=drawn.rows, intercept=model.intercept)
         lost |= {name: why for name in before.told if name not in columns.told}
     return _Found(
@@ -285,7 +285,7 @@ def _fit_what_can_be(drawn: RatedTable, model: _Model, N: float) -> _Found:
 
 
 def _fit(drawn: RatedTable, columns: Columns, model: _Model, N: float) -> tuple[MFit, str, Floats, Floats]:
-    data, codes = drawn.items.ratings(), drawn.codes()
+    data, codes = drawn.items.checked(), drawn.codes()
     how, (X, back) = str(model.method), columns.standardised()
     power: float | None = 1.0
     if not model.has_weak:
@@ -412,7 +412,7 @@ class RegressionPilot:
         A = np.diag(np.sqrt(weights))[weights > 0]
         strong = np.full(rows.size, np.nan)
         strong[rows] = pilot.strong
-        data = Ratings(pilot.weak[:, None], strong, np.full((rows.size, 1), float(rows.mean())), rows[:, None])
+        data = Ratings(pilot.weak[:, None], strong, np.full((rows.size, 1), float(rows.mean())))
         if data.labels <= X.shape[1]:
             raise InputError(f"{data.labels} labels cannot tell {X.shape[1]} coefficients; a plan needs a larger pilot")
         try:

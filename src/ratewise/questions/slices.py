@@ -18,7 +18,7 @@ from scipy import special
 from ratewise.core.checks import Floats, choice, number, share
 from ratewise.core.estimate import TAIL, Estimate, EstimateOptions, both_ends
 from ratewise.core.names import RECALIBRATIONS, Estimand, IntervalMethod, Method, Recalibration
-from ratewise.core.ratings import Mask, Rated
+from ratewise.core.ratings import Mask, Ratings
 from ratewise.core.result import FrameKind, frame_of_rows, shown
 from ratewise.errors import InputError, TableError
 from ratewise.learn.text.learner import Learner
@@ -427,8 +427,8 @@ class _Sliced:
         found = [self._slice(name, items.part(mask), labels[name], how) for name, mask in masks.items()]
         return found, notes
 
-    def _slice(self, name: str, items: Rated, labels: int, how: EstimateOptions) -> Slice:
-        count, fewest = items.size, self.fewest
+    def _slice(self, name: str, items: Ratings, labels: int, how: EstimateOptions) -> Slice:
+        count, fewest = items.items, self.fewest
         if labels < fewest:
             many = "no strong rating" if labels == 0 else f"only {labels} strong rating{'s' if labels > 1 else ''}"
             return Slice(name, count, labels, None, f"{many}; at least {fewest} are needed")
@@ -452,7 +452,7 @@ def _masks(groups: Texts) -> dict[str, Mask]:
     return {name: np.asarray(at == k) for name, k in numbers.items()}
 
 
-def _about_all(items: Rated, overall: Estimate, found: Sequence[Slice]) -> tuple[str, ...]:
+def _about_all(items: Ratings, overall: Estimate, found: Sequence[Slice]) -> tuple[str, ...]:
     """Notes that concern both the slices and the whole."""
     notes = [note for note in overall.notes if note.startswith("the whole is ")]
     each = (overall, *(one.estimate for one in found if one.estimate is not None))

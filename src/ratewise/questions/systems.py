@@ -14,7 +14,7 @@ from ratewise.core.clusters import Codes, cluster_codes, sum_variance
 from ratewise.core.estimate import Estimate, EstimateOptions
 from ratewise.core.messages import Message, argument
 from ratewise.core.names import Recalibration
-from ratewise.core.ratings import Mask, Rated
+from ratewise.core.ratings import Mask, Ratings
 from ratewise.errors import InputError, TableError
 from ratewise.questions import rated as readers
 from ratewise.questions.draw_checks import warn_of_choice
@@ -96,7 +96,7 @@ class Rest(Protocol):
     def items(self) -> int:
         """How many."""
 
-    def beside(self, rated: Rated, i: int, j: int | None) -> Rated:
+    def beside(self, rated: Ratings, i: int, j: int | None) -> Ratings:
         """The ratings of system i, or of i less j, with these items after those that were asked for."""
 
     def products(self, found: Sequence[Estimate], of: Sequence[Pair], own: int) -> Floats:
@@ -179,7 +179,7 @@ class Systems:
     def _estimate(self, i: int, j: int | None, h: Floats, how: EstimateOptions) -> Estimate:
         """The mean of one system, or of one less another, whose strong ratings are h."""
         g = self.weak[:, i] if j is None else self.weak[:, i] - self.weak[:, j]
-        rated = Rated(g, h, self.rates, self.asked, self.clusters, folds=self.folds)
+        rated = Ratings(g, h, self.rates, self.asked, self.clusters, folds=self.folds)
         if self.rest is not None:
             rated = self.rest.beside(rated, i, j)
         return estimate_rated(rated, how, self.recalibrate)
@@ -381,11 +381,11 @@ class LargeRest:
     spread: Floats  # Σ (g − mean)(g − mean)ᵀ over these items, systems × systems
     known: dict[Pair, _Points] = field(default_factory=dict)
 
-    def beside(self, rated: Rated, i: int, j: int | None) -> Rated:
+    def beside(self, rated: Ratings, i: int, j: int | None) -> Ratings:
         """The ratings of system i, or of i less j, with these items after those that were asked for."""
         points = self._points((i, j))
         n, many = rated.strong.size, points.weak.size
-        return Rated(
+        return Ratings(
             np.r_[rated.weak, points.weak], np.r_[rated.strong, np.full(many, np.nan)],
             np.r_[rated.rates, points.rates],
             None if rated.selected is None else np.r_[rated.selected, np.zeros(many, dtype=np.bool_)],

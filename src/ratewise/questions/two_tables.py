@@ -9,7 +9,7 @@ from scipy import special
 
 from ratewise.core.estimate import Estimate, EstimateOptions
 from ratewise.core.names import Estimand, Method, Recalibration
-from ratewise.core.ratings import Rated
+from ratewise.core.ratings import Ratings
 from ratewise.core.two_samples import Half, difference_interval, pool_covariance, shared_covariance
 from ratewise.errors import InputError
 from ratewise.questions.comparison import Comparison, Ratio, compare_systems, lift, ratio, sentence
@@ -151,7 +151,7 @@ def _of_campaign(table: Table, terms: Terms, id_column: str | None, how: Estimat
     looked = ~np.isnan(table.numbers(terms.rates[-1], missing="allow"))
     n = pooled.strong.size
     last = (pooled.weak.reshape(n, -1)[:, -1], pooled.strong, pooled.rates.reshape(n, -1)[:, -1])
-    items = Rated(*last, pooled.selected, pooled.clusters)
+    items = Ratings(*last, pooled.selected, pooled.clusters)
     rated = RatedTable(table, items, looked, looked, (), False, pool)
     return _Side(rated, mean, (terms.low, terms.high), _ids(table, id_column, rated), exported=True)
 
@@ -204,9 +204,9 @@ def _paired(names: tuple[str, str], a: _Side, b: _Side, asked: _Asked) -> System
     )
 
 
-def _in_order(items: Rated, order: NDArray[np.intp]) -> Rated:
+def _in_order(items: Ratings, order: NDArray[np.intp]) -> Ratings:
     selected, clusters = items.selected, items.clusters
-    return Rated(
+    return Ratings(
         items.weak[order], items.strong[order], items.rates[order], None if selected is None else selected[order],
         None if clusters is None else clusters[order],
     )  # fmt: skip
