@@ -137,7 +137,7 @@ def test_rows_that_were_put_together_have_no_anytime_interval():
     one = np.ones(3)
     rated = rw.core.ratings.Ratings(one / 2, np.array([1.0, 0.0, np.nan]), one / 2, counts=np.array([1.0, 1.0, 9.0]))
     with pytest.raises(InputError, match="put together"):
-        rw.core.estimate.estimate_rated(rated, rw.core.how.How(interval="anytime"))
+        rw.core.estimate.estimate_rated(rated, rw.core.estimate.EstimateOptions(interval="anytime"))
 
 
 def test_a_small_folder_or_pattern_is_one_table(tmp_path):
