@@ -6,7 +6,7 @@ import typer
 from typer.testing import CliRunner
 
 import ratewise
-from ratewise.cli.regress import quantile, regress
+from ratewise.cli.estimate import quantile, regress
 from ratewise.questions.quantiles import quantile_table
 from ratewise.questions.regression import regress as run_regression
 

@@ -9,8 +9,8 @@ import pytest
 from tests.learn.training.tiny import bert
 from typer.testing import CliRunner
 
+from ratewise.cli.lab import news
 from ratewise.cli.main import app
-from ratewise.cli.train import said
 from ratewise.learn.training.loop import Step
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -60,7 +60,7 @@ def test_mistakes_are_one_line(place):
 
 
 def test_news_have_loss_and_time_left():
-    assert said(Step(1.5, 4, 0.61, None, 30.2)) == "epoch 1.5 of at most 4: loss 0.610; 30 s left at most"
-    assert said(Step(2.0, 4, 0.5, 0.55, 600)) == (
+    assert news(Step(1.5, 4, 0.61, None, 30.2)) == "epoch 1.5 of at most 4: loss 0.610; 30 s left at most"
+    assert news(Step(2.0, 4, 0.5, 0.55, 600)) == (
         "epoch 2.0 of at most 4: loss 0.500, held out 0.550 the epoch before; 10 min left at most"
     )

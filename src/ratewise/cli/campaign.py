@@ -1,312 +1,132 @@
-"""`init`, `run`, `status`, `report`, `export` and `verify`: a campaign from its TOML to its end."""
+"""A campaign from its TOML to its end: init, run, status, report, export, import, verify, backup and rescue."""
 
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, redirect_stdout
-from typing import TYPE_CHECKING, Annotated
+from contextlib import redirect_stdout
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from ratewise.cli.console import STOPPED, one_line_errors, print_json, print_notes, print_rich, say, texts_in_lines
-from ratewise.cli.options import Json, SafeCells, said, words
+from ratewise.cli.console import STOPPED, live, print_json, print_notes, print_rich, say, texts_in_lines
+from ratewise.cli.options import (
+    argument,
+    command,
+    flag,
+    option,
+    refuse,
+    refuse_two_outputs,
+    required,
+    scale_or_none,
+    words_or_none,
+)
 
 if TYPE_CHECKING:
-    from ratewise.campaign.campaign import Campaign, Progress
+    from ratewise.campaign.campaign import Campaign
 
-Toml = Annotated[str, typer.Argument(help="The campaign's TOML; `ratewise init` writes one.", metavar="CAMPAIGN.toml")]
-_DIFFERS = 4  # exit code
+DIFFERS = 4  # exit code
 _HEAD = "head of the record: {}"
 
 
+def tell(found: dict[str, Any], said: str, *, json: bool) -> None:
+    """What a command did, as JSON or in words."""
+    if json:
+        print_json(found)
+    else:
+        say(said)
+
+
+@command(
+    "file table from_table id weak strong weak_cost strong_cost positive scale judge format json",
+    file=argument("File or folder to write to.", str, "campaign.toml"),
+    table=flag("Write a made-up items.csv too, to try it at once.", "--table"),
+    from_table=option("Your own table: the campaign is written for its columns.", str | None, None, "--from"),
+    id=option("With --from: the column of ids; guessed if absent."),
+    weak=option("With --from: the weak rating; guessed if absent."),
+    strong=option("With --from: the strong rating; guessed if absent."),
+    weak_cost=option("With --from: the price of one weak rating.", to="weak_price"),
+    strong_cost=option("With --from: the price of one strong rating.", to="strong_price"),
+    positive=option("With --from and --strong: words that count as 1, separated by commas.", read=words_or_none),
+    scale=option("With --from and --strong: all words from the worst to the best: bad,ok,good.", read=scale_or_none),
+    judge=option("Write a judge's template to change instead: binary, likert, score or pairwise."),
+    format=option("With --from: format of the table, if its content is not to decide."),
+)
 def init(
-    file: Annotated[str, typer.Argument(help="File or folder to write to.")] = "campaign.toml",
-    table: Annotated[bool, typer.Option("--table", help="Write a made-up items.csv too, to try it at once.")] = False,
-    from_table: Annotated[
-        str | None, typer.Option("--from", help="Your own table: the campaign is written for its columns.")
-    ] = None,
-    id: Annotated[str | None, typer.Option(help="With --from: the column of ids; guessed if absent.")] = None,
-    weak: Annotated[str | None, typer.Option(help="With --from: the weak rating; guessed if absent.")] = None,
-    strong: Annotated[str | None, typer.Option(help="With --from: the strong rating; guessed if absent.")] = None,
-    weak_cost: Annotated[str | None, typer.Option(help="With --from: the price of one weak rating.")] = None,
-    strong_cost: Annotated[str | None, typer.Option(help="With --from: the price of one strong rating.")] = None,
-    positive: Annotated[
-        str | None, typer.Option(help="With --from and --strong: words that count as 1, separated by commas.")
-    ] = None,
-    scale: Annotated[
-        str | None, typer.Option(help="With --from and --strong: all words from the worst to the best: bad,ok,good.")
-    ] = None,
-    judge: Annotated[
-        str | None, typer.Option(help="Write a judge's template to change instead: binary, likert, score or pairwise.")
-    ] = None,
-    format: Annotated[
-        str | None, typer.Option(help="With --from: format of the table, if its content is not to decide.")
-    ] = None,
-    json: Json = False,
+    *, file: str, table: bool, from_table: str | None, judge: str | None, format: str | None, json: bool, **columns: Any
 ) -> None:
     """Write a campaign to edit: an example, or for your own table. Name your table with --from.
 
     Example: ratewise init campaign.toml --table
     """
-    with one_line_errors():
-        from ratewise.campaign.spec.example import write_example
-        from ratewise.errors import InputError
+    from ratewise.campaign.spec.example import write_example
+    from ratewise.campaign.spec.guess import begin_from
 
-        if judge is not None:
-            if table or from_table is not None:
-                raise InputError("--judge writes a judge's template, and no campaign; leave the other option out")
-            print_judge(judge, "." if file == "campaign.toml" else file, as_json=json)
-            return
-        if from_table is not None:
-            if table:
-                raise InputError("--table writes a made-up table and --from uses yours; leave one of them out")
-            from ratewise.campaign.spec.guess import begin_from
-            from ratewise.report.begun import begun_text
+    if judge is not None:
+        from ratewise.cli.convert import write_judge
 
-            counted, order = said(positive, scale)
-            begun = begin_from(
-                from_table, file, id=id, weak=weak, strong=strong, weak_price=weak_cost, strong_price=strong_cost,
-                positive=counted or (), scale=order, format=format,
-            )  # fmt: skip
-            if json:
-                print_json(begun.to_dict())
-            else:
-                print_rich(begun_text(begun))
-            return
-        if any(given is not None for given in (id, weak, strong, weak_cost, strong_cost, positive, scale, format)):
-            raise InputError("these options describe your own table; name it with --from TABLE")
-        written = write_example(file, table=table)
+        other = table or from_table is not None
+        refuse(other, "--judge writes a judge's template, and no campaign; leave the other option out")
+        path = write_judge(judge, "." if file == "campaign.toml" else file)
+        said = f'Written: {path}. Change it, and name it in the campaign: judge = "{path}"'
+        tell({"written": [path]}, said, json=json)
+    elif from_table is not None:
+        from ratewise.report.begun import begun_text
+
+        refuse(table, "--table writes a made-up table and --from uses yours; leave one of them out")
+        columns["positive"] = columns["positive"] or ()
+        begun = begin_from(from_table, file, format=format, **columns)
         if json:
-            print_json({"written": list(written)})
+            print_json(begun.to_dict())
         else:
-            say(f"Written: {', '.join(written)}. Edit it, then: ratewise run {written[0]}")
+            print_rich(begun_text(begun))
+    else:
+        given = format is not None or any(value is not None for value in columns.values())
+        refuse(given, "these options describe your own table; name it with --from TABLE")
+        written = write_example(file, table=table)
+        said = f"Written: {', '.join(written)}. Edit it, then: ratewise run {written[0]}"
+        tell({"written": list(written)}, said, json=json)
 
 
-def run(
-    campaign: Toml,
-    wait: Annotated[
-        bool, typer.Option("--wait/--no-wait", help="Wait for people's answers, or end and continue with the next run.")
-    ] = True,
-    new: Annotated[
-        bool, typer.Option("--new", help="Begin a new campaign even if one of this name is beside it.")
-    ] = False,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Tell what it will cost, by the real texts, and ask for nothing.")
-    ] = False,
-    json: Json = False,
-) -> None:
+@command(
+    "campaign wait new dry_run json",
+    wait=option("Wait for people's answers, or end and continue with the next run.", bool, True, "--wait/--no-wait"),
+    new=flag("Begin a new campaign even if one of this name is beside it.", "--new"),
+    dry_run=flag("Tell what it will cost, by the real texts, and ask for nothing.", "--dry-run"),
+)
+def run(*, campaign: str, wait: bool, new: bool, dry_run: bool, json: bool) -> int | None:
     """Start a campaign, or go on with it, to its goal. Stop it with Ctrl-C at any time.
 
     Example: ratewise run campaign.toml
     """
-    with one_line_errors():
-        from ratewise.campaign.campaign import Campaign
-        from ratewise.campaign.clients.patience import PATIENCE
-        from ratewise.campaign.engine import Paused
-        from ratewise.report.campaign import beside_the_numbers, ending_text
-
-        if dry_run:
-            print_cost(Campaign.at(campaign), as_json=json)
-            return
-        opened = Campaign.open(campaign, patience=PATIENCE)
-        known = len(opened.notes()) if opened.has_begun() else 0
-        begins = new or may_begin(opened, ask=not json)
-        digest = opened.begin_secretly(new=begins)
-        if digest is not None:
-            print(f"ratewise: the seed is secret until the end; its SHA-256 is {digest}", file=sys.stderr, flush=True)
-        with live(quiet=json) as progress, texts_in_lines(quiet=json), redirect_stdout(sys.stderr):
-            ended = opened.run(progress=progress, wait=wait, new=begins)  # what raters print is no part of the result
-        with opened.look() as now:
-            notes, beside = now.notes[known:], beside_the_numbers(now)
-            text = ending_text(now.status, ended.reason, beside=beside)
-        print_notes(tuple(text for _, text in notes if not text.startswith("changed: ")))
-        if json:
-            print_json({**ended.to_dict(), **beside})
-        else:
-            print_rich(text)
-    if ended.reason == Paused.STOPPED:
-        raise typer.Exit(STOPPED)
-
-
-def status(
-    campaign: Toml,
-    watch: Annotated[
-        bool | None, typer.Option("--watch/--once", help="Look again every second; the default while it runs.")
-    ] = None,
-    json: Json = False,
-) -> None:
-    """Show money, answers and the estimate so far. Look as often as you like.
-
-    Example: ratewise status campaign.toml
-    """
-    with one_line_errors():
-        from ratewise.campaign.campaign import Campaign
-        from ratewise.report.campaign import beside_the_numbers, look_text
-
-        with Campaign.at(campaign).watch() as look:
-            now = look()
-            if json:
-                print_json({**now.status.to_dict(), **beside_the_numbers(now), "running": now.is_running})
-                return
-            if not (now.is_running and sys.stdout.isatty() if watch is None else watch):
-                print_rich(look_text(now))
-                return
-            from rich.live import Live
-
-            from ratewise.cli.visible import console
-
-            with Live(look_text(now), console=console(), refresh_per_second=4) as live:
-                while now.is_running or watch:
-                    time.sleep(1.0)
-                    now = look()
-                    live.update(look_text(now))
-
-
-def report(
-    campaign: Toml,
-    output: Annotated[
-        str, typer.Option("--output", "-o", help="The page to write; one that ends in .md is Markdown.")
-    ] = "report.html",
-    slices: Annotated[
-        str | None,
-        typer.Option(
-            help="Columns of groups, separated by commas; each group gets an estimate. By default, word features."
-        ),
-    ] = None,
-    json: Json = False,
-) -> None:
-    """Write the report: one HTML page. The estimate, its history, the money, and what the labels say.
-
-    Example: ratewise report campaign.toml -o report.html
-    """
-    with one_line_errors():
-        from ratewise.campaign.campaign import Campaign
-        from ratewise.campaign.export import check_output
-        from ratewise.report.campaign import beside_the_numbers, snapshot_page
-        from ratewise.report.markdown import snapshot_markdown
-        from ratewise.report.sentence import plain_answer
-        from ratewise.tables.write import write_text
-
-        opened = Campaign.at(campaign)
-        check_output(opened.spec, output)
-        with opened.look() as now:
-            columns = None if slices is None else words(slices)
-            make = snapshot_markdown if output.lower().endswith(".md") else snapshot_page
-            write_text(output, make(now, slices=columns))
-            found, beside, said = now.estimate, beside_the_numbers(now), plain_answer(now)
-        if json:
-            told = {"output": output, "sentence": said, "estimate": None if found is None else found.to_dict()}
-            print_json({**told, **beside})
-        else:
-            say("\n".join([said, f"Written to {output}.", *beside["told"], _HEAD.format(beside["head"])]))
-
-
-def export(
-    campaign: Toml,
-    output: Annotated[
-        str, typer.Option("--output", "-o", help="CSV, JSONL or Parquet file; - for CSV on standard output.")
-    ],
-    ledger: Annotated[bool, typer.Option("--ledger", help="Every movement of money instead of the items.")] = False,
-    answers: Annotated[bool, typer.Option("--answers", help="What each person said instead of the items.")] = False,
-    record: Annotated[bool, typer.Option("--record", help="The whole record, to be checked anywhere.")] = False,
-    questions: Annotated[
-        bool, typer.Option("--questions", help="People's open questions: .json for Label Studio, else a table to fill.")
-    ] = False,
-    rater: Annotated[str | None, typer.Option(help="With --questions: which people, if there are several.")] = None,
-    hold: Annotated[float, typer.Option(help="With --questions: hours in which the page leaves them alone.")] = 0.0,
-    safe_cells: SafeCells = False,
-    json: Json = False,
-) -> None:
-    """Export items with their ratings, rates and draws. `ratewise estimate` reads the table.
-
-    Where -o names a folder, all tables and the record go into it.
-
-    Example: ratewise export campaign.toml -o rated.parquet
-    """
-    with one_line_errors():
-        from ratewise.campaign.campaign import Campaign
-        from ratewise.campaign.export import take_out
-        from ratewise.errors import InputError
-
-        if json and output == "-":
-            raise InputError("--json and -o - both want standard output; write the table to a file")
-        if questions:
-            if ledger or answers or record:
-                raise InputError("--questions writes a file by itself; leave --ledger, --answers and --record out")
-            print_questions(Campaign.open(campaign), output, rater=rater, hold=hold, as_json=json)
-            return
-        if rater is not None or hold:
-            raise InputError("--rater and --hold go with --questions")
-        with Campaign.at(campaign).look() as now:
-            done = take_out(now, output, ledger=ledger, answers=answers, record=record, safe_cells=safe_cells)
-        if json:
-            print_json({"output": output, **done.shown, "head": done.head})
-        elif output != "-":
-            say(f"{done.said}\n{_HEAD.format(done.head)}")
-
-
-def print_questions(campaign: "Campaign", output: str, *, rater: str | None, hold: float, as_json: bool) -> None:
-    """Write people's open questions, and say what to do with them."""
-    sent = campaign.export_questions(output, rater=rater, hold=hold)
-    if as_json:
-        print_json({"output": output, "files": list(sent.files), "questions": sent.questions, "hold": sent.held_hours})
-        return
-    if len(sent.files) > 1:
-        how = f"Make a project in Label Studio with the labelling config {sent.files[1]}, and import {sent.files[0]}"
-    else:
-        how = "Fill in the column rating"
-    say(f"{sent.summary()}\n{how}. Bring the labels back with: ratewise import {campaign.spec.path.name} FILE")
-
-
-def verify(
-    campaign: Annotated[
-        str,
-        typer.Argument(help="The campaign's TOML; or an exported record or folder, or a store.", metavar="CAMPAIGN"),
-    ],
-    head: Annotated[
-        str | None, typer.Option(help="Head of the record from a status, report or export that was kept.")
-    ] = None,
-    json: Json = False,
-) -> None:
-    """Replay the campaign and compare it with its record. Exit code 4 if anything differs.
-
-    Example: ratewise verify campaign.toml --head 148-5f6296ad1e8ad58b8190ad8c1f2b7be4f3a6e5d1
-    """
-    with one_line_errors():
-        from ratewise.campaign.offline import verify_path
-
-        found = verify_path(campaign, head=head)
-        if json:
-            print_json(found.to_dict())
-        else:
-            say(found.summary())
-    if not found.passed:
-        raise typer.Exit(_DIFFERS)
-
-
-def print_judge(kind: str, place: str, *, as_json: bool) -> None:
-    """Write a judge's template and say where it is."""
-    from ratewise.cli.judge import write_judge
-
-    path = write_judge(kind, place)
-    if as_json:
-        print_json({"written": [path]})
-    else:
-        say(f'Written: {path}. Change it, and name it in the campaign: judge = "{path}"')
-
-
-def print_cost(campaign: "Campaign", *, as_json: bool) -> None:
-    """What a campaign will cost."""
+    from ratewise.campaign.campaign import Campaign
+    from ratewise.campaign.clients.patience import PATIENCE
     from ratewise.campaign.cost import campaign_cost
+    from ratewise.campaign.engine import Paused
+    from ratewise.report.campaign import beside_the_numbers, ending_text
 
-    cost = campaign_cost(campaign.spec)
-    if as_json:
-        print_json(cost.to_dict())
+    if dry_run:
+        cost = campaign_cost(Campaign.at(campaign).spec)
+        tell(cost.to_dict(), cost.summary(), json=json)
+        return None
+    opened = Campaign.open(campaign, patience=PATIENCE)
+    known = len(opened.notes()) if opened.has_begun() else 0
+    begins = new or _may_begin(opened, ask=not json)
+    digest = opened.begin_secretly(new=begins)
+    if digest is not None:
+        print(f"ratewise: the seed is secret until the end; its SHA-256 is {digest}", file=sys.stderr, flush=True)
+    with live(quiet=json) as progress, texts_in_lines(quiet=json), redirect_stdout(sys.stderr):
+        ended = opened.run(progress=progress, wait=wait, new=begins)  # what raters print is no part of the result
+    with opened.look() as now:
+        notes, beside = now.notes[known:], beside_the_numbers(now)
+        text = ending_text(now.status, ended.reason, beside=beside)
+    print_notes(tuple(text for _, text in notes if not text.startswith("changed: ")))
+    if json:
+        print_json({**ended.to_dict(), **beside})
     else:
-        say(cost.summary())
+        print_rich(text)
+    return STOPPED if ended.reason == Paused.STOPPED else None
 
 
-def may_begin(campaign: "Campaign", *, ask: bool) -> bool:
+def _may_begin(campaign: "Campaign", *, ask: bool) -> bool:
     """Whether the person at the terminal says that a new campaign is meant; where nobody is there, `run` refuses."""
     from ratewise.errors import AlreadyBegunError
 
@@ -320,20 +140,184 @@ def may_begin(campaign: "Campaign", *, ask: bool) -> bool:
     return False
 
 
-@contextmanager
-def live(*, quiet: bool) -> "Iterator[Progress | None]":
-    """The status on standard error while a campaign runs; nothing with --json or where that is no terminal."""
-    if quiet or not sys.stderr.isatty():
-        yield None
+@command(
+    "campaign watch json",
+    watch=option("Look again every second; the default while it runs.", bool | None, None, "--watch/--once"),
+)
+def status(*, campaign: str, watch: bool | None, json: bool) -> None:
+    """Show money, answers and the estimate so far. Look as often as you like.
+
+    Example: ratewise status campaign.toml
+    """
+    from ratewise.campaign.campaign import Campaign
+    from ratewise.report.campaign import beside_the_numbers, look_text
+
+    with Campaign.at(campaign).watch() as look:
+        now = look()
+        if json:
+            print_json({**now.status.to_dict(), **beside_the_numbers(now), "running": now.is_running})
+            return
+        if not (now.is_running and sys.stdout.isatty() if watch is None else watch):
+            print_rich(look_text(now))
+            return
+        from rich.live import Live
+
+        from ratewise.cli.visible import console
+
+        with Live(look_text(now), console=console(), refresh_per_second=4) as screen:
+            while now.is_running or watch:
+                time.sleep(1.0)
+                now = look()
+                screen.update(look_text(now))
+
+
+@command(
+    "campaign output slices json",
+    output=option("The page to write; one that ends in .md is Markdown.", str, "report.html", "--output", "-o"),
+    slices=option(
+        "Columns of groups, separated by commas; each group gets an estimate. By default, word features.",
+        read=words_or_none,
+    ),
+)
+def report(*, campaign: str, output: str, slices: list[str] | None, json: bool) -> None:
+    """Write the report: one HTML page. The estimate, its history, the money, and what the labels say.
+
+    Example: ratewise report campaign.toml -o report.html
+    """
+    from ratewise.campaign.campaign import Campaign
+    from ratewise.campaign.export import check_output
+    from ratewise.report.campaign import beside_the_numbers, snapshot_page
+    from ratewise.report.markdown import snapshot_markdown
+    from ratewise.report.sentence import plain_answer
+    from ratewise.tables.write import write_text
+
+    opened = Campaign.at(campaign)
+    check_output(opened.spec, output)
+    with opened.look() as now:
+        make = snapshot_markdown if output.lower().endswith(".md") else snapshot_page
+        write_text(output, make(now, slices=slices))
+        found, beside, said = now.estimate, beside_the_numbers(now), plain_answer(now)
+    told = {"output": output, "sentence": said, "estimate": None if found is None else found.to_dict()}
+    lines = [said, f"Written to {output}.", *beside["told"], _HEAD.format(beside["head"])]
+    tell({**told, **beside}, "\n".join(lines), json=json)
+
+
+@command(
+    "campaign output ledger answers record questions rater hold safe_cells json",
+    output=required("CSV, JSONL or Parquet file; - for CSV on standard output.", str, "--output", "-o"),
+    ledger=flag("Every movement of money instead of the items.", "--ledger"),
+    answers=flag("What each person said instead of the items.", "--answers"),
+    record=flag("The whole record, to be checked anywhere.", "--record"),
+    questions=flag("People's open questions: .json for Label Studio, else a table to fill.", "--questions"),
+    rater=option("With --questions: which people, if there are several."),
+    hold=option("With --questions: hours in which the page leaves them alone.", float, 0.0),
+)
+def export(
+    *, campaign: str, output: str, questions: bool, rater: str | None, hold: float, json: bool, **what: bool
+) -> None:
+    """Export items with their ratings, rates and draws. `ratewise estimate` reads the table.
+
+    Where -o names a folder, all tables and the record go into it.
+
+    Example: ratewise export campaign.toml -o rated.parquet
+    """
+    from ratewise.campaign.campaign import Campaign
+    from ratewise.campaign.export import take_out
+
+    refuse_two_outputs(output, json=json)
+    if questions:
+        others = what["ledger"] or what["answers"] or what["record"]
+        refuse(others, "--questions writes a file by itself; leave --ledger, --answers and --record out")
+        _export_questions(Campaign.open(campaign), output, rater=rater, hold=hold, json=json)
         return
-    from rich.console import Group
-    from rich.live import Live
-    from rich.text import Text
+    refuse(rater is not None or bool(hold), "--rater and --hold go with --questions")
+    with Campaign.at(campaign).look() as now:
+        done = take_out(now, output, **what)
+    if json or output != "-":
+        tell({"output": output, **done.shown, "head": done.head}, f"{done.said}\n{_HEAD.format(done.head)}", json=json)
 
-    from ratewise.cli.visible import console
-    from ratewise.report.campaign import status_text
-    from ratewise.report.speed import Speed
 
-    speed = Speed()
-    with Live(console=console(stderr=True), transient=True, refresh_per_second=4) as live:
-        yield lambda found: live.update(Group(status_text(found, running=True), Text(speed.words(found))))
+def _export_questions(campaign: "Campaign", output: str, *, rater: str | None, hold: float, json: bool) -> None:
+    """Write people's open questions, and say what to do with them."""
+    sent = campaign.export_questions(output, rater=rater, hold=hold)
+    how = "Fill in the column rating"
+    if len(sent.files) > 1:
+        how = f"Make a project in Label Studio with the labelling config {sent.files[1]}, and import {sent.files[0]}"
+    said = f"{sent.summary()}\n{how}. Bring the labels back with: ratewise import {campaign.spec.path.name} FILE"
+    found = {"output": output, "files": list(sent.files), "questions": sent.questions, "hold": sent.held_hours}
+    tell(found, said, json=json)
+
+
+@command(
+    "campaign labels rater question person leave_out json",
+    labels=argument("Label Studio's JSON or JSON_MIN, or a CSV, JSONL or Parquet table."),
+    rater=option("Which people have answered, if there are several."),
+    question=option("Column of the rating, or its question in the labelling config.", str, "rating"),
+    person=option("Who has answered, where the file does not say; a person votes once."),
+    leave_out=flag("Leave labels of items that were not drawn aside, and take the rest.", "--leave-out"),
+)
+def take_labels(*, campaign: str, labels: str, json: bool, **options: Any) -> None:
+    """Take finished labels from another tool. Each goes to the question that asked for it, and counts once.
+
+    Labels of items that were not drawn are refused: they would bias the estimate.
+
+    Example: ratewise import campaign.toml labels.json
+    """
+    from ratewise.campaign.campaign import Campaign
+
+    opened = Campaign.open(campaign)
+    found = opened.import_answers(labels, **options)
+    if not json:
+        print_notes(found.notes)
+    names = ("taken", "settled", "known", "late", "left_out", "still_open")
+    counts = {name: getattr(found, name) for name in names} | {"notes": list(found.notes)}
+    tell(counts, f"{found.summary()} Go on with: ratewise run {opened.spec.path.name}", json=json)
+
+
+@command(
+    "campaign head json",
+    campaign=argument("The campaign's TOML; or an exported record or folder, or a store.", metavar="CAMPAIGN"),
+    head=option("Head of the record from a status, report or export that was kept."),
+)
+def verify(*, campaign: str, head: str | None, json: bool) -> int | None:
+    """Replay the campaign and compare it with its record. Exit code 4 if anything differs.
+
+    Example: ratewise verify campaign.toml --head 148-5f6296ad1e8ad58b8190ad8c1f2b7be4f3a6e5d1
+    """
+    from ratewise.campaign.offline import verify_path
+
+    found = verify_path(campaign, head=head)
+    tell(found.to_dict(), found.summary(), json=json)
+    return None if found.passed else DIFFERS
+
+
+@command(
+    "campaign output json",
+    output=required("SQLite file to write; it must not exist yet.", str, "--output", "-o"),
+)
+def backup(*, campaign: str, output: str, json: bool) -> None:
+    """Copy a campaign's store into one file, even while it runs. That file is an SQLite database.
+
+    Example: ratewise backup campaign.toml -o copy.sqlite
+    """
+    from ratewise.campaign.campaign import Campaign
+
+    head = Campaign.open(campaign).backup(output)
+    said = f'Written to {output}. To go on with it, write store = "{output}".\n{_HEAD.format(head)}'
+    tell({"output": output, "head": head}, said, json=json)
+
+
+@command(
+    "source output json",
+    source=argument("The campaign's TOML, its SQLite file, or unsaved answers.", metavar="CAMPAIGN"),
+    output=required("New store; for unsaved answers alone, a JSONL file of them.", str, "--output", "-o"),
+)
+def rescue(*, source: str, output: str, json: bool) -> None:
+    """Save what is left of a damaged store. Also answers that were not saved; it says what is missing.
+
+    Example: ratewise rescue campaign.toml -o rescued.sqlite
+    """
+    from ratewise.campaign.rescue import rescue as save
+
+    found = save(source, output)
+    tell({"output": output, **found.to_dict()}, f"Written to {output}.\n{found.summary()}", json=json)

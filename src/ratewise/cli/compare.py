@@ -1,111 +1,94 @@
-"""`ratewise compare`: systems against each other, on the same items or on others."""
+"""`compare` and `leaderboard`: systems against each other, by ratings and by votes."""
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
-
-from ratewise.cli.console import one_line_errors, print_json, print_rich
-from ratewise.cli.options import FormatOption, Json, Positive, Rate, Scale, Seed, TableArgument, in_format, said
-from ratewise.core.names import Estimand, Method, Recalibration
+from ratewise.cli.console import check_picture, print_json, print_rich, show
+from ratewise.cli.options import (
+    both_ends,
+    command,
+    in_format,
+    option,
+    refuse,
+    refuse_two_outputs,
+    required,
+    words,
+)
+from ratewise.core.names import Estimand, Recalibration, RegressionMethod
 
 if TYPE_CHECKING:
     from ratewise.questions.comparison import Comparison, ManyComparisons
     from ratewise.tables import TableLike
 
 
+@command(
+    "table system with_table weak strong id baseline rate selected method level estimand pool_size cluster recalibrate "
+    "low high positive scale picture seed format json",
+    system=option(
+        "NAME:WEAK:STRONG, a system and its two columns; once for each system. Or once the COLUMN that says whose row "
+        "it is, in a table with a row for each item and system.", list[str] | None,
+    ),
+    with_table=option(
+        "Rated table of the other system, on the same items or on different ones.", str | None, None, "--with"
+    ),
+    weak=option("With --with or --system COLUMN: the weak rating's column."),
+    strong=option("With --with or --system COLUMN: the strong one's."),
+    id=option("With either: the column of item ids; `id` if absent."),
+    baseline=option("System the others are compared with; of two, the second if absent."),
+    level=option("Confidence level; of all intervals together, for many systems.", float, 0.95),
+    recalibrate=option("Map weak to strong differences first.", Recalibration, "none"),
+)  # fmt: skip
 def compare(
-    table: TableArgument,
-    system: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="NAME:WEAK:STRONG, a system and its two columns; once for each system. Or once the COLUMN that says "
-            "whose row it is, in a table with a row for each item and system."
-        ),
-    ] = None,
-    with_table: Annotated[
-        str | None,
-        typer.Option("--with", help="Rated table of the other system, on the same items or on different ones."),
-    ] = None,
-    weak: Annotated[str | None, typer.Option(help="With --with or --system COLUMN: the weak rating's column.")] = None,
-    strong: Annotated[str | None, typer.Option(help="With --with or --system COLUMN: the strong one's.")] = None,
-    id: Annotated[str | None, typer.Option(help="With either: the column of item ids; `id` if absent.")] = None,
-    baseline: Annotated[
-        str | None, typer.Option(help="System the others are compared with; of two, the second if absent.")
-    ] = None,
-    rate: Rate = None,
-    selected: Annotated[
-        str | None, typer.Option(help="Column that says which items were asked for, to count missing answers.")
-    ] = None,
-    method: Annotated[Method, typer.Option(help="How the ratings are combined.")] = "auto",
-    level: Annotated[float, typer.Option(help="Confidence level; of all intervals together, for many systems.")] = 0.95,
-    estimand: Annotated[Estimand, typer.Option(help="Whose mean: the population's, or the pool's own.")] = "population",
-    pool_size: Annotated[float | None, typer.Option(help="Size of the pool, if larger than the table.")] = None,
-    cluster: Annotated[str | None, typer.Option(help="Column that says which items belong together.")] = None,
-    recalibrate: Annotated[Recalibration, typer.Option(help="Map weak to strong differences first.")] = "none",
-    low: Annotated[float | None, typer.Option(help="Lowest possible rating; not needed for 0/1 ratings.")] = None,
-    high: Annotated[float | None, typer.Option(help="Highest possible rating.")] = None,
-    positive: Positive = None,
-    scale: Scale = None,
-    picture: Annotated[str | None, typer.Option(help="File for a picture, .svg or .png.")] = None,
-    seed: Seed = 0,
-    format: FormatOption = None,
-    json: Json = False,
-) -> None:
+    *, table: "TableLike", system: list[str] | None, with_table: str | None, weak: str | None, strong: str | None,
+    id: str | None, baseline: str | None, pool_size: float | None, low: float | None, high: float | None,
+    picture: str | None, json: bool, **options: Any,
+) -> None:  # fmt: skip
     """Compare systems, on the same items or on different ones. Shows the difference, its interval, and a sentence.
 
     Example: ratewise compare rated.csv --system new:judge_new:human_new --system old:judge_old:human_old
     """
-    with one_line_errors():
-        from ratewise.report.pictures import check_ending
-        from ratewise.tables.write import check_folder
-
-        check_folder(picture)
-        check_ending(picture)
-        counted, order = said(positive, scale)
-        options: dict[str, Any] = {
-            "rate": rate, "selected": selected, "clusters": cluster, "method": method, "level": level,
-            "estimand": estimand, "recalibrate": recalibrate, "bounds": _ends(low, high), "positive": counted,
-            "scale": order, "seed": seed,
-        }  # fmt: skip
-        systems, read = [] if system is None else system, in_format(table, format)
-        if with_table is not None or (len(systems) == 1 and ":" not in systems[0]):
-            apart = {"weak": weak, "strong": _needed(strong), "id": id, **options}
-            _refuse(pool_size is not None, "--pool-size is for systems in columns of one table; leave it out")
-            found = _apart(read, with_table, systems, baseline, apart)
-        else:
-            unused = weak is not None or strong is not None or id is not None
-            _refuse(unused, "--weak, --strong and --id go with --with, or with --system COLUMN once")
-            found = _columns(read, systems, baseline, {"pool_size": pool_size, **options})
-        if picture is not None:
-            from ratewise.report.comparison import plot_comparison
-            from ratewise.report.pictures import save
-
-            save(plot_comparison(found), picture)
-        if json:
-            print_json(found.to_dict())
-        else:
-            from ratewise.report.comparison import shown
-
-            print_rich(shown(found))
+    check_picture(picture)
+    options["bounds"] = both_ends(low, high)
+    systems = [] if system is None else system
+    if with_table is not None or (len(systems) == 1 and ":" not in systems[0]):
+        refuse(strong is None, "name the column of the strong rating: --strong human")
+        refuse(pool_size is not None, "--pool-size is for systems in columns of one table; leave it out")
+        options |= {"weak": weak, "strong": strong, "id": id}
+        found = _in_rows(table, with_table, systems, baseline, options)
+    else:
+        unused = weak is not None or strong is not None or id is not None
+        refuse(unused, "--weak, --strong and --id go with --with, or with --system COLUMN once")
+        found = _in_columns(table, systems, baseline, options | {"pool_size": pool_size})
+    show(found, json=json, picture=picture)
 
 
-def _columns(
+def _in_columns(
     table: "TableLike", systems: list[str], baseline: str | None, options: dict[str, Any]
 ) -> "Comparison | ManyComparisons":
     """Systems side by side, in columns of their own."""
     from ratewise.questions.comparison import compare as compare_two
     from ratewise.questions.comparison import compare_many
+    from ratewise.questions.systems import check_names
 
-    names, weak, strong = _systems(systems)
-    last = _baseline(names, baseline)
+    named = [text.rsplit(":", 2) for text in systems]  # a name may hold colons, columns may not
+    for text, parts in zip(systems, named, strict=True):
+        whole = len(parts) == 3 and all(part.strip() for part in parts)
+        refuse(not whole, f"--system is NAME:WEAK:STRONG, a name and two columns with colons between; got {text!r}")
+    names = [name for name, _, _ in named]
+    weak, strong = ({parts[0]: parts[k] for parts in named} for k in (1, 2))
+    check_names(names)
+    refuse(len(names) < 2, "a comparison needs two systems at least; give --system once for each")
+    choices = ", ".join(names)
+    refuse(baseline is None and len(names) > 2, f"{len(names)} systems need a --baseline; choose one of {choices}")
+    last = names[1] if baseline is None else baseline
+    refuse(last not in names, f"the baseline {last!r} is no system; choose one of {choices}")
     if len(names) > 2:
         return compare_many(table, baseline=last, weak=weak, strong=strong, **options)
-    pair = (next(name for name in names if name != last), last)
-    g, h = (weak[pair[0]], weak[pair[1]]), (strong[pair[0]], strong[pair[1]])
-    return compare_two(table, names=pair, weak=g, strong=h, **options)
+    first = next(name for name in names if name != last)
+    g, h = (weak[first], weak[last]), (strong[first], strong[last])
+    return compare_two(table, names=(first, last), weak=g, strong=h, **options)
 
 
-def _apart(
+def _in_rows(
     table: "TableLike", with_table: str | None, systems: list[str], baseline: str | None, options: dict[str, Any]
 ) -> "Comparison | ManyComparisons":
     """Two tables, or a table with a row for each item and system."""
@@ -114,50 +97,77 @@ def _apart(
 
     if with_table is None:
         return compare_long(table, system=systems[0], baseline=baseline, **options)
-    _refuse(
-        bool(systems) or baseline is not None, "--system and --baseline are for one table; leave them out of --with"
-    )
+    alone = not systems and baseline is None
+    refuse(not alone, "--system and --baseline are for one table; leave them out of --with")
     return compare_tables(table, with_table, **options)
 
 
-def _ends(low: float | None, high: float | None) -> tuple[float, float] | None:
-    _refuse((low is None) != (high is None), "give both ends of the rating scale (--low and --high), or neither")
-    return None if low is None or high is None else (low, high)
+@command(
+    "table strong weak model_a model_b rate selected features method level estimand cluster ask output picture id "
+    "scale positive seed format json",
+    strong=required("Column with the strong vote, empty where there is none; several people's with commas."),
+    weak=option("Column with the weak vote; none: strong votes alone."),
+    model_a=option("Column with the first model's name.", str, "model_a"),
+    model_b=option("Column with the second model's name.", str, "model_b"),
+    selected=option("Column that says which comparisons were asked for."),
+    features=option("Columns to learn the strong vote from, separated by commas.", str, "", read=words),
+    method=option("How weak and strong votes are combined.", RegressionMethod, "auto"),
+    level=option("Confidence level, for all models at once.", float, 0.95),
+    estimand=option("Whose ratings: the population's, or those all rows would give.", Estimand, "population"),
+    cluster=option("Column of voters; each voter's votes go together.", to="clusters"),
+    ask=option("Choose this many comparisons for the strong rater instead; needs --output.", int | None),
+    output=option("File for the table with --ask.", str | None, None, "--output", "-o"),
+    picture=option("File for a picture of the ratings, .svg or .png."),
+    id=option("Column with the rows' ids, for --ask; `id`, else the number."),
+    scale=option("Words for votes, from the second model's win to the first's: right,same,left."),
+    positive=option("Not for votes: a vote has three outcomes.", hidden=True),
+)
+def leaderboard(
+    *, table: str, format: str | None, ask: int | None, output: str | None, picture: str | None, id: str | None,
+    scale: str | None, positive: str | None, json: bool, **options: Any,
+) -> None:  # fmt: skip
+    """Rank systems by votes: Bradley–Terry ratings with intervals. Weak votes on all comparisons, strong votes on some.
+
+    Example: ratewise leaderboard votes.csv --weak judge --strong human
+    """
+    from ratewise.questions.leaderboard import leaderboard as make_leaderboard
+    from ratewise.tables import read_table
+    from ratewise.tables.words import scale_in
+
+    refuse(
+        positive is not None,
+        "--positive is for ratings, and a vote has a winner: model_a, model_b or tie; list other words from the second "
+        "model's win to the first's with --scale right,same,left",
+    )
+    options["scale"] = None if scale is None else scale_in(scale)
+    if ask is not None:
+        _ask(in_format(table, format), ask, output, id, options, as_json=json)
+        return
+    refuse(output is not None, "--output is for the table that --ask writes; for a picture give --picture FILE")
+    check_picture(picture)
+    show(make_leaderboard(read_table(table, format=format), **options), json=json, picture=picture)
 
 
-def _needed(strong: str | None) -> str:
-    _refuse(strong is None, "name the column of the strong rating: --strong human")
-    return str(strong)
-
-
-def _refuse(wrong: bool, message: str) -> None:
+def _ask(
+    table: "TableLike", votes: int, output: str | None, id: str | None, options: dict[str, Any], *, as_json: bool
+) -> None:
+    """Choose comparisons for the strong rater, and write the table with them."""
     from ratewise.errors import InputError
+    from ratewise.questions.votes import ask_votes
+    from ratewise.tables import write_table
 
-    if wrong:
-        raise InputError(message)
+    if output is None or options["weak"] is None:
+        raise InputError("--ask needs --weak, the column with the weak votes, and -o FILE for the table it writes")
+    refuse_two_outputs(output, json=as_json)
+    names = ("weak", "strong", "model_a", "model_b", "features", "scale", "seed")
+    asked = ask_votes(table, votes=votes, id_column=id, **{name: options[name] for name in names})
+    write_table(asked.table, output)
+    if as_json:
+        print_json({
+            "output": output, "items": int(asked.new.size), "selected": int(asked.new.sum()),
+            "expected_error_ratio": asked.saving, "seed": options["seed"], "notes": list(asked.notes),
+        })  # fmt: skip
+    elif output != "-":
+        from ratewise.report.leaderboard import asked_text
 
-
-def _systems(given: list[str]) -> tuple[list[str], dict[str, str], dict[str, str]]:
-    """Names, weak and strong columns of NAME:WEAK:STRONG; a name may hold colons, columns may not."""
-    from ratewise.errors import InputError
-    from ratewise.questions.systems import check_names
-
-    parts = [text.rsplit(":", 2) for text in given]
-    for text, words in zip(given, parts, strict=True):
-        if len(words) != 3 or not all(word.strip() for word in words):
-            raise InputError(f"--system is NAME:WEAK:STRONG, a name and two columns with colons between; got {text!r}")
-    names = [words[0] for words in parts]
-    check_names(names)
-    if len(names) < 2:
-        raise InputError("a comparison needs two systems at least; give --system once for each")
-    return names, {words[0]: words[1] for words in parts}, {words[0]: words[2] for words in parts}
-
-
-def _baseline(names: list[str], baseline: str | None) -> str:
-    from ratewise.errors import InputError
-
-    if baseline is None and len(names) > 2:
-        raise InputError(f"{len(names)} systems need a --baseline; choose one of {', '.join(names)}")
-    if baseline is not None and baseline not in names:
-        raise InputError(f"the baseline {baseline!r} is no system; choose one of {', '.join(names)}")
-    return names[1] if baseline is None else baseline
+        print_rich(asked_text(asked, output))

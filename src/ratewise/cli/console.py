@@ -7,10 +7,13 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ratewise.core.messages import Message
 from ratewise.errors import RatewiseError, RatewiseWarning, SpecError
+
+if TYPE_CHECKING:
+    from ratewise.campaign.status import Status
 
 STOPPED = 130  # exit code after Ctrl-C, as shells count
 _TYPED = {  # what is typed here for an argument that has another name in Python, or several parts
@@ -34,6 +37,29 @@ def print_rich(text: Any) -> None:
     if not screen.is_terminal:
         screen = console(highlight=False, width=120)
     screen.print(text)
+
+
+def show(found: Any, *, json: bool, picture: str | None = None, pictured: Any = None) -> None:
+    """A result on standard output, as JSON or as text; and its picture, or that of a part of it, in a file."""
+    if picture is not None:
+        from ratewise.report.pictures import picture_of, save
+
+        save(picture_of(found if pictured is None else pictured), picture)
+    if json:
+        print_json(found.to_dict())
+    else:
+        from ratewise.report.text import text_of
+
+        print_rich(text_of(typed_notes(found)))
+
+
+def check_picture(path: str | None) -> None:
+    """Refuse a picture that cannot be written, before anything is read."""
+    from ratewise.report.pictures import check_ending
+    from ratewise.tables.write import check_folder
+
+    check_folder(path)
+    check_ending(path)
 
 
 def print_notes(notes: tuple[str, ...]) -> None:
@@ -63,6 +89,25 @@ def progress_bar(unit: str, *, quiet: bool) -> Iterator[Callable[[int, int], Non
     with Progress(*columns, console=console(stderr=True), transient=True) as bar:
         task = bar.add_task(unit, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+@contextmanager
+def live(*, quiet: bool) -> "Iterator[Callable[[Status], None] | None]":
+    """The status on standard error while a campaign runs; nothing with --json or where that is no terminal."""
+    if quiet or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Group
+    from rich.live import Live
+    from rich.text import Text
+
+    from ratewise.cli.visible import console
+    from ratewise.report.campaign import status_text
+    from ratewise.report.speed import Speed
+
+    speed = Speed()
+    with Live(console=console(stderr=True), transient=True, refresh_per_second=4) as shown:
+        yield lambda found: shown.update(Group(status_text(found, running=True), Text(speed.words(found))))
 
 
 @contextmanager
@@ -123,7 +168,7 @@ def option(argument: str) -> str:
 
 def typed_notes(record: Any) -> Any:
     """A result whose notes name options of the command line."""
-    return replace(record, notes=tuple(map(as_typed, record.notes)))
+    return replace(record, notes=tuple(map(as_typed, record.notes))) if hasattr(record, "notes") else record
 
 
 def _show(message: Warning | str, *_: object, **__: object) -> None:

@@ -14,8 +14,7 @@ import numpy as np
 from ratewise.campaign.campaign import Campaign
 from ratewise.campaign.status import Status
 from ratewise.campaign.verify import Verification
-from ratewise.cli.campaign import live
-from ratewise.cli.console import print_json, print_rich
+from ratewise.cli.console import live, print_json, print_rich
 from ratewise.core.estimate import Estimate
 from ratewise.errors import OutsideError, TableError
 from ratewise.lab.worlds import calibrated

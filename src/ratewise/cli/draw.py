@@ -1,128 +1,129 @@
-"""`ratewise draw`: the items that the strong rater gets, in memory, in pieces or by Spark."""
+"""`draw` and `merge`: the items that the strong rater gets, on a sheet for people, and their answers back."""
 
-from typing import TYPE_CHECKING, Annotated, Literal
+import json as json_format
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
 
-import typer
-
-from ratewise.cli.console import one_line_errors, print_json, print_notes, print_rich, say, typed_notes
-from ratewise.cli.engines import check_engine, draw_by_spark
-from ratewise.cli.options import FormatOption, Json, SafeCells, TableArgument, in_format
-from ratewise.cli.sheets import drawn_rows, in_pieces, merge_command, where_to_draw, write_sheet
+from ratewise.cli.console import print_json, print_notes, print_rich, say, typed_notes
+from ratewise.cli.options import (
+    argument,
+    command,
+    in_format,
+    option,
+    refuse,
+    refuse_two_outputs,
+    required,
+    words,
+)
 
 if TYPE_CHECKING:
     from ratewise.questions.drawing import Drawn, DrawnFile
+    from ratewise.questions.sheets import Merged
+    from ratewise.questions.transfer import Transfer
+    from ratewise.tables import Table
 
 Engine = Literal["duckdb", "spark"]
 
 
+@command(
+    "table seed plan at_random output id sheet strong hide show within_budget safe_cells engine master format json",
+    seed=required("Names the draw: the same seed draws the same items anywhere.", int),
+    plan=option("The plan's JSON, as `ratewise plan --json` prints it.", show_default=False),
+    at_random=option("Instead of a plan: so many rows at random, all at one rate.", int | None, None, "--at-random"),
+    output=option(
+        "File to write, a folder for parts (drawn/), or - for standard output.", str | None, None, "--output", "-o"
+    ),
+    sheet=option("Also write the drawn rows for annotators: shuffled, blind, a column to fill in."),
+    strong=option("With --sheet: column to fill in; the plan's own.", str, "", read=words),
+    hide=option("With --sheet: more columns that annotators must not see.", str, "", read=words),
+    show=option("With --sheet: the only columns that annotators see.", str, "", read=words),
+    within_budget=option(
+        "Look at as many items as the plan pays for, or at all.", bool, True, "--within-budget/--whole-pool"
+    ),
+    engine=option("Who goes through the rows: this process, or a Spark cluster.", Engine, "duckdb"),
+    master=option("With --engine spark: the cluster, such as local[4]."),
+)
 def draw(
-    table: TableArgument,
-    seed: Annotated[int, typer.Option(help="Names the draw: the same seed draws the same items anywhere.")],
-    plan: Annotated[
-        str | None, typer.Option(help="The plan's JSON, as `ratewise plan --json` prints it.", show_default=False)
-    ] = None,
-    at_random: Annotated[
-        int | None, typer.Option("--at-random", help="Instead of a plan: so many rows at random, all at one rate.")
-    ] = None,
-    output: Annotated[
-        str | None,
-        typer.Option("--output", "-o", help="File to write, a folder for parts (drawn/), or - for standard output."),
-    ] = None,
-    id: Annotated[str | None, typer.Option(help="Column with the items' ids; `id`, else the row number.")] = None,
-    sheet: Annotated[
-        str | None, typer.Option(help="Also write the drawn rows for annotators: shuffled, blind, a column to fill in.")
-    ] = None,
-    strong: Annotated[str, typer.Option(help="With --sheet: column to fill in; the plan's own.")] = "",
-    hide: Annotated[str, typer.Option(help="With --sheet: more columns that annotators must not see.")] = "",
-    show: Annotated[str, typer.Option(help="With --sheet: the only columns that annotators see.")] = "",
-    within_budget: Annotated[
-        bool,
-        typer.Option("--within-budget/--whole-pool", help="Look at as many items as the plan pays for, or at all."),
-    ] = True,
-    safe_cells: SafeCells = False,
-    engine: Annotated[
-        Engine, typer.Option(help="Who goes through the rows: this process, or a Spark cluster.")
-    ] = "duckdb",
-    master: Annotated[str | None, typer.Option(help="With --engine spark: the cluster, such as local[4].")] = None,
-    format: FormatOption = None,
-    json: Json = False,
-) -> None:
+    *, table: str, seed: int, plan: str | None, at_random: int | None, output: str | None, id: str | None,
+    sheet: str | None, strong: list[str], hide: list[str], show: list[str], within_budget: bool, safe_cells: bool,
+    engine: Engine, master: str | None, format: str | None, json: bool,
+) -> None:  # fmt: skip
     """Draw the items that the strong rater gets. Adds the columns `rate` and `selected`.
 
     Example: ratewise draw pool.csv --plan plan.json --seed 7 -o drawn.csv
 
     A first draw, without a plan: ratewise draw pool.csv --at-random 50 --seed 7 -o drawn.csv --sheet labels.csv
     """
-    with one_line_errors():
-        from ratewise.errors import InputError
-        from ratewise.questions.drawing import Drawn
+    from ratewise.questions.drawing import Drawn
+    from ratewise.tables import open_relation
 
-        if (plan is None) == (at_random is None):
-            raise InputError("draw takes a plan or a number: --plan plan.json, or --at-random 50 for a first draw")
-        output = where_to_draw(output, sheet)
-        if json and output == "-":
-            raise InputError("--json and -o - both want standard output; write the table to a file")
-        drawn: Drawn | DrawnFile
-        if plan is None:
-            if engine == "spark" or (safe_cells and output == "-"):
-                raise InputError(
-                    "--at-random goes without --engine spark; with --safe-cells, name a file: -o drawn.csv"
-                )
-            drawn = _at_random(
-                table, at_random or 0, output, seed=seed, id_column=id, safe_cells=safe_cells, format=format
-            )
-        else:
-            drawn = _drawn(
-                table, plan, output, seed=seed, id_column=id, within_budget=within_budget, safe_cells=safe_cells,
-                engine=engine, master=master, format=format, sheet=sheet,
-            )  # fmt: skip
-        asked, hidden = None, list[str]()
+    one = (plan is None) != (at_random is None)
+    refuse(not one, "draw takes a plan or a number: --plan plan.json, or --at-random 50 for a first draw")
+    output = _where_to_draw(output, sheet)
+    refuse_two_outputs(output, json=json)
+    drawn: Drawn | DrawnFile
+    if plan is None:
+        both = engine == "spark" or (safe_cells and output == "-")
+        refuse(both, "--at-random goes without --engine spark; with --safe-cells, name a file: -o drawn.csv")
+        drawn = _drawn_at_random(table, at_random or 0, output, seed, id, safe_cells=safe_cells, format=format)
+    else:
+        drawn = _drawn_by_plan(
+            table, plan, output, seed=seed, id_column=id, within_budget=within_budget, safe_cells=safe_cells,
+            engine=engine, master=master, format=format, sheet=sheet,
+        )  # fmt: skip
+    asked, hidden = None, list[str]()
+    if sheet is not None:
+        rows = drawn.table if isinstance(drawn, Drawn) else open_relation(output).where("selected")
+        asked, hidden = _write_sheet(rows, sheet, plan, fill=strong, hide=hide, show=show, id_column=id, seed=seed)
+    if json:
+        print_json({
+            "output": output, "items": drawn.items, "selected": drawn.asked,
+            "sheet": sheet, "asked": asked, "hidden": hidden,
+            "expected_spend": drawn.expected_spend, "spend": drawn.spend, "seed": seed,
+            "drift": None if drawn.drift is None else drawn.drift.to_dict(),
+            "notes": list(drawn.notes),
+        })  # fmt: skip
+    elif output == "-":
+        print_notes(drawn.notes)
+    else:
+        from ratewise.report.text import drawn_text
+
+        print_rich(drawn_text(typed_notes(drawn), output))
         if sheet is not None:
-            rows = drawn.table if isinstance(drawn, Drawn) else drawn_rows(output)
-            asked, hidden = write_sheet(
-                rows, sheet, plan=plan, strong=strong, hide=hide, show=show, id_column=id, seed=seed
-            )
-        if json:
-            print_json(
-                {
-                    "output": output, "items": drawn.items, "selected": drawn.asked,
-                    "sheet": sheet, "asked": asked, "hidden": hidden,
-                    "expected_spend": drawn.expected_spend, "spend": drawn.spend, "seed": seed,
-                    "drift": None if drawn.drift is None else drawn.drift.to_dict(),
-                    "notes": list(drawn.notes),
-                }
-            )  # fmt: skip
-        elif output == "-":
-            print_notes(drawn.notes)
-        else:
-            from ratewise.report.text import drawn_text
-
-            print_rich(drawn_text(typed_notes(drawn), output))
-            if sheet is not None:
-                blind = f" Not shown in it: {', '.join(hidden)}." if hidden else ""
-                say(f"{asked:,} questions written to {sheet}.{blind} Once it is filled in:")
-                say(merge_command(plan, output, sheet))
+            blind = f" Not shown in it: {', '.join(hidden)}." if hidden else ""
+            say(f"{asked:,} questions written to {sheet}.{blind} Once it is filled in:")
+            say(_merge_command(plan, output, sheet))
 
 
-def _at_random(
-    table: str, count: int, output: str, *, seed: int, id_column: str | None, safe_cells: bool, format: str | None
+def _where_to_draw(output: str | None, sheet: str | None) -> str:
+    """The file for rates and draws: the one named, else one beside the sheet."""
+    from ratewise.questions.sheets import drawn_beside, refuse_existing
+
+    if sheet is not None:
+        refuse_existing(sheet)
+        return drawn_beside(sheet) if output is None else output
+    refuse(output is None, "name the file to write with -o drawn.csv, or a sheet to fill in with --sheet labels.csv")
+    return str(output)
+
+
+def _drawn_at_random(
+    table: str, count: int, output: str, seed: int, id_column: str | None, *, safe_cells: bool, format: str | None
 ) -> "DrawnFile":  # fmt: skip
     """Write the table with a simple random sample of its rows drawn."""
     from ratewise.questions.draw_file import draw_at_random
     from ratewise.tables import open_relation, read_table, write_table
     from ratewise.tables.write import safe_cells as make_safe
 
-    pool = open_relation(table, format=format)
-    drawn = draw_at_random(pool, count, output, seed=seed, id_column=id_column)
+    drawn = draw_at_random(open_relation(table, format=format), count, output, seed=seed, id_column=id_column)
     if safe_cells:
         write_table(make_safe(read_table(output)), output)
     return drawn
 
 
-def _drawn(
-    table: str, plan: str, output: str, *,
-    seed: int, id_column: str | None, within_budget: bool, safe_cells: bool, engine: Engine, master: str | None,
-    format: str | None, sheet: str | None,
+def _drawn_by_plan(
+    table: str, plan: str, output: str, *, safe_cells: bool, engine: Engine, master: str | None, format: str | None,
+    sheet: str | None, **how: Any,
 ) -> "Drawn | DrawnFile":  # fmt: skip
     """Write the drawn table. It is held in memory only where it must be; else its rows pass through."""
     from ratewise.questions.draw_file import draw_file
@@ -134,17 +135,153 @@ def _drawn(
 
     with believed(plan):
         whole = any((safe_cells, table == "-", format is not None)) or is_slice_plan(plan)
-        whole = whole or (sheet is not None and (engine == "spark" or not in_pieces(table, id_column)))
-        check_engine(engine, master, whole=whole, output=output)
+        whole = whole or (sheet is not None and (engine == "spark" or not _in_pieces(table, how["id_column"])))
+        _check_engine(engine, master, whole=whole, output=output)
         transfer = None if whole else load_transfer(plan)
         if engine == "spark" and transfer is not None:
-            return draw_by_spark(
-                table, transfer, output, master=master, seed=seed, id_column=id_column, within_budget=within_budget
-            )
+            return _drawn_by_spark(table, transfer, output, master=master, **how)
         if transfer is None or transfer.old is not None:
-            held = draw_pool(
-                in_format(table, format), plan, seed=seed, id_column=id_column, within_budget=within_budget
-            )
+            held = draw_pool(in_format(table, format), plan, **how)
             write_table(make_safe(held.table) if safe_cells else held.table, output)
             return held
-        return draw_file(table, transfer, output, seed=seed, id_column=id_column, within_budget=within_budget)
+        return draw_file(table, transfer, output, **how)
+
+
+def _in_pieces(table: str, id: str | None) -> bool:
+    """Whether a pool is large, and has ids that name its rows: then a sheet needs the drawn rows alone."""
+    from ratewise.questions.large import large_relation
+
+    relation = large_relation(table)
+    return relation is not None and (id or "id") in relation.columns
+
+
+def _check_engine(engine: Engine, master: str | None, *, whole: bool, output: str) -> None:
+    """Refuse what does not go with an engine, before anything is read."""
+    if engine != "spark":
+        refuse(master is not None, "--master is for --engine spark; add it, or leave --master out")
+        return
+    refuse(
+        whole,
+        "--engine spark draws a table that lies in files by a plan of one mean: leave out --sheet, --safe-cells and "
+        "standard input, and plan without --by",
+    )
+    refuse(not output.endswith("/"), f"Spark writes a folder; type -o {output}/ for one")
+
+
+def _drawn_by_spark(table: str, transfer: "Transfer", output: str, *, master: str | None, **how: Any) -> "DrawnFile":
+    """Draw a table that Spark reads, and let it write the parts of a folder."""
+    from ratewise.errors import TableError
+    from ratewise.questions.draw_file import draw_spark
+    from ratewise.tables.engine import reason
+    from ratewise.tables.spark import read_spark, start
+
+    drawn = draw_spark(read_spark(start(master), table), transfer, **how)
+    try:
+        drawn.frame.write.parquet(output)
+    except Exception as error:
+        raise TableError(f"{output} cannot be written by Spark: {reason(error)}") from error
+    return drawn.told
+
+
+# Sheets for people
+
+
+def _write_sheet(
+    drawn: "Table", sheet: str, plan: str | None, *, fill: list[str], hide: list[str], show: list[str], **how: Any
+) -> tuple[int, list[str]]:
+    """Write the drawn rows for annotators; returns how many there are, and which columns are kept from them."""
+    from ratewise.questions.people import strong_columns
+    from ratewise.questions.sheets import FILL, OF_THE_DRAW, blind_sheet
+    from ratewise.tables import write_table
+
+    named = _of_plan(plan, "inputs")
+    fill = fill or strong_columns(drawn, named.get("strong") or FILL)
+    hidden = [column for column in (named.get("weak"), named.get("uncertainty")) if column] + hide
+    made = blind_sheet(drawn, fill=fill, hide=hidden, show=show, **how)
+    write_table(made, sheet)
+    return made.rows, [name for name in drawn.columns if name not in {*made.columns, *OF_THE_DRAW}]
+
+
+def _merge_command(plan: str | None, drawn: str, sheet: str) -> str:
+    """What to type when the sheet is filled in, with the meaning of words that the plan knows."""
+    said = _of_plan(plan, "transfer").get("words") or {}
+    typed = ["ratewise", "merge", drawn, sheet, "-o", "rated.csv"]
+    if said.get("positive"):
+        typed += ["--positive", ",".join(said["positive"])]
+    elif said.get("scale"):
+        typed += ["--scale", ",".join(f"{word}={value:g}" for word, value in said["scale"].items())]
+    return shlex.join(typed)
+
+
+def _of_plan(plan: str | None, part: str) -> dict[str, Any]:
+    """A part of the plan's JSON; empty where there is none that can be read."""
+    try:
+        found = {} if plan is None else json_format.loads(Path(plan).read_text(encoding="utf-8"))[part]
+    except (OSError, ValueError, KeyError, TypeError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+@command(
+    "pool sheet output strong id low high positive scale format json",
+    pool=argument("The table that `ratewise draw` wrote."),
+    sheet=argument("The sheet of `ratewise draw --sheet`, filled in."),
+    output=required("File to write; - for CSV on standard output.", str, "--output", "-o"),
+    strong=option("Column of the sheet that was filled in; found if absent.", str, "", read=words),
+    low=option("Lowest possible rating; a lower one is refused.", float | None),
+    high=option("Highest possible rating; a higher one is refused.", float | None),
+    positive=option("Words that count as 1, separated by commas, all others as 0: correct."),
+    scale=option(
+        "Words from the worst to the best, as 0 to 1: bad,ok,good; or with numbers: bad=0,ok=1,good=3."
+    ),
+    format=option("Format of the sheet, if its content and ending are not to decide: label_studio."),
+)  # fmt: skip
+def merge(
+    *, pool: str, sheet: str, output: str, strong: list[str], id: str | None, positive: str | None, scale: str | None,
+    format: str | None, json: bool, **options: Any,
+) -> None:  # fmt: skip
+    """Bring a sheet's answers back into the drawn table, by id. What does not fit is refused.
+
+    Example: ratewise merge drawn.csv labels.csv -o rated.parquet
+    """
+    from ratewise.questions.sheets import drawn_for, merge_large, merge_sheet
+    from ratewise.tables import write_table
+    from ratewise.tables.words import scale_in
+
+    refuse_two_outputs(output, json=json)
+    options["positive"] = None if positive is None else words(positive)
+    options["scale"] = None if scale is None else scale_in(scale)
+    options |= {"fill": strong, "id_column": id}
+    filled = in_format(sheet, format)
+    merged = merge_large(pool, filled, output, **options)
+    if merged is None:
+        merged = merge_sheet(drawn_for(pool, sheet, id_column=id), filled, **options)
+        write_table(merged.table, output)
+    following, calibrated = _estimate_command(merged, output, positive=positive, scale=scale)
+    if json:
+        print_json({
+            "output": output, "answers": merged.answers, "waiting": merged.waiting,
+            "columns": list(merged.columns), "notes": list(merged.notes), "next": following,
+        })  # fmt: skip
+        return
+    print_notes(merged.notes)
+    if output != "-":
+        left = f"; still without one: {merged.waiting:,} of those drawn" if merged.waiting else ""
+        say(f"{merged.answers:,} answers brought back, written to {output}{left}.")
+        say(f"Next: {following}")
+        if calibrated:
+            say("weak_calibrated is the weak rating as the plan corrected it; the rates were made for it.")
+
+
+def _estimate_command(merged: "Merged", output: str, *, positive: str | None, scale: str | None) -> tuple[str, bool]:
+    """What to type when the answers are back, and whether it takes the weak rating that the plan calibrated."""
+    from ratewise.campaign.spec.guess import guess_weak
+
+    calibrated = "weak_calibrated" in merged.table.columns
+    weak = "weak_calibrated" if calibrated else guess_weak(merged.table, merged.columns)
+    typed = ["ratewise", "estimate", "rated.csv" if output == "-" else output]
+    typed += [] if weak is None else ["--weak", weak]
+    typed += ["--strong", ",".join(merged.columns)]
+    for word, value in (("--positive", positive), ("--scale", scale)):
+        typed += [] if value is None else [word, value]
+    return shlex.join(typed), calibrated

@@ -1,120 +1,194 @@
-"""`ratewise estimate`: the mean strong rating of a drawn and rated table."""
+"""`estimate`, `check`, `regress` and `quantile`: what a drawn and rated table says."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Any, Literal
 
-import typer
-
-from ratewise.cli.console import one_line_errors, print_json, print_rich, texts_told, typed_notes
-from ratewise.cli.means import not_with_by, only_with_by, print_slices
+from ratewise.cli.console import check_picture, print_json, print_notes, say, show, texts_told
 from ratewise.cli.options import (
-    FormatOption,
-    Json,
-    LearnerOption,
-    Positive,
-    Rate,
-    Scale,
-    TableArgument,
-    Text,
+    OWN_ESTIMAND,
+    argument,
+    both_ends,
+    command,
+    flag,
     in_format,
-    needed,
-    said,
+    numbers,
+    option,
+    refuse,
+    required,
     words,
 )
-from ratewise.core.names import Estimand, IntervalMethod, Method, Recalibration
+from ratewise.core.names import Estimand, Family, RegressionMethod
+
+if TYPE_CHECKING:
+    from ratewise.tables import TableLike
+
+EXIT_CODES = {"yes": 0, "no": 1, "cannot tell": 5}
+CANNOT_TELL = {"pass": 0, "fail": 1}
+CannotTell = Literal["pass", "fail"]
+_TO_FIND = option("Column that says which items were asked for, to find missing answers.")
+_EACH = option("Confidence level of each interval.", float, 0.95)
 
 
+@command(
+    "table strong weak rate selected cluster strata weight method interval level estimand pool_size recalibrate text "
+    "learner low high floor weak_cost strong_cost by shrink simultaneous picture positive scale seed format json",
+    strong=option(
+        "Column with the strong rating, empty where there is none; several people's columns with commas between. A "
+        "campaign's export names it itself."
+    ),
+    cluster=option(
+        "Column that says which items belong together: conversation, document, person.", to="clusters"
+    ),
+    strata=option("Column of strata that items were chosen by, as in a plan by strata."),
+    weight=option("Column of item weights, where items were chosen."),
+    estimand=option(OWN_ESTIMAND, Estimand | None),
+    floor=option("Lowest rate any item could have had; for anytime intervals.", float | None),
+    weak_cost=option("Price of one weak rating, to print the spend.", float | None),
+    strong_cost=option("Price of one strong rating.", float | None),
+    by=option("Column with groups: an estimate for each, and for the whole."),
+    shrink=flag(
+        "With --by: shrink groups toward the overall mean, as far as they may differ by chance.", "--shrink"
+    ),
+    simultaneous=flag("With --by: intervals that all hold at once.", "--simultaneous"),
+    picture=option("With --by: file for a picture, .svg or .png."),
+    seed=option("Seed of folds and bootstrap.", int, 0, min=0),
+)  # fmt: skip
 def estimate(
-    table: TableArgument,
-    strong: Annotated[
-        str | None,
-        typer.Option(
-            help="Column with the strong rating, empty where there is none; several people's columns with commas "
-            "between. A campaign's export names it itself."
-        ),
-    ] = None,
-    weak: Annotated[str | None, typer.Option(help="Column with the weak rating; none: strong ratings alone.")] = None,
-    rate: Rate = None,
-    selected: Annotated[
-        str | None, typer.Option(help="Column that says which items were asked for, to count missing answers.")
-    ] = None,
-    cluster: Annotated[
-        str | None, typer.Option(help="Column that says which items belong together: conversation, document, person.")
-    ] = None,
-    strata: Annotated[
-        str | None, typer.Option(help="Column of strata that items were chosen by, as in a plan by strata.")
-    ] = None,
-    weight: Annotated[str | None, typer.Option(help="Column of item weights, where items were chosen.")] = None,
-    method: Annotated[Method, typer.Option(help="How the ratings are combined.")] = "auto",
-    interval: Annotated[IntervalMethod, typer.Option(help="Kind of interval; auto says which it took.")] = "auto",
-    level: Annotated[float, typer.Option(help="Confidence level of the interval.")] = 0.95,
-    estimand: Annotated[
-        Estimand | None,
-        typer.Option(
-            help="Whose mean: the population's (if nothing is said), or the pool's own. An export has its own."
-        ),
-    ] = None,
-    pool_size: Annotated[float | None, typer.Option(help="Size of the pool, if larger than the table.")] = None,
-    recalibrate: Annotated[
-        Recalibration, typer.Option(help="Map weak to strong ratings first, cross-fitted.")
-    ] = "none",
-    text: Text = "",
-    learner: LearnerOption = "words",
-    low: Annotated[float | None, typer.Option(help="Lowest possible rating; not needed for 0/1 ratings.")] = None,
-    high: Annotated[float | None, typer.Option(help="Highest possible rating.")] = None,
-    floor: Annotated[
-        float | None, typer.Option(help="Lowest rate any item could have had; for anytime intervals.")
-    ] = None,
-    weak_cost: Annotated[float | None, typer.Option(help="Price of one weak rating, to print the spend.")] = None,
-    strong_cost: Annotated[float | None, typer.Option(help="Price of one strong rating.")] = None,
-    by: Annotated[str | None, typer.Option(help="Column with groups: an estimate for each, and for the whole.")] = None,
-    shrink: Annotated[
-        bool,
-        typer.Option(
-            "--shrink", help="With --by: shrink groups toward the overall mean, as far as they may differ by chance."
-        ),
-    ] = False,
-    simultaneous: Annotated[
-        bool, typer.Option("--simultaneous", help="With --by: intervals that all hold at once.")
-    ] = False,
-    picture: Annotated[str | None, typer.Option(help="With --by: file for a picture, .svg or .png.")] = None,
-    positive: Positive = None,
-    scale: Scale = None,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of folds and bootstrap.")] = 0,
-    format: FormatOption = None,
-    json: Json = False,
-) -> None:
+    *, by: str | None, strata: str | None, weight: str | None, shrink: bool, simultaneous: bool, picture: str | None,
+    json: bool, **options: Any,
+) -> None:  # fmt: skip
     """Estimate the mean strong rating, with its interval. The table is drawn, and rated in part.
 
     Example: ratewise estimate rated.csv --weak judge --strong human --rate rate
     """
-    with one_line_errors():
-        counted, order = said(positive, scale)
-        if by is not None:
-            not_with_by(strata=strata, weight=weight)
-            print_slices(
-                in_format(table, format),
-                by=by, weak=weak, strong=needed(strong, "--strong human"), rate=rate, selected=selected,
-                clusters=cluster, bounds=(low, high), weak_cost=weak_cost, strong_cost=strong_cost, shrink=shrink,
-                simultaneous=simultaneous, method=method, interval=interval, level=level,
-                estimand=estimand or "population", pool_size=pool_size, recalibrate=recalibrate,
-                text=words(text), learner=learner, floor=floor, seed=seed, picture=picture, as_json=json,
-                positive=counted, scale=order,
-            )  # fmt: skip
-            return
-        only_with_by(shrink=shrink, simultaneous=simultaneous, picture=picture)
+    if by is None:
         from ratewise.questions.estimation import estimate_table
 
+        only = shrink or simultaneous or picture is not None
+        refuse(only, "--shrink, --simultaneous and --picture are for slices; name their column with --by")
         with texts_told(quiet=json):
-            found = estimate_table(
-                in_format(table, format),
-                weak=weak, strong=strong, rate=rate, selected=selected, clusters=cluster, strata=strata,
-                weight=weight, method=method, interval=interval, level=level, estimand=estimand, pool_size=pool_size,
-                recalibrate=recalibrate, text=words(text), learner=learner, bounds=(low, high), floor=floor,
-                weak_cost=weak_cost, strong_cost=strong_cost, positive=counted, scale=order, seed=seed,
-            )  # fmt: skip
-        if json:
-            print_json(found.to_dict())
-        else:
-            from ratewise.report.text import estimate_text
+            show(estimate_table(strata=strata, weight=weight, **options), json=json)
+        return
+    from ratewise.questions.slices import estimate_slices
 
-            print_rich(estimate_text(typed_notes(found)))
+    for name, value in (("strata", strata), ("weight", weight)):
+        refuse(value is not None, f"--by and --{name} do not go together; leave one of them out")
+    refuse(options["strong"] is None, "--strong is missing; add, for example, --strong human")
+    check_picture(picture)
+    options["estimand"] = options["estimand"] or "population"
+    with texts_told(quiet=json):
+        found = estimate_slices(by=by, shrink=shrink, simultaneous=simultaneous, **options)
+    show(found, json=json, picture=picture)
+
+
+@command(
+    "table strong weak at_least no_worse_than margin last_weak last_strong last_rate rate selected cluster id method "
+    "interval level estimand pool_size recalibrate low high cannot_tell summary positive scale seed format json",
+    table=argument(
+        "Rated table: CSV, JSONL or Parquet, or a file that another tool wrote; - for standard input. Or a campaign's "
+        "TOML."
+    ),
+    strong=option(
+        "Column with the strong rating, empty where there is none; several people's columns separated by commas. A "
+        "campaign and its export name it themselves."
+    ),
+    at_least=option("Value that the mean must reach: 0.97, or 97% of ratings from 0 to 1."),
+    no_worse_than=option("Rated table of the last release, on the same items or on different ones; with --margin."),
+    margin=option("Largest drop below the last table's mean that still passes: 0.01, or 1pp."),
+    last_weak=option("Last table's --weak, if it is called differently."),
+    last_strong=option("Last table's --strong, if it is called differently."),
+    last_rate=option("Last table's --rate, if it is called differently."),
+    id=option("Column of item ids in both tables; `id` if both have it."),
+    level=option("Confidence level of the two-sided interval.", float, 0.95),
+    estimand=option(OWN_ESTIMAND, Estimand | None),
+    cannot_tell=option(
+        "What it counts as if nobody can tell yet: exit code 0 or 1, instead of 5.", CannotTell | None,
+        show_default=False,
+    ),
+    summary=option("File for a Markdown summary, for a pull request."),
+)  # fmt: skip
+def check(
+    *, table: str, format: str | None, strong: str | None, weak: str | None, rate: str | None,
+    no_worse_than: str | None, last_weak: str | None, last_strong: str | None, last_rate: str | None,
+    selected: str | None, cluster: str | None, id: str | None, low: float | None, high: float | None,
+    cannot_tell: CannotTell | None,
+    summary: str | None, json: bool, **options: Any,
+) -> int:  # fmt: skip
+    """Check that the mean is high enough, or no worse than before. Exit code: 0 yes, 1 no, 5 cannot tell.
+
+    TABLE and the last table may be campaigns (campaign.toml): their own estimates are taken.
+
+    Example: ratewise check rated.csv --weak judge --strong human --at-least 0.8 --summary check.md
+    """
+    from ratewise.questions.check import check as ask
+    from ratewise.questions.two_tables import TableColumns
+    from ratewise.tables.write import check_folder, write_text
+
+    check_folder(summary)
+    bounds = both_ends(low, high)
+    differs = last_weak is not None or last_strong is not None or last_rate is not None
+    last = TableColumns(last_strong or strong, last_weak or weak, last_rate or rate, selected, cluster, id)
+    found = ask(
+        _rated(table, format), strong=strong, weak=weak, rate=rate, selected=selected, clusters=cluster, id=id,
+        no_worse_than=None if no_worse_than is None else _rated(no_worse_than, None), last=last if differs else None,
+        bounds=bounds, **options,
+    )  # fmt: skip
+    if summary is not None:
+        write_text(summary, found.to_markdown())
+    if json:
+        print_json(found.to_dict())
+    else:
+        say(found.sentence)
+        print_notes(found.notes)
+    if found.verdict == "cannot tell" and cannot_tell is not None:
+        return CANNOT_TELL[cannot_tell]
+    return EXIT_CODES[found.verdict]
+
+
+def _rated(place: str, format: str | None) -> "TableLike":
+    """A table, or what a campaign exports."""
+    if not place.endswith(".toml"):
+        return in_format(place, format)
+    from ratewise.campaign.campaign import Campaign
+
+    return Campaign.open(place).table()
+
+
+@command(
+    "table strong on weak family rate selected method features no_intercept level estimand pool_size cluster picture "
+    "positive scale format json",
+    on=required("Columns to regress on, separated by commas; words become a column each.", read=words),
+    family=option("Kind of regression.", Family, "linear"),
+    selected=_TO_FIND,
+    method=option("How the weak rating is used.", RegressionMethod, "auto"),
+    features=option("Further columns that auto may learn from, separated by commas.", str, "", read=words),
+    no_intercept=flag("Leave the intercept out.", "--no-intercept"),
+    level=_EACH,
+    estimand=option("Whose coefficients: the population's, or the pool's own.", Estimand, "population"),
+)
+def regress(*, on: list[str], no_intercept: bool, picture: str | None, json: bool, **options: Any) -> None:
+    """Regress the strong rating on columns. From few strong ratings and many weak ones.
+
+    Example: ratewise regress rated.csv --weak judge --strong human --on length,topic --family logistic --rate rate
+    """
+    check_picture(picture)
+    refuse(not on, "--on names no column; give the columns to regress on, separated by commas")
+    from ratewise.questions.regression import regress as run_regression
+
+    show(run_regression(on=on, intercept=not no_intercept, **options), json=json, picture=picture)
+
+
+@command(
+    "table strong weak at rate selected level estimand pool_size cluster low high positive scale format json",
+    at=option("Quantiles between 0 and 1, separated by commas.", str, "0.5", read=numbers("quantile")),
+    selected=_TO_FIND,
+    level=_EACH,
+    estimand=option("Whose quantiles: the population's, or the pool's own.", Estimand, "population"),
+)
+def quantile(*, json: bool, **options: Any) -> None:
+    """Estimate quantiles of the strong rating, with intervals. From few strong ratings and many weak ones.
+
+    Example: ratewise quantile rated.csv --weak judge --strong human --at 0.5,0.9 --rate rate
+    """
+    from ratewise.questions.quantiles import quantile_table
+
+    show(quantile_table(**options), json=json)

@@ -1,147 +1,151 @@
-"""`ratewise simulate` and `ratewise reproduce`: the lab's commands."""
+"""`simulate`, `reproduce` and `train`: methods tried on rated tables, the paper's experiments, and fitted raters."""
 
-from typing import Annotated
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
-import typer
-
-from ratewise.cli.console import STOPPED, one_line_errors, print_json, print_rich, progress_bar
-from ratewise.cli.options import (
-    FormatOption,
-    Json,
-    LearnerOption,
-    Positive,
-    Scale,
-    Seed,
-    TableArgument,
-    Text,
-    Weak,
-    Workers,
-    in_format,
-    said,
-    words,
-)
+from ratewise.cli.console import STOPPED, check_picture, print_json, print_rich, progress_bar, say, show
+from ratewise.cli.options import argument, command, numbers, option, refuse, required, words
 from ratewise.core.names import FIGURES, SIMULATED_METHODS, Mode
 
+if TYPE_CHECKING:
+    from ratewise.learn.training.loop import Step, Tell
 
-def simulate(
-    table: TableArgument,
-    weak: Weak,
-    strong: Annotated[str, typer.Option(help="Column with the strong rating; every row needs one.")],
-    cost_ratio: Annotated[float, typer.Option(help="Price of a weak rating over that of a strong one.")],
-    budgets: Annotated[str, typer.Option(help="Budgets after the burn-in, in strong ratings: 100,200,400.")],
-    burn_in: Annotated[
-        int | None, typer.Option(help="Labels given to every method; 200, or 0 with --transfer-from.")
-    ] = None,
-    methods: Annotated[
-        str | None, typer.Option(help=f"Some of {', '.join(SIMULATED_METHODS)}; separated by commas.")
-    ] = None,
-    mode: Annotated[
-        Mode, typer.Option(help="stream: items drawn with replacement; pool: the table is the whole pool.")
-    ] = "stream",
-    trials: Annotated[int, typer.Option(help="Number of trials.")] = 2000,
-    features: Annotated[str, typer.Option(help="Columns that auto may learn from, separated by commas.")] = "",
-    text: Text = "",
-    learner: LearnerOption = "words",
-    uncertainty: Annotated[
-        str | None, typer.Option(help="Column with the weak rater's expected squared error.")
-    ] = None,
-    transfer_from: Annotated[
-        str | None, typer.Option(help="Fully rated table with the same columns to learn the policies from.")
-    ] = None,
-    fixed_rate: Annotated[float, typer.Option(help="n/N of ppi++ and active-fixed.")] = 0.1,
-    level: Annotated[float, typer.Option(help="Confidence level of the intervals that are checked.")] = 0.95,
-    csv: Annotated[str | None, typer.Option(help="File for one row per method and budget.")] = None,
-    picture: Annotated[str | None, typer.Option(help="File for the three panels, .svg or .png.")] = None,
-    positive: Positive = None,
-    scale: Scale = None,
-    seed: Seed = 0,
-    workers: Workers = None,
-    format: FormatOption = None,
-    json: Json = False,
-) -> None:
+
+@command(
+    "table weak strong cost_ratio budgets burn_in methods mode trials features text learner uncertainty transfer_from "
+    "fixed_rate level csv picture positive scale seed workers format json",
+    weak=required("Column with the weak rating."),
+    strong=required("Column with the strong rating; every row needs one."),
+    cost_ratio=required("Price of a weak rating over that of a strong one.", float),
+    budgets=required("Budgets after the burn-in, in strong ratings: 100,200,400.", str, read=numbers("budgets")),
+    burn_in=option("Labels given to every method; 200, or 0 with --transfer-from.", int | None),
+    methods=option(f"Some of {', '.join(SIMULATED_METHODS)}; separated by commas."),
+    mode=option("stream: items drawn with replacement; pool: the table is the whole pool.", Mode, "stream"),
+    trials=option("Number of trials.", int, 2000),
+    features=option("Columns that auto may learn from, separated by commas.", str, "", read=words),
+    transfer_from=option("Fully rated table with the same columns to learn the policies from."),
+    fixed_rate=option("n/N of ppi++ and active-fixed.", float, 0.1),
+    level=option("Confidence level of the intervals that are checked.", float, 0.95),
+    csv=option("File for one row per method and budget."),
+    picture=option("File for the three panels, .svg or .png."),
+)
+def simulate(*, methods: str | None, csv: str | None, picture: str | None, json: bool, **options: Any) -> int | None:
     """Try every method on a table that is fully rated. Shows what each would have achieved.
 
     Example: ratewise simulate rated.csv --cost-ratio 0.05 --budgets 100,400 --weak judge --strong human
     """
-    with one_line_errors():
-        from ratewise.lab.simulate import DEFAULT_METHODS
-        from ratewise.report.pictures import check_ending
-        from ratewise.tables.write import check_folder
+    from ratewise.lab.simulate import simulate as run_simulation
+    from ratewise.learn.text.telling import told
+    from ratewise.tables.write import check_folder
 
-        for path in (csv, picture):
-            check_folder(path)
-        check_ending(picture)
-        from ratewise.lab.simulate import simulate as run_simulation
-        from ratewise.learn.text.telling import told
-
-        counted, order = said(positive, scale)
-        with progress_bar("trials", quiet=json) as progress, told(progress):  # texts first, if a model embeds them
-            found = run_simulation(
-                in_format(table, format),
-                weak=weak, strong=strong, cost_ratio=cost_ratio, budgets=_numbers(budgets), burn_in=burn_in,
-                methods=DEFAULT_METHODS if methods is None else words(methods),  # type: ignore[arg-type]
-                mode=mode, trials=trials, features=words(features), uncertainty=uncertainty,
-                text=words(text), learner=learner, transfer_from=transfer_from,
-                fixed_rate=fixed_rate, level=level, positive=counted, scale=order, seed=seed, workers=workers,
-                progress=progress,
-            )  # fmt: skip
-        if csv is not None:
-            found.save_csv(csv)
-        if picture is not None:
-            from ratewise.report.pictures import save
-            from ratewise.report.simulation import plot_simulation
-
-            save(plot_simulation(found), picture)
-        if json:
-            print_json(found.to_dict())
-        else:
-            from ratewise.report.simulation import simulation_text
-
-            print_rich(simulation_text(found))
-    if found.partial:
-        raise typer.Exit(STOPPED)
+    check_folder(csv)
+    check_picture(picture)
+    if methods is not None:
+        options["methods"] = words(methods)
+    with progress_bar("trials", quiet=json) as progress, told(progress):  # texts first, if a model embeds them
+        found = run_simulation(progress=progress, **options)
+    if csv is not None:
+        found.save_csv(csv)
+    show(found, json=json, picture=picture)
+    return STOPPED if found.partial else None
 
 
-def reproduce(
-    output: Annotated[str, typer.Option("--output", "-o", help="Folder for the CSV files, pictures and the page.")],
-    figures: Annotated[
-        list[str] | None,
-        typer.Argument(
-            help=f"Some of {', '.join(FIGURES)}; if none is named, all but arena-like, which trains a rater."
-        ),
-    ] = None,
-    data: Annotated[
-        str | None, typer.Option(help="Folder with your copies of the paper's datasets, one folder each.")
-    ] = None,
-    tables: Annotated[
-        str | None, typer.Option(help="Folder with stand-in tables; $RATEWISE_DATA or ../shared/data if absent.")
-    ] = None,
-    trials: Annotated[int, typer.Option(help="Number of trials, for figures on real data.")] = 2000,
-    seed: Seed = 0,
-    workers: Workers = None,
-    json: Json = False,
-) -> None:
+@command(
+    "output figures data tables trials seed workers json",
+    output=required("Folder for the CSV files, pictures and the page.", str, "--output", "-o"),
+    figures=argument(
+        f"Some of {', '.join(FIGURES)}; if none is named, all but arena-like, which trains a rater.",
+        list[str] | None, None,
+    ),
+    data=option("Folder with your copies of the paper's datasets, one folder each."),
+    tables=option("Folder with stand-in tables; $RATEWISE_DATA or ../shared/data if absent."),
+    trials=option("Number of trials, for figures on real data.", int, 2000),
+)  # fmt: skip
+def reproduce(*, output: str, figures: list[str] | None, json: bool, **options: Any) -> int | None:
     """Repeat the paper's experiments. Writes a CSV and a picture each, and a page that says whether its claims hold.
 
     Example: ratewise reproduce gaussian bernoulli -o figures
     """
-    with one_line_errors():
-        from ratewise.report.reproduction import reproduce_all, reproduction_text
+    from ratewise.report.reproduction import reproduce_all, reproduction_text
 
-        with progress_bar("trials", quiet=json) as progress:
-            made = reproduce_all(
-                figures or [name for name in FIGURES if name != "arena-like"], output, data=data, tables=tables,
-                trials=trials, seed=seed, workers=workers, progress=progress,
-            )  # fmt: skip
-        if json:
-            print_json(made.to_dict())
-        else:
-            print_rich(reproduction_text(made))
-    if made.partial:
-        raise typer.Exit(STOPPED)
+    with progress_bar("trials", quiet=json) as progress:
+        chosen = figures or [name for name in FIGURES if name != "arena-like"]
+        made = reproduce_all(chosen, output, progress=progress, **options)
+    if json:
+        print_json(made.to_dict())
+    else:
+        print_rich(reproduction_text(made))
+    return STOPPED if made.partial else None
 
 
-def _numbers(text: str) -> list[float]:
-    from ratewise.core.checks import number
+@command(
+    "table text strong output kind init groups template answers epochs batch longest device seed format json",
+    text=required("Columns of text that the rater reads, separated by commas.", str, read=words),
+    strong=required("Column with the labels; empty where there is none."),
+    output=required("Folder for the rater and its card.", str, "--output", "-o"),
+    kind=option("encoder: a small model with a head; causal: a language model with LoRA adapters.", str, "encoder"),
+    init=option("Path or name of the model to start from; the installed MiniLM if absent."),
+    groups=option("Column of groups that are held out whole: system."),
+    template=option("File with the prompt; {column} stands for the item's text in that column."),
+    answers=option("Of causal: the answers for a low and a high rating.", str, "no,yes", read=words),
+    epochs=option("Most passes over the labels; it stops by itself before.", int, 4),
+    batch=option("Labels in one step.", int, 16),
+    longest=option("Tokens of an item that are read.", int, 256),
+    device=option("auto, cpu or cuda.", str, "auto"),
+)
+def train(*, answers: list[str], template: str | None, json: bool, **options: Any) -> None:
+    """Train a rater on labels that are there, for campaigns with kind = "trained".
 
-    return [number(word, name="budgets") for word in words(text)]
+    Example: ratewise train rated.csv --text question,answer --strong human --groups system -o judge
+    """
+    from ratewise.learn.training.train import train_rater
+    from ratewise.report.trained import save_reliability
+
+    refuse(len(answers) != 2, "--answers must be two words, for a low and a high rating, such as no,yes")
+    options["template"] = None if template is None else _read(template)
+    with _epochs(quiet=json) as tell:
+        made = train_rater(words=(answers[0], answers[1]), progress=tell, **options)
+    save_reliability(made)
+    if json:
+        print_json(made.to_dict())
+    else:
+        say(made.summary())
+        say(f'use it: write kind = "trained" and path = "{made.folder}" under [[raters]] of a campaign')
+
+
+def _read(path: str) -> str:
+    from ratewise.errors import InputError
+
+    try:
+        with open(path, encoding="utf-8") as file:
+            return file.read()
+    except OSError as error:
+        raise InputError(f"the template {path} cannot be read: {error.strerror or error}") from None
+
+
+@contextmanager
+def _epochs(*, quiet: bool) -> "Iterator[Tell | None]":
+    """A bar with the loss and the time left; a line for each epoch where standard error is no terminal."""
+    if quiet:
+        yield None
+        return
+    if not sys.stderr.isatty():
+        yield lambda step: say(news(step), error=True) if step.epoch == int(step.epoch) else None
+        return
+    from rich.progress import BarColumn, Progress, TextColumn
+
+    from ratewise.cli.visible import console
+
+    with Progress(TextColumn("{task.description}"), BarColumn(), console=console(stderr=True), transient=True) as bar:
+        task = bar.add_task("epochs", total=1.0)
+        yield lambda step: bar.update(task, completed=step.epoch, total=step.epochs, description=news(step))
+
+
+def news(step: "Step") -> str:
+    """How training goes, in one line."""
+    held = "" if step.held_out is None else f", held out {step.held_out:.3f} the epoch before"
+    minutes = step.seconds_left / 60
+    left = f"{step.seconds_left:.0f} s" if minutes < 2 else f"{minutes:.0f} min"
+    return f"epoch {step.epoch:.1f} of at most {step.epochs}: loss {step.loss:.3f}{held}; {left} left at most"

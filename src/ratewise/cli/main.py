@@ -6,25 +6,20 @@ from typing import Annotated
 
 import typer
 
-from ratewise.cli.archive import backup, rescue
-from ratewise.cli.campaign import export, init, report, run, status, verify
-from ratewise.cli.check import check
-from ratewise.cli.compare import compare
-from ratewise.cli.console import STOPPED, one_line_errors, say
-from ratewise.cli.convert import convert
-from ratewise.cli.draw import draw
-from ratewise.cli.estimate import estimate
-from ratewise.cli.incoming import take_labels
-from ratewise.cli.judge import judge
-from ratewise.cli.lab import reproduce, simulate
-from ratewise.cli.leaderboard import leaderboard
-from ratewise.cli.options import Json
-from ratewise.cli.people import check_installed, people, serve
+from ratewise.cli.campaign import backup, export, init, report, rescue, run, status, take_labels, verify
+from ratewise.cli.compare import compare, leaderboard
+from ratewise.cli.console import STOPPED, say
+from ratewise.cli.convert import convert, judge
+from ratewise.cli.draw import draw, merge
+from ratewise.cli.estimate import check, estimate, quantile, regress
+from ratewise.cli.lab import reproduce, simulate, train
+from ratewise.cli.people import demo, people, serve
 from ratewise.cli.plan import plan
-from ratewise.cli.regress import quantile, regress
-from ratewise.cli.sheets import merge
-from ratewise.cli.train import train
 
+COMMANDS = (
+    plan, draw, estimate, convert, merge, judge, check, compare, leaderboard, regress, quantile, simulate, reproduce,
+    train, init, run, status, serve, people, report, export, verify, backup, rescue,
+)  # fmt: skip
 app = typer.Typer(
     name="ratewise",
     help="Unbiased evaluation from few expensive ratings and many cheap ones, at the lowest cost.",
@@ -46,58 +41,10 @@ def _root(
         raise typer.Exit
 
 
-for command in (
-    plan,
-    draw,
-    estimate,
-    convert,
-    merge,
-    judge,
-    check,
-    compare,
-    leaderboard,
-    regress,
-    quantile,
-    simulate,
-    reproduce,
-    train,
-    init,
-    run,
-    status,
-    serve,
-    people,
-    report,
-    export,
-    verify,
-    backup,
-    rescue,
-):
+for command in COMMANDS:
     app.command()(command)
 app.command("import")(take_labels)
-
-
-@app.command()
-def demo(
-    output: Annotated[str, typer.Option("--output", "-o", help="Folder for the files it writes.")] = "ratewise-demo",
-    seed: Annotated[int, typer.Option(min=0, help="Names the made-up pool and the draw.")] = 1,
-    serve: Annotated[bool, typer.Option("--serve", help="Open a labelling page to click through instead.")] = False,
-    port: Annotated[int, typer.Option(help="With --serve: port to listen at.")] = 8765,
-    json: Json = False,
-) -> None:
-    """Run a whole campaign on a small made-up pool. Its true mean is known.
-
-    Example: ratewise demo
-    """
-    with one_line_errors():
-        if serve:
-            check_installed()
-            from ratewise.cli.demo_page import serve_demo
-
-            serve_demo(os.path.join(output, "labelling"), seed=seed, port=port, as_json=json)
-            return
-        from ratewise.cli.demo import run_demo
-
-        run_demo(output, seed=seed, as_json=json)
+app.command()(demo)
 
 
 def main(arguments: list[str] | None = None) -> None:

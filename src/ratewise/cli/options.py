@@ -1,59 +1,92 @@
-"""Options that several commands share."""
+"""One table of the options that commands share, and how a command is made of them.
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated
+A command names its options in the order of its help; those that are its own stand beside it. What a command's function
+names itself, it gets; everything else it hands on to the library, under the names and in the form that are used there.
+"""
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from ratewise.cli.console import one_line_errors
+from ratewise.core.names import Estimand, IntervalMethod, Method, Recalibration
 
 if TYPE_CHECKING:
     from ratewise.tables import TableLike
 
-SafeCells = Annotated[
-    bool, typer.Option("--safe-cells", help="Put ' before texts that a spreadsheet would run as formulas.")
-]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output, and nothing else.")]
-TableArgument = Annotated[
-    str, typer.Argument(help="CSV, JSONL or Parquet file, or one that another tool wrote; - for standard input.")
-]
-FormatOption = Annotated[
-    str | None,
-    typer.Option(
-        "--format",
-        help="Format of TABLE, if its content and ending are not to decide: inspect_ai, lm_eval, helm, openai_evals, "
-        "promptfoo, langfuse, braintrust, deepeval, arena, label_studio; csv, jsonl, json, excel, parquet.",
-    ),
-]
-Weak = Annotated[str, typer.Option(help="Column with the weak rating.")]
-Strong = Annotated[str, typer.Option(help="Column with the strong rating; empty where there is none.")]
-People = Annotated[
-    str,
-    typer.Option(
-        help="Column with the strong rating, empty where there is none; several people's columns separated by commas."
-    ),
-]
-Positive = Annotated[
-    str | None, typer.Option(help="Words that count as 1, separated by commas, all others as 0: correct.")
-]
-Scale = Annotated[
-    str | None,
-    typer.Option(help="Words from the worst to the best, as 0 to 1: bad,ok,good; or with numbers: bad=0,ok=1,good=3."),
-]
-Rate = Annotated[
-    str | None,
-    typer.Option(
-        help="Column with the probability each item was drawn with, or one number for all; `rate` if there is such a "
-        "column, else one rate for all."
-    ),
-]
-Text = Annotated[str, typer.Option(help="Columns of text to learn from, separated by commas.")]
-LearnerOption = Annotated[
-    str,
-    typer.Option(
-        "--learner", help="How texts become numbers: words, vectors (columns of lists), or an embedding model's path."
-    ),
-]
-Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same result.")]
-Workers = Annotated[int | None, typer.Option(help="Processes to use; as many as there are cores if absent.")]
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """An option or an argument: its type, its default, how it is typed, and how the library takes it."""
+
+    kind: Any
+    default: Any
+    typed: Any  # of typer: the help, and the words on the command line where they are not the name's
+    read: Callable[[Any], Any] | None = None
+    to: str | None = None  # its name in the library, where that is another
+
+
+def option(
+    help: str, kind: Any = str | None, default: Any = None, *words: str,
+    read: Callable[[Any], Any] | None = None, to: str | None = None, **more: Any,
+) -> Option:  # fmt: skip
+    """An option that may be left out."""
+    return Option(kind, default, typer.Option(*words, help=help, **more), read, to)
+
+
+def required(help: str, kind: Any = str, *words: str, read: Callable[[Any], Any] | None = None) -> Option:
+    """An option that must be given."""
+    return option(help, kind, inspect.Parameter.empty, *words, read=read)
+
+
+def flag(help: str, word: str) -> Option:
+    """Something to switch on."""
+    return option(help, bool, False, word)
+
+
+def argument(help: str, kind: Any = str, default: Any = inspect.Parameter.empty, **more: Any) -> Option:
+    """A word without an option before it."""
+    return Option(kind, default, typer.Argument(help=help, **more))
+
+
+def command(names: str, **own: Option) -> Callable[[Callable[..., int | None]], Callable[..., None]]:
+    """Make a function a command with these options: its own, else those that are shared. It may return an exit code."""
+
+    def made(function: Callable[..., int | None]) -> Callable[..., None]:
+        options = {name: own.get(name) or SHARED[name] for name in names.split()}
+        wanted = set(inspect.signature(function).parameters)
+
+        def run(**typed: Any) -> None:
+            with one_line_errors():
+                code = function(**_for_the_library(typed, options, wanted))
+            if code:
+                raise typer.Exit(code)
+
+        run.__name__, run.__doc__ = function.__name__, function.__doc__
+        run.__annotations__ = {name: Annotated[one.kind, one.typed] for name, one in options.items()}
+        run.__signature__ = inspect.Signature([  # type: ignore[attr-defined]
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=one.default,
+                              annotation=run.__annotations__[name]) for name, one in options.items()
+        ])  # fmt: skip
+        return run
+
+    return made
+
+
+def _for_the_library(typed: dict[str, Any], options: dict[str, Option], wanted: set[str]) -> dict[str, Any]:
+    """What was typed, as the library takes it, but for the names that the command's function wants as they are."""
+    given = {}
+    for name, value in typed.items():
+        one = options[name]
+        given[name if name in wanted else one.to or name] = value if one.read is None else one.read(value)
+    if "low" in given and "low" not in wanted:
+        given["bounds"] = given.pop("low"), given.pop("high")
+    if "format" in given and "format" not in wanted:
+        given["table"] = in_format(given["table"], given.pop("format"))
+    return given
 
 
 def in_format(table: str, format: str | None) -> "TableLike":
@@ -65,22 +98,101 @@ def in_format(table: str, format: str | None) -> "TableLike":
     return read_table(table, format=format)
 
 
-def said(positive: str | None, scale: str | None) -> tuple[list[str] | None, Sequence[str] | dict[str, float] | None]:
-    """What words mean, as the library takes it."""
-    from ratewise.tables.words import scale_in
-
-    return None if positive is None else words(positive), None if scale is None else scale_in(scale)
-
-
 def words(text: str) -> list[str]:
     """Words separated by commas."""
     return [word.strip() for word in text.split(",") if word.strip()]
 
 
-def needed(value: str | None, option: str) -> str:
-    """The value of an option that this command needs; refuses where it is missing."""
+def words_or_none(text: str | None) -> list[str] | None:
+    """Words separated by commas, where there are any."""
+    return None if text is None else words(text)
+
+
+def scale_or_none(text: str | None) -> Any:
+    """A scale of words as the library takes it, where there is one."""
+    from ratewise.tables.words import scale_in
+
+    return None if text is None else scale_in(text)
+
+
+def numbers(name: str) -> Callable[[str], list[float]]:
+    """A reader of numbers separated by commas; `name` is what a wrong one is called."""
+
+    def read(text: str) -> list[float]:
+        from ratewise.core.checks import number
+
+        return [number(word, name=name) for word in words(text)]
+
+    return read
+
+
+def refuse(wrong: bool, message: str) -> None:
+    """Refuse what does not go together."""
     from ratewise.errors import InputError
 
-    if value is None:
-        raise InputError(f"{option.split(maxsplit=1)[0]} is missing; add, for example, {option}")
-    return value
+    if wrong:
+        raise InputError(message)
+
+
+def refuse_two_outputs(output: str | None, *, json: bool) -> None:
+    """Refuse a table and a JSON document on the one standard output."""
+    refuse(json and output == "-", "--json and -o - both want standard output; write the table to a file")
+
+
+def both_ends(low: float | None, high: float | None) -> tuple[float, float] | None:
+    """The ends of a rating scale of which both are known, or neither."""
+    refuse((low is None) != (high is None), "give both ends of the rating scale (--low and --high), or neither")
+    return None if low is None or high is None else (low, high)
+
+
+TABLE = "CSV, JSONL or Parquet file, or one that another tool wrote; - for standard input."
+
+OWN_ESTIMAND = "Whose mean: the population's (if nothing is said), or the pool's own. An export has its own."
+
+SHARED = {
+    "table": argument(TABLE),
+    "campaign": argument("The campaign's TOML; `ratewise init` writes one.", metavar="CAMPAIGN.toml"),
+    "weak": option("Column with the weak rating; none: strong ratings alone."),
+    "strong": required(
+        "Column with the strong rating, empty where there is none; several people's columns separated by commas."
+    ),
+    "rate": option(
+        "Column with the probability each item was drawn with, or one number for all; `rate` if there is such a "
+        "column, else one rate for all."
+    ),
+    "selected": option("Column that says which items were asked for, to count missing answers."),
+    "cluster": option("Column that says which items belong together.", to="clusters"),
+    "method": option("How the ratings are combined.", Method, "auto"),
+    "interval": option("Kind of interval; auto says which it took.", IntervalMethod, "auto"),
+    "level": option("Confidence level of the interval.", float, 0.95),
+    "estimand": option("Whose mean: the population's, or the pool's own.", Estimand, "population"),
+    "pool_size": option("Size of the pool, if larger than the table.", float | None),
+    "recalibrate": option("Map weak to strong ratings first, cross-fitted.", Recalibration, "none"),
+    "low": option("Lowest possible rating; not needed for 0/1 ratings.", float | None),
+    "high": option("Highest possible rating.", float | None),
+    "positive": option(
+        "Words that count as 1, separated by commas, all others as 0: correct.", read=words_or_none
+    ),
+    "scale": option(
+        "Words from the worst to the best, as 0 to 1: bad,ok,good; or with numbers: bad=0,ok=1,good=3.",
+        read=scale_or_none,
+    ),
+    "uncertainty": option("Column with the weak rater's expected squared error."),
+    "features": option("Columns to learn from, separated by commas; for auto.", str, "", read=words),
+    "text": option("Columns of text to learn from, separated by commas.", str, "", read=words),
+    "learner": option(
+        "How texts become numbers: words, vectors (columns of lists), or an embedding model's path.", str, "words",
+        "--learner",
+    ),
+    "picture": option("File for a picture, .svg or .png."),
+    "id": option("Column with the items' ids; `id`, else the row number."),
+    "safe_cells": flag("Put ' before texts that a spreadsheet would run as formulas.", "--safe-cells"),
+    "seed": option("The same seed gives the same result.", int, 0, min=0),
+    "workers": option("Processes to use; as many as there are cores if absent.", int | None),
+    "format": option(
+        "Format of TABLE, if its content and ending are not to decide: inspect_ai, lm_eval, helm, openai_evals, "
+        "promptfoo, langfuse, braintrust, deepeval, arena, label_studio; csv, jsonl, json, excel, parquet.",
+        str | None, None, "--format",
+    ),
+    "json": flag("Print one JSON document on standard output, and nothing else.", "--json"),
+}  # fmt: skip

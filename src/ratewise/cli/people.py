@@ -1,15 +1,14 @@
-"""`serve` and `people`: the labelling page, and the links that people sign in with."""
+"""`serve`, `people` and `demo`: the labelling page, the links that people sign in with, and a campaign to watch."""
 
+import os
 import sys
 from dataclasses import asdict
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
-
-from ratewise.cli.campaign import Toml
-from ratewise.cli.console import one_line_errors, print_json, say
-from ratewise.cli.options import Json
+from ratewise.cli.campaign import tell
+from ratewise.cli.console import print_json, say
+from ratewise.cli.options import argument, command, flag, option, refuse
 
 if TYPE_CHECKING:
     from ratewise.campaign.annotators import Tests
@@ -28,98 +27,87 @@ class Act(StrEnum):
     REMOVE = "remove"
 
 
+@command(
+    "campaign host port tls_certificate tls_key public_url run json",
+    host=option("Address to listen at; others than this machine's need TLS.", str, "127.0.0.1"),
+    port=option("Port to listen at.", int, 8765),
+    tls_certificate=option("Certificate file (PEM) to serve https with."),
+    tls_key=option("Its key file (PEM)."),
+    public_url=option("The https address of the reverse proxy that stands before this server."),
+    run=option("Run the campaign beside the pages, or leave that to `ratewise run`.", bool, True, "--run/--no-run"),
+)
 def serve(
-    campaign: Toml,
-    host: Annotated[str, typer.Option(help="Address to listen at; others than this machine's need TLS.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="Port to listen at.")] = 8765,
-    tls_certificate: Annotated[str | None, typer.Option(help="Certificate file (PEM) to serve https with.")] = None,
-    tls_key: Annotated[str | None, typer.Option(help="Its key file (PEM).")] = None,
-    public_url: Annotated[
-        str | None, typer.Option(help="The https address of the reverse proxy that stands before this server.")
-    ] = None,
-    run: Annotated[
-        bool, typer.Option("--run/--no-run", help="Run the campaign beside the pages, or leave that to `ratewise run`.")
-    ] = True,
-    json: Json = False,
-) -> None:
+    *, campaign: str, host: str, port: int, tls_certificate: str | None, tls_key: str | None, public_url: str | None,
+    run: bool, json: bool,
+) -> None:  # fmt: skip
     """Serve the labelling page and the live view of a campaign, and run it meanwhile. Stop it with Ctrl-C.
 
     Example: ratewise serve campaign.toml --port 8765
     """
-    with one_line_errors():
-        check_installed()
-        from ratewise.campaign.campaign import Campaign
-        from ratewise.web import server
+    check_installed()
+    from ratewise.campaign.campaign import Campaign
+    from ratewise.web import server
 
-        def ready(url: str, service: "Service") -> None:
-            active = sum(person.active for person in service.accounts.list())
-            if json:
-                print_json({"url": url, "people": active})
-                sys.stdout.flush()
-                return
-            say(f"Serving {campaign} at {url} (live view: {url}/live). Stop with Ctrl-C.")
-            if not active:
-                say(f"Nobody can sign in yet; make a link with: ratewise people {campaign} add NAME --admin")
+    def ready(url: str, service: "Service") -> None:
+        active = sum(person.active for person in service.accounts.list())
+        if json:
+            print_json({"url": url, "people": active})
+            sys.stdout.flush()
+            return
+        say(f"Serving {campaign} at {url} (live view: {url}/live). Stop with Ctrl-C.")
+        if not active:
+            say(f"Nobody can sign in yet; make a link with: ratewise people {campaign} add NAME --admin")
 
-        where = server.Listening(host, port, tls_certificate, tls_key, public_url)
-        opened = Campaign.open(campaign)
-        server.serve(opened, where, ready=ready, runs=run, say=lambda text: say(text, error=True))
+    where = server.Listening(host, port, tls_certificate, tls_key, public_url)
+    opened = Campaign.open(campaign)
+    server.serve(opened, where, ready=ready, runs=run, say=lambda text: say(text, error=True))
 
 
-def people(
-    campaign: Toml,
-    act: Annotated[Act, typer.Argument(help="add, list or remove.", metavar="add|list|remove")],
-    name: Annotated[str | None, typer.Argument(help="Whom to add or remove.")] = None,
-    admin: Annotated[bool, typer.Option("--admin", help="With add: may see the live view, too.")] = False,
-    new_link: Annotated[
-        bool, typer.Option("--new-link", help="With add: end the link that this person has, and make another.")
-    ] = False,
-    url: Annotated[str, typer.Option(help="With add: how browsers reach `ratewise serve`.")] = _URL,
-    json: Json = False,
-) -> None:
+@command(
+    "campaign act name admin new_link url json",
+    act=argument("add, list or remove.", Act, metavar="add|list|remove"),
+    name=argument("Whom to add or remove.", str | None, None),
+    admin=flag("With add: may see the live view, too.", "--admin"),
+    new_link=flag("With add: end the link that this person has, and make another.", "--new-link"),
+    url=option("With add: how browsers reach `ratewise serve`.", str, _URL),
+)
+def people(*, campaign: str, act: Act, name: str | None, admin: bool, new_link: bool, url: str, json: bool) -> None:
     """Make the sign-in link of a person, list all people, or take a link back.
 
     The link is shown once and stored only as a hash. Ben and ben are one person.
 
     Example: ratewise people campaign.toml add ann
     """
-    with one_line_errors():
-        check_installed()
-        from ratewise.campaign.campaign import Campaign
-        from ratewise.errors import InputError
-        from ratewise.web.service import add_person, list_people, remove_person, tests_of
+    check_installed()
+    from ratewise.campaign.campaign import Campaign
+    from ratewise.web.service import add_person, list_people, remove_person, tests_of
 
-        opened = Campaign.open(campaign)
-        if act == Act.LIST:
-            _print_people(list_people(opened), tests_of(opened), as_json=json)
-            return
-        if name is None:
-            raise InputError(f"a name is missing; write: ratewise people {campaign} {act} NAME")
-        if act == Act.ADD:
-            made = add_person(opened, name, admin=admin, url=url, new_link=new_link)
-            if json:
-                print_json(made.to_dict())
-            else:
-                say(f"{made.name} signs in with this link, which is not shown again:\n{made.link}")
-            return
+    opened = Campaign.open(campaign)
+    if act == Act.LIST:
+        _print_people(list_people(opened), tests_of(opened), json=json)
+        return
+    refuse(name is None, f"a name is missing; write: ratewise people {campaign} {act} NAME")
+    name = str(name)
+    if act == Act.ADD:
+        made = add_person(opened, name, admin=admin, url=url, new_link=new_link)
+        tell(made.to_dict(), f"{made.name} signs in with this link, which is not shown again:\n{made.link}", json=json)
+    else:
         name = remove_person(opened, name)
-        if json:
-            print_json({"name": name, "removed": True})
-        else:
-            say(f"{name} can no longer sign in; the answers stay.")
+        tell({"name": name, "removed": True}, f"{name} can no longer sign in; the answers stay.", json=json)
 
 
-def _print_people(found: "list[Person]", tests: "dict[str, Tests]", *, as_json: bool) -> None:
-    if as_json:
-        listed = [{"name": p.name, "admin": p.admin, "active": p.active, "made_at": p.made_at} for p in found]
-        print_json({"people": [one | (asdict(tests[p.name]) if p.name in tests else {})
-                               for one, p in zip(listed, found, strict=True)]})  # fmt: skip
-    elif not found:
+def _print_people(found: "list[Person]", tests: "dict[str, Tests]", *, json: bool) -> None:
+    if json:
+        names = ("name", "admin", "active", "made_at")
+        rows = [{name: getattr(one, name) for name in names} for one in found]
+        print_json({"people": [row | (asdict(tests[row["name"]]) if row["name"] in tests else {}) for row in rows]})
+        return
+    for one in found:
+        marks = [word for word, there in (("admin", one.admin), ("link taken back", not one.active)) if there]
+        marks += tests[one.name].words() if one.name in tests else []
+        say(one.name + (f" ({', '.join(marks)})" if marks else ""))
+    if not found:
         say("nobody yet")
-    for person in () if as_json else found:
-        marks = [word for word, there in (("admin", person.admin), ("link taken back", not person.active)) if there]
-        marks += tests[person.name].words() if person.name in tests else []
-        say(person.name + (f" ({', '.join(marks)})" if marks else ""))
 
 
 def check_installed() -> None:
@@ -132,3 +120,26 @@ def check_installed() -> None:
         import uvicorn  # noqa: F401
     except ImportError:
         raise InputError(_MISSING) from None
+
+
+@command(
+    "output seed serve port json",
+    output=option("Folder for the files it writes.", str, "ratewise-demo", "--output", "-o"),
+    seed=option("Names the made-up pool and the draw.", int, 1, min=0),
+    serve=flag("Open a labelling page to click through instead.", "--serve"),
+    port=option("With --serve: port to listen at.", int, 8765),
+)
+def demo(*, output: str, seed: int, serve: bool, port: int, json: bool) -> None:
+    """Run a whole campaign on a small made-up pool. Its true mean is known.
+
+    Example: ratewise demo
+    """
+    if serve:
+        check_installed()
+        from ratewise.cli.demo_page import serve_demo
+
+        serve_demo(os.path.join(output, "labelling"), seed=seed, port=port, as_json=json)
+        return
+    from ratewise.cli.demo import run_demo
+
+    run_demo(output, seed=seed, as_json=json)

@@ -1,110 +1,57 @@
 """`ratewise plan`: ways to spend a budget, side by side."""
 
-from typing import Annotated
+from typing import Any
 
-import typer
+from ratewise.cli.console import check_picture, show, texts_told
+from ratewise.cli.options import command, option, refuse, required
+from ratewise.core.names import Objective, Recalibration
 
-from ratewise.cli.console import one_line_errors, print_json, print_rich, texts_told, typed_notes
-from ratewise.cli.means import check_what_if, not_with_by, print_slice_plan, save_what_if
-from ratewise.cli.options import (
-    FormatOption,
-    Json,
-    LearnerOption,
-    People,
-    Positive,
-    Scale,
-    TableArgument,
-    Text,
-    Weak,
-    in_format,
-    said,
-    words,
+
+@command(
+    "table weak strong weak_cost strong_cost budget within target_se level uncertainty pool_size floor calibrate "
+    "features text learner strata pool estimand drawn by objective positive scale what_if picture seed format json",
+    weak=required("Column with the weak rating."),
+    weak_cost=required("Price of one weak rating; 0 if they are bought already.", float),
+    strong_cost=required("Price of one strong rating.", float),
+    budget=option("Money to spend.", float | None),
+    within=option("Half-width of the interval to reach, instead of a budget: 0.02.", float | None),
+    target_se=option("Standard error to reach, instead of a budget.", float | None),
+    level=option("Confidence level of --within and of the intervals shown.", float, 0.95),
+    pool_size=option("Number of items in the pool; unlimited if absent.", float | None),
+    floor=option("Least rate of the active policy.", float | None),
+    calibrate=option("Map weak to strong ratings first.", Recalibration, "none"),
+    strata=option("Column of groups; the plan says how many items of each to look at."),
+    pool=option("Table that will be rated: its size and its strata."),
+    drawn=option("Count the labels of the table: 'at random', 'by hand', or a column of rates."),
+    by=option("Column with groups: a plan for each, by its own rows, to the target or within the budget."),
+    objective=option("With --by and a budget: least sum of squared errors, or of the worst slice's.", Objective, "sum"),
+    what_if=option("Add what the plan loses if what it goes by is wrong by a factor.", bool, False, "--what-if"),
+    picture=option("With --what-if: write a picture of it here, .svg or .png."),
+    seed=option("Seed of the cross-fitting folds.", int, 0, min=0),
 )
-from ratewise.core.names import Estimand, Objective, Recalibration
-
-
 def plan(
-    table: TableArgument,
-    weak: Weak,
-    strong: People,
-    weak_cost: Annotated[float, typer.Option(help="Price of one weak rating; 0 if they are bought already.")],
-    strong_cost: Annotated[float, typer.Option(help="Price of one strong rating.")],
-    budget: Annotated[float | None, typer.Option(help="Money to spend.")] = None,
-    within: Annotated[
-        float | None, typer.Option(help="Half-width of the interval to reach, instead of a budget: 0.02.")
-    ] = None,
-    target_se: Annotated[float | None, typer.Option(help="Standard error to reach, instead of a budget.")] = None,
-    level: Annotated[float, typer.Option(help="Confidence level of --within and of the intervals shown.")] = 0.95,
-    uncertainty: Annotated[
-        str | None, typer.Option(help="Column with the weak rater's expected squared error.")
-    ] = None,
-    pool_size: Annotated[float | None, typer.Option(help="Number of items in the pool; unlimited if absent.")] = None,
-    floor: Annotated[float | None, typer.Option(help="Least rate of the active policy.")] = None,
-    calibrate: Annotated[Recalibration, typer.Option(help="Map weak to strong ratings first.")] = "none",
-    features: Annotated[str, typer.Option(help="Columns to learn from, separated by commas; for auto.")] = "",
-    text: Text = "",
-    learner: LearnerOption = "words",
-    strata: Annotated[
-        str | None, typer.Option(help="Column of groups; the plan says how many items of each to look at.")
-    ] = None,
-    pool: Annotated[str | None, typer.Option(help="Table that will be rated: its size and its strata.")] = None,
-    estimand: Annotated[Estimand, typer.Option(help="Whose mean: the population's, or the pool's own.")] = "population",
-    drawn: Annotated[
-        str | None,
-        typer.Option(help="Count the labels of the table: 'at random', 'by hand', or a column of rates."),
-    ] = None,
-    by: Annotated[
-        str | None,
-        typer.Option(help="Column with groups: a plan for each, by its own rows, to the target or within the budget."),
-    ] = None,
-    objective: Annotated[
-        Objective, typer.Option(help="With --by and a budget: least sum of squared errors, or of the worst slice's.")
-    ] = "sum",
-    positive: Positive = None,
-    scale: Scale = None,
-    what_if: Annotated[
-        bool, typer.Option("--what-if", help="Add what the plan loses if what it goes by is wrong by a factor.")
-    ] = False,
-    picture: Annotated[
-        str | None, typer.Option(help="With --what-if: write a picture of it here, .svg or .png.")
-    ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the cross-fitting folds.")] = 0,
-    format: FormatOption = None,
-    json: Json = False,
-) -> None:
+    *, by: str | None, strata: str | None, pool: str | None, drawn: str | None, objective: Objective, what_if: bool,
+    picture: str | None, json: bool, **options: Any,
+) -> None:  # fmt: skip
     """Compare ways to spend a budget and recommend one. Or name a precision: it finds the cheapest way there.
 
     Example: ratewise plan pilot.csv --weak judge --strong human --weak-cost 0.01 --strong-cost 1 --budget 500
     """
-    with one_line_errors():
-        counted, order = said(positive, scale)
-        check_what_if(asked=what_if, picture=picture, by=by)
-        if by is not None:
-            not_with_by(strata=strata)
-            print_slice_plan(
-                in_format(table, format),
-                by=by, weak=weak, strong=strong, weak_cost=weak_cost, strong_cost=strong_cost, budget=budget,
-                target_se=target_se, within=within, level=level, objective=objective,
-                uncertainty=uncertainty, pool_size=pool_size, pool=pool,
-                floor=floor, calibrate=calibrate, features=words(features), text=words(text), learner=learner,
-                estimand=estimand, seed=seed, as_json=json, positive=counted, scale=order,
-            )  # fmt: skip
-            return
-        from ratewise.questions.plan import plan as make_plan
+    refuse(picture is not None and not what_if, "--picture is for --what-if; add it")
+    refuse(what_if and by is not None, "--what-if and --by do not go together; leave one of them out")
+    check_picture(picture)
+    if by is None:
+        from ratewise.questions.plan import plan as plan_mean
 
         with texts_told(quiet=json):
-            made = make_plan(
-                in_format(table, format),
-                weak=weak, strong=strong, weak_cost=weak_cost, strong_cost=strong_cost, budget=budget,
-                target_se=target_se, within=within, level=level, uncertainty=uncertainty, pool_size=pool_size,
-                floor=floor, calibrate=calibrate, features=words(features), text=words(text), learner=learner,
-                strata=strata, pool=pool, estimand=estimand, drawn=drawn, seed=seed, positive=counted, scale=order,
-                what_if=what_if,
-            )  # fmt: skip
-        save_what_if(made.what_if, picture)
-        if json:
-            print_json(made.to_dict())
-        else:
-            from ratewise.report.text import plan_text
+            made = plan_mean(strata=strata, pool=pool, drawn=drawn, what_if=what_if, **options)
+        show(made, json=json, picture=picture, pictured=made.what_if)
+        return
+    from ratewise.questions.slice_plan import plan_slices
+    from ratewise.questions.slices import slice_sizes
 
-            print_rich(plan_text(typed_notes(made), level=level))
+    refuse(strata is not None, "--by and --strata do not go together; leave one of them out")
+    pool_sizes = None if pool is None else slice_sizes(pool, by)
+    with texts_told(quiet=json):
+        slices = plan_slices(by=by, objective=objective, pool_sizes=pool_sizes, **options)
+    show(slices, json=json)

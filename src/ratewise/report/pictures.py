@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ratewise.core.estimate import Estimate
 from ratewise.errors import InputError
@@ -40,6 +40,20 @@ def grid(rows: int, columns: int, *, width: float = 3.4, height: float = 2.9) ->
         ax.spines[["top", "right"]].set_visible(False)
         ax.tick_params(which="both", colors=INK, labelsize=8)
     return made, axes
+
+
+def picture_of(found: Any) -> "Figure":
+    """The picture of a result."""
+    from ratewise.report import comparison, leaderboard, regression, simulation, slices, what_if
+
+    plots: dict[str, Any] = {
+        "WhatIf": what_if.plot_what_if, "Comparison": comparison.plot_comparison,
+        "ManyComparisons": comparison.plot_comparison, "Leaderboard": leaderboard.plot_leaderboard,
+        "Regression": regression.plot_regression, "Simulation": simulation.plot_simulation,
+        "Slices": slices.plot_slices,
+    }  # fmt: skip
+    made: Figure = plots[type(found).__name__](found)
+    return made
 
 
 def plot_plan(plan: Plan) -> "Figure":

@@ -1,5 +1,7 @@
 """Results as terminal text: one small table and a sentence."""
 
+from typing import Any
+
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
@@ -14,8 +16,23 @@ from ratewise.report.terminal_table import Column, TerminalTable
 from ratewise.report.what_if import what_if_text
 
 
-def plan_text(plan: Plan, *, level: float = 0.95) -> RenderableType:
+def text_of(found: Any) -> RenderableType:
+    """A result as text for a terminal."""
+    from ratewise.report import comparison, leaderboard, regression, simulation, slices
+
+    texts: dict[str, Any] = {
+        "Plan": plan_text, "Estimate": estimate_text, "Comparison": comparison.shown,
+        "ManyComparisons": comparison.shown, "Leaderboard": leaderboard.leaderboard_text,
+        "Regression": regression.regression_text, "Quantiles": regression.quantiles_text,
+        "Simulation": simulation.simulation_text, "Slices": slices.slices_text, "SlicePlan": slices.slice_plan_text,
+    }  # fmt: skip
+    made: RenderableType = texts[type(found).__name__](found)
+    return made
+
+
+def plan_text(plan: Plan) -> RenderableType:
     """Every policy side by side in money, labels and expected interval; then the recommendation."""
+    level = plan.basis.get("level", 0.95)
     by_cost = plan.basis.get("target_se") is not None
     table = TerminalTable([
         Column("policy", "name"), Column("items"), Column("strong"), Column("rate", leaves=2), Column("spend"),
