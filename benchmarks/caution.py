@@ -11,12 +11,12 @@ import argparse
 import itertools
 
 import numpy as np
+from studies import everyday_worlds as everyday
+from studies.everyday_worlds import Cell
 
 from ratewise.core.policy import optimal_policy
 from ratewise.design import options
-from ratewise.lab import everyday
 from ratewise.lab.automatic import Trial
-from ratewise.lab.everyday import Cell
 from ratewise.lab.trials import Block, Population, Setting
 from ratewise.lab.workers import in_order
 from ratewise.lab.worlds import calibrated

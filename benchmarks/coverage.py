@@ -8,7 +8,7 @@ import os
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
-from ratewise.lab.coverage import Cell, Outcome, cells, run_cell
+from studies.single_draws import Cell, Outcome, cells, run_cell
 
 WAYS = (("difference", "normal"), ("auto", "auto"), ("power-tuned", "normal"), ("regression", "normal"))
 
@@ -36,7 +36,7 @@ def page(results: list[tuple[Cell, dict]], trials: int) -> str:
         f"Share of {trials:,} seeded trials in which the 95 % interval held the truth (give or take {2 * se:.1%}), "
         "made by `make study`. `normal` is the difference estimator with the normal interval; `auto` is the default "
         "(method and interval); its width and standard deviation are relative to `normal`. Bias is in standard "
-        "deviations of the estimator. How the worlds are made: `src/ratewise/lab/coverage.py`.",
+        "deviations of the estimator. How the worlds are made: `benchmarks/studies/single_draws.py`.",
         "",
         *_summary(results),
         "",

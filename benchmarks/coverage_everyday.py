@@ -16,13 +16,13 @@ from decimal import Decimal
 from typing import get_args
 
 import numpy as np
+from studies import everyday_worlds as everyday
+from studies.everyday_worlds import JUDGES, ONE_SHOT_LABELS, Cell, Judge
 
 import ratewise as rw
 from ratewise.campaign.estimates import anytime_estimate, estimate_history
 from ratewise.campaign.rehearsal import Pool, Rehearsal
 from ratewise.core.estimate import estimate_mean
-from ratewise.lab import everyday
-from ratewise.lab.everyday import JUDGES, ONE_SHOT_LABELS, Cell, Judge
 from ratewise.lab.workers import in_order
 
 SEED = 131

@@ -7,7 +7,8 @@ import argparse
 import itertools
 import pathlib
 
-from ratewise.lab.questions import Held, questions, run
+from studies.questions import Held, questions, run
+
 from ratewise.lab.workers import in_order
 
 SEED = 53
@@ -16,8 +17,8 @@ TITLE = """# Coverage of comparisons, regressions and other questions
 How often do 95 % intervals hold the truth where the question is not a single mean? Made by `make study`: {trials:,}
 made tables a row, so a coverage is uncertain by {noise:.1f} points. Every table is asked through the public functions.
 
-**Worlds** (`src/ratewise/lab/questions.py`). Systems have 0/1 ratings with chances p ~ Beta(5m, 5(1−m)) that share what
-is hard; a calibrated judge says p, a useless one deals the same scores out at random, and rates follow the judges'
+**Worlds** (`benchmarks/studies/questions.py`). Systems have 0/1 ratings with chances p ~ Beta(5m, 5(1−m)) that share
+what is hard; a calibrated judge says p, a useless one deals the same scores out at random, and rates follow the judges'
 doubt. Regressions have a weak rater that errs most where z is large, and rates that follow z. The items of a cluster
 share their chance of a 1. The last part sets intervals by hedged betting (`interval="anytime"`), which hold at any
 number of labels and whenever one looks, beside the default one on the same draws. Widths are means."""

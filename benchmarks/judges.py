@@ -7,7 +7,7 @@ import argparse
 import tempfile
 from pathlib import Path
 
-from ratewise.testing.judge_load import Load, under_load
+from studies.judge_load import Load, under_load
 
 
 def main() -> None:

@@ -42,7 +42,7 @@ from solver import glide_python
 
 import ratewise as rw
 from ratewise.lab.methods import Known, Lab
-from ratewise.lab.metrics import Base, resamples
+from ratewise.lab.results import Base, resamples
 from ratewise.lab.trials import Block, Outcome, Population, Setting
 from ratewise.lab.workers import in_order
 

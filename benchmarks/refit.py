@@ -19,9 +19,8 @@ import numpy as np
 
 from ratewise.lab.automatic import Bought, Trial
 from ratewise.lab.trials import Block, Population, Setting
-from ratewise.learn.rating_model import Covariates
-from ratewise.learn.training.cross_fit import Rows, Trainer, cross_fitted
-from ratewise.learn.training.refit import encoder_trainer
+from ratewise.learn.covariates import Covariates
+from ratewise.learn.cross_fit import Rows, Trainer, cross_fitted, encoder_trainer
 
 COST, LEAST_LABELS, GROWTH = 0.05, 100, 1.2  # as `campaign/planner/refitting.py` has them
 
@@ -87,7 +86,7 @@ def main() -> None:
     sys.path.insert(0, str(Path(__file__).parent))
     from text import pools  # the same pools
 
-    from ratewise.learn.text.reading import read_texts
+    from ratewise.learn.texts import read_texts
     from ratewise.tables import read_table
 
     predictions = dict(np.load(asked.predictions)) if asked.predictions.exists() else None

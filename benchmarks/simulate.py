@@ -1,6 +1,6 @@
 """How fast is `simulate`? 2,000 trials × 4 methods × 8 budgets, against the obvious loop in plain Python.
 
-The loop (`ratewise.lab.obvious_loop`) is fed with the very same items and random numbers, so that its estimates must
+The loop (`studies/obvious_loop.py`) is fed with the very same items and random numbers, so that its estimates must
 equal the library's; the largest difference is printed. It is timed on a few trials and scaled. Reads imagenet_resnet50
 from ../shared/data, or the folder named by RATEWISE_DATA; where it is absent, a made-up table of the same size.
 """
@@ -12,9 +12,9 @@ import sys
 import time
 
 import numpy as np
+from studies.obvious_loop import LOOPED_METHODS, estimates, learned
 
 from ratewise.lab.methods import Lab
-from ratewise.lab.obvious_loop import LOOPED_METHODS, estimates, learned
 from ratewise.lab.simulate import simulate
 from ratewise.lab.trials import Population, Setting
 from ratewise.lab.worlds import calibrated

@@ -28,8 +28,8 @@ import numpy as np
 from ratewise.lab.automatic import auto
 from ratewise.lab.trials import Block, Outcome, Population, Setting
 from ratewise.lab.workers import in_order
-from ratewise.learn.text.reading import read_texts
-from ratewise.learn.training.folder import TrainedOn
+from ratewise.learn.rater_folder import TrainedOn
+from ratewise.learn.texts import read_texts
 from ratewise.tables import read_table
 
 DATA = Path(os.environ.get("RATEWISE_DATA", "../shared/data"))

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 import ratewise as rw
-from ratewise.learn.training.answering import TrainedModel
+from ratewise.learn.networks import TrainedModel
 from ratewise.tables import read_table
 
 DATA = Path(os.environ.get("RATEWISE_DATA", "../shared/data"))

@@ -2,14 +2,18 @@
 
 import os
 import shutil
+import sys
 import tempfile
 import uuid
 import warnings
+from pathlib import Path
 
 import pytest
 
 from .postgres import NoPostgresError, Server
 from .programs import needed
+
+sys.path.append(str(Path(__file__).parents[1] / "benchmarks"))  # for `studies`: worlds that benchmarks and tests share
 
 _MEMORY, _ENOUGH = "/dev/shm", 4 * 2**30
 

@@ -60,7 +60,3 @@ def test_a_helper_has_one_home(name, home):
 def test_made_up_worlds_have_names():
     """`world` alone says nothing; a fixture of that name is a campaign's folder to be disturbed."""
     assert [path for path, node in functions() if node.name == "world"] == ["campaign/faults/conftest.py"]
-
-
-def test_no_test_imports_a_benchmark():
-    """What a benchmark and a test share belongs to the package or to the tests."""

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from ratewise.errors import SpecError as SpecError
     from ratewise.errors import StoreError as StoreError
     from ratewise.errors import TableError as TableError
-    from ratewise.lab.metrics import MethodResult as MethodResult
+    from ratewise.lab.results import MethodResult as MethodResult
     from ratewise.lab.simulate import Simulation as Simulation
     from ratewise.lab.simulate import simulate as simulate
     from ratewise.learn.calibration import Calibration as Calibration
@@ -58,8 +58,8 @@ if TYPE_CHECKING:
     from ratewise.learn.error_model import error_from_column as error_from_column
     from ratewise.learn.error_model import error_from_probability as error_from_probability
     from ratewise.learn.error_model import fit_error as fit_error
-    from ratewise.learn.training.train import Trained as Trained
-    from ratewise.learn.training.train import train_rater as train_rater
+    from ratewise.learn.trainer import Trained as Trained
+    from ratewise.learn.trainer import train_rater as train_rater
     from ratewise.questions.check import Check as Check
     from ratewise.questions.check import check as check
     from ratewise.questions.comparison import Comparison as Comparison
@@ -263,10 +263,10 @@ _GROUPS: dict[str, dict[str, tuple[str, ...]]] = {  # as people look for them; e
             "simulate",
             "Simulation",
         ),
-        "ratewise.lab.metrics": ("MethodResult",),
+        "ratewise.lab.results": ("MethodResult",),
     },
     "raters": {
-        "ratewise.learn.training.train": (
+        "ratewise.learn.trainer": (
             "train_rater",
             "Trained",
         ),

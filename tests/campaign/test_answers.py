@@ -15,7 +15,7 @@ from ratewise.campaign.rehearsal import Pool, Rehearsal
 from ratewise.core.estimate import estimate_mean
 from ratewise.design.seen import learn
 from ratewise.lab.worlds import calibrated
-from ratewise.learn.rating_model import Covariates
+from ratewise.learn.covariates import Covariates
 from ratewise.questions.export_terms import widened
 
 WANTED = a.Wanted(0.95, "pool", 1000, (0.0, 1.0))

@@ -11,7 +11,7 @@ from ratewise.campaign.history import History, Looked, RoundPlan
 from ratewise.campaign.rehearsal import Pool, Rehearsal
 from ratewise.design.seen import mass
 from ratewise.lab.worlds import calibrated
-from ratewise.learn.rating_model import Covariates
+from ratewise.learn.covariates import Covariates
 
 
 def game(budget=150, items=400, prices=("0.02", "1"), seed=5, mean=0.7):

@@ -10,7 +10,7 @@ from ratewise.campaign.campaign import Campaign
 from ratewise.campaign.history import Looked
 from ratewise.campaign.strata import Inputs
 from ratewise.errors import InputError, SpecError, TableError
-from ratewise.learn.rating_model import Covariates
+from ratewise.learn.covariates import Covariates
 
 from .making import log_of, looked_at, ran, tamper, write
 

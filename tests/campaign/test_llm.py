@@ -18,10 +18,8 @@ from ratewise.errors import InputError, RaterDownError
 from ratewise.judges.prices import Usage, given_prices
 from ratewise.report.campaign import campaign_page
 from ratewise.tables import read_table
-from ratewise.testing.faults import FAULTS
-from ratewise.testing.hidden_rule import HiddenRule
-from ratewise.testing.judge_server import Behaviour, JudgeServer
-from ratewise.testing.serve import made_up_rows, write_rows
+from ratewise.testing.hidden_rule import HiddenRule, made_up_rows, write_rows
+from ratewise.testing.judge_server import FAULTS, Behaviour, JudgeServer
 
 SECRET = "sk-verysecret-0123456789abcdef"
 PRICES = given_prices({"input": Decimal("0.15"), "output": Decimal("0.6")})

@@ -6,7 +6,7 @@ import pytest
 from ratewise.campaign import strata
 from ratewise.campaign.campaign import Campaign
 from ratewise.design import chain_rounds, rounds, seen
-from ratewise.learn.rating_model import Covariates
+from ratewise.learn.covariates import Covariates
 from ratewise.report.campaign import campaign_page
 from ratewise.store.store import Store
 

@@ -1,8 +1,8 @@
 import pytest
 
 from ratewise.judges.template import KINDS
+from ratewise.testing.hidden_rule import made_up_rows, write_rows
 from ratewise.testing.judge_server import JudgeServer
-from ratewise.testing.serve import made_up_rows, write_rows
 
 
 @pytest.mark.parametrize("kind", KINDS)

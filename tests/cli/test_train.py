@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from ratewise.cli.lab import news
 from ratewise.cli.main import app
-from ratewise.learn.training.loop import Step
+from ratewise.learn.trainer import Step
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 

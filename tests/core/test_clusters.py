@@ -10,7 +10,8 @@ from ratewise.core.clusters import cluster_codes, cluster_folds, cluster_spread,
 from ratewise.core.estimate import estimate_mean
 from ratewise.errors import InputError
 from ratewise.learn.calibration import cross_calibrated, fit_calibration
-from ratewise.learn.rating_model import Covariates, cluster_fitted_rating, fitted_rating
+from ratewise.learn.covariates import Covariates
+from ratewise.learn.rating_model import cluster_fitted_rating, fitted_rating
 from ratewise.questions.estimation import estimate_mean as recalibrating_mean
 from ratewise.questions.estimation import estimate_table
 

@@ -10,7 +10,7 @@ from ratewise.design import rounds
 from ratewise.design.options import Money
 from ratewise.design.rounds import estimate_seen, plan_round, start_labels
 from ratewise.design.seen import Phase, Seen, learn, mass
-from ratewise.learn.rating_model import Covariates
+from ratewise.learn.covariates import Covariates
 
 from .worlds import MONEY, burnt_in, coins, even, useless, varying
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ratewise.design.chain import Design, all_at_once, carried, step_by_step
-from ratewise.learn.rating_model import Covariates
+from ratewise.learn.covariates import Covariates
 
 
 def test_every_group_may_see_all_items_and_only_later_raters_are_steps():

@@ -10,7 +10,7 @@ from ratewise.design.options import Money
 from ratewise.design.rounds import estimate_came, estimate_seen, plan_round
 from ratewise.design.seen import Phase, Seen, mass
 from ratewise.lab.worlds import calibrated
-from ratewise.learn.rating_model import Covariates
+from ratewise.learn.covariates import Covariates
 
 
 def campaign(judged, *, shift=0.0, start=200, budget=300.0, cost=0.05, seed=1):

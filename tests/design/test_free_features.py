@@ -11,7 +11,7 @@ from ratewise.design.diagnostics import diagnose
 from ratewise.design.options import Money
 from ratewise.design.rounds import draw_exact_round, estimate_seen, next_round, plan_round
 from ratewise.design.seen import Phase, Rule, mass
-from ratewise.learn.rating_model import Covariates
+from ratewise.learn.covariates import Covariates
 
 from .worlds import MONEY, burnt_in, even
 

@@ -5,7 +5,7 @@ import pytest
 
 from ratewise.design.options import Money
 from ratewise.design.rounds import plan_round
-from ratewise.learn.rating_model import Covariates
+from ratewise.learn.covariates import Covariates
 
 from .worlds import MONEY, burnt_in, coins, even, varying
 

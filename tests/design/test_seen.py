@@ -12,8 +12,8 @@ from ratewise.design.rounds import plan_round
 from ratewise.design.seen import Phase, Rule, Seen, learn, mass
 from ratewise.errors import InputError
 from ratewise.lab.worlds import calibrated
-from ratewise.learn.learned_error import LearnedError
-from ratewise.learn.rating_model import Covariates
+from ratewise.learn.covariates import Covariates
+from ratewise.learn.error_model import LearnedError
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ from ratewise.design.options import Money
 from ratewise.design.rounds import FEWEST_LABELS, draw_exact_round, next_round, plan_round, start_labels
 from ratewise.design.seen import Phase, Seen, learn, mass
 from ratewise.lab.worlds import calibrated
-from ratewise.learn.rating_model import Covariates
+from ratewise.learn.covariates import Covariates
 
 
 def seen(labels, items=None, seed=1, spread=0.75, weak=True):

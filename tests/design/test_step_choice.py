@@ -5,7 +5,7 @@ import pytest
 
 from ratewise.design.chain import Design
 from ratewise.design.chain_plan import choose_design
-from ratewise.learn.rating_model import Covariates
+from ratewise.learn.covariates import Covariates
 
 from ..worlds import unsure_judge
 

@@ -7,7 +7,7 @@ import pytest
 
 from ratewise.design.chain import Design, StepSeen, draw_exact_steps, draw_steps, factors_of
 from ratewise.design.chain_plan import plan_steps, step_money
-from ratewise.learn.rating_model import Covariates
+from ratewise.learn.covariates import Covariates
 
 from ..worlds import unsure_judge
 

@@ -7,7 +7,7 @@ import pytest
 
 from ratewise.design.chain import Design, StepRule, StepSeen
 from ratewise.design.chain_plan import exact_items, plan_steps, spend_of, step_money
-from ratewise.learn.rating_model import Covariates
+from ratewise.learn.covariates import Covariates
 
 from ..worlds import knowing_expert, unsure_judge
 

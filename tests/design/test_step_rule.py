@@ -9,7 +9,7 @@ import pytest
 from ratewise.core.policy import optimal_policy
 from ratewise.design.chain import Design, StepRule, StepSeen, roots
 from ratewise.design.chain_plan import plan_steps, step_money
-from ratewise.learn.rating_model import Covariates
+from ratewise.learn.covariates import Covariates
 
 from ..worlds import unsure_judge
 

@@ -5,7 +5,7 @@ import pytest
 
 from ratewise.design.chain import Design, StepSeen, draw_steps, step_arrays
 from ratewise.design.chain_plan import plan_steps, step_money
-from ratewise.learn.rating_model import Covariates
+from ratewise.learn.covariates import Covariates
 
 from ..worlds import unsure_judge
 

@@ -8,7 +8,7 @@ import pytest
 
 from ratewise.design.seen import Phase, Seen
 from ratewise.design.teacher import Teacher, enough_to_teach
-from ratewise.learn.rating_model import Covariates
+from ratewise.learn.covariates import Covariates
 
 
 def seen(items, seed, *, shift=0.0, wrong=0.0, features=False):

@@ -6,7 +6,7 @@ import pytest
 from ratewise.design.options import Money
 from ratewise.design.rounds import Way, best_way
 from ratewise.design.seen import Phase, Seen, learn
-from ratewise.learn.rating_model import Covariates
+from ratewise.learn.covariates import Covariates
 
 LABELS, MONEY = 100, Money(0.05, 1.0, 395.0, 1900.0)
 

@@ -4,7 +4,7 @@ import numpy as np
 
 from ratewise.design.options import Money
 from ratewise.design.seen import Phase, Seen
-from ratewise.learn.rating_model import Covariates
+from ratewise.learn.covariates import Covariates
 
 
 def varying(seed, n, *, u=False):

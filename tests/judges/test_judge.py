@@ -11,9 +11,8 @@ from ratewise.judges.client import CallError, Client, Endpoint
 from ratewise.judges.judge import Forgetful, Judge, Rated, text_digest
 from ratewise.judges.ladder import Rung
 from ratewise.judges.prices import Usage, given_prices
-from ratewise.testing.hidden_rule import HiddenRule, logistic
+from ratewise.testing.hidden_rule import HiddenRule, content_of, logistic
 from ratewise.testing.judge_server import Behaviour, JudgeServer
-from ratewise.testing.serve import content_of
 
 from .asking import ITEM, PAIR, SHOWN, spec
 

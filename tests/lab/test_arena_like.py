@@ -7,8 +7,8 @@ import pytest
 from tests.learn.training.tiny import bert
 
 from ratewise.errors import TableError
-from ratewise.lab import arena_like as module
-from ratewise.lab.arena_like import arena_like
+from ratewise.lab import datasets as module
+from ratewise.lab.datasets import arena_like
 from ratewise.lab.reproduction import EXPERIMENTS, real_claims, run_experiment
 from ratewise.tables import read_table, write_table
 

@@ -1,8 +1,7 @@
 """Cells of the coverage study; what they find is in tests/statistical/test_coverage.py."""
 
 import numpy as np
-
-from ratewise.lab.coverage import LABELS, Cell, cells, make_world, run_cell
+from studies.single_draws import LABELS, Cell, cells, make_world, run_cell
 
 
 def test_cells_have_names_of_their_own():

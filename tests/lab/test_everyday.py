@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 from scipy import stats
-
-from ratewise.lab.everyday import Cell, drawn_cells, exact_width, grid, make, one_shot_rates
+from studies.everyday_worlds import Cell, drawn_cells, exact_width, grid, make, one_shot_rates
 
 
 def test_cells_kept_aside_are_not_those_looked_at():

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from ratewise.lab.limit import Limit
-from ratewise.lab.methods import Lab, _at_even_steps
+from ratewise.lab.methods import Lab, Limit, _at_even_steps
 from ratewise.lab.simulate import simulate
 from ratewise.lab.trials import Population, Setting
 from ratewise.lab.worlds import calibrated

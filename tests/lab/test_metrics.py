@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from ratewise.lab.methods import Lab
-from ratewise.lab.metrics import Base, resamples, results
+from ratewise.lab.results import Base, resamples, results
 from ratewise.lab.trials import Setting
 
 from ..bounds import FALSE_ALARM

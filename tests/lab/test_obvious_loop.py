@@ -6,10 +6,10 @@ import math
 import numpy as np
 import pytest
 from scipy import stats
+from studies import obvious_loop as loop
 
 from ratewise.core.estimate import estimate_mean
 from ratewise.core.names import SIMULATED_METHODS
-from ratewise.lab import obvious_loop as loop
 from ratewise.lab.methods import Lab
 from ratewise.lab.simulate import on_one_scale
 from ratewise.lab.trials import Setting

@@ -4,8 +4,7 @@ from itertools import groupby
 
 import numpy as np
 import pytest
-
-from ratewise.lab.questions import Question, questions, run, systems_table
+from studies.questions import Question, questions, run, systems_table
 
 FIRST = [next(rows) for _, rows in groupby(questions(), key=lambda q: q.kind)]
 

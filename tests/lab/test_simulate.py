@@ -8,13 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy import stats
+from studies import obvious_loop as loop
 
 from ratewise import InputError, RatewiseWarning, TableError
 from ratewise.core.names import SIMULATED_METHODS
-from ratewise.lab import obvious_loop as loop
 from ratewise.lab import simulate as module
 from ratewise.lab.methods import Lab
-from ratewise.lab.metrics import Base
+from ratewise.lab.results import Base
 from ratewise.lab.simulate import simulate
 from ratewise.lab.trials import Setting
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ratewise.core.estimate import estimate_mean
-from ratewise.lab.strong_alone import strong_alone
+from ratewise.lab.methods import strong_alone
 
 
 @pytest.mark.parametrize("kind", ["binary", "real", "nearly all at an end"])

@@ -5,8 +5,8 @@ import dataclasses
 import numpy as np
 import pytest
 
+from ratewise.lab.results import in_words
 from ratewise.lab.simulate import simulate
-from ratewise.lab.words import in_words
 from ratewise.lab.worlds import calibrated
 
 WORLD = calibrated(600, mean=0.75, spread=0.7, rng=np.random.default_rng(71))

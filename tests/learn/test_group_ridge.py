@@ -5,8 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from ratewise.learn.group_ridge import FEATURE_RATIOS, TEXT_PENALTIES, TextFactor, fit_groups
-from ratewise.learn.ridge import PENALTIES, ridge_path
+from ratewise.learn.ridge import FEATURE_RATIOS, PENALTIES, TEXT_PENALTIES, TextFactor, fit_groups, ridge_path
 
 
 def _world(seed: int, n: int, p: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:

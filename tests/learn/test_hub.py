@@ -4,7 +4,7 @@ import logging
 
 import pytest
 
-from ratewise.learn.hub import quiet_libraries, reason_of
+from ratewise.learn.networks import quiet_libraries, reason_of
 
 
 def test_libraries_are_quiet_while_a_model_is_loaded_and_speak_again(caplog: pytest.LogCaptureFixture) -> None:

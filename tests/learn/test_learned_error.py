@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from ratewise.learn.learned_error import ErrorBasis, LearnedError, error_candidates
-from ratewise.learn.rating_model import Covariates
+from ratewise.learn.covariates import Covariates
+from ratewise.learn.error_model import ErrorBasis, LearnedError, error_candidates
 from ratewise.learn.ridge import PENALTIES
 
 LEAST = {"claimed": 0.02, "given": 0.02, "fitted": 0.05}  # shares of the mean error

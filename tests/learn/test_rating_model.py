@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from ratewise.learn.rating_model import Basis, Covariates, Standard, fit_rating
+from ratewise.learn.covariates import Covariates
+from ratewise.learn.rating_model import Basis, Standard, fit_rating
 from ratewise.learn.ridge import PENALTIES, ridge_path
 
 UNIT = (0.0, 1.0)

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from ratewise.learn.rating_model import Basis, Covariates, RatingModel, fit_rating
-from ratewise.learn.refit_columns import RefitColumns, joined
+from ratewise.learn.covariates import Covariates, RefitColumns
+from ratewise.learn.rating_model import Basis, RatingModel, fit_rating
 
 RNG = np.random.default_rng(3)
 N = 400
@@ -51,10 +51,11 @@ def test_predictions_beyond_0_and_1_have_no_log_odds():
 
 
 def test_items_are_put_together_with_the_refits_that_the_first_ones_know():
-    both = joined(TRUTH[:3, None], np.column_stack([TRUTH, TRUTH])[3:5])
-    np.testing.assert_array_equal(both, TRUTH[:5, None])
-    assert joined(None, TRUTH[:, None]) is None
+    two = Covariates(WEAK, refits=np.column_stack([TRUTH, TRUTH]))
     x = Covariates(WEAK, refits=TRUTH[:, None])
+    both = x.rows(slice(0, 3)).joined(two.rows(slice(3, 5)))
+    np.testing.assert_array_equal(both.refits, TRUTH[:5, None])
+    assert Covariates(WEAK).joined(x).refits is None
     assert x.rows(slice(0, 4)).refits.shape == (4, 1)
     assert x.without_weak().refits is x.refits
     assert x.known_for_nothing

@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 
-from ratewise.learn.text_coding import MOST_COLUMNS, TextCoding, blocks
+from ratewise.learn.texts import MOST_COLUMNS, TextCoding, blocks
 
 
 def _vectors(seed: int, n: int, p: int) -> np.ndarray:

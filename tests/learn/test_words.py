@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ratewise.learn.words import BUCKETS, grams, hashed
+from ratewise.learn.texts import BUCKETS, grams, hashed
 
 
 def test_words_pairs_and_parts() -> None:

@@ -11,7 +11,7 @@ from tests.learn.training.tiny import bert
 
 from ratewise.campaign.campaign import Campaign
 from ratewise.errors import InputError
-from ratewise.learn.training.train import train_rater
+from ratewise.learn.trainer import train_rater
 from ratewise.raters.kind import Place
 from ratewise.raters.protocol import Answer, Question
 from ratewise.raters.trained import TrainedRater, TrainedSettings

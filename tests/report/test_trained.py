@@ -1,6 +1,6 @@
 """The reliability picture."""
 
-from ratewise.learn.training.train import Trained
+from ratewise.learn.trainer import Trained
 from ratewise.report.trained import save_reliability
 
 

@@ -5,10 +5,10 @@ Bounds are binomial: a cell whose true coverage is at the stated target fails by
 
 import numpy as np
 import pytest
+from studies.single_draws import Cell, run_cell
 
 from ratewise.core.intervals import confidence_sequence, normal, spread
 from ratewise.core.ratings import ratings
-from ratewise.lab.coverage import Cell, run_cell
 
 from ..bounds import fewest, further, so_many
 

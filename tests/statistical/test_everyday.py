@@ -7,12 +7,12 @@ from decimal import Decimal
 
 import numpy as np
 import pytest
+from studies import everyday_worlds as everyday
+from studies.everyday_worlds import Cell
 
 from ratewise.campaign.estimates import estimate_history
 from ratewise.campaign.rehearsal import Pool, Rehearsal
 from ratewise.core.estimate import estimate_mean
-from ratewise.lab import everyday
-from ratewise.lab.everyday import Cell
 
 from ..bounds import fewest, so_many
 

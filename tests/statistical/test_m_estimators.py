@@ -51,7 +51,7 @@ CELLS = [
 
 
 def learned(X, data):
-    from ratewise.learn.rating_model import Covariates
+    from ratewise.learn.covariates import Covariates
 
     f = _learned(Covariates(data.weak[:, 0], X[:, 1:]), data)
     return Ratings(f[:, None], data.strong, data.rates)

@@ -1,4 +1,4 @@
-from ratewise.testing.faults import Faults
+from ratewise.testing.judge_server import Faults
 
 
 def test_faults_of_the_next_calls_come_first_then_their_shares():

@@ -1,8 +1,7 @@
 """Load and kill -9: nothing is lost, nothing is paid twice, and the ledger is what the server bills."""
 
 import pytest
-
-from ratewise.testing.judge_load import under_load
+from studies.judge_load import under_load
 
 
 def test_a_killed_campaign_loses_nothing_and_pays_what_the_server_bills(tmp_path):

@@ -5,8 +5,7 @@ from http.client import HTTPConnection, HTTPException
 
 import pytest
 
-from ratewise.testing.faults import FAULTS
-from ratewise.testing.judge_server import JudgeServer
+from ratewise.testing.judge_server import FAULTS, JudgeServer
 
 BODY = {"model": "m", "temperature": 0, "messages": [{"role": "user", "content": "x"}]}
 

@@ -1,7 +1,7 @@
 import csv
 
-from ratewise.testing.hidden_rule import HiddenRule
-from ratewise.testing.serve import content_of, made_up_rows, main
+from ratewise.testing.hidden_rule import HiddenRule, content_of, made_up_rows
+from ratewise.testing.judge_server import main
 
 
 def test_a_table_of_items_with_what_people_say(tmp_path):

@@ -11,9 +11,7 @@ from ratewise.campaign.load import check_columns, listed_prices, open_pool, pays
 from ratewise.campaign.raters import check_settings, quote_of
 from ratewise.campaign.spec.spec import RaterSpec, Spec
 from ratewise.core.result import shown
-from ratewise.learn.text.bill import cost_of, most_tokens, usual_tokens
-from ratewise.learn.text.learner import vault_of
-from ratewise.learn.text.vault import BATCH
+from ratewise.learn.embeddings import BATCH, Vault, most_tokens, usual_tokens
 from ratewise.store.money import to_money, to_units, total
 from ratewise.store.queue import Units
 from ratewise.tables import Relation
@@ -116,8 +114,8 @@ def text_cost(spec: Spec, relation: Relation) -> RaterCost | None:
     learner = learner_of(spec)
     if not spec.items.text or learner.base_url is None or learner.price is None:
         return None
-    table, vault = relation.table(*spec.items.text), vault_of(learner, vectors_folder(spec))
+    table, vault = relation.table(*spec.items.text), Vault.of(learner, vectors_folder(spec))
     texts = [text for name in spec.items.text for text in table.texts(name, missing="allow").tolist()]
     new = list(vault.missing(texts).values())
-    usual, most = (cost_of(tokens, learner.price) for tokens in (usual_tokens(new), most_tokens(new)))
+    usual, most = (learner.cost(count(new)) for count in (usual_tokens, most_tokens))
     return RaterCost(LEARNER, len(new), -(-len(new) // BATCH), usual, most, "TOML", "embeddings")

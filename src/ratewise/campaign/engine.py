@@ -25,7 +25,7 @@ from ratewise.campaign.log import Reader, carry_out
 from ratewise.campaign.snapshot import reader_of
 from ratewise.campaign.spec.spec import Spec
 from ratewise.errors import OutsideError, StoreError
-from ratewise.learn.training.cross_fit import Trainer
+from ratewise.learn.cross_fit import Trainer
 from ratewise.raters.calling import Caller
 from ratewise.store.store import Store
 from ratewise.store.unsaved import Unsaved

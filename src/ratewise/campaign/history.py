@@ -17,8 +17,7 @@ from ratewise.design.chain_rounds import ChainRule
 from ratewise.design.rounds import pooled
 from ratewise.design.second_look import again_rates, scaled
 from ratewise.design.seen import Rule, Seen
-from ratewise.learn.rating_model import Covariates
-from ratewise.learn.text_columns import TextColumns
+from ratewise.learn.covariates import Covariates, TextColumns
 from ratewise.store.queue import AgainRows
 
 _T = TypeVar("_T")

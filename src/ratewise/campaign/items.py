@@ -16,8 +16,7 @@ from ratewise.campaign.spec.spec import RaterSpec, Spec
 from ratewise.campaign.strata import Inputs
 from ratewise.core.checks import Floats
 from ratewise.design.teacher import Teacher
-from ratewise.learn.rating_model import Covariates
-from ratewise.learn.text_columns import TextColumns
+from ratewise.learn.covariates import Covariates, TextColumns
 from ratewise.raters.kinds import KINDS
 from ratewise.raters.people import PeopleSettings
 from ratewise.store.money import to_units

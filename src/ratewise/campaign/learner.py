@@ -16,11 +16,10 @@ from ratewise.campaign.history import History
 from ratewise.campaign.spec.spec import LearnerSpec, Spec
 from ratewise.core.checks import Floats
 from ratewise.design.teacher import FEWEST_TO_TEACH, Teacher
+from ratewise.learn.cross_fit import Check, Rows, Trainer, cross_fitted
+from ratewise.learn.embeddings import Learner, Vault
 from ratewise.learn.features import Coding
-from ratewise.learn.text.bill import cost_of
-from ratewise.learn.text.learner import Learner, vault_of
-from ratewise.learn.text.reading import TextReading, read_texts
-from ratewise.learn.training.cross_fit import Check, Rows, Trainer, cross_fitted
+from ratewise.learn.texts import TextReading, read_texts
 from ratewise.store import audit
 from ratewise.store.money import shown, to_units
 from ratewise.store.queue import PlanningQueue, Refit
@@ -70,8 +69,8 @@ def load_texts(spec: Spec, relation: Relation, taught: TextReading | None = None
         made = reading.columns(table, folder=folder, most=spec.goal.budget)
     columns = made.matrix.astype("f8")
     said = f"learns from the texts {', '.join(spec.items.text)} by {learner.model or learner.kind}: "
-    vault = vault_of(learner, folder)
-    paid = to_units(cost_of(vault.tokens - vault.booked, learner.price))
+    vault = Vault.of(learner, folder)
+    paid = to_units(learner.cost(vault.tokens - vault.booked))
     cost = f", for {shown(paid)}" if paid else ""
     facts = {"text": str(columns.shape[1]), "text note": f"{said}{columns.shape[1]} columns{cost}"}
     facts |= {READING: json.dumps(reading.to_dict()), _TOKENS: str(vault.tokens)}
@@ -82,7 +81,7 @@ def book_texts(spec: Spec, store: Store) -> None:
     """Remember beside the embeddings that the store's ledger has them; does nothing where that was done."""
     tokens = int(store.meta(_TOKENS) or 0)
     if tokens:
-        vault_of(learner_of(spec), vectors_folder(spec)).book(tokens)
+        Vault.of(learner_of(spec), vectors_folder(spec)).book(tokens)
 
 
 def vectors_folder(spec: Spec) -> Path:
@@ -141,7 +140,7 @@ def trainer_of(spec: Spec) -> Trainer | None:
     """What trains on the campaign's labels; `None` where nothing does. What is not installed is an InputError."""
     if spec.learner is None or spec.learner.refit is None:
         return None
-    from ratewise.learn.training.refit import encoder_trainer
+    from ratewise.learn.cross_fit import encoder_trainer
 
     init = spec.learner.init
     beside = None if init is None else spec.folder / init

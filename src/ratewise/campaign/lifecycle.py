@@ -22,7 +22,7 @@ from ratewise.campaign.verify import verify_log
 from ratewise.design.teacher import Teacher, enough_to_teach
 from ratewise.errors import AlreadyBegunError, InputError, RatewiseError, RatewiseWarning, SpecError, StoreError
 from ratewise.learn.features import Coding
-from ratewise.learn.text.reading import TextReading
+from ratewise.learn.texts import TextReading
 from ratewise.raters.text import one_line, without_secrets
 from ratewise.store.archive import readable, stores_of
 from ratewise.store.money import shown, to_units

@@ -28,7 +28,7 @@ from ratewise.core.clusters import cluster_codes
 from ratewise.core.draw import uniform
 from ratewise.errors import ColumnsError, InputError, SpecError, TableError
 from ratewise.learn.features import codings, feature_matrix
-from ratewise.learn.training.folder import KNOWN
+from ratewise.learn.rater_folder import KNOWN
 from ratewise.raters.kind import Knows, Quote
 from ratewise.raters.kinds import KINDS
 from ratewise.raters.text import concealed

@@ -27,7 +27,7 @@ from ratewise.campaign.strata import Codes, Inputs
 from ratewise.core.checks import Floats
 from ratewise.core.names import Estimand
 from ratewise.design.teacher import Teacher
-from ratewise.learn.training.cross_fit import Rows, Trainer
+from ratewise.learn.cross_fit import Rows, Trainer
 from ratewise.store.memory import MemoryQueue
 from ratewise.store.money import to_units
 from ratewise.store.queue import Claim, Outcome, Units

@@ -113,19 +113,23 @@ def live(*, quiet: bool) -> "Iterator[Callable[[Status], None] | None]":
 @contextmanager
 def texts_told(*, quiet: bool) -> Iterator[None]:
     """A bar for texts that are embedded meanwhile."""
-    from ratewise.learn.text.telling import told
+    from ratewise.learn.embeddings import embedding_progress
 
-    with progress_bar("texts", quiet=quiet) as tell, told(tell):
+    with progress_bar("texts", quiet=quiet) as tell, embedding_progress(tell):
         yield
 
 
 @contextmanager
 def texts_in_lines(*, quiet: bool) -> Iterator[None]:
     """A line for every batch of texts that is embedded, where a bar of another kind is shown already."""
-    from ratewise.learn.text.telling import told
+    from ratewise.learn.embeddings import embedding_progress
 
     silent = quiet or not sys.stderr.isatty()
-    with told(None if silent else lambda done, total: say(f"texts: {done:,} of {total:,} embedded", error=True)):
+
+    def tell(done: int, total: int) -> None:
+        say(f"texts: {done:,} of {total:,} embedded", error=True)
+
+    with embedding_progress(None if silent else tell):
         yield
 
 

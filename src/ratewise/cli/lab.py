@@ -10,7 +10,7 @@ from ratewise.cli.options import argument, command, numbers, option, refuse, req
 from ratewise.core.names import FIGURES, SIMULATED_METHODS, Mode
 
 if TYPE_CHECKING:
-    from ratewise.learn.training.loop import Step, Tell
+    from ratewise.learn.trainer import Step, Tell
 
 
 @command(
@@ -37,14 +37,17 @@ def simulate(*, methods: str | None, csv: str | None, picture: str | None, json:
     Example: ratewise simulate rated.csv --cost-ratio 0.05 --budgets 100,400 --weak judge --strong human
     """
     from ratewise.lab.simulate import simulate as run_simulation
-    from ratewise.learn.text.telling import told
+    from ratewise.learn.embeddings import embedding_progress
     from ratewise.tables.write import check_folder
 
     check_folder(csv)
     check_picture(picture)
     if methods is not None:
         options["methods"] = words(methods)
-    with progress_bar("trials", quiet=json) as progress, told(progress):  # texts first, if a model embeds them
+    with (
+        progress_bar("trials", quiet=json) as progress,
+        embedding_progress(progress),
+    ):  # texts first, if a model embeds them
         found = run_simulation(progress=progress, **options)
     if csv is not None:
         found.save_csv(csv)
@@ -100,7 +103,7 @@ def train(*, answers: list[str], template: str | None, json: bool, **options: An
 
     Example: ratewise train rated.csv --text question,answer --strong human --groups system -o judge
     """
-    from ratewise.learn.training.train import train_rater
+    from ratewise.learn.trainer import train_rater
     from ratewise.report.trained import save_reliability
 
     refuse(len(answers) != 2, "--answers must be two words, for a low and a high rating, such as no,yes")

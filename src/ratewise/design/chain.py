@@ -21,8 +21,9 @@ from ratewise.core.policy import gains, pooled_gain_per_cost
 from ratewise.core.ratings import Mask
 from ratewise.design.rounds import LearnedRating, below_one, learned_rating
 from ratewise.design.seen import FEWEST_TO_LEARN, LEAST_RATE, Seen
-from ratewise.learn.learned_error import ErrorBasis, LearnedError
-from ratewise.learn.rating_model import Covariates, RatingModel, Standard, cluster_fitted_rating
+from ratewise.learn.covariates import Covariates
+from ratewise.learn.error_model import ErrorBasis, LearnedError
+from ratewise.learn.rating_model import RatingModel, Standard, cluster_fitted_rating
 from ratewise.learn.ridge import RidgePath, ridge_path
 
 

@@ -21,7 +21,7 @@ from ratewise.design.chain import Design, Foretold, Level, StepRule, StepSeen, a
 from ratewise.design.options import NEAR_TIE_IN_VARIANCE, Money, Options, floor_share, least_root, preferred_error
 from ratewise.design.rounds import doubling
 from ratewise.design.seen import FEWEST_TO_LEARN, Learned, Phase, Seen, learn
-from ratewise.learn.rating_model import Covariates
+from ratewise.learn.covariates import Covariates
 
 _MOST_ITEMS = 1500  # items that the cost of a policy is averaged over
 _GRID = np.geomspace(1e-3, 1e3, 37)  # of γ, relative to the one at which the mean root is a rate of 1

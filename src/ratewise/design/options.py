@@ -10,9 +10,8 @@ from ratewise.core.checks import Floats
 from ratewise.core.policy import Policy, optimal_policy
 from ratewise.core.ratings import LARGEST_SCALE, Mask
 from ratewise.design.seen import Learned, Rule, Seen
-from ratewise.learn.error_model import DEFAULT_FLOOR_SHARE
-from ratewise.learn.learned_error import LearnedError, error_candidates
-from ratewise.learn.rating_model import Covariates
+from ratewise.learn.covariates import Covariates
+from ratewise.learn.error_model import DEFAULT_FLOOR_SHARE, LearnedError, error_candidates
 
 _MOST_AROUND = 5000  # items whose u decides a policy: more would not move it
 _BINS = 100  # values of u a policy is solved for: enough to lose nothing that could be seen

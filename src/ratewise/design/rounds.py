@@ -16,7 +16,8 @@ from ratewise.core.names import Estimand, IntervalMethod, PolicyName
 from ratewise.core.ratings import Mask
 from ratewise.design.options import Money, Option, Options
 from ratewise.design.seen import FEWEST_TO_LEARN, Learned, Phase, Rule, Seen, learn, mass
-from ratewise.learn.rating_model import Covariates, cluster_fitted_rating, rating_bounds
+from ratewise.learn.covariates import Covariates
+from ratewise.learn.rating_model import cluster_fitted_rating, rating_bounds
 
 _FEATURES_SURE = 1.0  # standard errors by which the features alone must do better than with the weak rater
 

@@ -13,9 +13,10 @@ import numpy as np
 from ratewise.core.checks import Floats
 from ratewise.core.ratings import Mask
 from ratewise.errors import InputError
-from ratewise.learn.group_ridge import TextFactor
-from ratewise.learn.learned_error import LearnedError
-from ratewise.learn.rating_model import Basis, Covariates, RatingModel, fit_rating, rating_bounds
+from ratewise.learn.covariates import Covariates
+from ratewise.learn.error_model import LearnedError
+from ratewise.learn.rating_model import Basis, RatingModel, fit_rating, rating_bounds
+from ratewise.learn.ridge import TextFactor
 
 FEWEST_TO_LEARN = 2
 LEAST_RATE = 1e-6  # of π̄; below it an item cannot be told from one that was never to be drawn
@@ -142,7 +143,7 @@ class Seen:
         if self.x.text is None:
             return None
         use = self.labelled
-        return TextFactor.of(self.x.text.rows(use).dense(), 1.0 / self.rates()[use])
+        return TextFactor.of(self.x.text[use].dense(), 1.0 / self.rates()[use])
 
     @cached_property
     def _features_alone(self) -> "Seen":

@@ -15,8 +15,7 @@ from scipy import special
 
 from ratewise.core.checks import Floats
 from ratewise.design.seen import Learned, Seen
-from ratewise.learn.rating_model import Covariates
-from ratewise.learn.text_columns import TextColumns
+from ratewise.learn.covariates import Covariates, TextColumns
 
 _QUANTILES = 101  # enough to see a shift of one per cent of the items
 _FALSE_ALARM = 1e-3

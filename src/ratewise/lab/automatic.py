@@ -11,7 +11,7 @@ from ratewise.design.options import Money
 from ratewise.design.rounds import Round, RoundDraw, draw_exact_round, draw_round, estimate_seen, next_round, pooled
 from ratewise.design.seen import Learned, Phase, Rule, Seen, learn
 from ratewise.lab.trials import RATING_BOUNDS, Block, Index, Outcome, Population
-from ratewise.learn.rating_model import Covariates
+from ratewise.learn.covariates import Covariates
 
 _STRONG_COST = 1.0
 

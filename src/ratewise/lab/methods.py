@@ -4,24 +4,128 @@ Each takes a block of trials and gives its estimates at every budget. `paper-ran
 A2 (or A1, with parameters from elsewhere) to the letter, with its errors corrected: no floor, no pooling of the phases.
 """
 
+import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 from scipy import special
 
 from ratewise.core.checks import Floats
+from ratewise.core.estimate import estimate_mean
 from ratewise.core.formulas import optimal_uniform_rate
 from ratewise.core.policy import optimal_policy
 from ratewise.core.ratings import LARGEST_SCALE, Mask, active_rates
 from ratewise.core.running import running_estimates, stops_within, without_rounding
+from ratewise.design.options import sharpest_error
 from ratewise.design.seen import Learned
+from ratewise.errors import PolicyError
 from ratewise.lab.automatic import auto, learn_all
-from ratewise.lab.limit import Limit
-from ratewise.lab.strong_alone import strong_alone
-from ratewise.lab.trials import Block, Index, Outcome, Population, Setting
+from ratewise.lab.trials import RATING_BOUNDS, Block, Index, Outcome, Population, Setting
 from ratewise.learn.calibration import Calibration, fit_calibration
+
+
+def strong_alone(H: Floats, *, level: float, pool_size: float) -> tuple[Floats, Floats, Floats]:
+    """Mean and interval of every row of ratings, trials × labels; nothing is excluded where there is no interval.
+
+    Rows with the same ratings have the same interval, which is made once.
+    """
+    known: dict[bytes, tuple[float, float]] = {}
+    ends = np.empty((len(H), 2))
+    for i, row in enumerate(np.sort(H, axis=1)):
+        key = row.tobytes()
+        if key not in known:
+            known[key] = _interval(row, level, pool_size)
+        ends[i] = known[key]
+    return H.mean(axis=1), ends[:, 0], ends[:, 1]
+
+
+def _interval(h: Floats, level: float, pool_size: float) -> tuple[float, float]:
+    pool = math.isfinite(pool_size)
+    found = estimate_mean(
+        np.zeros(h.size), h, 1.0, level=level, bounds=RATING_BOUNDS, estimand="pool" if pool else "population",
+        pool_size=pool_size if pool else None,
+    )  # fmt: skip
+    return found.interval if found.interval is not None else RATING_BOUNDS
+
+
+_STRONG_PRICE = 1.0
+_FLOOR = 1e-6
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Way:
+    """A way to spend a budget: what stands for the weak rating, every row's rate, and the squared error to expect."""
+
+    weak: Floats
+    rates: Floats
+    weak_cost: float
+    expected: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class KnownErrors:
+    """f and u of every row of a table. Each row's f is fitted to the others, so that none predicts itself."""
+
+    f: Floats
+    u: Floats
+    squared: Floats  # (h − f)², which decides between ways to spend
+    variance: float
+    weak_cost: float
+
+    @classmethod
+    def of(cls, population: Population, weak_cost: float) -> "KnownErrors":
+        """What all labels of the table tell."""
+        learned = learn_all(population)
+        x = population.covariates
+        error, _ = sharpest_error(learned, x)
+        u = np.maximum(error.predict(learned.model.predict(x), x), 0.0)
+        return cls(learned.unseen, u, learned.residual**2, population.variance, weak_cost)
+
+    def ways(self, budget: float, pool: float) -> list[Way]:
+        """Rates by u, and one rate for all."""
+        found = []
+        for u in (self.u, np.full(self.u.size, float(self.squared.mean()))):
+            size = None if np.isinf(pool) else pool
+            try:
+                policy = optimal_policy(
+                    u, variance=self.variance, weak_cost=self.weak_cost, strong_cost=_STRONG_PRICE, pool_size=size,
+                    budget=None if size is None else budget,
+                )  # fmt: skip
+            except PolicyError:
+                continue
+            rates = np.maximum(policy.rates, _FLOOR)
+            cost = self.weak_cost + float(rates.mean())
+            items = min(budget / cost, pool)
+            added = float(np.mean(self.squared * (1.0 / rates - 1.0)))
+            expected = self.variance * max(1.0 / items - 1.0 / pool, 0.0) + added / items
+            found.append(Way(self.f, rates, self.weak_cost, expected))
+        return found
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Limit:
+    """What is known at no cost, in the way a campaign knows it: by weak rating and features, or by features alone."""
+
+    known: tuple[KnownErrors, ...]
+
+    @classmethod
+    def of(cls, population: Population, setting: Setting) -> "Limit":
+        """The limit. Features alone are an option where a pool ends: only then is looking at all of it free."""
+        known = [KnownErrors.of(population, setting.cost_ratio)]
+        if setting.mode == "pool" and population.covariates.known_for_nothing:
+            bare = replace(population, weak=np.zeros(population.items), uncertainty=None)
+            known.append(KnownErrors.of(bare, 0.0))
+        return cls(tuple(known))
+
+    def best(self, budget: float, pool: float) -> Way | None:
+        """The way of least expected error; None where strong ratings alone do better."""
+        ways = [way for known in self.known for way in known.ways(budget, pool)]
+        best = min(ways, key=lambda way: way.expected, default=None)
+        alone = self.known[0].variance * max(1.0 / budget - 1.0 / pool, 0.0)
+        return best if best is not None and best.expected < alone else None
+
 
 _STRONG_COST = 1.0  # the unit of money
 _LEAST_RATE = 1e-12  # where the paper's rate would be 0: the weak rating is taken to be right

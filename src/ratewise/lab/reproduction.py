@@ -9,8 +9,7 @@ from typing import Literal
 import numpy as np
 
 from ratewise.errors import TableError
-from ratewise.lab.arena_like import arena_like
-from ratewise.lab.datasets import PUBLISHED, WHERE, Dataset, Name, stand_in
+from ratewise.lab.datasets import PUBLISHED, WHERE, Dataset, Name, arena_like, stand_in
 from ratewise.lab.figures import Claim
 from ratewise.lab.methods import Lab
 from ratewise.lab.simulate import PAPER_METHODS, Progress, Simulation, on_one_scale, simulate_lab

@@ -15,14 +15,13 @@ from ratewise.core.names import MODES, SIMULATED_METHODS, Mode, SimulatedMethod
 from ratewise.core.result import FrameKind, frame_of_rows, shown
 from ratewise.errors import InputError, RatewiseWarning, TableError
 from ratewise.lab.methods import Lab
-from ratewise.lab.metrics import Base, MethodResult, resamples, results
+from ratewise.lab.results import Base, MethodResult, in_words, resamples, results
 from ratewise.lab.trials import Outcome, Population, Scale, Setting
-from ratewise.lab.words import in_words
 from ratewise.lab.workers import in_order
+from ratewise.learn.covariates import TextColumns
+from ratewise.learn.embeddings import Learner
 from ratewise.learn.features import Coding, codings, feature_matrix, refuse_labels
-from ratewise.learn.text.learner import Learner
-from ratewise.learn.text.reading import read_texts
-from ratewise.learn.text_columns import TextColumns
+from ratewise.learn.texts import read_texts
 from ratewise.tables import Table, TableLike, read_table
 from ratewise.tables.words import Positive, in_numbers, meaning_of
 from ratewise.tables.words import Scale as WordScale

@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 
 from ratewise.core.checks import Floats, seed_number
 from ratewise.core.names import Mode
-from ratewise.learn.rating_model import Covariates
-from ratewise.learn.text_columns import TextColumns
+from ratewise.learn.covariates import Covariates, TextColumns
 
 Index = NDArray[np.intp]
 
@@ -87,7 +86,7 @@ class Population:
     def rows(self, index: Index) -> "Population":
         """The population's rows at these positions."""
         features, own = (None if a is None else a[index] for a in (self.features, self.uncertainty))
-        text = None if self.text is None else self.text.rows(index)
+        text = None if self.text is None else self.text[index]
         return Population(self.weak[index], self.strong[index], self.scale, features, own, text)
 
     @property

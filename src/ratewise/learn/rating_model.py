@@ -16,12 +16,8 @@ from scipy import special
 
 from ratewise.core.checks import Floats
 from ratewise.core.clusters import Codes, cluster_folds
-from ratewise.core.ratings import Mask
-from ratewise.learn import refit_columns
-from ratewise.learn.group_ridge import GroupFit, TextFactor, fit_groups
-from ratewise.learn.refit_columns import RefitColumns
-from ratewise.learn.ridge import PENALTIES, Line, RidgePath, ridge_path
-from ratewise.learn.text_columns import TextColumns
+from ratewise.learn.covariates import Covariates, RefitColumns
+from ratewise.learn.ridge import PENALTIES, GroupFit, Line, RidgePath, TextFactor, fit_groups, ridge_path
 
 _BENDS = (0.1, 0.3, 0.5, 0.7)  # quantiles of the weak rating at which the curve may turn
 _BEND_SIZE = 0.25  # bends are penalised sixteen times as much as the straight line
@@ -31,70 +27,6 @@ _NOTHING = 1e-3  # a column that varies less than this share of its size says no
 _SURE = 1.5  # standard errors by which a fit with refits must beat the one without them,
 _SURE_OF_TEXT = 2.0  # and a fit with texts: many penalties are tried
 _FOLDS = 10  # of clusters, where text is learned from
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Covariates:
-    """What is known of items before anyone is asked for a strong rating."""
-
-    weak: Floats
-    features: Floats | None = None  # items × columns
-    uncertainty: Floats | None = None  # the user's own guess of (H−G)²
-    text: TextColumns | None = None
-    refits: Floats | None = None  # items × refits: what a model trained on earlier rounds' labels predicts
-    doubts: tuple[Floats | None, ...] = ()  # of each rater between the first and the last: its own guess of (H−R)²
-    filled: Mask | None = None  # where `weak` is a stand-in: not bought, or it did not come; None: nowhere
-
-    @property
-    def rated(self) -> Mask:
-        """Whether each item has a weak rating of its own."""
-        return ~np.isnan(self.weak) if self.filled is None else ~self.filled
-
-    @property
-    def items(self) -> int:
-        """How many."""
-        return int(self.weak.size)
-
-    def rows(self, index: "NDArray[np.intp] | NDArray[np.bool_] | slice") -> "Covariates":
-        """The covariates of these items."""
-        return Covariates(
-            self.weak[index],
-            None if self.features is None else self.features[index],
-            None if self.uncertainty is None else self.uncertainty[index],
-            None if self.text is None else self.text.rows(index),
-            None if self.refits is None else self.refits[index],
-            tuple(None if own is None else own[index] for own in self.doubts),
-            None if self.filled is None else self.filled[index],
-        )
-
-    def some(self, most: int) -> "Covariates":
-        """The covariates of at most so many items, evenly spread over all."""
-        return self if self.items <= most else self.rows(slice(None, None, -(-self.items // most)))
-
-    def without_weak(self) -> "Covariates":
-        """The covariates without weak ratings: what is known of an item before any rater has seen it."""
-        return Covariates(np.zeros(self.items), self.features, text=self.text, refits=self.refits)
-
-    @property
-    def known_for_nothing(self) -> bool:
-        """Whether anything is known of an item before any rater has seen it."""
-        return self.features is not None or self.text is not None or self.refits is not None
-
-    def joined(self, more: "Covariates") -> "Covariates":
-        """The covariates of both, these first."""
-        features, uncertainty = (
-            None if a is None or b is None else np.concatenate([a, b])
-            for a, b in ((self.features, more.features), (self.uncertainty, more.uncertainty))
-        )
-        text = None if self.text is None or more.text is None else self.text.joined(more.text)
-        refits = refit_columns.joined(self.refits, more.refits)
-        doubts = tuple(
-            None if a is None or b is None else np.concatenate([a, b])
-            for a, b in zip(self.doubts, more.doubts, strict=True)
-        )
-        nowhere = self.filled is None and more.filled is None
-        filled = None if nowhere else ~np.concatenate([self.rated, more.rated])
-        return Covariates(np.concatenate([self.weak, more.weak]), features, uncertainty, text, refits, doubts, filled)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -190,13 +122,8 @@ def _parts(x: Covariates, bends: Floats, logit: bool, refit: RefitColumns | None
     if x.features is not None:
         parts.append(x.features)
     if refit is not None:
-        parts.append(refit.of(_known(x.refits)))
+        parts.append(refit.of(x.refits))
     return parts
-
-
-def _known(refits: Floats | None) -> Floats:
-    assert refits is not None
-    return refits
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -259,7 +186,7 @@ def fit_rating(
     if basis.refit is not None:
         refit, left = _by_few(basis, x, strong, weights, bounds)
         better = _helps(unseen, left, weights / weights.mean(), sure=_SURE) and weights @ left**2 < weights @ best**2
-        if better and _points_up(basis.refit.of(_known(x.refits))[:, 0], unseen, weights):
+        if better and _points_up(basis.refit.of(x.refits)[:, 0], unseen, weights):
             model, best = refit, left
     return model, np.clip(strong - best, *_others_bounds(strong, bounds))
 

@@ -4,11 +4,12 @@ Small and by hand because it runs thousands of times a minute in simulations, an
 the leave-one-out predictions themselves (docs/decisions/0006-auto.md).
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy import linalg
 
 from ratewise.core.checks import Floats
 
@@ -93,3 +94,128 @@ def ridge_path(X: Floats, y: Floats, weights: Floats, *, intercept: bool, elsewh
         across = (rows * spread) @ shrink * W[:, None] + ((W / n)[:, None] if intercept else 0.0)
         there = mean + rows @ b - across * unseen
     return RidgePath(centre, mean, Q @ b, unseen, risk, there)
+
+
+TEXT_PENALTIES: Floats = np.array([0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0])
+"""In labels, for rows of unit mean squared length."""
+
+FEATURE_RATIOS: Floats = np.array([1.0, 0.03, 0.2, 5.0, 30.0])
+"""ρ: penalty of the features over that of the score; on a tie the first counts."""
+
+_NOTHING = 1e-10  # of the largest eigenvalue: directions below it are rounding
+_LEAST = 1e-3  # of R_ii, as `ridge.py` limits the leverage
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TextFactor:
+    """ZZᵀ = U e Uᵀ of the labels' rows, each times the root of its weight; made once for all fits to them."""
+
+    Z: Floats  # labels × columns, unweighted
+    root: Floats  # of the weights, which have mean 1
+    values: Floats  # e
+    vectors: Floats  # U, labels × directions
+
+    @classmethod
+    def of(cls, Z: Floats, weights: Floats) -> "TextFactor":
+        """By the smaller of the two products."""
+        root = np.sqrt(weights * (weights.size / weights.sum()))
+        scaled = Z * root[:, None]
+        wide = Z.shape[0] <= Z.shape[1]
+        e, Q = linalg.eigh(scaled @ scaled.T if wide else scaled.T @ scaled, driver="evd", check_finite=False)
+        kept = e > _NOTHING * max(float(e[-1]), 1e-300)
+        e, Q = e[kept], Q[:, kept]
+        return cls(Z, root, e, Q if wide else (scaled @ Q) / np.sqrt(e))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GroupFit:
+    """y ≈ intercept + X few + Z many, with the penalties of least leave-one-out error."""
+
+    intercept: float
+    few: Floats
+    many: Floats
+    unseen: Floats  # residual of each label by the fit without it
+    risk: float  # weighted mean square of `unseen`
+    penalties: tuple[float, float, float]  # of score, features and text
+
+
+def fit_groups(X: Floats, y: Floats, factor: TextFactor, *, intercept: bool, features: int = 0) -> GroupFit:
+    """The best of all penalties. The last `features` columns of X have a penalty of their own; an intercept has none.
+
+    Limiting cases: columns Z of zeros give the ridge regression on X; κ → ∞ would, too.
+    """
+    Xw, yw = X * factor.root[:, None], y * factor.root
+    ratios = FEATURE_RATIOS if 0 < features < X.shape[1] else FEATURE_RATIOS[:1]
+    best: tuple[float, float, float, int, _Small] | None = None
+    for small in _without_text(Xw, yw, factor, intercept=intercept):
+        for ratio in ratios.tolist():
+            turned = small.turned(ratio, features)
+            risks = np.mean(turned.unseen**2, axis=0)
+            k = int(np.argmin(risks))
+            if best is None or risks[k] < best[0]:
+                best = float(risks[k]), small.kappa, ratio, k, turned
+    assert best is not None
+    risk, kappa, ratio, k, chosen = best
+    few = chosen.coefficients[:, k]
+    rest = yw - Xw @ few
+    constant = chosen.constant(rest, factor) if intercept else 0.0
+    many = _many(factor, rest - constant * factor.root, kappa)
+    penalties = (float(PENALTIES[k]), ratio * float(PENALTIES[k]), kappa)
+    return GroupFit(constant, few, many, chosen.unseen[:, k] / factor.root, risk, penalties)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Small:
+    """The regression on X once Z is accounted for with the penalty κ: AX, Ay and the diagonal of A, and XᵀAX, XᵀAy."""
+
+    kappa: float
+    AX: Floats
+    Ay: Floats
+    diagonal: Floats
+    G: Floats
+    b: Floats
+    unseen: Floats  # labels × penalties; empty before it is turned
+    coefficients: Floats  # columns × penalties; likewise
+
+    def turned(self, ratio: float, features: int) -> "_Small":
+        """Residuals and coefficients for all λ, with features penalised ρ times as much as the score."""
+        size = np.ones(self.b.size)
+        size[self.b.size - features :] /= np.sqrt(ratio)  # D^-½
+        g, V = np.linalg.eigh(self.G * size * size[:, None])
+        B = size[:, None] * V
+        shrink = 1.0 / (np.maximum(g, 0.0)[:, None] + PENALTIES)
+        inner = shrink * (B.T @ self.b)[:, None]
+        spread = self.AX @ B
+        left = self.Ay[:, None] - spread @ inner
+        unseen = left / np.maximum(self.diagonal[:, None] - spread**2 @ shrink, _LEAST)
+        return _Small(self.kappa, self.AX, self.Ay, self.diagonal, self.G, self.b, unseen, B @ inner)
+
+    def constant(self, rest: Floats, factor: TextFactor) -> float:
+        """The intercept: weighted mean of what X leaves, Z accounted for."""
+        ones = factor.root
+        A_ones = ones - factor.vectors @ (factor.values / (factor.values + self.kappa) * (factor.vectors.T @ ones))
+        return float(A_ones @ rest / (A_ones @ ones))
+
+
+def _without_text(X: Floats, y: Floats, factor: TextFactor, *, intercept: bool) -> Iterator[_Small]:
+    """The small regression for every κ. An intercept is taken out of A: A − A1(1ᵀA1)⁻¹1ᵀA has residuals without it."""
+    U, e = factor.vectors, factor.values
+    both = np.column_stack([X, y, factor.root])
+    shrunk = e[:, None] / (e[:, None] + TEXT_PENALTIES)
+    diagonals, inner, none = 1.0 - U**2 @ shrunk, U.T @ both, np.empty((0, 0))
+    for k, kappa in enumerate(TEXT_PENALTIES.tolist()):
+        A_both = both - U @ (shrunk[:, k, None] * inner)
+        diagonal = diagonals[:, k]
+        if intercept:
+            ones, total = A_both[:, -1], float(factor.root @ A_both[:, -1])
+            diagonal = diagonal - ones**2 / total
+            A_both = A_both - ones[:, None] * (factor.root @ A_both / total)
+        AX, Ay = A_both[:, :-2], A_both[:, -2]
+        yield _Small(kappa, AX, Ay, diagonal, X.T @ AX, X.T @ Ay, none, none)
+
+
+def _many(factor: TextFactor, rest: Floats, kappa: float) -> Floats:
+    """Coefficients of Z for what X leaves: ZᵀR/κ, R = A rest."""
+    U, e = factor.vectors, factor.values
+    left = rest - U @ ((e / (e + kappa)) * (U.T @ rest))
+    return np.asarray(factor.Z.T @ (factor.root * left)) / kappa

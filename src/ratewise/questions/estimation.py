@@ -16,11 +16,11 @@ from ratewise.core.names import RECALIBRATIONS, Calibrator, Estimand, IntervalMe
 from ratewise.core.ratings import Ratings
 from ratewise.errors import InputError, TableError
 from ratewise.learn.calibration import cross_calibrated
+from ratewise.learn.covariates import Covariates, TextColumns
+from ratewise.learn.embeddings import Learner
 from ratewise.learn.features import refuse_labels
-from ratewise.learn.rating_model import Covariates, cluster_fitted_rating, fitted_rating
-from ratewise.learn.text.learner import Learner
-from ratewise.learn.text.reading import read_texts, use_note
-from ratewise.learn.text_columns import TextColumns
+from ratewise.learn.rating_model import cluster_fitted_rating, fitted_rating
+from ratewise.learn.texts import read_texts, use_note
 from ratewise.questions.export_terms import Terms, read_terms, reported
 from ratewise.questions.goal import Costs
 from ratewise.questions.item_weights import Chosen, estimate_chosen, estimate_large_chosen
@@ -217,7 +217,7 @@ def estimate_table(
     rated = read_rated(read, columns, fewest=2)
     how.refuse_idle_pool_size()
     texts = read_texts(read, text, learner)
-    known = None if texts is None else texts[0].rows(rated.rows)
+    known = None if texts is None else texts[0][rated.rows]
     found = with_votes(estimate_rated(rated.items, rated.how(how), recalibrate, known), ready, rated)
     bought = found.labels if found.agreement is None else found.agreement.votes
     spend = prices.spend(found.items, bought, alone=weak is None)

@@ -29,7 +29,8 @@ from ratewise.core.names import REGRESSION_METHODS, Estimand, RegressionMethod
 from ratewise.core.ratings import Mask, Ratings, pool_of
 from ratewise.core.result import FrameKind, frame_of_rows, shown
 from ratewise.errors import InputError
-from ratewise.learn.rating_model import Covariates, cluster_fitted_rating, fitted_rating
+from ratewise.learn.covariates import Covariates
+from ratewise.learn.rating_model import cluster_fitted_rating, fitted_rating
 from ratewise.questions.people import Strong, votes_in_words
 from ratewise.questions.rated import DrawColumns, Rate, RatedColumns, RatedTable, read_rated, refuse_missing
 from ratewise.questions.votes import read_models, vote_features, votes_ready

@@ -13,6 +13,8 @@ from ratewise.design.options import sharpest_error
 from ratewise.design.seen import Phase, Seen, learn
 from ratewise.errors import InputError, TableError
 from ratewise.learn.calibration import Calibration, cross_calibrated, fit_calibration
+from ratewise.learn.covariates import Covariates
+from ratewise.learn.embeddings import Learner
 from ratewise.learn.error_model import (
     ErrorModel,
     error_from_column,
@@ -21,9 +23,7 @@ from ratewise.learn.error_model import (
     is_probability_of_binary,
 )
 from ratewise.learn.features import Coding, codings, feature_matrix
-from ratewise.learn.rating_model import Covariates
-from ratewise.learn.text.learner import Learner
-from ratewise.learn.text.reading import TextReading, read_texts
+from ratewise.learn.texts import TextReading, read_texts
 from ratewise.questions.transfer import LearnedModels
 from ratewise.tables import Table
 

@@ -15,10 +15,10 @@ from ratewise.core.result import shown
 from ratewise.core.wrong_policy import Assumed, WhatIf
 from ratewise.core.wrong_policy import what_if as tried
 from ratewise.errors import InputError
+from ratewise.learn.embeddings import Learner
 from ratewise.learn.error_model import DEFAULT_FLOOR_SHARE
 from ratewise.learn.features import refuse_labels
-from ratewise.learn.text.learner import Learner
-from ratewise.learn.text.reading import use_note
+from ratewise.learn.texts import use_note
 from ratewise.questions.draw_checks import warn_of_choice
 from ratewise.questions.goal import PlanGoal, target_of, within
 from ratewise.questions.input_plan import Rival, in_words, plan_inputs

@@ -18,8 +18,9 @@ from ratewise.core.names import REGRESSION_METHODS as METHODS
 from ratewise.core.ratings import Ratings, pool_of
 from ratewise.core.result import FrameKind, frame_of_rows, shown
 from ratewise.errors import InputError
+from ratewise.learn.covariates import Covariates
 from ratewise.learn.features import codings, feature_matrix
-from ratewise.learn.rating_model import Basis, Covariates, fit_rating, rating_bounds
+from ratewise.learn.rating_model import Basis, fit_rating, rating_bounds
 from ratewise.questions.design_matrix import INTERCEPT, Columns, design, running_rows, unlabelled_rows
 from ratewise.questions.drawing import PlannedRows
 from ratewise.questions.goal import PlanGoal

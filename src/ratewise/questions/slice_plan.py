@@ -25,8 +25,8 @@ from ratewise.core.policy import Entries, Problem
 from ratewise.core.ratings import Mask
 from ratewise.core.result import FrameKind, frame_of_rows, shown
 from ratewise.errors import InputError, PolicyError, TableError
+from ratewise.learn.embeddings import Learner
 from ratewise.learn.features import refuse_labels
-from ratewise.learn.text.learner import Learner
 from ratewise.questions.drawing import Drawn, first_items, pool_size, undrawn
 from ratewise.questions.goal import ONE_GOAL, PlanGoal, target_of
 from ratewise.questions.people import Strong, made_ready

@@ -21,9 +21,9 @@ from ratewise.core.names import RECALIBRATIONS, Estimand, IntervalMethod, Method
 from ratewise.core.ratings import Mask, Ratings
 from ratewise.core.result import FrameKind, frame_of_rows, shown
 from ratewise.errors import InputError, TableError
-from ratewise.learn.text.learner import Learner
-from ratewise.learn.text.reading import read_texts
-from ratewise.learn.text_columns import TextColumns
+from ratewise.learn.covariates import TextColumns
+from ratewise.learn.embeddings import Learner
+from ratewise.learn.texts import read_texts
 from ratewise.questions.estimation import (
     estimate_rated,
     recalibrated,
@@ -356,7 +356,7 @@ def estimate_slices(
         refuse_unused_weights(read, rate, all_groups)
         rated = read_rated(read, RatedColumns(ready.strong, weak, draw), fewest=2)
         texts = read_texts(read, text, learner)
-        known = None if texts is None else texts[0].rows(rated.rows)
+        known = None if texts is None else texts[0][rated.rows]
     how.refuse_idle_pool_size()
     if estimand == "pool" and "weight" in rated.table.columns:  # slices that were looked at in proportions of their own
         rated.pool.refuse_left_out("its slices")

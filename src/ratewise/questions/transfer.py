@@ -17,11 +17,11 @@ from ratewise.core.ratings import active_rates
 from ratewise.core.result import shown
 from ratewise.errors import InputError, RatewiseError, TableError
 from ratewise.learn.calibration import Calibration
-from ratewise.learn.error_model import ErrorModel
+from ratewise.learn.covariates import Covariates
+from ratewise.learn.error_model import ErrorModel, LearnedError
 from ratewise.learn.features import Coding, feature_matrix
-from ratewise.learn.learned_error import LearnedError
-from ratewise.learn.rating_model import Covariates, RatingModel
-from ratewise.learn.text.reading import TextReading
+from ratewise.learn.rating_model import RatingModel
+from ratewise.learn.texts import TextReading
 from ratewise.questions.strata import InputPlan
 from ratewise.tables import Table
 from ratewise.tables.engine import one_line

@@ -17,9 +17,9 @@ from ratewise.core.result import FrameKind, shown
 from ratewise.design.options import sharpest_error
 from ratewise.design.seen import Phase, Seen, learn
 from ratewise.errors import InputError, TableError
+from ratewise.learn.covariates import Covariates
 from ratewise.learn.error_model import DEFAULT_FLOOR_SHARE
 from ratewise.learn.features import codings, feature_matrix
-from ratewise.learn.rating_model import Covariates
 from ratewise.questions.people import Ready, Strong, strong_columns, with_mean
 from ratewise.questions.rated import plain_numbers
 from ratewise.tables import Table, TableLike, read_table

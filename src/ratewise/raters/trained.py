@@ -11,8 +11,8 @@ from typing import Annotated, Any
 from pydantic import AfterValidator
 
 from ratewise.errors import InputError
-from ratewise.learn.training.answering import TrainedModel, check_folder
-from ratewise.learn.training.folder import CARD, SETTINGS, TrainedOn, read_settings
+from ratewise.learn.networks import TrainedModel, check_folder
+from ratewise.learn.rater_folder import CARD, SETTINGS, TrainedOn, read_settings
 from ratewise.raters.kind import TEXT, Knows, Place, RaterKind, Says, hint
 from ratewise.raters.protocol import Answer, Failure, Question, failure_from
 

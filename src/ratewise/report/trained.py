@@ -3,7 +3,7 @@
 from importlib.util import find_spec
 from pathlib import Path
 
-from ratewise.learn.training.train import Trained
+from ratewise.learn.trainer import Trained
 from ratewise.report.pictures import ACCENT, INK, QUIET, figure, save
 
 PICTURE = "reliability.svg"

@@ -5,9 +5,12 @@ truth(text)     0 or 1: what careful people would say
 seen(text, …)   a model's own estimate of the worth: the same text always gets the same one
 """
 
+import csv
 import hashlib
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from statistics import NormalDist
 
 _NORMAL = NormalDist()
@@ -60,3 +63,34 @@ class HiddenRule:
 def logistic(x: float) -> float:
     """1 / (1 + exp(−x)), without overflow."""
     return 1 / (1 + math.exp(-x)) if x >= 0 else math.exp(x) / (1 + math.exp(x))
+
+
+SHOWN = ("question", "answer")
+_QUESTIONS = ("How do I cancel", "Why was I charged for", "Can I change", "Where do I find", "What happens to")
+_THINGS = ("my subscription", "an order that is late", "my address", "the invoice", "my data", "a refund")
+_ANSWERS = ("Open the settings and follow the steps.", "Write to us and we will see to it.", "It is on the last page.")
+
+
+def content_of(row: Sequence[tuple[str, str]]) -> str:
+    """The text by which the server rates an item: the columns that a judge is shown, as it is shown them."""
+    return "\n\n".join(f"{name}:\n{text}" for name, text in row)
+
+
+def made_up_rows(items: int, rule: HiddenRule, seed: int = 1) -> list[dict[str, str]]:
+    """Questions and answers, with what careful people say of each."""
+    rows = []
+    for i in range(items):
+        parts = [words[int(chance(str(seed), str(i), name) * len(words))]
+                 for name, words in (("q", _QUESTIONS), ("t", _THINGS), ("a", _ANSWERS))]  # fmt: skip
+        shown = {"question": f"{parts[0]} {parts[1]}?", "answer": f"{parts[2]} Ticket {seed}-{i}."}
+        people = rule.truth(content_of(list(shown.items())))
+        rows.append({"id": f"item-{i:05d}", **shown, "human": str(people)})
+    return rows
+
+
+def write_rows(path: Path, rows: Sequence[dict[str, str]]) -> None:
+    """The rows as a CSV file."""
+    with path.open("w", newline="", encoding="utf-8") as file:
+        table = csv.DictWriter(file, list(rows[0]))
+        table.writeheader()
+        table.writerows(rows)

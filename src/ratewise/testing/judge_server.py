@@ -11,21 +11,62 @@ Every call is counted with its tokens, so that a ledger can be compared with wha
 repeated with the same Idempotency-Key gets the same answer and is billed once.
 """
 
+import argparse
 import asyncio
 import json
 import random
 import threading
 import time
-from collections.abc import Mapping
+from collections import deque
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
+from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Literal, Self, get_args
 
 from ratewise.testing.answering import decided, logprobs_of, rate, tokens_of, worded
-from ratewise.testing.faults import Fault, Faults
-from ratewise.testing.hidden_rule import HiddenRule, chance
+from ratewise.testing.hidden_rule import HiddenRule, chance, made_up_rows, write_rows
+
+Fault = Literal[
+    "429",
+    "429 date",
+    "no money",
+    "500",
+    "503",
+    "slow",
+    "cut",
+    "malformed",
+    "no usage",
+    "refusal",
+    "truncated",
+    "rambling",
+    "401",
+]
+FAULTS: tuple[Fault, ...] = get_args(Fault)
+
+
+@dataclass(slots=True)
+class Faults:
+    """Shares of calls with a fault, and faults of the next calls, which come first."""
+
+    shares: dict[Fault, float] = field(default_factory=dict)
+    queue: deque[Fault | None] = field(default_factory=deque)
+    _calls: int = field(init=False, default=0)
+
+    def next(self) -> Fault | None:
+        """The fault of this call; None: it goes well."""
+        if self.queue:
+            return self.queue.popleft()
+        self._calls += 1
+        at, upto = chance("fault", str(self._calls)), 0.0
+        for fault, share in self.shares.items():
+            upto += share
+            if at < upto:
+                return fault
+        return None
+
 
 _LARGEST = 16_000_000  # bytes of a request
 _CUT = 0  # the status of a connection that is cut
@@ -317,7 +358,28 @@ async def _request(reader: asyncio.StreamReader) -> tuple[str, dict[str, str], b
     return first.split(" ")[1], headers, await reader.readexactly(length)
 
 
-if __name__ == "__main__":
-    from ratewise.testing.serve import main
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Serve until Ctrl-C."""
+    parser = argparse.ArgumentParser(prog="python -m ratewise.testing.judge_server", description=__doc__)
+    parser.add_argument("--port", type=int, default=8000, help="port on 127.0.0.1")
+    parser.add_argument("--table", type=Path, help="write a table of items with the right ratings, then serve")
+    parser.add_argument("--items", type=int, default=2000, help="rows of that table")
+    parser.add_argument("--noise", type=float, default=1.0, help="error of the judge; 0: it sees the worth exactly")
+    parser.add_argument("--only-table", action="store_true", help="write the table and leave")
+    given = parser.parse_args(arguments)
+    rule = HiddenRule(noise=given.noise)
+    if given.table is not None:
+        write_rows(given.table, made_up_rows(given.items, rule))
+    if given.only_table:
+        return
+    server = JudgeServer(rule, port=given.port).start()
+    print(f"a judge that costs nothing: base_url = {server.base_url!r}; stop it with Ctrl-C", flush=True)
+    try:
+        assert server._thread is not None
+        server._thread.join()
+    except KeyboardInterrupt:
+        server.stop()
 
+
+if __name__ == "__main__":
     main()

@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from ratewise.errors import InputError
-from ratewise.learn.text.embedding import embedder
-from ratewise.learn.text.learner import Learner, vectors_of
+from ratewise.learn.embeddings import Embedder, Learner, Vault
 
 
 class _Fake:
@@ -40,26 +39,26 @@ def library(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_model_is_loaded_once_and_only_if_a_text_is_new(tmp_path: Path) -> None:
     learner = Learner("embeddings", "mini")
     texts = [f"text {i}" for i in range(300)]
-    first = vectors_of(texts, learner, folder=tmp_path)
+    first = Vault.of(learner, tmp_path).vectors(texts)
     assert first.shape == (300, 2)
     assert _Fake.loaded == 1
-    np.testing.assert_array_equal(vectors_of(texts, learner, folder=tmp_path), first)
+    np.testing.assert_array_equal(Vault.of(learner, tmp_path).vectors(texts), first)
     assert _Fake.loaded == 1
 
 
 def test_a_model_that_has_seen_labels_is_refused(tmp_path: Path) -> None:
     (tmp_path / "trained_on.json").write_text("{}")
     with pytest.raises(InputError, match=r"trained on labels.*name the model it was trained from"):
-        embedder(Learner("embeddings", str(tmp_path)))(["a"])
+        Embedder(Learner("embeddings", str(tmp_path)))(["a"])
 
 
 def test_a_model_that_cannot_be_loaded_is_told_in_one_line(caplog: pytest.LogCaptureFixture) -> None:
     with pytest.raises(InputError, match=r"'unknown' cannot be loaded \(no such model\)"):
-        embedder(Learner("embeddings", "unknown"))(["a"])
+        Embedder(Learner("embeddings", "unknown"))(["a"])
     assert caplog.text == ""  # retries and warnings of the libraries are not shown
 
 
 def test_without_the_library_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "sentence_transformers", None)
     with pytest.raises(InputError, match=r"pip install 'ratewise\[text\]'"):
-        embedder(Learner("embeddings", "mini"))(["a"])
+        Embedder(Learner("embeddings", "mini"))(["a"])

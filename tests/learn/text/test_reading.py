@@ -7,8 +7,8 @@ import pytest
 
 import ratewise as rw
 from ratewise.errors import InputError, TableError
-from ratewise.learn.text.learner import Learner
-from ratewise.learn.text.reading import TextReading, read_texts
+from ratewise.learn.embeddings import Learner
+from ratewise.learn.texts import TextReading, read_texts
 from ratewise.tables import read_table
 
 

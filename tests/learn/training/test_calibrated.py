@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import special
 
-from ratewise.learn.training.calibrated import Calibrated, fit_temperature, quality
+from ratewise.learn.calibration import Calibrated, fit_temperature, quality
 
 
 def test_overconfident_log_odds_are_cooled_down():

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ratewise.learn.training.cross_fit import FOLDS, cross_fitted, folds
+from ratewise.learn.cross_fit import FOLDS, cross_fitted, folds
 
 from ...parity_trainer import parity, parity_trainer
 

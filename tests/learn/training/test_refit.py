@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from ratewise.errors import InputError
-from ratewise.learn.training.cross_fit import cross_fitted
-from ratewise.learn.training.refit import encoder_trainer
+from ratewise.learn.cross_fit import cross_fitted, encoder_trainer
 
 ROWS = [(f"{('bad', 'good')[i % 2]} w{i}", f"tree w{i % 5}") for i in range(80)]
 STRONG = np.where(np.arange(80) % 4 < 3, np.arange(80) % 2, np.nan).astype(float)

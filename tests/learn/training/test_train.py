@@ -8,23 +8,22 @@ import numpy as np
 import pytest
 
 from ratewise.errors import InputError, TableError
-from ratewise.learn.training import loop
-from ratewise.learn.training.answering import TrainedModel
-from ratewise.learn.training.folder import Settings, TrainedOn
-from ratewise.learn.training.networks import Causal, Encoder, answer
-from ratewise.learn.training.train import train_rater
+from ratewise.learn import trainer
+from ratewise.learn.networks import Causal, Encoder, TrainedModel, answer
+from ratewise.learn.rater_folder import Settings, TrainedOn
+from ratewise.learn.trainer import train_rater
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 
 def _fitted(init, settings, made, rows, target, recipe, folder):
     """A network trained on all rows, the same ones held out: it may memorise."""
-    loop.seeded(0)
+    trainer.seeded(0)
     network = made(init, settings, "cpu")
     prompts = [settings.prompt((row,)) for row in rows]
     held = np.zeros(2 * len(rows), dtype=bool)
     held[len(rows) :] = True
-    course = loop.fit(network, prompts * 2, np.tile(target, 2), held, recipe, folder, digest="d")
+    course = trainer.fit(network, prompts * 2, np.tile(target, 2), held, recipe, folder, digest="d")
     return network, prompts, course
 
 
@@ -32,7 +31,7 @@ def _fitted(init, settings, made, rows, target, recipe, folder):
 def test_it_can_memorise_fifty_items(kind, request, noise, tmp_path):
     settings = Settings(kind=kind, text=("text",), template="{text} Answer : ")
     made = Causal if kind == "causal" else Encoder
-    recipe = loop.Recipe(epochs=20, patience=20, batch=25, rate=2e-2)
+    recipe = trainer.Recipe(epochs=20, patience=20, batch=25, rate=2e-2)
     target = np.array(noise["human"][:50], dtype=float)
     network, prompts, course = _fitted(
         request.getfixturevalue(kind), settings, made, noise["text"][:50], target, recipe, tmp_path
@@ -56,7 +55,7 @@ def test_batches_do_not_matter(causal, noise, tmp_path, monkeypatch):
     rows = [(" ".join(text.split()[: 1 + i % 6]),) for i, text in enumerate(noise["text"])]
     found = []
     for size in (1, 64):
-        monkeypatch.setattr("ratewise.learn.training.networks._BATCH", size)
+        monkeypatch.setattr("ratewise.learn.networks._BATCH", size)
         found.append(model.probabilities(rows))
     np.testing.assert_allclose(found[0], found[1], rtol=1e-5)
 
@@ -79,12 +78,12 @@ def test_a_killed_run_goes_on_and_ends_as_if_nothing_had_happened(kind, request,
 
     with pytest.raises(Killed):
         train_rater(noise, output=tmp_path / "killed", progress=kill, **how)
-    assert (tmp_path / "killed" / loop.CHECKPOINT).exists()
+    assert (tmp_path / "killed" / trainer.CHECKPOINT).exists()
     seen = []
     again = train_rater(noise, output=tmp_path / "killed", progress=seen.append, **how)
     assert min(step.epoch for step in seen) > 1.0  # the first epoch was not trained again
     assert again.card["training"]["losses"] == pytest.approx(whole.card["training"]["losses"], rel=1e-6)
-    assert not (tmp_path / "killed" / loop.CHECKPOINT).exists()
+    assert not (tmp_path / "killed" / trainer.CHECKPOINT).exists()
     assert all(step.seconds_left >= 0 for step in steps)
     said = [TrainedModel.load(tmp_path / name).probabilities([("w1 w2",), ("w3",)]) for name in ("whole", "killed")]
     np.testing.assert_allclose(said[0], said[1], rtol=1e-6)

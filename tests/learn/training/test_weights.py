@@ -6,10 +6,9 @@ import shutil
 import pytest
 
 from ratewise.errors import InputError
-from ratewise.learn.training import loop
-from ratewise.learn.training.answering import TrainedModel
-from ratewise.learn.training.train import train_rater
-from ratewise.learn.training.weights import read_weights
+from ratewise.learn import trainer
+from ratewise.learn.networks import TrainedModel, read_weights
+from ratewise.learn.trainer import train_rater
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -72,14 +71,14 @@ def test_damaged_weights_say_what_to_do(damage, raters, tmp_path):
 def test_a_damaged_checkpoint_is_as_good_as_none(encoder, noise, bomb, tmp_path):
     folder = tmp_path / "rater"
     folder.mkdir()
-    (folder / loop.CHECKPOINT).write_bytes(bomb[0])
-    assert read_weights(folder / loop.CHECKPOINT) is None
+    (folder / trainer.CHECKPOINT).write_bytes(bomb[0])
+    assert read_weights(folder / trainer.CHECKPOINT) is None
     seen = []
     how = {"text": ["text"], "strong": "human", "init": encoder, "epochs": 1}
     train_rater(noise, output=folder, progress=seen.append, **how)
     assert seen[0].epoch < 1.0
     assert not bomb[1].exists()
-    assert not (folder / loop.CHECKPOINT).exists()
+    assert not (folder / trainer.CHECKPOINT).exists()
 
 
 def test_a_model_of_pickles_is_no_start(noise, encoder, bomb, tmp_path):

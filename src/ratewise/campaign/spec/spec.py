@@ -48,8 +48,8 @@ from ratewise.campaign.spec.fields import (
 )
 from ratewise.campaign.spec.toml import parse_all, read_text
 from ratewise.core.names import ESTIMANDS, Estimand
-from ratewise.learn.text.learner import Kind as LearnerKind
-from ratewise.learn.text.learner import Learner
+from ratewise.learn.embeddings import Kind as LearnerKind
+from ratewise.learn.embeddings import Learner
 from ratewise.questions.goal import target_of
 from ratewise.raters.kind import TEXT, Column, Says, hint
 from ratewise.raters.kinds import KINDS

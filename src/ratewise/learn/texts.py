@@ -1,21 +1,133 @@
-"""Text columns of a table as numbers to learn from."""
+"""Texts as numbers: one matrix for all items of a table, held once, and the rows of it that some items are.
 
+A campaign or a simulation hands items on all the time: looked at, labelled, drawn anew. Hundreds of columns would be
+copied each time, so only row numbers are.
+"""
+
+import base64
 import json
-from collections.abc import Sequence
+import re
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from itertools import combinations, pairwise
 from pathlib import Path
 from textwrap import shorten
 from typing import Any
 
 import numpy as np
 
+from ratewise.core.checks import Floats
 from ratewise.errors import InputError, TableError
-from ratewise.learn.text.learner import Learner, vectors_of
-from ratewise.learn.text_coding import SAMPLE, TextCoding, Vectors
-from ratewise.learn.text_columns import TextColumns
-from ratewise.learn.words import hashed
+from ratewise.learn.covariates import TextColumns
+from ratewise.learn.embeddings import Learner, Vault, Vectors
 from ratewise.tables import Table
+
+MOST_COLUMNS = 400  # in all: a plan is made again after every round, and more would slow it down for little
+SAMPLE = 5000  # items that directions and scales are taken from
+_LEAST_SHARE = 1e-6  # of the variance: directions below it are rounding
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TextCoding:
+    """From vectors to columns: directions of the vectors, then the columns' centre and scale."""
+
+    mean: Floats
+    turn: Floats  # numbers of a vector × directions kept
+    centre: Floats
+    scale: Floats
+
+    @classmethod
+    def of(cls, vectors: Sequence[Vectors]) -> "TextCoding":
+        """Learned from some texts of a table, without a look at ratings; one array of vectors for each text column."""
+        some = [part.astype(np.float64) for part in vectors]
+        every = np.concatenate(some)
+        mean = every.mean(axis=0)
+        spread = (every - mean).T @ (every - mean) / every.shape[0]
+        values, turn = np.linalg.eigh(spread)
+        room = max(MOST_COLUMNS // blocks(len(vectors)), 1)
+        kept = int(np.count_nonzero(values > _LEAST_SHARE * max(float(values[-1]), 1e-300)))
+        turn = turn[:, ::-1][:, : max(min(room, kept), 1)]
+        raw = _columns([(part - mean) @ turn for part in some])
+        centre = [block.mean(axis=0) for block in raw]
+        length = [float(np.mean(np.sum((block - c) ** 2, axis=1))) for block, c in zip(raw, centre, strict=True)]
+        size = [
+            np.full(c.size, 1.0 / np.sqrt(x * len(raw)) if x > 0 else 0.0) for c, x in zip(centre, length, strict=True)
+        ]
+        return cls(mean, turn, np.concatenate(centre), np.concatenate(size))
+
+    def columns(self, vectors: Sequence[Vectors]) -> Vectors:
+        """Items × columns of any table's vectors."""
+        turned = [(part.astype(np.float64) - self.mean) @ self.turn for part in vectors]
+        made = (np.concatenate(_columns(turned), axis=1) - self.centre) * self.scale
+        return made.astype(np.float32)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Numbers in half precision, as text: enough to give the same rates to three digits, and small in a file."""
+        return {name: _packed(getattr(self, name)) for name in ("mean", "turn", "centre", "scale")}
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> "TextCoding":
+        """The inverse of `to_dict`."""
+        return cls(*(_unpacked(data[name]) for name in ("mean", "turn", "centre", "scale")))
+
+    def rounded(self) -> "TextCoding":
+        """The coding as a file would give it back: models that are saved with it must be fitted to its columns."""
+        return TextCoding.from_dict(self.to_dict())
+
+
+def blocks(texts: int) -> int:
+    """Blocks of columns: one for each text, and two for every pair."""
+    return texts + texts * (texts - 1)
+
+
+def _columns(vectors: Sequence[Floats]) -> list[Floats]:
+    pairs = [part for a, b in combinations(vectors, 2) for part in (a * b, np.abs(a - b))]
+    return [*vectors, *pairs]
+
+
+def _packed(array: Floats) -> dict[str, Any]:
+    half = np.ascontiguousarray(array, dtype="<f4" if array.ndim == 1 else "<f2")
+    return {"shape": list(half.shape), "kind": half.dtype.str, "data": base64.b64encode(half.tobytes()).decode()}
+
+
+def _unpacked(data: dict[str, Any]) -> Floats:
+    found = np.frombuffer(base64.b64decode(data["data"]), dtype=np.dtype(data["kind"]))
+    return found.reshape(data["shape"]).astype(np.float64)
+
+
+BUCKETS = 1024
+_TOKEN = re.compile(r"\w+|[^\w\s]")
+_PARTS = (3, 4)  # letters
+_MOST = 2000  # words of a text that are looked at
+
+
+def grams(text: str) -> Iterator[str]:
+    """Words, neighbouring pairs of them, and parts of each, so that related words share something."""
+    words = _TOKEN.findall(text.lower())[:_MOST]
+    yield from words
+    yield from (f"{a} {b}" for a, b in pairwise(words))
+    for word in words:
+        whole = f"<{word}>"
+        for n in _PARTS:
+            yield from ("#" + whole[i : i + n] for i in range(len(whole) - n + 1))
+
+
+def hashed(texts: Iterable[str]) -> Floats:
+    """Texts × buckets: log(1 + count) of what falls into each, rows of length 1. The same on every machine."""
+    known: dict[str, int] = {}
+    rows = []
+    for text in texts:
+        places = [known.setdefault(gram, _bucket(gram)) for gram in grams(text)]
+        row = np.log1p(np.bincount(places, minlength=BUCKETS).astype(np.float64)) if places else np.zeros(BUCKETS)
+        rows.append(row / max(float(np.sqrt(row @ row)), 1e-12))
+    return np.array(rows).reshape(-1, BUCKETS)
+
+
+def _bucket(gram: str) -> int:
+    return zlib.crc32(gram.encode("utf-8", "replace")) % BUCKETS
+
 
 _ROWS = 1 << 12  # items whose vectors are in memory at once
 
@@ -105,7 +217,7 @@ class _Source:
                 raise TableError(f"column {name!r} of {table.name} is empty; leave it out of the texts")
         if learner.kind == "words":
             return cls(table.rows, texts, ())
-        every = vectors_of([text for column in texts for text in column], learner, folder=folder, most=most)
+        every = Vault.of(learner, folder).vectors([text for column in texts for text in column], most=most)
         return cls(table.rows, (), tuple(np.split(every, len(names))))
 
     def part(self, rows: slice) -> list[Vectors]:

@@ -18,6 +18,10 @@ from scipy import special
 
 from ratewise.core.checks import Floats
 from ratewise.core.draw import uniform
+from ratewise.learn.calibration import fit_temperature
+from ratewise.learn.networks import Encoder, answer, check_encoder, device_of, seeded, torch_module, transformers_module
+from ratewise.learn.rater_folder import Settings
+from ratewise.learn.trainer import HELD_OUT, RATES, Recipe, fit, model_to_start_from, template_of
 
 FOLDS = 5
 _FEWEST = 20  # labels of the other folds, to train on
@@ -62,3 +66,36 @@ def _centred(said: Floats) -> Floats:
     z = special.logit(np.clip(said, _CLIP, 1 - _CLIP))
     shift = scipy.optimize.brentq(lambda s: float(special.expit(z + s).mean()) - 0.5, -_FAR, _FAR)
     return np.asarray(special.expit(z + shift))
+
+
+_EPOCHS, _BATCH, _LONGEST = 4, 16, 160
+
+
+def encoder_trainer(text: tuple[str, ...], *, init: str | None = None, epochs: int = _EPOCHS) -> Trainer:
+    """A trainer as `train` trains encoders: epochs until a part held out is predicted no better, then calibrated.
+
+    What is not installed or cannot be loaded is an InputError, at once: labels are not bought for nothing.
+    """
+    torch_module()
+    transformers_module()
+    start = model_to_start_from(init, "encoder")
+    check_encoder(start)
+
+    def train(rows: Rows, ratings: Floats, asked: Rows, seed: int, check: Check) -> Floats:
+        low, high = (0.0, 1.0) if ratings.min() >= 0 and ratings.max() <= 1 else (ratings.min(), ratings.max())
+        settings = Settings(
+            kind="encoder", text=text, template=template_of("encoder", text, ("no", "yes")), low=float(low),
+            high=float(high), longest=_LONGEST, words=("no", "yes"), init=start,
+        )  # fmt: skip
+        target = (ratings - low) / (high - low)
+        held = np.random.default_rng([seed, 17]).permutation(target.size) < max(HELD_OUT * target.size, 1)
+        seeded(seed)
+        network = Encoder(start, settings, device_of(None))
+        prompts = [settings.prompt(row) for row in rows]
+        recipe = Recipe(epochs=epochs, batch=_BATCH, rate=RATES["encoder"], seed=seed)
+        fit(network, prompts, target, held, recipe, None, tell=lambda _: check())
+        unseen = answer(network, [prompt for prompt, out in zip(prompts, held, strict=True) if out])
+        scaled = fit_temperature(unseen, target[held])
+        return np.asarray(low + (high - low) * scaled(answer(network, [settings.prompt(row) for row in asked])))
+
+    return train

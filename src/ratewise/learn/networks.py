@@ -3,18 +3,139 @@
 Both give one number for an item, the log-odds of a high rating, and a loss to train by.
 """
 
-from collections.abc import Sequence
+import json
+import logging
+import random
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
+from textwrap import shorten
 from typing import Any, Protocol
 
 import numpy as np
 
 from ratewise.core.checks import Floats
 from ratewise.errors import InputError
-from ratewise.learn.hub import quiet_libraries, reason_of
-from ratewise.learn.training.folder import Settings
-from ratewise.learn.training.torches import NEEDED, half, torch_module, transformers_module
-from ratewise.learn.training.weights import need_weights, read_weights, save_weights
+from ratewise.learn.calibration import Calibrated
+from ratewise.learn.rater_folder import Settings, read_settings
+
+NEEDED = "training needs torch, transformers and peft; install them: pip install 'ratewise[train]'"
+
+
+def torch_module() -> Any:
+    """The module, or what to install."""
+    try:
+        import torch
+    except ImportError:
+        raise InputError(NEEDED) from None
+    return torch
+
+
+def transformers_module() -> Any:
+    """The module with its own progress bars off, or what to install."""
+    try:
+        import transformers
+    except ImportError:
+        raise InputError(NEEDED) from None
+    transformers.utils.logging.disable_progress_bar()
+    return transformers
+
+
+def device_of(asked: str | None) -> str:
+    """The device that was asked for; else a GPU if there is one."""
+    torch = torch_module()
+    if asked in (None, "auto"):
+        return "cuda" if torch.cuda.is_available() else "cpu"
+    if asked == "cuda" and not torch.cuda.is_available():
+        raise InputError('torch finds no GPU on this machine; write device = "cpu", or leave it out')
+    if asked not in ("cpu", "cuda"):
+        raise InputError(f"device must be cpu or cuda; got {asked!r}")
+    return str(asked)
+
+
+def seeded(seed: int) -> None:
+    """Seed what torch draws from: new weights, dropout."""
+    random.seed(seed)
+    torch_module().manual_seed(seed)
+
+
+@contextmanager
+def half(device: str) -> Iterator[None]:
+    """bf16 on a GPU; full precision on the processor."""
+    torch = torch_module()
+    with torch.autocast(device_type="cuda", dtype=torch.bfloat16, enabled=device == "cuda"):
+        yield
+
+
+_NOTE = "ratewise"  # the one entry of a file's own notes
+
+
+def save_weights(path: Path, tensors: dict[str, Any], note: Any = None) -> None:
+    """Write tensors, and a note that JSON can hold; whole or not at all."""
+    part = path.with_name(f"{path.name}.part")
+    ready = {name: tensor.detach().cpu().contiguous().clone() for name, tensor in tensors.items()}
+    _safetensors().torch.save_file(ready, str(part), metadata={_NOTE: json.dumps(note)})
+    part.replace(path)
+
+
+def read_weights(path: Path) -> tuple[dict[str, Any], Any] | None:
+    """The tensors and the note; `None` where there is no such file, or none that can be read."""
+    module, tensors = _safetensors(), {}
+    try:
+        with module.safe_open(str(path), framework="pt", device="cpu") as file:
+            note = json.loads((file.metadata() or {}).get(_NOTE, "null"))
+            for name in file.keys():  # noqa: SIM118 - the file is no dictionary
+                tensors[name] = file.get_tensor(name)
+    except (OSError, ValueError, module.SafetensorError):
+        return None
+    return tensors, note
+
+
+def need_weights(folder: Path, name: str) -> Path:
+    """A file of weights that a trained rater's folder must have."""
+    if not (folder / name).is_file():
+        raise InputError(
+            f"{folder} has no {name}, so that it is not whole; train the rater again with ratewise train "
+            "(weights in other formats are not read: a pickle can run any program)"
+        )
+    return folder / name
+
+
+def _safetensors() -> Any:
+    try:
+        import safetensors
+        import safetensors.torch
+    except ImportError:
+        raise InputError(NEEDED) from None
+    return safetensors
+
+
+_LIBRARIES = ("huggingface_hub", "sentence_transformers", "transformers")
+_LONGEST = 200  # letters of what a library says
+
+
+@contextmanager
+def quiet_libraries() -> Iterator[None]:
+    """Without the bars, retries and advice that the libraries print."""
+    from transformers.utils import logging as bars
+
+    loggers = [logging.getLogger(name) for name in _LIBRARIES]
+    levels = [logger.level for logger in loggers]
+    bars.disable_progress_bar()
+    for logger in loggers:
+        logger.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        for logger, level in zip(loggers, levels, strict=True):
+            logger.setLevel(level)
+
+
+def reason_of(error: Exception) -> str:
+    """What a library says, in one line, cut between words."""
+    return shorten(str(error), _LONGEST, placeholder=" …")
+
 
 BETWEEN = "<sep>"  # in an encoder's template: the model's own mark between two texts
 HEAD, ADAPTERS = "head.safetensors", "adapter_model.safetensors"
@@ -216,3 +337,33 @@ def _fill(module: Any, path: Path) -> None:
         module.load_state_dict({} if found is None else found[0])
     except RuntimeError:
         raise InputError(f"{path} is damaged; train the rater again with ratewise train") from None
+
+
+def check_folder(folder: Path) -> None:
+    """Refuse a folder that is no whole rater, by its files alone: no model is loaded."""
+    settings = read_settings(folder)
+    need_weights(folder, HEAD if settings.kind == "encoder" else ADAPTERS)
+    if settings.kind == "causal" and Path(settings.init).is_absolute() and not Path(settings.init).is_dir():
+        raise InputError(f"{folder} was trained from the model {settings.init}, which is gone; bring that folder back")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TrainedModel:
+    """A rater loaded from its folder."""
+
+    settings: Settings
+    network: Network
+
+    @classmethod
+    def load(cls, folder: str | Path, device: str | None = None) -> "TrainedModel":
+        """From the folder that `train` wrote."""
+        place = Path(folder)
+        settings, where = read_settings(place), device_of(device)
+        if settings.kind == "encoder":
+            return cls(settings, Encoder(str(place.absolute()), settings, where, head=place))
+        return cls(settings, Causal(settings.init, settings, where, adapters=place))
+
+    def probabilities(self, rows: Sequence[Sequence[str]]) -> Floats:
+        """P(high rating) of rows of texts, in the order of `settings.text`; calibrated."""
+        z = answer(self.network, [self.settings.prompt(row) for row in rows])
+        return Calibrated(self.settings.temperature, self.settings.shift)(z)

@@ -17,11 +17,11 @@ from scipy import special, stats
 from ratewise.core.checks import Floats
 from ratewise.core.estimate import estimate_mean
 from ratewise.core.names import Family
-from ratewise.lab import everyday
-from ratewise.lab.everyday import Cell
 from ratewise.questions.comparison import compare, compare_many
 from ratewise.questions.quantiles import quantile_table
 from ratewise.questions.regression import regress
+from studies import everyday_worlds as everyday
+from studies.everyday_worlds import Cell
 
 Rows = dict[str, tuple[float, float, float]]  # by what was asked: low, high, truth
 Columns = dict[str, Any]

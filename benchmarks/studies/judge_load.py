@@ -4,7 +4,6 @@ What the server has counted is held against the campaign's ledger, to the last u
 """
 
 import json
-import os
 import resource
 import subprocess
 import sys
@@ -14,9 +13,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 
-from ratewise.testing.hidden_rule import HiddenRule
+from ratewise.testing.hidden_rule import HiddenRule, made_up_rows, write_rows
 from ratewise.testing.judge_server import JudgeServer
-from ratewise.testing.serve import made_up_rows, write_rows
 
 _INPUT, _OUTPUT = Decimal("0.15"), Decimal("0.60")  # per million tokens
 _LOOK = 0.005  # seconds between looks at the server's count
@@ -92,10 +90,9 @@ def _killed(folder: Path, server: JudgeServer, calls: int) -> None:
 
 
 def _command(folder: Path, *words: str, read: bool = False) -> "subprocess.Popen[bytes]":
-    where = os.pathsep.join(filter(None, (str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", ""))))
     return subprocess.Popen(
-        [sys.executable, "-c", "from ratewise.cli.main import main; main()", *words], cwd=folder,
-        stdout=subprocess.PIPE if read else subprocess.DEVNULL, stderr=None, env={**os.environ, "PYTHONPATH": where},
+        [sys.executable, "-m", "ratewise", *words], cwd=folder,
+        stdout=subprocess.PIPE if read else subprocess.DEVNULL,
     )  # fmt: skip
 
 

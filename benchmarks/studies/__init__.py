@@ -1,0 +1,1 @@
+"""Worlds and yardsticks that benchmarks and tests share."""

@@ -1,1 +1,0 @@
-"""Texts as columns to learn from: words, embeddings or the user's own vectors, each text worked out once."""
