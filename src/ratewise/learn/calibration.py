@@ -4,8 +4,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy import optimize, special
+from scipy import special
 
 from ratewise.core.checks import Floats, as_floats, choice, finite
 from ratewise.core.clusters import Codes, cluster_folds
@@ -221,7 +222,7 @@ def fit_temperature(logits: Floats, target: Floats) -> Calibrated:
         return float(np.sum(np.logaddexp(0.0, line) - y * line))
 
     limits = [(np.log(_COLDEST), np.log(_HOTTEST)), (-5.0, 5.0)]
-    found = optimize.minimize(loss, np.zeros(2), bounds=limits)
+    found = scipy.optimize.minimize(loss, np.zeros(2), bounds=limits)
     return Calibrated(float(np.exp(found.x[0])), float(found.x[1]))
 
 
