@@ -39,7 +39,8 @@ def sum_loaded(path: str) -> float:
 
 def sum_asked(path: str) -> float:
     pool = open_relation(path)
-    return float(pool.aggregate({"total": pool.number("judge").sum()})["total"][0])
+    judge = (pool.numbers_in_sql(["judge"]) or {})["judge"]
+    return float(pool.ask(f"SELECT sum({judge}) AS total FROM {pool.source_in_sql()}")["total"][0])
 
 
 def groups_loaded(path: str) -> float:
@@ -50,7 +51,9 @@ def groups_loaded(path: str) -> float:
 
 def groups_asked(path: str) -> float:
     pool = open_relation(path)
-    return float(pool.aggregate({"mean": pool.number("judge").mean()}, by=["model"])["mean"].mean())
+    judge, model = (pool.numbers_in_sql(["judge"]) or {})["judge"], pool.text_in_sql("model")
+    means = pool.ask(f"SELECT avg({judge}) AS mean FROM {pool.source_in_sql()} GROUP BY {model}")["mean"]
+    return float(np.mean(means))
 
 
 def scan_loaded(path: str) -> float:

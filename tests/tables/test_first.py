@@ -6,7 +6,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from ratewise.core.draw import uniform
-from ratewise.tables import open_relation, parquet
+from ratewise.tables import open_relation, relation
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ def test_they_are_those_that_sorting_brings_first(folder, most):
 
 
 def test_too_narrow_a_first_look_is_widened(folder, monkeypatch):
-    monkeypatch.setattr(parquet, "_SURE", -6.0)
+    monkeypatch.setattr(relation, "_SURE", -6.0)
     assert open_relation(folder).first_by("id", seed="1", rows=60).count() == 60
 
 

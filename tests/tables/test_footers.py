@@ -4,7 +4,7 @@ import duckdb
 import numpy as np
 
 import ratewise as rw
-from ratewise.tables.parquet import Told
+from ratewise.tables.relation import Told
 
 
 def placed(folder, parts):

@@ -7,13 +7,13 @@ import pytest
 
 from ratewise.errors import TableError
 from ratewise.tables import open_relation, read_table, write_table
-from ratewise.tables.pieces import check_place, write_pieces
+from ratewise.tables.pieces import check_place, pieces_of, write_pieces
 
 
 @pytest.fixture
 def pieces(tmp_path):
     write_table(read_table({"id": np.arange(95), "x": np.arange(95) / 4}), tmp_path / "in.parquet")
-    return open_relation(tmp_path / "in.parquet").pieces(20)
+    return pieces_of(open_relation(tmp_path / "in.parquet"), 20)
 
 
 def added(piece):

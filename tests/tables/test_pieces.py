@@ -8,7 +8,7 @@ import pytest
 from ratewise.errors import TableError
 from ratewise.tables import open_relation, read_table, write_table
 from ratewise.tables.files import Format
-from ratewise.tables.pieces import each, shared_id
+from ratewise.tables.pieces import each, pieces_of, shared_id
 
 
 def r(seed, text):
@@ -29,7 +29,7 @@ def folder(tmp_path):
 
 
 def test_hashes_are_those_of_python_whatever_the_ids_are(folder):
-    pieces = open_relation(str(folder)).pieces(100)
+    pieces = pieces_of(open_relation(str(folder)), 100)
     assert [piece.first for piece in pieces] == [0, 100, 200, 300, 400, 500, 600, 700, 701]
     found = np.concatenate([piece.uniforms("id", "7", "7:look") for piece in pieces], axis=1)
     right = [[r(seed, f"é{i}") for i in range(741)] for seed in ("7", "7:look")]
@@ -45,11 +45,11 @@ def test_hashes_are_those_of_python_whatever_the_ids_are(folder):
 def test_a_row_without_an_id_is_named(tmp_path):
     write_table(read_table({"id": ["a", "b", None]}), tmp_path / "t.parquet")
     with pytest.raises(TableError, match=r"'id' of t\.parquet has no value in row 3"):
-        [piece.uniforms("id", "7") for piece in open_relation(tmp_path / "t.parquet").pieces(2)]
+        [piece.uniforms("id", "7") for piece in pieces_of(open_relation(tmp_path / "t.parquet"), 2)]
 
 
 def test_two_rows_with_one_id_are_found_among_rows_with_one_hash(folder):
-    pieces = open_relation(str(folder)).pieces(100)
+    pieces = pieces_of(open_relation(str(folder)), 100)
     same = np.array([r(7, "3"), r(7, "12345")])
     assert shared_id(pieces, "k", same, "7") == ("3", 4, 705)
     assert shared_id(pieces, "id", np.array([r(7, "é3")]), "7") is None
@@ -57,7 +57,7 @@ def test_two_rows_with_one_id_are_found_among_rows_with_one_hash(folder):
 
 @pytest.mark.parametrize("kind", ["Parquet", "CSV", "JSONL"])
 def test_a_piece_is_written_with_columns_behind_its_own(folder, kind, tmp_path):
-    piece = open_relation(str(folder)).pieces(100)[2]
+    piece = pieces_of(open_relation(str(folder)), 100)[2]
     ending = {"Parquet": "parquet", "CSV": "csv", "JSONL": "jsonl"}[kind]
     place = tmp_path / f"out.{ending}"
     piece.write(str(place), Format(kind), {"rate": np.arange(100) / 7}, header=True)
@@ -68,7 +68,7 @@ def test_a_piece_is_written_with_columns_behind_its_own(folder, kind, tmp_path):
 
 
 def test_pieces_are_done_side_by_side_and_come_in_order(folder):
-    pieces = open_relation(str(folder)).pieces(50)
+    pieces = pieces_of(open_relation(str(folder)), 50)
     assert list(each(lambda piece: piece.first, pieces, workers=3)) == [piece.first for piece in pieces]
     with pytest.raises(ZeroDivisionError):
         list(each(lambda piece: 1 // (300 - piece.first), pieces, workers=3))
@@ -77,4 +77,4 @@ def test_pieces_are_done_side_by_side_and_come_in_order(folder):
 def test_wide_rows_make_small_pieces(tmp_path):
     text = ["x" * 50_000 + str(i) for i in range(4096)]
     write_table(read_table({"text": text}), tmp_path / "wide.parquet")
-    assert max(piece.size for piece in open_relation(tmp_path / "wide.parquet").pieces()) < 4096
+    assert max(piece.size for piece in pieces_of(open_relation(tmp_path / "wide.parquet"))) < 4096

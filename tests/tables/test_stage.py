@@ -25,7 +25,7 @@ def test_jsonl_files_share_the_kind_of_a_column(tmp_path):
     for name, text in (("a", '{"n": 1}\n'), ("b", '{"n": 2.5}\n')):
         (tmp_path / f"{name}.jsonl").write_text(text)
     found = staged("JSONL", [str(tmp_path / "a.jsonl"), str(tmp_path / "b.jsonl")], "pool", folder, ["a", "b"])
-    assert found.table(["n"]).numbers("n").tolist() == [1.0, 2.5]
+    assert found.table("n").numbers("n").tolist() == [1.0, 2.5]
     (tmp_path / "c.jsonl").write_text("[1]\n")
     with pytest.raises(TableError, match="pool"):
         staged("JSONL", [str(tmp_path / "c.jsonl")], "pool", Folder(), ["c"])

@@ -36,8 +36,8 @@ from ratewise.questions.rated import POOL_SIZE
 from ratewise.questions.transfer import Transfer
 from ratewise.tables import Relation, open_relation, read_table
 from ratewise.tables.engine import shortened
-from ratewise.tables.pieces import Piece, Spool, check_place, each, folder_of, shared_id, write_pieces
-from ratewise.tables.spark import SparkTable
+from ratewise.tables.pieces import Piece, Spool, check_place, each, folder_of, pieces_of, shared_id, write_pieces
+from ratewise.tables.spark import SparkTable, SqlTable
 
 
 def draw_file(
@@ -58,7 +58,7 @@ def draw_file(
     relation = open_relation(pool)
     ids = ids_of(relation, id_column)
     work = DrawWork.of(relation, transfer, seed=seed, within_budget=within_budget, id_column=ids)
-    pieces = relation.pieces()
+    pieces = pieces_of(relation)
     with Spool(folder_of(place)) as spool:
         surveyed = _survey(work, pieces, spool)
         if ids is not None:
@@ -90,7 +90,7 @@ def draw_at_random(
     if not 1 <= count <= rows:
         number = argument(f"at_random {count}")
         raise InputError(Message(f"{number}: {relation.name} has {rows:,} rows; give a number from 1 to {rows}"))
-    pieces, in_bins = relation.pieces(), np.zeros(BINS, dtype=np.int64)
+    pieces, in_bins = pieces_of(relation), np.zeros(BINS, dtype=np.int64)
     with Spool(folder_of(place)) as spool:
         for (r,) in each(lambda piece: piece.uniforms(id_column, f"{seed}"), pieces):
             spool.append({"r": r})
@@ -112,7 +112,7 @@ def draw_at_random(
     return DrawnFile(rows, rows, count, rate, None, None, None, ())
 
 
-def ids_of(relation: Relation, id_column: str | None) -> str | None:
+def ids_of(relation: SqlTable, id_column: str | None) -> str | None:
     """The column of ids; nothing where the rows' numbers stand for them."""
     if id_column is None and "id" in relation.columns:
         id_column = "id"
@@ -186,12 +186,11 @@ def draw_spark(
     """What `draw_transfer` gives, as a DataFrame of Spark with the columns added."""
     if transfer.old is not None:
         raise TableError("a plan with old labels knows its own rows; draw from the table that it was made of")
-    relation = open_relation(pool)
-    ids = ids_of(relation, id_column)
-    work = DrawWork.of(relation, transfer, seed=seed, within_budget=within_budget, id_column=ids)
+    table = SparkTable.of(pool, "table")
+    ids = ids_of(table, id_column)
+    work = DrawWork.of(table, transfer, seed=seed, within_budget=within_budget, id_column=ids)
     if ids is None:
-        raise TableError(f"rows of {relation.name} have no order; name the column with their ids: id_column, or --id")
-    table = SparkTable.of(pool, relation.name)
+        raise TableError(f"rows of {table.name} have no order; name the column with their ids: id_column, or --id")
     table.check_ids(ids)
     columns = tuple(dict.fromkeys((ids, *work.columns)))
     parts = table.collected(table.mapped(_surveyor(work), _SURVEYED, columns))

@@ -36,8 +36,9 @@ from ratewise.questions.old_labels import draw_beside
 from ratewise.questions.rated import POOL_SIZE
 from ratewise.questions.strata import Codes, InputPlan, check_known, read_strata
 from ratewise.questions.transfer import Drift, OldLabels, QuantileCounts, Transfer, check_rates
-from ratewise.tables import Relation, Table, TableLike, read_table
+from ratewise.tables import Table, TableLike, read_table
 from ratewise.tables.cells import Texts
+from ratewise.tables.spark import SqlTable
 from ratewise.tables.table import no_column
 from ratewise.tables.words import Meaning, in_numbers
 
@@ -105,7 +106,7 @@ def undrawn(pool: TableLike, id_column: str | None, written: tuple[str, ...] = _
     return table, table.ids(id_column)
 
 
-def refuse_drawn(pool: Table | Relation, written: tuple[str, ...] = _WRITTEN) -> None:
+def refuse_drawn(pool: Table | SqlTable, written: tuple[str, ...] = _WRITTEN) -> None:
     """Refuse a pool that has a column which a draw writes."""
     before = [name for name in written if name in pool.columns]
     if before:
@@ -127,7 +128,7 @@ class DrawWork:
 
     @classmethod
     def of(
-        cls, pool: Table | Relation, transfer: Transfer, *, seed: int, within_budget: bool, id_column: str | None = None
+        cls, pool: Table | SqlTable, transfer: Transfer, *, seed: int, within_budget: bool, id_column: str | None = None
     ) -> "DrawWork":
         """What is to be done with a pool that was not drawn before; columns that are needed must be there."""
         refuse_drawn(pool)
@@ -154,7 +155,7 @@ class DrawWork:
         return (f"{self.seed}", f"{self.seed}:look") if in_line else (f"{self.seed}",)
 
 
-def _deciding(pool: Table | Relation, transfer: Transfer) -> tuple[str, ...]:
+def _deciding(pool: Table | SqlTable, transfer: Transfer) -> tuple[str, ...]:
     """The columns that rates hang on, as the pool has them or as they are made from those."""
     strata = () if transfer.inputs is None else (transfer.inputs.column,)
     own = () if transfer.uncertainty is None else (transfer.uncertainty,)

@@ -27,8 +27,9 @@ from ratewise.questions.item_weights import Chosen, estimate_chosen, estimate_la
 from ratewise.questions.large import large_relation, read_large, read_whole
 from ratewise.questions.people import Strong, ends_of, made_ready, strong_columns, with_these_votes, with_votes
 from ratewise.questions.rated import RATE, DrawColumns, Rate, RatedColumns, plain_numbers, read_rated
-from ratewise.tables import Relation, Table, TableLike
+from ratewise.tables import Table, TableLike
 from ratewise.tables.cells import Texts
+from ratewise.tables.spark import SqlTable
 from ratewise.tables.words import Meaning, Positive, Scale, meaning_of
 
 _LEVEL = 0.95  # unless another one is asked for
@@ -249,7 +250,7 @@ class _Asked:
         return terms.named(self.strong, self.weak, self.draw) and rest == _Asked()
 
 
-def _in_files(relation: Relation, asked: _Asked, how: EstimateOptions, prices: Costs) -> Estimate | None:
+def _in_files(relation: SqlTable, asked: _Asked, how: EstimateOptions, prices: Costs) -> Estimate | None:
     """The estimate of a table that stays in its files; nothing where it has to be read whole."""
     assert asked.strong is not None
     people, draw, meaning = strong_columns(relation, asked.strong), asked.draw, asked.meaning
@@ -266,7 +267,7 @@ def _in_files(relation: Relation, asked: _Asked, how: EstimateOptions, prices: C
 
 
 def _estimate_large(
-    relation: Relation, columns: RatedColumns, how: EstimateOptions, prices: Costs, meaning: Meaning,
+    relation: SqlTable, columns: RatedColumns, how: EstimateOptions, prices: Costs, meaning: Meaning,
     recalibrate: Recalibration, people: Sequence[str],
 ) -> Estimate | None:  # fmt: skip
     if "weight" in relation.columns and columns.draw.rate in (None, "rate"):

@@ -16,8 +16,9 @@ from ratewise.questions import rated as readers
 from ratewise.questions.goal import Costs
 from ratewise.questions.large import read_large
 from ratewise.questions.rated import Draw, Pool, RatedColumns, check_draw, check_labels, plain_numbers, read_draw
-from ratewise.tables import Relation, Table, count_groups
+from ratewise.tables import Table, count_groups
 from ratewise.tables.cells import Texts
+from ratewise.tables.spark import SqlTable
 
 _MOST_KINDS = 1000  # of strata or weights, that are told apart in a large table
 
@@ -65,7 +66,7 @@ def estimate_chosen(
 
 
 def estimate_large_chosen(
-    relation: Relation, columns: RatedColumns, chosen: Chosen, how: EstimateOptions, prices: Costs
+    relation: SqlTable, columns: RatedColumns, chosen: Chosen, how: EstimateOptions, prices: Costs
 ) -> Estimate | None:
     """`estimate_chosen` of a table that stays in its files; nothing where it has to be read whole.
 

@@ -19,12 +19,12 @@ from ratewise.questions import rated as readers
 from ratewise.questions.draw_checks import check_count, check_number, warn_of_large_choice
 from ratewise.questions.rated import Pool, RatedColumns, check_labels
 from ratewise.questions.rating_sql import LargeRatings, large_ratings
-from ratewise.tables import Relation, Table, TableLike, open_relation, read_table
+from ratewise.tables import Table, TableLike, open_relation, read_table
 from ratewise.tables.cells import Texts, unmasked
 from ratewise.tables.condense import Condensed, Expressions, condense, conditions
 from ratewise.tables.files import files_among, files_of, kind_of
 from ratewise.tables.read import in_memory, read_several
-from ratewise.tables.spark import is_spark
+from ratewise.tables.spark import SparkTable, SqlTable, is_spark
 from ratewise.tables.words import Meaning
 
 _LARGE_FILE = 32 * 2**20  # bytes of text that are read in pieces rather than whole
@@ -49,12 +49,12 @@ class LargeTable:
         return self.told + readers.unlooked(self.rows - self.looked, how) + self.pool.notes(how)
 
 
-def large_relation(source: TableLike | Relation) -> Relation | None:
+def large_relation(source: TableLike | SqlTable) -> SqlTable | None:
     """The table where it is, if it lies in files and has more rows than are read whole."""
-    if isinstance(source, Relation):
+    if isinstance(source, SqlTable):
         return source
     if is_spark(source):
-        return open_relation(source)
+        return SparkTable.of(source, "table")
     if not isinstance(source, str | os.PathLike) or os.fsdecode(source) == "-":
         return None
     try:
@@ -66,9 +66,9 @@ def large_relation(source: TableLike | Relation) -> Relation | None:
     return relation if relation is not None and relation.count() > readers.MANY_ROWS else None
 
 
-def read_whole(source: TableLike, relation: Relation | None) -> Table:
+def read_whole(source: TableLike, relation: SqlTable | None) -> Table:
     """A table in memory: of a relation that could not be asked, of a file, or of a folder or pattern of several."""
-    if relation is not None and not relation.in_files and relation.takes_sql:
+    if isinstance(relation, SparkTable):
         raise TableError(
             f"{relation.name} is a table of Spark, and this would collect all of its rows: give ratings that are "
             "numbers, or words that are few; other recalibrations than an affine one, the anytime "
@@ -82,7 +82,7 @@ def read_whole(source: TableLike, relation: Relation | None) -> Table:
 
 
 def read_large(
-    relation: Relation,
+    relation: SqlTable,
     columns: RatedColumns,
     *,
     folds: bool,

@@ -14,7 +14,8 @@ from ratewise.core.votes import Agreement, VoteNoise, Votes, agreement, vote_noi
 from ratewise.errors import InputError, TableError
 from ratewise.questions.export_terms import exported_ends
 from ratewise.questions.rated import RatedTable
-from ratewise.tables import Relation, Table, TableLike, read_table
+from ratewise.tables import Table, TableLike, read_table
+from ratewise.tables.spark import SqlTable
 from ratewise.tables.words import Meaning, Positive, Scale, in_numbers, meaning_of
 
 Strong = str | Sequence[str]
@@ -87,7 +88,7 @@ def with_mean(table: Table, names: Sequence[str], meaning: Meaning, notes: tuple
     return Ready(read, column, tuple(names), notes, votes, ends_of(votes, meaning))
 
 
-def strong_columns(table: Table | Relation, strong: Strong) -> list[str]:
+def strong_columns(table: Table | SqlTable, strong: Strong) -> list[str]:
     """One column or several: a list, or their names separated by commas."""
     if isinstance(strong, str):
         if strong in table.columns or "," not in strong:

@@ -18,9 +18,10 @@ from ratewise.core.messages import Message, argument
 from ratewise.core.ratings import Mask, Ratings
 from ratewise.errors import InputError, TableError
 from ratewise.questions.draw_checks import check_count, warn_of_choice
-from ratewise.tables import Relation, Table
+from ratewise.tables import Table
 from ratewise.tables.cells import Texts
 from ratewise.tables.condense import row_folds
+from ratewise.tables.spark import SqlTable
 
 POOL_SIZE = "pool_size"  # as a draw and an export name the column
 
@@ -42,7 +43,7 @@ class Pool:
         return cls._of_sizes(table.name, table.rows, looked, table.numbers(POOL_SIZE, missing="allow"))
 
     @classmethod
-    def of_relation(cls, relation: Relation, rows: int, looked: int) -> "Pool":
+    def of_relation(cls, relation: SqlTable, rows: int, looked: int) -> "Pool":
         """The same of a table that stays in its files."""
         numbers = relation.numbers_in_sql([POOL_SIZE]) if POOL_SIZE in relation.columns else None
         if numbers is None:

@@ -9,9 +9,10 @@ from ratewise.core.checks import share
 from ratewise.errors import TableError
 from ratewise.questions.export_terms import COLUMN as EXPORTED
 from ratewise.questions.rated import RATE, SELECTED, DrawColumns, assumed_note
-from ratewise.tables import Relation, read_table
+from ratewise.tables import read_table
 from ratewise.tables.condense import Expressions, Plain, Quick, Range, in_sql
 from ratewise.tables.engine import quoted_text
+from ratewise.tables.spark import SqlTable
 from ratewise.tables.words import Meaning, in_numbers
 
 _MOST = 1000  # different texts in a column of ratings
@@ -26,7 +27,7 @@ class WordsInSql:
     notes: tuple[str, ...]
 
 
-def words_in_sql(relation: Relation, column: str, meaning: Meaning, *, strong: bool) -> WordsInSql | None:
+def words_in_sql(relation: SqlTable, column: str, meaning: Meaning, *, strong: bool) -> WordsInSql | None:
     """The numbers of a column's words; nothing where it has too many different ones, or one that means nothing.
 
     Whoever reads the table whole then says which row it is.
@@ -76,7 +77,7 @@ class LargeRate:
 class LargeRatings:
     """Where the ratings of one system or several are, and how their rows were drawn."""
 
-    relation: Relation
+    relation: SqlTable
     weak: tuple[Column, ...]
     strong: tuple[Column, ...]
     asked: Column | None
@@ -120,7 +121,7 @@ class LargeRatings:
 
 
 def large_ratings(
-    relation: Relation, weak: Sequence[str], strong: Sequence[str], draw: DrawColumns, meaning: Meaning, *,
+    relation: SqlTable, weak: Sequence[str], strong: Sequence[str], draw: DrawColumns, meaning: Meaning, *,
     votes: bool = False,
 ) -> LargeRatings | None:  # fmt: skip
     """The ratings of a table that stays in its files; nothing where it has to be read whole to know more.
@@ -181,7 +182,7 @@ def _assumed(found: LargeRatings) -> LargeRatings | None:
 
 
 def _ratings(
-    relation: Relation, weak: Sequence[str], strong: Sequence[str], meaning: Meaning
+    relation: SqlTable, weak: Sequence[str], strong: Sequence[str], meaning: Meaning
 ) -> tuple[dict[str, Column], tuple[str, ...]] | None:
     """Columns of ratings as numbers, and notes on words among them."""
     columns, notes = {}, []
@@ -199,14 +200,14 @@ def _ratings(
     return columns, tuple(dict.fromkeys(notes))
 
 
-def _if_numbers(relation: Relation, name: str) -> dict[str, Column] | None:
+def _if_numbers(relation: SqlTable, name: str) -> dict[str, Column] | None:
     try:
         return _numbers(relation, [name])
     except TableError:  # a column of text, in Spark
         return None
 
 
-def _numbers(relation: Relation, names: Sequence[str]) -> dict[str, Column] | None:
+def _numbers(relation: SqlTable, names: Sequence[str]) -> dict[str, Column] | None:
     sql = relation.numbers_in_sql(names) if names else {}
     if sql is None:
         return None

@@ -24,7 +24,7 @@ from ratewise.tables import Relation, Table, TableLike, read_table
 from ratewise.tables.blind import seen
 from ratewise.tables.cells import Array, Texts
 from ratewise.tables.engine import quoted_text
-from ratewise.tables.pieces import Piece, check_place, write_pieces
+from ratewise.tables.pieces import Piece, check_place, pieces_of, write_pieces
 from ratewise.tables.table import no_column
 from ratewise.tables.words import Meaning, Positive, Scale, in_numbers, meaning_of, number_in
 from ratewise.tables.write import plain_cells, plain_text, safe_cells
@@ -323,7 +323,7 @@ def merge_large(
     Nothing where it has to be read whole: it is small, does not say who was drawn, or has such a column already.
     """
     relation = large_relation(drawn)
-    if relation is None or not relation.in_files or _SELECTED not in relation.columns:
+    if not isinstance(relation, Relation) or _SELECTED not in relation.columns:
         return None
     check_place(output)
     some, filled = relation.where(_SELECTED), plain_cells(read_table(sheet))
@@ -336,7 +336,7 @@ def merge_large(
         some, filled, fill=columns, id_column=id_column, bounds=bounds, positive=positive, scale=scale
     )  # fmt: skip
     answers = _Answers(_rows(relation), {name: _cells(merged, name) for name in columns})
-    write_pieces(relation.pieces(), answers.of, output)
+    write_pieces(pieces_of(relation), answers.of, output)
     return merged
 
 

@@ -37,8 +37,9 @@ from ratewise.questions.item_weights import in_proportion, whole
 from ratewise.questions.large import large_relation, read_large, read_whole
 from ratewise.questions.people import Strong, made_ready
 from ratewise.questions.rated import DrawColumns, Rate, RatedColumns, RatedTable, read_rated
-from ratewise.tables import Relation, Table, TableLike, count_groups, read_table
+from ratewise.tables import Table, TableLike, count_groups, read_table
 from ratewise.tables.cells import Texts
+from ratewise.tables.spark import SqlTable
 from ratewise.tables.words import Meaning, Positive, Scale, meaning_of
 
 FEWEST_TO_SHRINK = 4  # with fewer means A has no proper posterior
@@ -374,7 +375,7 @@ def estimate_slices(
 
 
 def _read_large(
-    relation: Relation, columns: RatedColumns, by: str, method: Method, meaning: Meaning
+    relation: SqlTable, columns: RatedColumns, by: str, method: Method, meaning: Meaning
 ) -> RatedTable | None:  # fmt: skip
     """The rated rows of a table that stays in its files, every row of it looked at; else nothing."""
     if "weight" in relation.columns and columns.draw.rate in (None, "rate"):

@@ -31,9 +31,10 @@ from ratewise.questions.rated import (
     weak_ratings,
 )
 from ratewise.questions.rating_sql import LargeRatings, large_ratings
-from ratewise.tables import Relation, TableLike, read_table
+from ratewise.tables import TableLike, read_table
 from ratewise.tables.cells import unmasked
 from ratewise.tables.condense import NO_FOLD, condense, floats, in_sql, row_folds
+from ratewise.tables.spark import SqlTable
 from ratewise.tables.words import Meaning, in_numbers
 
 _MOSTLY = 0.5  # share of equal differences from which the others are taken as few
@@ -450,7 +451,7 @@ def systems_of(
 
 
 def read_large_systems(
-    relation: Relation, *, weak: Mapping[str, str], strong: Mapping[str, str], draw: DrawColumns, how: EstimateOptions,
+    relation: SqlTable, *, weak: Mapping[str, str], strong: Mapping[str, str], draw: DrawColumns, how: EstimateOptions,
     meaning: Meaning,
 ) -> Systems | None:  # fmt: skip
     """The systems of a table that stays in its files; nothing where it has to be read whole."""

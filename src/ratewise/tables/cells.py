@@ -268,8 +268,16 @@ def text_sql(kind: str, x: str = "x") -> str:
     if kind in {"FLOAT", "DOUBLE"}:
         whole = f"{x} = trunc({x}) AND abs({x}) < 9.2e18"
         digits = f"CAST(TRY_CAST({x} AS BIGINT) AS VARCHAR)"
-        return f"CASE WHEN isnan({x}) THEN NULL WHEN {whole} THEN {digits} ELSE CAST({x} AS VARCHAR) END"
+        return f"CASE WHEN {whole} THEN {digits} WHEN {no_nan_sql(x)} THEN CAST({x} AS VARCHAR) END"
     return f"({x} ->> '$')" if kind == "JSON" else f"CAST({x} AS VARCHAR)"
+
+
+def no_nan_sql(x: str) -> str:
+    """Whether a float is there and not NaN.
+
+    DuckDB takes `isnan` to be false wherever a Parquet file's statistics have no NaN, and those of Polars never have.
+    """
+    return f"(isfinite({x}) OR isinf({x}))"
 
 
 def number_sql(kind: str, field: str) -> tuple[str, str | None] | None:
@@ -278,12 +286,12 @@ def number_sql(kind: str, field: str) -> tuple[str, str | None] | None:
     What is NaN is missing.
     """
     if kind in _FLOATS:
-        return f"CASE WHEN isnan({field}) THEN NULL ELSE CAST({field} AS DOUBLE) END", None
+        return f"CASE WHEN {no_nan_sql(field)} THEN CAST({field} AS DOUBLE) END", None
     if _NUMBER.fullmatch(kind):
         return f"CAST({field} AS DOUBLE)", None
     if kind in {"VARCHAR", '"NULL"'}:
         parsed = _parsed(text_sql(kind, field))
-        return parsed["value"], parsed["broken"]
+        return f"nullif({parsed['value']}, 'nan'::DOUBLE)", parsed["broken"]
     return None
 
 
@@ -294,14 +302,14 @@ def holds_numbers(kind: str) -> bool:
 
 def given_sql(kind: str, field: str) -> str:
     """The SQL of whether a field that holds numbers has one."""
-    return f"({field} IS NOT NULL AND NOT isnan({field}))" if kind in _FLOATS else f"{field} IS NOT NULL"
+    return no_nan_sql(field) if kind in _FLOATS else f"{field} IS NOT NULL"
 
 
 def true_sql(kind: str, field: str) -> str:
     """The SQL of whether a field that holds numbers has one that is not 0."""
     if kind == "BOOLEAN":
         return field
-    return f"({field} <> 0 AND NOT isnan({field}))" if kind in _FLOATS else f"{field} <> 0"
+    return f"({field} <> 0 AND {no_nan_sql(field)})" if kind in _FLOATS else f"{field} <> 0"
 
 
 def numbers(view: View, place: str, *, missing: Missing) -> npt.NDArray[np.float64]:

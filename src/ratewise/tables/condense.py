@@ -313,12 +313,11 @@ def _cells(what: Expressions, grid: Grid) -> str:
     """The question for all rows that have a rate, in cells; d is the distance from the cell's lower edge, in cells.
 
     Those of `_alone` are among them: to take them out afterwards is less work than to leave them out of each row.
-    A rate that is NaN is above all others.
     """
     weak, rate = (what.weak, what.rate) if what.quick is None else (what.quick.weak, what.quick.rate)
     by = "" if what.by is None else f", {what.by} AS p"
     rows = f"(SELECT {weak} AS g, {rate} AS q{by} FROM {what.source}) t"
-    rows = f"(SELECT * FROM {rows} WHERE q <= {in_sql(grid.rate[1])}) t"
+    rows = f"(SELECT * FROM {rows} WHERE q <= {in_sql(grid.rate[1])} AND q - q = 0) t"  # not NaN
     placed = _placed(grid, rows, *([] if what.by is None else ["p"]))
     inverse, sums = ("", "") if grid.one_rate else (", 1e0 / q AS i", ", sum(i) AS i, sum(d * i) AS w")
     sums += ", sum(d * d * i) AS v" if grid.wide else ""

@@ -30,7 +30,7 @@ from ratewise.tables.engine import (
     reason,
 )
 from ratewise.tables.files import Folder, Format, Kind, checked_file, plain_file
-from ratewise.tables.parquet import ParquetFiles, count_parquet, load_parquet, parquet_files
+from ratewise.tables.relation import Relation, count_parquet, load_parquet, relation_of_files
 from ratewise.tables.table import Table, different, repeated
 
 _NUMBER = r"\s*[+-]?(\d+|\d{1,3}(\.\d{3})+)(,\d+)?([eE][+-]?\d+)?\s*"  # 0,5 and 1.234,5
@@ -348,20 +348,20 @@ def loaded(path: str, form: Format, name: str) -> Table:
 _SMALL = 16 * 2**20  # bytes of a file whose rows may be in memory several times over
 
 
-def staged(kind: Kind, paths: list[str], name: str, folder: Folder, shown: Sequence[str]) -> ParquetFiles:
+def staged(kind: Kind, paths: list[str], name: str, folder: Folder, shown: Sequence[str]) -> Relation:
     """The table of these files of text, whose paths DuckDB takes literally; `shown` is what messages call each."""
     return _staged_jsonl(paths, name, folder) if kind == "JSONL" else _staged_csv(paths, name, folder, shown)
 
 
-def _staged_jsonl(paths: list[str], name: str, folder: Folder) -> ParquetFiles:
+def _staged_jsonl(paths: list[str], name: str, folder: Folder) -> Relation:
     """One Parquet file of all: the kind of a column is that of its values in every file."""
     target = folder / "part-0"
     with _database(folder / "load.db", name, "JSONL") as connection:
         names = copy_jsonl(connection, paths, name, target)
-    return parquet_files([target], name, folder, columns=[names])
+    return relation_of_files([target], name, folder, columns=[names])
 
 
-def _staged_csv(paths: list[str], name: str, folder: Folder, shown: Sequence[str]) -> ParquetFiles:
+def _staged_csv(paths: list[str], name: str, folder: Folder, shown: Sequence[str]) -> Relation:
     """A Parquet file of each."""
     targets = [folder / f"part-{number}" for number in range(len(paths))]
     names = []
@@ -369,7 +369,7 @@ def _staged_csv(paths: list[str], name: str, folder: Folder, shown: Sequence[str
         with _memory(path, called) as connection:
             names.append(copy_csv(connection, path, called, target))
         os.unlink(path)  # a copy of our own
-    return parquet_files(targets, name, folder, columns=names, shown=shown)
+    return relation_of_files(targets, name, folder, columns=names, shown=shown)
 
 
 @contextmanager

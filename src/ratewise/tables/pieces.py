@@ -29,7 +29,7 @@ from ratewise.tables.cells import Array, Stored, text_sql, unmasked
 from ratewise.tables.engine import COUNTED, connect, for_memory, one_line, quoted_text, reason
 from ratewise.tables.files import WRITING, Format, format_of
 from ratewise.tables.frames import table_from_mapping
-from ratewise.tables.parquet import ParquetFiles, Part
+from ratewise.tables.relation import Part, Relation
 from ratewise.tables.table import Table
 from ratewise.tables.write import copy_table, join_parquet, move_to_end, replacing
 
@@ -51,7 +51,7 @@ Found = TypeVar("Found")
 class Piece:
     """Rows of one file that follow each other; `first` is the first one's number in the whole table, from 0."""
 
-    files: ParquetFiles
+    files: Relation
     part: Part
     rows: range
     first: int
@@ -137,7 +137,7 @@ def _of_this_thread() -> DuckDBPyConnection:
     return found
 
 
-def pieces_of(files: ParquetFiles, rows: int | None = None) -> list[Piece]:
+def pieces_of(files: Relation, rows: int | None = None) -> list[Piece]:
     """The pieces of a table in the order of its rows: as many rows each as given, or as fit a fixed size unpacked."""
     size, pieces, before = rows or _rows_that_fit(files), [], 0
     for part in files.parts:
@@ -148,7 +148,7 @@ def pieces_of(files: ParquetFiles, rows: int | None = None) -> list[Piece]:
     return pieces
 
 
-def _rows_that_fit(files: ParquetFiles) -> int:
+def _rows_that_fit(files: Relation) -> int:
     query = "SELECT coalesce(sum(total_uncompressed_size), 0) FROM parquet_metadata(?)"
     with for_memory().cursor() as cursor:
         (size,) = cursor.execute(query, [[part.path for part in files.parts]]).fetchone() or (0,)

@@ -33,18 +33,10 @@ from ratewise.tables.files import (
     sniffed,
     unpack,
 )
-from ratewise.tables.frames import (
-    EngineTable,
-    FrameTable,
-    frame_of,
-    named,
-    table_from_frame,
-    table_from_mapping,
-)
+from ratewise.tables.frames import frame_of, named, spooled, table_from_frame, table_from_mapping
 from ratewise.tables.load import COUNTERS, load_file, loaded, staged
-from ratewise.tables.parquet import parquet_files
-from ratewise.tables.relation import Relation, RowSource
-from ratewise.tables.spark import SparkTable, is_spark
+from ratewise.tables.relation import Relation, relation_of_files
+from ratewise.tables.spark import SparkTable, SqlTable, is_spark
 from ratewise.tables.table import Table
 from ratewise.tables.write import write_table
 
@@ -154,27 +146,25 @@ def in_memory(relation: Relation) -> Table:
     return relation.table()
 
 
-def open_relation(
-    source: "TableLike | Relation", *, name: str | None = None, format: str | None = None
-) -> Relation:  # fmt: skip
+def open_relation(source: "TableLike | Relation", *, name: str | None = None, format: str | None = None) -> Relation:
     """A relation over whatever holds a table: a file, a folder of files, a pattern such as "pool/*.parquet", a frame of
     pandas, Polars or PyArrow, a relation of DuckDB or another engine that Narwhals knows, or a `Table`.
 
-    Parquet files and engines are asked where they are. A CSV or JSONL file, or one that another tool wrote, is read
-    into a temporary file that is gone with the relation. `name` is what messages call the table; `format` insists on a
-    format, as `read_table` knows them.
+    Parquet files are asked where they are; anything else is written to a temporary file, which is gone with the
+    relation. `name` is what messages call the table; `format` insists on a format, as `read_table` knows them.
     """
     if isinstance(source, Relation):
         return source
     if format is not None:
         source = read_table(source, name=name, format=format)
     if isinstance(source, str | os.PathLike) and os.fsdecode(source) != "-":
-        asked: RowSource = _over_files(os.fsdecode(source), name)
-    elif isinstance(source, str | os.PathLike | Mapping | Table):
-        asked = _over_table(read_table(source, name=name))
-    else:
-        asked = _over_frame(source, name or "table")
-    return Relation(asked.name, asked.columns, asked, SparkTable.of(source, asked.name) if is_spark(source) else None)
+        return _over_files(os.fsdecode(source), name)
+    if not isinstance(source, str | os.PathLike | Mapping | Table):
+        frame = frame_of(source, name or "table")
+        if isinstance(frame, nw.LazyFrame):
+            named(frame.collect_schema().names(), name or "table")
+            return spooled(name or "table", frame)
+    return _over_table(read_table(source, name=name))
 
 
 def read_columns(source: TableLike, *columns: str) -> Table:
@@ -183,7 +173,7 @@ def read_columns(source: TableLike, *columns: str) -> Table:
     return open_relation(source).table(*columns) if in_files else read_table(source)
 
 
-def _over_files(path: str, name: str | None) -> RowSource:
+def _over_files(path: str, name: str | None) -> Relation:
     found = adapted(path)
     if found is not None:
         return _over_table(found.table if name is None else replace(found.table, name=name))
@@ -192,25 +182,15 @@ def _over_files(path: str, name: str | None) -> RowSource:
     name = name or name_of(path)
     plain, called = plain_files(files, name, folder), [shown(file, files, name) for file in files]
     if kind == "Parquet":
-        return parquet_files(plain, name, folder, shown=called)
+        return relation_of_files(plain, name, folder, shown=called)
     return staged(kind, plain, name, folder, called)
 
 
-def _over_table(table: Table) -> RowSource:
+def _over_table(table: Table) -> Relation:
     folder = Folder()
     path = folder / "table.parquet"
     write_table(table, path)
-    return parquet_files([path], table.name, folder)
-
-
-def _over_frame(source: Any, name: str) -> RowSource:
-    frame = frame_of(source, name)
-    if isinstance(frame, nw.LazyFrame):
-        return EngineTable(name, named(frame.collect_schema().names(), name), frame)
-    columns = named(frame.columns, name)
-    if len(frame) == 0:
-        raise no_rows(name)
-    return FrameTable(name, columns, frame)
+    return relation_of_files([path], table.name, folder)
 
 
 # Only counted
@@ -225,21 +205,26 @@ def count_rows(source: TableLike | Relation, *, name: str | None = None) -> int:
         return _rows_of_files(os.fsdecode(source), name)
     if isinstance(source, str | os.PathLike | Mapping | Table):
         return read_table(source, name=name).rows
-    relation = open_relation(source, name=name)
-    return relation.count() or _refuse(relation.name)
+    if isinstance(source, Relation):
+        return source.count()
+    frame = frame_of(source, name or "table")
+    if isinstance(frame, nw.LazyFrame) and frame.implementation is not nw.Implementation.DUCKDB:  # it need not compute
+        return int(frame.select(nw.len()).collect().item()) or _refuse(name or "table")
+    return open_relation(source, name=name).count()
 
 
-def count_groups(source: TableLike | Relation, column: str) -> dict[str, int]:
+def count_groups(source: TableLike | SqlTable, column: str) -> dict[str, int]:
     """How many rows each value of a column has, as text, "" where it is missing; in files, only counts are kept."""
-    if not (isinstance(source, str | os.PathLike | Relation) or is_spark(source)) or source == "-":
-        source = read_table(source)
-    relation = open_relation(source)
-    relation.refuse_unknown([column])
-    if not relation.takes_sql:
-        texts = relation.table(column).texts(column, missing="allow")
+    if is_spark(source):
+        source = SparkTable.of(source, "table")
+    elif isinstance(source, str | os.PathLike) and os.fsdecode(source) != "-":
+        source = open_relation(source)
+    if not isinstance(source, SqlTable):
+        texts = read_table(source).texts(column, missing="allow")
         return dict(sorted(Counter(texts.tolist()).items()))
-    text = relation.text_in_sql(column)
-    found = relation.ask(f"SELECT {text} AS name, count(*) AS n FROM {relation.source_in_sql()} GROUP BY 1 ORDER BY 1")
+    source.refuse_unknown([column])
+    text = source.text_in_sql(column)
+    found = source.ask(f"SELECT {text} AS name, count(*) AS n FROM {source.source_in_sql()} GROUP BY 1 ORDER BY 1")
     return {str(name): int(n) for name, n in zip(found["name"].tolist(), found["n"].tolist(), strict=True)}
 
 

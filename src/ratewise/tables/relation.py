@@ -1,187 +1,265 @@
-"""What can be asked of a table without loading it.
+"""What can be asked of a table without loading it: it lies in Parquet files, one or several, and DuckDB answers.
 
     pool = open_relation("answers/*.parquet")
     pool.count()
-    pool.aggregate({"rows": nw.len(), "mean": pool.number("judge").mean()}, by=["model"])
     for part in pool.scan("id", "judge"):
         part.numbers("judge")
 
-Expressions are Narwhals': the same ones for files, folders, frames and engines.
+Columns are called c0, c1, … inside, as in `cells`, since SQL takes "A" and "a" for the same.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+import math
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, Protocol
 
-import narwhals as nw
+import duckdb
+import numpy as np
+from duckdb import DuckDBPyConnection
 
 from ratewise.errors import TableError
-from ratewise.tables.cells import Array
-from ratewise.tables.condense import Plain
-from ratewise.tables.frames import answer, one_complaint, spooled
-from ratewise.tables.parquet import ParquetFiles, Told, first_rows
-from ratewise.tables.pieces import Piece, pieces_of
-from ratewise.tables.spark import SparkTable
-from ratewise.tables.table import Table, no_column
+from ratewise.tables import cells
+from ratewise.tables.cells import Array, Stored, View, text_sql, unmasked
+from ratewise.tables.condense import Plain, Range
+from ratewise.tables.engine import COUNTED, Own, for_memory, no_rows, quoted_text, reason
+from ratewise.tables.files import Folder
+from ratewise.tables.table import Table, different, no_column, refuse_other_columns
+
+
+def load_parquet(connection: DuckDBPyConnection, path: str, name: str) -> list[str]:
+    """Every column keeps its type."""
+    names = different(parquet_names(connection, [path])[path], name)
+    fields = ", ".join(f"c{number}" for number in range(len(names)))
+    connection.execute(
+        f"CREATE TABLE data AS SELECT * FROM read_parquet(?, hive_partitioning = false) AS file({fields})",
+        [path],
+    )
+    return names
+
+
+def count_parquet(connection: DuckDBPyConnection, path: str, name: str) -> int:
+    """The rows that the file says it has, without reading them."""
+    different(parquet_names(connection, [path])[path], name)
+    return parquet_rows(connection, [path])[path]
+
+
+def parquet_rows(connection: DuckDBPyConnection, paths: list[str]) -> dict[str, int]:
+    """The rows of each file."""
+    query = "SELECT file_name, num_rows FROM parquet_file_metadata(?)"
+    return {str(path): int(rows) for path, rows in connection.execute(query, [paths]).fetchall()}
+
+
+def parquet_names(connection: DuckDBPyConnection, paths: list[str]) -> dict[str, list[str]]:
+    """The columns of each file."""
+    nodes: dict[str, list[tuple[str, int | None]]] = {path: [] for path in paths}
+    query = "SELECT file_name, name, num_children FROM parquet_schema(?)"
+    for path, node, children in connection.execute(query, [paths]).fetchall():
+        nodes[path].append((node, children))
+    return {path: _top_level(schema) for path, schema in nodes.items()}
+
+
+def _top_level(schema: Sequence[tuple[str, int | None]]) -> list[str]:
+    """The columns of a schema that lists each node before its children; the first node is the root."""
+    names, inside = [], 0
+    for node, children in schema[1:]:
+        if inside == 0:
+            names.append(node)
+        inside = max(inside - 1, 0) + (children or 0)
+    return names
+
 
 BATCH = 1 << 19
 """Rows that `scan` hands out at a time."""
 
+_DIGITS = 13  # hexadecimal, of r
+_SURE = 8.0  # standard deviations of room: a second pass over the ids is needed once in 10¹⁵ times
+Stamp = tuple[int, int]
 
-class RowSource(Protocol):
-    """What stands behind a relation: files, a frame or an engine. Columns that it is asked for are there."""
 
-    @property
-    def name(self) -> str:
-        """What messages call the table."""
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A range that holds all numbers of a column, and how many rows have a value, NaN included; nothing if unknown."""
 
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """Names, in order."""
+    range: Range | None = None
+    given: int | None = None
 
-    def count(self) -> int:
-        """The number of rows."""
+    @classmethod
+    def of(cls, least: float | None, most: float | None, unknown: int, given: float | None) -> "Told":
+        """What the ends of all files say together; `unknown` of them do not say their range."""
+        ends = None if unknown or least is None or most is None else (float(least), float(most))
+        known = ends is not None and bool(np.isfinite(ends).all())
+        return cls(ends if known else None, None if given is None or np.isnan(given) else int(given))
 
-    def frame(self) -> nw.LazyFrame[Any]:
-        """The table for expressions."""
 
-    def table(self, columns: Sequence[str]) -> Table:
-        """These columns in memory."""
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One file: where the table's columns are in it, its rows, and what tells that it has changed."""
 
-    def scan(self, columns: Sequence[str], size: int) -> Iterator[Table]:
-        """These columns, `size` rows at a time."""
+    path: str
+    positions: tuple[int, ...]
+    width: int
+    rows: int
+    stamp: Stamp | None
 
-    def check_ids(self, column: str) -> None:
-        """Refuse a column of ids in which one is missing or repeated."""
+    def select(
+        self, columns: Sequence[int], kinds: Sequence[str] = (), rows: range | None = None, *, numbered: bool = False
+    ) -> str:
+        """The SQL of some of the table's columns, cast to `kinds` if given, and of all rows or a range of them.
+
+        `numbered` adds the rows' numbers in the file.
+        """
+        values = [f"f{self.positions[column]}" for column in columns]
+        if kinds:
+            values = [f"CAST({value} AS {kind})" for value, kind in zip(values, kinds, strict=True)]
+        fields = ", ".join([*(f"{value} AS c{number}" for number, value in enumerate(values)), *["row"] * numbered])
+        names = ", ".join([*(f"f{number}" for number in range(self.width)), "row"])
+        reading = f"read_parquet({quoted_text(self.path)}, hive_partitioning = false, file_row_number = true)"
+        within = "" if rows is None else f" WHERE row >= {rows.start:d} AND row < {rows.stop:d}"
+        return f"SELECT {fields} FROM {reading} AS file({names}){within}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Relation:
-    """Rows and named columns that stay where they are; made by `open_relation`."""
+    """Rows and named columns that stay where they are, in the parts of a table; made by `open_relation`."""
 
     name: str
     columns: tuple[str, ...]
-    _asked: RowSource = field(repr=False)
-    _spark: SparkTable | None = field(repr=False, default=None)
+    parts: tuple[Part, ...] = field(repr=False)
+    kinds: tuple[str, ...] = field(repr=False)  # the SQL types that hold the values of all parts
+    folder: Folder = field(repr=False)  # where what was unpacked lies: it is gone with the last who refers to it
 
     def count(self) -> int:
         """The number of rows."""
-        return self._asked.count()
-
-    def aggregate(self, expressions: Mapping[str, nw.Expr], *, by: Sequence[str] = ()) -> dict[str, Array]:
-        """One value of each expression, by name, or one for each group; groups are sorted, that of no value is last.
-
-        In the arrays, what is missing is NaN among floats and None among anything else.
-        """
-        self.refuse_unknown(by)
-        values = [expression.alias(name) for name, expression in expressions.items()]
-        frame = self._asked.frame()
-        with one_complaint(self.name):
-            asked = frame.group_by(*by).agg(*values).sort(*by, nulls_last=True) if by else frame.select(*values)
-        return answer(self.name, asked)
-
-    def number(self, column: str) -> nw.Expr:
-        """The column as a number in an expression, by the rules of `Table.numbers`; missing where there is none."""
-        self.refuse_unknown([column])
-        dtype, value = self._asked.frame().collect_schema()[column], nw.col(column)
-        if dtype == nw.String or dtype.is_float():
-            value = _parsed(value) if dtype == nw.String else value.cast(nw.Float64)
-            return nw.when(~value.is_nan()).then(value)
-        if dtype.is_numeric() or dtype == nw.Boolean:
-            return value.cast(nw.Float64)
-        raise TableError(f"column {column!r} of {self.name} holds {dtype} values where numbers belong")
+        return sum(part.rows for part in self.parts)
 
     def table(self, *columns: str) -> Table:
         """The columns (all of them where none is named) in memory, as they are now."""
-        self.refuse_unknown(columns)
-        return self._asked.table(columns or self.columns)
-
-    def scan(self, *columns: str, rows: int = BATCH, order: str | None = None) -> Iterator[Table]:
-        """The columns in batches of at most `rows` rows: in the order of the files or the frame, or of a column.
-
-        Rows of another engine have an order only by a column. Sorting, and scanning an engine, writes the columns to
-        a temporary file first; `order` should have no ties.
-        """
         columns = columns or self.columns
-        self.refuse_unknown(columns if order is None else (*columns, order))
+        return self._load(self.name, columns, self._select(self.numbers_of(columns)), self.count())
+
+    def scan(self, *columns: str, rows: int = BATCH) -> Iterator[Table]:
+        """The columns in batches of at most `rows` rows, in the order of the files."""
+        columns = columns or self.columns
+        picked = self.numbers_of(columns)
         if rows < 1:
             raise TableError(f"a batch has at least 1 row; got rows={rows}")
-        if order is None:
-            return self._asked.scan(columns, rows)
-        ordered = self._asked.frame().sort(order, nulls_last=True).select(*columns)
-        return spooled(self.name, ordered).scan(columns, rows)
+        return self._batches(columns, picked, rows)
 
-    def pieces(self, rows: int | None = None) -> list[Piece]:
-        """All rows in pieces that can be hashed, and written with columns added; a table in memory goes to a file."""
-        asked = self._asked
-        if not isinstance(asked, ParquetFiles):
-            asked = spooled(self.name, asked.frame())
-        return pieces_of(asked, rows)
+    def _batches(self, columns: Sequence[str], picked: Sequence[int], size: int) -> Iterator[Table]:
+        before = 0
+        for part in self.parts:
+            for start in range(0, part.rows, size):
+                rows = range(start, min(start + size, part.rows))
+                self.refuse_changes()
+                name = f"{self.name} from row {before + start + 1:,} on"
+                yield self._load(name, columns, part.select(picked, self._kinds(picked), rows), len(rows))
+            before += part.rows
 
     def where(self, column: str) -> Table:
-        """The rows whose number in this column is not 0, in memory; of a table in files, only these are loaded."""
-        self.refuse_unknown([column])
-        files = self._asked if isinstance(self._asked, ParquetFiles) else spooled(self.name, self._asked.frame())
-        return files.where(column)
+        """The rows whose number in this column is not 0, in memory."""
+        numbers = self.numbers_in_sql([column])
+        if numbers is None:
+            raise TableError(f"column {column!r} of {self.name} holds something else than numbers")
+        found = f"FROM {self.source_in_sql()} WHERE {numbers[column]} <> 0"
+        rows = int(self.ask(f"SELECT count(*) AS n {found}")["n"][0])
+        if not rows:
+            raise TableError(f"no row of {self.name} is {column}; there is nothing to ask")
+        fields = ", ".join(f"c{number}" for number in range(len(self.columns)))
+        return self._load(self.name, self.columns, f"SELECT {fields} {found} ORDER BY row", rows)
 
-    def first_by(self, column: str, *, seed: str, rows: int) -> "Relation":
-        """So many rows with the smallest r of seed and id, in their order here; the table itself is left alone."""
-        self.refuse_unknown([column])
-        files = self._asked if isinstance(self._asked, ParquetFiles) else spooled(self.name, self._asked.frame())
-        return Relation(self.name, self.columns, first_rows(files, column, seed=seed, most=rows))
-
-    @property
-    def in_files(self) -> bool:
-        """Whether the table lies in Parquet files, or was put there."""
-        return isinstance(self._asked, ParquetFiles)
-
-    @property
-    def takes_sql(self) -> bool:
-        """Whether questions in SQL can be asked: of files, and of Spark."""
-        return self.in_files or self._spark is not None
-
-    def ask(self, query: str) -> Mapping[str, Array]:
+    def ask(self, query: str) -> dict[str, Array]:
         """The answer to a question in SQL about `source_in_sql`."""
-        return self._sql().ask(query)
-
-    def source_in_sql(self) -> str:
-        """What a question in SQL selects from; its columns are named by the other methods."""
-        return self._sql().numbered()
-
-    def told(self, columns: Sequence[str]) -> dict[str, Told]:
-        """What files say about these columns at their ends: their ranges, and how many rows have a value."""
-        files = self._asked
-        return files.told(columns) if isinstance(files, ParquetFiles) else {column: Told() for column in columns}
+        with for_memory().cursor() as cursor:
+            try:
+                return {str(name): values for name, values in cursor.execute(query).fetchnumpy().items()}
+            except (duckdb.Error, OSError) as error:
+                raise TableError(f"{self.name} cannot answer: {reason(error)}") from error
 
     @property
     def row_in_sql(self) -> str | None:
-        """The SQL of each row's number from 0; of a table without an order, of a hash of its id, if it has one."""
-        return "row" if self._spark is None else self._spark.row_in_sql("id")
+        """The SQL of each row's number from 0."""
+        return "row"
+
+    def source_in_sql(self) -> str:
+        """What a question in SQL selects from: all rows, with the columns c0, c1, … and `row`."""
+        self.refuse_changes()
+        first = self.parts[0]
+        if all((part.positions, part.width) == (first.positions, first.width) for part in self.parts):
+            return self._at_once()
+        every, before, parts = range(len(self.columns)), 0, []
+        fields = ", ".join(f"c{number}" for number in every)
+        for part in self.parts:
+            rows = part.select(every, self._kinds(every), numbered=True)
+            parts.append(f"SELECT {fields}, row + {before:d} AS row FROM ({rows})")
+            before += part.rows
+        return f"({' UNION ALL '.join(parts)})"
+
+    def _at_once(self) -> str:
+        """The SQL of files of one layout: a single reader takes a tenth of the memory of many."""
+        first, paths = self.parts[0], ", ".join(quoted_text(part.path) for part in self.parts)
+        values = [f"CAST(f{at} AS {kind})" for at, kind in zip(first.positions, self.kinds, strict=True)]
+        fields = ", ".join(f"{value} AS c{number}" for number, value in enumerate(values))
+        before = np.cumsum([0, *(part.rows for part in self.parts[:-1])]).tolist()
+        row = f"{before}[CAST(file_index AS BIGINT) + 1] + row" if len(self.parts) > 1 else "row"
+        names = ", ".join([*(f"f{number}" for number in range(first.width)), "row"])
+        union = ", union_by_name = false, hive_partitioning = false, file_row_number = true"
+        return f"(SELECT {fields}, {row} AS row FROM read_parquet([{paths}]{union}) AS file({names}))"
 
     def numbers_in_sql(self, columns: Sequence[str]) -> dict[str, str] | None:
         """The SQL of these columns as numbers, NULL where missing; nothing where one of them holds something else."""
-        return self._sql().numbers_in_sql(columns)
+        found = {}
+        for column, number in zip(columns, self.numbers_of(columns), strict=True):
+            sql = cells.number_sql(self.kinds[number], f"c{number}")
+            if sql is None:
+                return None
+            value, broken = sql
+            if broken is not None:
+                one = self.ask(f"SELECT count(*) AS n FROM {self.source_in_sql()} WHERE {broken}")
+                if one["n"][0]:
+                    return None
+            found[column] = value
+        return found
 
     def plain_in_sql(self, column: str) -> Plain | None:
-        """Cheaper SQL of a column of a file that holds numbers already; else nothing."""
-        files = self._asked
-        return files.plain_in_sql(column) if isinstance(files, ParquetFiles) else None
+        """Cheaper SQL than `numbers_in_sql` for a column that holds numbers already; else nothing."""
+        (number,) = self.numbers_of([column])
+        kind, field = self.kinds[number], f"c{number}"
+        if not cells.holds_numbers(kind):
+            return None
+        value = field if kind == "DOUBLE" else f"CAST({field} AS DOUBLE)"
+        return Plain(value, cells.given_sql(kind, field), cells.true_sql(kind, field))
 
     def text_in_sql(self, column: str) -> str:
         """The SQL of a column as text, "" where missing."""
-        return self._sql().text_in_sql(column)
+        (number,) = self.numbers_of([column])
+        return f"coalesce({cells.text_sql(self.kinds[number], f'c{number}')}, '')"
 
-    def _sql(self) -> ParquetFiles | SparkTable:
-        if self._spark is not None:
-            return self._spark
-        if not isinstance(self._asked, ParquetFiles):
-            raise TableError(f"{self.name} does not lie in files; write it to Parquet first")
-        return self._asked
+    def told(self, columns: Sequence[str]) -> dict[str, Told]:
+        """What the files say about these columns at their ends; nothing where they are laid out unlike."""
+        first, numbers = self.parts[0], self.numbers_of(columns)
+        if not columns or any(part.positions != first.positions for part in self.parts):
+            return {column: Told() for column in columns}
+        inside = {column: first.positions[number] for column, number in zip(columns, numbers, strict=True)}
+        paths = ", ".join(quoted_text(part.path) for part in self.parts)
+        some = "coalesce(stats_null_count, 0) < num_values"
+        least, most = (f"TRY_CAST(stats_{end}_value AS DOUBLE)" for end in ("min", "max"))
+        answer = self.ask(
+            f"SELECT column_id, min({least}) AS a, max({most}) AS b,"
+            f" count(*) FILTER (WHERE ({least} IS NULL OR {most} IS NULL) AND {some}) AS u,"
+            " CASE WHEN count(stats_null_count) = count(*) THEN sum(num_values - stats_null_count) END AS n"
+            f" FROM parquet_metadata([{paths}]) WHERE column_id IN ({', '.join(f'{at:d}' for at in inside.values())})"
+            " AND num_values > 0 GROUP BY column_id"
+        )
+        found = {name: unmasked(values).tolist() for name, values in answer.items()}
+        rows = dict(zip(found["column_id"], zip(*(found[name] for name in "abun"), strict=True), strict=True))
+        return {column: Told.of(*rows[at]) if at in rows else Told() for column, at in inside.items()}
 
     def check_ids(self, column: str) -> None:
         """Refuse a column of ids in which one is missing or repeated."""
-        self.refuse_unknown([column])
-        self._asked.check_ids(column)
+        with for_memory().cursor() as connection:
+            view = View(connection, ("c0",), f"({self._select(self.numbers_of([column]))})")
+            cells.check_ids(view, f"column {column!r} of {self.name}")
 
     def refuse_unknown(self, columns: Sequence[str]) -> None:
         """Refuse columns that are not there, with the names of those that are."""
@@ -189,10 +267,108 @@ class Relation:
             if column not in self.columns:
                 raise no_column(self.name, column, self.columns)
 
+    def refuse_changes(self) -> None:
+        """Refuse files that are not what they were when the table was opened."""
+        if any(_stamp(part.path) != part.stamp for part in self.parts):
+            raise TableError(f"{self.name} has changed since it was opened; open it again")
 
-def _parsed(text: nw.Expr) -> nw.Expr:
-    """The number that a text stands for."""
-    bare = text.str.strip_chars(" \t\r\n\u00a0").str.to_lowercase()
-    true_or_digits = nw.when(bare == "false").then(nw.lit("0")).otherwise(bare)
-    digits = nw.when(bare == "true").then(nw.lit("1")).otherwise(true_or_digits)
-    return nw.when(digits != "").then(digits).cast(nw.Float64)
+    def numbers_of(self, columns: Sequence[str]) -> list[int]:
+        """Where these columns stand among all."""
+        self.refuse_unknown(columns)
+        return [self.columns.index(column) for column in columns]
+
+    def first_by(self, column: str, *, seed: str, rows: int) -> "Relation":
+        """So many rows with the smallest r of seed and id, in their order here; a file of their own holds them."""
+        folder, share = Folder(), (rows + _SURE * math.sqrt(rows) + 1) / self.count()
+        picked = folder / "picked.parquet"
+        while not self._pick(column, seed, min(share, 1.0), picked, rows):
+            share *= 2.0
+        early = f"SELECT row FROM read_parquet({quoted_text(picked)}) ORDER BY turn, row LIMIT {rows:d}"
+        fields = ", ".join(f"c{number}" for number in range(len(self.columns)))
+        target = folder / "first.parquet"
+        self._copy(f"SELECT {fields} FROM {self.source_in_sql()} WHERE row IN ({early}) ORDER BY row", target)
+        return relation_of_files([target], self.name, folder, columns=[list(self.columns)])
+
+    def _pick(self, column: str, seed: str, share: float, picked: str, most: int) -> bool:
+        """Write the numbers and turns of rows whose turn is below `share`; whether there are enough of them."""
+        (number,) = self.numbers_of([column])
+        text = f"nullif({text_sql(self.kinds[number], f'c{number}')}, '')"
+        turn = f"left(md5({quoted_text(seed + ':')} || {text}), {_DIGITS})"
+        early = "true" if share >= 1 else f"turn < {quoted_text(f'{int(share * 16**_DIGITS):0{_DIGITS}x}')}"
+        rows = f"SELECT row, {turn} AS turn FROM {self.source_in_sql()}"
+        self._copy(f"SELECT row, turn FROM ({rows}) WHERE coalesce({early}, true)", picked)
+        found = self.ask(
+            f"SELECT count(*) AS n, count(turn) AS known, min(row) FILTER (WHERE turn IS NULL) AS empty FROM "
+            f"read_parquet({quoted_text(picked)})"
+        )
+        if found["n"][0] != found["known"][0]:
+            raise TableError(
+                f"column {column!r} of {self.name} has no value in row {int(found['empty'][0]) + 1:,} {COUNTED}; give "
+                "every row an id of its own"
+            )
+        return share >= 1 or int(found["n"][0]) >= most
+
+    def _copy(self, query: str, target: str) -> None:
+        with for_memory().cursor() as cursor, self._as_parquet():
+            cursor.execute(f"COPY ({query}) TO {quoted_text(target)} (FORMAT parquet)")
+
+    def _load(self, name: str, columns: Sequence[str], select: str, rows: int) -> Table:
+        own = Own()
+        with self._as_parquet(), own.cursor() as cursor:
+            cursor.execute(f"CREATE TABLE data AS {select}")
+        return Table(name, rows, tuple(columns), {column: Stored(f"c{i}") for i, column in enumerate(columns)}, own)
+
+    @contextmanager
+    def _as_parquet(self) -> Iterator[None]:
+        try:
+            yield
+        except (duckdb.Error, OSError) as error:
+            raise TableError(f"{self.name} cannot be read as Parquet: {reason(error)}") from error
+
+    def _select(self, picked: Sequence[int]) -> str:
+        self.refuse_changes()
+        return " UNION ALL ".join(part.select(picked, self._kinds(picked)) for part in self.parts)
+
+    def _kinds(self, picked: Sequence[int]) -> list[str]:
+        return [self.kinds[number] for number in picked]
+
+
+def relation_of_files(
+    paths: list[str], name: str, folder: Folder, *, columns: Sequence[list[str]] = (), shown: Sequence[str] = ()
+) -> Relation:
+    """The table in these files, whose paths DuckDB takes literally.
+
+    `columns` are the names in each file, if not those written there; `shown` is what messages call each.
+    """
+    with for_memory().cursor() as connection:
+        try:
+            inside = columns or list(parquet_names(connection, paths).values())
+            names = different(inside[0], name)
+            refuse_other_columns(list(zip(shown or paths, inside, strict=True)))
+            rows = parquet_rows(connection, paths)
+            parts = tuple(_part(path, names, own, rows[path]) for path, own in zip(paths, inside, strict=True))
+            kinds = _kinds_of(connection, parts, len(names))
+        except (duckdb.Error, OSError) as error:
+            why = reason(error).replace(paths[0], name)
+            raise TableError(f"{name} cannot be read as Parquet: {why}") from error
+    if not sum(rows.values()):
+        raise no_rows(name)
+    return Relation(name, tuple(names), parts, kinds, folder)
+
+
+def _part(path: str, names: list[str], inside: list[str], rows: int) -> Part:
+    return Part(path, tuple(inside.index(column) for column in names), len(inside), rows, _stamp(path))
+
+
+def _stamp(path: str) -> Stamp | None:
+    try:
+        status = os.stat(path)
+    except OSError:
+        return None
+    return status.st_size, status.st_mtime_ns
+
+
+def _kinds_of(connection: duckdb.DuckDBPyConnection, parts: Sequence[Part], width: int) -> tuple[str, ...]:
+    """The SQL type of each column that holds the values of every part, as DuckDB finds it for a union."""
+    union = " UNION ALL ".join(part.select(range(width)) for part in parts)
+    return tuple(kind for _, kind, *_ in connection.execute(f"DESCRIBE {union}").fetchall())

@@ -8,13 +8,14 @@ import secrets
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from ratewise.errors import TableError
 from ratewise.tables.cells import Array
 from ratewise.tables.engine import reason
+from ratewise.tables.relation import Relation, Told
 from ratewise.tables.table import no_column
 
 _WHOLE = ("tinyint", "smallint", "int", "bigint")
@@ -79,7 +80,7 @@ def with_value(frame: Any, columns: Sequence[str]) -> Any:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SparkTable:
-    """A DataFrame of Spark, to be asked."""
+    """A DataFrame of Spark, to be asked as a `Relation` is."""
 
     name: str
     frame: Any
@@ -89,17 +90,17 @@ class SparkTable:
     @classmethod
     def of(cls, frame: Any, name: str) -> "SparkTable":
         """The table of a frame."""
-        made = cls(name, frame, tuple(frame.columns))
-        frame.createOrReplaceTempView(made._view)
-        return made
+        table = cls(name, frame, tuple(frame.columns))
+        frame.createOrReplaceTempView(table._view)
+        return table
 
     def count(self) -> int:
         """The number of rows."""
-        return int(self._told(self.frame.count))
+        return int(self._computed(self.frame.count))
 
     def ask(self, query: str) -> Mapping[str, Array]:
         """The answer to a question in SQL."""
-        rows = self._told(lambda: self.frame.sparkSession.sql(query).collect())
+        rows = self._computed(lambda: self.frame.sparkSession.sql(query).collect())
         columns = rows[0].asDict().keys() if rows else ()
         found = {}
         for column in columns:
@@ -108,26 +109,40 @@ class SparkTable:
             found[column] = values
         return found
 
-    def numbered(self) -> str:
-        """What questions select from."""
+    def source_in_sql(self) -> str:
+        """What a question in SQL selects from."""
         return self._view
 
-    def row_in_sql(self, column: str | None) -> str | None:
+    @property
+    def row_in_sql(self) -> str | None:
         """A number for every row by the hash of its id, in place of an order that Spark does not have."""
-        if column is None or column not in self.columns:
+        if "id" not in self.columns:
             return None
-        digits = f"substring(md5(CAST({_quoted(column)} AS STRING)), 1, {_BITS_OF_ROW})"
+        digits = f"substring(md5(CAST({_quoted('id')} AS STRING)), 1, {_BITS_OF_ROW})"
         return f"CAST(conv({digits}, 16, 10) AS BIGINT)"
 
     def numbers_in_sql(self, columns: Sequence[str]) -> dict[str, str]:
         """The SQL of these columns as numbers, NULL where missing."""
         return {column: self._number(column) for column in columns}
 
+    def plain_in_sql(self, column: str) -> None:
+        """No cheaper SQL than `numbers_in_sql`."""
+
+    def told(self, columns: Sequence[str]) -> dict[str, Told]:
+        """Nothing is known of a column before it is read."""
+        return {column: Told() for column in columns}
+
     def text_in_sql(self, column: str) -> str:
         """The SQL of a column as text, "" where missing."""
         if self._kind(column) in _FLOATS:
             raise TableError(f"column {column!r} of {self.name} holds decimal numbers where groups belong")
         return f"coalesce(CAST({_quoted(column)} AS STRING), '')"
+
+    def refuse_unknown(self, columns: Sequence[str]) -> None:
+        """Refuse columns that are not there, with the names of those that are."""
+        for column in columns:
+            if column not in self.columns:
+                raise no_column(self.name, column, self.columns)
 
     def check_ids(self, column: str) -> None:
         """Refuse a column of ids in which one is missing or repeated."""
@@ -148,9 +163,9 @@ class SparkTable:
 
     def collected(self, frame: Any) -> list[Any]:
         """The rows of a small frame."""
-        return list(self._told(frame.collect))
+        return list(self._computed(frame.collect))
 
-    def _told(self, do: Callable[[], Any]) -> Any:
+    def _computed(self, do: Callable[[], Any]) -> Any:
         try:
             return do()
         except Exception as error:
@@ -168,6 +183,10 @@ class SparkTable:
 
     def _kind(self, column: str) -> str:
         return str(dict(self.frame.dtypes)[column])
+
+
+SqlTable: TypeAlias = Relation | SparkTable
+"""A table that answers questions in SQL where it is."""
 
 
 def _own_words(error: Exception) -> str:

@@ -18,7 +18,7 @@ import duckdb
 import numpy as np
 
 from ratewise.errors import TableError
-from ratewise.tables.cells import View, opened, text_sql
+from ratewise.tables.cells import View, no_nan_sql, opened, text_sql
 from ratewise.tables.engine import connect, one_line, quoted_name, quoted_text, reason
 from ratewise.tables.files import WRITING, Format, Kind, format_of
 from ratewise.tables.frames import table_from_mapping
@@ -145,7 +145,7 @@ def _fields(view: View, kind: Kind) -> list[str]:
 
 def _field(field: str, sql_type: str, kind: Kind) -> str:
     if sql_type in {"FLOAT", "DOUBLE"}:
-        return f"CASE WHEN isnan({field}) THEN NULL ELSE {field} END"
+        return f"CASE WHEN {no_nan_sql(field)} THEN {field} END"
     if sql_type == "JSON" and kind != "JSONL":  # most readers of Parquet take its JSON for bytes
         return text_sql(sql_type, field)
     return field

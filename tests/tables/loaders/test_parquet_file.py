@@ -4,7 +4,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ratewise.tables.engine import connect
-from ratewise.tables.parquet import count_parquet, load_parquet, parquet_names, parquet_rows
+from ratewise.tables.relation import count_parquet, load_parquet, parquet_names, parquet_rows
 
 
 def test_types_counts_and_names(tmp_path):
