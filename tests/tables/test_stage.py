@@ -16,7 +16,7 @@ def test_csv_files_are_one_table_in_their_order(tmp_path):
             file.write(text)
     found = staged("CSV", paths, "pool", folder, ["one.csv", "two.csv"])
     assert found.count() == 2
-    table = found.table(["n", "s"])
+    table = found.table("n", "s")
     assert (table.texts("n").tolist(), table.texts("s").tolist()) == (["1", "2"], ["007", "x"])
 
 
