@@ -16,7 +16,7 @@ from ratewise.core.names import Estimand, Method, Recalibration
 from ratewise.core.result import FrameKind, frame_of_rows, shown
 from ratewise.errors import InputError
 from ratewise.questions.rated import DrawColumns, Rate
-from ratewise.questions.systems import Systems, check_names, error_probability, error_quantile, systems_of
+from ratewise.questions.systems import Systems, check_names, error_probability, error_quantile, read_systems
 from ratewise.tables import TableLike
 from ratewise.tables.words import Positive, Scale, meaning_of
 
@@ -179,7 +179,7 @@ def compare(
         raise InputError("a comparison is of two systems: give two weak columns, two strong columns and two names")
     check_names(given)
     columns = (dict(zip(given, x, strict=True)) for x in (weak, strong))
-    systems = systems_of(
+    systems = read_systems(
         table, weak=next(columns), strong=next(columns), draw=DrawColumns(rate, selected, clusters),
         how=EstimateOptions(method, "auto", level, estimand, pool_size, bounds, seed=seed), recalibrate=recalibrate,
         meaning=meaning_of(positive, scale),
@@ -443,7 +443,7 @@ def compare_many(
     """
     _check_systems(baseline, weak, strong)
     order = [*(name for name in strong if name != baseline), baseline]
-    systems = systems_of(
+    systems = read_systems(
         table, weak={name: weak[name] for name in order}, strong={name: strong[name] for name in order},
         draw=DrawColumns(rate, selected, clusters),
         how=EstimateOptions(method, "auto", level, estimand, pool_size, bounds, seed=seed), recalibrate=recalibrate,

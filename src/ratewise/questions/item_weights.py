@@ -79,11 +79,11 @@ def estimate_large_chosen(
     if not 0 < len(sizes) <= _MOST_KINDS or (chosen.strata is None and how.estimand == "pool"):
         return None
     large = read_large(relation, columns, folds=how.method == "auto", by=by, sure_without_weak=True)
-    if large is None or large.groups is None:
+    if large is None:
         return None
     if chosen.strata is not None:
         large.pool.refuse_left_out("its strata")
-    names = large.groups.astype(np.str_)
+    names = large.table.texts(by, missing="allow").astype(np.str_)
     if chosen.strata is not None:
         return stratified(large.items, Shares(names, sizes), replace(how, floor=None))
     try:

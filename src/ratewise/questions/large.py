@@ -1,7 +1,7 @@
 """Rated tables that are too large to hold: an estimate needs their labels one by one, and of all other rows only sums.
 
-`read_large` is `read_rated` for such tables, with the same checks; a table or a question that is not for it is left to
-`read_rated`, which takes all rows into memory.
+`read_large` is `read_rated` for such tables; a table or a question that is not for it is read whole. First comes the
+SQL of ratings and rates: numbers, words with a meaning, and a rate where no column says one.
 """
 
 import os
@@ -10,43 +10,253 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ratewise.core.checks import Floats
-from ratewise.core.estimate import EstimateOptions
+from ratewise.core.checks import Floats, share
 from ratewise.core.ratings import Mask, Ratings
 from ratewise.core.votes import Votes
 from ratewise.errors import TableError
 from ratewise.questions import rated as readers
 from ratewise.questions.draw_checks import check_count, check_number, warn_of_large_choice
-from ratewise.questions.rated import Pool, RatedColumns, check_labels
-from ratewise.questions.rating_sql import LargeRatings, large_ratings
+from ratewise.questions.export_terms import COLUMN as EXPORTED
+from ratewise.questions.rated import (
+    RATE,
+    SELECTED,
+    Draw,
+    DrawColumns,
+    Pool,
+    RatedColumns,
+    RatedTable,
+    assumed_note,
+    check_labels,
+    refuse_row,
+    refuse_without_weak,
+    refuse_wrong,
+)
 from ratewise.tables import Table, TableLike, open_relation, read_table
-from ratewise.tables.cells import Texts, unmasked
-from ratewise.tables.condense import Condensed, Expressions, condense, conditions
+from ratewise.tables.cells import LARGEST, unmasked
+from ratewise.tables.condense import Condensed, Expressions, Plain, Quick, Range, condense, floats, in_sql
+from ratewise.tables.engine import quoted_text
 from ratewise.tables.files import files_among, files_of, kind_of
 from ratewise.tables.read import in_memory, read_several
 from ratewise.tables.spark import SparkTable, SqlTable, is_spark
-from ratewise.tables.words import Meaning
+from ratewise.tables.words import Meaning, in_numbers
+
+_MOST = 1000  # different texts in a column of ratings
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column: its SQL, NULL where missing, cheaper SQL if there is one, and what its files say about it."""
+
+    sql: str
+    plain: Plain | None = None
+    range: Range | None = None
+    given: int | None = None  # rows that have a value, NaN included
+
+
+@dataclass(frozen=True, slots=True)
+class LargeRate:
+    """Rates of all rows: a column, or one number; `assumed` where nobody says it."""
+
+    sql: str
+    plain: str | None
+    range: Range | None
+    source: str
+    assumed: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LargeRatings:
+    """Where the ratings of one system or several are, and how their rows were drawn."""
+
+    relation: SqlTable
+    weak: tuple[Column, ...]
+    strong: tuple[Column, ...]
+    asked: Column | None
+    rate: LargeRate
+    notes: tuple[str, ...]
+    votes: tuple[str, ...] = ()  # the SQL of each person's, where the rating is their mean
+
+    @property
+    def labelled(self) -> str:
+        """The SQL of whether a row has a strong rating of any system."""
+        return _any_given(self.strong)
+
+    def expressions(self, i: int, j: int | None = None) -> Expressions:
+        """Ratings of one system, or of one less another."""
+        if j is None:
+            weak, strong, plain = self.weak[i].sql, self.strong[i].sql, _plain(self.weak[i])
+        else:
+            weak, strong = (f"({x[i].sql} - {x[j].sql})" for x in (self.weak, self.strong))
+            both = (_plain(self.weak[i]), _plain(self.weak[j]))
+            plain = None if None in both else f"({both[0]} - {both[1]})"
+        what = Expressions(
+            self.relation.source_in_sql(), weak, strong, self.rate.sql, labelled=self.labelled,
+            asked=None if self.asked is None else self.asked.sql, row=self.relation.row_in_sql,
+            beside=self.votes,
+        )  # fmt: skip
+        return replace(what, quick=self._quick(plain))
+
+    def _quick(self, weak: str | None) -> Quick | None:
+        if weak is None or self.rate.plain is None:
+            return None
+        asked = None if self.asked is None or self.asked.plain is None else self.asked.plain.true
+        labels = self.strong[0].given if len(self.strong) == 1 else None
+        return Quick(weak, self.rate.plain, asked=asked, labels=labels)
+
+    def range_of(self, i: int, j: int | None = None) -> Range | None:
+        """A range that holds the weak ratings of one system, or of one less another."""
+        one, other = self.weak[i].range, None if j is None else self.weak[j].range
+        if j is None or one is None or other is None:
+            return one if j is None else None
+        return one[0] - other[1], one[1] - other[0]
+
+
+def large_ratings(
+    relation: SqlTable, weak: Sequence[str], strong: Sequence[str], draw: DrawColumns, meaning: Meaning, *,
+    votes: bool = False,
+) -> LargeRatings | None:  # fmt: skip
+    """The ratings of a table that stays in its files; nothing where it has to be read whole to know more.
+
+    `votes`: the strong columns are several people's, whose mean is the rating.
+    """
+    asked = draw.selected or (SELECTED if SELECTED in relation.columns else None)
+    rate = RATE if draw.rate is None and RATE in relation.columns else draw.rate
+    named = rate if isinstance(rate, str) and rate in relation.columns else None
+    wanted = [*weak, *strong, *(name for name in (asked, named) if name is not None)]
+    if EXPORTED in relation.columns or any(name not in relation.columns for name in wanted):
+        return None
+    ratings = _ratings(relation, weak, strong, meaning)
+    others = _numbers(relation, [name for name in (asked, named) if name is not None])
+    if ratings is None or others is None:
+        return None
+    columns, notes = ratings
+    found = LargeRatings(
+        relation, tuple(columns[name] for name in weak), tuple(columns[name] for name in strong),
+        None if asked is None else others[asked], LargeRate("NULL", None, None, ""), notes,
+    )  # fmt: skip
+    if votes:
+        found = replace(found, strong=(_mean(found.strong),), votes=tuple(one.sql for one in found.strong))
+    if named is not None:
+        one = others[named]
+        return replace(found, rate=LargeRate(one.sql, _plain(one), one.range, f"column {named!r}"))
+    return _assumed(found) if rate is None else _of_number(found, rate)
+
+
+def _of_number(found: LargeRatings, rate: str | float) -> LargeRatings | None:
+    try:
+        value = share(float(rate), name=RATE, one=True)
+    except ValueError:
+        return None  # several columns, or none
+    return replace(found, rate=_one_rate(value, f"the rate {value:g}"))
+
+
+def _one_rate(value: float, source: str, *, assumed: bool = False) -> LargeRate:
+    return LargeRate(in_sql(value), in_sql(value), (value, value), source, assumed)
+
+
+def _assumed(found: LargeRatings) -> LargeRatings | None:
+    """The draw of labels taken as a random sample of all rows; nothing where all rows have one."""
+    drawn = found.labelled
+    if found.asked is not None:
+        drawn = f"({drawn} OR coalesce({found.asked.sql}, 0) <> 0)"
+    source = found.relation.source_in_sql()
+    counts = found.relation.ask(
+        f"SELECT count(*) AS n, sum(CASE WHEN {found.labelled} THEN 1 ELSE 0 END) AS h,"
+        f" sum(CASE WHEN {drawn} THEN 1 ELSE 0 END) AS d FROM {source}"
+    )
+    rows, labels, many = (int(counts[name][0]) for name in "nhd")
+    if labels == rows or many == 0:
+        return None
+    p = many / rows
+    rate = _one_rate(p, "one rate for all", assumed=True)
+    return replace(found, rate=rate, notes=(*found.notes, assumed_note(many, p)))
+
+
+def _ratings(
+    relation: SqlTable, weak: Sequence[str], strong: Sequence[str], meaning: Meaning
+) -> tuple[dict[str, Column], tuple[str, ...]] | None:
+    """Columns of ratings as numbers, and notes on words among them."""
+    columns, notes = dict[str, Column](), list[str]()
+    said = bool(meaning.positive or meaning.scale)
+    for name in dict.fromkeys([*strong, *weak]):
+        numbers = None if said and name in strong else _if_numbers(relation, name)
+        if numbers is not None:
+            columns[name] = numbers[name]
+            continue
+        words = _words(relation, name, meaning, strong=name in strong)
+        if words is None:
+            return None
+        columns[name] = words[0]
+        notes += words[1]
+    return columns, tuple(dict.fromkeys(notes))
+
+
+def _words(relation: SqlTable, name: str, meaning: Meaning, *, strong: bool) -> tuple[Column, tuple[str, ...]] | None:
+    """A column's words as numbers, and notes on what was taken for what.
+
+    Nothing where it has too many different ones, or one that means nothing: who reads the table whole says which row.
+    """
+    text = relation.text_in_sql(name)
+    asked = f"SELECT DISTINCT {text} AS t FROM {relation.source_in_sql()} LIMIT {_MOST + 1}"
+    texts = sorted(str(one) for one in relation.ask(asked)["t"].tolist())
+    if len(texts) > _MOST or any("'" in one or "\\" in one for one in texts):  # engines write those differently
+        return None
+    table = read_table({name: np.array(texts, dtype=object)}, name=relation.name)
+    try:
+        read, notes = in_numbers(
+            table, strong=[name] if strong else (), weak=() if strong else [name], meaning=meaning
+        )  # fmt: skip
+        numbers = read.numbers(name, missing="allow")
+    except TableError:
+        return None
+    known = [(word, float(x)) for word, x in zip(texts, numbers, strict=True) if not np.isnan(x)]
+    if not known:
+        return None
+    cases = " ".join(f"WHEN {quoted_text(word)} THEN {in_sql(x)}" for word, x in known)
+    values = [x for _, x in known]
+    return Column(f"CASE {text} {cases} END", range=(min(values), max(values))), notes
+
+
+def _if_numbers(relation: SqlTable, name: str) -> dict[str, Column] | None:
+    try:
+        return _numbers(relation, [name])
+    except TableError:  # a column of text, in Spark
+        return None
+
+
+def _numbers(relation: SqlTable, names: Sequence[str]) -> dict[str, Column] | None:
+    sql = relation.numbers_in_sql(names) if names else {}
+    if sql is None:
+        return None
+    plain, told = {name: relation.plain_in_sql(name) for name in names}, relation.told(names)
+    return {
+        name: Column(sql[name], plain[name], told[name].range if plain[name] else None,
+                     told[name].given if plain[name] else None)
+        for name in names
+    }  # fmt: skip
+
+
+def _mean(columns: Sequence[Column]) -> Column:
+    """The mean of the votes that are there."""
+    count = " + ".join(f"(CASE WHEN {one.sql} IS NULL THEN 0e0 ELSE 1e0 END)" for one in columns)
+    total = " + ".join(f"coalesce({one.sql}, 0e0)" for one in columns)
+    return Column(f"CASE WHEN {_any_given(columns)} THEN ({total}) / ({count}) END")
+
+
+def _plain(column: Column) -> str | None:
+    return None if column.plain is None else column.plain.value
+
+
+def _any_given(columns: Sequence[Column]) -> str:
+    each = [f"{one.sql} IS NOT NULL" if one.plain is None else one.plain.given for one in columns]
+    return f"({' OR '.join(each)})"
+
 
 _LARGE_FILE = 32 * 2**20  # bytes of text that are read in pieces rather than whole
 _OUTSIDE = 1 + 1e-15
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class LargeTable:
-    """What `RatedTable` is for a table in memory; all rows that count were looked at."""
-
-    name: str
-    items: Ratings
-    groups: Texts | None
-    rows: int
-    looked: int
-    pool: Pool
-    told: tuple[str, ...] = ()  # of words, and of a rate that was assumed
-    votes: Votes | None = None  # of the first items, which are all that have some
-
-    def notes(self, how: EstimateOptions) -> tuple[str, ...]:
-        """What there is to say about how the table was read, and about what its pool is."""
-        return self.told + readers.unlooked(self.rows - self.looked, how) + self.pool.notes(how)
+# Reading
 
 
 def large_relation(source: TableLike | SqlTable) -> SqlTable | None:
@@ -90,21 +300,19 @@ def read_large(
     sure_without_weak: bool = False,
     meaning: Meaning = Meaning(),  # noqa: B008 - frozen
     people: Sequence[str] = (),
-) -> LargeTable | None:
-    """The rated rows of a large table; nothing where only `read_rated` can read it.
+) -> RatedTable | None:
+    """The rated rows of a large table, in few rows; nothing where only `read_rated` can read it.
 
-    Clusters are kept apart, so what it holds grows with them. `sure_without_weak`: rows of rate 1 need no weak rating,
-    as where strata were rated by the strong rater alone. `meaning` says what words stand for; `people` are the columns
-    of several people's strong ratings, whose mean counts.
+    Its table has the column `by` alone. Clusters are kept apart, so what it holds grows with them. `sure_without_weak`:
+    rows of rate 1 need no weak rating, as where strata were rated by the strong rater alone. `meaning` says what words
+    stand for; `people` are the columns of several people's strong ratings, whose mean counts.
     """
-    clusters = columns.draw.clusters
-    if columns.weak is None or (clusters is not None and by is not None):
-        return None
-    by = clusters if by is None else by
-    if by not in (None, *relation.columns):
+    clusters, weak = columns.draw.clusters, columns.weak
+    apart = clusters if by is None else by
+    if weak is None or (clusters is not None and by is not None) or apart not in (None, *relation.columns):
         return None
     strong = tuple(people) or (columns.strong,)
-    found = large_ratings(relation, (columns.weak,), strong, columns.draw, meaning, votes=bool(people))
+    found = large_ratings(relation, (weak,), strong, columns.draw, meaning, votes=bool(people))
     if found is None:
         return None
     what = found.expressions(0)
@@ -112,55 +320,54 @@ def read_large(
         sure = f"CASE WHEN {what.rate} >= 1 THEN coalesce({what.strong}, 0.0) END"
         filled = f"coalesce({what.weak}, {sure})"
         what = replace(what, weak=filled, quick=None if what.quick is None else replace(what.quick, weak=filled))
-    what = replace(what, by=None if by is None else relation.text_in_sql(by))
+    what = replace(what, by=None if apart is None else relation.text_in_sql(apart))
     groups = 1 if clusters is None else _clusters(found, clusters)
-    made = condense(
+    rows = condense(
         relation.ask, what, folds=folds and clusters is None, weak=found.weak[0].range, rate=found.rate.range,
         groups=groups,
     )  # fmt: skip
-    check_large(found, what, made, columns.weak, columns.strong)
-    labelled = ~np.isnan(made.strong)
-    drawn = labelled if made.asked is None or found.rate.assumed else made.asked
-    check_large_draw(found, drawn, {columns.weak: made.weak}, made.rates, made.counts, rough=groups > 1)
+    labelled = ~np.isnan(rows.strong)
+    check_labels(relation.name, columns.strong, int(np.count_nonzero(labelled)), 2)
+    check_rows(found, what, rows, weak)
+    drawn = labelled if rows.asked is None or found.rate.assumed else rows.asked
+    check_large_draw(found, drawn, {weak: rows.weak}, rows.rates, rows.counts, rough=groups > 1)
     items = Ratings(
-        made.weak, made.strong, made.rates, made.asked, None if clusters is None or made.by is None else made.by,
-        counts=made.counts, folds=made.folds, sums=made.sums,
+        rows.weak, rows.strong, rows.rates, rows.asked, rows.by if by is None else None,
+        counts=rows.counts, folds=rows.folds, sums=rows.sums,
     )  # fmt: skip
-    votes = Votes(made.beside, tuple(people)) if people else None
-    pool = Pool.of_relation(relation, relation.count(), items.items)
-    return LargeTable(relation.name, items, made.by, relation.count(), items.items, pool, found.notes, votes)
+    every = np.ones(items.rows, dtype=np.bool_)
+    table = read_table({RATE: rows.rates} if by is None else {by: rows.by}, name=relation.name)
+    votes = Votes(rows.beside, tuple(people)) if people else None
+    pool = Pool.of(relation, items.items)
+    return RatedTable(table, items, every, every, found.notes, False, pool, votes)
 
 
-def check_large(
-    found: LargeRatings, what: Expressions, made: Condensed, weak: str, strong: str, *, fewest: int = 2
-) -> None:
-    """What `read_rated` refuses, by the first row that is wrong; at least `fewest` rows must have a strong rating."""
-    relation, rate = found.relation, found.rate
-    labelled, q = ~np.isnan(made.strong), made.rates
-    check_labels(relation.name, strong, int(np.count_nonzero(labelled)), fewest)
-    wrong = [
-        ("has a strong rating but no rate above 0: give the rate it was drawn with", "h IS NOT NULL AND q IS NULL"),
-        (f"has a rate outside (0, 1] in {rate.source}", "q <= 0 OR q > 1"),
-        ("has a strong rating but is not selected; check the selected column", "h IS NOT NULL AND s = 0"),
-        (
-            f"has {'no' if rate.assumed else 'a rate but no'} weak rating in column {weak!r}; rate it first",
-            "q IS NOT NULL AND g IS NULL",
-        ),
-        (
-            "has a rating that is infinite or beyond 1e+50; give a finite number or an empty cell",
-            "abs(g) > 1e50 OR abs(h) > 1e50",
-        ),
-    ]
-    if made.asked is None:
-        wrong.pop(2)
-    sound = (q > 0) & (q <= _OUTSIDE) & np.isfinite(made.weak) & (np.abs(made.weak) < 1e50)
-    sound &= ~(np.abs(made.strong) > 1e50)
-    if not sound.all() or (made.asked is not None and bool((labelled & ~made.asked).any())):
-        answer = relation.ask(conditions(what, wrong))
-        for number, (message, _) in enumerate(wrong):
-            if answer[f"n{number}"][0]:
-                where = f"row {int(answer[f'r{number}'][0]) + 1:,} of " if what.row is not None else "a row of "
-                raise TableError(f"{where}{relation.name} {message}")
+_WRONG = (
+    "h IS NOT NULL AND (q IS NULL OR s = 0) OR q <= 0 OR q > 1 OR q IS NOT NULL AND g IS NULL"
+    " OR abs(g) > 1e50 OR abs(h) > 1e50"
+)
+
+
+def check_rows(found: LargeRatings, what: Expressions, rows: Condensed, weak: str) -> None:
+    """Refuse what `read_rated` refuses: where the condensed rows show that something is wrong, the first such row."""
+    sound = (rows.rates > 0) & (rows.rates <= _OUTSIDE) & (np.abs(rows.weak) < LARGEST)
+    sound &= ~(np.abs(rows.strong) > LARGEST)
+    unasked = None if rows.asked is None else ~np.isnan(rows.strong) & ~rows.asked
+    if sound.all() and (unasked is None or not unasked.any()):
+        return
+    asked = "1" if what.asked is None else f"CASE WHEN coalesce({what.asked}, 0) <> 0 THEN 1 ELSE 0 END"
+    answer = found.relation.ask(
+        f"SELECT * FROM (SELECT {what.weak} AS g, {what.strong} AS h, {what.rate} AS q, {asked} AS s,"
+        f" {what.row or 0} AS r FROM {what.source}) t WHERE {_WRONG} ORDER BY r LIMIT 1"
+    )
+    if not answer:
+        return
+    g, h, q, s, r = (floats(unmasked(answer[name])) for name in "ghqsr")
+    name, number = found.relation.name, r if what.row else np.array([np.nan])
+    refuse_wrong(name, Draw(q, s != 0, (), found.rate.assumed, found.rate.source), ~np.isnan(h), number)
+    refuse_without_weak(name, g, weak, Draw(q, None, (), found.rate.assumed, found.rate.source), number)
+    what_is = "has a rating that is infinite or beyond 1e+50; give a finite number or an empty cell"
+    refuse_row(name, (np.abs(g) > LARGEST) | (np.abs(h) > LARGEST), what_is, number)
 
 
 def check_large_draw(

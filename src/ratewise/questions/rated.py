@@ -6,7 +6,6 @@ Then the rows with a strong rating are taken as a random draw, at one rate for a
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +15,7 @@ from ratewise.core.clusters import Codes, cluster_codes
 from ratewise.core.estimate import EstimateOptions
 from ratewise.core.messages import Message, argument
 from ratewise.core.ratings import Mask, Ratings
+from ratewise.core.votes import Votes
 from ratewise.errors import InputError, TableError
 from ratewise.questions.draw_checks import check_count, warn_of_choice
 from ratewise.tables import Table
@@ -36,24 +36,17 @@ class Pool:
     sure: bool  # a column says it, or rows are there that were not looked at
 
     @classmethod
-    def of(cls, table: Table, looked: int) -> "Pool":
+    def of(cls, table: Table | SqlTable, looked: int) -> "Pool":
         """The pool of a table of which so many rows were looked at."""
+        name, rows, sizes = table.name, table.rows if isinstance(table, Table) else table.count(), np.empty(0)
         if POOL_SIZE not in table.columns:
-            return cls._of_sizes(table.name, table.rows, looked, np.empty(0))
-        return cls._of_sizes(table.name, table.rows, looked, table.numbers(POOL_SIZE, missing="allow"))
-
-    @classmethod
-    def of_relation(cls, relation: SqlTable, rows: int, looked: int) -> "Pool":
-        """The same of a table that stays in its files."""
-        numbers = relation.numbers_in_sql([POOL_SIZE]) if POOL_SIZE in relation.columns else None
-        if numbers is None:
-            return cls._of_sizes(relation.name, rows, looked, np.empty(0))
-        n = numbers[POOL_SIZE]
-        ends = relation.ask(f"SELECT min({n}) AS a, max({n}) AS b FROM {relation.source_in_sql()}")
-        return cls._of_sizes(relation.name, rows, looked, np.array([ends["a"][0], ends["b"][0]], dtype=np.float64))
-
-    @classmethod
-    def _of_sizes(cls, name: str, rows: int, looked: int, sizes: Any) -> "Pool":
+            pass
+        elif isinstance(table, Table):
+            sizes = table.numbers(POOL_SIZE, missing="allow")
+        elif numbers := table.numbers_in_sql([POOL_SIZE]):
+            ends = "min({0}) AS a, max({0}) AS b".format(numbers[POOL_SIZE])
+            answer = table.ask(f"SELECT {ends} FROM {table.source_in_sql()}")
+            sizes = np.array([answer["a"][0], answer["b"][0]], dtype=np.float64)
         told = np.unique(sizes[~np.isnan(sizes)])
         if not told.size:
             return cls(name, rows, float(rows), sure=looked < rows)
@@ -169,6 +162,13 @@ class RatedTable:
     read: tuple[str, ...]  # notes on how it was read
     alone: bool  # the strong ratings stand alone: `items` are the rows that were asked for, each at rate 1
     pool: Pool
+    votes: Votes | None = None  # of the first items, which are all that have some
+
+    @property
+    def unlooked(self) -> int:
+        """Rows that could not have been drawn, whether the table here has them or not."""
+        looked = int(np.count_nonzero(self.looked)) if self.items.counts is None else self.items.items
+        return self.pool.rows - looked
 
     def part(self, keep: Mask) -> "RatedTable":
         """The ratings of these items."""
@@ -186,7 +186,7 @@ class RatedTable:
 
     def notes(self, how: EstimateOptions) -> tuple[str, ...]:
         """What there is to say about how the table was read, and about what its pool is."""
-        return self.read + unlooked(int(np.count_nonzero(~self.looked)), how) + self.pool.notes(how)
+        return self.read + unlooked_note(self.unlooked, how) + self.pool.notes(how)
 
 
 def read_rated(table: Table, columns: RatedColumns, *, fewest: int = 1, one_rate_alone: bool = True) -> RatedTable:
@@ -229,7 +229,7 @@ def with_row_folds(items: Ratings, rows: NDArray[np.intp]) -> Ratings:
     return replace(items, folds=row_folds(rows, alone))
 
 
-def unlooked(rows: int, how: EstimateOptions) -> tuple[str, ...]:
+def unlooked_note(rows: int, how: EstimateOptions) -> tuple[str, ...]:
     """A note on what the rows without a rate mean, if there are any."""
     said, them = ("row without a rate was", "it") if rows == 1 else ("rows without a rate were", "them")
     counted = f"; the pool counts {them}, too" if how.estimand == "pool" else ""
@@ -344,18 +344,26 @@ def check_labels(name: str, strong: str, labels: int, fewest: int) -> None:
 
 
 def check_draw(name: str, draw: Draw, labelled: Mask) -> None:
-    """Rates are in (0, 1], and rows with a strong rating have one and were asked for."""
-    q, looked = draw.rates, draw.looked
-    refuse_row(name, labelled & ~looked, "has a strong rating but no rate above 0: give the rate it was drawn with")
-    zero = "has a strong rating but no rate above 0: it has a rate outside (0, 1]; give the rate it was drawn with"
-    refuse_row(name, labelled & (q == 0), zero)
-    refuse_row(name, looked & ~((q > 0) & (q <= 1)), f"has a rate outside (0, 1] in {draw.source}")
-    if draw.selected is not None:
-        refuse_row(
-            name, labelled & ~draw.selected, "has a strong rating but is not selected; check the selected column"
-        )
+    """Rates are in (0, 1], rows with a strong rating have one and were asked for, and they are as many as rates say."""
+    refuse_wrong(name, draw, labelled)
     if not draw.assumed:
-        check_count(name, q, labelled if draw.selected is None else draw.selected, draw.source)
+        check_count(name, draw.rates, labelled if draw.selected is None else draw.selected, draw.source)
+
+
+def refuse_wrong(name: str, draw: Draw, labelled: Mask, rows: Floats | None = None) -> None:
+    """Refuse the first row whose rate is none, or that has a strong rating which was not drawn.
+
+    `rows` are the numbers of these rows from 0, where they are not all; NaN where they have none.
+    """
+    q, looked = draw.rates, draw.looked
+    lost = "has a strong rating but no rate above 0"
+    refuse_row(name, labelled & ~looked, f"{lost}: give the rate it was drawn with", rows)
+    outside = f"{lost}: it has a rate outside (0, 1]; give the rate it was drawn with"
+    refuse_row(name, labelled & (q == 0), outside, rows)
+    refuse_row(name, looked & ~((q > 0) & (q <= 1)), f"has a rate outside (0, 1] in {draw.source}", rows)
+    if draw.selected is not None:
+        unasked = "has a strong rating but is not selected; check the selected column"
+        refuse_row(name, labelled & ~draw.selected, unasked, rows)
 
 
 def refuse_missing(rated: RatedTable) -> None:
@@ -371,10 +379,12 @@ def refuse_missing(rated: RatedTable) -> None:
         )
 
 
-def refuse_row(name: str, bad: Mask, what: str) -> None:
-    """One clear error about the first bad row."""
+def refuse_row(name: str, bad: Mask, what: str, rows: Floats | None = None) -> None:
+    """One clear error about the first bad row; `rows` as in `refuse_wrong`."""
     if bad.any():
-        raise TableError(f"row {int(np.argmax(bad)) + 1} of {name} {what}")
+        at = int(np.argmax(bad))
+        number = at if rows is None else rows[at]
+        raise TableError(f"{'a row' if np.isnan(number) else f'row {int(number) + 1:,}'} of {name} {what}")
 
 
 # Other columns
@@ -383,9 +393,14 @@ def refuse_row(name: str, bad: Mask, what: str) -> None:
 def weak_ratings(table: Table, column: str, draw: Draw, read: Callable[[Table, str], Floats] = plain_numbers) -> Floats:
     """The weak ratings; every row that was looked at needs one."""
     g = read(table, column)
-    what = "has no weak rating" if draw.assumed else "has a rate but no weak rating"
-    refuse_row(table.name, np.isnan(g) & draw.looked, f"{what} in column {column!r}; rate it first")
+    refuse_without_weak(table.name, g, column, draw)
     return g
+
+
+def refuse_without_weak(name: str, g: Floats, column: str, draw: Draw, rows: Floats | None = None) -> None:
+    """Refuse the first row that was looked at and has no weak rating; `rows` as in `refuse_wrong`."""
+    what = "has no weak rating" if draw.assumed else "has a rate but no weak rating"
+    refuse_row(name, np.isnan(g) & draw.looked, f"{what} in column {column!r}; rate it first", rows)
 
 
 def cluster_names(table: Table, column: str, rows: Mask) -> Texts:

@@ -37,7 +37,7 @@ from ratewise.questions.item_weights import in_proportion, whole
 from ratewise.questions.large import large_relation, read_large, read_whole
 from ratewise.questions.people import Strong, made_ready
 from ratewise.questions.rated import DrawColumns, Rate, RatedColumns, RatedTable, read_rated
-from ratewise.tables import Table, TableLike, count_groups, read_table
+from ratewise.tables import Table, TableLike, count_groups
 from ratewise.tables.cells import Texts
 from ratewise.tables.spark import SqlTable
 from ratewise.tables.words import Meaning, Positive, Scale, meaning_of
@@ -381,13 +381,10 @@ def _read_large(
     if "weight" in relation.columns and columns.draw.rate in (None, "rate"):
         return None  # `refuse_unused_weights` looks at it
     large = read_large(relation, columns, folds=method == "auto", by=by, meaning=meaning)
-    if large is None or large.groups is None or large.looked < large.rows:
+    if large is None or large.unlooked:
         return None
-    table = read_table({by: large.groups}, name=relation.name)
-    _, groups = slice_names(table, by)
-    every = np.ones(table.rows, dtype=np.bool_)
-    named = table.with_columns({by: groups}, replace=True)
-    return RatedTable(named, large.items, every, every, large.told, False, large.pool)
+    _, groups = slice_names(large.table, by)
+    return replace(large, table=large.table.with_columns({by: groups}, replace=True))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,14 @@ from ratewise.errors import InputError, TableError
 from ratewise.questions import rated as readers
 from ratewise.questions.draw_checks import warn_of_choice
 from ratewise.questions.estimation import estimate_rated
-from ratewise.questions.large import check_large, check_large_draw, large_relation, read_whole
+from ratewise.questions.large import (
+    LargeRatings,
+    check_large_draw,
+    check_rows,
+    large_ratings,
+    large_relation,
+    read_whole,
+)
 from ratewise.questions.rated import (
     DrawColumns,
     Pool,
@@ -27,11 +34,10 @@ from ratewise.questions.rated import (
     cluster_names,
     plain_numbers,
     read_draw,
-    unlooked,
+    unlooked_note,
     weak_ratings,
 )
-from ratewise.questions.rating_sql import LargeRatings, large_ratings
-from ratewise.tables import TableLike, read_table
+from ratewise.tables import Table, TableLike
 from ratewise.tables.cells import unmasked
 from ratewise.tables.condense import NO_FOLD, condense, floats, in_sql, row_folds
 from ratewise.tables.spark import SqlTable
@@ -89,19 +95,92 @@ def widened(found: Estimate, unseen: float, *, level: float) -> Estimate:
 Pair = tuple[int, int | None]
 """One system, or one less another."""
 
+RowNumbers = NDArray[np.signedinteger[Any]]
 
-class Rest(Protocol):
-    """Items of a large table that were not asked for, as far as estimates need them."""
 
-    @property
-    def items(self) -> int:
-        """How many."""
+@dataclass(frozen=True, slots=True, eq=False)
+class _Points:
+    """Items that were not asked for, put together."""
+
+    weak: Floats
+    rates: Floats
+    counts: Floats
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LargeRest:
+    """Items that were not asked for; each system and each pair is asked about once."""
+
+    ratings: LargeRatings
+    items: int
+    spread: Floats  # Σ (g − mean)(g − mean)ᵀ over these items, systems × systems
+    known: dict[Pair, _Points] = field(default_factory=dict)
 
     def beside(self, rated: Ratings, i: int, j: int | None) -> Ratings:
         """The ratings of system i, or of i less j, with these items after those that were asked for."""
+        points = self._points((i, j))
+        n, many = rated.strong.size, points.weak.size
+        return Ratings(
+            np.r_[rated.weak, points.weak], np.r_[rated.strong, np.full(many, np.nan)],
+            np.r_[rated.rates, points.rates],
+            None if rated.selected is None else np.r_[rated.selected, np.zeros(many, dtype=np.bool_)],
+            counts=np.r_[np.ones(n), points.counts],
+            folds=None if rated.folds is None else np.r_[rated.folds, np.full(many, NO_FOLD)],
+        )  # fmt: skip
 
     def products(self, found: Sequence[Estimate], of: Sequence[Pair], own: int) -> Floats:
-        """Σ (Δ − θ̂)(Δ − θ̂)ᵀ over these items; the first `own` contributions of each estimate are not theirs."""
+        """Σ (Δ − θ̂)(Δ − θ̂)ᵀ over these items; the first `own` contributions of each estimate are not theirs.
+
+        Without a label Δ is a line in the weak rating, so the sums of that rating say all.
+        """
+        slopes, off = np.zeros((len(found), self.spread.shape[0])), np.zeros(len(found))
+        for row, (estimate, pair) in enumerate(zip(found, of, strict=True)):
+            points, delta = self._points(pair), estimate.contributions[own:]
+            slope = _slope(points, delta)
+            slopes[row, pair[0]] += slope
+            if pair[1] is not None:
+                slopes[row, pair[1]] -= slope
+            off[row] = np.average(delta, weights=points.counts) - estimate.value
+        return np.asarray(slopes @ self.spread @ slopes.T + self.items * np.outer(off, off))
+
+    def _points(self, pair: Pair) -> _Points:
+        if pair not in self.known:
+            found = self.ratings
+            made = condense(
+                found.relation.ask, found.expressions(*pair), folds=False, weak=found.range_of(*pair),
+                rate=found.rate.range,
+            )  # fmt: skip
+            rest = slice(made.alone, None)
+            self.known[pair] = _Points(made.weak[rest], made.rates[rest], made.counts[rest])
+        return self.known[pair]
+
+
+def _slope(points: _Points, delta: Floats) -> float:
+    d = points.weak - np.average(points.weak, weights=points.counts)
+    square = float(np.dot(points.counts, d * d))
+    return float(np.dot(points.counts, d * delta)) / square if square > 0 else 0.0
+
+
+def _spread(found: LargeRatings, own: Floats) -> Floats:
+    """Σ (g − mean)(g − mean)ᵀ over all rows that have a rate, without those of the weak ratings `own`."""
+    J = len(found.weak)
+    about = [0.0 if one.range is None else 0.5 * sum(one.range) for one in found.weak]
+    each = ", ".join(
+        f"{one.sql} - {in_sql(x)} AS g{k}" for k, (one, x) in enumerate(zip(found.weak, about, strict=True))
+    )
+    pairs = [(i, j) for i in range(J) for j in range(i, J)]
+    sums = ", ".join([*(f"sum(g{k}) AS s{k}" for k in range(J)), *(f"sum(g{i} * g{j}) AS p{i}_{j}" for i, j in pairs)])
+    answer = found.relation.ask(
+        f"SELECT count(*) AS n, {sums} FROM (SELECT {each} FROM {found.relation.source_in_sql()}"
+        f" WHERE {found.rate.sql} IS NOT NULL) t"
+    )
+    d = own - np.array(about)
+    n = float(answer["n"][0]) - own.shape[0]
+    total = np.array([float(answer[f"s{k}"][0]) for k in range(J)]) - d.sum(axis=0)
+    square = np.zeros((J, J))
+    for i, j in pairs:
+        square[i, j] = square[j, i] = float(answer[f"p{i}_{j}"][0])
+    return np.asarray(square - d.T @ d - np.outer(total, total) / max(n, 1.0))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -122,7 +201,7 @@ class Systems:
     how: EstimateOptions  # `bounds` are those of one system's ratings
     recalibrate: Recalibration
     notes: tuple[str, ...]
-    rest: Rest | None = None
+    rest: LargeRest | None = None
     folds: NDArray[np.int64] | None = None  # of the items, where they are given
 
     @property
@@ -249,8 +328,22 @@ def error_probability(found: Estimate) -> float | None:
 # Reading
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Rows:
+    """Rows that were looked at, of a table in memory all of them, of a large one those that were asked for."""
+
+    weak: Floats  # rows × systems
+    strong: Floats
+    rates: Floats
+    asked: Mask
+    numbers: RowNumbers
+    notes: tuple[str, ...]
+    rest: LargeRest | None = None
+    clusters: NDArray[Any] | None = None
+
+
 def read_systems(
-    table: TableLike,
+    source: TableLike,
     *,
     weak: Mapping[str, str],
     strong: Mapping[str, str],
@@ -259,42 +352,106 @@ def read_systems(
     recalibrate: Recalibration,
     meaning: Meaning = Meaning(),  # noqa: B008 - frozen
 ) -> Systems:
-    """The columns of every system, by its name; rows without a rate were not looked at and do not count."""
+    """The columns of every system, by its name, in memory or in files; rows without a rate do not count."""
     check_how(how, recalibrate)
-    read, told = in_numbers(read_table(table), strong=strong.values(), weak=weak.values(), meaning=meaning)
-    names = tuple(strong)
+    names, relation, found = tuple(strong), large_relation(source), None
+    columns = [(weak[name], strong[name]) for name in names]
+    if relation is not None and recalibrate == "none" and draw.clusters is None and relation.row_in_sql is not None:
+        found = large_ratings(relation, [g for g, _ in columns], [h for _, h in columns], draw, meaning)
+    if found is None:
+        table: Table | SqlTable = (whole := read_whole(source, relation))
+        rows = _rows_of_table(whole, columns, draw, meaning)
+    else:
+        table, rows = found.relation, _rows_of_files(found, columns)
+    h, many = rows.strong, rows.rates.size + (0 if rows.rest is None else rows.rest.items)
+    pool = Pool.of(table, many)
     how = how if how.bounds is not None else replace(how, bounds=meaning.bounds)
-    h = np.stack([plain_numbers(read, column) for column in strong.values()], axis=1)
-    rated = ~np.isnan(h)
-    if not rated.all(axis=1).any():
-        raise TableError(f"no row of {read.name} has the strong rating of every system; a comparison needs two")
-    some = np.asarray(rated.any(axis=1))
-    drawn = read_draw(read, some, draw)
-    check_draw(read.name, drawn, some)
-    looked, q = drawn.looked, drawn.rates
-    g = np.stack([weak_ratings(read, weak[name], drawn) for name in strong], axis=1)
-    if drawn.assumed:
-        claims = {weak[name]: g[:, k] for k, name in enumerate(strong)}
-        warn_of_choice(read, some, claims, apart=(*strong.values(), *(c for c in (draw.selected, draw.clusters) if c)))
-    asked = some | (q == 1)
-    if drawn.selected is not None:
-        asked |= drawn.selected & looked
-    refuse_outside(read.name, h, how)
-    check_missing(read.name, names, rated, asked, h, how)
-    pool = Pool.of(read, int(np.count_nonzero(looked)))
-    by_row = read.rows > readers.MANY_ROWS and draw.clusters is None
+    refuse_outside(table.name, h, how, rows.numbers)
+    check_missing(table.name, names, rows.asked, h, how, rows.numbers)
+    by_row = found is not None or (pool.rows > readers.MANY_ROWS and draw.clusters is None)
     return Systems(
         names=names,
-        weak=g[looked],
-        strong=h[looked],
-        rates=q[looked],
-        asked=asked[looked],
-        clusters=None if draw.clusters is None else cluster_names(read, draw.clusters, looked).astype(np.str_),
+        weak=rows.weak,
+        strong=h,
+        rates=rows.rates,
+        asked=rows.asked,
+        clusters=rows.clusters,
         how=pool.how(replace(how, bounds=(0.0, 1.0)) if how.bounds is None and is_binary(h) else how),
         recalibrate=recalibrate,
-        notes=told + drawn.notes + unlooked(int(np.count_nonzero(~looked)), how) + pool.notes(how),
-        folds=row_folds(np.flatnonzero(looked), asked[looked]) if by_row else None,
+        notes=rows.notes + unlooked_note(pool.rows - many, how) + pool.notes(how),
+        rest=rows.rest,
+        folds=row_folds(rows.numbers, rows.asked) if by_row else None,
     )
+
+
+def _rows_of_table(table: Table, columns: Sequence[tuple[str, str]], draw: DrawColumns, meaning: Meaning) -> _Rows:
+    """All rows that were looked at, by the columns of weak and strong ratings."""
+    weak, strong = zip(*columns, strict=True)
+    read, told = in_numbers(table, strong=strong, weak=weak, meaning=meaning)
+    h = np.stack([plain_numbers(read, column) for column in strong], axis=1)
+    _refuse_unrated(read.name, h)
+    some = np.asarray(~np.isnan(h).all(axis=1))
+    drawn = read_draw(read, some, draw)
+    check_draw(read.name, drawn, some)
+    looked = drawn.looked
+    g = np.stack([weak_ratings(read, column, drawn) for column in weak], axis=1)
+    if drawn.assumed:
+        apart = (*strong, *(column for column in (draw.selected, draw.clusters) if column))
+        warn_of_choice(read, some, dict(zip(weak, g.T, strict=True)), apart=apart)
+    asked = some | (drawn.rates == 1)
+    if drawn.selected is not None:
+        asked |= drawn.selected & looked
+    clusters = None if draw.clusters is None else cluster_names(read, draw.clusters, looked).astype(np.str_)
+    return _Rows(
+        g[looked], h[looked], drawn.rates[looked], asked[looked], np.flatnonzero(looked), told + drawn.notes,
+        clusters=clusters,
+    )  # fmt: skip
+
+
+def _rows_of_files(found: LargeRatings, columns: Sequence[tuple[str, str]]) -> _Rows:
+    """Rows with a label of any system, asked for or of rate 1, and what is known of all others."""
+    known: dict[Pair, _Points] = {}
+    for k, (column, _) in enumerate(columns):
+        what = found.expressions(k)
+        rows = condense(found.relation.ask, what, folds=False, weak=found.range_of(k), rate=found.rate.range)
+        check_rows(found, what, rows, column)
+        known[k, None] = _Points(*(x[rows.alone :] for x in (rows.weak, rows.rates, rows.counts)))
+    systems = range(len(columns))
+    values = [*(f"{found.weak[k].sql} AS g{k}, {found.strong[k].sql} AS h{k}" for k in systems)]
+    which = [found.labelled, f"{found.rate.sql} >= 1"]
+    if found.asked is not None:
+        which.append(f"(coalesce({found.asked.sql}, 0) <> 0 AND {found.rate.sql} IS NOT NULL)")
+    asked = "0" if found.asked is None else f"coalesce({found.asked.sql}, 0)"
+    answer = found.relation.ask(
+        f"SELECT {found.relation.row_in_sql} AS r, {found.rate.sql} AS q, {asked} AS s, {', '.join(values)}"
+        f" FROM {found.relation.source_in_sql()} WHERE {' OR '.join(which)} ORDER BY r"
+    )
+    got = {name: floats(unmasked(x)) for name, x in answer.items()}
+    g, h = (np.stack([got[f"{letter}{k}"] for k in systems], axis=1) for letter in "gh")
+    _check_large_draw(found, g, h, got, known, [column for column, _ in columns])
+    _refuse_unrated(found.relation.name, h)
+    rest = LargeRest(found, round(float(known[0, None].counts.sum())), _spread(found, g), known)
+    numbers = got["r"].astype(np.int64)
+    return _Rows(g, h, got["q"], np.ones(numbers.size, dtype=np.bool_), numbers, found.notes, rest)
+
+
+def _check_large_draw(
+    found: LargeRatings, g: Floats, h: Floats, got: Mapping[str, Floats], known: Mapping[Pair, _Points],
+    columns: Sequence[str],
+) -> None:  # fmt: skip
+    labelled, assumed = ~np.isnan(h).all(axis=1), found.rate.assumed
+    for k, column in enumerate(columns if assumed else columns[:1]):
+        points = known[k, None]
+        drawn = np.r_[labelled if assumed else labelled | (got["s"] != 0), np.zeros(points.weak.size, dtype=np.bool_)]
+        check_large_draw(
+            found, drawn, {column: np.r_[g[:, k], points.weak]}, np.r_[got["q"], points.rates],
+            np.r_[np.ones(labelled.size), points.counts],
+        )  # fmt: skip
+
+
+def _refuse_unrated(name: str, h: Floats) -> None:
+    if np.isnan(h).any(axis=1).all():
+        raise TableError(f"no row of {name} has the strong rating of every system; a comparison needs two")
 
 
 def check_names(names: Sequence[str]) -> None:
@@ -317,41 +474,27 @@ def check_how(how: EstimateOptions, recalibrate: Recalibration) -> None:
         raise InputError(f"bounds ({bounds[0]:g}, {bounds[1]:g}) must be in order")
 
 
-Rows = NDArray[np.int64]
-
-
-def refuse_outside(name: str, h: Floats, how: EstimateOptions, *, rows: Rows | None = None) -> None:
-    """Refuse strong ratings outside the scale; `rows` are the numbers of their rows, where h is of some of them."""
+def refuse_outside(name: str, h: Floats, how: EstimateOptions, rows: RowNumbers) -> None:
+    """Refuse strong ratings outside the scale; `rows` are the numbers of their rows."""
     if how.bounds is not None:
         outside = np.asarray(((h < how.bounds[0]) | (h > how.bounds[1])).any(axis=1))
         if outside.any():
-            row = _row_number(int(np.argmax(outside)), rows)
+            row = int(rows[np.argmax(outside)]) + 1
             raise TableError(f"row {row} of {name} has a strong rating outside the bounds; give the scale's ends")
 
 
-def _row_number(at: int, rows: Rows | None) -> int:
-    return (at if rows is None else int(rows[at])) + 1
-
-
 def check_missing(
-    name: str,
-    names: tuple[str, ...],
-    rated: Mask,
-    asked: Mask,
-    h: Floats,
-    how: EstimateOptions,
-    *,
-    rows: Rows | None = None,
+    name: str, names: tuple[str, ...], asked: Mask, h: Floats, how: EstimateOptions, rows: RowNumbers
 ) -> None:
     """Answers still missing need the ends of the scale, at which they are counted."""
-    lacking = asked[:, None] & ~rated
+    lacking = asked[:, None] & np.isnan(h)
     if not lacking.any() or how.bounds is not None or is_binary(h):
         return
     row = int(np.argmax(lacking.any(axis=1)))
     system = names[int(np.argmax(lacking[row]))]
     raise TableError(
         Message(
-            f"row {_row_number(row, rows)} of {name} was asked for and lacks the strong rating of {system!r} "
+            f"row {int(rows[row]) + 1} of {name} was asked for and lacks the strong rating of {system!r} "
             f"({int(lacking.any(axis=1).sum())} such rows); get it, or give {argument('bounds=(low, high)')} to count "
             "it at both ends"
         )
@@ -362,203 +505,3 @@ def is_binary(h: Floats) -> bool:
     """Whether all ratings that are known are 0 or 1."""
     known = h[~np.isnan(h)]
     return bool(np.all((known == 0) | (known == 1)))
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Points:
-    """Items that were not asked for, put together."""
-
-    weak: Floats
-    rates: Floats
-    counts: Floats
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class LargeRest:
-    """Items that were not asked for; each system and each pair is asked about once."""
-
-    ratings: LargeRatings
-    items: int
-    spread: Floats  # Σ (g − mean)(g − mean)ᵀ over these items, systems × systems
-    known: dict[Pair, _Points] = field(default_factory=dict)
-
-    def beside(self, rated: Ratings, i: int, j: int | None) -> Ratings:
-        """The ratings of system i, or of i less j, with these items after those that were asked for."""
-        points = self._points((i, j))
-        n, many = rated.strong.size, points.weak.size
-        return Ratings(
-            np.r_[rated.weak, points.weak], np.r_[rated.strong, np.full(many, np.nan)],
-            np.r_[rated.rates, points.rates],
-            None if rated.selected is None else np.r_[rated.selected, np.zeros(many, dtype=np.bool_)],
-            counts=np.r_[np.ones(n), points.counts],
-            folds=None if rated.folds is None else np.r_[rated.folds, np.full(many, NO_FOLD)],
-        )  # fmt: skip
-
-    def products(self, found: Sequence[Estimate], of: Sequence[Pair], own: int) -> Floats:
-        """Σ (Δ − θ̂)(Δ − θ̂)ᵀ over these items; the first `own` contributions of each estimate are not theirs.
-
-        Without a label Δ is a line in the weak rating, so the sums of that rating say all.
-        """
-        slopes, off = np.zeros((len(found), self.spread.shape[0])), np.zeros(len(found))
-        for row, (estimate, pair) in enumerate(zip(found, of, strict=True)):
-            points, delta = self._points(pair), estimate.contributions[own:]
-            slope = _slope(points, delta)
-            slopes[row, pair[0]] += slope
-            if pair[1] is not None:
-                slopes[row, pair[1]] -= slope
-            off[row] = np.average(delta, weights=points.counts) - estimate.value
-        return np.asarray(slopes @ self.spread @ slopes.T + self.items * np.outer(off, off))
-
-    def _points(self, pair: Pair) -> _Points:
-        if pair not in self.known:
-            found = self.ratings
-            made = condense(
-                found.relation.ask, found.expressions(*pair), folds=False, weak=found.range_of(*pair),
-                rate=found.rate.range,
-            )  # fmt: skip
-            rest = slice(made.alone, None)
-            self.known[pair] = _Points(made.weak[rest], made.rates[rest], made.counts[rest])
-        return self.known[pair]
-
-
-def _slope(points: _Points, delta: Floats) -> float:
-    d = points.weak - np.average(points.weak, weights=points.counts)
-    square = float(np.dot(points.counts, d * d))
-    return float(np.dot(points.counts, d * delta)) / square if square > 0 else 0.0
-
-
-def systems_of(
-    table: TableLike,
-    *,
-    weak: Mapping[str, str],
-    strong: Mapping[str, str],
-    draw: DrawColumns,
-    how: EstimateOptions,
-    recalibrate: Recalibration,
-    meaning: Meaning,
-) -> Systems:
-    """The columns of every system, by its name, in memory or in files."""
-    check_how(how, recalibrate)
-    relation = large_relation(table)
-    if relation is not None and recalibrate == "none":
-        large = read_large_systems(relation, weak=weak, strong=strong, draw=draw, how=how, meaning=meaning)
-        if large is not None:
-            return large
-    whole = read_whole(table, relation)
-    return read_systems(
-        whole, weak=weak, strong=strong, draw=draw, how=how, recalibrate=recalibrate, meaning=meaning
-    )  # fmt: skip
-
-
-def read_large_systems(
-    relation: SqlTable, *, weak: Mapping[str, str], strong: Mapping[str, str], draw: DrawColumns, how: EstimateOptions,
-    meaning: Meaning,
-) -> Systems | None:  # fmt: skip
-    """The systems of a table that stays in its files; nothing where it has to be read whole."""
-    names = tuple(strong)
-    weak = {name: weak[name] for name in names}
-    found = large_ratings(relation, list(weak.values()), list(strong.values()), draw, meaning)
-    if found is None or draw.clusters is not None or relation.row_in_sql is None:
-        return None
-    known: dict[Pair, _Points] = {}
-    for k, name in enumerate(names):
-        what = found.expressions(k)
-        made = condense(relation.ask, what, folds=False, weak=found.range_of(k), rate=found.rate.range)
-        check_large(found, what, made, weak[name], strong[name], fewest=0)
-        known[k, None] = _Points(*(x[made.alone :] for x in (made.weak, made.rates, made.counts)))
-    own = _Own.of(found)
-    _check_draw(found, own, list(known.values()), list(weak.values()))
-    if not own.rated.all(axis=1).any():
-        raise TableError(f"no row of {relation.name} has the strong rating of every system; a comparison needs two")
-    how = how if how.bounds is not None else replace(how, bounds=meaning.bounds)
-    refuse_outside(relation.name, own.strong, how, rows=own.rows)
-    check_missing(relation.name, names, own.rated, own.asked, own.strong, how, rows=own.rows)
-    many = round(float(known[0, None].counts.sum()))
-    rest = LargeRest(found, many, _spread(found, own), known)
-    left = relation.count() - many - own.rows.size
-    pool = Pool.of_relation(relation, relation.count(), many + own.rows.size)
-    return Systems(
-        names=names,
-        weak=own.weak,
-        strong=own.strong,
-        rates=own.rates,
-        asked=own.asked,
-        clusters=None,
-        how=pool.how(replace(how, bounds=(0.0, 1.0)) if how.bounds is None and is_binary(own.strong) else how),
-        recalibrate="none",
-        notes=found.notes + unlooked(left, how) + pool.notes(how),
-        rest=rest,
-        folds=row_folds(own.rows, own.asked),
-    )
-
-
-def _check_draw(found: LargeRatings, own: "_Own", rest: Sequence[_Points], columns: Sequence[str]) -> None:
-    labelled = own.rated.any(axis=1)
-    for k, column in enumerate(columns if found.rate.assumed else columns[:1]):
-        points = rest[k]
-        none = np.zeros(points.weak.size, dtype=np.bool_)
-        drawn = np.r_[labelled if found.rate.assumed else labelled | own.selected, none]
-        check_large_draw(
-            found, drawn, {column: np.r_[own.weak[:, k], points.weak]}, np.r_[own.rates, points.rates],
-            np.r_[np.ones(labelled.size), points.counts],
-        )  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Own:
-    """Items that were asked for, by row; ratings are items × systems."""
-
-    weak: Floats
-    strong: Floats
-    rates: Floats
-    selected: Mask  # as a column says it
-    rows: Rows
-
-    @property
-    def asked(self) -> Mask:
-        """Whether each was asked for: all were."""
-        return np.ones(self.rates.size, dtype=np.bool_)
-
-    @property
-    def rated(self) -> Mask:
-        """Whether each has the strong rating of each system."""
-        return ~np.isnan(self.strong)
-
-    @classmethod
-    def of(cls, found: LargeRatings) -> "_Own":
-        """All rows with a label of any system, asked for or of rate 1."""
-        systems = range(len(found.strong))
-        values = [*(f"{found.weak[k].sql} AS g{k}, {found.strong[k].sql} AS h{k}" for k in systems)]
-        which = [found.labelled, f"{found.rate.sql} >= 1"]
-        if found.asked is not None:
-            which.append(f"(coalesce({found.asked.sql}, 0) <> 0 AND {found.rate.sql} IS NOT NULL)")
-        asked = "0" if found.asked is None else f"coalesce({found.asked.sql}, 0)"
-        answer = found.relation.ask(
-            f"SELECT {found.relation.row_in_sql} AS r, {found.rate.sql} AS q, {asked} AS s, {', '.join(values)}"
-            f" FROM {found.relation.source_in_sql()} WHERE {' OR '.join(which)} ORDER BY r"
-        )
-        got = {name: floats(unmasked(x)) for name, x in answer.items()}
-        g, h = (np.stack([got[f"{letter}{k}"] for k in systems], axis=1) for letter in "gh")
-        return cls(g, h, got["q"], got["s"] != 0, got["r"].astype(np.int64))
-
-
-def _spread(found: LargeRatings, own: _Own) -> Floats:
-    """Σ (g − mean)(g − mean)ᵀ over all rows that have a rate, without those that were asked for."""
-    J = len(found.weak)
-    about = [0.0 if one.range is None else 0.5 * sum(one.range) for one in found.weak]
-    each = ", ".join(
-        f"{one.sql} - {in_sql(x)} AS g{k}" for k, (one, x) in enumerate(zip(found.weak, about, strict=True))
-    )
-    pairs = [(i, j) for i in range(J) for j in range(i, J)]
-    sums = ", ".join([*(f"sum(g{k}) AS s{k}" for k in range(J)), *(f"sum(g{i} * g{j}) AS p{i}_{j}" for i, j in pairs)])
-    answer = found.relation.ask(
-        f"SELECT count(*) AS n, {sums} FROM (SELECT {each} FROM {found.relation.source_in_sql()}"
-        f" WHERE {found.rate.sql} IS NOT NULL) t"
-    )
-    d = own.weak - np.array(about)
-    n = float(answer["n"][0]) - own.rows.size
-    total = np.array([float(answer[f"s{k}"][0]) for k in range(J)]) - d.sum(axis=0)
-    square = np.zeros((J, J))
-    for i, j in pairs:
-        square[i, j] = square[j, i] = float(answer[f"p{i}_{j}"][0])
-    return np.asarray(square - d.T @ d - np.outer(total, total) / max(n, 1.0))

@@ -392,18 +392,3 @@ def floats(values: Array) -> Floats:
     if values.dtype.kind in "biuf":
         return values.astype(np.float64)
     return np.array([np.nan if x is None else float(x) for x in values.tolist()], dtype=np.float64)
-
-
-def conditions(what: Expressions, wrong: Sequence[tuple[str, str]]) -> str:
-    """The question how many rows are wrong in each of these ways, and which is the first: conditions on g, h, q, s."""
-    row = what.row or "0"
-    counted = ", ".join(
-        f"count(*) FILTER (WHERE {sql}) AS n{i}, min(r) FILTER (WHERE {sql}) AS r{i}"
-        for i, (_, sql) in enumerate(wrong)
-    )
-    inner = (
-        f"SELECT {what.weak} AS g, {what.strong} AS h, {what.rate} AS q, {what.asked or 0} AS s, {row} AS r"
-        f" FROM {what.source}"
-    )
-    inner = f"SELECT g, h, q, {_ASKED} AS s, r FROM ({inner}) t"
-    return f"SELECT count(*) AS rows, count(q) AS looked, {counted} FROM ({inner}) t"
