@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 from scipy import optimize
 
-from ratewise.core.policy import Entries, Problem
+from ratewise.core.policy import Problem
 
 ROOT = np.array([0.1, 0.4, 0.9, 1.7, 3.0])
 MASS = np.array([0.5, 0.1, 0.7, 0.2, 0.4])
 
 
 def problem(floor=0.0, variance=9.0):
-    return Problem(Entries.of(ROOT, MASS), variance, 0.3, floor)
+    return Problem(ROOT, MASS, variance, 0.3, floor)
 
 
 def q(t, floor):
@@ -46,6 +46,6 @@ def test_scales_for_a_cost_and_for_a_variance():
 
 
 def test_one_mass_for_all_is_the_same_as_many():
-    one, many = Entries.of(ROOT, 0.4), Entries.of(ROOT, np.full(5, 0.4))
+    one, many = (Problem(ROOT, mass, 9.0, 0.3, 0.1) for mass in (0.4, np.full(5, 0.4)))
     assert one.total_mass == pytest.approx(many.total_mass)
-    assert one.regions(0.7, 0.1).middle_root == pytest.approx(many.regions(0.7, 0.1).middle_root)
+    assert one.cost(0.7) == pytest.approx(many.cost(0.7))

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, cast
 
 import numpy as np
@@ -11,223 +12,14 @@ from numpy.typing import ArrayLike
 from ratewise.core.checks import Floats, choice, finite, number, share
 from ratewise.core.messages import Message, argument
 from ratewise.core.names import ESTIMANDS, Estimand
+from ratewise.core.ratings import Mask
 from ratewise.core.result import shown
 from ratewise.errors import InputError, PolicyError
 
+_SMALLEST = float(np.finfo(np.float64).tiny)  # the rate of an item that can gain nothing: positive, never drawn
 _CHUNK = 1 << 15  # entries summed at a time, so that temporaries stay in the cache
 _MOST_STEPS = 200  # Newton needs about five; with a floor some bisections come between
 _ROUNDING = 1e-12  # a Newton step this small (relative) is rounding in the sums over millions of entries
-
-
-@dataclass(frozen=True, slots=True)
-class Regions:
-    """Sums over the entries at the floor (mass, gain), in between (mass·r) and at 1 (mass, gain)."""
-
-    floor_mass: float
-    floor_gain: float
-    middle_root: float
-    one_mass: float
-    below_one_gain: float
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Entries:
-    """r and m of every entry, with their totals; `mass` is one number when all entries share it."""
-
-    root: Floats
-    mass: float | Floats
-    total_mass: float
-    total_root: float
-    total_gain: float
-
-    @classmethod
-    def of(cls, root: Floats, mass: float | Floats) -> "Entries":
-        """Entries with their totals summed up."""
-        _, total_root, total_gain = cls(root, mass, 0.0, 0.0, 0.0)._clipped(math.inf)
-        total_mass = mass * root.size if isinstance(mass, float) else float(np.sum(mass))
-        return cls(root, mass, total_mass, total_root, total_gain)
-
-    def regions(self, t: float, floor: float) -> Regions:
-        """The three regions' sums at scale t."""
-        if t <= 0:
-            at_floor = Regions(self.total_mass, self.total_gain, 0.0, 0.0, self.total_gain)
-            return at_floor if floor > 0 else Regions(0.0, 0.0, self.total_root, 0.0, self.total_gain)
-        at_least, root_below, gain_below = self._at(1.0 / t)
-        if floor <= 0:
-            return Regions(0.0, 0.0, root_below, at_least, gain_below)
-        above_floor, root_floor, gain_floor = self._at(floor / t)
-        return Regions(
-            self.total_mass - above_floor,
-            gain_floor,
-            root_below - root_floor,
-            at_least,
-            gain_below,
-        )
-
-    def _at(self, h: float) -> tuple[float, float, float]:
-        """Mass with r ≥ h; Σ m r and Σ m r² of the entries below h."""
-        at_least, root, gain = self._clipped(h)
-        return at_least, root - at_least * h, gain - at_least * h * h
-
-    def _clipped(self, h: float) -> tuple[float, float, float]:
-        """Σ m [r ≥ h], Σ m min(r, h), Σ m min(r, h)², in one pass over cache-sized pieces."""
-        at_least = root = gain = 0.0
-        for start in range(0, self.root.size, _CHUNK):
-            r = self.root[start : start + _CHUNK]
-            x = np.minimum(r, h)
-            if isinstance(self.mass, float):
-                at_least += float(np.count_nonzero(r >= h))
-                root += float(x.sum())
-                gain += float(np.multiply(x, x, out=x).sum())  # no dot: BLAS would start threads for it
-            else:
-                m = self.mass[start : start + _CHUNK]
-                at_least += float(m.sum(where=r >= h))
-                mx = m * x
-                root += float(mx.sum())
-                gain += float(np.multiply(mx, x, out=x).sum())
-        if isinstance(self.mass, float):
-            return self.mass * at_least, self.mass * root, self.mass * gain
-        return at_least, root, gain
-
-
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """What is minimised: V, the cost of looking at an item, and the floor on every rate."""
-
-    entries: Entries
-    variance: float
-    weak_cost: float
-    floor: float
-
-    def cost(self, t: float) -> float:
-        """Cost per item, c_0 + Σ m q."""
-        return self._cost(self.entries.regions(t, self.floor), t)
-
-    def item_variance(self, t: float) -> float:
-        """Var(Δ) = V + Σ m r² (1/q − 1)."""
-        return self._variance(self.entries.regions(t, self.floor), t)
-
-    def _cost(self, a: Regions, t: float) -> float:
-        return self.weak_cost + self.floor * a.floor_mass + t * a.middle_root + a.one_mass
-
-    def _variance(self, a: Regions, t: float) -> float:
-        over = a.middle_root / t if a.middle_root > 0 else 0.0
-        floor = a.floor_gain / self.floor if a.floor_gain > 0 else 0.0
-        return self.variance - a.below_one_gain + floor + over
-
-    # J: F(s) = s·Var − cost with s = t². dJ/ds has the sign of F, and F crosses zero once (docs/statistics.md).
-
-    def best_scale(self) -> float:
-        """The t of least J; 0 when looking at ever more items keeps paying (c_0 = 0, no floor, V ≥ E[u])."""
-        high = (self.weak_cost + self.entries.total_mass) / self.variance
-        if high == 0 or self._no_least():
-            return 0.0
-        return math.sqrt(_root(self._best_step, start=high, low=0.0, high=high))
-
-    def _no_least(self) -> bool:
-        """F(s) = s (V − E[u]) near 0 when nothing is paid per item: no positive root unless V < E[u]."""
-        free = self.weak_cost == 0 and self.floor == 0
-        return free and self.variance >= self.entries.total_gain * (1 - 1e-12)
-
-    def _best_step(self, s: float) -> tuple[float, float]:
-        """F(s), and the root of the line that F follows at s."""
-        a = self.entries.regions(math.sqrt(s), self.floor)
-        floor = a.floor_gain / self.floor if a.floor_gain > 0 else 0.0
-        slope = self.variance - a.below_one_gain + floor
-        fixed = self.weak_cost + a.one_mass + self.floor * a.floor_mass
-        return slope * s - fixed, fixed / slope if slope > 0 else math.nan
-
-    # The pool's end: a given cost per item, linear in t; or a given variance per item, linear in 1/t.
-
-    def scale_for_cost(self, cost: float, *, low: float) -> float:
-        """The t ≥ low that costs exactly `cost` per item; `cost` must be below what all rates at 1 cost."""
-
-        def step(t: float) -> tuple[float, float]:
-            a = self.entries.regions(t, self.floor)
-            rest = cost - self.weak_cost - self.floor * a.floor_mass - a.one_mass
-            return self._cost(a, t) - cost, rest / a.middle_root if a.middle_root > 0 else math.nan
-
-        return _root(step, start=low, low=low, high=self._scale_at_one())
-
-    def scale_for_variance(self, variance: float, *, low: float) -> float:
-        """The t ≥ low at which an item's variance is `variance`, which must be above V."""
-
-        def step(y: float) -> tuple[float, float]:  # y = 1/t
-            a = self.entries.regions(1.0 / y, self.floor)
-            flat = self._variance(Regions(a.floor_mass, a.floor_gain, 0.0, a.one_mass, a.below_one_gain), 1.0)
-            rest = variance - flat
-            return self._variance(a, 1.0 / y) - variance, (rest / a.middle_root if a.middle_root > 0 else math.nan)
-
-        high = 1.0 / low if low > 0 else self._inverse_scale_above(variance)
-        return 1.0 / _root(step, start=high, low=1.0 / self._scale_at_one(), high=high)
-
-    def _scale_at_one(self) -> float:
-        """A t at which every entry that gains anything is at 1."""
-        root = self.entries.root
-        return (1.0 + 1e-9) / float(root.min(where=root > 0, initial=math.inf))
-
-    def _inverse_scale_above(self, variance: float) -> float:
-        y = 1.0 / self._scale_at_one()
-        while self.item_variance(1.0 / y) < variance and y < 1e300:
-            y *= 4.0
-        return y
-
-
-def _root(step: Callable[[float], tuple[float, float]], *, start: float, low: float, high: float) -> float:
-    """Root of a piecewise linear function that is below 0 left of it and above 0 right of it.
-
-    `step(x)` gives the value at x and the root of the line the function follows there. Newton's step is taken
-    while it stays between the bounds known so far, else their middle; the search ends when x stops moving.
-    """
-    x = start
-    for _ in range(_MOST_STEPS):
-        value, proposal = step(x)
-        if value == 0 or abs(proposal - x) <= _ROUNDING * x:
-            return proposal if value else x
-        low, high = (x, high) if value < 0 else (low, x)
-        if not low <= proposal <= high:  # also when there is no proposal (nan)
-            proposal = 0.5 * (low + high)
-        x = proposal
-    return x
-
-
-def gains(error: Floats) -> Floats:
-    """Gain of each step, e_k = u_{k-1} − u_k with u_K = 0; `error` holds u_0 … u_{K-1} in its columns."""
-    after = np.zeros_like(error)
-    after[:, :-1] = error[:, 1:]
-    return error - after
-
-
-def pooled_gain_per_cost(gain: Floats, cost: Floats) -> Floats:
-    """Gain per cost of the block each step belongs to, items × steps; never increases along the chain.
-
-    A step whose gain per cost is not below its predecessor's shares one block with it. That is antitonic
-    regression of e/c with weights c, whose value at k is min over i ≤ k of max over j ≥ k of the mean of
-    i … j; chains are short, so the formula is used as it stands, vectorised over items. The last block holds
-    u_j − 0 ≥ 0, so every value is at least 0 even where a later rater is worse than an earlier one.
-    """
-    n, K = gain.shape
-    if K == 1:
-        return _mean(gain[:, 0], np.broadcast_to(cost, gain.shape)[:, 0])[:, None]
-    cost = np.broadcast_to(cost, gain.shape)
-    pooled = np.full((n, K), np.inf)
-    for i in range(K):
-        e, c = np.cumsum(gain[:, i:], axis=1), np.cumsum(cost[:, i:], axis=1)  # sums from i, so that nothing cancels
-        best = np.full(n, -np.inf)  # max over j ≥ k of mean(i … j), filled from the far end
-        for k in range(K - 1, i - 1, -1):
-            best = np.maximum(best, _mean(e[:, k - i], c[:, k - i]))
-            pooled[:, k] = np.minimum(pooled[:, k], best)
-    return np.asarray(np.maximum(pooled, 0.0))  # rounding of cumulative sums may leave −1e-17
-
-
-def _mean(e: Floats, c: Floats) -> Floats:
-    """e / c, and the limit for free steps: worth everything where they do not hurt."""
-    out = np.where(e >= 0, np.inf, -np.inf)
-    np.divide(e, c, out=out, where=c > 0)
-    return out
-
-
-_SMALLEST = float(np.finfo(np.float64).tiny)  # the rate of an item that can gain nothing: positive, never drawn
 
 
 @shown
@@ -311,21 +103,31 @@ def optimal_policy(
     w = None if weights is None else _weights(weights, u.shape[0])
     goal = _Goal.of(budget, target_se, pool_size, estimand)
     root, free = _root_gain_per_cost(u, c_h)
-    mass = _mass(c_h, w, u.shape)
     c_0 = float(np.mean(c_g)) if w is None else float(np.dot(np.broadcast_to(c_g, w.shape), w))
-    problem = Problem(Entries.of(root.reshape(-1), mass), V, c_0, f)
-    solution = _solve(problem, goal)
-    rates = _rates(root, solution, free)
+    problem = Problem(root.reshape(-1), _mass(c_h, w, u.shape), V, c_0, f)
+    found = _solve(problem, goal)
+    rates = _rates(root, found, free)
     strong = rates if rates.ndim == 1 else rates[:, -1]
     last = c_h if c_h.ndim == 0 else (c_h if u.ndim == 1 else c_h[..., -1])
-    return _policy(
-        rates,
-        solution,
-        goal,
-        V=V,
-        unit=float(c_h) if c_h.ndim == 0 and c_h > 0 else 1.0,
+    base = V * float(np.mean(last) if w is None else np.dot(np.broadcast_to(last, w.shape), w))
+    scale = found.t / math.sqrt(float(c_h) if c_h.ndim == 0 and c_h > 0 else 1.0)
+    T, J = found.items, found.cost * found.variance
+    most = math.inf if goal.budget is None else goal.budget
+    return Policy(
+        rates=rates,
+        scale=scale,
+        threshold=1.0 / scale if scale > 0 else math.inf,
+        floor=found.least,
         mean_rate=float(strong.mean() if w is None else np.dot(strong, w)),
-        base_cost=float(np.mean(last) if w is None else np.dot(np.broadcast_to(last, w.shape), w)),
+        cost_per_item=found.cost,
+        variance_per_item=found.variance,
+        error_times_budget=J,
+        base_error_times_budget=base,
+        worth_it=base > J,
+        items=T,
+        spend=None if T is None else min(T * found.cost, most),
+        expected_se=None if T is None else math.sqrt(max(found.variance / T - goal.pool_variance(V), 0.0)),
+        pool_limited=found.pool_limited,
     )
 
 
@@ -355,6 +157,162 @@ class _Goal:
         return V / self.pool_size if self.estimand == "pool" else 0.0
 
 
+# The one scalar behind every optimal policy, found exactly
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """What is minimised, as a function of the one scalar t behind every policy (METHODS section 2, steps 2 and 3).
+
+    A policy is q = clip(t·r, f, 1) with r = sqrt(gain per cost) of each entry (an item, or an item's step in a chain)
+    and f the floor. With m = probability weight × cost of an entry,
+
+        cost(t) = c_0 + Σ m q        Var(t) = V + Σ m r² (1/q − 1)        J = cost · Var
+
+    and all of it follows from sums over three regions: entries at the floor, in between, and at 1. As a function of t²
+    (for J), of t (for the cost) or of 1/t (for the variance) each equation is piecewise linear, so a Newton step from
+    within the right piece lands on the root itself: no grid, no tolerance to choose, no sort.
+    """
+
+    root: Floats
+    mass: float | Floats  # one number where all entries share it
+    variance: float
+    weak_cost: float
+    floor: float
+
+    @cached_property
+    def total_mass(self) -> float:
+        """Σ m: the cost of a strong rating of every item."""
+        return self.mass * self.root.size if isinstance(self.mass, float) else float(np.sum(self.mass))
+
+    @cached_property
+    def total_gain(self) -> float:
+        """Σ m r²: E[u]."""
+        return self._clipped(math.inf)[2]
+
+    @property
+    def idle_mass(self) -> float:
+        """Mass of the entries that the strong rating cannot change."""
+        idle = self.root == 0
+        return self.mass * np.count_nonzero(idle) if isinstance(self.mass, float) else float(np.dot(self.mass, idle))
+
+    def cost(self, t: float) -> float:
+        """Cost per item, c_0 + Σ m q; of an infinite t, where every rate is 1, and of t = 0 without a floor, too."""
+        if math.isinf(t):
+            return self.weak_cost + self.total_mass
+        fixed, _, middle = self._lines(t)
+        return fixed + t * middle if t > 0 else self.weak_cost
+
+    def item_variance(self, t: float) -> float:
+        """Var(Δ) = V + Σ m r² (1/q − 1)."""
+        if math.isinf(t):
+            return self.variance
+        _, flat, middle = self._lines(t)
+        return flat + (middle / t if middle > 0 else 0.0) if t > 0 else math.inf
+
+    def _lines(self, t: float) -> tuple[float, float, float]:
+        """K, F and M with cost = K + t·M and Var = F + M/t around t: M sums m·r over the entries in between."""
+        if t <= 0:
+            if self.floor <= 0:
+                return self.weak_cost, self.variance - self.total_gain, self._clipped(math.inf)[1]
+            floors = self.total_gain / self.floor if self.total_gain > 0 else 0.0
+            return self.weak_cost + self.floor * self.total_mass, self.variance - self.total_gain + floors, 0.0
+        at_one, middle, below_one = self._below(1.0 / t)
+        fixed, flat = self.weak_cost + at_one, self.variance - below_one
+        if self.floor > 0:
+            above_floor, floor_root, floor_gain = self._below(self.floor / t)
+            fixed += self.floor * (self.total_mass - above_floor)
+            flat += floor_gain / self.floor if floor_gain > 0 else 0.0
+            middle -= floor_root
+        return fixed, flat, middle
+
+    def _below(self, h: float) -> tuple[float, float, float]:
+        """Mass with r ≥ h; Σ m r and Σ m r² of the entries below h."""
+        at_least, root, gain = self._clipped(h)
+        return at_least, root - at_least * h, gain - at_least * h * h
+
+    def _clipped(self, h: float) -> tuple[float, float, float]:
+        """Σ m [r ≥ h], Σ m min(r, h), Σ m min(r, h)², in one pass over cache-sized pieces."""
+        at_least = root = gain = 0.0
+        for start in range(0, self.root.size, _CHUNK):
+            r = self.root[start : start + _CHUNK]
+            x = np.minimum(r, h)
+            if isinstance(self.mass, float):
+                at_least += float(np.count_nonzero(r >= h))
+                root += float(x.sum())
+                gain += float(np.multiply(x, x, out=x).sum())  # no dot: BLAS would start threads for it
+            else:
+                m = self.mass[start : start + _CHUNK]
+                at_least += float(m.sum(where=r >= h))
+                mx = m * x
+                root += float(mx.sum())
+                gain += float(np.multiply(mx, x, out=x).sum())
+        if isinstance(self.mass, float):
+            return self.mass * at_least, self.mass * root, self.mass * gain
+        return at_least, root, gain
+
+    # J: F(s) = s·Var − cost with s = t². dJ/ds has the sign of F, and F crosses zero once (docs/statistics.md).
+
+    def best_scale(self) -> float:
+        """The t of least J; 0 when looking at ever more items keeps paying (c_0 = 0, no floor, V ≥ E[u])."""
+        high = (self.weak_cost + self.total_mass) / self.variance
+        free = self.weak_cost == 0 and self.floor == 0  # then F(s) = s (V − E[u]) near 0: no root unless V < E[u]
+        if high == 0 or (free and self.variance >= self.total_gain * (1 - 1e-12)):
+            return 0.0
+
+        def step(s: float) -> tuple[float, float]:
+            fixed, flat, _ = self._lines(math.sqrt(s))
+            return flat * s - fixed, fixed / flat if flat > 0 else math.nan
+
+        return math.sqrt(_root(step, start=high, low=0.0, high=high))
+
+    # The pool's end: a given cost per item, linear in t; or a given variance per item, linear in 1/t.
+
+    def scale_for_cost(self, cost: float, *, low: float) -> float:
+        """The t ≥ low that costs exactly `cost` per item; `cost` must be below what all rates at 1 cost."""
+
+        def step(t: float) -> tuple[float, float]:
+            fixed, _, middle = self._lines(t)
+            return fixed + t * middle - cost, (cost - fixed) / middle if middle > 0 else math.nan
+
+        return _root(step, start=low, low=low, high=self._scale_at_one())
+
+    def scale_for_variance(self, variance: float, *, low: float) -> float:
+        """The t ≥ low at which an item's variance is `variance`, which must be above V."""
+
+        def step(y: float) -> tuple[float, float]:  # y = 1/t
+            _, flat, middle = self._lines(1.0 / y)
+            return flat + y * middle - variance, (variance - flat) / middle if middle > 0 else math.nan
+
+        least = 1.0 / self._scale_at_one()
+        high = 1.0 / low if low > 0 else least
+        while low <= 0 and self.item_variance(1.0 / high) < variance and high < 1e300:
+            high *= 4.0
+        return 1.0 / _root(step, start=high, low=least, high=high)
+
+    def _scale_at_one(self) -> float:
+        """A t at which every entry that gains anything is at 1."""
+        return (1.0 + 1e-9) / float(self.root.min(where=self.root > 0, initial=math.inf))
+
+
+def _root(step: Callable[[float], tuple[float, float]], *, start: float, low: float, high: float) -> float:
+    """Root of a piecewise linear function that is below 0 left of it and above 0 right of it.
+
+    `step(x)` gives the value at x and the root of the line the function follows there. Newton's step is taken
+    while it stays between the bounds known so far, else their middle; the search ends when x stops moving.
+    """
+    x = start
+    for _ in range(_MOST_STEPS):
+        value, proposal = step(x)
+        if value == 0 or abs(proposal - x) <= _ROUNDING * x:
+            return proposal if value else x
+        low, high = (x, high) if value < 0 else (low, x)
+        if not low <= proposal <= high:  # also when there is no proposal (nan)
+            proposal = 0.5 * (low + high)
+        x = proposal
+    return x
+
+
 # The steps of the solution
 
 
@@ -365,95 +323,64 @@ class _Solution:
     cost: float
     variance: float
     items: float | None
-    pool_limited: bool
+    pool_limited: bool = False
+
+    @classmethod
+    def at(cls, problem: Problem, t: float, items: float | None, *, pool_limited: bool = False) -> "_Solution":
+        least = 1.0 if math.isinf(t) else problem.floor
+        return cls(t, least, problem.cost(t), problem.item_variance(t), items, pool_limited)
 
 
 def _solve(problem: Problem, goal: _Goal) -> _Solution:
-    t = problem.best_scale() if problem.entries.total_mass > 0 else math.inf
+    t = problem.best_scale() if problem.total_mass > 0 else math.inf
     if goal.budget is None and goal.target_se is None:
-        _needs_a_pool(t, problem, "and no budget")
-        return _solution(problem, t, None)
-    cost, variance = _cost_and_variance(problem, t)
-    wanted = _items(goal, cost, variance, problem.variance)
+        _needs_a_pool(t, "and no budget")
+        return _Solution.at(problem, t, None)
+    wanted = _items(goal, problem, t)
     if wanted > goal.pool_size or (t == 0 and math.isfinite(goal.pool_size)):
         return _solve_pool(problem, goal, t)
-    _needs_a_pool(t, problem, "and an unlimited pool")
+    _needs_a_pool(t, "and an unlimited pool")
     if math.isinf(wanted):
         raise PolicyError("both ratings are free and the pool is unlimited: rate everything; there is nothing to plan")
-    return _solution(problem, t, wanted)
+    return _Solution.at(problem, t, wanted)
 
 
-def _items(goal: _Goal, cost: float, variance: float, V: float) -> float:
+def _items(goal: _Goal, problem: Problem, t: float) -> float:
     """T without a pool's end: B / cost, or Var(Δ) / ε²."""
-    if goal.budget is not None:
-        return goal.budget / cost if cost > 0 else math.inf
-    assert goal.target_se is not None
-    return variance / (goal.target_se**2 + goal.pool_variance(V))
+    if goal.target_se is not None:
+        return problem.item_variance(t) / (goal.target_se**2 + goal.pool_variance(problem.variance))
+    cost = problem.cost(t)
+    return goal.budget / cost if goal.budget is not None and cost > 0 else math.inf
 
 
 def _solve_pool(problem: Problem, goal: _Goal, t: float) -> _Solution:
     """All N items are looked at; the scale follows from the money, or from the variance, per item."""
-    N = goal.pool_size
-    if goal.budget is not None:
-        return _spend_on_pool(problem, goal.budget / N, N, t)
-    assert goal.target_se is not None
-    V = problem.variance
+    N, V, f, idle = goal.pool_size, problem.variance, problem.floor, problem.idle_mass
+    full = problem.weak_cost + problem.total_mass - idle  # rate 1 wherever the strong rating can change anything
+    if goal.target_se is None:
+        assert goal.budget is not None
+        cost = goal.budget / N
+        if cost >= problem.weak_cost + problem.total_mass:
+            return _Solution.at(problem, math.inf, N, pool_limited=True)
+        if cost >= full + f * idle:  # the rest of the money goes to the items that gain nothing
+            return _Solution(math.inf, (cost - full) / idle, cost, V, N, pool_limited=True)
+        return _Solution.at(problem, problem.scale_for_cost(cost, low=t), N, pool_limited=True)
     variance = N * (goal.target_se**2 + goal.pool_variance(V))
     if variance < V * (1 - 1e-12):
-        least = math.sqrt(V / N)
         raise PolicyError(
             Message(
                 f"{argument('target_se')} {goal.target_se:g} cannot be reached: strong ratings on all {N:g} items of "
-                f"the pool give {least:.4g}; use a larger pool or target, or estimand 'pool'"
+                f"the pool give {math.sqrt(V / N):.4g}; use a larger pool or target, or estimand 'pool'"
             )
         )
-    most = problem.item_variance(t) if t > 0 else math.inf
-    if variance >= most:
-        return _solution(problem, t, N, pool_limited=True)
-    if variance <= V or problem.entries.total_gain == 0:
-        return _all_that_gain(problem, N)
-    return _solution(problem, problem.scale_for_variance(variance, low=t), N, pool_limited=True)
+    if variance >= problem.item_variance(t):
+        return _Solution.at(problem, t, N, pool_limited=True)
+    if variance <= V or problem.total_gain == 0:
+        return _Solution(math.inf, f, full + f * idle, V, N, pool_limited=True)
+    return _Solution.at(problem, problem.scale_for_variance(variance, low=t), N, pool_limited=True)
 
 
-def _all_that_gain(problem: Problem, N: float) -> _Solution:
-    """Rate 1 wherever the strong rating can change anything, the floor elsewhere."""
-    idle = _mass_without_gain(problem.entries)
-    cost = problem.weak_cost + problem.entries.total_mass - idle + problem.floor * idle
-    return _Solution(math.inf, problem.floor, cost, problem.variance, N, True)
-
-
-def _spend_on_pool(problem: Problem, cost: float, N: float, t: float) -> _Solution:
-    entries, f = problem.entries, problem.floor
-    if cost >= problem.weak_cost + entries.total_mass:
-        return _solution(problem, math.inf, N, pool_limited=True)
-    idle = _mass_without_gain(entries)
-    full = problem.weak_cost + (entries.total_mass - idle)
-    if cost >= full + f * idle:  # every item that gains is at 1: the rest of the money goes to the others
-        least = (cost - full) / idle
-        return _Solution(math.inf, least, cost, problem.variance, N, True)
-    return _solution(problem, problem.scale_for_cost(cost, low=t), N, pool_limited=True)
-
-
-def _mass_without_gain(entries: Entries) -> float:
-    if isinstance(entries.mass, float):
-        return entries.mass * float(np.count_nonzero(entries.root == 0))
-    return float(np.dot(entries.mass, entries.root == 0))
-
-
-def _solution(problem: Problem, t: float, items: float | None, *, pool_limited: bool = False) -> _Solution:
-    cost, variance = _cost_and_variance(problem, t)
-    return _Solution(t, 1.0 if math.isinf(t) else problem.floor, cost, variance, items, pool_limited)
-
-
-def _cost_and_variance(problem: Problem, t: float) -> tuple[float, float]:
-    if math.isinf(t):
-        return problem.weak_cost + problem.entries.total_mass, problem.variance
-    if t == 0:
-        return problem.weak_cost, math.inf
-    return problem.cost(t), problem.item_variance(t)
-
-
-def _needs_a_pool(t: float, problem: Problem, also: str) -> None:
+def _needs_a_pool(t: float, also: str) -> None:
     if t == 0:
         raise PolicyError(
             Message(
@@ -463,51 +390,56 @@ def _needs_a_pool(t: float, problem: Problem, also: str) -> None:
         )
 
 
-def _rates(root: Floats, solution: _Solution, free: "np.ndarray[Any, np.dtype[np.bool_]] | None") -> Floats:
+def _rates(root: Floats, found: _Solution, free: Mask | None) -> Floats:
     """q = clip(t·r, floor, 1), written over r."""
-    if math.isinf(solution.t):
-        np.copyto(root, np.where(root > 0, 1.0, solution.least))
+    if math.isinf(found.t):
+        np.copyto(root, np.where(root > 0, 1.0, found.least))
     else:
-        np.multiply(root, solution.t, out=root)
+        np.multiply(root, found.t, out=root)
         np.minimum(root, 1.0, out=root)
-    np.maximum(root, max(solution.least, _SMALLEST), out=root)
+    np.maximum(root, max(found.least, _SMALLEST), out=root)
     if free is not None:
         root[free] = 1.0
     return root
 
 
-def _policy(
-    rates: Floats,
-    solution: _Solution,
-    goal: _Goal,
-    *,
-    V: float,
-    unit: float,
-    mean_rate: float,
-    base_cost: float,
-) -> Policy:
-    scale = solution.t / math.sqrt(unit)
-    T = solution.items
-    error = None if T is None else solution.variance / T
-    J = solution.cost * solution.variance
-    spend = None if T is None else min(T * solution.cost, math.inf if goal.budget is None else goal.budget)
-    se = None if error is None else math.sqrt(max(error - goal.pool_variance(V), 0.0))
-    return Policy(
-        rates=rates,
-        scale=scale,
-        threshold=1.0 / scale if scale > 0 else math.inf,
-        floor=solution.least,
-        mean_rate=mean_rate,
-        cost_per_item=solution.cost,
-        variance_per_item=solution.variance,
-        error_times_budget=J,
-        base_error_times_budget=base_cost * V,
-        worth_it=base_cost * V > J,
-        items=T,
-        spend=spend,
-        expected_se=se,
-        pool_limited=solution.pool_limited,
-    )
+# Which raters of a chain are worth having, item by item: pool adjacent violators (METHODS section 2, step 1)
+
+
+def gains(error: Floats) -> Floats:
+    """Gain of each step, e_k = u_{k-1} − u_k with u_K = 0; `error` holds u_0 … u_{K-1} in its columns."""
+    after = np.zeros_like(error)
+    after[:, :-1] = error[:, 1:]
+    return error - after
+
+
+def pooled_gain_per_cost(gain: Floats, cost: Floats) -> Floats:
+    """Gain per cost of the block each step belongs to, items × steps; never increases along the chain.
+
+    A step whose gain per cost is not below its predecessor's shares one block with it. That is antitonic
+    regression of e/c with weights c, whose value at k is min over i ≤ k of max over j ≥ k of the mean of
+    i … j; chains are short, so the formula is used as it stands, vectorised over items. The last block holds
+    u_j − 0 ≥ 0, so every value is at least 0 even where a later rater is worse than an earlier one.
+    """
+    n, K = gain.shape
+    if K == 1:
+        return _mean(gain[:, 0], np.broadcast_to(cost, gain.shape)[:, 0])[:, None]
+    cost = np.broadcast_to(cost, gain.shape)
+    pooled = np.full((n, K), np.inf)
+    for i in range(K):
+        e, c = np.cumsum(gain[:, i:], axis=1), np.cumsum(cost[:, i:], axis=1)  # sums from i, so that nothing cancels
+        best = np.full(n, -np.inf)  # max over j ≥ k of mean(i … j), filled from the far end
+        for k in range(K - 1, i - 1, -1):
+            best = np.maximum(best, _mean(e[:, k - i], c[:, k - i]))
+            pooled[:, k] = np.minimum(pooled[:, k], best)
+    return np.asarray(np.maximum(pooled, 0.0))  # rounding of cumulative sums may leave −1e-17
+
+
+def _mean(e: Floats, c: Floats) -> Floats:
+    """e / c, and the limit for free steps: worth everything where they do not hurt."""
+    out = np.where(e >= 0, np.inf, -np.inf)
+    np.divide(e, c, out=out, where=c > 0)
+    return out
 
 
 # From words to letters
@@ -550,7 +482,7 @@ def _weights(weights: ArrayLike, n: int) -> Floats:
     return w / total
 
 
-def _root_gain_per_cost(u: Floats, c_h: Floats) -> tuple[Floats, "np.ndarray[Any, np.dtype[np.bool_]] | None"]:
+def _root_gain_per_cost(u: Floats, c_h: Floats) -> tuple[Floats, Mask | None]:
     """sqrt(e/c), and where a step is free (its rate is 1 whatever else holds; its own sqrt counts as 0)."""
     if u.ndim == 1 and c_h.ndim == 0 and c_h > 0:
         root = u / float(c_h)

@@ -21,7 +21,7 @@ from ratewise.core.clusters import Codes
 from ratewise.core.draw import draw, whole_items
 from ratewise.core.messages import Message, argument
 from ratewise.core.names import OBJECTIVES, Estimand, Objective, Recalibration
-from ratewise.core.policy import Entries, Problem
+from ratewise.core.policy import Problem
 from ratewise.core.ratings import Mask
 from ratewise.core.result import FrameKind, frame_of_rows, shown
 from ratewise.errors import InputError, PolicyError, TableError
@@ -68,7 +68,7 @@ class Curve:
     ) -> "Curve":
         """The curve from u(x) of the slice's items; costs are per item. `own_mean` asks for the pool's own mean."""
         root = np.sqrt(error / strong_cost)
-        problem = Problem(Entries.of(root, strong_cost / root.size), variance, weak_cost, 0.0)
+        problem = Problem(root, strong_cost / root.size, variance, weak_cost, 0.0)
         best = problem.best_scale()
         if best == 0 and math.isinf(pool_size):
             raise PolicyError(
@@ -138,10 +138,7 @@ class Curve:
             if variance / error <= N:
                 return problem.cost(self.best) * variance / error
         if N * error <= problem.variance * (1 + _TOLERANCE):  # a strong rating wherever it can change anything
-            entries = problem.entries
-            return N * (
-                problem.weak_cost + entries.total_mass * float(np.count_nonzero(entries.root) / entries.root.size)
-            )
+            return N * (problem.weak_cost + problem.total_mass - problem.idle_mass)
         return N * problem.cost(problem.scale_for_variance(N * error, low=self.best))
 
 
