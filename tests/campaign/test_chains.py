@@ -12,7 +12,7 @@ from ratewise.campaign.log import Reader
 from ratewise.campaign.planner import Done, Draw, decide
 from ratewise.campaign.rehearsal import Pool, Rehearsal
 from ratewise.core.estimate import estimate_mean as core_estimate
-from ratewise.design.chain import Design, step_arrays
+from ratewise.design.chain import Design, pooled_steps
 
 from ..worlds import unsure_judge
 from .making import log_of, looked_at, ran, scored
@@ -95,7 +95,8 @@ def test_the_estimate_is_that_of_all_rounds_as_one_draw(tmp_path):
     found = stepwise(tmp_path, estimand="population")
     history, _ = looked_at(found)
     looked = history.looked
-    f, rates, factor = step_arrays(history.steps, reached=looked.selected[:, :1], asked=looked.selected[:, 1])
+    p = pooled_steps(history.steps, reached=looked.selected[:, :1], asked=looked.selected[:, 1])
+    f, rates, factor = p.weak, p.rates, p.factor
     right = core_estimate(f, looked.values[:, 1], rates, method="difference", bounds=(0, 1), variance_factor=factor)
     h, asked = looked.values[:, 1], looked.selected
     by_hand = (

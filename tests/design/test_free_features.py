@@ -9,7 +9,7 @@ import pytest
 
 from ratewise.design.diagnostics import diagnose
 from ratewise.design.options import Money
-from ratewise.design.rounds import draw_exact_round, estimate_seen, next_round, plan_round
+from ratewise.design.rounds import draw_exact_round, estimate_seen, next_round, plan_round, pooled
 from ratewise.design.seen import Phase, Rule, mass
 from ratewise.learn.covariates import Covariates
 
@@ -65,12 +65,13 @@ def test_who_goes_by_features_stays_with_them_and_forgets_the_judge():
     new = slice(200, 200 + planned.items)
     more = replace(x.rows(new), weak=np.full(planned.items, np.nan))  # nobody was asked
     d = draw_exact_round(
-        planned.rule, planned.own_rates, seen, more, np.random.default_rng(7).random(planned.items),
-        money=planned.spend, prices=1.0,
+        planned.rule, seen, more, np.random.default_rng(7).random(planned.items), money=planned.spend, prices=1.0,
     )  # fmt: skip
     assert d.asked.sum() == planned.spend
-    phase = Phase(planned.items, d.rule, weak=False)
-    after = seen.joined(more, np.where(d.asked, h[new], np.nan), d.before, phase, d.own_rates, rates=d.rates)
+    after = pooled(
+        seen, more, np.where(d.asked, h[new], np.nan), rule=planned.rule, weak=False, own_rates=planned.own_rates,
+        factor=d.factor, before=d.before, rates=d.rates,
+    )  # fmt: skip
     assert after.by_features
     assert not after.x.weak.any()
     left = Money(0.05, 1.0, 600.0 - planned.spend, 3000.0 - after.items)

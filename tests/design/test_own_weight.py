@@ -80,7 +80,7 @@ def test_own_rates_are_the_rules_where_no_label_is_decisive(world):
     """The constant, and a claim made by predictions that one label cannot move."""
     x, h = world(1097, 400)
     planned = plan_round(burnt_in((x, h)), MONEY)
-    assert planned.error_kind in {"constant", "claimed"}
+    assert planned.rule.error.kind in {"constant", "claimed"}
     by_rule = planned.rule.rates(x, np.full(400, 400.0))
     off = np.abs(planned.own_rates - by_rule)
     assert np.median(off) <= 1e-9 + 0.01 * by_rule.mean()

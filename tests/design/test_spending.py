@@ -92,13 +92,12 @@ def test_the_share_of_a_pool_is_never_more_than_the_pool(left, pool, weak):
 # Exact draws
 
 
-def exact(items, money, prices, seed=2, own=None):
+def exact(items, money, prices, seed=2):
     known = seen(60, seed=seed)
     plan = plan_round(known, Money(0.01, 1.0, 80.0, float(items)), base_allowed=False)
     world = calibrated(items, mean=0.7, spread=0.75, rng=np.random.default_rng([seed, 53]))
     x, r = Covariates(world.weak), np.random.default_rng([seed, 55]).random(items)
-    own = plan.own_rates if own is None else own
-    return known, plan, x, r, draw_exact_round(plan.rule, own, known, x, r, money=money, prices=prices)
+    return known, plan, x, r, draw_exact_round(plan.rule, known, x, r, money=money, prices=prices)
 
 
 @pytest.mark.parametrize("money", [1.0, 7.5, 40.0, 119.0, 120.0, 500.0])
@@ -108,7 +107,7 @@ def test_equal_prices_buy_as_many_as_fit_and_rates_sum_to_them(money):
     assert d.asked.sum() == count
     assert d.rates.sum() == pytest.approx(count, rel=1e-9)
     assert np.all((d.rates > 0) & (d.rates <= 1))
-    assert math.isinf(d.rule.factor) == (count == 120)
+    assert math.isinf(d.factor) == (count == 120)
 
 
 @pytest.mark.parametrize("money", [3.0, 20.0, 77.7])
@@ -122,8 +121,8 @@ def test_prices_by_item_are_never_exceeded_and_all_but_spent(money):
 
 def test_rates_are_those_of_the_rule_that_is_kept():
     """Whoever has the rule with its factor computes the same rates again: `verify` does."""
-    known, _, x, _, d = exact(120, 40.0, 1.0)
-    np.testing.assert_array_equal(d.rule.rates(x, mass(known.phases, x)), d.rates)
+    known, plan, x, _, d = exact(120, 40.0, 1.0)
+    np.testing.assert_array_equal(plan.rule.scaled(d.factor).rates(x, mass(known.phases, x)), d.rates)
 
 
 def test_who_is_asked_are_those_with_the_smallest_number_for_their_rate():
@@ -140,10 +139,11 @@ def test_more_money_only_adds():
 
 
 def test_own_rates_of_0_stay_numbers_where_everyone_is_asked():
-    *_, d = exact(120, 500.0, 1.0, own=np.array([0.0, 0.5, 1.0]))
-    np.testing.assert_array_equal(d.own_rates, 1.0)
-    *_, d = exact(120, 40.0, 1.0, own=np.array([0.0, 1e-4, 1.0]))
-    np.testing.assert_allclose(d.own_rates, np.minimum(np.array([0.0, 1e-4, 1.0]) * d.rule.factor, 1.0))
+    _, plan, _, _, d = exact(120, 500.0, 1.0)
+    np.testing.assert_array_equal(plan.rule.scaled(d.factor).scaled_rates(np.array([0.0, 0.5, 1.0])), 1.0)
+    _, plan, _, _, d = exact(120, 40.0, 1.0)
+    own = np.array([0.0, 1e-4, 1.0])
+    np.testing.assert_allclose(plan.rule.scaled(d.factor).scaled_rates(own), np.minimum(own * d.factor, 1.0))
 
 
 def test_free_strong_ratings_are_all_drawn():

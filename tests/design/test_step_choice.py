@@ -13,7 +13,7 @@ from ..worlds import unsure_judge
 def choice(costs, *, items=150, expert_wrong=0.02, left=150.0, pool_left=3000.0, noise=None):
     judge, expert, h = unsure_judge(items, expert_wrong=expert_wrong)
     said = expert if noise is None else noise
-    return choose_design(Covariates(judge), said[:, None], h, costs=costs, left=left, pool_left=pool_left)
+    return choose_design(Covariates(judge), said[:, None], h, costs=costs, left=left, pool_left=pool_left, spent=80.0)
 
 
 def test_a_dear_expert_is_a_step_and_a_cheap_one_sees_every_item():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ratewise.design.chain import Design, StepSeen, draw_exact_steps, draw_steps, factors_of
-from ratewise.design.chain_plan import plan_steps, step_money
+from ratewise.design.chain_plan import plan_steps
 from ratewise.learn.covariates import Covariates
 
 from ..worlds import unsure_judge
@@ -18,7 +18,7 @@ COSTS = (0.01, 0.15, 1.0)
 def ready(more=300, seed=3):
     judge, expert, h = unsure_judge(80 + more, seed)
     seen = StepSeen.start(CHAIN, Covariates(judge[:80]), expert[:80, None], h[:80])
-    rule = plan_steps(seen, step_money(CHAIN, COSTS, 60.0, float(more))).rule
+    rule = plan_steps(seen, CHAIN.money(COSTS, 60.0, float(more)), 80.0).rule
     return seen, rule, Covariates(judge[80:]), expert[80:, None], np.random.default_rng([seed, 2]).random(more)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ratewise.design.chain import Design, StepRule, StepSeen
-from ratewise.design.chain_plan import exact_items, plan_steps, spend_of, step_money
+from ratewise.design.chain_plan import plan_steps
 from ratewise.learn.covariates import Covariates
 
 from ..worlds import knowing_expert, unsure_judge
@@ -24,7 +24,7 @@ def start(items=80, seed=1):
 def test_the_money_is_that_of_the_items_and_rates_planned(left, pool_left):
     """By the other route: what all rounds together cost on the items seen."""
     seen = start(200)
-    plan = plan_steps(seen, step_money(CHAIN, COSTS, left, pool_left))
+    plan = plan_steps(seen, CHAIN.money(COSTS, left, pool_left), 80.0)
     T = plan.rule.total
     q = plan.rule.rates(seen.x, seen.said, seen.mass)  # of the next round
     cost = (T - 200) * (COSTS[0] + float(np.dot(COSTS[1:], q.mean(axis=0))))
@@ -34,26 +34,24 @@ def test_the_money_is_that_of_the_items_and_rates_planned(left, pool_left):
 
 def test_more_money_is_expected_to_give_less_error():
     seen = start()
-    plans = [plan_steps(seen, step_money(CHAIN, COSTS, left, 2000.0)) for left in (40.0, 80.0, 160.0)]
+    plans = [plan_steps(seen, CHAIN.money(COSTS, left, 2000.0), 80.0) for left in (40.0, 80.0, 160.0)]
     errors = [plan.expected_variance for plan in plans]
     assert errors == sorted(errors, reverse=True)
 
 
 def test_a_pool_that_is_looked_at_whole_is_shared_out_by_money():
     seen = start()
-    money = step_money(CHAIN, COSTS, 60.0, 100.0)
-    plan = plan_steps(seen, money)
-    assert exact_items(plan, money, 60.0) == 100
-    assert exact_items(plan, money, 30.0) == 50
-    far = step_money(CHAIN, COSTS, 60.0, 1e5)
-    assert exact_items(plan_steps(seen, far), far, 60.0) is None
+    money = CHAIN.money(COSTS, 60.0, 100.0)
+    assert plan_steps(seen, money, 60.0).items == 100
+    assert plan_steps(seen, money, 30.0).items == 50
+    assert plan_steps(seen, CHAIN.money(COSTS, 60.0, 1e5), 60.0).items is None
 
 
 def test_rounds_double_what_was_spent_and_take_all_at_the_end():
-    money = step_money(CHAIN, COSTS, 100.0, 1000.0)
-    assert spend_of(money, 20.0) == 20.0
-    assert spend_of(money, 90.0) == 100.0
-    assert spend_of(step_money(CHAIN, COSTS, 100.0, 10.0), 20.0) == 100.0  # everything that is left can be rated
+    seen, money = start(), CHAIN.money(COSTS, 100.0, 1000.0)
+    assert plan_steps(seen, money, 20.0).spend == 20.0
+    assert plan_steps(seen, money, 90.0).spend == 100.0
+    assert plan_steps(seen, CHAIN.money(COSTS, 100.0, 10.0), 20.0).spend == 100.0  # all that is left can be rated
 
 
 def test_the_last_rater_is_asked_where_the_second_says_that_it_is_unsure():
@@ -61,7 +59,7 @@ def test_the_last_rater_is_asked_where_the_second_says_that_it_is_unsure():
     rates = {}
     for told in (True, False):
         x = Covariates(judge, doubts=(own,) if told else ())
-        plan = plan_steps(StepSeen.start(CHAIN, x, expert[:, None], h), step_money(CHAIN, COSTS, 100.0, 1e4))
+        plan = plan_steps(StepSeen.start(CHAIN, x, expert[:, None], h), CHAIN.money(COSTS, 100.0, 1e4), 80.0)
         asked = plan.rule.rates(x, expert[:, None], np.zeros((200, 2)))[:, 1]
         rates[told] = asked[own > 0.01].mean() / asked[own < 0.01].mean(), plan.expected_variance
         again = StepRule.from_dict(json.loads(json.dumps(plan.rule.to_dict())))
@@ -74,7 +72,7 @@ def test_the_last_rater_is_asked_where_the_second_says_that_it_is_unsure():
 def test_no_plan_without_answers_of_the_step():
     seen = start()
     silent = StepSeen.start(CHAIN, seen.x, np.full((80, 1), np.nan), seen.strong)
-    assert plan_steps(silent, step_money(CHAIN, COSTS, 60.0, 100.0)) is None
+    assert plan_steps(silent, CHAIN.money(COSTS, 60.0, 100.0), 80.0) is None
 
 
 def test_a_label_does_not_decide_its_own_weight():
@@ -83,7 +81,7 @@ def test_a_label_does_not_decide_its_own_weight():
     rows = np.flatnonzero((seen.x.weak > 0.9) & (seen.strong == 1))
     strong = seen.strong.copy()
     strong[rows[0]] = 0.0
-    plan = plan_steps(StepSeen.start(CHAIN, seen.x, seen.said, strong), step_money(CHAIN, COSTS, 60.0, 1000.0))
+    plan = plan_steps(StepSeen.start(CHAIN, seen.x, seen.said, strong), CHAIN.money(COSTS, 60.0, 1000.0), 80.0)
     own = plan.own_rates.reshape(-1, 2)
     by_rule = plan.rule.rates_for(np.zeros((1, 2)), np.zeros((1, 2)))
     assert own.shape == (120, 2)

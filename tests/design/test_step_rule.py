@@ -8,7 +8,7 @@ import pytest
 
 from ratewise.core.policy import optimal_policy
 from ratewise.design.chain import Design, StepRule, StepSeen, roots
-from ratewise.design.chain_plan import plan_steps, step_money
+from ratewise.design.chain_plan import plan_steps
 from ratewise.learn.covariates import Covariates
 
 from ..worlds import unsure_judge
@@ -20,7 +20,7 @@ COSTS = (0.01, 0.15, 1.0)
 def made(items=80, seed=1, left=100.0, pool_left=1000.0):
     judge, expert, h = unsure_judge(items, seed)
     seen = StepSeen.start(CHAIN, Covariates(judge), expert[:, None], h)
-    return seen, plan_steps(seen, step_money(CHAIN, COSTS, left, pool_left))
+    return seen, plan_steps(seen, CHAIN.money(COSTS, left, pool_left), 80.0)
 
 
 def test_roots_are_the_optimal_policy_s_where_no_answer_tells_more():

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from ratewise.design.chain import Design, StepSeen, draw_steps, step_arrays
-from ratewise.design.chain_plan import plan_steps, step_money
+from ratewise.design.chain import Design, StepSeen, draw_steps, pooled_steps
+from ratewise.design.chain_plan import plan_steps
 from ratewise.learn.covariates import Covariates
 
 from ..worlds import unsure_judge
@@ -17,7 +17,7 @@ def two_rounds(start=80, more=400, seed=2):
     judge, expert, h = unsure_judge(start + more, seed)
     first, then = slice(0, start), slice(start, None)
     seen = StepSeen.start(CHAIN, Covariates(judge[first]), expert[first, None], h[first])
-    plan = plan_steps(seen, step_money(CHAIN, COSTS, 80.0, float(more)))
+    plan = plan_steps(seen, CHAIN.money(COSTS, 80.0, float(more)), 80.0)
     x, r = Covariates(judge[then]), np.random.default_rng([seed, 1]).random(more)
     asked = draw_steps(plan.rule, seen, x, np.full((more, 1), np.nan), r).asked[:, :1]
     said = np.where(asked, expert[then, None], np.nan)
@@ -41,7 +41,8 @@ def test_rates_are_those_of_all_rounds_weighted_by_their_items():
 def test_predictions_are_known_where_a_level_was_reached():
     _, _, drawn, both = two_rounds()
     asked = np.concatenate([np.ones((80, 2), dtype=bool), drawn.asked])
-    f, rates, factor = step_arrays(both, reached=asked[:, :1], asked=asked[:, 1])
+    p = pooled_steps(both, reached=asked[:, :1], asked=asked[:, 1])
+    f, rates, factor = p.weak, p.rates, p.factor
     np.testing.assert_array_equal(np.isnan(f[:, 1]), ~asked[:, 0])
     assert not np.isnan(f[:, 0]).any()
     assert np.all(rates[~asked] < 1)
@@ -53,7 +54,7 @@ def test_an_answer_that_did_not_come_changes_nothing():
     asked = np.concatenate([np.ones((80, 2), dtype=bool), drawn.asked])
     gap = int(np.flatnonzero(asked[:, 0] & ~asked[:, 1])[0])
     both.said[gap, 0] = np.nan
-    f, *_ = step_arrays(both, reached=asked[:, :1], asked=asked[:, 1])
+    f = pooled_steps(both, reached=asked[:, :1], asked=asked[:, 1]).weak
     assert f[gap, 1] == f[gap, 0]
 
 

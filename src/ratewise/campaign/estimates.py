@@ -21,8 +21,8 @@ from ratewise.core import estimate as core
 from ratewise.core.checks import Floats
 from ratewise.core.estimate import Estimate
 from ratewise.core.names import Estimand
-from ratewise.design.chain import StepSeen, carried, step_arrays
-from ratewise.design.rounds import LearnedRating, estimate_seen, learned_rating, prepared
+from ratewise.design.chain import StepSeen, carried, pooled_steps
+from ratewise.design.rounds import LearnedRating, PooledDraw, estimate_seen, learned_rating, pooled_draw
 from ratewise.design.seen import FEWEST_TO_LEARN, learn
 from ratewise.errors import MissingAnswersError
 from ratewise.questions.estimation import estimate_mean
@@ -132,22 +132,21 @@ def _chain(history: History, wanted: Wanted, level: float, pool: float | None) -
 
 
 def _steps(history: History, seen: StepSeen, wanted: Wanted, level: float, pool: float | None) -> Estimate:
-    weak, rates, factor = stepped(history, seen)
-    looked = history.looked
+    p, looked = stepped(history, seen), history.looked
     return core.estimate_mean(
-        weak, looked.values[:, -1], rates, method="difference", selected=looked.selected[:, -1], level=level,
+        p.weak, looked.values[:, -1], p.rates, method="difference", selected=p.asked, level=level,
         estimand=wanted.estimand, pool_size=pool, bounds=wanted.bounds, clusters=looked.clusters,
-        variance_factor=factor,
+        variance_factor=p.factor,
     )  # fmt: skip
 
 
-def stepped(history: History, seen: StepSeen) -> tuple[Floats, Floats, float]:
-    """What stands in the raters' place at each level, rates of all rounds, and the factor for what learning adds."""
+def stepped(history: History, seen: StepSeen) -> PooledDraw:
+    """All rounds of a chain with steps as one draw."""
     looked = history.looked
     reached = looked.selected[:, [k - 1 for k in seen.design.steps]]
     asked = np.asarray(looked.selected[:, -1])
     return history.fits.once(
-        "steps", lambda: step_arrays(seen, reached=reached, asked=asked, clusters=looked.clusters)
+        "steps", lambda: pooled_steps(seen, reached=reached, asked=asked, clusters=looked.clusters)
     )  # fmt: skip
 
 
@@ -253,7 +252,8 @@ def _unseen(history: History, wanted: Wanted) -> float:
         use = history.seen.labelled  # old labels among them
         h, off, rates = history.seen.strong[use], learn(history.seen).residual, history.seen.rates()[use]
     elif history.steps is not None and h.size >= FEWEST_TO_LEARN:
-        weak, all_rates, _ = stepped(history, history.steps)
+        p = stepped(history, history.steps)
+        weak, all_rates = p.weak, p.rates
         off, rates = h - carried(weak)[use, -1], all_rates[use, -1]
     else:
         said = carried(np.column_stack([looked.x.weak, looked.values[:, :-1]]))[use, -1]
@@ -293,16 +293,15 @@ def pooled_of(history: History, wanted: Wanted, look: Look, *, campaign: str) ->
     if wanted.inputs is not None:
         return _stratified(history, wanted, terms)
     if history.seen is not None:
-        p = prepared(history.seen, missing=looked.missing, clusters=looked.clusters)
+        p = pooled_draw(history.seen, missing=looked.missing, clusters=looked.clusters)
         terms = replace(terms, variance_factor=p.factor)
         return Pooled(terms, p.weak, history.seen.strong, p.rates, p.asked, clusters=looked.clusters)
     if history.steps is not None:
-        weak, rates, factor = stepped(history, history.steps)
-        strong, asked = looked.values[:, -1], np.asarray(looked.selected[:, -1])
-        terms = replace(terms, variance_factor=factor)
+        p = stepped(history, history.steps)
+        terms = replace(terms, variance_factor=p.factor)
         design, last = history.steps.design, looked.values.shape[1]
         raters = (design.first[-1], *design.steps, last)
-        return Pooled(terms, weak, strong, rates, asked, clusters=looked.clusters, raters=raters)
+        return Pooled(terms, p.weak, looked.values[:, -1], p.rates, p.asked, clusters=looked.clusters, raters=raters)
     weak, rates = chained(history)
     strong, asked = looked.values[:, -1], np.asarray(looked.selected[:, -1])
     return Pooled(replace(terms, method="auto"), weak, strong, rates, asked, clusters=looked.clusters)

@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 
 from ratewise.core.checks import Floats
 from ratewise.core.ratings import Mask
-from ratewise.design.chain import Design, StepRule, StepSeen, factors_of
+from ratewise.design.chain import ChainRule, Design, StepRule, StepSeen, factors_of
 from ratewise.design.chain_plan import Compared, seen_as_pair, worth_trying
-from ratewise.design.chain_rounds import ChainRule
 from ratewise.design.rounds import pooled
 from ratewise.design.second_look import again_rates, scaled
 from ratewise.design.seen import Rule, Seen

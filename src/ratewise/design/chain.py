@@ -19,11 +19,12 @@ from ratewise.core.clusters import Codes
 from ratewise.core.draw import draw_within, scaled_to
 from ratewise.core.policy import gains, pooled_gain_per_cost
 from ratewise.core.ratings import Mask
-from ratewise.design.rounds import LearnedRating, below_one, learned_rating
-from ratewise.design.seen import FEWEST_TO_LEARN, LEAST_RATE, Seen
+from ratewise.design.options import Money
+from ratewise.design.rounds import ROUNDING, LearnedRating, PooledDraw, RoundDraw, below_one, learned_rating
+from ratewise.design.seen import FEWEST_TO_LEARN, LEAST_RATE, Phase, Seen
 from ratewise.learn.covariates import Covariates
-from ratewise.learn.error_model import ErrorBasis, LearnedError
-from ratewise.learn.rating_model import RatingModel, Standard, cluster_fitted_rating
+from ratewise.learn.error_model import ErrorBasis, ErrorModel, LearnedError
+from ratewise.learn.rating_model import RatingModel, Standard
 from ratewise.learn.ridge import RidgePath, ridge_path
 
 
@@ -48,6 +49,11 @@ class Design:
         ends = sorted({*(max(self.first, default=0),), *self.steps, later} - {0})
         return tuple(slice(a, b) for a, b in zip([0, *ends], ends, strict=False))
 
+    def money(self, costs: Sequence[float], left: float, pool_left: float) -> Money:
+        """What is left to spend, with the prices of those who see every item, of the steps, and of the last rater."""
+        steps = tuple(costs[k] for k in self.steps)
+        return Money(sum(costs[k] for k in self.first), costs[-1], left, pool_left, steps)
+
     def to_dict(self) -> dict[str, Any]:
         """A dictionary, ready for JSON."""
         return {"first": list(self.first), "steps": list(self.steps)}
@@ -67,18 +73,9 @@ class Design:
         answers = carried(np.column_stack([x.weak, said]))[:, list(who)]
         beside = answers[:, :-1]
         features = beside if x.features is None else np.column_stack([beside, x.features])
-        own = _own(x, who)
+        doubts = x.doubts[who[-1] - 1] if x.doubts and who[-1] else None
+        own = doubts if who[-1] else x.uncertainty  # how unsure the dearest is; what the user gives is of the first one
         return Covariates(answers[:, -1], features if features.shape[1] else None, own, x.text)
-
-
-def _own(x: Covariates, who: tuple[int, ...]) -> Floats | None:
-    """How unsure the dearest of these raters is, by itself; None where it does not tell.
-
-    The uncertainty that the user gives is about the first rater.
-    """
-    if who[-1] == 0:
-        return x.uncertainty
-    return x.doubts[who[-1] - 1] if x.doubts else None
 
 
 def carried(said: Floats) -> Floats:
@@ -108,6 +105,34 @@ def step_by_step(weak_raters: Sequence[int]) -> Iterator[Design]:
 
 _LEAST_SHARE = 0.05  # of the mean: nothing is foretold to be perfect
 _NUMBERS = ("scale", "before", "total", "least")
+
+
+@dataclass(frozen=True, slots=True)
+class ChainRule:
+    """q_k(x) = clip(sqrt(s · gain per cost), floor, 1) by what the first rater said."""
+
+    errors: tuple[ErrorModel, ...]  # u_0 … u_{K−1}
+    costs: tuple[float, ...]
+    scale: float  # sqrt(s)
+    floor: float
+
+    def rates(self, weak: Floats) -> Floats:
+        """Items × steps, never increasing along a row."""
+        u = np.stack([model.predict(weak) for model in self.errors], axis=1)
+        root = np.sqrt(pooled_gain_per_cost(gains(u), np.array(self.costs)))
+        with np.errstate(invalid="ignore"):
+            return np.clip(np.nan_to_num(self.scale * root, nan=1.0, posinf=1.0), self.floor, 1.0)
+
+    def to_dict(self) -> dict[str, Any]:
+        """A dictionary, ready for JSON."""
+        errors = [model.to_dict() for model in self.errors]
+        return {"errors": errors, "costs": list(self.costs), "scale": self.scale, "floor": self.floor}
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> "ChainRule":
+        """The inverse of `to_dict`."""
+        errors = tuple(ErrorModel.from_dict(model) for model in data["errors"])
+        return cls(errors, tuple(data["costs"]), data["scale"], data["floor"])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -250,14 +275,6 @@ class StepRule:
         return cls(Design.from_dict(data["design"]), levels, tuple(data["costs"]), tuple(data["lows"]), **numbers)
 
 
-@dataclass(frozen=True, slots=True)
-class StepPhase:
-    """Items looked at in one go, and the rule they were drawn by; no rule: everyone was asked."""
-
-    items: int
-    rule: StepRule | None = None
-
-
 @dataclass(frozen=True, eq=False)
 class StepSeen:
     """Items with what every rater said of them, and Σ T_j q_j of each step: the rates of all rounds together.
@@ -271,13 +288,13 @@ class StepSeen:
     said: Floats  # items × raters 1 … K−1, NaN where none
     strong: Floats
     mass: Floats  # items × steps, the last rater being the last step
-    phases: tuple[StepPhase, ...]
+    phases: tuple[Phase[StepRule], ...]
 
     @classmethod
     def start(cls, design: Design, x: Covariates, said: Floats, strong: Floats) -> "StepSeen":
         """Items that everyone has rated."""
         mass = np.full((x.items, design.levels), float(x.items))
-        return cls(design, x, said, strong, mass, (StepPhase(x.items),))
+        return cls(design, x, said, strong, mass, (Phase(x.items),))
 
     @property
     def items(self) -> int:
@@ -310,7 +327,7 @@ class StepSeen:
         self, x: Covariates, said: Floats, strong: Floats, rule: StepRule, own: Floats, *, rates: Floats | None = None
     ) -> "StepSeen":
         """One more round; `own` are rates of the labels so far by a rule made without each, labels × steps."""
-        phase = StepPhase(x.items, rule)
+        phase = Phase(x.items, rule)
         before = self.mass_before(x, said)
         earlier = _phase_rates(phase, self.x, self.said, self.mass)
         if own.size:
@@ -333,7 +350,7 @@ class StepSeen:
             out.append(Seen(x, self.strong[rows], (), rates[rows] * rows.size))
         return tuple(out)
 
-    def chained(self, clusters: Codes | None = None) -> "StepRating":
+    def chained(self, clusters: Codes | None = None) -> LearnedRating:
         """f of every level in the raters' place, each label's from the others."""
         f, factor = np.full((self.items, self.design.levels), np.nan), 1.0
         for level, view in enumerate(self.views):
@@ -341,35 +358,18 @@ class StepSeen:
             if level and np.count_nonzero(view.labelled) < FEWEST_TO_LEARN:
                 f[rows, level] = f[rows, level - 1]  # nothing to learn from
                 continue
-            rating = _rating(view, None if clusters is None else clusters[rows])
+            rating = learned_rating(view, None if clusters is None else clusters[rows])
             f[rows, level] = rating.values
             factor = rating.factor if level == 0 else factor
-        return StepRating(f, factor)
+        return LearnedRating(f, factor)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class StepRating:
-    """f of all items at every level they have reached, NaN beyond; and the factor by which learning widens."""
-
-    values: Floats
-    factor: float
-
-
-def _rating(view: Seen, clusters: Codes | None) -> LearnedRating:
-    if clusters is None:
-        return learned_rating(view)
-    f = cluster_fitted_rating(view.x, view.strong, 1.0 / view.rates(), clusters)
-    return LearnedRating(f, learned_rating(view).factor)
-
-
-def _phase_rates(phase: StepPhase, x: Covariates, said: Floats, before: Floats) -> Floats:
+def _phase_rates(phase: Phase[StepRule], x: Covariates, said: Floats, before: Floats) -> Floats:
     return np.ones_like(before) if phase.rule is None else phase.rule.rates(x, said, before)
 
 
-def step_arrays(
-    seen: StepSeen, *, reached: Mask, asked: Mask, clusters: Codes | None = None
-) -> tuple[Floats, Floats, float]:
-    """What stands in the raters' place, items × levels, the rates, and the factor: what an estimate is made from.
+def pooled_steps(seen: StepSeen, *, reached: Mask, asked: Mask, clusters: Codes | None = None) -> PooledDraw:
+    """All rounds of a chain as one draw: what an estimate is made from.
 
     `reached` says who was asked at each step but the last, `asked` at the last one. An answer that did not come is that
     of the level before.
@@ -379,34 +379,22 @@ def step_arrays(
     for level in range(1, f.shape[1]):
         gap = reached[:, level - 1] & np.isnan(f[:, level])
         f[gap, level] = f[gap, level - 1]
-    rates = seen.rates()
-    steps = np.column_stack([reached, asked])
-    rates = np.column_stack([below_one(rates[:, k], steps[:, k]) for k in range(rates.shape[1])])
-    return f, np.minimum.accumulate(rates, axis=1), rating.factor
+    rates = below_one(seen.rates(), np.column_stack([reached, asked]))
+    return PooledDraw(f, np.minimum.accumulate(rates, axis=1), asked, rating.factor)
 
 
-_ROUNDING = 1e-10  # of a price: what adding up may be off by
-_LEAST = 1e-12
+# Draws. One random number serves all steps, so that they are nested
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class StepDraw:
-    """Rates and draws, items × steps."""
-
-    rates: Floats
-    asked: Mask
-    factor: float | None = None
-
-
-def draw_steps(rule: StepRule, seen: StepSeen, x: Covariates, said: Floats, uniforms: Floats) -> StepDraw:
+def draw_steps(rule: StepRule, seen: StepSeen, x: Covariates, said: Floats, uniforms: Floats) -> RoundDraw:
     """Draw each item at every step by its rate and its own random number."""
     rates = rule.rates(x, said, seen.mass_before(x, said))
-    return StepDraw(rates, np.asarray(uniforms[:, None] < rates))
+    return RoundDraw(rates, np.asarray(uniforms[:, None] < rates))
 
 
 def draw_exact_steps(
     rule: StepRule, seen: StepSeen, x: Covariates, said: Floats, uniforms: Floats, *, money: float, prices: Floats
-) -> StepDraw:
+) -> RoundDraw:
     """Draw the steps by rates that are expected to spend the money, and of the last rater's as many as the rest buys.
 
     `prices` are items × steps. Steps never take more than the money. The last rater's rates are scaled among the items
@@ -422,13 +410,13 @@ def draw_exact_steps(
         asked[:, k] = there & (uniforms < rates[:, k])
         asked[asked[:, k], k] = np.cumsum(prices[asked[:, k], k]) <= left
         there, left = asked[:, k], left - float(prices[asked[:, k], k].sum())
-    share = np.maximum(raw[:, -1] / rates[:, -2], _LEAST)[there]  # of those who are left, how many go on
+    share = np.maximum(raw[:, -1] / rates[:, -2], 1e-12)[there]  # of those who are left, how many go on
     price = prices[there, -1]
     last = scaled_to(share, max(left, 0.0), price)
     rates = rule.with_factors(steps, last).scaled(raw)
-    room = left + _ROUNDING * float(price.max(initial=0.0))
+    room = left + ROUNDING * float(price.max(initial=0.0))
     asked[there, -1] = draw_within(rates[there, -1], uniforms[there], price, room)
-    return StepDraw(rates, asked, last)
+    return RoundDraw(rates, asked, last)
 
 
 def factors_of(rule: StepRule, seen: StepSeen, x: Covariates, said: Floats, rates: Floats, last: float) -> StepRule:

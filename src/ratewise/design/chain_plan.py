@@ -14,45 +14,29 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ratewise.core.checks import Floats
-from ratewise.core.draw import whole_items
-from ratewise.core.policy import optimal_policy
-from ratewise.core.ratings import Mask
-from ratewise.design.chain import Design, Foretold, Level, StepRule, StepSeen, all_at_once, roots, step_by_step
+from ratewise.core.policy import Policy, optimal_policy
+from ratewise.core.ratings import LARGEST_SCALE, Mask
+from ratewise.design.chain import (
+    ChainRule,
+    Design,
+    Foretold,
+    Level,
+    StepRule,
+    StepSeen,
+    all_at_once,
+    carried,
+    roots,
+    step_by_step,
+)
 from ratewise.design.options import NEAR_TIE_IN_VARIANCE, Money, Options, floor_share, least_root, preferred_error
-from ratewise.design.rounds import doubling
+from ratewise.design.rounds import Round, doubled_spend, nearly_all, share_of_pool
 from ratewise.design.seen import FEWEST_TO_LEARN, Learned, Phase, Seen, learn
 from ratewise.learn.covariates import Covariates
+from ratewise.learn.error_model import fit_error
 
 _MOST_ITEMS = 1500  # items that the cost of a policy is averaged over
 _GRID = np.geomspace(1e-3, 1e3, 37)  # of γ, relative to the one at which the mean root is a rate of 1
 _FINE = np.geomspace(0.72, 1.4, 13)  # around the best of these
-_NEAR_THE_END = 0.85  # a plan for more of the pool than this looks at all of it
-
-
-@dataclass(frozen=True, slots=True)
-class StepMoney:
-    """Prices of those who see every item and of each step, what is left to spend, and how many items are left."""
-
-    first: float
-    costs: tuple[float, ...]  # of the steps, and of the last rater
-    left: float
-    pool_left: float
-
-    @property
-    def all_raters(self) -> float:
-        """The price of an item that everyone rates."""
-        return self.first + sum(self.costs)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class StepPlan:
-    """A rule, and what it is expected to give."""
-
-    rule: StepRule
-    own_rates: Floats  # labels × steps, by a rule made without each
-    expected_variance: float
-    variance: float  # V
-    mean_rates: Floats  # of each step, over all rounds
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -67,7 +51,7 @@ class _Taught:
         """Errors of all labels at each level, by predictions without the label: to judge by, or for its own weight."""
         out: list[Floats] = []
         for j, (level, known, at) in enumerate(zip(self.levels, self.known, self.at, strict=True)):
-            mine = _own(level, known) if own else level.error.unseen(known.unseen, known.x, known.squared)
+            mine = known.own_error(level.error) if own else level.error.unseen(known.unseen, known.x, known.squared)
             here = np.column_stack([mine, *(one.predict(known.unseen, known.x) for one in level.later)])
             u = np.empty((self.at[0].size, len(self.levels) - j)) if j == 0 else out[j - 1][:, 1:].copy()
             u[at] = here
@@ -75,18 +59,11 @@ class _Taught:
         return out
 
 
-def _own(level: Level, known: Learned) -> Floats:
-    """u of each label for its own weight: without a large residual u is lower everywhere."""
-    own = level.error.own(known.unseen, known.x)
-    if level.error.kind != "fitted":
-        return own
-    w, sq = known.weights, known.squared
-    without = (float(np.dot(w, sq)) - w * sq) / (float(w.sum()) - w)
-    return np.asarray(own * known.mean(sq) / without)
+def plan_steps(seen: StepSeen, money: Money, spent: float) -> Round[StepRule] | None:
+    """The next round for the money, after so much was spent; `None` where too few labels have answers of every level.
 
-
-def plan_steps(seen: StepSeen, money: StepMoney) -> StepPlan | None:
-    """The best rule for the money; `None` where too few labels have the answers of every level."""
+    It doubles what was spent, or takes its share of a pool that will be looked at whole.
+    """
     taught = _teach(seen)
     if taught is None:
         return None
@@ -95,8 +72,12 @@ def plan_steps(seen: StepSeen, money: StepMoney) -> StepPlan | None:
     scale, items, variance = market.best()
     rule = StepRule(seen.design, taught.levels, money.costs, market.lows, scale, seen.items, items)
     root = roots(taught.label_errors(own=True), money.costs)
-    own = rule.rates_for(root, seen.mass[seen.labelled])
-    return StepPlan(rule, own, variance, taught.known[0].variance, market.mean_rates(scale))
+    spend = doubled_spend(money, spent)
+    return Round(
+        "chain", rule, spend, share_of_pool(money, spend) if nearly_all(items, seen.items, money) else None,
+        own_rates=rule.rates_for(root, seen.mass[seen.labelled]), expected_variance=variance,
+        mean_rates=market.mean_rates(scale),
+    )  # fmt: skip
 
 
 def _teach(seen: StepSeen) -> _Taught | None:
@@ -128,7 +109,7 @@ def _teach(seen: StepSeen) -> _Taught | None:
 class _Market:
     """What policies cost on items, and what they leave open on labels."""
 
-    money: StepMoney
+    money: Money
     root: Floats  # items × steps
     weights: Floats  # items × steps: shares that sum to 1 in every column, 0 where the step was not reached
     lows: tuple[float, ...]
@@ -143,7 +124,7 @@ class _Market:
     worth: float
 
     @classmethod
-    def of(cls, seen: StepSeen, money: StepMoney, rule: StepRule, taught: _Taught) -> "_Market":
+    def of(cls, seen: StepSeen, money: Money, rule: StepRule, taught: _Taught) -> "_Market":
         some = slice(None, None, -(-seen.items // _MOST_ITEMS))
         root = roots(rule.errors(seen.x.rows(some), seen.said[some]), money.costs)
         weights, reached = np.zeros_like(root), np.zeros(seen.items, dtype=np.bool_)
@@ -161,7 +142,7 @@ class _Market:
         )
         w = taught.known[0].weights[whole]
         earned = (weights * seen.mass[some]).sum(axis=0)
-        worth = money.left + money.first * seen.items + float(np.dot(money.costs, earned))
+        worth = money.left + money.weak_cost * seen.items + float(np.dot(money.costs, earned))
         label_root = roots(taught.label_errors(own=False), money.costs)[whole]
         return cls(
             money, root, weights, lows, label_root, squared, w / w.sum(), taught.known[0].variance,
@@ -210,7 +191,7 @@ class _Market:
 
         def pays(items: Floats) -> Mask:
             later = (price * self._earned(q, items, self.mass)).sum(axis=(1, 2))
-            return np.asarray(self.money.first * items + later <= self.worth)
+            return np.asarray(self.money.weak_cost * items + later <= self.worth)
 
         low = np.full(len(q), float(self.bought))
         high = np.full(len(q), self.pool if math.isfinite(self.pool) else 1e12)
@@ -220,23 +201,6 @@ class _Market:
             fits = pays(middle)
             low, high = np.where(fits, middle, low), np.where(fits, high, middle)
         return np.where(whole, most, np.maximum(low, self.bought + 1.0))
-
-
-def spend_of(money: StepMoney, worth: float) -> float:
-    """Money of the next round: as much as was spent so far, or everything where little would remain."""
-    if money.left >= money.all_raters * money.pool_left:
-        return money.left
-    return doubling(money.left, worth, least=10 * money.all_raters)
-
-
-def exact_items(plan: StepPlan, money: StepMoney, spend: float) -> int | None:
-    """The round's share of a pool that will be looked at whole; None where it is not, or that costs too much."""
-    rule = plan.rule
-    whole = rule.total >= _NEAR_THE_END * (rule.before + money.pool_left)
-    if not whole or money.first * money.pool_left > 0.9 * money.left or money.left <= 0:
-        return None
-    share = min(math.ceil(money.pool_left * (spend / money.left)), math.ceil(money.pool_left))
-    return share if money.first == 0 else min(share, int(whole_items(spend / money.first)))
 
 
 _WORTH_A_STEP = 0.97  # of the expected squared error of the best use without steps: at most this, to take steps
@@ -256,11 +220,12 @@ class Choice:
 
     design: Design
     compared: tuple[Compared, ...]
-    plan: StepPlan | None  # of a design with steps
+    plan: Round[StepRule] | None  # of a design with steps
 
 
 def choose_design(
-    x: Covariates, said: Floats, strong: Floats, *, costs: tuple[float, ...], left: float, pool_left: float,
+    x: Covariates, said: Floats, strong: Floats, *, costs: tuple[float, ...],
+    left: float, pool_left: float, spent: float,
     kept: tuple[int, ...] | None = None,
     pairs: Callable[[Design], Seen] | None = None, steps: Callable[[Design], StepSeen] | None = None,
 ) -> Choice:  # fmt: skip
@@ -275,15 +240,14 @@ def choose_design(
     labels = int(np.count_nonzero(~np.isnan(strong)))
     compared, best, best_plan = [], Compared(Design(()), math.inf), None
     for design in all_at_once(raters):
-        money = Money(sum(costs[k] for k in design.first), costs[-1], left, pool_left)
         seen = as_pair(design)
-        found = Compared(design, Options.of(learn(seen), seen, money).choose()[0].variance)
+        found = Compared(design, Options.of(learn(seen), seen, design.money(costs, left, pool_left)).best.variance)
         compared.append(found)
         if not math.isfinite(best.variance) or found.variance * (1 + NEAR_TIE_IN_VARIANCE) < best.variance:
             best = found
     at_once = best.variance
     for design in step_by_step(raters):
-        plan = plan_steps(in_steps(design), step_money(design, costs, left, pool_left))
+        plan = plan_steps(in_steps(design), design.money(costs, left, pool_left), spent)
         if plan is None:
             continue
         found = Compared(design, plan.expected_variance)
@@ -298,12 +262,6 @@ def choose_design(
 def seen_as_pair(design: Design, x: Covariates, said: Floats, strong: Floats) -> Seen:
     """Items that everyone has rated, as two raters would see them: those who see every item stand for the weak one."""
     return Seen.of(design.covariates(x, said), strong, (Phase(x.items),))
-
-
-def step_money(design: Design, costs: tuple[float, ...], left: float, pool_left: float) -> StepMoney:
-    """The prices of a design."""
-    later = (*(costs[k] for k in design.steps), costs[-1])
-    return StepMoney(sum(costs[k] for k in design.first), later, left, pool_left)
 
 
 _MOST = 0.02  # of the money: what trying dear raters may take before anything is known of them
@@ -382,3 +340,39 @@ def _of_chain(u: tuple[float, ...], costs: tuple[float, ...]) -> float:
     errors = np.maximum(np.array([u]), _NEARLY_FREE)
     policy = optimal_policy(errors, variance=1.0, weak_cost=costs[0], strong_cost=[*costs[1:], 1.0])
     return policy.error_times_budget
+
+
+# A chain whose rates go by what the first rater said
+
+
+def plan_chain(
+    weak: Floats,
+    values: Floats,
+    rates: Floats,
+    *,
+    weak_cost: float,
+    costs: tuple[float, ...],
+    worth: float,
+    pool_size: float,
+) -> tuple[ChainRule, Policy]:
+    """The best rule for money of `worth` in all, from items seen: what the first said, what the others did; its policy.
+
+    `rates` are those that the items were drawn with, whose inverse weighs the items that all have rated.
+    """
+    whole = ~np.isnan(values[:, -1])
+    h, w = values[whole, -1], 1.0 / rates[whole, -1]
+    before = carried(np.column_stack([weak, values[:, :-1]]))[whole]
+    mean = float(np.dot(w, h) / w.sum())
+    spread = float(np.dot(w, (h - mean) ** 2) / w.sum())
+    prior = 2.0 / (h.size + 2) * max(spread, float(h.max() - h.min()) ** 2 / 12, 1e-12)
+    V = spread + prior  # labels that are all alike, or show no error, are no proof that there is none
+    errors = tuple(fit_error(weak[whole], np.sqrt((h - r) ** 2 + prior)) for r in before.T)
+    u = np.stack([model.predict(weak) for model in errors], axis=1)
+    floor, share = 0.0, floor_share(h.size, highest=1.0)
+    pool = None if math.isinf(pool_size) else pool_size
+    for _ in range(2):
+        policy = optimal_policy(
+            u, variance=V, weak_cost=weak_cost, strong_cost=list(costs), budget=worth, pool_size=pool, floor=floor
+        )
+        floor = min(share * policy.mean_rate, 1.0)
+    return ChainRule(errors, costs, min(policy.scale, LARGEST_SCALE), policy.floor), policy

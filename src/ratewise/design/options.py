@@ -1,7 +1,8 @@
 """Which u(x) to go by, and the best policy for it: candidates compared on labels that they have not seen."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,7 +10,7 @@ from numpy.typing import NDArray
 from ratewise.core.checks import Floats
 from ratewise.core.policy import Policy, optimal_policy
 from ratewise.core.ratings import LARGEST_SCALE, Mask
-from ratewise.design.seen import Learned, Rule, Seen
+from ratewise.design.seen import Learned, Rule, Seen, learn
 from ratewise.learn.covariates import Covariates
 from ratewise.learn.error_model import DEFAULT_FLOOR_SHARE, LearnedError, error_candidates
 
@@ -25,15 +26,21 @@ _SURE = 1.0  # standard errors by which another u must beat the first one to be 
 class Money:
     """Prices, what is left to spend, and how many items are left to look at."""
 
-    weak_cost: float
+    weak_cost: float  # of all who see every item
     strong_cost: float
     left: float
     pool_left: float = math.inf
+    steps: tuple[float, ...] = ()  # of a chain's raters between these
+
+    @property
+    def costs(self) -> tuple[float, ...]:
+        """Of the steps, the last rater being the last one."""
+        return (*self.steps, self.strong_cost)
 
     @property
     def both(self) -> float:
-        """The price of an item with both ratings."""
-        return self.weak_cost + self.strong_cost
+        """The price of an item that everyone rates."""
+        return self.weak_cost + sum(self.costs)
 
     def strong_ratings(self) -> int:
         """How many all the money buys alone."""
@@ -58,7 +65,7 @@ class Option:
         return Rule(known.model, self.error, self.scale, self.floor, before, self.items, weak=weak)
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Options:
     """What all candidates for u are compared on: the items seen (or taught by), the labels, and the money."""
 
@@ -70,9 +77,12 @@ class Options:
     pool: float
     worth: float  # all the money, spent and unspent
     least: float  # mass that every item has already
+    weak: bool = True  # whether weak ratings are bought
 
     @classmethod
-    def of(cls, known: Learned, seen: Seen, money: Money, *, around: Covariates | None = None) -> "Options":
+    def of(
+        cls, known: Learned, seen: Seen, money: Money, *, around: Covariates | None = None, weak: bool = True
+    ) -> "Options":
         """Options with f of the items that candidates use; `around` where the items seen do not represent the pool."""
         around = (around if around is not None else seen.x if seen.items else known.x).some(_MOST_AROUND)
         worth, least = money.left, 0.0
@@ -81,10 +91,32 @@ class Options:
             least = float(seen.mass.min())
         return cls(
             known, money, around, known.model.predict(around), seen.items,
-            seen.items + money.pool_left, worth, least,
+            seen.items + money.pool_left, worth, least, weak,
         )  # fmt: skip
 
-    def choose(self) -> tuple[Option, list[Option]]:
+    @classmethod
+    def by_features(cls, seen: Seen, money: Money, closed: Seen | None = None) -> "Options":
+        """Options that treat the features as a free weak rater that has rated the whole pool."""
+        known = learn((seen if closed is None else closed).without_weak())
+        return cls.of(known, seen.without_weak(), replace(money, weak_cost=0.0), weak=False)
+
+    @property
+    def best(self) -> Option:
+        """The best candidate with its policy."""
+        return self._chosen[0]
+
+    @property
+    def without(self) -> list[Option]:
+        """For each label, what would have been chosen without it."""
+        return self._chosen[1]
+
+    @property
+    def by_label(self) -> Floats:
+        """What each label says of the estimate's expected squared error."""
+        return (self.known.variance + self.best.added) / self.best.items
+
+    @cached_property
+    def _chosen(self) -> tuple[Option, list[Option]]:
         """The best candidate with its policy; and for each label, what would have been chosen without it.
 
         A label that decides which policy is taken would else decide its own weight. One confident mistake of the weak
@@ -127,12 +159,7 @@ class Options:
 
     def _variance_without(self, option: Option) -> Floats:
         """Expected squared error of the option, leaving out each label in turn."""
-        return (self.known.variance + self._means_without(option.added)) / option.items
-
-    def _means_without(self, values: Floats) -> Floats:
-        """Weighted means, leaving out each label in turn."""
-        w = self.known.weights
-        return np.asarray((float(np.dot(w, values)) - w * values) / (float(w.sum()) - w))
+        return (self.known.variance + self.known.means_without(option.added)) / option.items
 
     def label_prices(self, error: LearnedError) -> Floats:
         """E[π]·(H−f)²/π of each label for π ∝ sqrt(u), whose mean ranks candidates, short of solving a policy each."""
@@ -147,10 +174,8 @@ class Options:
         scale, floor, items = self._solve(error.predict(self.f_around, self.around))
         unseen = error.unseen(known.unseen, known.x, known.squared)
         added = known.squared * (1.0 / np.clip(scale * np.sqrt(unseen), floor, 1.0) - 1.0)
-        own = error.own(known.unseen, known.x)
-        if error.kind == "fitted":  # without a large residual u is lower everywhere, and the same money buys the same
-            own = own * known.mean(known.squared) / self._means_without(known.squared)
-        return Option(error, scale, floor, items, (known.variance + known.mean(added)) / items, added, own)
+        variance = (known.variance + known.mean(added)) / items
+        return Option(error, scale, floor, items, variance, added, known.own_error(error))
 
     def _solve(self, u: Floats) -> tuple[float, float, float]:
         """Scale, floor and items of the optimal π̄ = clip(scale·sqrt(u), floor, 1).
@@ -265,26 +290,28 @@ def _binned(u: Floats) -> tuple[Floats, Floats]:
     return np.add.reduceat(np.sort(u), edges[:-1]) / counts, counts / u.size
 
 
-def preferred_error(known: Learned, around: Covariates) -> LearnedError:
-    """The u(x) that rates would follow: one for all, unless another does better on labels that it has not seen."""
-    nothing = Seen.of(around.rows(slice(0, 0)), np.empty(0), ())
-    table = Options.of(known, nothing, Money(0.0, 1.0, 1.0), around=around)
-    constant, *others = table.candidates()
-    best = others[table.preferred(others)[0]]
-    even, sharp = (known.mean(table.label_prices(error)) for error in (constant, best))
-    return constant if even <= (1 + NEAR_TIE_IN_VARIANCE) * sharp else best
-
-
 def least_root(root: Floats, weights: Floats, share: float) -> float:
     """The least number that roots are raised to, so that none is below this share of the mean of the result."""
     order = np.argsort(root, kind="stable")
     return _floor(root[order], weights[order] / weights.sum(), share)
 
 
-def sharpest_error(known: Learned, around: Covariates) -> tuple[LearnedError, Floats]:
-    """The candidate for u(x) that a policy other than one rate for all would use; and u of each label without it."""
+def _even_and_sharp(known: Learned, around: Covariates) -> tuple[Options, LearnedError, LearnedError]:
+    """One u for all, and the candidate that another policy would use."""
     nothing = Seen.of(around.rows(slice(0, 0)), np.empty(0), ())
     table = Options.of(known, nothing, Money(0.0, 1.0, 1.0), around=around)
-    others = table.candidates()[1:]
-    best = others[table.preferred(others)[0]]
+    constant, *others = table.candidates()
+    return table, constant, others[table.preferred(others)[0]]
+
+
+def preferred_error(known: Learned, around: Covariates) -> LearnedError:
+    """The u(x) that rates would follow: one for all, unless another does better on labels that it has not seen."""
+    table, constant, best = _even_and_sharp(known, around)
+    even, sharp = (known.mean(table.label_prices(error)) for error in (constant, best))
+    return constant if even <= (1 + NEAR_TIE_IN_VARIANCE) * sharp else best
+
+
+def sharpest_error(known: Learned, around: Covariates) -> tuple[LearnedError, Floats]:
+    """The candidate for u(x) that a policy other than one rate for all would use; and u of each label without it."""
+    best = _even_and_sharp(known, around)[2]
     return best, best.unseen(known.unseen, known.x, known.squared)

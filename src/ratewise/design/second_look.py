@@ -7,7 +7,7 @@ best where it brings the total to clip(γ·sqrt(u), floor, 1). More money always
 label, and then the pool's mean is known.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -16,24 +16,14 @@ from ratewise.core.draw import draw_within, scaled_to, uniform
 from ratewise.core.names import PolicyName
 from ratewise.core.ratings import Mask
 from ratewise.design.options import Money, Options
+from ratewise.design.rounds import ROUNDING, Round, RoundDraw
 from ratewise.design.seen import Rule, Seen, learn
 
 _LEAST = 1e-3  # rate of items that have had their share already, where money is left over
-_ROUNDING = 1e-10  # of a price: what adding up may be off by
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Again:
-    """The rule of a second draw, and the variance to expect of it."""
-
-    policy: PolicyName
-    rule: Rule
-    own_rates: Floats  # p₂ of each label, by a rule made without it
-    expected_variance: float
-
-
-def plan_again(seen: Seen, money: Money, *, population: bool = False) -> Again:
-    """The best rates in all for the money spent and unspent, over the items seen.
+def plan_again(seen: Seen, money: Money, *, population: bool = False) -> Round[Rule]:
+    """A round at the best rates in all for the money spent and unspent, over the items seen.
 
     Of a population's mean, the items seen are a sample, and their variance stays whatever is bought.
     """
@@ -42,7 +32,7 @@ def plan_again(seen: Seen, money: Money, *, population: bool = False) -> Again:
     whole = replace(bought, mass=rates * bought.items, given=None)
     known = learn(bought)
     options = Options.of(known, whole, replace(money, weak_cost=0.0, pool_left=0.0))
-    best, without = options.choose()
+    best, without = options.best, options.without
     own = np.empty(known.strong.size)
     before = rates[bought.labelled]
     for option in {id(o): o for o in without}.values():
@@ -52,7 +42,8 @@ def plan_again(seen: Seen, money: Money, *, population: bool = False) -> Again:
     total = before + (1.0 - before) * own  # of the labels, whose squared residuals stand in for u
     added = known.mean(known.squared * (1.0 / total - 1.0))
     expected = (added + population * known.variance) / bought.items
-    return Again(policy, best.rule(known, bought.items, weak=not seen.by_features), own, expected)
+    rule = best.rule(known, bought.items, weak=not seen.by_features)
+    return Round(policy, rule, money.left, 0, weak=not seen.by_features, own_rates=own, expected_variance=expected)
 
 
 def variance_now(seen: Seen, *, population: bool = False) -> float:
@@ -79,18 +70,9 @@ def _missing(wanted: Floats, floor: float, before: Floats) -> Floats:
     return np.clip((np.clip(wanted, floor, 1.0) - before) / rest, _LEAST, 1.0)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class AgainDraw:
-    """The second draw among the items passed over."""
-
-    rates: Floats
-    asked: Mask
-    factor: float
-
-
 def draw_again(
     rule: Rule, seen: Seen, passed_over: Mask, uniforms: Floats, look: int, *, money: float, prices: Floats
-) -> AgainDraw:
+) -> RoundDraw:
     """Draw again at rates that spend the money, by random numbers independent of the first draw.
 
     A new number is the hash of the item's first one, so that it can be replayed from the log alone.
@@ -101,5 +83,5 @@ def draw_again(
     rates = scaled(raw, factor)
     names = np.array([repr(float(r)) for r in uniforms[passed_over].tolist()], dtype=object)
     fresh = uniform(names, seed=f"again:{look}")
-    asked = draw_within(rates, fresh, price, money + _ROUNDING * price.max(initial=0.0))
-    return AgainDraw(rates, asked, factor)
+    asked = draw_within(rates, fresh, price, money + ROUNDING * price.max(initial=0.0))
+    return RoundDraw(rates, asked, factor)

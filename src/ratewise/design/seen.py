@@ -6,7 +6,7 @@ An item's mass is Σ T_j π_j(x): the strong ratings to be expected of all items
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
@@ -80,12 +80,15 @@ class Rule:
         return np.minimum(rates * self.factor, 1.0) if math.isfinite(self.factor) else np.ones(rates.size)
 
 
+R_co = TypeVar("R_co", covariant=True)  # a rule: of two raters a `Rule`
+
+
 @dataclass(frozen=True, slots=True)
-class Phase:
+class Phase(Generic[R_co]):
     """Items looked at in one go, and the rule they were drawn by; no rule: every one got its strong rating."""
 
     items: int
-    rule: Rule | None = None
+    rule: R_co | None = None
     weak: bool = True  # False: no weak ratings were bought
 
     @property
@@ -103,12 +106,12 @@ class Seen:
 
     x: Covariates
     strong: Floats
-    phases: tuple[Phase, ...]
+    phases: tuple[Phase[Rule], ...]
     mass: Floats  # Σ T_j π_j of every item
     given: Floats | None = None  # chance of a label apart from the phases, by an independent draw
 
     @classmethod
-    def of(cls, x: Covariates, strong: Floats, phases: tuple[Phase, ...]) -> "Seen":
+    def of(cls, x: Covariates, strong: Floats, phases: tuple[Phase[Rule], ...]) -> "Seen":
         """The items seen, with the rates that the phases' rules give."""
         return cls(x, strong, phases, mass(phases, x))
 
@@ -166,7 +169,7 @@ class Seen:
         x: Covariates,
         strong: Floats,
         before: Floats,
-        phase: Phase,
+        phase: Phase[Rule],
         own: Floats | None = None,
         *,
         rates: Floats | None = None,
@@ -184,8 +187,8 @@ class Seen:
         return self._with(x, strong, before, phase, own, rates, given)
 
     def _with(
-        self, x: Covariates, strong: Floats, before: Floats, phase: Phase, own: Floats | None, rates: Floats | None,
-        given: Floats | None,
+        self, x: Covariates, strong: Floats, before: Floats, phase: Phase[Rule], own: Floats | None,
+        rates: Floats | None, given: Floats | None,
     ) -> "Seen":  # fmt: skip
         earlier = _phase_rates(phase, self.x, self.mass)
         now = _phase_rates(phase, x, before) if rates is None else rates
@@ -197,7 +200,7 @@ class Seen:
         return Seen(self.x.joined(x), labels, phases, earned, chances)
 
 
-def mass(phases: tuple[Phase, ...], x: Covariates) -> Floats:
+def mass(phases: tuple[Phase[Rule], ...], x: Covariates) -> Floats:
     """Σ T_j π_j(x) over phases, each rule told what came before it."""
     total = np.zeros(x.items)
     for phase in phases:
@@ -205,7 +208,7 @@ def mass(phases: tuple[Phase, ...], x: Covariates) -> Floats:
     return total
 
 
-def _phase_rates(phase: Phase, x: Covariates, before: Floats) -> Floats:
+def _phase_rates(phase: Phase[Rule], x: Covariates, before: Floats) -> Floats:
     return np.ones(x.items) if phase.rule is None else phase.rule.rates(x, before)
 
 
@@ -252,6 +255,18 @@ class Learned:
     def mean(self, values: Floats) -> float:
         """Weighted mean over the labels."""
         return float(np.dot(self.weights, values) / self.weights.sum())
+
+    def means_without(self, values: Floats) -> Floats:
+        """Weighted means, leaving out each label in turn."""
+        w = self.weights
+        return np.asarray((float(np.dot(w, values)) - w * values) / (float(w.sum()) - w))
+
+    def own_error(self, error: LearnedError) -> Floats:
+        """u of each label for its own weight: without a large residual a fitted u is lower everywhere."""
+        own = error.own(self.unseen, self.x)
+        if error.kind != "fitted":
+            return own
+        return np.asarray(own * self.mean(self.squared) / self.means_without(self.squared))
 
 
 def learn(seen: Seen) -> Learned:

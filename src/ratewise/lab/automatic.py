@@ -59,17 +59,17 @@ class Trial:
     def _start(self) -> Bought:
         """The burn-in that every method is given, if any."""
         rows = self.block.burn_in[self.trial] if self.block.setting.burn_in else np.empty(0, dtype=np.intp)
-        phases = (Phase(rows.size),) if rows.size else ()
+        phases: tuple[Phase[Rule], ...] = (Phase(rows.size),) if rows.size else ()
         return Bought(Seen.of(self._covariates(rows), self._strong(rows), phases))
 
-    def _decide(self, bought: Bought) -> Round | None:
+    def _decide(self, bought: Bought) -> Round[Rule] | None:
         c, left = self.block.setting.cost_ratio, self.budget - bought.spent
         money = Money(c, _STRONG_COST, left, self._remaining(bought))
         learned = self.start if bought.position == 0 else None
         return next_round(bought.seen, money, learned=learned, teacher=self.teacher)
 
     def _with(
-        self, bought: Bought, planned: Round, rows: Index, x: Covariates, drawn: RoundDraw | None = None
+        self, bought: Bought, planned: Round[Rule], rows: Index, x: Covariates, drawn: RoundDraw | None = None
     ) -> Bought:
         """One more round; without a draw, one in which every item was asked for."""
         strong, asked = self._strong(rows), rows.size
@@ -78,13 +78,13 @@ class Trial:
         else:
             strong, asked = np.where(drawn.asked, strong, np.nan), int(np.count_nonzero(drawn.asked))
             seen = pooled(
-                bought.seen, x, strong, rule=drawn.rule, weak=planned.weak, own_rates=drawn.own_rates,
-                before=drawn.before, rates=drawn.rates,
+                bought.seen, x, strong, rule=planned.rule, weak=planned.weak, own_rates=planned.own_rates,
+                factor=drawn.factor, before=drawn.before, rates=drawn.rates,
             )  # fmt: skip
         spent = bought.spent + self._weak_cost(planned) * rows.size + _STRONG_COST * float(asked)
         return Bought(seen, bought.position + rows.size, spent)
 
-    def _weak_cost(self, planned: Round) -> float:
+    def _weak_cost(self, planned: Round[Rule]) -> float:
         return self.block.setting.cost_ratio if planned.weak else 0.0
 
     def _remaining(self, bought: Bought) -> float:
@@ -104,7 +104,7 @@ class Trial:
     def _strong(self, rows: Index) -> Floats:
         return self.block.population.strong[rows]
 
-    def _buy(self, bought: Bought, planned: Round) -> Bought:
+    def _buy(self, bought: Bought, planned: Round[Rule]) -> Bought:
         """One round: every item of it, just what a pool has left for it, or until its money is spent."""
         if planned.rule is None:
             assert planned.items is not None
@@ -114,14 +114,14 @@ class Trial:
             return self._buy_exactly(bought, planned, planned.rule, planned.items)
         return self._buy_within(bought, planned, planned.rule)
 
-    def _buy_within(self, bought: Bought, planned: Round, rule: Rule) -> Bought:
+    def _buy_within(self, bought: Bought, planned: Round[Rule], rule: Rule) -> Bought:
         """Item by item while the worst that the next one can cost still fits, as campaigns take them up."""
         c = self._weak_cost(planned)
         items = 0.6 * planned.spend / (c + _STRONG_COST * rule.floor) + 50
         while True:
             rows, uniform = self._next(bought, int(items))
             x = self._covariates(rows)
-            drawn = draw_round(rule, planned.own_rates, bought.seen, x, uniform)
+            drawn = draw_round(rule, bought.seen, x, uniform)
             money = np.array([planned.spend])
             stops, enough = stops_within(money, drawn.asked[None, :], weak_cost=c, strong_cost=_STRONG_COST)
             if enough.all() or rows.size < int(items):
@@ -129,12 +129,12 @@ class Trial:
                 return self._with(bought, planned, rows[:n], x.rows(slice(n)), drawn.first(n))
             items *= 1.6
 
-    def _buy_exactly(self, bought: Bought, planned: Round, rule: Rule, items: int) -> Bought:
+    def _buy_exactly(self, bought: Bought, planned: Round[Rule], rule: Rule, items: int) -> Bought:
         """All that the round's money buys on its share of the pool."""
         rows, uniform = self._next(bought, items)
         money = planned.spend - self._weak_cost(planned) * rows.size
-        x, own = self._covariates(rows), planned.own_rates
-        drawn = draw_exact_round(rule, own, bought.seen, x, uniform, money=money, prices=_STRONG_COST)
+        x = self._covariates(rows)
+        drawn = draw_exact_round(rule, bought.seen, x, uniform, money=money, prices=_STRONG_COST)
         return self._with(bought, planned, rows, x, drawn)
 
     def _end(self, bought: Bought) -> Played:

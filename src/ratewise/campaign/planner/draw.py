@@ -11,8 +11,7 @@ from ratewise.campaign.planner.state import OpenRound
 from ratewise.core.checks import Floats
 from ratewise.core.ratings import Mask
 from ratewise.core.result import shown
-from ratewise.design.chain import StepRule, draw_exact_steps, draw_steps
-from ratewise.design.chain_rounds import ChainRule
+from ratewise.design.chain import ChainRule, StepRule, draw_exact_steps, draw_steps
 from ratewise.design.rounds import draw_exact_round, draw_round
 from ratewise.design.second_look import draw_again
 from ratewise.design.seen import Rule
@@ -54,9 +53,9 @@ def draw_batch(history: History, now: OpenRound, looked: Looked, worst: Units) -
     if now.plan.exact:
         money = float(now.plan.spend - total(sure_costs(now.plan, worst)))
         prices = worst[:, -1].astype(np.float64)
-        d = draw_exact_round(rule, now.plan.own_rates, history.seen, x, looked.uniform, money=money, prices=prices)
-        return _of_last(now.plan, later, d.rates, d.asked, d.rule.factor)
-    d = draw_round(rule, now.plan.own_rates, history.seen, x, looked.uniform)
+        d = draw_exact_round(rule, history.seen, x, looked.uniform, money=money, prices=prices)
+        return _of_last(now.plan, later, d.rates, d.asked, d.factor)
+    d = draw_round(rule, history.seen, x, looked.uniform)
     return _of_last(now.plan, later, d.rates, d.asked)
 
 
@@ -96,6 +95,7 @@ def second_draw(history: History, now: OpenRound, worst: Units) -> NewAgain:
     over = history.passed_over
     prices = worst[:, -1].astype(np.float64)
     made = draw_again(plan.rule, seen, over, history.looked.uniform, plan.again, money=float(plan.spend), prices=prices)
+    assert made.factor is not None
     rows = AgainRows(np.flatnonzero(over), made.rates, made.asked)
     return NewAgain(now.number, plan.again, rows, worst[over, -1], made.factor)
 

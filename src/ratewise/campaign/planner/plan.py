@@ -13,18 +13,14 @@ from ratewise.campaign.planner.state import UNIT, Overlap, State
 from ratewise.design.chain import Design
 from ratewise.design.chain_plan import (
     Choice,
-    StepPlan,
     choose_design,
-    exact_items,
     hopes,
     on_trial,
+    plan_chain,
     plan_steps,
-    spend_of,
-    step_money,
     trial_items,
     worth_trying,
 )
-from ratewise.design.chain_rounds import plan_chain
 from ratewise.design.options import Money
 from ratewise.design.rounds import doubling, next_round, start, start_labels
 from ratewise.design.second_look import plan_again
@@ -45,6 +41,7 @@ def chosen_design(state: State, left: int) -> Choice:
         lambda: choose_design(
             looked.x, looked.values[:, :-1], looked.values[:, -1], costs=(terms.weak_cost, *terms.costs),
             left=left * UNIT, pool_left=float(terms.pool - state.history.items),
+            spent=(state.spent + state.free) * UNIT,
             kept=worth_trying(state.history.hopes) or None,
             pairs=state.history.as_pair, steps=state.history.in_steps,
         ),
@@ -81,9 +78,7 @@ def pair_of(state: State, design: Design, left: int) -> tuple[Seen, Money]:
     """The items as two raters would see them, those who see every item being the weak one; and the money for these."""
     terms, history = state.terms, state.history.designed(design)
     assert history.seen is not None
-    costs = (terms.weak_cost, *terms.costs)
-    weak_cost = sum(costs[k] for k in design.first)
-    return history.seen, Money(weak_cost, costs[-1], left * UNIT, float(terms.pool - history.items))
+    return history.seen, design.money((terms.weak_cost, *terms.costs), left * UNIT, float(terms.pool - history.items))
 
 
 def step_round(
@@ -93,28 +88,20 @@ def step_round(
     terms, history = state.terms, state.history.designed(design)
     assert history.steps is not None
     remaining = float(terms.pool - history.items)
-    money = step_money(design, (terms.weak_cost, *terms.costs), left * UNIT, remaining)
-    if money.left < money.all_raters * (1 - 1e-12):
+    money = design.money((terms.weak_cost, *terms.costs), left * UNIT, remaining)
+    if money.left < money.both * (1 - 1e-12):
         return None
-    plan = choice.plan if choice is not None else plan_steps(history.steps, money)
-    assert plan is not None  # the start has the answers of all raters
-    spend = spend_of(money, (state.spent + state.free) * UNIT)
-    items = exact_items(plan, money, spend)
-    units = left if spend >= money.left else min(round(spend / UNIT), left)
+    planned = choice.plan if choice is not None else plan_steps(history.steps, money, (state.spent + state.free) * UNIT)
+    assert planned is not None  # the start has the answers of all raters
+    items, units = planned.items, left if planned.spend >= money.left else min(round(planned.spend / UNIT), left)
     if aims and items is not None and items >= remaining > _FEW_ITEMS:
         items, units = math.ceil(_OF_THE_REST * items), math.ceil(_OF_THE_REST * units)
-    made = _as_plan(state, left, units, items, plan, design, choice)
-    return at_worst(state, made, plan.mean_rates.tolist())
-
-
-def _as_plan(
-    state: State, left: int, spend: int, items: int | None, plan: StepPlan, design: Design, choice: Choice | None
-) -> RoundPlan:
-    return RoundPlan(
-        "chain", True, items, spend, left, state.history.rounds, plan.rule, plan.own_rates.ravel(),
-        finite_or_none(math.sqrt(max(plan.expected_variance, 0.0))), design=design,
+    plan = RoundPlan(
+        "chain", True, items, units, left, history.rounds, planned.rule, planned.own_rates.ravel(),
+        finite_or_none(math.sqrt(max(planned.expected_variance, 0.0))), design=design,
         compared=() if choice is None else choice.compared,
     )  # fmt: skip
+    return at_worst(state, plan, planned.mean_rates.tolist())
 
 
 def at_worst(state: State, plan: RoundPlan, rates: Sequence[float] | None = None) -> RoundPlan:
@@ -429,16 +416,14 @@ def _chain_of_strata(state: State, purse: Purse) -> RoundPlan | None:
     both = sum(terms.prices)
     if left < both:
         return None
-    found = plan_chain(
+    rule, policy = plan_chain(
         history.looked.x.weak, history.looked.values, history.looked.rates, weak_cost=terms.weak_cost,
         costs=terms.costs, worth=(left + state.spent + state.free) * UNIT, pool_size=float(terms.pool),
     )  # fmt: skip
-    if not found.worth_it and history.rounds == 1:
+    if not policy.worth_it and history.rounds == 1:
         return _strong_alone(state, purse)
     spend = int(doubling(left, state.spent + state.free, least=int(10 * both)))
-    return RoundPlan(
-        "chain", True, None, spend, left, history.rounds, found.rule, expected_se=math.sqrt(found.expected_variance)
-    )
+    return RoundPlan("chain", True, None, spend, left, history.rounds, rule, expected_se=policy.expected_se)
 
 
 def next_item(state: State, plan: RoundPlan) -> int:
