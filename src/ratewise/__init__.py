@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from ratewise.errors import StoreError as StoreError
     from ratewise.errors import TableError as TableError
     from ratewise.lab.results import MethodResult as MethodResult
-    from ratewise.lab.simulate import Simulation as Simulation
+    from ratewise.lab.results import Simulation as Simulation
     from ratewise.lab.simulate import simulate as simulate
     from ratewise.learn.calibration import Calibration as Calibration
     from ratewise.learn.calibration import cross_calibrated as cross_calibrated
@@ -259,11 +259,11 @@ _GROUPS: dict[str, dict[str, tuple[str, ...]]] = {  # as people look for them; e
         "ratewise.report.campaign": ("campaign_page",),
     },
     "simulate": {
-        "ratewise.lab.simulate": (
-            "simulate",
+        "ratewise.lab.simulate": ("simulate",),
+        "ratewise.lab.results": (
             "Simulation",
+            "MethodResult",
         ),
-        "ratewise.lab.results": ("MethodResult",),
     },
     "raters": {
         "ratewise.learn.trainer": (

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from ratewise.lab.methods import Lab, Limit, _at_even_steps
+from ratewise.lab.methods import Lab, Limit, _at_even_steps, best_way
 from ratewise.lab.simulate import simulate
 from ratewise.lab.trials import Population, Setting
 from ratewise.lab.worlds import calibrated
@@ -31,7 +31,7 @@ def test_the_error_is_the_formula(population, mode, budgets):
     known = Limit.of(population, s)
     squared = (found.value - population.mean) ** 2
     for k, B in enumerate(budgets):
-        way = known.best(B, s.pool_size(population))
+        way = best_way(known, B, s.pool_size(population))
         se = squared[:, k].std() / np.sqrt(600)
         assert abs(squared[:, k].mean() - way.expected) < Z * se + 0.06 * way.expected
         alone = population.variance * (1 / B - 1 / s.pool_size(population))

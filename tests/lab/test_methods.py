@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ratewise.lab.methods import Known, Lab, active_fixed, by_row, oracle_rates, paper_active, paper_random, uniform
+from ratewise.lab.methods import Known, Lab, active_fixed, oracle, paper_active, paper_random, uniform
 from ratewise.lab.trials import Setting
 
 from .tables import TABLE, population_of
@@ -34,8 +34,8 @@ def test_rates_of_each_method(known):
     np.testing.assert_allclose((active / np.sqrt(g * (1 - g)))[below], (active / np.sqrt(g * (1 - g)))[below][0])
     assert uniform(known, 0.3).mean_rate == pytest.approx(0.3)
     assert active_fixed(known, 0.3).rates(rows, g).mean() == pytest.approx(0.3, abs=0.02)
-    right = oracle_rates(known, 0.05)
-    np.testing.assert_array_equal(by_row(known, right).rates(rows, g), right)
+    right = oracle(known, 0.05)
+    np.testing.assert_array_equal(right.rates(rows, g), right.expected)
 
 
 def test_a_lab_plays_every_method_it_was_given():

@@ -31,7 +31,8 @@ WITHOUT_AUTO = tuple(m for m in SIMULATED_METHODS if m not in {"auto", "limit"})
 def lab_of(case, mode, *, cost_ratio=0.05, fixed_rate=0.2, level=0.9, trials_budgets=(9.05, 31.0, 80.0, 2000.0)):
     burn_in, table, other = CASES[case]
     budgets = trials_budgets if mode == "pool" else trials_budgets[:-1]
-    population, transfer = on_one_scale(population_of(table), None if other is None else population_of(other))
+    tables = [{"weak": one["g"], "strong": one["h"]} for one in (table, other) if one is not None]
+    population, transfer = [*on_one_scale(tables), None][:2]
     setting = Setting(cost_ratio, budgets, burn_in, mode, level, fixed_rate, 17)
     return Lab.of(population, setting, WITHOUT_AUTO, transfer), transfer
 

@@ -2,12 +2,15 @@
 
 Each takes a block of trials and gives its estimates at every budget. `paper-random` and `paper-active` are the paper's
 A2 (or A1, with parameters from elsewhere) to the letter, with its errors corrected: no floor, no pooling of the phases.
+`limit` is what would be reached if the rating f(x) and its error u(x) were known from the whole table. Unlike the
+oracle, which knows the error of every single item, it knows only what can be learned from an item's weak rating and
+features; its distance to `auto` is what learning on the way costs.
 """
 
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 
 import numpy as np
 from scipy import special
@@ -25,111 +28,13 @@ from ratewise.lab.automatic import auto, learn_all
 from ratewise.lab.trials import RATING_BOUNDS, Block, Index, Outcome, Population, Setting
 from ratewise.learn.calibration import Calibration, fit_calibration
 
-
-def strong_alone(H: Floats, *, level: float, pool_size: float) -> tuple[Floats, Floats, Floats]:
-    """Mean and interval of every row of ratings, trials × labels; nothing is excluded where there is no interval.
-
-    Rows with the same ratings have the same interval, which is made once.
-    """
-    known: dict[bytes, tuple[float, float]] = {}
-    ends = np.empty((len(H), 2))
-    for i, row in enumerate(np.sort(H, axis=1)):
-        key = row.tobytes()
-        if key not in known:
-            known[key] = _interval(row, level, pool_size)
-        ends[i] = known[key]
-    return H.mean(axis=1), ends[:, 0], ends[:, 1]
-
-
-def _interval(h: Floats, level: float, pool_size: float) -> tuple[float, float]:
-    pool = math.isfinite(pool_size)
-    found = estimate_mean(
-        np.zeros(h.size), h, 1.0, level=level, bounds=RATING_BOUNDS, estimand="pool" if pool else "population",
-        pool_size=pool_size if pool else None,
-    )  # fmt: skip
-    return found.interval if found.interval is not None else RATING_BOUNDS
-
-
-_STRONG_PRICE = 1.0
-_FLOOR = 1e-6
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Way:
-    """A way to spend a budget: what stands for the weak rating, every row's rate, and the squared error to expect."""
-
-    weak: Floats
-    rates: Floats
-    weak_cost: float
-    expected: float
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class KnownErrors:
-    """f and u of every row of a table. Each row's f is fitted to the others, so that none predicts itself."""
-
-    f: Floats
-    u: Floats
-    squared: Floats  # (h − f)², which decides between ways to spend
-    variance: float
-    weak_cost: float
-
-    @classmethod
-    def of(cls, population: Population, weak_cost: float) -> "KnownErrors":
-        """What all labels of the table tell."""
-        learned = learn_all(population)
-        x = population.covariates
-        error, _ = sharpest_error(learned, x)
-        u = np.maximum(error.predict(learned.model.predict(x), x), 0.0)
-        return cls(learned.unseen, u, learned.residual**2, population.variance, weak_cost)
-
-    def ways(self, budget: float, pool: float) -> list[Way]:
-        """Rates by u, and one rate for all."""
-        found = []
-        for u in (self.u, np.full(self.u.size, float(self.squared.mean()))):
-            size = None if np.isinf(pool) else pool
-            try:
-                policy = optimal_policy(
-                    u, variance=self.variance, weak_cost=self.weak_cost, strong_cost=_STRONG_PRICE, pool_size=size,
-                    budget=None if size is None else budget,
-                )  # fmt: skip
-            except PolicyError:
-                continue
-            rates = np.maximum(policy.rates, _FLOOR)
-            cost = self.weak_cost + float(rates.mean())
-            items = min(budget / cost, pool)
-            added = float(np.mean(self.squared * (1.0 / rates - 1.0)))
-            expected = self.variance * max(1.0 / items - 1.0 / pool, 0.0) + added / items
-            found.append(Way(self.f, rates, self.weak_cost, expected))
-        return found
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Limit:
-    """What is known at no cost, in the way a campaign knows it: by weak rating and features, or by features alone."""
-
-    known: tuple[KnownErrors, ...]
-
-    @classmethod
-    def of(cls, population: Population, setting: Setting) -> "Limit":
-        """The limit. Features alone are an option where a pool ends: only then is looking at all of it free."""
-        known = [KnownErrors.of(population, setting.cost_ratio)]
-        if setting.mode == "pool" and population.covariates.known_for_nothing:
-            bare = replace(population, weak=np.zeros(population.items), uncertainty=None)
-            known.append(KnownErrors.of(bare, 0.0))
-        return cls(tuple(known))
-
-    def best(self, budget: float, pool: float) -> Way | None:
-        """The way of least expected error; None where strong ratings alone do better."""
-        ways = [way for known in self.known for way in known.ways(budget, pool)]
-        best = min(ways, key=lambda way: way.expected, default=None)
-        alone = self.known[0].variance * max(1.0 / budget - 1.0 / pool, 0.0)
-        return best if best is not None and best.expected < alone else None
-
-
 _STRONG_COST = 1.0  # the unit of money
 _LEAST_RATE = 1e-12  # where the paper's rate would be 0: the weak rating is taken to be right
+_LEAST_OF_LIMIT = 1e-6  # the same for `limit`
 _MIXTURES = tuple(np.linspace(0.0, 1.0, 11).tolist())
+
+
+# What is known
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -168,29 +73,34 @@ class Known:
         return self.variance + float(np.mean(self.squared_error * (1.0 / rates - 1.0)))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Strategy:
-    """What a trial does: the weak rating it uses, the rate of every item, and what it expects of both phases."""
+    """What a trial does: the rate of every item, made from what is known, and the weak rating it uses."""
 
-    calibration: Calibration
-    rates: Callable[[Index, Floats], Floats]  # of table rows with these calibrated weak ratings
-    variance: float  # V
-    variance_per_item: float  # Var(Δ)
-    mean_rate: float
+    known: Known
+    rates: Callable[[Index, Floats], Floats]  # of table rows with these weak ratings
+    expected: Floats  # rates of the known items
     tuned: bool = True  # whether λ̂ is put in afterwards
-    known_weak: Floats | None = None  # by row of the table, instead of the calibrated weak rating
-
-    def weak_of(self, population: Population, rows: Index) -> Floats:
-        """What stands for the weak rating of these rows."""
-        return self.calibration.predict(population.weak[rows]) if self.known_weak is None else self.known_weak[rows]
+    by_row: bool = False  # whether `known.weak` is the weak rating of every row of the table
 
     @classmethod
     def of(cls, known: Known, rates: Callable[[Floats], Floats]) -> "Strategy":
         """A policy that looks at the weak rating alone."""
-        pi = rates(known.weak)
-        return cls(
-            known.calibration, lambda _, g: rates(g), known.variance, known.variance_per_item(pi), float(pi.mean())
-        )
+        return cls(known, lambda _, g: rates(g), rates(known.weak))
+
+    @cached_property
+    def mean_rate(self) -> float:
+        """Mean rate to be expected."""
+        return float(self.expected.mean())
+
+    @cached_property
+    def variances(self) -> tuple[float, float]:
+        """V and Var(Δ) to be expected."""
+        return self.known.variance, self.known.variance_per_item(self.expected)
+
+    def weak(self, population: Population, rows: Index) -> Floats:
+        """What stands for the weak rating of these rows."""
+        return self.known.weak[rows] if self.by_row else self.known.calibration.predict(population.weak[rows])
 
 
 # Policies
@@ -229,23 +139,99 @@ def active_fixed(known: Known, mean_rate: float) -> Strategy:
     return Strategy.of(known, partial(mixed, share=best))
 
 
-def oracle_rates(known: Known, cost_ratio: float) -> Floats:
-    """The optimal rates of every row of the table for u = (h − g)²: what nobody can know, as a yardstick."""
+def oracle(known: Known, cost_ratio: float) -> Strategy:
+    """The optimal rate of every row of the table for u = (h − g)²: what nobody can know, as a yardstick.
+
+    Rates that follow (h − g)² allow no other λ than 1: an item that is known to be right is hardly ever drawn, and λ
+    would make it wrong.
+    """
     u = known.squared_error
     policy = optimal_policy(u, variance=known.variance, weak_cost=cost_ratio, strong_cost=_STRONG_COST)
-    return np.maximum(policy.rates, _LEAST_RATE)
+    rates = np.maximum(policy.rates, _LEAST_RATE)
+    return Strategy(known, lambda rows, _: rates[rows], rates, tuned=False)
 
 
-def by_row(known: Known, rates: Floats) -> Strategy:
-    """A rate for each row of the table. Rates that follow (h − g)² allow no other λ than 1: an item that is known to be
-    right is hardly ever drawn, and λ would make it wrong."""
-    return Strategy(
-        known.calibration, lambda rows, _: rates[rows], known.variance, known.variance_per_item(rates),
-        float(rates.mean()), tuned=False,
-    )  # fmt: skip
+# The limit
 
 
-# Methods
+@dataclass(frozen=True, slots=True, eq=False)
+class Way:
+    """A way to spend a budget with f and u known: every row's rate, its price, and the squared error to expect."""
+
+    strategy: Strategy
+    weak_cost: float
+    expected: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Limit:
+    """f and u of every row of a table, each fitted to the other rows, and what they are known for."""
+
+    whole: Known  # f in the place of the weak rating
+    u: Floats
+    weak_cost: float
+
+    @classmethod
+    def of(cls, population: Population, setting: Setting) -> "tuple[Limit, ...]":
+        """By weak rating and features; where a pool ends, looking at all of it is free: by features alone too."""
+        found = [cls._known(population, setting.cost_ratio)]
+        if setting.mode == "pool" and population.covariates.known_for_nothing:
+            bare = replace(population.covariates, weak=np.zeros(population.items), uncertainty=None)
+            found.append(cls._known(replace(population, covariates=bare), 0.0))
+        return tuple(found)
+
+    @classmethod
+    def _known(cls, population: Population, weak_cost: float) -> "Limit":
+        learned, x = learn_all(population), population.covariates
+        error, _ = sharpest_error(learned, x)
+        whole = Known(Calibration("affine"), learned.unseen, population.strong)
+        return cls(whole, np.maximum(error.predict(learned.model.predict(x), x), 0.0), weak_cost)
+
+    def ways(self, budget: float, pool: float) -> list[Way]:
+        """Rates by u, and one rate for all."""
+        squared, V = self.whole.squared_error, float(self.whole.strong.var())
+        found = []
+        for u in (self.u, np.full(self.u.size, float(squared.mean()))):
+            size, money = (None, None) if np.isinf(pool) else (pool, budget)
+            try:
+                policy = optimal_policy(
+                    u, variance=V, weak_cost=self.weak_cost, strong_cost=_STRONG_COST, pool_size=size, budget=money
+                )
+            except PolicyError:
+                continue
+            rates = np.maximum(policy.rates, _LEAST_OF_LIMIT)
+            items = min(budget / (self.weak_cost + float(rates.mean())), pool)
+            added = float(np.mean(squared * (1.0 / rates - 1.0)))
+            strategy = Strategy(self.whole, lambda rows, _, pi=rates: pi[rows], rates, by_row=True)  # type: ignore[misc]
+            found.append(Way(strategy, self.weak_cost, V * max(1.0 / items - 1.0 / pool, 0.0) + added / items))
+        return found
+
+
+def best_way(limits: Sequence[Limit], budget: float, pool: float) -> Way | None:
+    """The way of least expected error; None where strong ratings alone do better."""
+    best = min(
+        (way for known in limits for way in known.ways(budget, pool)), key=lambda way: way.expected, default=None
+    )
+    alone = float(limits[0].whole.strong.var()) * max(1.0 / budget - 1.0 / pool, 0.0)
+    return best if best is not None and best.expected < alone else None
+
+
+def limit(block: Block, limits: Sequence[Limit]) -> Outcome:
+    """Every budget by the best way there is for it; strong ratings alone where none is better."""
+    left = block.setting.pool_size(block.population) - block.setting.burn_in
+    parts, alone = [], None
+    for k, B in enumerate(block.setting.budgets):
+        way = best_way(limits, B, left)
+        if way is None:
+            alone = base(block) if alone is None else alone
+            parts.append(alone.at(k))
+        else:
+            same = [way.strategy] * len(block.trials)
+            parts.append(follow(block, same, (B,), weak_cost=way.weak_cost, evenly=block.ends))
+    return Outcome.joined(parts, axis=1)
+
+
+# Strong ratings alone
 
 
 def base(block: Block) -> Outcome:
@@ -260,6 +246,24 @@ def base(block: Block) -> Outcome:
     value, low, high = (np.stack(column, axis=1) for column in zip(*found, strict=True))
     spend = np.broadcast_to(more.astype(np.float64), value.shape)
     return Outcome(value, low, high, spend, spend)
+
+
+def strong_alone(H: Floats, *, level: float, pool_size: float) -> tuple[Floats, Floats, Floats]:
+    """Mean and ends of the interval for every row of ratings, trials × labels; all ratings where there is no interval.
+
+    Rows with the same ratings have the same interval, which is made once.
+    """
+    sizes = {"pool_size": pool_size, "estimand": "pool"} if math.isfinite(pool_size) else {}
+    rows, place = np.unique(np.sort(H, axis=1), axis=0, return_inverse=True)
+    found = (
+        estimate_mean(np.zeros(h.size), h, 1.0, level=level, bounds=RATING_BOUNDS, **sizes).interval  # type: ignore[arg-type]
+        for h in rows
+    )
+    ends = np.array([RATING_BOUNDS if one is None else one for one in found])[place.ravel()]
+    return H.mean(axis=1), ends[:, 0], ends[:, 1]
+
+
+# Policies followed
 
 
 def follow(
@@ -279,8 +283,9 @@ def follow(
     found = running_estimates(g, H, pi, drawn, stops, tuned=tuned, pool_size=N)
     value, variance = found.value, found.variance
     if setting.burn_in > 0:
-        V, per_item = (np.array([[s.variance, s.variance_per_item] for s in strategies]).T)[:, :, None]
-        value, variance = _combined(block, value, variance, V / setting.burn_in, per_item / found.items)
+        V, per_item = np.array([s.variances for s in strategies]).T
+        first, second = V[:, None] / setting.burn_in, per_item[:, None] / found.items
+        value, variance = _combined(block, value, variance, second / (first + second))
     half = float(special.ndtri(0.5 + setting.level / 2)) * np.sqrt(variance)
     spend = without_rounding(c * found.items + _STRONG_COST * found.labels, money)
     return Outcome(value, value - half, value + half, spend, found.labels.astype(np.float64))
@@ -292,11 +297,10 @@ def _at_even_steps(pi: Floats, start: Floats) -> Mask:
     return np.diff(reached, axis=1, prepend=np.floor(start)) > 0
 
 
-def _combined(block: Block, value: Floats, variance: Floats, first: Floats, second: Floats) -> tuple[Floats, Floats]:
-    """Inverse-variance average of burn-in and policy, by the variances that the burn-in expects of them."""
+def _combined(block: Block, value: Floats, variance: Floats, share: Floats) -> tuple[Floats, Floats]:
+    """Average of burn-in and policy, and its variance; `share` is the burn-in's weight."""
     H = block.population.strong[block.burn_in]
     mean, own = H.mean(axis=1, keepdims=True), H.var(axis=1, ddof=1, keepdims=True) / H.shape[1]
-    share = second / (first + second)  # of the burn-in
     return share * mean + (1 - share) * value, share**2 * own + (1 - share) ** 2 * variance
 
 
@@ -309,18 +313,12 @@ def _stream(
     while True:
         index, uniform = block.take(wanted)
         rows = list(zip(strategies, index, strict=True))
-        g = np.stack([s.weak_of(population, i) for s, i in rows])
+        g = np.stack([s.weak(population, i) for s, i in rows])
         pi = np.stack([s.rates(i, x) for (s, i), x in zip(rows, g, strict=True)])
         _, enough = stops_within(np.array([budget]), uniform < pi, weak_cost=c, strong_cost=_STRONG_COST)
         if np.all(enough) or (block.ends and index.shape[1] == block.index.shape[1]):
             return g, pi, uniform, population.strong[index]
         wanted *= 1.5
-
-
-def _fixed_rates(setting: Setting, population: Population) -> list[float]:
-    """n/N for each budget: the given one, or what a pool that ends first can afford."""
-    left = setting.pool_size(population) - setting.burn_in
-    return [float(np.clip(B / left - setting.cost_ratio, setting.fixed_rate, 1.0)) for B in setting.budgets]
 
 
 def _each(known: Sequence[Known], strategy: Callable[[Known], Strategy]) -> list[Strategy]:
@@ -330,32 +328,12 @@ def _each(known: Sequence[Known], strategy: Callable[[Known], Strategy]) -> list
 
 
 def _follow_fixed(block: Block, known: Sequence[Known], strategy: Callable[..., Strategy]) -> Outcome:
-    """One pass where all budgets share a rate, else one pass each."""
-    rates = _fixed_rates(block.setting, block.population)
-    groups = {p: tuple(B for B, q in zip(block.setting.budgets, rates, strict=True) if q == p) for p in rates}
+    """With n/N the given rate, or what a pool that ends first can afford; one pass for all budgets of one rate."""
+    setting = block.setting
+    left = setting.pool_size(block.population) - setting.burn_in
+    rates = [float(np.clip(B / left - setting.cost_ratio, setting.fixed_rate, 1.0)) for B in setting.budgets]
+    groups = {p: tuple(B for B, q in zip(setting.budgets, rates, strict=True) if q == p) for p in rates}
     parts = [follow(block, _each(known, partial(strategy, mean_rate=p)), budgets) for p, budgets in groups.items()]
-    return Outcome.joined(parts, axis=1)
-
-
-def limit(block: Block, known: Limit, whole: Known) -> Outcome:
-    """Every budget by the best way there is for it, f and u being known; strong ratings alone where none is better."""
-    setting, population = block.setting, block.population
-    left = setting.pool_size(population) - setting.burn_in
-    parts = []
-    alone = None
-    for k, B in enumerate(setting.budgets):
-        way = known.best(B, left)
-        if way is None:
-            alone = base(block) if alone is None else alone
-            parts.append(alone.at(k))
-            continue
-        added = float(np.mean((population.strong - way.weak) ** 2 * (1.0 / way.rates - 1.0)))
-        strategy = Strategy(
-            whole.calibration, lambda rows, _, rates=way.rates: rates[rows],  # type: ignore[misc]
-            whole.variance, whole.variance + added, float(way.rates.mean()), known_weak=way.weak,
-        )  # fmt: skip
-        strategies = [strategy] * len(block.trials)
-        parts.append(follow(block, strategies, (B,), weak_cost=way.weak_cost, evenly=block.ends))
     return Outcome.joined(parts, axis=1)
 
 
@@ -370,30 +348,27 @@ class Lab:
     setting: Setting
     methods: tuple[str, ...]
     known: Known | None  # parameters from the transfer table (A1) or from everything; None: from each burn-in (A2)
-    whole: Known | None  # the whole table, and the oracle's rates for it
-    oracle: Floats | None
     transferred: bool = False
     teacher: Learned | None = None  # what auto learned from the transfer table
-    limit: Limit | None = None
+    oracle: Strategy | None = None
+    limits: tuple[Limit, ...] = ()
 
     @classmethod
     def of(cls, population: Population, setting: Setting, methods: Sequence[str], transfer: Population | None) -> "Lab":
         """Learn once what all trials share."""
-        whole = None
-        if {"oracle", "limit"} & set(methods) or (transfer is None and setting.burn_in == 0):
-            whole = Known.of(population.weak, population.strong)
-        known = whole if setting.burn_in == 0 else None
+        whole = Known.of(population.weak, population.strong)
+        known = None if setting.burn_in else whole
         known = known if transfer is None else Known.of(transfer.weak, transfer.strong)
-        oracle = oracle_rates(whole, setting.cost_ratio) if whole is not None and "oracle" in methods else None
+        best = oracle(whole, setting.cost_ratio) if "oracle" in methods else None
         taught = learn_all(transfer) if transfer is not None and "auto" in methods else None
-        most = Limit.of(population, setting) if "limit" in methods else None
-        return cls(population, setting, tuple(methods), known, whole, oracle, transfer is not None, taught, most)
+        limits = Limit.of(population, setting) if "limit" in methods else ()
+        return cls(population, setting, tuple(methods), known, transfer is not None, taught, best, limits)
 
     def run(self, trials: range) -> dict[str, Outcome]:
         """Every method on the same trials; what is learned from a burn-in is learned once for all of them."""
-        block = Block(self.population, self.setting, trials)
-        c = self.setting.cost_ratio
-        known = self._known(block) if set(self.methods) - {"base", "oracle", "auto", "limit"} else []
+        block, c = Block(self.population, self.setting, trials), self.setting.cost_ratio
+        learns = set(self.methods) - {"base", "oracle", "auto", "limit"}
+        known = self._known(block) if learns else []
         run: dict[str, Callable[[], Outcome]] = {
             "base": lambda: base(block),
             "paper-random": lambda: follow(block, _each(known, lambda k: paper_random(k, c))),
@@ -402,7 +377,7 @@ class Lab:
             "ppi++": lambda: _follow_fixed(block, known, uniform),
             "active-fixed": lambda: _follow_fixed(block, known, active_fixed),
             "auto": lambda: auto(block, self.teacher),
-            "limit": lambda: self._limit(block),
+            "limit": lambda: limit(block, self.limits),
         }
         return {method: run[method]() for method in self.methods}
 
@@ -412,11 +387,5 @@ class Lab:
         return [Known.of(self.population.weak[rows], self.population.strong[rows]) for rows in block.burn_in]
 
     def _oracle(self, block: Block) -> Outcome:
-        assert self.whole is not None
         assert self.oracle is not None
-        return follow(block, [by_row(self.whole, self.oracle)] * len(block.trials))
-
-    def _limit(self, block: Block) -> Outcome:
-        assert self.whole is not None
-        assert self.limit is not None
-        return limit(block, self.limit, self.whole)
+        return follow(block, [self.oracle] * len(block.trials))

@@ -12,7 +12,8 @@ from ratewise.errors import TableError
 from ratewise.lab.datasets import PUBLISHED, WHERE, Dataset, Name, arena_like, stand_in
 from ratewise.lab.figures import Claim
 from ratewise.lab.methods import Lab
-from ratewise.lab.simulate import PAPER_METHODS, Progress, Simulation, on_one_scale, simulate_lab
+from ratewise.lab.results import Simulation
+from ratewise.lab.simulate import PAPER_METHODS, Progress, on_one_scale, simulate_lab
 from ratewise.lab.trials import Population, Setting
 
 COST_RATIO = 0.05  # the paper does not say which it took
@@ -89,33 +90,23 @@ def _tables(named: str | None) -> str:
 
 def population_of(experiment: Experiment, dataset: Dataset) -> tuple[Population, Population | None]:
     """The ratings to simulate on, and those to learn from where policies are transferred."""
-    target = Population.of(dataset.weak, dataset.strong)
-    other = None
+    tables = [(dataset.weak, dataset.strong)]
     if experiment.transfer:
         if dataset.transfer is None:
             raise TableError(f"{dataset.name} has no other comparisons with both ratings to transfer a policy from")
-        other = Population.of(*dataset.transfer)
-    target, other = on_one_scale(target, other)
-    return (_easy_and_hard(target) if experiment.easy_hard else target), other
-
-
-def _easy_and_hard(population: Population) -> Population:
-    """The items in the bottom and the top quarter of u = g(1−g)."""
-    u = population.weak * (1 - population.weak)
-    low, high = np.quantile(u, [0.25, 0.75])
-    kept = (u <= low) | (u >= high)
-    return Population(population.weak[kept], population.strong[kept], population.scale)
+        tables.append(dataset.transfer)
+    target, *others = on_one_scale([{"weak": g, "strong": h} for g, h in tables])
+    if experiment.easy_hard:
+        u = target.weak * (1 - target.weak)
+        low, high = np.quantile(u, [0.25, 0.75])
+        target = target.rows(np.flatnonzero((u <= low) | (u >= high)))
+    return target, others[0] if others else None
 
 
 def run_experiment(
-    experiment: Experiment,
-    dataset: Dataset,
-    *,
-    trials: int,
-    seed: int,
-    workers: int | None,
+    experiment: Experiment, dataset: Dataset, *, trials: int, seed: int, workers: int | None,
     progress: Progress | None = None,
-) -> Simulation:
+) -> Simulation:  # fmt: skip
     """The experiment as `simulate` runs it."""
     population, other = population_of(experiment, dataset)
     setting = Setting(COST_RATIO, experiment.budgets, 0 if experiment.transfer else BURN_IN, "stream", 0.95, 0.1, seed)

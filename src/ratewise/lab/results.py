@@ -1,5 +1,10 @@
-"""What is reported of a method at a budget, with 95 % bootstrap intervals over trials (METHODS section 10)."""
+"""What a simulation reports of each method at each budget, with 95 % bootstrap intervals (METHODS section 10).
 
+The summary can be pasted into a mail: what to run, what it is worth, and how sure that is.
+"""
+
+import html
+import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -7,10 +12,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ratewise.core.checks import Floats
-from ratewise.core.result import shown
+from ratewise.core.checks import Floats, number
+from ratewise.core.result import FrameKind, frame_of_rows, shown
 from ratewise.lab.trials import Outcome
 
+YARDSTICKS = ("oracle", "limit")
+"""Methods that know what nobody knows: they show how much room there is, and cannot be run."""
+
+_RUNNABLE = ("auto", "base")  # of campaigns
+_ENOUGH_TRIALS = 500
 _RESAMPLES = 1000
 _ENDS = (0.025, 0.975)
 _ROUNDING = 1e-12  # a pool that is rated whole is known exactly, up to this
@@ -71,17 +81,20 @@ class MethodResult:
     @property
     def of_base(self) -> float:
         """MSE over base's in theory; NaN where base has no error left to compare with."""
-        return self.mse / self.base_mse if self.base_mse > 0 else float("nan")
+        return self._share(self.mse)
 
     @property
     def of_base_low(self) -> float:
         """The lower end of a 95 % bootstrap interval of `of_base` over trials."""
-        return self.mse_low / self.base_mse if self.base_mse > 0 else float("nan")
+        return self._share(self.mse_low)
 
     @property
     def of_base_high(self) -> float:
         """The upper end of that interval of `of_base`."""
-        return self.mse_high / self.base_mse if self.base_mse > 0 else float("nan")
+        return self._share(self.mse_high)
+
+    def _share(self, mse: float) -> float:
+        return mse / self.base_mse if self.base_mse > 0 else float("nan")
 
     def to_dict(self) -> dict[str, Any]:
         """Ready for JSON and CSV; shares of base's error are None where it has none."""
@@ -106,48 +119,141 @@ def results(
     ends = np.quantile(shares @ squared, _ENDS, axis=0)
     made = []
     for k, B in enumerate(budgets):
-        mse, low, high = float(squared[:, k].mean()), float(ends[0, k]), float(ends[1, k])
+        errors = float(squared[:, k].mean()), float(ends[0, k]), float(ends[1, k])
         plain = base.variance / (base.burn_in + B)
         spread = float(error[:, k].std(ddof=1)) if len(error) > 1 else float("nan")
-        effective = [base.budget(x) for x in (mse, high, low)]
+        worth, effective = B, [base.budget(errors[i]) for i in (0, 2, 1)]
         if method == "base":  # the yardstick: whatever its trials did, it is worth its budget
-            effective = [min(B, base.pool_size - base.burn_in)] * 3
-        worth = B if method != "base" else effective[0]
+            worth = min(B, base.pool_size - base.burn_in)
+            effective = [worth] * 3
         made.append(
             MethodResult(
-                method, B, len(error), mse, low, high,
+                method, B, len(error), **_with_ends("mse", errors),
                 bias=float(error[:, k].mean()), bias_se=spread / len(error) ** 0.5,
                 coverage=float(held[:, k].mean()),
                 width=float((outcome.high[:, k] - outcome.low[:, k]).mean()) * scale,
                 spend_mean=float(outcome.spend[:, k].mean()), spend_max=float(outcome.spend[:, k].max()),
                 labels_mean=float(outcome.labels[:, k].mean()),
-                effective_budget=effective[0], effective_budget_low=effective[1], effective_budget_high=effective[2],
-                savings=effective[0] - worth, savings_low=effective[1] - worth, savings_high=effective[2] - worth,
-                error_ratio=mse / plain if plain > 0 else 1.0,
-                error_ratio_low=low / plain if plain > 0 else 1.0,
-                error_ratio_high=high / plain if plain > 0 else 1.0,
-                base_mse=base.mse(B),
+                **_with_ends("effective_budget", effective), **_with_ends("savings", [x - worth for x in effective]),
+                **_with_ends("error_ratio", [x / plain if plain > 0 else 1.0 for x in errors]), base_mse=base.mse(B),
             )
         )  # fmt: skip
     return made
 
 
-YARDSTICKS = ("oracle", "limit")
-"""Methods that know what nobody knows: they show how much room there is, and cannot be run."""
-_RUNNABLE = ("auto", "base")  # of campaigns
-_ENOUGH_TRIALS = 500
+def _with_ends(name: str, values: Sequence[float]) -> dict[str, float]:
+    return dict(zip((name, f"{name}_low", f"{name}_high"), values, strict=True))
+
+
+@shown
+@dataclass(frozen=True, slots=True, eq=False)
+class Simulation:
+    """Every method at every budget on the same trials; partial where it was stopped before the last trial."""
+
+    theta: float
+    variance: float
+    items: int
+    settings: dict[str, Any]
+    results: tuple[MethodResult, ...]
+    partial: bool = False
+
+    def of(self, method: str) -> tuple[MethodResult, ...]:
+        """One method's results, by rising budget."""
+        return tuple(r for r in self.results if r.method == method)
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """Names of the methods, in the order they were asked for."""
+        return tuple(dict.fromkeys(r.method for r in self.results))
+
+    def savings_at(self, mse: float) -> dict[str, float | None]:
+        """What each method saves against base at a given error; None where no simulated budget reaches it.
+
+        The budget a method needs is read off its own curve, straight lines between budgets in log error against log
+        budget.
+        """
+        needed = self._base().budget(number(mse, name="mse", above=0))
+        return {method: _saved(needed, self.of(method), mse) for method in self.methods}
+
+    def savings(self) -> list[dict[str, Any]]:
+        """`savings_at` the errors that base has at the simulated budgets."""
+        at = [(B, self._base().mse(B)) for B in self.settings["budgets"]]
+        return [{"mse": e, "base_budget": B, "savings": self.savings_at(e)} for B, e in at if e > 0]
+
+    def _base(self) -> Base:
+        pool = float(self.items) if self.settings["mode"] == "pool" else np.inf
+        return Base(self.variance, self.settings["burn_in"], pool)
+
+    def to_dict(self) -> dict[str, Any]:
+        """A dictionary, ready for JSON."""
+        return {
+            "theta": self.theta, "variance": self.variance, "items": self.items, "settings": self.settings,
+            "results": [r.to_dict() for r in self.results], "savings": self.savings(), "partial": self.partial,
+        }  # fmt: skip
+
+    def to_frame(self, kind: FrameKind | None = None) -> Any:
+        """A row for each method and budget, as a pandas, Polars or PyArrow frame."""
+        return frame_of_rows([r.to_dict() for r in self.results], kind)
+
+    def save_csv(self, path: str | os.PathLike[str]) -> None:
+        """One row per method and budget."""
+        from ratewise.tables.write import write_rows
+
+        write_rows(path, [r.to_dict() for r in self.results])
+
+    def summary(self) -> str:
+        """What a user can run at the largest budget, and what that is worth, in words that stand alone."""
+        s = self.settings
+        return in_words(
+            self.results, budget=s["budgets"][-1], burn_in=s["burn_in"], items=self.items, partial=self.partial
+        )
+
+    def __str__(self) -> str:
+        return self.summary()
+
+    def _repr_html_(self) -> str:
+        names = ("method", "budget", "MSE", "of base", "effective budget", "coverage")
+        head = "".join(f"<th>{name}</th>" for name in names)
+        rows = "".join(
+            f"<tr><td>{html.escape(r.method)}</td><td>{r.budget:g}</td><td>{r.mse:.3g}</td>"
+            f"<td>{f'{r.of_base:.3f}' if r.base_mse > 0 else '–'}</td>"
+            f"<td>{r.effective_budget:,.0f}</td><td>{r.coverage:.1%}</td></tr>"
+            for r in self.results
+        )
+        return f"<table><tr>{head}</tr>{rows}</table><p>{html.escape(self.summary())}</p>"
+
+
+def _saved(needed: float, curve: tuple[MethodResult, ...], mse: float) -> float | None:
+    """`needed` less the budget at which the method's curve crosses the error; its last crossing, if it has several.
+
+    Base saves nothing, by definition.
+    """
+    if curve[0].method == "base":
+        return 0.0
+    log_error, log_budget = np.log([[max(r.mse, 1e-300), r.budget] for r in curve]).T
+    below = log_error <= np.log(mse)
+    if below.all() or not below[-1]:
+        return None
+    k = int(np.flatnonzero(~below)[-1])
+    step = (log_error[k] - np.log(mse)) / (log_error[k] - log_error[k + 1])
+    return needed - float(np.exp(log_budget[k] + step * (log_budget[k + 1] - log_budget[k])))
+
+
+# In words
 
 
 def in_words(results: Sequence[MethodResult], *, budget: float, burn_in: int, items: int, partial: bool = False) -> str:
     """The results at one budget."""
     last = {r.method: r for r in results if r.budget == budget}
     best = _best(list(last.values()))
-    only = best.trials < _ENOUGH_TRIALS
-    done = f"{'only ' * only}{_count(best.trials, 'trial')} on {items:,} items" + ", partial" * partial
+    few = best.trials < _ENOUGH_TRIALS
+    trials = f"{best.trials:,} trial{'s' * (best.trials != 1)}"
+    done = f"{'only ' * few}{trials} on {items:,} items" + ", partial" * partial
     if not best.base_mse > 0:
         return f"A budget of {budget:g} rates the whole pool: strong ratings alone know it exactly ({done})."
-    parts = [_sentence(best, _money(budget, burn_in)), _left_to_gain(best, last.get("limit"))]
-    if only and best.method != "base":
+    free = f" and {burn_in:,} free labels to begin with" if burn_in else ""
+    parts = [_sentence(best, f"With money for {budget:g} strong ratings{free}"), _left_to_gain(best, last.get("limit"))]
+    if few and best.method != "base":
         low, high = best.of_base_low, best.of_base_high
         parts.append(f"So few trials only show that the share is between {low:.1%} and {high:.1%}; run 2,000.")
     return f"{' '.join(filter(None, parts))} ({done}.)"
@@ -162,18 +268,12 @@ def _best(last: list[MethodResult]) -> MethodResult:
     return min(last, key=lambda r: r.mse)
 
 
-def _money(budget: float, burn_in: int) -> str:
-    free = f" and {burn_in:,} free labels to begin with" if burn_in else ""
-    return f"With money for {budget:g} strong ratings{free}"
-
-
 def _sentence(r: MethodResult, money: str) -> str:
     if r.method == "base":
         return f"{money}, nothing that was tried beats strong ratings alone: run base, which saves 0."
     who = f"{r.method}, which nobody can run," if r.method in YARDSTICKS else r.method
     share = f"{money}, {who} has {r.of_base:.1%} of the squared error of strong ratings alone"
-    low, high = r.of_base_low, r.of_base_high
-    if low <= 1 <= high:
+    if r.of_base_low <= 1 <= r.of_base_high:
         return f"{share}, which is no difference that these trials could show."
     worth = f"strong ratings alone would need {r.effective_budget:,.0f} for the same error"
     return f"{share}: {worth}, {abs(r.savings):,.0f} {'more' if r.savings > 0 else 'fewer'}."
@@ -182,12 +282,7 @@ def _sentence(r: MethodResult, money: str) -> str:
 def _left_to_gain(best: MethodResult, limit: MethodResult | None) -> str:
     if limit is None or best.method in YARDSTICKS:
         return ""
+    known = "Were the weak rater's errors known beforehand, it would"
     if limit.of_base >= best.of_base:
-        return (
-            "Were the weak rater's errors known beforehand, it would not be less: nothing is left to gain by learning."
-        )
-    return f"Were the weak rater's errors known beforehand, it would be {limit.of_base:.1%}: the rest is left to gain."
-
-
-def _count(n: int, word: str) -> str:
-    return f"{n:,} {word}{'' if n == 1 else 's'}"
+        return f"{known} not be less: nothing is left to gain by learning."
+    return f"{known} be {limit.of_base:.1%}: the rest is left to gain."

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,54 +45,28 @@ class Scale:
 class Population:
     """A fully rated table in [0, 1], with the scale that leads back."""
 
-    weak: Floats
+    covariates: Covariates
     strong: Floats
     scale: Scale
-    features: Floats | None = None  # items × columns, for methods that learn from them
-    uncertainty: Floats | None = None
-    text: TextColumns | None = None
 
     @classmethod
     def of(
-        cls,
-        weak: Floats,
-        strong: Floats,
-        *,
-        scale: Scale | None = None,
-        features: Floats | None = None,
-        uncertainty: Floats | None = None,
-        text: TextColumns | None = None,
-    ) -> "Population":
+        cls, weak: Floats, strong: Floats, *, scale: Scale | None = None, features: Floats | None = None,
+        uncertainty: Floats | None = None, text: TextColumns | None = None,
+    ) -> "Population":  # fmt: skip
         """Rescale by the table's own range, or by a given one."""
         s = Scale.of(weak, strong) if scale is None else scale
-        g, h = (weak - s.weak_low) / s.weak_width, (strong - s.low) / s.width
-        return cls(g, h, s, features, uncertainty, text)
-
-    def raw_weak(self) -> Floats:
-        """The weak ratings as they were given."""
-        return self.scale.weak_low + self.scale.weak_width * self.weak
-
-    def raw_strong(self) -> Floats:
-        """The strong ratings as they were given."""
-        return self.scale.low + self.scale.width * self.strong
-
-    def rescaled(self, scale: Scale) -> "Population":
-        """The population on another rating scale."""
-        raw = self.raw_weak(), self.raw_strong()
-        return Population.of(
-            *raw, scale=scale, features=self.features, uncertainty=self.uncertainty, text=self.text
-        )  # fmt: skip
+        known = Covariates((weak - s.weak_low) / s.weak_width, features, uncertainty, text)
+        return cls(known, (strong - s.low) / s.width, s)
 
     def rows(self, index: Index) -> "Population":
         """The population's rows at these positions."""
-        features, own = (None if a is None else a[index] for a in (self.features, self.uncertainty))
-        text = None if self.text is None else self.text[index]
-        return Population(self.weak[index], self.strong[index], self.scale, features, own, text)
+        return Population(self.covariates.rows(index), self.strong[index], self.scale)
 
     @property
-    def covariates(self) -> Covariates:
-        """What is known of the items before anyone is asked for a strong rating."""
-        return Covariates(self.weak, self.features, self.uncertainty, self.text)
+    def weak(self) -> Floats:
+        """Weak ratings, in [0, 1]."""
+        return self.covariates.weak
 
     @property
     def items(self) -> int:
@@ -170,24 +144,16 @@ class Block:
         return self.setting.mode == "pool"
 
     def take(self, items: float) -> tuple[Index, Floats]:
-        """The first `items` of every stream (fewer where a pool ends), in whole chunks."""
+        """The first `items` of every stream, in whole chunks; fewer where a pool ends."""
+        taken = math.ceil(items)
         if not self.ends:
-            self._grow(items)
-            return self.index[:, : self._whole(items)], self.uniform[:, : self._whole(items)]
-        return self.index[:, : math.ceil(items)], self.uniform[:, : math.ceil(items)]
-
-    def _grow(self, items: float) -> None:
-        missing = self._whole(items) - self.index.shape[1]
-        N = self.population.items
-        for _ in range(0, missing, _CHUNK):
-            index = np.stack([rng.integers(0, N, _CHUNK) for rng in self._generators])
-            uniform = np.stack([rng.random(_CHUNK) for rng in self._generators])
-            self.index = np.concatenate([self.index, index], axis=1)
-            self.uniform = np.concatenate([self.uniform, uniform], axis=1)
-
-    @staticmethod
-    def _whole(items: float) -> int:
-        return max(math.ceil(items / _CHUNK), 1) * _CHUNK
+            taken = max(math.ceil(items / _CHUNK), 1) * _CHUNK
+            while self.index.shape[1] < taken:
+                index = np.stack([rng.integers(0, self.population.items, _CHUNK) for rng in self._generators])
+                uniform = np.stack([rng.random(_CHUNK) for rng in self._generators])
+                self.index = np.concatenate([self.index, index], axis=1)
+                self.uniform = np.concatenate([self.uniform, uniform], axis=1)
+        return self.index[:, :taken], self.uniform[:, :taken]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -202,11 +168,9 @@ class Outcome:
 
     def at(self, budget: int) -> "Outcome":
         """One budget, by its number."""
-        arrays = (self.value, self.low, self.high, self.spend, self.labels)
-        return Outcome(*(array[:, budget : budget + 1] for array in arrays))
+        return Outcome(*(getattr(self, f.name)[:, budget : budget + 1] for f in fields(self)))
 
     @classmethod
     def joined(cls, parts: Sequence["Outcome"], *, axis: int) -> "Outcome":
         """More trials (axis 0) or more budgets (axis 1)."""
-        arrays = ((part.value, part.low, part.high, part.spend, part.labels) for part in parts)
-        return cls(*(np.concatenate(same, axis=axis) for same in zip(*arrays, strict=True)))
+        return cls(*(np.concatenate([getattr(p, f.name) for p in parts], axis=axis) for f in fields(cls)))

@@ -24,7 +24,8 @@ from ratewise.lab.figures import (
     gaussian_figure,
 )
 from ratewise.lab.reproduction import EXPECTED, EXPERIMENTS, find_dataset, real_claims, run_experiment
-from ratewise.lab.simulate import Progress, Simulation
+from ratewise.lab.results import Simulation
+from ratewise.lab.simulate import Progress
 from ratewise.report.page import STYLE
 from ratewise.report.pictures import grid, save
 from ratewise.report.simulation import draw_simulation, legend_below

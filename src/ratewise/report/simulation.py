@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from ratewise.lab.results import YARDSTICKS, MethodResult
-from ratewise.lab.simulate import Simulation
+from ratewise.lab.results import YARDSTICKS, MethodResult, Simulation
 from ratewise.report.pictures import grid
 from ratewise.report.terminal_table import Column, TerminalTable
 
