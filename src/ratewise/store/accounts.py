@@ -9,19 +9,13 @@ from dataclasses import dataclass
 import sqlalchemy as sa
 
 from ratewise.errors import InputError
-from ratewise.store import schema as t
+from ratewise.store import queries as q
 from ratewise.store.desk import name_key
-from ratewise.store.queries import Quick
 from ratewise.store.queue import now
 from ratewise.store.store import Store
 
 _BYTES = 24  # of a secret: 192 bits
 SESSION_SECONDS = 14 * 86_400.0
-_SESSION = Quick(
-    sa.select(t.sessions.c.name, t.people.c.admin, t.sessions.c.csrf)
-    .join(t.people, sa.and_(t.people.c.name == t.sessions.c.name, t.people.c.token.is_not(None)))
-    .where(t.sessions.c.token == sa.bindparam("secret"), t.sessions.c.until > sa.bindparam("at"))
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,11 +56,10 @@ class Accounts:
                 )
             row = {"name": name, "admin": admin, "token": hashed(token), "made_at": now()}
             if found is None:
-                connection.execute(t.people.insert().values(row))
+                q.insertion("people", tuple(row)).many(connection, [row])
             else:
-                connection.execute(
-                    t.people.update().where(t.people.c.name == found.name).values(row | {"name": found.name})
-                )
+                row |= {"name": found.name}
+                q.update("people", ("name",), ("admin", "token", "made_at")).many(connection, [row])
         return token
 
     def renew(self, name: str) -> str | None:
@@ -84,8 +77,8 @@ class Accounts:
             found = _named(connection, name)
             if found is None or not found.active:
                 return None
-            connection.execute(t.sessions.delete().where(t.sessions.c.name == found.name))
-            connection.execute(t.people.update().where(t.people.c.name == found.name).values(token=token))
+            q.deletion("sessions", ("name",)).change(connection, name=found.name)
+            q.update("people", ("name",), ("token",)).change(connection, name=found.name, token=token)
         return found.name
 
     def find(self, name: str) -> Person | None:
@@ -102,38 +95,38 @@ class Accounts:
         """A new session's secret for the one whose link this is; None where there is no such link."""
         secret, csrf = secrets.token_urlsafe(_BYTES), secrets.token_urlsafe(_BYTES)
         with self.store.writing() as connection:
-            name = connection.scalar(sa.select(t.people.c.name).where(t.people.c.token == hashed(token)))
+            name = q.LINK.scalar(connection, token=hashed(token))
             if name is None:
                 return None
-            connection.execute(t.sessions.delete().where(t.sessions.c.until <= self.clock()))
-            until = self.clock() + SESSION_SECONDS
-            row = {"token": hashed(secret), "name": name, "csrf": csrf, "until": until}
-            connection.execute(t.sessions.insert().values(row))
+            now_at = self.clock()
+            q.OLD_SESSIONS.change(connection, at=now_at)
+            row = {"token": hashed(secret), "name": name, "csrf": csrf, "until": now_at + SESSION_SECONDS}
+            q.insertion("sessions", tuple(row)).many(connection, [row])
         return secret
 
     def session(self, secret: str) -> Session | None:
         """Who is signed in with this cookie; None where nobody is, or not any more."""
         with self.store.reading() as connection:
-            row = _SESSION.first(connection, {"secret": hashed(secret), "at": self.clock()})
+            row = q.SESSION.first(connection, token=hashed(secret), at=self.clock())
         return None if row is None else Session(row[0], bool(row[1]), row[2])
 
     def sign_out(self, secret: str) -> None:
         """End a session."""
         with self.store.writing() as connection:
-            connection.execute(t.sessions.delete().where(t.sessions.c.token == hashed(secret)))
+            q.deletion("sessions", ("token",)).change(connection, token=hashed(secret))
 
 
 def spellings(store: Store) -> dict[str, str]:
     """The name of everyone who has a link or has answered, as it was first written, by the key of that name."""
     with store.reading() as connection:
-        answered = connection.scalars(sa.select(t.answers.c.annotator).distinct()).all()
+        answered = q.ANNOTATORS.column(connection)
         linked = [person.name for person in _everyone(connection)]
     return {name_key(name): name for name in (*answered, *linked)}
 
 
 def _everyone(connection: sa.Connection) -> list[Person]:
-    rows = connection.execute(sa.select(t.people).order_by(t.people.c.name)).all()
-    return [Person(row.name, bool(row.admin), row.token is not None, row.made_at) for row in rows]
+    rows = q.PEOPLE.all(connection)
+    return [Person(name, bool(admin), token is not None, made_at) for name, admin, token, made_at in rows]
 
 
 def _named(connection: sa.Connection, name: str) -> Person | None:

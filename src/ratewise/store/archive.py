@@ -1,4 +1,6 @@
-"""The record as one text file, and a store made of such a file: what is needed to check a campaign anywhere.
+"""Copies of a store: its record as one text file and back, a backup that can go on, one to look at, and neighbours.
+
+A record is lines of JSON, all that is needed to check a campaign anywhere:
 
 {"ratewise record": 1}
 {"item": [position, id, random number, numbers in hexadecimal digits, prices, row]}      a line for each item
@@ -22,16 +24,16 @@ from ratewise.errors import InputError
 from ratewise.store import chain
 from ratewise.store import schema as t
 from ratewise.store.connection import told
-from ratewise.store.replay import make_tables, play, rebuild
+from ratewise.store.replay import make_tables, play
 from ratewise.store.schema import raise_guards
 from ratewise.store.sqlite import SQLite
-from ratewise.store.store import Log
+from ratewise.store.store import Store
 
 FIRST_LINE = '{"ratewise record": 1}'
 _AT_ONCE = 2000
 
 
-def write_record(store: Log, file: TextIO) -> None:
+def write_record(store: Store, file: TextIO) -> None:
     """Everything that was loaded and written, as lines of JSON."""
     print(FIRST_LINE, file=file)
     with store.reading() as connection:
@@ -46,15 +48,21 @@ def write_record(store: Log, file: TextIO) -> None:
 def store_of_record(source: str, path: str) -> None:
     """Make a store of the file that `write_record` has written; what cannot be read is an InputError."""
     try:
-        rebuild(path, ())
+        make_tables(path)
         with closing(sqlite3.connect(path, isolation_level=None)) as connection:
             connection.execute("PRAGMA synchronous = OFF")
             connection.execute("BEGIN")
             for row in _lines(source):
                 if "item" in row:
-                    _add_item(connection, row["item"])
+                    position, name, uniform, numbers, prices, content = row["item"]
+                    blob = None if numbers is None else bytes.fromhex(numbers)
+                    cells = (position, name, uniform, blob, prices, content)
+                    connection.execute("INSERT INTO items VALUES (?, ?, ?, ?, ?, ?)", cells)
                 else:
-                    _add_entry(connection, chain.Entry(int(row["entry"]), str(row["body"]), str(row["digest"])))
+                    entry = chain.Entry(int(row["entry"]), str(row["body"]), str(row["digest"]))
+                    connection.execute("INSERT INTO chain VALUES (?, ?, ?)", (entry.number, entry.body, entry.digest))
+                    for change in entry.changes:
+                        play(connection, change)
             connection.execute("COMMIT")
     except (ValueError, KeyError, TypeError, IndexError, sqlite3.Error) as error:
         reason = " ".join(str(error).split())[:200]
@@ -73,19 +81,7 @@ def _lines(source: str) -> Iterator[dict[str, Any]]:
                 yield row
 
 
-def _add_entry(connection: sqlite3.Connection, entry: chain.Entry) -> None:
-    connection.execute("INSERT INTO chain VALUES (?, ?, ?)", (entry.number, entry.body, entry.digest))
-    for change in entry.changes:
-        play(connection, change)
-
-
-def _add_item(connection: sqlite3.Connection, cells: list[Any]) -> None:
-    position, name, uniform, numbers, prices, content = cells
-    blob = None if numbers is None else bytes.fromhex(numbers)
-    connection.execute("INSERT INTO items VALUES (?, ?, ?, ?, ?, ?)", (position, name, uniform, blob, prices, content))
-
-
-_COPIED_AT_ONCE = 2000
+# Copies
 
 
 @contextmanager
@@ -111,7 +107,7 @@ def _writable(path: str) -> bool:
     return os.access(path, os.W_OK, effective_ids=os.access in os.supports_effective_ids)
 
 
-def back_up(store: Log, path: str) -> None:
+def back_up(store: Store, path: str) -> None:
     """A consistent copy as one SQLite file, while others write; a file that is there is not written over."""
     if os.path.exists(path):
         raise InputError(f"{path} is there already; name another file")
@@ -121,34 +117,30 @@ def back_up(store: Log, path: str) -> None:
     database = store.database
     with told(database.shown), tempfile.TemporaryDirectory(prefix=".ratewise-", dir=folder) as own:
         copy = os.path.join(own, "copy.sqlite")
-        if isinstance(database, SQLite):
-            _with_sqlite(database.path, copy)
+        if isinstance(database, SQLite):  # its own backup includes the write-ahead log
+            with closing(sqlite3.connect(database.path)) as old, closing(sqlite3.connect(copy)) as new:
+                old.backup(new)
+                new.execute("PRAGMA journal_mode = DELETE")  # one file, without a log beside it
         else:
             _table_by_table(store, copy)
         os.replace(copy, path)
 
 
-def _with_sqlite(source: str, path: str) -> None:
-    """Copy by SQLite's own backup, which includes the write-ahead log."""
-    with closing(sqlite3.connect(source)) as old, closing(sqlite3.connect(path)) as new:
-        old.backup(new)
-        new.execute("PRAGMA journal_mode = DELETE")  # one file, without a log beside it
-
-
-def _table_by_table(store: Log, path: str) -> None:
+def _table_by_table(store: Store, path: str) -> None:
     """Copy one moment of a PostgreSQL store into a SQLite file that a campaign can continue with."""
     make_tables(path)
     engine = sa.create_engine(sa.URL.create("sqlite", database=path))
     with store.still(), store.reading() as old, engine.begin() as new:
-        for made in (t.meta, t.totals):
-            new.execute(made.delete())
+        new.execute(t.totals.delete())
         for table in t.metadata.sorted_tables:
-            found = old.execute(sa.select(table), execution_options={"yield_per": _COPIED_AT_ONCE})
+            found = old.execute(sa.select(table), execution_options={"yield_per": _AT_ONCE})
             for part in found.mappings().partitions():
                 new.execute(table.insert(), [dict(row) for row in part])
         raise_guards(new)
     engine.dispose()
 
+
+# Stores beside a campaign that is about to begin: it may be there already, under another file name
 
 _HEADER = b"SQLite format 3\0"
 _MOST_FILES = 1000  # looked at in a folder

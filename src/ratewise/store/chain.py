@@ -9,7 +9,7 @@ The body is a JSON list of changes, in the order they were made:
     ["-", table, keys, rows]                 rows that were taken out, by their keys
     ["moved", reserved, spent]               what was added to the sums
     ["items", size, digests]                 items as they were loaded: a digest for so many rows each
-    ["before", version, rounds, moment]      what follows in this entry was written before there was a record
+    ["before", rounds, moment]               what follows in this entry was written before there was this record
 
 An entry is written by the transaction whose changes it holds, so a kill leaves both or neither. On PostgreSQL several
 processes write at once: an entry is added under the lock of the row that keeps the sums, which is held until the
@@ -18,20 +18,26 @@ commit, so entries stand in the order of the commits. Who has a question in hand
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 import sqlalchemy as sa
 
+from ratewise.store import queries as q
 from ratewise.store import schema as t
-from ratewise.store.queries import insertion
+from ratewise.store.queue import now
 
-PASSING = ("version", "leader", "leading")  # facts that are not recorded: they come and go with processes
+PASSING = ("leader", "leading")  # facts that are not recorded: they come and go with processes
 ITEMS_EACH = 100  # items that share a digest
+RECORDED = (t.meta, t.rounds, t.batches, t.draws, t.ratings, t.ledger, t.events, t.answers, t.refits)
+_NOT_RECORDED = {"ratings": ("worker",), "ledger": ("id",), "events": ("id",), "answers": ("id",)}
 _PAGES = "ratewise.record"
 _ROWS = 5000  # items read at once
+_AT_ONCE = 10_000  # rows in one change
 _SHOWN = 40  # digits of a digest in a head: 160 bits
+_LAST = q.Query("SELECT number, digest FROM chain ORDER BY number DESC LIMIT 1")
 
 Change = list[Any]
 
@@ -90,37 +96,29 @@ def start(connection: sa.Connection) -> None:
 
 def seal(connection: sa.Connection) -> None:
     """Add the entry to the chain, at the end of the transaction; none where nothing was changed."""
-    pages: _Pages = connection.info.pop(_PAGES)
-    if pages.changes:
-        _wait_turn(connection, pages)
-        append(connection, pages.changes)
-
-
-def append(connection: sa.Connection, changes: Sequence[Change]) -> None:
-    """One more entry; nobody else may be adding one."""
-    body = json.dumps(changes, ensure_ascii=False, separators=(",", ":"))
-    new = following(last(connection), body)
-    mark = "%s" if connection.dialect.name == "postgresql" else "?"
-    statement = f"INSERT INTO chain (number, body, digest) VALUES ({mark}, {mark}, {mark})"
-    _execute(connection, statement, (new.number, new.body, new.digest))
-
-
-def has_turn(connection: sa.Connection) -> None:
-    """The sums' row is locked by what was done just now."""
-    connection.info[_PAGES].locked = True
-
-
-def is_locked(connection: sa.Connection) -> bool:
-    """Whether this transaction has locked the sums' row already."""
     pages: _Pages = connection.info[_PAGES]
-    return pages.locked
+    if pages.changes:
+        take_turn(connection)
+        _append(connection, pages.changes)
+    del connection.info[_PAGES]
 
 
-def _wait_turn(connection: sa.Connection, pages: _Pages) -> None:
-    """Others who write wait from here on until this transaction ends."""
-    if connection.dialect.name == "postgresql" and not pages.locked:
-        connection.exec_driver_sql("SELECT 1 FROM totals FOR UPDATE")
-    pages.locked = True
+def _append(connection: sa.Connection, changes: Sequence[Change]) -> None:
+    new = following(last(connection), json.dumps(changes, ensure_ascii=False, separators=(",", ":")))
+    row = {"number": new.number, "body": new.body, "digest": new.digest}
+    q.insertion("chain", tuple(row)).many(connection, [row])
+
+
+def lock(connection: sa.Connection) -> q.Row | None:
+    """(reserved, spent, cap), locked: others who write money wait until this transaction ends."""
+    connection.info[_PAGES].locked = True
+    return q.LOCK.first(connection)
+
+
+def take_turn(connection: sa.Connection) -> None:
+    """Others who write wait until this transaction ends; asked for twice, it is one turn."""
+    if not connection.info[_PAGES].locked:
+        lock(connection)
 
 
 def add(connection: sa.Connection, change: Change) -> None:
@@ -128,28 +126,62 @@ def add(connection: sa.Connection, change: Change) -> None:
     connection.info[_PAGES].changes.append(change)
 
 
-def insert(connection: sa.Connection, table: sa.Table, rows: Sequence[Mapping[str, Any]]) -> None:
+def insert(connection: sa.Connection, table: str, rows: Sequence[Mapping[str, Any]]) -> None:
     """Add rows with the same columns each, and record it; those that get a number get it in the record's order."""
     if rows:
-        if table.autoincrement_column is not None:
-            _wait_turn(connection, connection.info[_PAGES])
-        if len(rows) == 1:
-            insertion(table, tuple(rows[0])).run(connection, rows[0])
-        else:
-            connection.execute(table.insert(), rows)
-        add(connection, ["+", table.name, list(rows[0]), [list(row.values()) for row in rows]])
+        if t.metadata.tables[table].autoincrement_column is not None:
+            take_turn(connection)
+        columns = tuple(rows[0])
+        q.insertion(table, columns).many(connection, rows)
+        add(connection, ["+", table, list(columns), [list(row.values()) for row in rows]])
 
 
-def changed(
-    connection: sa.Connection, table: sa.Table, keys: Sequence[str], columns: Sequence[str], rows: Iterable[list[Any]]
+def update(
+    connection: sa.Connection, table: str, keys: Sequence[str], rows: Sequence[Mapping[str, Any]], also: str = ""
 ) -> None:
-    """Record rows that the caller changes: new values first, then the keys' values."""
-    add(connection, ["=", table.name, list(keys), list(columns), list(rows)])
+    """Give the rows with these keys their other values, and record it; what `also` says besides is not recorded."""
+    if rows:
+        columns = tuple(name for name in rows[0] if name not in keys)
+        q.update(table, tuple(keys), columns, also).many(connection, rows)
+        values = [[row[name] for name in (*columns, *keys)] for row in rows]
+        add(connection, ["=", table, list(keys), list(columns), values])
 
 
-def removed(connection: sa.Connection, table: sa.Table, keys: Sequence[str], rows: Iterable[list[Any]]) -> None:
-    """Record rows that the caller takes out."""
-    add(connection, ["-", table.name, list(keys), list(rows)])
+def delete(connection: sa.Connection, table: str, row: Mapping[str, Any]) -> bool:
+    """Take out the row with these keys, and record it; False where there is none."""
+    if not q.deletion(table, tuple(row)).change(connection, **row):
+        return False
+    add(connection, ["-", table, list(row), [list(row.values())]])
+    return True
+
+
+def begin_anew(connection: sa.Connection) -> None:
+    """A first entry with everything that the tables hold, where the old record cannot be used."""
+    rounds = int(connection.scalar(sa.select(sa.func.count()).select_from(t.rounds)) or 0)
+    connection.execute(t.chain.delete())
+    _append(connection, [["before", rounds, now()], *everything(connection)])
+
+
+def recorded_columns(table: sa.Table) -> list[sa.Column[Any]]:
+    """All but who has a question in hand, and numbers that the database gives."""
+    return [column for column in table.columns if column.name not in _NOT_RECORDED.get(table.name, ())]
+
+
+def everything(connection: sa.Connection) -> Iterator[Change]:
+    """The changes that lead from nothing to the tables as they are."""
+    yield ["items", ITEMS_EACH, item_digests(connection)]
+    for table in RECORDED:
+        columns = recorded_columns(table)
+        chosen = sa.select(*columns).order_by(*table.primary_key.columns)
+        if table is t.meta:
+            chosen = chosen.where(t.meta.c.key.not_in(PASSING))
+        names = [column.name for column in columns]
+        for part in connection.execute(chosen).partitions(_AT_ONCE):
+            yield ["+", table.name, names, [list(row) for row in part]]
+    reserved, spent, cap = connection.execute(sa.select(t.totals.c.reserved, t.totals.c.spent, t.totals.c.cap)).one()
+    yield ["moved", reserved, spent]
+    if cap is not None:
+        yield ["=", t.totals.name, ["only"], ["cap"], [[cap, 1]]]
 
 
 # Reading
@@ -157,7 +189,7 @@ def removed(connection: sa.Connection, table: sa.Table, keys: Sequence[str], row
 
 def last(connection: sa.Connection) -> Entry:
     """The entry at the end, without its body; number 0 where there is none."""
-    row = _execute(connection, "SELECT number, digest FROM chain ORDER BY number DESC LIMIT 1", ()).fetchone()
+    row = _LAST.first(connection)
     return START if row is None else Entry(row[0], "", row[1])
 
 
@@ -169,17 +201,7 @@ def entries(connection: sa.Connection) -> Iterator[Entry]:
             yield Entry(*row)
 
 
-def _execute(connection: sa.Connection, statement: str, values: tuple[Any, ...]) -> Any:
-    """Straight to SQLite, since two statements more in every transaction are to cost little."""
-    if connection.dialect.name == "sqlite":
-        driver = connection.connection.driver_connection
-        assert driver is not None
-        return driver.execute(statement, values)
-    return connection.exec_driver_sql(statement, values or None)
-
-
 # Items
-
 
 _AS_JSON = json.JSONEncoder(ensure_ascii=False).encode
 
@@ -193,21 +215,19 @@ def row_bytes(row: Sequence[Any]) -> bytes:
 
 def item_digests(connection: sa.Connection) -> list[str]:
     """Digests of the items as they are stored, in their order: one for every so many rows."""
-    out, now, count = [], hashlib.sha256(), 0
-    for row in _item_rows(connection):
-        now.update(hashlib.sha256(row_bytes(row)).digest())
-        count += 1
-        if count % ITEMS_EACH == 0:
-            out.append(now.hexdigest())
-            now = hashlib.sha256()
-    return [*out, now.hexdigest()] if count % ITEMS_EACH else out
+    rows = (hashlib.sha256(row_bytes(row)).digest() for row in _item_rows(connection))
+    out = []
+    while part := b"".join(islice(rows, ITEMS_EACH)):
+        out.append(hashlib.sha256(part).hexdigest())
+    return out
 
 
 def _item_rows(connection: sa.Connection) -> Iterator[Sequence[Any]]:
     """All items by position; straight from SQLite, which halves the time that a large table takes."""
     chosen = sa.select(t.items).order_by(t.items.c.position)
     if connection.dialect.name == "sqlite":
-        yield from _execute(connection, str(chosen.compile(connection)), ())
+        driver: Any = connection.connection.driver_connection
+        yield from driver.execute(str(chosen.compile(connection)))
         return
     with connection.execute(chosen, execution_options={"yield_per": _ROWS}) as found:
         yield from found

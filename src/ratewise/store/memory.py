@@ -26,6 +26,7 @@ from ratewise.store.queue import (
     Refit,
     RoundRow,
     Units,
+    fits,
     settlement,
 )
 
@@ -130,7 +131,7 @@ class MemoryQueue(PlanningQueue):
     def take_up(self, batch: NewBatch, budget: int | None) -> bool:
         """Ask for weak ratings and hold money for the rest; False where the budget forbids it."""
         more = batch.hold + (0 if batch.weak is None else total(batch.weak))
-        if budget is not None and self._reserved + self._spent + more > budget:
+        if not fits(self._reserved + self._spent, more, budget):
             return False
         self._batches.setdefault(batch.round, []).append(Batch(batch.first, batch.end, False, batch.cost))
         self._hold("hold" if batch.hold >= 0 else "unhold", batch.first, batch.hold)
@@ -151,14 +152,11 @@ class MemoryQueue(PlanningQueue):
         index, step = np.nonzero(new.selected)
         self._ask(new.first + index, step + new.step, new.prices[index, step])
         self._hold("unhold", new.first, -new.release)
-        cost = dict(new.costs)
-        self._batches[new.round] = [
-            replace(b, drawn=True, cost=cost[b.first]) if b.first in cost else b for b in self._batches[new.round]
-        ]
-        self._batches[new.round] = [
-            replace(b, steps=new.end - 1) if new.first <= b.first < new.first + len(new.rates) else b
-            for b in self._batches[new.round]
-        ]
+        cost, batches = dict(new.costs), self._batches[new.round]
+        for k, b in enumerate(batches):
+            if new.first <= b.first < new.first + len(new.rates):
+                drawn = b.first in cost
+                batches[k] = replace(b, drawn=b.drawn or drawn, cost=cost.get(b.first, b.cost), steps=new.end - 1)
         if new.factor is not None:
             self._rounds[new.round - 1] = replace(self._rounds[new.round - 1], factor=new.factor)
         if new.known is not None:
@@ -172,7 +170,7 @@ class MemoryQueue(PlanningQueue):
         """Write down a second draw of items passed over, and ask for what was drawn; False if the budget forbids it."""
         chosen = new.rows.selected
         amounts = new.prices[chosen]
-        if budget is not None and self._reserved + self._spent + int(amounts.sum()) > budget:
+        if not fits(self._reserved + self._spent, total(amounts), budget):
             return False
         self._again[new.look] = new.rows
         positions = new.rows.positions[chosen]
@@ -198,11 +196,6 @@ class MemoryQueue(PlanningQueue):
         self.ledger += [("reserve", p, s, 1, price) for p, s, price in asked]
 
     # Questions and answers
-
-    def open_questions(self) -> tuple[int, int]:
-        """(weak, strong): how many have no answer yet."""
-        weak, *strong = self._open.tolist()
-        return weak, sum(strong)
 
     def open_by_step(self, before: int | None = None) -> dict[int, int]:
         """How many questions of each rater have no answer yet; with `before`, only about items before that one."""
@@ -239,7 +232,7 @@ class MemoryQueue(PlanningQueue):
 
         What others have settled already stays so.
         """
-        found = settlement(outcomes, self._open_attempts(outcomes), bound=self._reserved + self._spent, budget=budget)
+        found = settlement(outcomes, self._open_attempts(outcomes), self._reserved + self._spent, budget)
         for o in (*found.done, *found.again):
             p, s = o.claim.position, o.claim.step
             self.attempts[p, s] += o.failed

@@ -1,294 +1,385 @@
-"""Statements that run for every answer of a person, handed to the driver as text: SQLAlchemy writes them once.
+"""The statements of the log: SQL that SQLite and PostgreSQL both take, handed to their drivers as text.
 
-Making a statement ready to run takes SQLAlchemy ten times as long as SQLite takes to run it. Values go in as they are,
-so these statements are for numbers and texts, and rows come back as plain tuples.
+SQLAlchemy makes tables, connections and transactions; a statement of its own takes ten times as long to be made ready
+as SQLite takes to run it. Values stand by name, as `:position`; `IN :positions` takes a list, and `FOR UPDATE`, at the
+end, is for PostgreSQL alone: in SQLite, whoever writes is alone.
+
+In `ratings`, `state = 0` is a question without an answer, and `worker` is the process that has it in hand.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 from sqlalchemy import exc
-from sqlalchemy.dialects.postgresql import psycopg
-from sqlalchemy.dialects.sqlite import pysqlite
-
-from ratewise.store import schema as t
-from ratewise.store.queue import OPEN
 
 Row = tuple[Any, ...]
-_DIALECTS: dict[str, sa.Dialect] = {
-    "sqlite": pysqlite.dialect(paramstyle="named"),
-    "postgresql": psycopg.dialect(),  # type: ignore[no-untyped-call]
-}
+Values = Mapping[str, Any]
+_NAME = re.compile(r"(?<!:):(\w+)")
+_LIST = re.compile(r"\bIN :(\w+)")
 
 
-@dataclass(frozen=True, slots=True)
-class Quick:
-    """A statement of SQLAlchemy that is written out once for each kind of database."""
+class Query:
+    """One statement, and how to run it inside a transaction; errors are those of SQLAlchemy."""
 
-    statement: sa.Select[Any] | sa.Insert | sa.Update | sa.Delete
-    _texts: dict[str, tuple[str, dict[str, Any]]] = field(default_factory=dict, repr=False, compare=False)
+    def __init__(self, text: str) -> None:
+        plain = " ".join(text.split())
+        named = _NAME.sub(r"%(\1)s", _LIST.sub(r"= ANY(:\1)", plain.replace("%", "%%")))
+        listed = _LIST.sub(r"IN (SELECT value FROM json_each(:\1))", plain.partition(" FOR UPDATE")[0])
+        self._texts = {"sqlite": listed, "postgresql": named}
 
-    def all(self, connection: sa.Connection, values: Mapping[str, Any]) -> Sequence[Row]:
+    def all(self, connection: sa.Connection, **values: Any) -> list[Row]:
         """All rows."""
-        found: Sequence[Row] = self._run(connection, values).fetchall()
+        found: list[Row] = self._run(connection, values).fetchall()
         return found
 
-    def first(self, connection: sa.Connection, values: Mapping[str, Any]) -> Row | None:
+    def first(self, connection: sa.Connection, **values: Any) -> Row | None:
         """The first row; None where there is none."""
         found: Row | None = self._run(connection, values).fetchone()
         return found
 
-    def scalar(self, connection: sa.Connection, values: Mapping[str, Any]) -> Any:
+    def scalar(self, connection: sa.Connection, **values: Any) -> Any:
         """The first column of the first row; None where there is none."""
-        row = self.first(connection, values)
+        row = self.first(connection, **values)
         return None if row is None else row[0]
 
-    def change(self, connection: sa.Connection, values: Mapping[str, Any]) -> int:
+    def column(self, connection: sa.Connection, **values: Any) -> list[Any]:
+        """The first column of all rows."""
+        return [row[0] for row in self.all(connection, **values)]
+
+    def change(self, connection: sa.Connection, **values: Any) -> int:
         """How many rows were changed."""
         return int(self._run(connection, values).rowcount)
 
-    def run(self, connection: sa.Connection, values: Mapping[str, Any]) -> None:
-        """Run it, whatever comes of it."""
-        self._run(connection, values)
+    def many(self, connection: sa.Connection, rows: Sequence[Values]) -> None:
+        """Run it once with the values of each row."""
+        if len(rows) == 1:
+            self._run(connection, rows[0])
+        else:
+            self._run(connection, rows)
 
-    def _run(self, connection: sa.Connection, values: Mapping[str, Any]) -> Any:
+    def _run(self, connection: sa.Connection, values: Values | Sequence[Values]) -> Any:
         name = connection.dialect.name
-        if name not in self._texts:
-            self._texts[name] = _written(self.statement, name)
-        text, fixed = self._texts[name]
-        driver: Any = connection.connection.driver_connection
+        if name == "sqlite" and isinstance(values, Mapping):
+            values = {key: json.dumps(each) if isinstance(each, list) else each for key, each in values.items()}
+        text, cursor = self._texts[name], connection.connection.cursor()
         try:
-            return driver.execute(text, {**fixed, **values})
-        except driver_error(connection) as error:
-            raise translated(connection, text, error) from error
+            if isinstance(values, Mapping):
+                cursor.execute(text, values)
+            else:
+                cursor.executemany(text, values)
+        except _driver_error(connection) as error:
+            raise _translated(connection, text, error) from error
+        return cursor
 
 
-def driver_error(connection: sa.Connection) -> type[Exception]:
+def _driver_error(connection: sa.Connection) -> type[Exception]:
     """What the driver raises."""
     found: type[Exception] = connection.dialect.dbapi.Error  # type: ignore[union-attr]
     return found
 
 
-def translated(connection: sa.Connection, text: str, error: Exception) -> Exception:
+def _translated(connection: sa.Connection, text: str, error: Exception) -> Exception:
     """The driver's error as SQLAlchemy would raise it; a connection that is gone is not used again."""
     gone = connection.dialect.is_disconnect(error, None, None)  # type: ignore[arg-type]
     if gone:
         connection.invalidate(error)
-    made: Exception = exc.DBAPIError.instance(
-        text, None, error, driver_error(connection), connection_invalidated=gone, dialect=connection.dialect
+    known: Exception = exc.DBAPIError.instance(
+        text, None, error, _driver_error(connection), connection_invalidated=gone, dialect=connection.dialect
     )
-    return made
+    return known
 
 
-def _written(statement: sa.Select[Any] | sa.Insert | sa.Update | sa.Delete, name: str) -> tuple[str, dict[str, Any]]:
-    """The text with names for its values, and the values that are always the same."""
-    written = statement.compile(dialect=_DIALECTS[name])
-    return str(written), {key: value for key, value in written.params.items() if value is not None}
+def _quoted(columns: Iterable[str]) -> str:
+    return ", ".join(f'"{name}"' for name in columns)
+
+
+def _equal(columns: Iterable[str], between: str) -> str:
+    return between.join(f'"{name}" = :{name}' for name in columns)
 
 
 @cache
-def insertion(table: sa.Table, columns: tuple[str, ...]) -> Quick:
-    """Adds a row with these columns; a number that the database gives it is not asked back."""
-    return Quick(table.insert().values({name: sa.bindparam(name) for name in columns}).inline())
+def insertion(table: str, columns: tuple[str, ...]) -> Query:
+    """Adds a row with these columns."""
+    values = ", ".join(f":{name}" for name in columns)
+    return Query(f"INSERT INTO {table} ({_quoted(columns)}) VALUES ({values})")
 
 
-_b = sa.bindparam
-_is_open = t.ratings.c.state == OPEN
-_between = {  # from item `first` to before `end`
-    table: sa.and_(table.c.position >= _b("first"), table.c.position < _b("end"))
-    for table in (t.items, t.ratings, t.draws)
-}
+@cache
+def update(table: str, keys: tuple[str, ...], columns: tuple[str, ...], also: str = "") -> Query:
+    """Gives the row with these keys new values; `also` is a further assignment, such as "worker = NULL"."""
+    settings = ", ".join(filter(None, [_equal(columns, ", "), also]))
+    return Query(f"UPDATE {table} SET {settings} WHERE {_equal(keys, ' AND ')}")
 
-TOTALS = sa.select(t.totals.c.reserved, t.totals.c.spent)
-ROUNDS = sa.select(t.rounds).where(t.rounds.c.number > _b("after")).order_by(t.rounds.c.number)
-_drawn_steps = (
-    sa.select(sa.func.count())
-    .where(t.draws.c.position == t.batches.c.first, t.draws.c.step > 0)
-    .scalar_subquery()
-    .label("steps")
-)
-BATCHES = sa.select(t.batches, _drawn_steps).where(t.batches.c.round == _b("number")).order_by(t.batches.c.first)
-OPEN_BY_STEP = sa.select(t.ratings.c.step, sa.func.count()).where(_is_open).group_by(t.ratings.c.step)
-OPEN_BEFORE = OPEN_BY_STEP.where(t.ratings.c.position < _b("before"))
-ITEMS = sa.select(t.items.c.uniform, t.items.c.numbers).where(_between[t.items]).order_by(t.items.c.position)
-PRICES = sa.select(t.items.c.prices).where(_between[t.items]).order_by(t.items.c.position)
-ANSWERS = sa.select(t.ratings.c.position, t.ratings.c.step, t.ratings.c.value, t.ratings.c.doubt).where(
-    _between[t.ratings], t.ratings.c.value.is_not(None)
-)
-DRAWS = sa.select(t.draws.c.position, t.draws.c.step, t.draws.c.rate, t.draws.c.selected).where(
-    _between[t.draws], t.draws.c.step > 0
-)
 
-_lent_out = sa.and_(
-    t.leases.c.position == t.ratings.c.position, t.leases.c.step == _b("step"), t.leases.c.until > _b("at")
-)
-FREE = (  # of rater `step` at time `at`, no more than `limit`
-    sa.select(t.ratings.c.position)
-    .where(_is_open, t.ratings.c.step == _b("step"), t.ratings.c.worker.is_(None), ~sa.exists().where(_lent_out))
-    .order_by(t.ratings.c.position)
-    .limit(_b("limit"))
-    .with_for_update(skip_locked=True)
-)
-FRESH = FREE.where(t.ratings.c.attempts == 0)  # and never failed
+@cache
+def deletion(table: str, keys: tuple[str, ...]) -> Query:
+    """Takes out the rows with these keys."""
+    return Query(f"DELETE FROM {table} WHERE {_equal(keys, ' AND ')}")
 
-# of money, and of one question `p`, `s` at its `attempt`
-BOUND = Quick(sa.select(t.totals.c.reserved, t.totals.c.spent).with_for_update())
-MOVE = Quick(
-    t.totals.update()
-    .where(t.totals.c.reserved <= _b("most_reserved"), t.totals.c.spent <= _b("most_spent"))
-    .values(reserved=t.totals.c.reserved + _b("reserve"), spent=t.totals.c.spent + _b("spend"))
+
+# Facts, workers and notes
+
+FACT = Query("SELECT value FROM meta WHERE key = :key")
+SET_FACT = Query("INSERT INTO meta (key, value) VALUES (:key, :value) ON CONFLICT (key) DO UPDATE SET value = :value")
+NEW_WORKER = Query(
+    "INSERT INTO workers (host, process, joined_at) VALUES (:host, :process, :joined_at) RETURNING number"
 )
-HELD = Quick(
-    sa.select(t.ledger.c.amount).where(
-        t.ledger.c.kind == "reserve", t.ledger.c.position == _b("p"), t.ledger.c.step == _b("s"),
-        t.ledger.c.attempt == _b("attempt"),
+FREE_WORKERS = Query("UPDATE ratings SET worker = NULL WHERE state = 0 AND worker IN :workers")
+AT_WORK = Query("SELECT DISTINCT worker FROM ratings WHERE state = 0 AND worker IS NOT NULL")
+NOTES = Query("SELECT at, text FROM events ORDER BY id")
+
+# Money. Amounts are added by their billions and what is left of them: SQLite adds in 64 bits, and what was reserved and
+# freed again leaves those.
+
+TOTALS = Query("SELECT reserved, spent FROM totals")
+LOCK = Query("SELECT reserved, spent, cap FROM totals FOR UPDATE")
+MOVE = Query("""
+    UPDATE totals SET reserved = reserved + :reserve, spent = spent + :spend
+    WHERE reserved <= :most_reserved AND spent <= :most_spent
+""")
+HELD = Query("""
+    SELECT r.position, r.attempts + 1, l.amount FROM ratings r LEFT JOIN ledger l
+    ON l.kind = 'reserve' AND l.position = r.position AND l.step = r.step AND l.attempt = r.attempts + 1
+    WHERE r.state = 0 AND r.step = :step AND r.position IN :positions FOR UPDATE OF r
+""")
+PAID_AT = Query("""
+    SELECT kind, amount FROM ledger WHERE position = :position AND step = :step AND attempt = :attempt
+""")
+LAST_PAID = Query("SELECT max(attempt) FROM ledger WHERE position = :position AND step = :step AND kind = 'settle'")
+
+PART = 10**9
+
+
+def _sums(rows: str = "ledger l", by: str = "l.kind", amount: str = "l.amount") -> Query:
+    """Sums of amounts by one or two columns, for `exact`."""
+    return Query(f"SELECT {by}, sum({amount} / {PART}), sum({amount} % {PART}) FROM {rows} GROUP BY {by}")
+
+
+def exact(rows: Iterable[Row]) -> dict[Any, int]:
+    """What a query of sums has found, by its columns."""
+    return {(key[0] if len(key) == 1 else tuple(key)): int(a) * PART + int(b) for *key, a, b in rows}
+
+
+SUMS = _sums()
+SUMS_BEFORE = _sums("ledger l WHERE l.position < :position")
+SUMS_BY_STEP = _sums("ledger l WHERE l.step IS NOT NULL", "l.kind, l.step")
+SUMS_BESIDE = _sums("ledger l WHERE l.position IS NULL")
+_failed = "l.kind = 'settle' AND l.attempt <= r.attempts"
+SUMS_FAILED = _sums(f"""
+    ledger l JOIN ratings r ON r.position = l.position AND r.step = l.step
+    WHERE l.position < :position AND (({_failed}) OR l.kind = 'undo')
+""")
+SUMS_LATER = _sums("""
+    ledger l JOIN draws d ON d.position = l.position AND d.step < :step AND d.selected WHERE l.step > 0
+""")
+_both = """
+    ledger l JOIN ledger s ON s.kind = 'settle' AND s.position = l.position AND s.step = l.step
+    AND s.attempt = l.attempt WHERE l.kind = 'reserve'
+"""
+SUMS_FREED = _sums(_both)
+SUMS_OVERRUN = _sums(f"{_both} AND s.amount > l.amount", amount="(s.amount - l.amount)")
+
+# Rounds and items
+
+ROUNDS = Query('SELECT number, "first", plan, factor, items FROM rounds WHERE number > :after ORDER BY number')
+FIRST_OF = Query('SELECT "first" FROM rounds WHERE number = :number')
+BATCHES = Query("""
+    SELECT "first", "end", drawn, cost, (SELECT count(*) FROM draws d WHERE d.position = b."first" AND d.step > 0)
+    FROM batches b WHERE round = :number ORDER BY "first"
+""")
+OPEN_BY_STEP = Query("SELECT step, count(*) FROM ratings WHERE state = 0 GROUP BY step")
+OPEN_BEFORE = Query("SELECT step, count(*) FROM ratings WHERE state = 0 AND position < :before GROUP BY step")
+IS_ASKED = Query("""
+    SELECT EXISTS (SELECT 1 FROM ratings
+    WHERE state = 0 AND position >= :first AND position < :end AND step < :step)
+""")
+LAST_STEP = Query("SELECT max(step) FROM draws")
+AGAIN = Query("SELECT position, rate, selected FROM draws WHERE step = :step ORDER BY position")
+ITEMS = Query("SELECT uniform, numbers FROM items WHERE position >= :first AND position < :end ORDER BY position")
+PRICES = Query("SELECT prices FROM items WHERE position >= :first AND position < :end ORDER BY position")
+ANSWERS = Query("""
+    SELECT position, step, value, doubt FROM ratings
+    WHERE position >= :first AND position < :end AND value IS NOT NULL
+""")
+DRAWS = Query("""
+    SELECT position, step, rate, selected FROM draws WHERE position >= :first AND position < :end AND step > 0
+""")
+REFIT_ROUNDS = Query('SELECT round FROM refits WHERE "first" = 0 ORDER BY round')
+REFIT = Query('SELECT "first", labels, predictions FROM refits WHERE round = :round ORDER BY "first"')
+
+# Questions in the hands of processes
+
+
+def _claims(which: str) -> Query:
+    """Open questions with their items, for `ledger.claims`."""
+    return Query(f"""
+        SELECT r.position, r.step, r.attempts, i.id, i.content, i.prices
+        FROM ratings r JOIN items i ON i.position = r.position
+        WHERE r.state = 0 AND {which} ORDER BY r.position, r.step
+    """)
+
+
+CLAIM = _claims("r.position = :position AND r.step = :step")
+CLAIMS_AT = _claims("r.step = :step AND r.position IN :positions")
+CLAIMS_OF = _claims("r.worker IN :workers")
+UNCLAIMED = _claims("r.worker IS NULL")
+UNCLAIMED_OF_STEP = _claims("r.worker IS NULL AND r.step = :step")
+
+_free = """
+    SELECT position FROM ratings r WHERE state = 0 AND step = :step AND worker IS NULL {0} AND NOT EXISTS
+    (SELECT 1 FROM leases l WHERE l.position = r.position AND l.step = :step AND l.until > :at)
+    ORDER BY position LIMIT :limit FOR UPDATE SKIP LOCKED
+"""
+FREE = Query(_free.format(""))
+FRESH = Query(_free.format("AND attempts = 0"))  # and never failed
+TAKE = Query("UPDATE ratings SET worker = :worker WHERE state = 0 AND step = :step AND position IN :positions")
+ELSEWHERE = Query("SELECT count(*) FROM ratings WHERE state = 0 AND (step IN :steps OR worker <> :worker)")
+COUNTS = Query("SELECT step, state, count(*) FROM ratings GROUP BY step, state")
+FAILED = Query("SELECT coalesce(sum(attempts), 0) - (SELECT count(*) FROM ledger WHERE kind = 'undo') FROM ratings")
+LOOKED = Query('SELECT coalesce(max("end"), 0) FROM batches')
+
+# A question from whose answer nothing has followed yet: in an open round, or drawn by the latest second look; a weak
+# one only before its item is drawn.
+IS_PENDING = Query("""
+    SELECT r.state, r.attempts FROM ratings r
+    WHERE r.position = :position AND r.step = :step
+    AND EXISTS (SELECT 1 FROM rounds WHERE items IS NULL)
+    AND (
+        r.position >= (SELECT min("first") FROM rounds WHERE items IS NULL)
+        OR EXISTS (
+            SELECT 1 FROM draws d WHERE d.position = r.position AND d.step < 0 AND d.selected
+            AND d.step = (SELECT min(step) FROM draws)
+        )
     )
-)  # fmt: skip
-ANSWER = Quick(
-    t.ratings.update()
-    .where(t.ratings.c.position == _b("p"), t.ratings.c.step == _b("s"))
-    .values({
-        "worker": sa.null(), **{name: _b(f"new_{name}") for name in ("state", "value", "note", "attempts", "at")},
-    })
-)  # fmt: skip
+    AND (
+        r.step > 0
+        OR NOT (SELECT drawn FROM batches b WHERE b."first" <= r.position AND b."end" > r.position)
+    )
+    FOR UPDATE
+""")
 
-
-_bind = sa.bindparam
-_asked_of = sa.and_(t.ratings.c.state == OPEN, t.ratings.c.step == _bind("step"))
+# Questions in the hands of people
 
 NOTHING = -1  # the item of one who asked for a question and got none
 
-_live = sa.and_(t.leases.c.step == _bind("step"), t.leases.c.until > _bind("at"))
-_in_hand = t.ratings.c.position.in_(sa.select(t.leases.c.position).where(_live, t.leases.c.holder == _bind("person")))
-
-_answers = sa.and_(t.answers.c.position == t.ratings.c.position, t.answers.c.step == _bind("step"))
-_said = sa.exists().where(_answers, t.answers.c.annotator == _bind("person"))
-_answered = sa.select(sa.func.count()).select_from(t.answers).where(_answers).scalar_subquery()
-_lent = (
-    sa.select(sa.func.count()).select_from(t.leases).where(_live, t.leases.c.position == t.ratings.c.position)
-).scalar_subquery()
-_skipped = sa.exists().where(
-    t.handed.c.position == t.ratings.c.position, t.handed.c.step == _bind("step"), t.handed.c.person == _bind("person"),
-    t.handed.c.state == "skipped",
-)  # fmt: skip
-
-
-def _free(wanted: sa.ColumnElement[bool]) -> sa.ColumnElement[bool]:
-    """Questions in no process's hands that want another answer, and have none of this person."""
-    return sa.and_(t.ratings.c.worker.is_(None), ~_said, wanted)
+_live = "l.step = :step AND l.until > :at"
+_in_hand = f"r.position IN (SELECT l.position FROM leases l WHERE {_live} AND l.holder = :person)"
+_said = "EXISTS (SELECT 1 FROM answers a WHERE a.position = r.position AND a.step = :step AND a.annotator = {})"
+_answered = "(SELECT count(*) FROM answers a WHERE a.position = r.position AND a.step = :step)"
+_lent = f"(SELECT count(*) FROM leases l WHERE {_live} AND l.position = r.position)"
+_skipped = """
+    EXISTS (SELECT 1 FROM handed h
+    WHERE h.position = r.position AND h.step = :step AND h.person = :person AND h.state = 'skipped')
+"""
+_mine = f"r.worker IS NULL AND NOT {_said.format(':person')}"  # wants an answer of this person
+_wanted = {  # by whether only questions are lent that have all their votes and are open still
+    False: f"{_mine} AND {_answered} + {_lent} < :votes",
+    True: f"{_mine} AND {_answered} >= :votes AND {_lent} < 1",
+}
 
 
-def _first(which: sa.ColumnElement[bool]) -> sa.Select[Any]:
-    return sa.select(t.ratings.c.position).where(_asked_of, which).order_by(t.ratings.c.position).limit(1)
-
-
-def _count(which: sa.ColumnElement[bool]) -> sa.Select[Any]:
-    return sa.select(sa.func.count()).select_from(t.ratings).where(_asked_of, sa.or_(_in_hand, which))
-
-
-_wants_votes = _free(_answered + _lent < _bind("votes"))
-_wants_decision = _free(sa.and_(_answered >= _bind("votes"), _lent < 1))
-
-
-# of a person, step and moment; by whether splits are lent
-def _next(wanted: sa.ColumnElement[bool]) -> Quick:
+def _next(wanted: str) -> Query:
     """What the person has in hand, else the first that is free, else the first that they skipped."""
-    turns = (_in_hand, sa.and_(wanted, ~_skipped), wanted)
-    return Quick(sa.select(sa.func.coalesce(*(_first(which).scalar_subquery() for which in turns))))
+    turns = (_in_hand, f"{wanted} AND NOT {_skipped}", wanted)
+    first = "(SELECT r.position FROM ratings r WHERE r.state = 0 AND r.step = :step AND {} ORDER BY r.position LIMIT 1)"
+    return Query(f"SELECT coalesce({', '.join(first.format(turn) for turn in turns)})")
 
 
-IN_HAND = Quick(_first(_in_hand))
-NEXT = {False: _next(_wants_votes), True: _next(_wants_decision)}
-COUNT = {False: _count(_wants_votes), True: _count(_wants_decision)}
+NEXT = {splits: _next(wanted) for splits, wanted in _wanted.items()}
+LEFT = {
+    splits: Query(f"SELECT count(*) FROM ratings r WHERE r.state = 0 AND r.step = :step AND ({_in_hand} OR ({wanted}))")
+    for splits, wanted in _wanted.items()
+}
+_asked = "SELECT r.position FROM ratings r WHERE r.state = 0 AND r.step = :step AND r.worker IS NULL"
+DEMAND = Query(f"""
+    SELECT
+        (SELECT count(*) FROM ({_asked}) q),
+        (SELECT count(*) FROM answers a WHERE a.step = :step AND a.position IN ({_asked})),
+        (SELECT count(*) FROM leases l WHERE {_live} AND l.position IN ({_asked})),
+        (SELECT count(DISTINCT l.holder) FROM leases l WHERE {_live}),
+        (
+            SELECT count(*) FROM leases w WHERE w.step = :step AND w.until > :at AND w.position = {NOTHING}
+            AND NOT EXISTS (SELECT 1 FROM leases l WHERE {_live} AND l.holder = w.holder AND l.position <> {NOTHING})
+            AND NOT EXISTS ({_asked} AND {_answered} + {_lent} < :votes AND NOT {_said.format("w.holder")})
+        )
+""")
+IN_HAND = Query(f"SELECT r.position FROM ratings r WHERE r.state = 0 AND r.step = :step AND {_in_hand}")
+HOLDERS = Query(f"SELECT DISTINCT holder FROM leases WHERE until > :at AND position <> {NOTHING}")
+LIVE = Query(f"SELECT l.holder FROM leases l WHERE {_live} AND l.position = :position")
+LENT = Query(f"SELECT l.position, count(*) FROM leases l WHERE {_live} GROUP BY l.position")
+END_LEASES = Query("""
+    DELETE FROM leases WHERE position = :position AND step = :step AND (holder = :person OR until <= :at)
+""")
+END_OTHERS = Query("DELETE FROM leases WHERE holder = :person AND (position <> :position OR step <> :step)")
 
-CLAIM = Quick(  # an open question with its item
-    sa.select(
-        t.ratings.c.position, t.ratings.c.step, t.ratings.c.attempts, t.items.c.id, t.items.c.content, t.items.c.prices
-    )
-    .join(t.items, t.items.c.position == t.ratings.c.position)
-    .where(_asked_of, t.ratings.c.position == _bind("position"))
-)
-VOTES = Quick(
-    sa.select(t.answers.c.annotator, t.answers.c.value, t.answers.c.note, t.answers.c.seconds)
-    .where(t.answers.c.position == _bind("position"), t.answers.c.step == _bind("step"))
-    .order_by(t.answers.c.id)
-)
+VOTES = Query("""
+    SELECT annotator, value, note, seconds FROM answers WHERE position = :position AND step = :step ORDER BY id
+""")
+ANSWERED = Query("SELECT position, count(*) FROM answers WHERE step = :step GROUP BY position")
+SAID = Query("""
+    SELECT value, note, seconds, sides, flagged FROM answers
+    WHERE position = :position AND step = :step AND annotator = :person
+""")
+SAID_BY = Query("SELECT position, annotator, value FROM answers WHERE step = :step")
+SETTLED = Query("""
+    SELECT i.id, r.value FROM items i JOIN ratings r ON i.position = r.position
+    WHERE r.step = :step AND r.state <> 0
+""")
+ASKED = Query("""
+    SELECT r.position, i.id, r.state, r.value FROM ratings r JOIN items i ON i.position = r.position
+    WHERE r.step = :step ORDER BY r.position
+""")
+IS_ITEM = Query("SELECT position FROM items WHERE id = :id")
+CONTENT = Query("SELECT content FROM items WHERE position = :position")
 
-# of a step and moment: questions, the votes and leases of these, and people
-_asked = sa.select(t.ratings.c.position).where(_asked_of, t.ratings.c.worker.is_(None))
-_others = t.leases.alias()  # of those who got none
-_left_without = sa.and_(
-    _others.c.step == _bind("step"), _others.c.until > _bind("at"), _others.c.position == NOTHING,
-    ~sa.exists().where(_live, t.leases.c.holder == _others.c.holder, t.leases.c.position != NOTHING),
-)  # fmt: skip
-_could_say = (
-    sa.select(t.answers.c.id)
-    .where(_answers, t.answers.c.annotator == _others.c.holder)
-    .correlate(t.ratings, _others)
-    .exists()
-)
-_could = sa.exists().where(_asked_of, t.ratings.c.worker.is_(None), _answered + _lent < _bind("votes"), ~_could_say)
+# Keys of questions that people were given on the page
 
 
-def _number(what: Any, table: sa.FromClause, *which: sa.ColumnElement[bool]) -> Any:
-    return sa.select(what).select_from(table).where(*which).scalar_subquery()
+class Key(NamedTuple):
+    """The row of a key, in the order of its columns."""
+
+    number: int
+    key: str
+    person: str
+    position: int
+    step: int
+    attempt: int
+    sides: str | None
+    at: float
+    state: str
+    turn: int | None
+    what: str | None
+    value: float | None
+    note: str | None
+    seconds: float | None
+    flagged: bool | None
+    agrees: bool | None
+    paid: int | None
 
 
-DEMAND = sa.select(
-    _number(sa.func.count(), t.ratings, _asked_of, t.ratings.c.worker.is_(None)).label("asked"),
-    _number(
-        sa.func.count(), t.answers, t.answers.c.step == _bind("step"), t.answers.c.position.in_(_asked)
-    ).label("answered"),
-    _number(sa.func.count(), t.leases, _live, t.leases.c.position.in_(_asked)).label("lent"),
-    _number(sa.func.count(sa.distinct(t.leases.c.holder)), t.leases, _live).label("people"),
-    _number(sa.func.count(), _others, _left_without, ~_could).label("waiting"),
-)  # fmt: skip
+_key = f"SELECT {_quoted(Key._fields)} FROM handed"
+ROW = Query(f"{_key} WHERE key = :key AND person = :person")
+LAST_ANSWERED = Query(f"{_key} WHERE person = :person AND state = 'answered' ORDER BY turn DESC LIMIT 1")
+GIVEN = Query(f"{_key} WHERE person = :person AND step = :step AND state <> 'undone' ORDER BY number")
+_question = "position = :position AND step = :step AND attempt = :attempt"
+OPEN_KEY = Query(f"SELECT key, sides FROM handed WHERE {_question} AND person = :person AND state = 'open'")
+STATES = Query(f"SELECT number, person, state FROM handed WHERE {_question}")
+LAPSE = Query("UPDATE handed SET state = 'lapsed' WHERE number IN :numbers")
+DONE = Query("SELECT count(*) FROM handed WHERE person = :person AND state = 'answered'")
+LAST_TURN = Query("SELECT coalesce(max(turn), 0) FROM handed WHERE person = :person")
+OPEN_CHECKS = Query("SELECT count(*) FROM handed WHERE what IN ('check', 'repeat') AND state = 'open'")
 
-# keys
-KEY = ("number", "position", "step", "attempt", "sides", "at", "state")  # columns of a key's row
-WHOLE_ROW = sa.select(t.handed).where(t.handed.c.key == _bind("key"), t.handed.c.person == _bind("person"))
-ROW = Quick(
-    sa.select(*(t.handed.c[name] for name in KEY)).where(
-        t.handed.c.key == _bind("key"), t.handed.c.person == _bind("person")
-    )
-)  # fmt: skip
-_of_question = sa.and_(
-    t.handed.c.position == _bind("position"), t.handed.c.step == _bind("step"), t.handed.c.attempt == _bind("attempt")
-)
-OPEN_KEY = Quick(
-    sa.select(t.handed.c.key, t.handed.c.sides).where(
-        _of_question, t.handed.c.person == _bind("person"), t.handed.c.state == "open"
-    )
-)
-STATES = Quick(sa.select(t.handed.c.number, t.handed.c.person, t.handed.c.state).where(_of_question))
-LIVE = Quick(sa.select(t.leases.c.holder).where(_live, t.leases.c.position == _bind("position")))
-_others_of = t.handed.alias()
-_last_turn = (
-    sa.select(sa.func.coalesce(sa.func.max(_others_of.c.turn), 0)).where(_others_of.c.person == _bind("of_person"))
-).scalar_subquery()
-DONE = Quick(
-    sa.select(sa.func.count()).select_from(t.handed).where(
-        t.handed.c.person == _bind("person"), t.handed.c.state == "answered"
-    )
-)  # fmt: skip
-_here = sa.and_(t.leases.c.position == _bind("here"), t.leases.c.step == _bind("of_step"))
-END_LEASES = Quick(
-    t.leases.delete().where(_here, sa.or_(t.leases.c.holder == _bind("person"), t.leases.c.until <= _bind("at")))
-)
-ALL_LEASES = Quick(t.leases.delete().where(_here))
-LEND = insertion(t.leases, ("position", "step", "holder", "until"))
-HAND = insertion(t.handed, ("position", "step", "attempt", "person", "key", "sides", "at", "state"))
-LAST_TURN = Quick(sa.select(_last_turn))
-ANSWERED = Quick(
-    t.handed.update().where(t.handed.c.number == _bind("row")).values(state="answered", turn=_last_turn + 1)
-)
-UNSAY = Quick(
-    t.answers.delete().where(
-        t.answers.c.position == _bind("here"),
-        t.answers.c.step == _bind("of_step"),
-        t.answers.c.annotator == _bind("person"),
-    )
-)
+# Accounts
+
+PEOPLE = Query("SELECT name, admin, token, made_at FROM people ORDER BY name")
+LINK = Query("SELECT name FROM people WHERE token = :token")
+SESSION = Query("""
+    SELECT s.name, p.admin, s.csrf FROM sessions s JOIN people p ON p.name = s.name AND p.token IS NOT NULL
+    WHERE s.token = :token AND s.until > :at
+""")
+OLD_SESSIONS = Query("DELETE FROM sessions WHERE until <= :at")
+ANNOTATORS = Query("SELECT DISTINCT annotator FROM answers")

@@ -1,4 +1,6 @@
-"""What the queue hands out and takes in."""
+"""The queue of a campaign's questions: its protocol, what it hands out and takes in, and the decisions about money that
+every queue shares, whether it is a database (`store`) or arrays (`memory`).
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -8,10 +10,11 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from ratewise.store.money import MOST
+
 OPEN, ANSWERED, MISSING = 0, 1, 2  # states of a question
 UNDO = "undo"  # in the ledger: a payment that was taken back with its answer
 TEXTS = "texts"  # in the ledger: embeddings of the items' texts, paid before the campaign began
-
 CHECK, UNCHECK = "check", "uncheck"  # in the ledger: paid for a hidden check or repeat, and taken back
 
 Units = NDArray[np.int64]  # exact money, in billionths
@@ -193,7 +196,8 @@ class PlanningQueue(Protocol):
 
     def open_questions(self) -> tuple[int, int]:
         """(weak, strong): how many have no answer yet."""
-        ...
+        found = self.open_by_step()
+        return found.get(0, 0), sum(n for step, n in found.items() if step > 0)
 
     def open_by_step(self, before: int | None = None) -> dict[int, int]:
         """How many questions of each rater have no answer yet; raters without any may be absent.
@@ -274,12 +278,17 @@ class Settlement:
     spent: int = 0
 
 
-def settlement(
-    outcomes: Sequence[Outcome], held: Mapping[Attempt, int], *, bound: int, budget: int | None
-) -> Settlement:
-    """`held` is the money of attempts that are still open, all else is settled already; `bound` is spent or reserved.
+def fits(bound: int, more: int, *limits: int | None) -> bool:
+    """Whether so much more may be bound: within every limit that is given, and within what a campaign can count."""
+    return all(bound + more <= limit for limit in (*limits, MOST) if limit is not None)
 
-    A failed attempt is followed by another if the budget holds it once this one is paid.
+
+def settlement(
+    outcomes: Sequence[Outcome], held: Mapping[Attempt, int], bound: int, *limits: int | None
+) -> Settlement:
+    """What outcomes do; `held` is the money of attempts that are still open, all else is settled already.
+
+    A failed attempt is followed by another if the limits hold it once this one is paid; `bound` is spent or reserved.
     """
     out = Settlement()
     for o in outcomes:
@@ -289,7 +298,7 @@ def settlement(
         out.entries.append(("settle", c.position, c.step, c.attempt, o.paid))
         out.reserved -= held[c.position, c.step, c.attempt]
         out.spent += o.paid
-        if o.again is not None and (budget is None or bound + out.reserved + out.spent + o.again <= budget):
+        if o.again is not None and fits(bound + out.reserved + out.spent, o.again, *limits):
             out.entries.append(("reserve", c.position, c.step, c.attempt + 1, o.again))
             out.reserved += o.again
             out.again.append(o)

@@ -1,5 +1,6 @@
-"""The tables as the record says they are: all its changes, made again in a SQLite file of its own."""
+"""The record against the tables: its chain is checked, its changes are made again in a file, and both are compared."""
 
+import heapq
 import math
 import os
 import re
@@ -9,6 +10,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 import sqlalchemy as sa
@@ -17,19 +20,18 @@ from sqlalchemy.schema import CreateIndex, CreateTable
 from ratewise.errors import InputError
 from ratewise.store import chain
 from ratewise.store import schema as t
-from ratewise.store.adopt import RECORDED, recorded_columns
-from ratewise.store.chain import PASSING, Change, Entry
-from ratewise.store.store import Log
+from ratewise.store.chain import Change, Entry
+from ratewise.store.store import Store
+
+# Made again
 
 
 def rebuild(path: str | os.PathLike[str], entries: Iterable[Entry]) -> None:
     """Make the file and play the entries into it; a ValueError names an entry that cannot be played."""
+    make_tables(path)  # they are there even if an entry cannot be played
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         for pragma in ("synchronous = OFF", "journal_mode = MEMORY"):
             connection.execute(f"PRAGMA {pragma}")
-        connection.execute("BEGIN")
-        _make(connection)
-        connection.execute("COMMIT")  # the tables are there even if an entry cannot be played
         connection.execute("BEGIN")
         for entry in entries:
             try:
@@ -41,18 +43,14 @@ def rebuild(path: str | os.PathLike[str], entries: Iterable[Entry]) -> None:
 
 
 def make_tables(path: str | os.PathLike[str]) -> None:
-    """A store of this version with nothing in it, and no guards yet."""
+    """A store with nothing in it, and no guards yet."""
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
-        connection.execute("BEGIN")  # one transaction, so that the disk is waited for once
-        _make(connection)
+        connection.execute("PRAGMA synchronous = OFF")
+        connection.execute("BEGIN")
+        for statement in _definitions():
+            connection.execute(statement)
+        connection.execute("INSERT INTO totals (only, reserved, spent) VALUES (1, 0, 0)")
         connection.execute("COMMIT")
-
-
-def _make(connection: sqlite3.Connection) -> None:
-    for statement in _definitions():
-        connection.execute(statement)
-    connection.execute("INSERT INTO totals (only, reserved, spent) VALUES (1, 0, 0)")
-    connection.execute("INSERT INTO meta (key, value) VALUES ('version', ?)", (str(t.VERSION),))
 
 
 @cache
@@ -112,6 +110,8 @@ def _names(table: str, columns: Sequence[str]) -> list[str]:
     return [f'"{name}"' for name in columns]
 
 
+# Compared
+
 _KEYED = {  # what names a row; rows of the others are told by their place in the order they were written
     "meta": ("key",), "rounds": ("number",), "batches": ("first",), "draws": ("position", "step"),
     "ratings": ("position", "step"), "totals": ("only",), "refits": ("round", "first"),
@@ -119,11 +119,12 @@ _KEYED = {  # what names a row; rows of the others are told by their place in th
 _LONGEST = 60  # characters of a value that is shown
 _AT_ONCE = 2000
 _MOST = 200  # differences of one table: the rest is counted by nobody
+_Marked = tuple[list[Any], bool, tuple[Any, ...]]  # (key, whether it is of the record, row)
 
 
 def differences(found: sa.Connection, right: sa.Connection) -> Iterator[str]:
     """What `found` has otherwise than `right`, a sentence each."""
-    for table in (*RECORDED, t.totals):
+    for table in (*chain.RECORDED, t.totals):
         for count, sentence in enumerate(_of_table(table, found, right)):
             if count == _MOST:
                 yield f"{table.name}: and more"
@@ -132,13 +133,36 @@ def differences(found: sa.Connection, right: sa.Connection) -> Iterator[str]:
 
 
 def _of_table(table: sa.Table, found: sa.Connection, right: sa.Connection) -> Iterator[str]:
-    columns = list(table.columns) if table is t.totals else recorded_columns(table)
+    """Differences of one table; without keys, up to the first: after a missing or extra row, all rows differ."""
+    columns = list(table.columns) if table is t.totals else chain.recorded_columns(table)
     names = [column.name for column in columns]
-    if table.name not in _KEYED:
-        yield from _in_order(table.name, names, _rows(table, columns, found), _rows(table, columns, right))
-        return
-    keys = [names.index(name) for name in _KEYED[table.name]]
-    yield from _by_key(table.name, names, keys, _rows(table, columns, found), _rows(table, columns, right))
+    keys = [names.index(name) for name in _KEYED.get(table.name, ())]
+    marked = heapq.merge(
+        _marked(_rows(table, columns, found), keys, of_record=False),
+        _marked(_rows(table, columns, right), keys, of_record=True), key=itemgetter(0),
+    )  # fmt: skip
+    for place, both in groupby(marked, key=itemgetter(0)):
+        rows = {of_record: row for _, of_record, row in both}
+        one, other = rows.get(False), rows.get(True)
+        if one == other:
+            continue
+        row = one or other or ()
+        named = ", ".join(f"{names[k]} {_shown(row[k])}" for k in keys) if keys else f"row {place[0][1]}"
+        where = f"{table.name}, {named}"
+        if one is None:
+            yield f"{where}{'' if keys else ' and what follows it'} is missing; the record has it"
+        elif other is None:
+            yield f"{where} is not in the record"
+        else:
+            yield from _cells(where, names, one, other)
+        if not keys:
+            return
+
+
+def _marked(rows: Iterator[tuple[Any, ...]], keys: list[int], *, of_record: bool) -> Iterator[_Marked]:
+    """Rows with what they are sorted by: their keys as in SQLite, numbers before text, or their place."""
+    for number, row in enumerate(rows, start=1):
+        yield [(isinstance(x, str), x) for x in ([row[k] for k in keys] or [number])], of_record, row
 
 
 def _rows(table: sa.Table, columns: list[sa.Column[Any]], connection: sa.Connection) -> Iterator[tuple[Any, ...]]:
@@ -148,62 +172,10 @@ def _rows(table: sa.Table, columns: list[sa.Column[Any]], connection: sa.Connect
              for c in table.primary_key.columns]  # fmt: skip
     chosen = sa.select(*plain).order_by(*order)
     if table is t.meta:
-        chosen = chosen.where(t.meta.c.key.not_in(PASSING))
+        chosen = chosen.where(t.meta.c.key.not_in(chain.PASSING))
     with connection.execute(chosen, execution_options={"yield_per": _AT_ONCE}) as found:
         for row in found:
             yield tuple(row)
-
-
-def _in_order(
-    table: str, names: list[str], found: Iterator[tuple[Any, ...]], right: Iterator[tuple[Any, ...]]
-) -> Iterator[str]:
-    """Differences up to the first row that differs: after a missing or extra row, all would."""
-    number = 0
-    while True:
-        number += 1
-        one, other = next(found, None), next(right, None)
-        if one == other:
-            if one is None:
-                return
-            continue
-        where = f"{table}, row {number}"
-        if one is None:
-            yield f"{where} and what follows it is missing; the record has it"
-        elif other is None:
-            yield f"{where} is not in the record"
-        else:
-            yield from _cells(where, names, one, other)
-        return
-
-
-def _by_key(
-    table: str, names: list[str], keys: list[int],
-    found: Iterator[tuple[Any, ...]], right: Iterator[tuple[Any, ...]],
-) -> Iterator[str]:  # fmt: skip
-    """Differences of both, walked along in the order of their keys."""
-    one, other = next(found, None), next(right, None)
-    while one is not None or other is not None:
-        a = None if one is None else tuple(one[k] for k in keys)
-        b = None if other is None else tuple(other[k] for k in keys)
-        if a == b:
-            assert one is not None
-            assert other is not None
-            if one != other:
-                yield from _cells(_place(table, names, keys, one), names, one, other)
-            one, other = next(found, None), next(right, None)
-        elif b is None or (a is not None and _before(a, b)):
-            assert one is not None
-            yield f"{_place(table, names, keys, one)} is not in the record"
-            one = next(found, None)
-        else:
-            assert other is not None
-            yield f"{_place(table, names, keys, other)} is missing; the record has it"
-            other = next(right, None)
-
-
-def _before(a: tuple[Any, ...], b: tuple[Any, ...]) -> bool:
-    """Whether one key sorts before another, as in SQLite: numbers before text."""
-    return [(isinstance(x, str), x) for x in a] < [(isinstance(x, str), x) for x in b]
 
 
 def _cells(where: str, names: list[str], one: tuple[Any, ...], other: tuple[Any, ...]) -> Iterator[str]:
@@ -211,10 +183,6 @@ def _cells(where: str, names: list[str], one: tuple[Any, ...], other: tuple[Any,
         if a != b:
             at = _parting(a, b)
             yield f"{where}: {name} is {_shown(a, at)}; the record has {_shown(b, at)}"
-
-
-def _place(table: str, names: list[str], keys: list[int], row: tuple[Any, ...]) -> str:
-    return f"{table}, " + ", ".join(f"{names[k]} {_shown(row[k])}" for k in keys)
 
 
 def _parting(a: object, b: object) -> int:
@@ -233,17 +201,18 @@ def _shown(value: object, start: int = 0) -> str:
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
 
 
+# Checked
+
 _HEAD = re.compile(r"([1-9]\d{0,17})-([0-9a-f]{40,64})")
 
 
 @dataclass(slots=True)
 class Checked:
-    """What was found; `before` are rounds that are older than the record, begun at `since`."""
+    """What was found; `before` are rounds that are older than the record."""
 
     entries: int = 0
     head: str = chain.START.head
     before: int = 0
-    since: str | None = None
     anchored: int | None = None  # the entry of the head that was given
     problems: list[str] = field(default_factory=list)
 
@@ -259,7 +228,7 @@ def read_head(text: str) -> tuple[int, str]:
     return int(found[1]), found[2]
 
 
-def check_record(store: Log, head: str | None = None) -> Checked:
+def check_record(store: Store, head: str | None = None) -> Checked:
     """Read the whole record once; what cannot be read is told, too."""
     wanted, out = None if head is None else read_head(head), Checked()
     with store.reading() as connection, tempfile.TemporaryDirectory(prefix="ratewise-") as folder:
@@ -293,7 +262,7 @@ def _walked(
             if kind == "items":
                 digests.append((int(parts[0]), list(parts[1])))
             if kind == "before":
-                out.before, out.since = int(parts[1]), str(parts[2])
+                out.before = int(parts[0])
         before = entry
         out.entries, out.head = entry.number, entry.head
     if before is chain.START:

@@ -13,7 +13,6 @@ import sqlalchemy as sa
 from ratewise.errors import StoreError
 from ratewise.store import chain
 from ratewise.store import schema as t
-from ratewise.store.adopt import adopt
 from ratewise.store.archive import copied
 from ratewise.store.chain import Entry
 from ratewise.store.replay import make_tables, rebuild
@@ -184,8 +183,7 @@ def _add(new: sqlite3.Connection, name: str, rows: list[tuple[Any, ...]]) -> Non
         if name == "totals":
             new.execute("DELETE FROM totals")
         marks = ", ".join("?" * len(t.metadata.tables[name].columns))
-        kept = [row for row in rows if not (name == "meta" and row[0] == "version")]
-        new.executemany(f"INSERT OR IGNORE INTO {name} VALUES ({marks})", kept)
+        new.executemany(f"INSERT OR IGNORE INTO {name} VALUES ({marks})", rows)
 
 
 def _from_record(new: sqlite3.Connection, rebuilt: str, found: dict[str, list[tuple[Any, ...]]], *, whole: bool) -> int:
@@ -267,8 +265,7 @@ def _finish(path: str, out: Rescued) -> None:
     engine = sa.create_engine(sa.URL.create("sqlite", database=path))
     with engine.begin() as connection:
         if not out.whole:
-            connection.execute(t.chain.delete())
             connection.exec_driver_sql(_SUMS)
-            adopt(connection, t.VERSION)
+            chain.begin_anew(connection)
         raise_guards(connection)
     engine.dispose()

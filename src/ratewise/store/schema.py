@@ -1,6 +1,6 @@
-"""The tables of a campaign, and how a file of an older version becomes one of this version.
+"""The tables of a campaign, and what the database itself refuses to do with them.
 
-meta      what the campaign is: version, the TOML as it was taken, how features are coded, why it ended
+meta      what the campaign is: the TOML as it was taken, how features are coded, why it ended
 items     the pool in the campaign's own order, each with its random number and its row
 rounds    each round's policy, frozen when it was opened
 batches   the items a round has taken up, and whether they have been drawn
@@ -19,9 +19,7 @@ refits    what a model trained on closed rounds' labels predicts of every item, 
 chain     the record of everything above but items' rows, workers, leases, people, sessions and handed; see chain.py
 """
 
-import json
 import secrets
-from collections.abc import Callable
 
 import sqlalchemy as sa
 from sqlalchemy import (
@@ -38,8 +36,6 @@ from sqlalchemy import (
     Table,
     Text,
 )
-
-from ratewise.errors import StoreError
 
 metadata = MetaData()
 
@@ -238,101 +234,12 @@ chain = Table(
 )
 
 
-def _first_version(connection: sa.Connection) -> None:
-    metadata.create_all(connection, tables=[meta, items, rounds, batches, draws, ratings, ledger, totals, workers])
-    connection.execute(totals.insert().values(only=1, reserved=0, spent=0))
-
-
-def _with_events(connection: sa.Connection) -> None:
-    metadata.create_all(connection, tables=[events])
-
-
-def _with_people(connection: sa.Connection) -> None:
-    metadata.create_all(connection, tables=[leases, answers])
-
-
-def _with_campaign_id(connection: sa.Connection) -> None:
-    """Give an older campaign an id for the keys of its questions; what may have been asked keeps its old key."""
-    if connection.scalar(sa.select(meta.c.value).where(meta.c.key == "spec")) is None:
-        return  # one that begins now gets it with its other facts
-    asked = sa.select(ratings.c.position, ratings.c.step, ratings.c.attempts).where(ratings.c.state == 0)
-    old = [[position, step, attempts + 1] for position, step, attempts in connection.execute(asked)]
-    facts = {"campaign": new_campaign_id(), "old keys": json.dumps(old)}
-    connection.execute(meta.insert(), [{"key": key, "value": value} for key, value in facts.items()])
-
-
-def _with_cap(connection: sa.Connection) -> None:
-    """Add the budget, where every process reads it; the next run writes it."""
-    if "cap" not in {column["name"] for column in sa.inspect(connection).get_columns("totals")}:
-        connection.exec_driver_sql("ALTER TABLE totals ADD COLUMN cap BIGINT")
-
-
-def _with_doubt(connection: sa.Connection) -> None:
-    """Add the uncertainty that raters tell beside their ratings."""
-    if "doubt" not in {column["name"] for column in sa.inspect(connection).get_columns("ratings")}:
-        kind = "DOUBLE PRECISION" if connection.dialect.name == "postgresql" else "FLOAT"
-        connection.exec_driver_sql(f"ALTER TABLE ratings ADD COLUMN doubt {kind}")
-
-
-def _with_record(connection: sa.Connection) -> None:
-    from ratewise.store.adopt import adopt  # which reads the tables that are made here
-    from ratewise.store.schema import raise_guards
-
-    metadata.create_all(connection, tables=[chain])
-    adopt(connection, version_of(connection))
-    raise_guards(connection)
-
-
-def _with_details(connection: sa.Connection) -> None:
-    """Add what the page tells of an answer: its seconds, the sides of a comparison, and a flag."""
-    there = {column["name"] for column in sa.inspect(connection).get_columns("answers")}
-    number = "DOUBLE PRECISION" if connection.dialect.name == "postgresql" else "FLOAT"
-    for name, kind in (("seconds", number), ("sides", "TEXT"), ("flagged", "BOOLEAN")):
-        if name not in there:
-            connection.exec_driver_sql(f"ALTER TABLE answers ADD COLUMN {name} {kind}")
-
-
-def _with_page(connection: sa.Connection) -> None:
-    from ratewise.store.schema import let_undo
-
-    _with_details(connection)
-    metadata.create_all(connection, tables=[people, sessions, handed])
-    let_undo(connection)
-
-
-def _with_checks(connection: sa.Connection) -> None:
-    """Add what is said to training items, checks and repeats, which are never votes."""
-    there = {column["name"] for column in sa.inspect(connection).get_columns("handed")}
-    number = "DOUBLE PRECISION" if connection.dialect.name == "postgresql" else "FLOAT"
-    kinds = {"what": "TEXT", "value": number, "note": "TEXT", "seconds": number, "flagged": "BOOLEAN",
-             "agrees": "BOOLEAN", "paid": "BIGINT"}  # fmt: skip
-    for name, kind in kinds.items():
-        if name not in there:
-            connection.exec_driver_sql(f"ALTER TABLE handed ADD COLUMN {name} {kind}")
-
-
-def _with_refits(connection: sa.Connection) -> None:
-    from ratewise.store.schema import raise_guards
-
-    metadata.create_all(connection, tables=[refits])
-    raise_guards(connection)
-
-
-def _fourth_version(connection: sa.Connection) -> None:
-    _with_campaign_id(connection)
-    _with_cap(connection)
-    _with_doubt(connection)  # the record is made of today's columns
-    _with_details(connection)
-    metadata.create_all(connection, tables=[refits])
-    _with_record(connection)  # last, so that it holds those above
-
-
-# Number n leads from version n to n + 1. One that was released is never changed.
-MIGRATIONS: tuple[Callable[[sa.Connection], None], ...] = (
-    _first_version, _with_events, _with_people, _fourth_version, _with_doubt, _with_page, _with_checks,
-    _with_refits,
-)  # fmt: skip
-VERSION = len(MIGRATIONS)
+def create(connection: sa.Connection) -> None:
+    """Make the tables and put up their guards; those that are there stay."""
+    if not sa.inspect(connection).has_table("totals"):
+        metadata.create_all(connection)
+        connection.execute(totals.insert().values(only=1, reserved=0, spent=0))
+        raise_guards(connection)
 
 
 def is_foreign(connection: sa.Connection) -> bool:
@@ -341,29 +248,8 @@ def is_foreign(connection: sa.Connection) -> bool:
     return bool(found) and not {"meta", "items", "ratings", "ledger"} <= found
 
 
-def version_of(connection: sa.Connection) -> int:
-    """Version of the tables; 0 where there are none. A newer version than this is refused."""
-    if not sa.inspect(connection).has_table("meta"):
-        return 0
-    found = int(connection.scalar(sa.select(meta.c.value).where(meta.c.key == "version")) or 0)
-    if found > VERSION:
-        raise StoreError(
-            f"this campaign was written by a newer ratewise (its tables are of version {found}, this one knows "
-            f"{VERSION}); install that one or a later one"
-        )
-    return found
-
-
-def migrate(connection: sa.Connection) -> int:
-    """Bring the tables to this version, in the caller's transaction; returns the version they had."""
-    had = version_of(connection)
-    for step in MIGRATIONS[had:]:
-        step(connection)
-    if had < VERSION:
-        connection.execute(meta.delete().where(meta.c.key == "version"))
-        connection.execute(meta.insert().values(key="version", value=str(VERSION)))
-    return had
-
+# Guards keep mistakes out, ours and those of people with a database prompt: rows that are only ever added stay as they
+# are. One who may change the tables may drop the guards, too; what such a person does is found by `verify`.
 
 _ADDED_ONLY = ("items", "draws", "ledger", "events", "chain", "refits")
 _KEPT = ("rounds", "ratings", "batches", "totals")  # rows stay, and change in few ways
@@ -374,7 +260,6 @@ _FIXED = {  # of these, rows that nobody may change any more
     "ratings": f"OLD.state = 1 AND NOT ({_UNDONE})",
     "batches": "OLD.drawn",
 }
-_AMOUNTS = {"ledger": ("amount",), "totals": ("reserved", "spent")}
 _FUNCTION = """
 CREATE OR REPLACE FUNCTION ratewise_guard() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN RAISE EXCEPTION USING MESSAGE = 'a row of ' || TG_TABLE_NAME || ' may not be changed or taken out'; END $$
@@ -382,28 +267,17 @@ BEGIN RAISE EXCEPTION USING MESSAGE = 'a row of ' || TG_TABLE_NAME || ' may not 
 
 
 def raise_guards(connection: sa.Connection) -> None:
-    """Put them all up; those that are there stay."""
+    """Put the guards up; those that are there stay."""
     if connection.dialect.name == "postgresql":
         connection.exec_driver_sql(_FUNCTION)
-    there = set(sa.inspect(connection).get_table_names())
-    added_only = [table for table in _ADDED_ONLY if table in there]  # a store on its way to this version may lack some
-    for table in added_only:
+    for table in _ADDED_ONLY:
         _guard(connection, table, "UPDATE")
     for table, when in _FIXED.items():
         _guard(connection, table, "UPDATE", when)
-    for table in (*added_only, *_KEPT):
+    for table in (*_ADDED_ONLY, *_KEPT):
         _guard(connection, table, "DELETE")
         if connection.dialect.name == "postgresql":
             _guard(connection, table, "TRUNCATE")
-    for table, columns in _AMOUNTS.items():
-        _no_negative(connection, table, columns)
-
-
-def let_undo(connection: sa.Connection) -> None:
-    """Put the guard of ratings up anew: older ones let nobody take an answer back."""
-    on = " ON ratings" if connection.dialect.name == "postgresql" else ""
-    connection.exec_driver_sql(f"DROP TRIGGER IF EXISTS guard_ratings_update{on}")
-    raise_guards(connection)
 
 
 def _guard(connection: sa.Connection, table: str, act: str, when: str = "") -> None:
@@ -421,19 +295,3 @@ def _guard(connection: sa.Connection, table: str, act: str, when: str = "") -> N
         f"CREATE TRIGGER IF NOT EXISTS {name} BEFORE {act} ON {table}{condition} "
         f"BEGIN SELECT RAISE(ABORT, '{said}'); END"
     )
-
-
-def _no_negative(connection: sa.Connection, table: str, columns: tuple[str, ...]) -> None:
-    """A new store has CHECKs in its tables. In an older one, rows that are there already are left to `verify`."""
-    name, legal = f"{table}_not_negative", " AND ".join(f"{column} >= 0" for column in columns)
-    if name in {check["name"] for check in sa.inspect(connection).get_check_constraints(table)}:
-        return
-    if connection.dialect.name == "postgresql":
-        connection.exec_driver_sql(f"ALTER TABLE {table} ADD CONSTRAINT {name} CHECK ({legal}) NOT VALID")
-        return
-    wrong = " OR ".join(f"NEW.{column} < 0" for column in columns)
-    for act in ("INSERT", "UPDATE"):
-        connection.exec_driver_sql(
-            f"CREATE TRIGGER IF NOT EXISTS guard_{table}_negative_{act.lower()} BEFORE {act} ON {table} "
-            f"WHEN ({wrong}) BEGIN SELECT RAISE(ABORT, 'money of {table} may not be negative'); END"
-        )
