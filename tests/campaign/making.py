@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from ratewise.campaign.campaign import Campaign
 from ratewise.lab.worlds import calibrated
-from ratewise.store import adopt, audit, chain
+from ratewise.store import audit, chain
 
 from ..tomls import rater, toml_of
 
@@ -141,5 +141,5 @@ def forge(campaign):
     with engine.begin() as connection:
         drop_guards(connection.connection.driver_connection)
         connection.exec_driver_sql("DELETE FROM chain")
-        chain.append(connection, list(adopt.everything(connection)))
+        chain._append(connection, list(chain.everything(connection)))
     engine.dispose()

@@ -62,7 +62,7 @@ def test_only_one_of_many_gets_the_last_money(tmp_path):
 
     def spend():
         with store.writing() as connection:
-            won.append(sql.spend(connection, 6, None))
+            won.append(sql.reserve(connection, 6, None))
 
     threads = [threading.Thread(target=spend) for _ in range(4)]
     for thread in threads:

@@ -12,10 +12,10 @@ def test_rows_are_in_order_and_sums_add_up(asked):
     assert [row.value for row in audit.rating_rows(asked, 0, 10)] == [0.5] * 4
     kinds = [row.kind for row in audit.ledger_rows(asked, 0, 10)]
     assert kinds == ["hold"] + ["reserve"] * 4 + ["settle"] * 4
-    assert audit.ledger_sums(asked) == {"hold": 8, "reserve": 12, "settle": 12}
-    assert audit.settled_before(asked, 2) == 4
-    assert audit.freed(asked) == 12
-    assert audit.overrun(asked) == 3  # the fourth cost 6 and not 3
+    assert asked.ledger_sums() == {"hold": 8, "reserve": 12, "settle": 12}
+    assert asked.settled_before(2) == 4
+    assert asked.freed() == 12
+    assert asked.overrun() == 3  # the fourth cost 6 and not 3
     assert audit.draw_rows(asked, 0, 10) == audit.answer_rows(asked, 0, 10) == []
 
 

@@ -1,24 +1,20 @@
-"""Refits are written once, whole, and into the record; a store without their table gets it."""
-
-import sqlite3
-from contextlib import closing
+"""Refits are written once, whole, and into the record."""
 
 import numpy as np
 import pytest
 
 from ratewise.errors import StoreError
-from ratewise.store import schema
+from ratewise.store import store as module
 from ratewise.store.memory import MemoryQueue
 from ratewise.store.queue import Refit
 from ratewise.store.replay import check_record
-from ratewise.store.store import Store
 
 SAID = np.random.default_rng(1).random(10)
 
 
 @pytest.mark.parametrize("each", [3, 20_000])
 def test_a_refit_is_read_as_it_was_kept_and_only_once(store, monkeypatch, each):
-    monkeypatch.setattr(store, "_EACH", each)
+    monkeypatch.setattr(module, "_REFIT_EACH", each)
     memory = MemoryQueue(np.zeros(10), later_raters=1)
     for queue in (store, memory):
         assert queue.keep_refit(Refit(2, 100, SAID))
@@ -39,18 +35,3 @@ def test_one_that_is_not_whole_is_told(store):
     with pytest.raises(StoreError, match="refit after round 1 is not whole"):
         store.refit(1)
     assert any("refits, round 1" in said for said in check_record(store).problems)
-
-
-def test_a_store_of_the_version_before_gets_the_table(store, tmp_path):
-    store.close()
-    with closing(sqlite3.connect(tmp_path / "q.sqlite")) as file, file:
-        file.execute("DROP TABLE refits")
-        file.execute("UPDATE meta SET value = '7' WHERE key = 'version'")
-    again = Store.at("q.sqlite", str(tmp_path), "q")
-    again.upgrade()
-    assert again.refit_rounds() == []
-    assert again.keep_refit(Refit(1, 100, SAID))
-    assert check_record(again).problems == []
-    with again.reading() as connection:
-        assert schema.version_of(connection) == schema.VERSION
-    again.close()

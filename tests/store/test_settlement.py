@@ -8,7 +8,7 @@ def claim(position=4, attempt=1):
 
 
 def test_an_answer_frees_what_was_reserved_and_spends_what_was_paid():
-    found = settlement([Outcome(claim(), 7, value=1.0)], {(4, 1, 1): 10}, bound=10, budget=50)
+    found = settlement([Outcome(claim(), 7, value=1.0)], {(4, 1, 1): 10}, 10, 50)
     assert (found.reserved, found.spent) == (-10, 7)
     assert found.entries == [("settle", 4, 1, 1, 7)]
     assert [o.value for o in found.done] == [1.0]
@@ -16,16 +16,16 @@ def test_an_answer_frees_what_was_reserved_and_spends_what_was_paid():
 
 
 def test_what_is_settled_already_changes_nothing():
-    found = settlement([Outcome(claim(), 7, value=1.0)], {}, bound=0, budget=None)
+    found = settlement([Outcome(claim(), 7, value=1.0)], {}, 0, None)
     assert (found.entries, found.done, found.reserved, found.spent) == ([], [], 0, 0)
 
 
 def test_another_attempt_only_where_the_budget_holds_it():
     failed = Outcome(claim(), 2, failed=True, again=10)
     held = {(4, 1, 1): 10}
-    again = settlement([failed], held, bound=10, budget=12)
+    again = settlement([failed], held, 10, 12, None)
     assert again.again == [failed]
     assert again.entries == [("settle", 4, 1, 1, 2), ("reserve", 4, 1, 2, 10)]
     assert (again.reserved, again.spent) == (0, 2)
-    done = settlement([failed], held, bound=10, budget=11)
+    done = settlement([failed], held, 10, None, 11)
     assert (done.again, done.done) == ([], [failed])

@@ -122,7 +122,6 @@ class Campaign:
         if not self.has_begun():
             self.begin()
         with opened(self.spec) as store:
-            store.upgrade()
             yield Labelling(self.spec, store)
 
     def export_questions(self, path: str | os.PathLike[str], *, rater: str | None = None, hold: float = 0.0) -> SentOut:

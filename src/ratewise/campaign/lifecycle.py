@@ -53,7 +53,6 @@ def check_going_on(spec: Spec, store: Store) -> None:
 def take_changes(spec: Spec, store: Store) -> None:
     """Check the TOML, and write what changed in it into the store."""
     check_going_on(spec, store)
-    store.upgrade()
     book_texts(spec, store)
     check_secret(spec, store)
     old = stored_spec(spec, store)
@@ -234,11 +233,10 @@ def opened(spec: Spec, *, looking: bool = False) -> Iterator[Store]:
 
 @contextmanager
 def opened_begun(spec: Spec, *, looking: bool = False) -> Iterator[Store]:
-    """Open the store of a campaign that has begun, in this version's form; an InputError where it has not."""
+    """Open the store of a campaign that has begun; an InputError where it has not."""
     with opened(spec, looking=looking) as store:
         if not store.exists():
             raise InputError(f"the campaign {spec.name!r} has not begun; start it with: ratewise run {spec.path.name}")
-        store.upgrade()
         yield store
 
 

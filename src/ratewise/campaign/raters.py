@@ -18,7 +18,7 @@ from ratewise.raters.text import secrets_of
 from ratewise.store import audit
 from ratewise.store.desk import Rule, decided_by, median_of, name_key
 from ratewise.store.queue import ANSWERED
-from ratewise.store.store import Log, Store
+from ratewise.store.store import Store
 
 
 def fact_name(rater: str, name: str) -> str:
@@ -125,7 +125,7 @@ CHANGED = "changed on the way: "  # how such a note begins
 _FACT = "raters"
 
 
-def note_raters(spec: Spec, store: Log) -> None:
+def note_raters(spec: Spec, store: Store) -> None:
     """Store what the raters are made of; what differs from the last run becomes a note and a warning."""
     now = {r.name: identity(KINDS[r.kind], r.settings, str(spec.folder)) for r in spec.raters}
     stored = store.meta(_FACT)
@@ -141,7 +141,7 @@ def note_raters(spec: Spec, store: Log) -> None:
     store.set_meta(_FACT, json.dumps(now, sort_keys=True))
 
 
-def check_raters(spec: Spec, store: Log) -> None:
+def check_raters(spec: Spec, store: Store) -> None:
     """Refuse a rater that is another one than at the last run, by what it is made of."""
     stored = store.meta(_FACT)
     old: dict[str, dict[str, str]] = {} if stored is None else json.loads(stored)
@@ -154,7 +154,7 @@ def check_raters(spec: Spec, store: Log) -> None:
             )
 
 
-def as_stored(spec: Spec, rater: RaterSpec, store: Log) -> bool:
+def as_stored(spec: Spec, rater: RaterSpec, store: Store) -> bool:
     """Whether a rater is made of the same files as at the last run, and was from the first one on."""
     stored = store.meta(_FACT)
     old = None if stored is None else json.loads(stored).get(rater.name)

@@ -56,8 +56,7 @@ def _settle(spec: Spec, files: Sequence[Path], output: str) -> int:
     """Settle answers that were paid for but not saved, in the new store; their files stay."""
     store = Store.at(os.path.abspath(output), "", spec.name)
     try:
-        older = store.meta("old keys") is not None
-        read = KeptLine(spec, store, store.meta("campaign") or "", was_older=older)
+        read = KeptLine(spec, store, store.meta("campaign") or "")
         outcomes = [outcome for file in files for outcome in kept_outcomes(file, read)]
         if not outcomes:
             return 0

@@ -9,7 +9,7 @@ import os
 
 from ratewise.campaign.spec.spec import SecretSeed, Spec
 from ratewise.errors import InputError
-from ratewise.store.store import Log
+from ratewise.store.store import Store
 
 DIGEST, REVEALED = "seed sha256", "seed"  # facts in the store
 _SHORTEST = 16  # characters; fewer could be found by trying
@@ -45,7 +45,7 @@ def facts_of_seed(spec: Spec) -> dict[str, str]:
     return {DIGEST: digest_of(seed_of(spec))} if isinstance(spec.seed, SecretSeed) else {}
 
 
-def check_secret(spec: Spec, store: Log) -> None:
+def check_secret(spec: Spec, store: Store) -> None:
     """Refuse another secret than the one the campaign began with."""
     if isinstance(spec.seed, SecretSeed) and digest_of(seed_of(spec)) != store.meta(DIGEST):
         raise InputError(
@@ -54,13 +54,13 @@ def check_secret(spec: Spec, store: Log) -> None:
         )
 
 
-def reveal(spec: Spec, store: Log) -> None:
+def reveal(spec: Spec, store: Store) -> None:
     """Reveal the secret seed at the end of a campaign."""
     if isinstance(spec.seed, SecretSeed) and store.meta("ended") is not None:
         store.set_meta(REVEALED, str(seed_of(spec)))
 
 
-def known_seed(spec: Spec, store: Log) -> int | str | None:
+def known_seed(spec: Spec, store: Store) -> int | str | None:
     """The seed, or `None` for a secret that is neither revealed nor set, or differs."""
     if not isinstance(spec.seed, SecretSeed):
         return spec.seed
@@ -70,7 +70,7 @@ def known_seed(spec: Spec, store: Log) -> int | str | None:
     return None
 
 
-def seed_words(store: Log) -> str | None:
+def seed_words(store: Store) -> str | None:
     """The seed for status and report: a secret's digest, at the end the secret itself; `None` if it is not secret."""
     digest, value = store.meta(DIGEST), store.meta(REVEALED)
     if digest is None:

@@ -26,7 +26,6 @@ from ratewise.design.chain_plan import Compared
 from ratewise.design.diagnostics import Diagnosis, diagnose
 from ratewise.design.rounds import estimate_came
 from ratewise.questions.export_terms import Pooled
-from ratewise.store import audit
 from ratewise.store.store import Store
 
 
@@ -61,7 +60,7 @@ def tell_story(
         policy = "start" if row.number == 1 and row.plan.weak else row.plan.policy
         items, labels = history.items - row.first, history.labels - before
         rate = float(history.looked.rates[row.first :, -1].mean()) if items else labels / _drawn_from(history, labels)
-        spent = audit.settled_before(store, history.items, history.again)
+        spent = store.settled_before(history.items, history.again)
         more = any(plan.look < row.number for plan in plans[row.number :])
         found = anytime_estimate(history, wanted, more=more)
         out.append(Chapter(row.number, policy, items, labels, rate, spent, found, row.plan.by_features))

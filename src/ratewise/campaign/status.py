@@ -16,7 +16,6 @@ from ratewise.campaign.spec.spec import Spec
 from ratewise.core.estimate import Estimate
 from ratewise.core.result import shown
 from ratewise.judges.judge import told_of_servers
-from ratewise.store import audit
 from ratewise.store.money import to_money
 from ratewise.store.queue import ANSWERED, MISSING, OPEN, TEXTS
 from ratewise.store.store import Store
@@ -165,7 +164,7 @@ def look_at(store: Store, state: State) -> Look:
 
 
 def _spent_by(spec: Spec, store: Store) -> dict[str, Decimal]:
-    paid, texts = store.paid_by_step(), audit.ledger_sums(store).get(TEXTS, 0)
+    paid, texts = store.paid_by_step(), store.ledger_sums().get(TEXTS, 0)
     raters = {rater.name: to_money(paid.get(step, 0)) for step, rater in enumerate(spec.raters)}
     return raters | ({LEARNER: to_money(texts)} if texts else {})
 

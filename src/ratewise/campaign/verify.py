@@ -39,7 +39,7 @@ from ratewise.store.desk import Vote
 from ratewise.store.money import shown, to_units
 from ratewise.store.queue import ANSWERED, CHECK, MISSING, OPEN, TEXTS, UNCHECK, UNDO
 from ratewise.store.replay import check_record, read_head
-from ratewise.store.store import Log, Store
+from ratewise.store.store import Store
 
 _MOST_TOLD = 20
 
@@ -265,17 +265,17 @@ def _paid(r: Any, kinds: Payments, worst: int, rater: RaterSpec, found: Verifica
 
 def check_money(store: Store, budget: int | None, found: Verification) -> None:
     """Check that the sums are the ledger's, and within the budget."""
-    sums = audit.ledger_sums(store)
+    sums = store.ledger_sums()
     reserved, spent = store.totals()
     beside = sums.get(CHECK, 0) - sums.get(UNCHECK, 0) + sums.get(TEXTS, 0)  # which belongs to no item
     paid = sums.get("settle", 0) - sums.get(UNDO, 0) + beside
     if spent != paid:
         found.differ(f"{shown(spent)} are said to be spent; the ledger has {shown(paid)}")
     held = sums.get("hold", 0) - sums.get("unhold", 0)
-    right = held + sums.get("reserve", 0) - audit.freed(store)
+    right = held + sums.get("reserve", 0) - store.freed()
     if reserved != right or held < 0:
         found.differ(f"{shown(reserved)} are said to be reserved; the ledger has {shown(right)}")
-    if budget is not None and reserved + spent > budget + audit.overrun(store):
+    if budget is not None and reserved + spent > budget + store.overrun():
         found.differ(f"{shown(reserved + spent)} are spent or reserved, more than the budget of {shown(budget)}")
 
 
@@ -339,7 +339,7 @@ def _shown(said: list[float | None]) -> str:
     return " or ".join("nothing" if x is None else repr(x) for x in dict.fromkeys(said)) or "nothing"
 
 
-def check_chain(store: Log, head: str | None, found: Verification) -> None:
+def check_chain(store: Store, head: str | None, found: Verification) -> None:
     """Check the record against the tables, and against a head that somebody kept."""
     if head is not None:
         read_head(head)  # one that is none is the caller's mistake, not the store's
@@ -416,7 +416,7 @@ class Past:
     def state_before(self, row: Round, store: Store) -> p.State:
         """The state that a round was planned from: closed rounds, and those that were open without their answers."""
         known, terms, items = self.closed[row.plan.look], self.reader.terms, self.reader.items
-        spent = audit.settled_before(store, known.items, known.again)
+        spent = store.settled_before(known.items, known.again)
         worst = items.worst(row.first, min(row.first + p.BATCH, terms.pool))
         failed = store.failed_before(known.items)
         state = p.State(terms, known, spent, None, worst=worst, failed=failed)

@@ -131,7 +131,8 @@ def _table_by_table(store: Store, path: str) -> None:
     make_tables(path)
     engine = sa.create_engine(sa.URL.create("sqlite", database=path))
     with store.still(), store.reading() as old, engine.begin() as new:
-        new.execute(t.totals.delete())
+        for filled in (t.meta, t.totals):
+            new.execute(filled.delete())
         for table in t.metadata.sorted_tables:
             found = old.execute(sa.select(table), execution_options={"yield_per": _AT_ONCE})
             for part in found.mappings().partitions():

@@ -29,7 +29,7 @@ from ratewise.store import queries as q
 from ratewise.store import schema as t
 from ratewise.store.queue import now
 
-PASSING = ("leader", "leading")  # facts that are not recorded: they come and go with processes
+PASSING = ("version", "leader", "leading")  # facts that are not recorded: they come and go with processes
 ITEMS_EACH = 100  # items that share a digest
 RECORDED = (t.meta, t.rounds, t.batches, t.draws, t.ratings, t.ledger, t.events, t.answers, t.refits)
 _NOT_RECORDED = {"ratings": ("worker",), "ledger": ("id",), "events": ("id",), "answers": ("id",)}

@@ -187,9 +187,7 @@ class Desk:
             if rows:
                 q.insertion("leases", tuple(rows[0])).many(connection, rows)
 
-    def answer(
-        self, claim: Claim, person: str, said: Said, *, price: Price = 0, rule: Rule = one_answer
-    ) -> Heard:
+    def answer(self, claim: Claim, person: str, said: Said, *, price: Price = 0, rule: Rule = one_answer) -> Heard:
         """Write down what a person says; where the rule says so, the rating is settled and its price paid.
 
         Until then the same person may answer again, which replaces what they said.

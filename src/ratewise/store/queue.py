@@ -283,9 +283,7 @@ def fits(bound: int, more: int, *limits: int | None) -> bool:
     return all(bound + more <= limit for limit in (*limits, MOST) if limit is not None)
 
 
-def settlement(
-    outcomes: Sequence[Outcome], held: Mapping[Attempt, int], bound: int, *limits: int | None
-) -> Settlement:
+def settlement(outcomes: Sequence[Outcome], held: Mapping[Attempt, int], bound: int, *limits: int | None) -> Settlement:
     """What outcomes do; `held` is the money of attempts that are still open, all else is settled already.
 
     A failed attempt is followed by another if the limits hold it once this one is paid; `bound` is spent or reserved.

@@ -50,6 +50,7 @@ def make_tables(path: str | os.PathLike[str]) -> None:
         for statement in _definitions():
             connection.execute(statement)
         connection.execute("INSERT INTO totals (only, reserved, spent) VALUES (1, 0, 0)")
+        connection.execute("INSERT INTO meta (key, value) VALUES ('version', ?)", (str(t.FORMAT),))
         connection.execute("COMMIT")
 
 

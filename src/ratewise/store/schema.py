@@ -37,6 +37,9 @@ from sqlalchemy import (
     Text,
 )
 
+from ratewise.errors import StoreError
+
+FORMAT = 1  # of the tables; a release that changes them counts on, so that older ones leave its campaigns alone
 metadata = MetaData()
 
 
@@ -239,6 +242,7 @@ def create(connection: sa.Connection) -> None:
     if not sa.inspect(connection).has_table("totals"):
         metadata.create_all(connection)
         connection.execute(totals.insert().values(only=1, reserved=0, spent=0))
+        connection.execute(meta.insert().values(key="version", value=str(FORMAT)))
         raise_guards(connection)
 
 
@@ -246,6 +250,13 @@ def is_foreign(connection: sa.Connection) -> bool:
     """Whether there are tables, but not ours."""
     found = set(sa.inspect(connection).get_table_names())
     return bool(found) and not {"meta", "items", "ratings", "ledger"} <= found
+
+
+def check_format(connection: sa.Connection) -> None:
+    """Refuse a campaign that a newer release has written."""
+    found = connection.scalar(sa.select(meta.c.value).where(meta.c.key == "version"))
+    if int(found or 0) > FORMAT:
+        raise StoreError("this campaign was written by a newer ratewise; install that one or a later one")
 
 
 # Guards keep mistakes out, ours and those of people with a database prompt: rows that are only ever added stay as they

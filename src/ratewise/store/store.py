@@ -153,7 +153,10 @@ class Store(PlanningQueue):
                         f"{self.database.shown} is a database, but no campaign of ratewise; nothing was changed: name "
                         "another file as the store"
                     )
-                return sa.inspect(connection).has_table("meta") and q.FACT.first(connection, key="spec") is not None
+                if not sa.inspect(connection).has_table("meta"):
+                    return False
+                t.check_format(connection)
+                return q.FACT.first(connection, key="spec") is not None
 
     def begin(self, meta: dict[str, str], rows: Iterable[Sequence[Any]], *, paid: int = 0) -> None:
         """Make the tables and load the items, all or nothing; does nothing where another process was first.
@@ -383,7 +386,11 @@ class Store(PlanningQueue):
         packed = refit.predictions.astype("<f4")
         fixed = {"round": refit.round, "labels": refit.labels, "at": now()}
         rows = [
-            {**fixed, "first": first, "predictions": base64.b64encode(packed[first : first + _REFIT_EACH]).decode()}
+            {
+                **fixed,
+                "first": first,
+                "predictions": base64.b64encode(packed[first : first + _REFIT_EACH].tobytes()).decode(),
+            }
             for first in range(0, packed.size, _REFIT_EACH)
         ]
         with self.writing() as connection:

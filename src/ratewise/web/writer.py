@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from starlette.responses import Response
 
 from ratewise.store.accounts import Session
-from ratewise.store.store import Log
+from ratewise.store.store import Store
 from ratewise.web.requests import RefusedError
 from ratewise.web.service import Service
 
@@ -95,7 +95,7 @@ class Writer:
                 loop.call_soon_threadsafe(_finish, theirs)
 
 
-def _all(store: Log, jobs: Sequence[Job]) -> bool:
+def _all(store: Store, jobs: Sequence[Job]) -> bool:
     """Do them in one transaction; False where one of them failed, and then nothing was done."""
     try:
         with store.together():

@@ -184,7 +184,7 @@ def test_training_comes_first_tells_the_answer_and_has_a_pass_mark(campaign):
             assert told.share == (0.5 if attempt == 1 else 1.0)
         assert desk.next("ann").training is None
         assert desk.done("ann") == 0
-        assert "check" not in audit.ledger_sums(desk.store)  # training is not paid
+        assert "check" not in desk.store.ledger_sums()  # training is not paid
         assert desk.next("bob").training == (1, 4)
 
 

@@ -8,7 +8,6 @@ import pytest
 from ratewise.campaign.campaign import Campaign
 from ratewise.campaign.clients.people import Labelling, Reply
 from ratewise.errors import InputError
-from ratewise.store.audit import ledger_sums
 
 from ...tomls import rater, toml_of
 from ..making import judged, tamper
@@ -76,7 +75,7 @@ def test_an_answer_counts_once_and_undoing_it_takes_the_payment_back(tmp_path, w
         assert desk.next("ann").item == task.item
         assert desk.answer("ann", again, Reply(0, "typo")) == "new"
         assert desk.undo("bob") is None
-        sums = ledger_sums(desk.store)
+        sums = desk.store.ledger_sums()
         assert sums["undo"] == 10**9
     assert campaign.status().spent == spent
     assert campaign.status().failed_calls == 0

@@ -33,7 +33,7 @@ def test_tasks_hold_a_key_and_what_is_shown_in_an_order_of_their_own(ready, tmp_
     keys = [task["data"]["ratewise_key"] for task in tasks]
     assert keys == sorted(keys)
     with campaign.labelling() as desk:
-        first = [claim.content for claim in desk._counter.desk.open(1)]
+        first = [claim.content for claim in desk._desk.open(1)]
     assert [json.loads(one)["question"] for one in first] != [task["data"]["question"] for task in tasks]
     assert key_of("one campaign", 1, "q1") != key_of("another", 1, "q1")
 

@@ -177,7 +177,7 @@ def test_an_answer_that_is_not_on_the_scale_or_has_no_key_is_refused_and_changes
 
 OTHER = """\
 import json, sys
-from ratewise.store.records import Outcome
+from ratewise.store.queue import Outcome
 from ratewise.store.store import Store
 
 store = Store.at("c.sqlite", sys.argv[1], "c")

@@ -8,11 +8,11 @@ import time
 from decimal import Decimal
 
 import pytest
+import sqlalchemy as sa
 
 from ratewise.errors import RaterDownError
 from ratewise.raters.protocol import Answer, Failure
 from ratewise.raters.python import PythonRater
-from ratewise.store import ledger as sql
 from ratewise.store.money import to_units
 
 from .world import World, one_line, same
@@ -87,7 +87,7 @@ def test_a_rater_that_hangs(world, calm):
         assert status.failed_calls > 0
         assert status.missing == 0
         with world.log() as store, store.reading() as connection:
-            notes = {row.note for row in connection.execute(sql.sa.text("SELECT note FROM ratings"))}
+            notes = {row.note for row in connection.execute(sa.text("SELECT note FROM ratings"))}
         assert notes <= {None, ""}
         assert same(world, calm)
     finally:

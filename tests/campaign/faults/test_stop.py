@@ -7,10 +7,10 @@ import threading
 import time
 
 import pytest
+import sqlalchemy as sa
 
 from ratewise.campaign.engine import Engine
 from ratewise.errors import RaterDownError
-from ratewise.store import ledger as sql
 
 from ...waiting import no_longer
 from .world import ITEMS, ended, raters, same, start, until
@@ -42,7 +42,7 @@ def test_stopping(world, calm, name):
     assert sorted(asked) == sorted(world.noted("answered"))
     assert set(asked) == world.ledger().keys()
     with world.log() as store, store.reading() as connection:
-        assert connection.scalar(sql.sa.text("SELECT count(*) FROM ratings WHERE worker IS NOT NULL")) == 0
+        assert connection.scalar(sa.text("SELECT count(*) FROM ratings WHERE worker IS NOT NULL")) == 0
     assert world.run() == "every item has been looked at"
     world.check()
     assert same(world, calm)

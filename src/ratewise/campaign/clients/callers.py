@@ -213,7 +213,7 @@ class CallerClient:
 
     def _take_in_unsaved(self) -> None:
         unsaved = self.patiently.unsaved
-        read = KeptLine(self.spec, self.store, unsaved.campaign, was_older=self.store.meta("old keys") is not None)
+        read = KeptLine(self.spec, self.store, unsaved.campaign)
         wrong = unsaved.restore(self.store, self.budget, read)
         if wrong:
             more = f" and {len(wrong) - 1} more" if len(wrong) > 1 else ""

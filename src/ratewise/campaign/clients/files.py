@@ -26,7 +26,7 @@ from ratewise.core.result import shown
 from ratewise.errors import InputError
 from ratewise.raters.people import PeopleSettings
 from ratewise.raters.scale import RatingScale
-from ratewise.store import outside
+from ratewise.store import audit
 from ratewise.store.accounts import spellings
 from ratewise.store.desk import Desk, Said, name_key
 from ratewise.tables import read_table, write_table
@@ -188,12 +188,12 @@ class Outgoing:
         if hold:
             name = f"file {os.path.basename(path)}"
             positions = [claim.position for claim in claims]
-            outside.hold(self.desk, step, positions, name, seconds=3600.0 * hold, votes=settings.votes)
+            self.desk.hold(step, positions, name, seconds=3600.0 * hold, votes=settings.votes)
         return SentOut(files, len(questions), hold)
 
     def _free(self, step: int, settings: PeopleSettings) -> list[Any]:
         """Questions that want more answers than they have, or than people have in hand."""
-        taken = outside.taken(self.desk, step)
+        taken = self.desk.taken(step)
         found = [claim for claim in self.desk.open(step) if taken.get(claim.position, 0) < settings.votes]
         if not found:
             raise InputError(
@@ -316,7 +316,7 @@ class Incoming:
         """The first label that nobody asked for, with the reason."""
         first, more = strange[0], f" (and {len(strange) - 1:,} more)" if len(strange) > 1 else ""
         named = f"item {first.id!r}" if first.id else f"key {first.key!r}"
-        if first.id and outside.is_item(self.desk.store, first.id):
+        if first.id and audit.is_item(self.desk.store, first.id):
             why = "was not drawn. A label of an item that somebody picked would bias the estimate"
         else:
             why = "is none that this campaign has asked about"
@@ -344,7 +344,7 @@ class Incoming:
         self, legal: list[tuple[Label, int, Said]], step: int, rater: RaterSpec, settings: PeopleSettings,
         *, left_out: int,
     ) -> Received:  # fmt: skip
-        told = outside.said_by(self.desk.store, step)
+        told = audit.said_by(self.desk.store, step)
         spelled = spellings(self.desk.store)
         counts = dict.fromkeys(("taken", "settled", "known", "late"), 0)
         notes: list[str] = []
@@ -360,7 +360,7 @@ class Incoming:
             if claim is None:
                 counts["late"] += 1
                 continue
-            heard = self.desk.take(claim, person, answer, price=people_price(rater, k, claim), rule=rule)
+            heard = self.desk.answer(claim, person, answer, price=people_price(rater, k, claim), rule=rule)
             counts["settled"] += heard == "settled"
             counts["late" if heard == "was settled before" else "taken"] += 1
             told[position, person] = answer.value
@@ -380,7 +380,7 @@ class _Known:
     def of(cls, desk: Desk, step: int) -> "_Known":
         """Those of a step."""
         campaign = desk.store.meta("campaign") or ""
-        rows = outside.asked(desk.store, step)
+        rows = audit.asked(desk.store, step)
         return cls(
             campaign, {key_of(campaign, step, row.id): row.position for row in rows},
             {row.id: row.position for row in rows},

@@ -72,11 +72,10 @@ class KeptLine:
     spec: Spec
     store: Store
     campaign: str
-    was_older: bool = False  # whether an older version, which named no campaign, may have written the file
 
     def __call__(self, row: Mapping[str, Any]) -> Outcome:
         """The answer of a line, as if the rater had just given it."""
-        if ("campaign" in row or not self.was_older) and row.get("campaign") != self.campaign:
+        if row.get("campaign") != self.campaign:
             raise ValueError("it belongs to another campaign")
         claim = self._claim(row.get("claim"))
         paid, value, has_failed = _whole(row.get("paid")), row.get("value"), row.get("failed", False)

@@ -16,7 +16,7 @@ from ratewise.errors import InputError
 from ratewise.raters.kinds import KINDS
 from ratewise.raters.people import PeopleSettings
 from ratewise.store.accounts import spellings
-from ratewise.store.desk import TRAINING, Counter, Desk, Heard, Hidden, HiddenKey, Said, Taken, Terms, Undone, name_key
+from ratewise.store.desk import TRAINING, Desk, Heard, Hidden, HiddenKey, Said, Taken, Terms, Undone, name_key
 from ratewise.store.store import Store
 from ratewise.tables.blind import seen
 
@@ -122,7 +122,7 @@ class Labelling:
                 if hidden is not None:
                     return self._hidden_task(rater, *hidden)
             compares = _settings(rater).sides is not None
-            got = self._counter.hand_out(person, step, terms, tries=rater.attempts, compares=compares)
+            got = self._desk.hand_out(person, step, terms, tries=rater.attempts, compares=compares)
             if got is not None:
                 return self._task(rater, got.key, json.loads(got.claim.content), got.sides, got.until)
         return None
@@ -131,7 +131,7 @@ class Labelling:
         """Take an answer, which must be on the scale; saved when this returns."""
         if (hidden := self._hidden_key(person, key)) is not None:
             return self._answer_hidden(person, hidden, reply)
-        found = self._counter.of_key(person, key)
+        found = self._desk.of_key(person, key)
         if found is None:
             return "unknown"
         claim, step, sides = found
@@ -139,7 +139,7 @@ class Labelling:
         rater = self.spec.raters[k]
         said = self._said(k, reply, sides)
         price = 0 if claim is None else people_price(rater, k, claim)
-        return self._counter.answer(person, key, said, price=price, rule=rule_of(_settings(rater)))
+        return self._desk.answer_key(person, key, said, price=price, rule=rule_of(_settings(rater)))
 
     def _answer_hidden(self, person: str, hidden: HiddenKey, reply: Reply) -> Taken:
         said = self._said(rater_of(self.spec, hidden.step), reply, hidden.sides)
@@ -154,37 +154,37 @@ class Labelling:
 
     def undo(self, person: str) -> Undone | None:
         """Take back the last answer of this person; what is open again and what was said, or None where it is late."""
-        undone = self._counter.undo(person, min(_settings(rater).lease for _, rater in self._steps()))
+        undone = self._desk.undo(person, min(_settings(rater).lease for _, rater in self._steps()))
         return None if undone is None else replace(undone, said=self._as_seen(undone.said))
 
     def skip(self, person: str, key: str) -> Taken:
         """Leave a question to others."""
-        return self._counter.skip(person, key)
+        return self._desk.skip(person, key)
 
     def renew(self, person: str, key: str) -> float | None:
         """Keep a question in hand; until when, or None where it is gone."""
         if (hidden := self._hidden_key(person, key)) is not None:
             return self.clock() + _settings(self.spec.raters[rater_of(self.spec, hidden.step)]).lease
-        found = self._counter.of_key(person, key)
+        found = self._desk.of_key(person, key)
         if found is None:
             return None
         rater = self.spec.raters[rater_of(self.spec, found[1])]
-        return self._counter.renew(person, key, self._terms(person, rater))
+        return self._desk.renew(person, key, self._terms(person, rater))
 
     def done(self, person: str) -> int:
         """How many answers of this person stand."""
-        return self._counter.done(person)
+        return self._desk.done(person)
 
     def left(self, person: str) -> int:
         """How many questions are open for this person now."""
         return sum(self._left(person, step, rater) for step, rater in self._steps())
 
     def _left(self, person: str, step: int, rater: RaterSpec) -> int:
-        real = self._counter.left(person, step, self._terms(person, rater))
+        real = self._desk.left(person, step, self._terms(person, rater))
         beside = self._beside(person, step)
         if beside is None or not beside.settings.hidden_share:
             return real
-        return beside.left(person, real, in_hand=self._counter.has_one(person, step))
+        return beside.left(person, real, in_hand=self._desk.has_one(person, step))
 
     @property
     def guidelines(self) -> str:
@@ -199,8 +199,8 @@ class Labelling:
         return "\n\n".join(texts)
 
     @property
-    def _counter(self) -> Counter:
-        return Counter(Desk(self.store, self.clock))
+    def _desk(self) -> Desk:
+        return Desk(self.store, self.clock)
 
     def _steps(self) -> Iterator[tuple[int, RaterSpec]]:
         for step in steps_of(self.spec):
@@ -219,7 +219,7 @@ class Labelling:
                 yield step, self._checking(step)
 
     def _checking(self, step: int) -> Checking:
-        return Checking(self.spec, Desk(self.store, self.clock), step, self.store.meta("campaign") or "")
+        return Checking(self.spec, self._desk, step, self.store.meta("campaign") or "")
 
     def _beside(self, person: str, step: int) -> Checking | None:
         """Those of a step; none for the person who decides where others differ."""
@@ -229,7 +229,7 @@ class Labelling:
     def _hidden_key(self, person: str, key: str) -> HiddenKey | None:
         if not any(True for _ in self._besides()):
             return None
-        return Hidden(Desk(self.store, self.clock)).of_key(person, key)
+        return Hidden(self._desk).of_key(person, key)
 
     def _hidden_task(self, rater: RaterSpec, got: HiddenKey, row: Mapping[str, Any]) -> Task:
         lease = _settings(rater).lease
@@ -326,7 +326,7 @@ class People:
         except ValueError as error:
             raise InputError(str(error)) from None
         rule, person = rule_of(rater.settings), self._spelled(person)
-        return self.desk.answer(claim, person, value, note=note, price=people_price(rater, k, claim), rule=rule)
+        return self.desk.answer(claim, person, Said(value, note), price=people_price(rater, k, claim), rule=rule)
 
     def _spelled(self, person: str) -> str:
         """The name as it was first written: Ben and ben are one person, and have one vote."""

@@ -23,7 +23,7 @@ from ratewise.core.draw import uniform
 from ratewise.errors import InputError, RatewiseWarning
 from ratewise.questions.sheets import SheetRow, answered_rows
 from ratewise.raters.sheet import SheetSettings
-from ratewise.store.desk import Desk
+from ratewise.store.desk import Desk, Said
 from ratewise.store.queue import Claim
 from ratewise.store.store import Store
 from ratewise.tables import Table, read_table, write_table
@@ -90,7 +90,7 @@ class Sheets:
         for row, value in answers:
             claim = open_now.get(row.id)
             if claim is not None:
-                desk.answer(claim, sheet.file, value, price=list_price(rater, k, claim))
+                desk.answer(claim, sheet.file, Said(value), price=list_price(rater, k, claim))
                 taken += 1
             elif row.id in settled and settled[row.id] != value:
                 said = "that nobody can tell" if settled[row.id] is None else f"{settled[row.id]:g}"
