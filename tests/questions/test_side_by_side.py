@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ratewise.errors import InputError, RatewiseWarning
-from ratewise.questions.goal import PlanGoal, checked_costs
+from ratewise.questions.goal import PlanGoal
 from ratewise.questions.planner import planned, planned_base, price, recommend
 
 V = 0.2
@@ -33,10 +33,11 @@ def test_a_better_policy_is_recommended_and_a_near_tie_goes_to_the_simpler():
 
 
 def test_costs_are_checked():
-    assert checked_costs(0.1, 2, 10.0, None) == (0.1, 2.0)
+    of = PlanGoal.of
+    assert of(0.1, 2, budget=10.0).weak_cost == 0.1
     with pytest.raises(InputError):
-        checked_costs(0.1, 2, None, None)
+        of(0.1, 2)
     with pytest.raises(InputError):
-        checked_costs(0.1, 2, 10.0, 0.1)
+        of(0.1, 2, budget=10.0, target_se=0.1)
     with pytest.warns(RatewiseWarning, match="swapped"):
-        checked_costs(2, 0.1, 10.0, None)
+        of(2, 0.1, budget=10.0)

@@ -9,7 +9,7 @@ from scipy import integrate, stats
 import ratewise as rw
 from ratewise.errors import InputError, TableError
 from ratewise.questions.estimation import estimate_mean, estimate_table
-from ratewise.questions.slices import MISSING, estimate_slices, shrunk_means, slice_sizes
+from ratewise.questions.slices import NO_GROUP, estimate_slices, shrunk_means, slice_sizes
 
 from ..bounds import FALSE_ALARM
 
@@ -117,9 +117,9 @@ def test_rows_without_a_group_are_a_slice_of_their_own():
     table = drawn(7)
     table["topic"][table["topic"] == "law"] = None
     found = estimate_slices(table, **COLUMNS)
-    assert found.slices[-1].name == MISSING
-    assert found[MISSING].items == SIZES["law"]
-    table["topic"][table["topic"] == "code"] = MISSING
+    assert found.slices[-1].name == NO_GROUP
+    assert found[NO_GROUP].items == SIZES["law"]
+    table["topic"][table["topic"] == "code"] = NO_GROUP
     with pytest.raises(TableError, match="both rows without a group and a group named"):
         estimate_slices(table, **COLUMNS)
 

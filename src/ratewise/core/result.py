@@ -6,7 +6,7 @@ their size. `str` stays the sentence alone.
 
 import html
 import math
-from collections.abc import Mapping, Sequence, Sized
+from collections.abc import Iterable, Mapping, Sequence, Sized
 from dataclasses import dataclass, fields
 from importlib import import_module
 from importlib.util import find_spec
@@ -63,6 +63,49 @@ def _installed(kind: FrameKind | None) -> FrameKind:
         if find_spec(name) is not None:
             return name
     raise InputError(f"a frame needs {' or '.join(wanted)}, which is not installed; try: pip install {wanted[0]}")
+
+
+class Result:
+    """What a record of results can do: a dictionary of its fields, a frame, and its sentence as text."""
+
+    __slots__ = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """A dictionary, ready for JSON."""
+        own: Any = self
+        return {one.name: _in_json(getattr(self, one.name)) for one in fields(own) if one.repr}
+
+    def to_frame(self, kind: FrameKind | None = None) -> Any:
+        """The rows as a pandas, Polars or PyArrow frame; by default of the first kind that is installed."""
+        return frame_of_rows(self._rows(), kind)
+
+    def summary(self) -> str:
+        """The result in plain words."""
+        return "\n".join(f"{name}: {text}" for name, text in _cells(self))
+
+    def _rows(self) -> Sequence[Mapping[str, Any]]:
+        return [_flat(self.to_dict())]
+
+    def __str__(self) -> str:
+        return self.summary()
+
+
+def _in_json(value: Any) -> Any:
+    if hasattr(value, "to_dict"):
+        return value.to_dict()
+    if isinstance(value, Mapping):
+        return {name: _in_json(one) for name, one in value.items()}
+    return [_in_json(one) for one in value] if isinstance(value, list | tuple) else value
+
+
+def table_html(head: Sequence[str], rows: Iterable[Sequence[str]], sentence: str = "") -> str:
+    """A table for notebooks and a sentence below it; texts are escaped."""
+
+    def row(tag: str, cells: Sequence[str]) -> str:
+        return f"<tr>{''.join(f'<{tag}>{html.escape(cell)}</{tag}>' for cell in cells)}</tr>"
+
+    below = f"<p>{html.escape(sentence)}</p>" if sentence else ""
+    return f"<table>{row('th', head)}{''.join(row('td', cells) for cells in rows)}</table>{below}"
 
 
 _T = TypeVar("_T")

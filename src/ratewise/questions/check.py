@@ -12,7 +12,7 @@ from ratewise.core.estimate import Estimate
 from ratewise.core.gate import POWER, GateVerdict, gate, labels_to_tell, times_to_tell
 from ratewise.core.messages import Message, argument
 from ratewise.core.names import Estimand, IntervalMethod, Method, Recalibration
-from ratewise.core.result import FrameKind, frame_of_record
+from ratewise.core.result import Result
 from ratewise.errors import InputError
 from ratewise.questions.comparison import Comparison, between, percent, signed
 from ratewise.questions.estimation import estimate_table
@@ -26,7 +26,7 @@ _MARKS = {"yes": "✅ yes", "no": "❌ no", "cannot tell": "❓ cannot tell yet"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Check:
+class Check(Result):
     """The verdict on one question, the estimate it rests on, and the labels (in all) that would tell.
 
     `estimate` is the mean, or the difference to the last table: the verdict is yes where its interval is at or above
@@ -50,46 +50,23 @@ class Check:
 
     def to_dict(self) -> dict[str, Any]:
         """The verdict and its numbers, ready for JSON."""
-        return {
-            "verdict": self.verdict,
-            "question": self.question,
-            "sentence": self.sentence,
-            "bar": self.bar,
-            "level": self.level,
-            "labels": self.estimate.labels,
-            "labels_needed": self.labels_needed,
-            "estimate": self.estimate.to_dict(),
-            "comparison": None if self.comparison is None else self.comparison.to_dict(),
-            "notes": list(self.notes),
-        }
-
-    def to_frame(self, kind: FrameKind | None = None) -> Any:
-        """One row with the verdict and its numbers, as a pandas, Polars or PyArrow frame."""
-        return frame_of_record(self.to_dict(), kind)
+        return Result.to_dict(self) | {"level": self.level, "labels": self.estimate.labels}
 
     def to_markdown(self) -> str:
         """A summary for a pull request."""
-        rows = self._rows()
+        means = [("mean", self.estimate)] if self.comparison is None else self.comparison.named()
         lines = [f"### {_MARKS[self.verdict]}: {self.question}", "", self.sentence, ""]
         lines += [f"| | estimate | {percent(self.level)} interval | strong ratings | items |", "|---|---|---|---|---|"]
         lines += [
-            f"| {name} | {signed(e.value)} | {between(e.interval)} | {e.labels:,} | {e.items:,} |" for name, e in rows
+            f"| {_plain(name)} | {signed(e.value)} | {between(e.interval)} | {e.labels:,} | {e.items:,} |"
+            for name, e in means
         ]
         lines += ["", *(f"- {_plain(note)}" for note in self.notes)]
         return "\n".join(lines).rstrip() + "\n"
 
-    def _rows(self) -> list[tuple[str, Estimate]]:
-        if self.comparison is None:
-            return [("mean", self.estimate)]
-        c = self.comparison
-        return [(_plain(c.names[0]), c.first), (_plain(c.names[1]), c.second), ("difference", self.estimate)]
-
     def summary(self) -> str:
         """The verdict in plain words."""
         return self.sentence
-
-    def __str__(self) -> str:
-        return self.summary()
 
     def _repr_html_(self) -> str:
         return f"<p><b>{html.escape(_MARKS[self.verdict])}</b> {html.escape(self.sentence)}</p>"
@@ -130,144 +107,107 @@ def check(
     """
     share(level, name="level")
     if (at_least is None) == (no_worse_than is None):
-        raise InputError(
-            Message(
-                f"ask one thing: {argument('at_least')} (such as 0.8), or {argument('no_worse_than')} (a table) with "
-                f"{argument('margin')}"
-            )
+        raise _refused(
+            f"ask one thing: {argument('at_least')} (such as 0.8), or {argument('no_worse_than')} (a table) with "
+            f"{argument('margin')}"
         )
-    if at_least is not None:
+    if no_worse_than is None:
         if margin is not None or last is not None:
-            raise InputError(
-                Message(f"a margin and the last table's columns go with {argument('no_worse_than')}; leave them out")
-            )
+            raise _refused(f"a margin and the last table's columns go with {argument('no_worse_than')}; leave them out")
         found = estimate_table(
             table, weak=weak, strong=strong, rate=rate, selected=selected, clusters=clusters, method=method,
             interval=interval, level=level, estimand=estimand, pool_size=pool_size, recalibrate=recalibrate,
             bounds=(None, None) if bounds is None else bounds, positive=positive, scale=scale, seed=seed,
         )  # fmt: skip
-        ends = bounds if bounds is not None else meaning_of(positive, scale).bounds
-        bar = _amount(at_least, "at_least", "%")
-        _refuse_beyond(bar, _Ends.of(ends, found.seen))
-        return check_mean(found, bar.value, bounds=ends)
+        stated = meaning_of(positive, scale).bounds if bounds is None else bounds
+        bar = _Scale.of(stated, found).bar(at_least)
+        return _check_mean(found, bar, found.bounds if stated is None else stated)
     if margin is None:
-        raise InputError(
-            Message(
-                f"{argument('no_worse_than')} needs a margin: how much lower is still no worse; give "
-                f"{argument('margin')}, such as 0.02"
-            )
+        raise _refused(
+            f"{argument('no_worse_than')} needs a margin: how much lower is still no worse; give "
+            f"{argument('margin')}, such as 0.02"
         )
     if interval != "auto" or pool_size is not None:
-        raise InputError(
-            Message(
-                f"{argument('interval')} and {argument('pool_size')} are for {argument('at_least')}; leave them out"
-            )
+        raise _refused(
+            f"{argument('interval')} and {argument('pool_size')} are for {argument('at_least')}; leave them out"
         )
-    assert no_worse_than is not None
     compared = compare_tables(
         table, no_worse_than, weak=weak, strong=strong, rate=rate, selected=selected, clusters=clusters, id=id,
-        last=last, method=method, level=level, estimand=estimand, recalibrate=recalibrate,
-        bounds=bounds,
+        last=last, method=method, level=level, estimand=estimand, recalibrate=recalibrate, bounds=bounds,
         positive=positive, scale=scale, seed=seed,
     )  # fmt: skip
-    drop = _amount(margin, "margin", "pp")
-    seen = [one.seen for one in (compared.first, compared.second) if one.seen is not None]
-    both = (min(low for low, _ in seen), max(high for _, high in seen)) if seen else None
-    _refuse_idle(drop, _Ends.of(bounds if bounds is not None else meaning_of(positive, scale).bounds, both))
-    return check_difference(compared, drop.value)
+    stated = meaning_of(positive, scale).bounds if bounds is None else bounds
+    drop = _Scale.of(stated, compared.first, compared.second).margin(margin)
+    return _check_difference(compared, drop)
+
+
+def _refused(message: str) -> InputError:
+    return InputError(Message(message))
 
 
 # What was asked, in the ratings' own units
 
 
 @dataclass(frozen=True, slots=True)
-class _Amount:
-    """A bar or a margin, and whether it was given in hundredths of a scale from 0 to 1."""
-
-    value: float
-    hundredths: bool
-
-
-def _amount(given: float | str, name: str, unit: str) -> _Amount:
-    """A number, or a text of one, which may end with % or pp."""
-    text = given.strip() if isinstance(given, str) else ""
-    ending = next((each for each in ("%", "pp") if text.endswith(each)), "")
-    if ending and ending != unit:
-        raise InputError(Message(f"{argument(name)} {text!r} is not clear; write {text.removesuffix(ending)}{unit}"))
-    hundredths = bool(ending)
-    value = number(text.removesuffix(ending) if text else given, name=name)
-    value = value / 100 if hundredths else value
-    return _Amount(number(value, name=name, minimum=0) if name == "margin" else value, hundredths)
-
-
-@dataclass(frozen=True, slots=True)
-class _Ends:
-    """The ends of the ratings' scale, as far as they are known."""
+class _Scale:
+    """The ends of the ratings' scale, as far as they are known, and how far it may go on beyond them."""
 
     low: float
     high: float
-    sure: bool
+    room: float
 
     @classmethod
-    def of(cls, bounds: tuple[float, float] | None, seen: tuple[float, float] | None) -> "_Ends":
+    def of(cls, bounds: tuple[float, float] | None, *means: Estimate) -> "_Scale":
         """As stated; else from 0 to 1 where all ratings are; else those seen, and as much again on either side."""
+        seen = [mean.seen for mean in means if mean.seen is not None]
         if bounds is not None:
-            return cls(*bounds, True)
-        if seen is None:
-            return cls(-math.inf, math.inf, False)
-        low, high = seen
-        return cls(0.0, 1.0, True) if low >= 0 and high <= 1 else cls(low, high, False)
+            return cls(*bounds, 0.0)
+        if not seen:
+            return cls(-math.inf, math.inf, math.inf)
+        low, high = min(low for low, _ in seen), max(high for _, high in seen)
+        return cls(0.0, 1.0, 0.0) if low >= 0 and high <= 1 else cls(low, high, high - low)
 
-    @property
-    def room(self) -> float:
-        """How far the scale may go on beyond what is known of it."""
-        return 0.0 if self.sure else self.high - self.low
+    def bar(self, given: float | str | None) -> float:
+        """The bar as a number, refused where no mean on the scale could be on the other side of it."""
+        bar = self._number(given, "at_least", "%", "in percent")
+        if not self.low - self.room <= bar <= self.high + self.room:
+            meant = f"; give {argument('bounds=(low, high)')} where the scale goes further"
+            if self.high == 1 and 1 < bar <= 100:
+                meant = f": did you mean {bar / 100:g} ({bar:g}%)?"
+            raise _refused(f"{argument('at_least')} {bar:g} is outside the ratings, which are {self}{meant}")
+        return bar
+
+    def margin(self, given: float | str) -> float:
+        """The margin as a number, refused where no difference of means on the scale could exceed it."""
+        margin = number(self._number(given, "margin", "pp", "in pp"), name="margin", minimum=0)
+        if not margin < self.high - self.low + 2 * self.room:
+            meant = "; give a smaller one"
+            if self.high == 1 and margin < 100:
+                meant = f": did you mean {margin / 100:g} ({margin:g}pp)?"
+            raise _refused(f"{argument('margin')} {margin:g} lets everything pass, since the ratings are {self}{meant}")
+        return margin
+
+    def _number(self, given: float | str | None, name: str, unit: str, said: str) -> float:
+        """A number, or a text of one; with this unit it is in hundredths of a scale from 0 to 1."""
+        text = given.strip() if isinstance(given, str) else ""
+        ending = next((each for each in ("%", "pp") if text.endswith(each)), "")
+        if ending not in ("", unit):
+            raise _refused(f"{argument(name)} {text!r} is not clear; write {text.removesuffix(ending)}{unit}")
+        value = number(text.removesuffix(ending) if text else given, name=name)
+        if ending and (self.low, self.high) != (0.0, 1.0):
+            raise _refused(f"{argument(name)} {said} is for ratings from 0 to 1, and these are {self}; give a number")
+        return value / 100 if ending else value
 
     def __str__(self) -> str:
         return f"from {self.low:g} to {self.high:g}"
 
 
-def _refuse_beyond(bar: _Amount, ends: _Ends) -> None:
-    """A bar that no mean on the scale could be on the other side of."""
-    if bar.hundredths and (ends.low, ends.high) != (0.0, 1.0):
-        raise InputError(
-            Message(
-                f"{argument('at_least')} in percent is for ratings from 0 to 1, and these are {ends}; give a number"
-            )
-        )
-    if ends.low - ends.room <= bar.value <= ends.high + ends.room:
-        return
-    meant = (
-        f": did you mean {bar.value / 100:g} ({bar.value:g}%)?"
-        if ends.high == 1 and 1 < bar.value <= 100
-        else (f"; give {argument('bounds=(low, high)')} where the scale goes further")
-    )
-    raise InputError(Message(f"{argument('at_least')} {bar.value:g} is outside the ratings, which are {ends}{meant}"))
+# Verdicts
 
 
-def _refuse_idle(margin: _Amount, ends: _Ends) -> None:
-    """A margin that no difference of means on the scale could exceed."""
-    if margin.hundredths and (ends.low, ends.high) != (0.0, 1.0):
-        raise InputError(
-            Message(f"{argument('margin')} in pp is for ratings from 0 to 1, and these are {ends}; give a number")
-        )
-    if margin.value < ends.high - ends.low + 2 * ends.room:
-        return
-    meant = (
-        f": did you mean {margin.value / 100:g} ({margin.value:g}pp)?"
-        if ends.high == 1 and margin.value < 100
-        else ("; give a smaller one")
-    )
-    raise InputError(
-        Message(f"{argument('margin')} {margin.value:g} lets everything pass, since the ratings are {ends}{meant}")
-    )
-
-
-def check_mean(found: Estimate, bar: float, *, bounds: tuple[float, float] | None = None) -> Check:
-    """Whether a mean is at least `bar`; `bounds` are the ends of the scale, where the estimate does not know them."""
-    verdict = gate(found.interval, bar)
-    ends = found.bounds if bounds is None else bounds
-    needed = None
+def _check_mean(found: Estimate, bar: float, ends: tuple[float, float] | None) -> Check:
+    """Whether a mean of ratings on a scale with these ends is at least `bar`."""
+    verdict, needed = gate(found.interval, bar), None
     if verdict == "cannot tell" and found.interval is not None:
         times = times_to_tell(found.value, found.interval, bar, level=found.level, bounds=ends)
         pool = math.inf if found.pool_size is None else found.pool_size
@@ -277,7 +217,7 @@ def check_mean(found: Estimate, bar: float, *, bounds: tuple[float, float] | Non
     return Check(verdict, f"is the mean at least {bar:g}?", said + hint, bar, found, needed, notes=found.notes)
 
 
-def check_difference(compared: Comparison, margin: float) -> Check:
+def _check_difference(compared: Comparison, margin: float) -> Check:
     """Whether the first mean is no more than `margin` below the second."""
     d, (a, b) = compared.difference, compared.names
     verdict = gate(d.interval, -margin)

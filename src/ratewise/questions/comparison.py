@@ -1,8 +1,7 @@
-"""`compare`: two systems on the same items, from the uncertainty of their difference."""
+"""`compare` and `compare_many`: systems on the same items, from the uncertainty of their differences."""
 
-import html
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -13,12 +12,14 @@ from ratewise.core.checks import Floats
 from ratewise.core.estimate import Estimate, EstimateOptions
 from ratewise.core.intervals import normal_draws, simultaneous_quantile
 from ratewise.core.names import Estimand, Method, Recalibration
-from ratewise.core.result import FrameKind, frame_of_rows, shown
+from ratewise.core.result import Result, shown, table_html
 from ratewise.errors import InputError
 from ratewise.questions.rated import DrawColumns, Rate
 from ratewise.questions.systems import Systems, check_names, error_probability, error_quantile, read_systems
 from ratewise.tables import TableLike
 from ratewise.tables.words import Positive, Scale, meaning_of
+
+_MOST_TIMES = 1000.0  # more than so many times the ratings to tell two systems apart is not worth saying
 
 
 @shown
@@ -33,54 +34,13 @@ class Ratio:
 
     def to_dict(self) -> dict[str, Any]:
         """A dictionary, ready for JSON."""
-        low, high = (None, None) if self.interval is None else self.interval
+        low, high = self.interval or (None, None)
         return {"value": self.value, "low": low, "high": high, "level": self.level, "reason": self.reason}
-
-
-def no_ratio(first: float, second: float) -> str | None:
-    """Why there is no such number; None where there is one."""
-    if second == 0:
-        return "the second mean is 0, so there is no ratio to it"
-    return None if math.isfinite(first / second) else "the second mean is too close to 0, so there is no ratio to it"
-
-
-def ratio(first: float, second: float, covariance: Floats, *, quantile: float, level: float) -> Ratio:
-    """first / second with the set of all ρ that a test of E[first − ρ second] = 0 does not reject (Fieller).
-
-    (a − ρ b)² ≤ q² (v_aa − 2 ρ v_ab + ρ² v_bb), a parabola in ρ: an interval where b is clearly away from 0, that is
-    b² > q² v_bb; else the set is unbounded and there is none. `covariance` is that of the two estimates (2 × 2).
-
-    Limiting cases: v_bb = v_ab = 0 gives the first one's interval over b; no variance at all gives the ratio alone.
-    """
-    a, b, q2 = first, second, quantile**2
-    v_aa, v_ab, v_bb = float(covariance[0, 0]), float(covariance[0, 1]), float(covariance[1, 1])
-    A, B, C = b * b - q2 * v_bb, a * b - q2 * v_ab, a * a - q2 * v_aa
-    none = no_ratio(a, b)
-    if none is not None:
-        return Ratio(None, None, level, none)
-    if A <= 0:
-        return Ratio(a / b, None, level, "the second mean is not clearly away from 0, so the ratio has no bounds")
-    if v_aa <= 0 and v_bb <= 0:
-        return Ratio(a / b, None, level, "all contributions are equal, so their spread is unknown")
-    half = math.sqrt(max(B * B - A * C, 0.0))
-    return Ratio(a / b, ((B - half) / A, (B + half) / A), level)
-
-
-def lift(found: Ratio, second: float) -> Ratio:
-    """(first − second) / |second|: above 0 where the first is higher, also where the second mean is below 0."""
-    if found.value is None:
-        return found
-    sign = math.copysign(1.0, second)
-    ends = None if found.interval is None else sorted(sign * (x - 1.0) for x in found.interval)
-    return Ratio(sign * (found.value - 1.0), None if ends is None else (ends[0], ends[1]), found.level, found.reason)
-
-
-_MOST_TIMES = 1000.0  # more than so many times the ratings to tell two systems apart is not worth saying
 
 
 @shown
 @dataclass(frozen=True, slots=True, eq=False)
-class Comparison:
+class Comparison(Result):
     """A against B on the same items; a higher rating counts as better. Undefined is `None` with a reason in `notes`.
 
     `probability_better` is the confidence distribution of the difference at 0: one minus the one-sided p-value of "A is
@@ -100,46 +60,100 @@ class Comparison:
     ratio: Ratio
     relative_lift: Ratio
     pairing: float | None
+    paired: bool  # False: two samples, each with items of its own
     sentence: str
     notes: tuple[str, ...] = ()
-    paired: bool = True  # False: two samples, each with items of its own
 
-    def to_dict(self) -> dict[str, Any]:
-        """The numbers, ready for JSON."""
-        return {
-            "names": list(self.names),
-            "difference": self.difference.to_dict(),
-            "first": self.first.to_dict(),
-            "second": self.second.to_dict(),
-            "probability_better": self.probability_better,
-            "ratio": self.ratio.to_dict(),
-            "relative_lift": self.relative_lift.to_dict(),
-            "pairing": self.pairing,
-            "paired": self.paired,
-            "sentence": self.sentence,
-            "notes": list(self.notes),
-        }
+    @classmethod
+    def of(
+        cls, names: tuple[str, str], found: tuple[Estimate, Estimate, Estimate], sure: float | None, ratio: Ratio,
+        notes: Iterable[str], *, paired: bool = True,
+    ) -> "Comparison":  # fmt: skip
+        """The comparison of a difference and two means, with what follows from them."""
+        difference, first, second = found
+        return cls(
+            names, difference, first, second, sure, ratio, lift(ratio, second.value), _pairing(*found), paired,
+            _sentence(names, difference, sure), tuple(notes),
+        )  # fmt: skip
 
-    def to_frame(self, kind: FrameKind | None = None) -> Any:
-        """A row for either system and one for the difference, as a pandas, Polars or PyArrow frame."""
-        named = zip((*self.names, "difference"), (self.first, self.second, self.difference), strict=True)
-        return frame_of_rows([{"name": name} | e.to_dict() for name, e in named], kind)
+    def named(self) -> list[tuple[str, Estimate]]:
+        """Either mean and the difference, by name."""
+        return list(zip((*self.names, "difference"), (self.first, self.second, self.difference), strict=True))
+
+    def _rows(self) -> list[dict[str, Any]]:
+        return [{"name": name} | e.to_dict() for name, e in self.named()]
 
     def summary(self) -> str:
         """The result in plain words."""
         return self.sentence
 
-    def __str__(self) -> str:
-        return self.summary()
+    def _repr_html_(self) -> str:
+        head = ("", "mean", f"{percent(self.difference.level)} interval")
+        rows = [(name, f"{e.value:.4f}", between(e.interval)) for name, e in self.named()]
+        return table_html(head, rows, self.sentence)
+
+
+Verdict = Literal["better", "worse", "undecided"]
+
+
+@shown
+@dataclass(frozen=True, slots=True, eq=False)
+class Rival(Result):
+    """One system against the baseline; the difference's interval holds together with those of the others."""
+
+    name: str
+    mean: Estimate
+    difference: Estimate
+    probability_better: float | None  # of this comparison alone
+    p_value: float | None  # two-sided, of this comparison alone
+    adjusted_p_value: float | None  # that any of all the comparisons would be as far from 0, were there no difference
+    verdict: Verdict
+
+    def row(self) -> dict[str, Any]:
+        """The numbers side by side, for a table."""
+        d = self.difference
+        numbers = {"difference": d.value, "standard_error": d.standard_error, "low": d.low, "high": d.high}
+        rest = ("probability_better", "p_value", "adjusted_p_value", "verdict")
+        return {"name": self.name, "mean": self.mean.value} | numbers | {name: getattr(self, name) for name in rest}
+
+
+@shown
+@dataclass(frozen=True, slots=True, eq=False)
+class ManyComparisons(Result):
+    """Every system against the baseline, best first; all intervals hold together at `level`.
+
+    `each_level` is the level that each interval has alone: higher, so that all of them hold at once.
+    """
+
+    baseline: str
+    baseline_mean: Estimate
+    rivals: tuple[Rival, ...]
+    level: float
+    each_level: float
+    sentence: str
+    notes: tuple[str, ...] = ()
+
+    def of(self, name: str) -> Rival:
+        """One system's row."""
+        for rival in self.rivals:
+            if rival.name == name:
+                return rival
+        raise InputError(f"no system is called {name!r}; there are {', '.join(r.name for r in self.rivals)}")
+
+    def _rows(self) -> list[dict[str, Any]]:
+        return [rival.row() for rival in self.rivals]
+
+    def summary(self) -> str:
+        """The result in plain words."""
+        return self.sentence
 
     def _repr_html_(self) -> str:
-        rows = zip((*self.names, "difference"), (self.first, self.second, self.difference), strict=True)
-        head = f"<tr><th></th><th>mean</th><th>{percent(self.difference.level)} interval</th></tr>"
-        body = "".join(
-            f"<tr><td>{html.escape(name)}</td><td>{e.value:.4f}</td><td>{html.escape(between(e.interval))}</td></tr>"
-            for name, e in rows
-        )
-        return f"<table>{head}{body}</table><p>{html.escape(self.sentence)}</p>"
+        head = ("system", "mean", "difference", f"{percent(self.level)} interval, all together", "")
+        rows = [
+            (r.name, f"{r.mean.value:.4f}", signed(r.difference.value), between(r.difference.interval), r.verdict)
+            for r in self.rivals
+        ]
+        return table_html(head, rows, self.sentence)
 
 
 def compare(
@@ -178,9 +192,9 @@ def compare(
     if len(weak) != 2 or len(strong) != 2 or len(given) != 2:
         raise InputError("a comparison is of two systems: give two weak columns, two strong columns and two names")
     check_names(given)
-    columns = (dict(zip(given, x, strict=True)) for x in (weak, strong))
     systems = read_systems(
-        table, weak=next(columns), strong=next(columns), draw=DrawColumns(rate, selected, clusters),
+        table, weak=dict(zip(given, weak, strict=True)), strong=dict(zip(given, strong, strict=True)),
+        draw=DrawColumns(rate, selected, clusters),
         how=EstimateOptions(method, "auto", level, estimand, pool_size, bounds, seed=seed), recalibrate=recalibrate,
         meaning=meaning_of(positive, scale),
     )  # fmt: skip
@@ -189,228 +203,10 @@ def compare(
 
 def compare_systems(systems: Systems, i: int, j: int) -> Comparison:
     """System i against system j of those that were read."""
-    difference, first, second = systems.difference(i, j), systems.mean(i), systems.mean(j)
+    found = difference, *_ = systems.difference(i, j), systems.mean(i), systems.mean(j)
+    notes = (*systems.notes, *difference.notes, *_why_no_sum(*found))
     names = (systems.names[i], systems.names[j])
-    quantile = error_quantile(difference, difference.level)
-    found = _ratio(systems, (first, second), (i, j), quantile)
-    sure = error_probability(difference)
-    return Comparison(
-        names=names,
-        difference=difference,
-        first=first,
-        second=second,
-        probability_better=sure,
-        ratio=found,
-        relative_lift=lift(found, second.value),
-        pairing=_pairing(difference, first, second),
-        sentence=sentence(names, difference, sure),
-        notes=(*systems.notes, *difference.notes, *_why_no_sum(difference, first, second)),
-    )
-
-
-def _ratio(systems: Systems, means: tuple[Estimate, Estimate], of: tuple[int, int], quantile: float) -> Ratio:
-    """Fieller's, with the same room for items unlike those seen as the difference has: half of it in either mean."""
-    (first, second), unseen = means, systems.unseen(*of)
-    if systems.missing.any():
-        return Ratio(None, None, first.level, "answers are missing, so the two means have no common error")
-    if first.standard_error is None and second.standard_error is None and unseen <= 0:
-        return _ratio_alone(first, second)
-    covariance = systems.covariance(means, systems.strong[:, list(of)], [(one, None) for one in of])
-    covariance += 0.5 * unseen * np.eye(2)
-    return ratio(first.value, second.value, covariance, quantile=quantile, level=first.level)
-
-
-def _ratio_alone(first: Estimate, second: Estimate) -> Ratio:
-    """Ratio of means without a standard error: exact where the whole pool is labelled, else without an interval."""
-    none = no_ratio(first.value, second.value)
-    if none is not None:
-        return Ratio(None, None, first.level, none)
-    value = first.value / second.value
-    if first.interval == (first.value, first.value) and second.interval == (second.value, second.value):
-        return Ratio(value, (value, value), first.level)
-    return Ratio(value, None, first.level, "the errors of the two means are unknown")
-
-
-def _pairing(difference: Estimate, first: Estimate, second: Estimate) -> float | None:
-    """Var(A) + Var(B) over Var(A − B)."""
-    errors = (difference.standard_error, first.standard_error, second.standard_error)
-    if errors[0] is None or errors[1] is None or errors[2] is None:
-        return None
-    return (errors[1] ** 2 + errors[2] ** 2) / errors[0] ** 2
-
-
-def _why_no_sum(difference: Estimate, first: Estimate, second: Estimate) -> tuple[str, ...]:
-    gap = abs(first.value - second.value - difference.value)
-    if difference.standard_error is None or gap < 0.05 * difference.standard_error:
-        return ()
-    return (
-        "the difference is estimated directly, with weak ratings tuned to it, so it is not exactly "
-        f"{first.value:.4f} − {second.value:.4f}",
-    )
-
-
-# In words
-
-
-def sentence(names: tuple[str, str], difference: Estimate, sure: float | None) -> str:
-    """What the comparison found, for people."""
-    a, b = names
-    if difference.interval is None:
-        why = "; ".join(difference.notes)
-        return f"{a} is {_above(difference.value)} {b}; how sure that is cannot be said ({why})."
-    low, high = difference.interval
-    likely = "" if sure is None else f"; the probability that {a} is better is {probability(sure)}"
-    level = f"{percent(difference.level)} interval"
-    if low > 0:
-        return f"{a} is better than {b} by {signed(difference.value)} ({level} {between((low, high))}){likely}."
-    if high < 0:
-        gap = f"{signed(-difference.value)} ({level} {between((-high, -low))})"
-        return f"{a} is worse than {b} by {gap}{likely}."
-    return (
-        f"{a} and {b} cannot be told apart: the difference is {signed(difference.value)} "
-        f"({level} {between((low, high))}){likely}.{_needed(difference)}"
-    )
-
-
-def _needed(difference: Estimate) -> str:
-    """A sentence on how many more ratings would decide; empty unless the population is asked about."""
-    if difference.estimand != "population" or difference.interval is None or difference.standard_error is None:
-        return ""
-    n = difference.labels
-    half = 0.5 * (difference.interval[1] - difference.interval[0])
-    times = (half / abs(difference.value)) ** 2 if difference.value else math.inf
-    halve = f" About {_round(3 * n):,} more items with strong ratings, at the same rates, would halve the interval"
-    if times > _MOST_TIMES:
-        return halve + "."
-    return f"{halve}, and about {_round((times - 1) * n):,} would show a difference as large as this one."
-
-
-def _round(x: float) -> int:
-    """The number rounded up to two digits, at least one: more would pretend to be exact."""
-    if x <= 1:
-        return 1
-    unit = 10 ** max(math.floor(math.log10(x)) - 1, 0)
-    return int(math.ceil(x / unit - 1e-9) * unit)
-
-
-def _above(value: float) -> str:
-    if value == 0:
-        return "level with"
-    return f"{signed(abs(value))} {'above' if value > 0 else 'below'}"
-
-
-def percent(level: float) -> str:
-    """A level as people write it."""
-    return f"{100 * level:g} %"
-
-
-def probability(p: float) -> str:
-    """A probability in percent, never 0 or 100."""
-    if p > 0.999:
-        return "above 99.9 %"
-    if p < 0.001:
-        return "below 0.1 %"
-    return f"{100 * p:.1f} %"
-
-
-def signed(x: float) -> str:
-    """Four digits after the point, with a minus sign that is one; more for small numbers."""
-    digits = 4 if abs(x) >= 0.001 or x == 0 else 3 - math.floor(math.log10(abs(x)))
-    return f"{x + 0.0:.{digits}f}".replace("-", "−")  # no minus before a zero
-
-
-def between(interval: tuple[float, float] | None) -> str:
-    """An interval as people write it."""
-    if interval is None:
-        return "none"
-    return f"{signed(interval[0])} to {signed(interval[1])}"
-
-
-Verdict = Literal["better", "worse", "undecided"]
-
-
-@shown
-@dataclass(frozen=True, slots=True, eq=False)
-class Rival:
-    """One system against the baseline; the difference's interval holds together with those of the others."""
-
-    name: str
-    mean: Estimate
-    difference: Estimate
-    probability_better: float | None  # of this comparison alone
-    p_value: float | None  # two-sided, of this comparison alone
-    adjusted_p_value: float | None  # that any of all the comparisons would be as far from 0, were there no difference
-    verdict: Verdict
-
-    def to_dict(self) -> dict[str, Any]:
-        """The numbers, ready for JSON."""
-        return {
-            "name": self.name, "mean": self.mean.to_dict(), "difference": self.difference.to_dict(),
-            "probability_better": self.probability_better, "p_value": self.p_value,
-            "adjusted_p_value": self.adjusted_p_value, "verdict": self.verdict,
-        }  # fmt: skip
-
-    def row(self) -> dict[str, Any]:
-        """The numbers side by side, for a table."""
-        d = self.difference
-        return {
-            "name": self.name, "mean": self.mean.value, "difference": d.value, "standard_error": d.standard_error,
-            "low": d.low, "high": d.high, "probability_better": self.probability_better, "p_value": self.p_value,
-            "adjusted_p_value": self.adjusted_p_value, "verdict": self.verdict,
-        }  # fmt: skip
-
-
-@shown
-@dataclass(frozen=True, slots=True, eq=False)
-class ManyComparisons:
-    """Every system against the baseline, best first; all intervals hold together at `level`.
-
-    `each_level` is the level that each interval has alone: higher, so that all of them hold at once.
-    """
-
-    baseline: str
-    baseline_mean: Estimate
-    rivals: tuple[Rival, ...]
-    level: float
-    each_level: float
-    sentence: str
-    notes: tuple[str, ...] = ()
-
-    def of(self, name: str) -> Rival:
-        """One system's row."""
-        for rival in self.rivals:
-            if rival.name == name:
-                return rival
-        raise InputError(f"no system is called {name!r}; there are {', '.join(r.name for r in self.rivals)}")
-
-    def to_dict(self) -> dict[str, Any]:
-        """The numbers, ready for JSON."""
-        return {
-            "baseline": self.baseline, "baseline_mean": self.baseline_mean.to_dict(),
-            "rivals": [rival.to_dict() for rival in self.rivals], "level": self.level, "each_level": self.each_level,
-            "sentence": self.sentence, "notes": list(self.notes),
-        }  # fmt: skip
-
-    def to_frame(self, kind: FrameKind | None = None) -> Any:
-        """A row for each system against the baseline, as a pandas, Polars or PyArrow frame."""
-        return frame_of_rows([rival.row() for rival in self.rivals], kind)
-
-    def summary(self) -> str:
-        """The result in plain words."""
-        return self.sentence
-
-    def __str__(self) -> str:
-        return self.summary()
-
-    def _repr_html_(self) -> str:
-        interval = f"{percent(self.level)} interval, all together"
-        head = f"<tr><th>system</th><th>mean</th><th>difference</th><th>{interval}</th><th></th></tr>"
-        body = "".join(
-            f"<tr><td>{html.escape(r.name)}</td><td>{r.mean.value:.4f}</td><td>{signed(r.difference.value)}</td>"
-            f"<td>{between(r.difference.interval)}</td><td>{r.verdict}</td></tr>"
-            for r in self.rivals
-        )
-        return f"<table>{head}{body}</table><p>{html.escape(self.sentence)}</p>"
+    return Comparison.of(names, found, error_probability(difference), _ratio(systems, found, (i, j)), notes)
 
 
 def compare_many(
@@ -441,7 +237,14 @@ def compare_many(
 
     Limiting case: one system besides the baseline gives `compare`'s interval.
     """
-    _check_systems(baseline, weak, strong)
+    check_names(list(strong))
+    if set(weak) != set(strong):
+        odd = min(set(weak) ^ set(strong))
+        raise InputError(f"system {odd!r} needs a weak and a strong column; it is named in one of the two only")
+    if baseline not in strong:
+        raise InputError(f"the baseline {baseline!r} is no system; choose one of {', '.join(map(repr, strong))}")
+    if len(strong) < 2:
+        raise InputError("give at least one system besides the baseline")
     order = [*(name for name in strong if name != baseline), baseline]
     systems = read_systems(
         table, weak={name: weak[name] for name in order}, strong={name: strong[name] for name in order},
@@ -454,31 +257,28 @@ def compare_many(
 
 def against_baseline(systems: Systems) -> ManyComparisons:
     """All systems against the last one."""
-    K = len(systems.names) - 1
-    s = systems.how
+    K, how = len(systems.names) - 1, systems.how
     alone = [systems.difference(k, K) for k in range(K)]
     covariance, each = _together(systems, alone)
-    found = [replace(systems.difference(k, K, level=each), level=s.level) for k in range(K)]
+    found = [replace(systems.difference(k, K, level=each), level=how.level) for k in range(K)]
     sure = [error_probability(e) for e in alone]
     raw = [None if p is None else 2 * min(p, 1 - p) for p in sure]
-    adjusted = _adjusted(raw, covariance, seed=s.seed)
+    adjusted = _adjusted(raw, covariance, seed=how.seed)
     rivals = [
-        Rival(name, systems.mean(k), found[k], sure[k], raw[k], adjusted[k], _verdict(found[k]))
-        for k, name in enumerate(systems.names[:K])
+        Rival(systems.names[k], systems.mean(k), found[k], sure[k], raw[k], adjusted[k], _verdict(found[k]))
+        for k in range(K)
     ]
     rivals.sort(key=lambda rival: -rival.difference.value)
     notes = systems.notes
     if systems.missing.any() and K > 1:
         notes += ("answers are missing, so the intervals hold together by Bonferroni's correction",)
+    said = _many_in_words(systems.names[K], rivals, how.level)
     return ManyComparisons(
-        baseline=systems.names[K],
-        baseline_mean=systems.mean(K),
-        rivals=tuple(rivals),
-        level=s.level,
-        each_level=each,
-        sentence=_sentence(systems.names[K], rivals, s.level),
-        notes=notes + _own_notes(rivals),
+        systems.names[K], systems.mean(K), tuple(rivals), how.level, each, said, notes + _own_notes(rivals)
     )
+
+
+# Several differences together
 
 
 def _together(systems: Systems, found: Sequence[Estimate]) -> tuple[Floats | None, float]:
@@ -509,11 +309,11 @@ def _adjusted(raw: list[float | None], covariance: Floats | None, *, seed: int) 
     if not use.any():
         return [None] * K
     largest = np.abs(normal_draws(covariance[np.ix_(use, use)], seed=seed) / sd[use]).max(axis=1)
-    out: list[float | None] = []
-    for p in raw:
-        share = None if p is None else float(np.mean(largest >= -special.ndtri(max(p, 1e-300) / 2)))
-        out.append(None if p is None or share is None else float(np.clip(share, p, min(1.0, K * p))))
-    return out
+
+    def beyond(p: float) -> float:
+        return float(np.mean(largest >= -special.ndtri(max(p, 1e-300) / 2)))
+
+    return [None if p is None else float(np.clip(beyond(p), p, min(1.0, K * p))) for p in raw]
 
 
 def _verdict(e: Estimate) -> Verdict:
@@ -522,10 +322,130 @@ def _verdict(e: Estimate) -> Verdict:
     return "better" if e.interval[0] > 0 else "worse"
 
 
+# The ratio of two means
+
+
+def ratio(first: float, second: float, covariance: Floats, *, quantile: float, level: float) -> Ratio:
+    """first / second with the set of all ρ that a test of E[first − ρ second] = 0 does not reject (Fieller).
+
+    (a − ρ b)² ≤ q² (v_aa − 2 ρ v_ab + ρ² v_bb), a parabola in ρ: an interval where b is clearly away from 0, that is
+    b² > q² v_bb; else the set is unbounded and there is none. `covariance` is that of the two estimates (2 × 2).
+
+    Limiting cases: v_bb = v_ab = 0 gives the first one's interval over b; no variance at all gives the ratio alone.
+    """
+    a, b, q2 = first, second, quantile**2
+    v_aa, v_ab, v_bb = float(covariance[0, 0]), float(covariance[0, 1]), float(covariance[1, 1])
+    A, B, C = b * b - q2 * v_bb, a * b - q2 * v_ab, a * a - q2 * v_aa
+    found = _ratio_alone(a, b, level)
+    if found.value is None:
+        return found
+    if A <= 0:
+        return replace(found, reason="the second mean is not clearly away from 0, so the ratio has no bounds")
+    if v_aa <= 0 and v_bb <= 0:
+        return replace(found, reason="all contributions are equal, so their spread is unknown")
+    half = math.sqrt(max(B * B - A * C, 0.0))
+    return replace(found, interval=((B - half) / A, (B + half) / A))
+
+
+def lift(found: Ratio, second: float) -> Ratio:
+    """(first − second) / |second|: above 0 where the first is higher, also where the second mean is below 0."""
+    if found.value is None:
+        return found
+    sign = math.copysign(1.0, second)
+    ends = None if found.interval is None else sorted(sign * (x - 1.0) for x in found.interval)
+    return replace(found, value=sign * (found.value - 1.0), interval=None if ends is None else (ends[0], ends[1]))
+
+
+def _ratio_alone(first: float, second: float, level: float) -> Ratio:
+    """The ratio without an interval."""
+    if second == 0:
+        return Ratio(None, None, level, "the second mean is 0, so there is no ratio to it")
+    if not math.isfinite(first / second):
+        return Ratio(None, None, level, "the second mean is too close to 0, so there is no ratio to it")
+    return Ratio(first / second, None, level)
+
+
+def _ratio(systems: Systems, found: tuple[Estimate, Estimate, Estimate], of: tuple[int, int]) -> Ratio:
+    """Fieller's, with the same room for items unlike those seen as the difference has: half of it in either mean.
+
+    Means without a standard error are exact where the whole pool is labelled; else there is no interval.
+    """
+    (difference, first, second), unseen = found, systems.unseen(*of)
+    if systems.missing.any():
+        return Ratio(None, None, first.level, "answers are missing, so the two means have no common error")
+    if first.standard_error is None and second.standard_error is None and unseen <= 0:
+        alone = _ratio_alone(first.value, second.value, first.level)
+        if alone.value is None:
+            return alone
+        if all(e.interval == (e.value, e.value) for e in (first, second)):
+            return replace(alone, interval=(alone.value, alone.value))
+        return replace(alone, reason="the errors of the two means are unknown")
+    covariance = systems.covariance((first, second), systems.strong[:, list(of)], [(one, None) for one in of])
+    covariance += 0.5 * unseen * np.eye(2)
+    quantile = error_quantile(difference, difference.level)
+    return ratio(first.value, second.value, covariance, quantile=quantile, level=first.level)
+
+
+def _pairing(difference: Estimate, first: Estimate, second: Estimate) -> float | None:
+    """Var(A) + Var(B) over Var(A − B)."""
+    d, a, b = difference.standard_error, first.standard_error, second.standard_error
+    return None if d is None or a is None or b is None else (a**2 + b**2) / d**2
+
+
 # In words
 
 
-def _sentence(baseline: str, rivals: Sequence[Rival], level: float) -> str:
+def _sentence(names: tuple[str, str], difference: Estimate, sure: float | None) -> str:
+    """The result of a comparison in plain words."""
+    (a, b), value = names, difference.value
+    if difference.interval is None:
+        above = f"{signed(abs(value))} {'above' if value > 0 else 'below'}" if value else "level with"
+        return f"{a} is {above} {b}; how sure that is cannot be said ({'; '.join(difference.notes)})."
+    low, high = difference.interval
+    likely = "" if sure is None else f"; the probability that {a} is better is {probability(sure)}"
+    level = f"{percent(difference.level)} interval"
+    if low > 0:
+        return f"{a} is better than {b} by {signed(value)} ({level} {between((low, high))}){likely}."
+    if high < 0:
+        return f"{a} is worse than {b} by {signed(-value)} ({level} {between((-high, -low))}){likely}."
+    return (
+        f"{a} and {b} cannot be told apart: the difference is {signed(value)} "
+        f"({level} {between((low, high))}){likely}.{_needed(difference)}"
+    )
+
+
+def _needed(difference: Estimate) -> str:
+    """A sentence on how many more ratings would decide; empty unless the population is asked about."""
+    if difference.estimand != "population" or difference.interval is None or difference.standard_error is None:
+        return ""
+    n = difference.labels
+    half = 0.5 * (difference.interval[1] - difference.interval[0])
+    times = (half / abs(difference.value)) ** 2 if difference.value else math.inf
+    halve = f" About {_round(3 * n):,} more items with strong ratings, at the same rates, would halve the interval"
+    if times > _MOST_TIMES:
+        return halve + "."
+    return f"{halve}, and about {_round((times - 1) * n):,} would show a difference as large as this one."
+
+
+def _round(x: float) -> int:
+    """The number rounded up to two digits, at least one: more would pretend to be exact."""
+    if x <= 1:
+        return 1
+    unit = 10 ** max(math.floor(math.log10(x)) - 1, 0)
+    return int(math.ceil(x / unit - 1e-9) * unit)
+
+
+def _why_no_sum(difference: Estimate, first: Estimate, second: Estimate) -> tuple[str, ...]:
+    gap = abs(first.value - second.value - difference.value)
+    if difference.standard_error is None or gap < 0.05 * difference.standard_error:
+        return ()
+    return (
+        "the difference is estimated directly, with weak ratings tuned to it, so it is not exactly "
+        f"{first.value:.4f} − {second.value:.4f}",
+    )
+
+
+def _many_in_words(baseline: str, rivals: Sequence[Rival], level: float) -> str:
     said = []
     for verdict, words in (("better", "better than"), ("worse", "worse than"), ("undecided", "not told apart from")):
         names = [r.name for r in rivals if r.verdict == verdict]
@@ -547,12 +467,24 @@ def _own_notes(rivals: Sequence[Rival]) -> tuple[str, ...]:
     return tuple(note if len(names) == len(rivals) else f"{_listed(names)}: {note}" for note, names in notes.items())
 
 
-def _check_systems(baseline: str, weak: Mapping[str, str], strong: Mapping[str, str]) -> None:
-    check_names(list(strong))
-    if set(weak) != set(strong):
-        odd = min(set(weak) ^ set(strong))
-        raise InputError(f"system {odd!r} needs a weak and a strong column; it is named in one of the two only")
-    if baseline not in strong:
-        raise InputError(f"the baseline {baseline!r} is no system; choose one of {', '.join(map(repr, strong))}")
-    if len(strong) < 2:
-        raise InputError("give at least one system besides the baseline")
+def percent(level: float) -> str:
+    """A level as people write it."""
+    return f"{100 * level:g} %"
+
+
+def probability(p: float) -> str:
+    """A probability in percent, never 0 or 100."""
+    if p > 0.999:
+        return "above 99.9 %"
+    return "below 0.1 %" if p < 0.001 else f"{100 * p:.1f} %"
+
+
+def signed(x: float) -> str:
+    """Four digits after the point, with a minus sign that is one; more for small numbers."""
+    digits = 4 if abs(x) >= 0.001 or x == 0 else 3 - math.floor(math.log10(abs(x)))
+    return f"{x + 0.0:.{digits}f}".replace("-", "−")  # no minus before a zero
+
+
+def between(interval: tuple[float, float] | None) -> str:
+    """An interval as people write it."""
+    return "none" if interval is None else f"{signed(interval[0])} to {signed(interval[1])}"

@@ -1,13 +1,12 @@
 """Plans for comparisons: rates that follow the uncertainty of the difference, not of either rating."""
 
-import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from ratewise.core.checks import Floats, number
+from ratewise.core.checks import Floats
 from ratewise.core.formulas import error_times_budget
 from ratewise.core.names import Estimand, PolicyName, Recalibration
 from ratewise.core.policy import Policy
@@ -15,10 +14,10 @@ from ratewise.core.ratings import active_rates
 from ratewise.core.result import shown
 from ratewise.errors import InputError, TableError
 from ratewise.questions.drawing import PlannedRows
-from ratewise.questions.goal import PlanGoal, target_of
+from ratewise.questions.goal import PlanGoal
 from ratewise.questions.pilot import Pilot, PilotColumns, learn_pilot, read_pilot
 from ratewise.questions.plan import Plan, plan_mean
-from ratewise.questions.planner import save_plan
+from ratewise.questions.planner import AnyPlan, PilotErrors
 from ratewise.questions.transfer import STRONG_DIFFERENCE, WEAK_DIFFERENCE, Derived
 from ratewise.tables import Table, TableLike, read_table
 from ratewise.tables.words import Positive, Scale, in_numbers, meaning_of
@@ -62,22 +61,29 @@ def plan_comparison(
     Costs are those of rating one system's answer once; an item is rated for both, so it costs twice that, weak and
     strong. `target_se` and `within` are the difference's. Words as ratings are as in `compare`.
     """
-    c_g, c_h = number(weak_cost, name="weak_cost", minimum=0), number(strong_cost, name="strong_cost", above=0)
-    goal = PlanGoal.of(2 * c_g, 2 * c_h, budget, target_of(target_se, within, level), pool_size, estimand, floor)
+    goal = PlanGoal.of(
+        weak_cost, strong_cost, budget=budget, target_se=target_se, within=within, level=level, pool_size=pool_size,
+        estimand=estimand, floor=floor, answers=2,
+    )  # fmt: skip
     words = meaning_of(positive, scale)
     read, said = in_numbers(read_table(table), strong=strong, weak=weak, meaning=words)
     read = add_difference(read, weak=weak, strong=strong)
     columns = PilotColumns(WEAK_DIFFERENCE, STRONG_DIFFERENCE, uncertainty, calibrate, tuple(features), seed)
-    made = plan_mean(read, read_pilot(read, columns), columns, goal, derived=Derived("difference", weak))
-    note = f"an item is rated for both systems: its weak ratings cost {2 * c_g:g}, its strong ones {2 * c_h:g}"
-    halves = _halves(read, strong)
-    lost = (f"{halves:,} rows with one of the two strong ratings are no part of the pilot",) if halves else ()
-    return replace(made, notes=(*said, note, *lost, *made.notes), transfer=replace(made.transfer, words=words))
+    first, second = (np.isnan(_strong(read, column)) for column in strong)
+    halves = int(np.count_nonzero(first != second))
+    notes = (
+        *said,
+        f"an item is rated for both systems: its weak ratings cost {goal.weak_cost:g}, its strong ones "
+        f"{goal.strong_cost:g}",
+        *([f"{halves:,} rows with one of the two strong ratings are no part of the pilot"] if halves else []),
+    )
+    pilot = read_pilot(read, columns)
+    return plan_mean(read, pilot, columns, goal, words=words, notes=notes, derived=Derived("difference", weak))
 
 
 @shown
 @dataclass(frozen=True, slots=True, eq=False)
-class ComparisonsPlan:
+class ComparisonsPlan(AnyPlan):
     """Rates for the table's rows that serve all differences to a baseline at once."""
 
     recommendation: PolicyName
@@ -96,26 +102,10 @@ class ComparisonsPlan:
         """Root mean square of the differences' standard errors."""
         return self.policy.expected_se
 
-    def to_dict(self) -> dict[str, Any]:
-        """Ready for JSON, without the rates."""
-        return {
-            "recommendation": self.recommendation,
-            "inputs": self.basis,
-            "policy": self.policy.to_dict(),
-            "notes": list(self.notes),
-        }
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the plan as JSON."""
-        save_plan(self, path)
-
     def summary(self) -> str:
         """One line for people."""
         how = "at one rate for all" if self.recommendation == "random" else "most often where differences are unsure"
         return f"Buy the systems' strong ratings {how}: {self.policy.summary()}"
-
-    def __str__(self) -> str:
-        return self.summary()
 
 
 def plan_comparisons(
@@ -143,59 +133,48 @@ def plan_comparisons(
     follow u only where the pilot's own residuals, by models that have not seen them, say that it beats one rate for
     all. Words as ratings are as in `compare`.
     """
-    c_g, c_h = (
-        len(strong) * number(weak_cost, name="weak_cost", minimum=0),
-        len(strong) * number(strong_cost, name="strong_cost", above=0),
-    )
-    goal = PlanGoal(c_g, c_h, budget, target_se, pool_size, estimand, floor)
+    goal = PlanGoal.of(
+        weak_cost, strong_cost, budget=budget, target_se=target_se, pool_size=pool_size, estimand=estimand,
+        floor=floor, answers=len(strong),
+    )  # fmt: skip
     words = meaning_of(positive, scale)
     read, said = in_numbers(read_table(table), strong=strong.values(), weak=weak.values(), meaning=words)
-    world = _World.of(_pilots(read, baseline, weak, strong, seed))
-    uniform = goal.solve(np.full(read.rows, world.weak_error), world.variance)
-    active = goal.solve(world.error, world.variance, goal.floors(world.error, world.variance)[0])
-    seen = active_rates(world.held_out_error, scale=active.scale, floor=active.floor)
-    better = world.price(seen, goal) < world.price(np.full(seen.size, float(uniform.rates[0])), goal)
+    errors = _errors(_pilots(read, baseline, weak, strong, seed))
+    uniform = goal.solve(np.full(read.rows, errors.weak_error), errors.variance)
+    active = goal.solve(errors.error, errors.variance, goal.floors(errors.error, errors.variance)[0])
+    seen = active_rates(errors.held_out_error, scale=active.scale, floor=active.floor)
+
+    def price(rates: Floats) -> float:
+        return error_times_budget(
+            rates, error=errors.squared, variance=errors.variance, weak_cost=goal.weak_cost,
+            strong_cost=goal.strong_cost,
+        )  # fmt: skip
+
+    better = price(seen) < price(np.full(seen.size, float(uniform.rates[0])))
     name: PolicyName = "active" if better else "random"
     best = active if better else uniform
     told = {"table": read.name, "rows": read.rows, "labels": int(seen.size), "baseline": baseline}
+    each = f"an item is rated for all {len(strong)} systems: it costs {goal.weak_cost:g} and {goal.strong_cost:g}"
     return ComparisonsPlan(
         recommendation=name,
         policy=best,
         basis=told
         | {"weak": dict(weak), "strong": dict(strong)}
         | goal.to_dict()
-        | {"seed": seed, "variance": world.variance, "weak_error": world.weak_error},
+        | {"seed": seed, "variance": errors.variance, "weak_error": errors.weak_error},
         rows=PlannedRows.of(read, tuple(weak.values()), name, best.rates, best.items, goal, words),
-        notes=(*said, f"an item is rated for all {len(strong)} systems: it costs {c_g:g} and {c_h:g}"),
+        notes=(*said, each),
     )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _World:
+def _errors(pilots: Sequence[Pilot]) -> PilotErrors:
     """The differences' errors as those of one mean: each number is a mean over the differences."""
-
-    variance: float
-    error: Floats
-    held_out_error: Floats
-    squared: Floats  # residuals of the labelled rows
-
-    @classmethod
-    def of(cls, pilots: Sequence[Pilot]) -> "_World":
-        return cls(
-            float(np.mean([pilot.variance for pilot in pilots])),
-            np.mean([pilot.error for pilot in pilots], axis=0),
-            np.mean([pilot.held_out_error for pilot in pilots], axis=0),
-            np.mean([pilot.residual**2 for pilot in pilots], axis=0),
-        )
-
-    @property
-    def weak_error(self) -> float:
-        return float(self.squared.mean())
-
-    def price(self, rates: Floats, goal: PlanGoal) -> float:
-        return error_times_budget(
-            rates, error=self.squared, variance=self.variance, weak_cost=goal.weak_cost, strong_cost=goal.strong_cost
-        )
+    variance = float(np.mean([pilot.variance for pilot in pilots]))
+    error, held_out, squared = (
+        np.mean(x, axis=0)
+        for x in zip(*((one.error, one.held_out_error, one.residual**2) for one in pilots), strict=True)
+    )
+    return PilotErrors(variance, error, held_out, squared)
 
 
 def _pilots(table: Table, baseline: str, weak: Mapping[str, str], strong: Mapping[str, str], seed: int) -> list[Pilot]:
@@ -216,8 +195,3 @@ def _pilots(table: Table, baseline: str, weak: Mapping[str, str], strong: Mappin
 
 def _strong(table: Table, column: str) -> Floats:
     return table.numbers(column, missing="allow")
-
-
-def _halves(table: Table, strong: tuple[str, str]) -> int:
-    first, second = (np.isnan(_strong(table, column)) for column in strong)
-    return int(np.count_nonzero(first != second))

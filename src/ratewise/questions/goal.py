@@ -46,16 +46,9 @@ def target_of(
     return standard_error_within(within, level)
 
 
-def within(half_width: float, *, points: bool) -> str:
-    """± in points where ratings are 0 or 1, else in their own unit."""
-    if not points:
-        return f"±{half_width:.3g}"
-    return f"±{100 * half_width:.1f} points" if half_width >= 0.001 else f"±{100 * half_width:.2g} points"
-
-
 @dataclass(frozen=True, slots=True)
 class PlanGoal:
-    """The goal, and the prices."""
+    """What a plan is to reach, and at what prices per item."""
 
     weak_cost: float
     strong_cost: float
@@ -72,15 +65,30 @@ class PlanGoal:
         cls,
         weak_cost: float,
         strong_cost: float,
-        budget: float | None,
-        target_se: float | None,
-        pool_size: float | None,
-        estimand: Estimand,
-        floor: float | None,
+        *,
+        budget: float | None = None,
+        target_se: float | None = None,
+        within: float | None = None,
+        level: float = 0.95,
+        pool_size: float | None = None,
+        estimand: Estimand = "population",
+        floor: float | None = None,
+        answers: int = 1,
     ) -> "PlanGoal":
-        """Legal prices, and one goal; prices that look swapped are warned of, at the caller's caller."""
-        c_g, c_h = checked_costs(weak_cost, strong_cost, budget, target_se, stacklevel=4)
-        return cls(c_g, c_h, budget, target_se, pool_size, estimand, floor)
+        """Legal prices of rating one of an item's answers, and one goal; prices that look swapped are warned of."""
+        target = target_of(target_se, within, level)
+        c_g = answers * number(weak_cost, name="weak_cost", minimum=0)
+        c_h = answers * number(strong_cost, name="strong_cost", above=0)
+        if (budget is None) == (target is None):
+            raise InputError(ONE_GOAL)
+        if budget is not None and number(budget, name="budget", above=0) < c_h:
+            raise InputError(
+                f"budget {budget:g} is too small for one strong rating ({c_h:g}); raise it to {c_h:g} or more"
+            )
+        if c_g > c_h:
+            said = f"a weak rating costs {c_g:g}, more than a strong one ({c_h:g}); are they swapped?"
+            warnings.warn(said, RatewiseWarning, stacklevel=3)
+        return cls(c_g, c_h, budget, target, pool_size, estimand, floor, within, level)
 
     def floors(self, error: Floats, variance: float, shares: Sequence[float] = (DEFAULT_FLOOR_SHARE,)) -> list[float]:
         """The floor that was asked for, or these shares of the mean rate without one."""
@@ -105,25 +113,6 @@ class PlanGoal:
         return V / self.pool_size if self.estimand == "pool" and self.pool_size else 0.0
 
 
-def checked_costs(
-    weak: float, strong: float, budget: float | None, target_se: float | None, *, stacklevel: int = 3
-) -> tuple[float, float]:
-    """Legal prices, and one goal; prices that look swapped are warned of."""
-    c_g = number(weak, name="weak_cost", minimum=0)
-    c_h = number(strong, name="strong_cost", above=0)
-    if (budget is None) == (target_se is None):
-        raise InputError(ONE_GOAL)
-    if budget is not None and number(budget, name="budget", above=0) < c_h:
-        raise InputError(f"budget {budget:g} is too small for one strong rating ({c_h:g}); raise it to {c_h:g} or more")
-    if c_g > c_h:
-        warnings.warn(
-            f"a weak rating costs {c_g:g}, more than a strong one ({c_h:g}); are they swapped?",
-            RatewiseWarning,
-            stacklevel=stacklevel,
-        )
-    return c_g, c_h
-
-
 @dataclass(frozen=True, slots=True)
 class Costs:
     """Prices of one weak and one strong rating; both or neither, unless strong ratings stand alone."""
@@ -142,3 +131,10 @@ class Costs:
         c_g = number(weak_cost, name="weak_cost", minimum=0)
         c_h = number(self.strong, name="strong_cost", minimum=0)
         return weak * c_g + strong * c_h
+
+
+def within(half_width: float, *, points: bool) -> str:
+    """± in points where ratings are 0 or 1, else in their own unit."""
+    if not points:
+        return f"±{half_width:.3g}"
+    return f"±{100 * half_width:.1f} points" if half_width >= 0.001 else f"±{100 * half_width:.2g} points"

@@ -11,6 +11,7 @@ from ratewise.errors import InputError
 from ratewise.learn.error_model import DEFAULT_FLOOR_SHARE
 from ratewise.questions.goal import PlanGoal
 from ratewise.questions.pilot import Pilot
+from ratewise.questions.planner import PlannedPolicy
 from ratewise.questions.strata import InputPlan, Strata, StratumPlan, shrunk
 
 _WORTH_CHOOSING = 0.95  # of the error without: strata are chosen by figures from a pilot, which are rough
@@ -18,15 +19,6 @@ _FEWEST_ITEMS = 2.0  # of a stratum, and
 _FEWEST_LABELS = 2.0  # of its strong ratings, so that its spread can be estimated
 _MOST_STEPS = 12  # towards a target
 _LEAST_SHARE = 0.1  # of the items that a stratum would have in proportion: a defensive mixture, as for rates
-
-
-@dataclass(frozen=True, slots=True)
-class Rival:
-    """The best policy that does not choose items by stratum."""
-
-    policy: str
-    expected_se: float
-    spend: float
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,13 +48,14 @@ def plan_inputs(
     sizes: Floats,
     pilot: Pilot,
     goal: PlanGoal,
-    rival: Rival,
+    rival: PlannedPolicy,
 ) -> InputPlan:
     """The best numbers and rates for the strata that `sizes` counts, which are those of the target.
 
-    `strata` are those of the pilot's rows. With a pool size the pool has so many items, in the same shares.
+    `strata` are those of the pilot's rows, and `rival` is the best policy that does not choose items by stratum. With a
+    pool size the pool has so many items, in the same shares.
     """
-    world = _world(strata, sizes, pilot, goal.pool_size, follows=rival.policy == "active")
+    world = _world(strata, sizes, pilot, goal.pool_size, follows=rival.scale is not None)
     solved = _solved(world, pilot, strata, goal)
     found, floors, scales, se = solved.choice, solved.floors, solved.scales, solved.expected_se
     assert found.items is not None
@@ -181,7 +174,7 @@ def _variance(found: InputChoice, world: _World, added: Floats, goal: PlanGoal) 
     return variance + float(world.P @ (world.mean - centre) ** 2) / float(world.N.sum())
 
 
-def in_words(plan: InputPlan, rival: Rival, *, target: bool) -> str:
+def in_words(plan: InputPlan, rival: PlannedPolicy, *, target: bool) -> str:
     """A sentence for the recommendation: what choosing items by stratum would change."""
     by = f"by strata of {plan.column!r}"
     if not plan.worth_it:

@@ -1,6 +1,5 @@
 """Leaderboards: Bradley–Terry ratings from pairwise votes, weak ones for all and strong ones for some."""
 
-import html
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -27,7 +26,7 @@ from ratewise.core.intervals import simultaneous_quantile
 from ratewise.core.m_estimation import NoFitError
 from ratewise.core.names import REGRESSION_METHODS, Estimand, RegressionMethod
 from ratewise.core.ratings import Mask, Ratings, pool_of
-from ratewise.core.result import FrameKind, frame_of_rows, shown
+from ratewise.core.result import Result, shown, table_html
 from ratewise.errors import InputError
 from ratewise.learn.covariates import Covariates
 from ratewise.learn.rating_model import cluster_fitted_rating, fitted_rating
@@ -44,7 +43,7 @@ _FEWEST_TO_LEARN = 50  # strong votes; with fewer the weak vote stays as it is
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Place(Result):
     """One model's place. Rating and rank are `None` with a reason where votes cannot tell them."""
 
     name: str
@@ -60,16 +59,10 @@ class Place:
     votes: int
     reason: str | None = None
 
-    def to_dict(self) -> dict[str, Any]:
-        """A dictionary, ready for JSON."""
-        names = ("name", "rating", "standard_error", "low", "high", "rank", "rank_low", "rank_high", "best")
-        more = ("strong_votes", "votes", "reason")
-        return {name: getattr(self, name) for name in names + more}
-
 
 @shown
 @dataclass(frozen=True, slots=True, eq=False)
-class Leaderboard:
+class Leaderboard(Result):
     """Models by rating, best first. Intervals of ratings hold for all models at once, and so do those of ranks."""
 
     models: tuple[Place, ...]
@@ -107,17 +100,12 @@ class Leaderboard:
 
     def to_dict(self) -> dict[str, Any]:
         """The numbers, ready for JSON."""
-        names = ("level", "items", "labels", "method", "estimand")
-        out: dict[str, Any] = {name: getattr(self, name) for name in names}
-        out["models"] = [model.to_dict() for model in self.models]
-        out["win_probabilities"] = {
-            "models": [model.name for model in self.rated], "rows_beat_columns": self.win_probabilities().tolist(),
-        }  # fmt: skip
-        return out | {"notes": list(self.notes)}
+        names = [model.name for model in self.rated]
+        chances = {"models": names, "rows_beat_columns": self.win_probabilities().tolist()}
+        return Result.to_dict(self) | {"win_probabilities": chances}
 
-    def to_frame(self, kind: FrameKind | None = None) -> Any:
-        """A row for each model, best first, as a pandas, Polars or PyArrow frame."""
-        return frame_of_rows([model.to_dict() for model in self.models], kind)
+    def _rows(self) -> list[dict[str, Any]]:
+        return [model.to_dict() for model in self.models]
 
     def summary(self) -> str:
         """A line for each model."""
@@ -133,22 +121,16 @@ class Leaderboard:
                 lines.append(f"{m.rank:3d}  {m.name:{width}}  {m.rating:6.0f}  {ends}  rank {m.rank_low}–{m.rank_high}")
         return "\n".join(lines)
 
-    def __str__(self) -> str:
-        return self.summary()
-
     def _repr_html_(self) -> str:
-        head = f"<tr><th>rank</th><th>model</th><th>rating</th><th>{self.level:.0%} interval</th><th>ranks</th></tr>"
-        rows = "".join(
-            f"<tr><td>{'–' if m.rank is None else m.rank}</td><td>{html.escape(m.name)}</td>"
-            + (
-                f"<td colspan=3>{html.escape(m.reason or '')}</td></tr>"
-                if m.rating is None
-                else f"<td>{m.rating:.0f}</td><td>{'–' if m.low is None else f'{m.low:.0f} to {m.high:.0f}'}</td>"
-                f"<td>{m.rank_low} to {m.rank_high}</td></tr>"
-            )
-            for m in self.models
-        )
-        return f"<table>{head}{rows}</table>"
+        head = ("rank", "model", "rating", f"{self.level:.0%} interval", "ranks")
+        return table_html(head, [_cells(model) for model in self.models])
+
+
+def _cells(m: Place) -> tuple[str, ...]:
+    if m.rating is None:
+        return "–", m.name, m.reason or "", "", ""
+    ends = "–" if m.low is None else f"{m.low:.0f} to {m.high:.0f}"
+    return str(m.rank), m.name, f"{m.rating:.0f}", ends, f"{m.rank_low} to {m.rank_high}"
 
 
 def leaderboard(

@@ -24,6 +24,7 @@ from ratewise.learn.error_model import (
 )
 from ratewise.learn.features import Coding, codings, feature_matrix
 from ratewise.learn.texts import TextReading, read_texts
+from ratewise.questions.planner import PilotErrors
 from ratewise.questions.transfer import LearnedModels
 from ratewise.tables import Table
 
@@ -79,9 +80,10 @@ class Pilot:
         data = ratings(self.weak, strong, self.labelled.mean())
         return likely(data.weak, data)
 
-    def item_variance(self, rates: Floats) -> float:
-        """Var(Δ) with the labelled squared residuals in u's place, by rates those labels did not shape."""
-        return self.variance + float(np.mean(self.residual**2 * (1.0 / rates - 1.0)))
+    @property
+    def errors(self) -> PilotErrors:
+        """What a planner needs of it."""
+        return PilotErrors(self.variance, self.error, self.held_out_error, self.residual**2)
 
 
 @dataclass(frozen=True, slots=True)

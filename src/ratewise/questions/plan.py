@@ -1,8 +1,8 @@
 """`plan`: how to spend a budget, every policy side by side, and one recommendation."""
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import numpy as np
@@ -20,8 +20,8 @@ from ratewise.learn.error_model import DEFAULT_FLOOR_SHARE
 from ratewise.learn.features import refuse_labels
 from ratewise.learn.texts import use_note
 from ratewise.questions.draw_checks import warn_of_choice
-from ratewise.questions.goal import PlanGoal, target_of, within
-from ratewise.questions.input_plan import Rival, in_words, plan_inputs
+from ratewise.questions.goal import PlanGoal, within
+from ratewise.questions.input_plan import in_words, plan_inputs
 from ratewise.questions.old_labels import (
     AT_RANDOM,
     BY_HAND,
@@ -35,189 +35,31 @@ from ratewise.questions.old_labels import (
 )
 from ratewise.questions.people import Ready, Strong, made_ready
 from ratewise.questions.pilot import Pilot, PilotColumns, learn_pilot, read_pilot
-from ratewise.questions.planner import (
-    NEAR_TIE_IN_PRICE,
-    PlannedPolicy,
-    ShowsPolicies,
-    SideBySide,
-    Widths,
-    price,
-    side_by_side,
-)
+from ratewise.questions.planner import PlannedPolicy, PolicyPlan, Widths, side_by_side
 from ratewise.questions.strata import InputPlan, read_strata, strata_sizes
 from ratewise.questions.transfer import Derived, OldLabels, Reference, Transfer
 from ratewise.tables import Table, TableLike, count_rows
 from ratewise.tables.spark import is_spark, with_value
-from ratewise.tables.words import Positive, Scale, meaning_of
+from ratewise.tables.words import Meaning, Positive, Scale, meaning_of
 
-_Z95 = 1.959964  # of a 95 % interval
+_WORTH_A_HINT = 0.9  # calibration is hinted at when it would cut the error to this share
 _NEAR_TIE = 0.01  # a simpler policy is preferred unless another has a variance smaller by more than this share
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Beside:
-    """Policies beside the old labels, the one to take, and what a draw needs to know."""
-
-    name: PolicyName
-    policies: dict[str, PlannedPolicy]
-    old: OldLabels
-    rates: Floats
-    reason: str
-    notes: tuple[str, ...]
-
-
-def plan_beside(table: Table, pilot: Pilot, goal: PlanGoal, *, weak: str, labels: Ready, drawn: str) -> Beside:
-    """Plan beside old labels: all labels count, only new ones cost, and the table's weak ratings are there already."""
-    before = read_before(table, labels.strong, drawn, goal.estimand)
-    if drawn == AT_RANDOM:
-        todo = f"say how they were drawn ({argument('drawn')}): 'by hand', or a column of rates"
-        warn_of_choice(table, before.labelled, {weak: table.numbers(weak)}, apart=labels.names, todo=todo)
-    if not before.askable.any():
-        raise InputError(f"every row of {table.name} has a label already; there is nothing left to buy")
-    count = None if goal.budget is None else min(goal.budget / goal.strong_cost, float(before.askable.sum()))
-    wanted = None if goal.target_se is None else goal.target_se**2
-    least = DEFAULT_FLOOR_SHARE if goal.floor is None else share(goal.floor, name="floor", zero=True, one=True)
-    of = Variance(pilot, before, goal.estimand)
-    even = np.ones(table.rows), np.ones(pilot.strong.size)
-    sharp = np.sqrt(pilot.error), unseen_root(pilot)
-    found = {
-        "random": solve(pilot, before, even, 0.0, labels=count, variance=wanted, of=of),
-        "active": solve(pilot, before, sharp, least, labels=count, variance=wanted, of=of),
-    }
-    name = _recommended(found, by_price=count is None)
-    policies = {"base": _base(pilot, before, goal, count)}
-    policies |= {key: _planned(one, policies["base"], goal, table.rows) for key, one in found.items()}
-    policies["random"] = replace(policies["random"], rate=found["random"].scale, scale=None, floor=None)
-    ids = tuple(table.ids()[before.labelled].tolist())
-    own = tuple(_own_rates(found, before, by_price=count is None).tolist())
-    old = OldLabels(labels.typed, drawn, goal.estimand, ids, own, tuple(pilot.held_out_weak.tolist()))
-    reason = _reason_with_labels(name, policies, before, points=bool(np.isin(pilot.strong, (0.0, 1.0)).all()))
-    notes = _notes_with_labels(before, goal) + _alone(policies[name], policies["base"], pilot, by_price=count is None)
-    return Beside(name, policies, old, found[name].rates, reason, notes)
-
-
-def _recommended(found: dict[str, Solved], *, by_price: bool) -> PolicyName:
-    """The recommended policy, the simpler one on a near tie. Strong ratings alone save nothing: weak ones are there."""
-    even, sharp = ((s.labels if by_price else s.variance) for s in (found["random"], found["active"]))
-    return "active" if sharp < (1 - _NEAR_TIE) * even else "random"
-
-
-def _own_rates(found: dict[str, Solved], before: Before, *, by_price: bool) -> Floats:
-    """The rate of each old label, by the policy that would have been recommended without it."""
-    even, sharp = (s.rates[before.labelled] for s in (found["random"], found["active"]))
-    if by_price:
-        return sharp if _recommended(found, by_price=True) == "active" else even
-    better = found["active"].without < (1 - _NEAR_TIE) * found["random"].without
-    return np.where(better, sharp, even)
-
-
-def _base(pilot: Pilot, before: Before, goal: PlanGoal, labels: float | None) -> PlannedPolicy:
-    n = before.labelled.size
-    if labels is None:
-        labels = _base_labels(pilot, before, goal)
-    error = math.sqrt(base_variance(pilot, before, labels, goal.estimand))
-    old = 0 if before.teach else int(before.labelled.sum())
-    spend = labels * goal.strong_cost
-    return PlannedPolicy(spend * error**2, 1.0, error, labels + old, labels, spend, min((labels + old) / n, 1.0))
-
-
-def _base_labels(pilot: Pilot, before: Before, goal: PlanGoal) -> float:
-    """New strong ratings alone that reach the target, or all there are."""
-    assert goal.target_se is not None
-    low, high = 0.0, float(before.askable.sum())
-    for _ in range(100):
-        middle = 0.5 * (low + high)
-        fits = base_variance(pilot, before, middle, goal.estimand) <= goal.target_se**2
-        low, high = (low, middle) if fits else (middle, high)
-    return high
-
-
-def _planned(one: Solved, base: PlannedPolicy, goal: PlanGoal, items: int) -> PlannedPolicy:
-    spend, rival = one.labels * goal.strong_cost, base.expected_se**2
-    return PlannedPolicy(
-        error_times_budget=spend * one.variance,
-        error_ratio=one.variance / rival if rival > 0 else math.inf,
-        expected_se=math.sqrt(one.variance),
-        items=float(items),
-        strong_labels=one.labels,
-        spend=spend,
-        mean_rate=float(one.rates.mean()),
-        scale=one.scale,
-        threshold=1.0 / one.scale,
-        floor=one.floor,
-    )
-
-
-def _reason_with_labels(name: str, policies: dict[str, PlannedPolicy], before: Before, *, points: bool) -> str:
-    best, old = policies[name], int(before.labelled.sum())
-    ours, alone = (within(_Z95 * policy.expected_se, points=points) for policy in (best, policies["base"]))
-    how = "at one rate for all" if name == "random" else "most often where the weak rater is likely wrong"
-    counted = "teach and are free" if before.teach else "count and are free"
-    return (
-        f"The {old:,} labels that are there {counted}. Buy about {best.strong_labels:,.0f} more for {best.spend:,.2f}, "
-        f"{how}: {ours} from all labels together, instead of {alone.removesuffix(' points')} without the weak rater "
-        f"(standard error {best.expected_se:.4g} instead of {policies['base'].expected_se:.4g})."
-    )
-
-
-def _alone(best: PlannedPolicy, base: PlannedPolicy, pilot: Pilot, *, by_price: bool) -> tuple[str, ...]:
-    """A note where the weak rating makes the plan worse than strong ratings alone; empty where it does not."""
-    worse = best.spend > base.spend if by_price else best.expected_se > base.expected_se
-    if not worse:
-        return ()
-    if pilot.calibration is None and pilot.models is None:
-        found = "the weak rating as it stands makes the expected error larger than strong ratings alone would"
-        return (Message(f"{found}: map it to the strong one first ({argument('calibrate auto')})"),)
-    return ("even calibrated, the weak rating makes the expected error no smaller than strong ratings alone would",)
-
-
-def _notes_with_labels(before: Before, goal: PlanGoal) -> tuple[str, ...]:
-    notes = ["weak ratings are in the table already and cost nothing more"] if goal.weak_cost > 0 else []
-    if before.drawn == BY_HAND and before.known:
-        notes.append("labels picked by hand count as known values of their items, for this pool's own mean only")
-    if before.teach:
-        notes.append(
-            Message(
-                "labels picked by hand can only teach for a population's mean; for this pool's own mean they count: "
-                f"{argument('estimand pool')}"
-            )
-        )
-    return tuple(notes)
-
-
-_Z = 1.959964  # of a 95 % interval
-_WORTH_A_HINT = 0.9  # calibration is hinted at when it would cut the error to this share
-
-
 @shown
-@dataclass(frozen=True, slots=True, eq=False)
-class Plan(ShowsPolicies):
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Plan(PolicyPlan):
     """Three policies side by side, the one to take, and all that is needed to apply it to a pool."""
 
-    recommendation: PolicyName
-    reason: str
-    basis: dict[str, Any]  # arguments and the figures found; "inputs" in JSON
-    policies: dict[str, PlannedPolicy]
     transfer: Transfer
-    notes: tuple[str, ...] = ()
-    rates: Floats = field(repr=False, default_factory=lambda: np.empty(0))  # of the table's rows, as recommended
     by_stratum: InputPlan | None = None  # how many items of each stratum to look at, where strata were given
     what_if: WhatIf | None = None  # what wrong beliefs would cost, where that was asked for
 
     def to_dict(self) -> dict[str, Any]:
         """Ready for JSON; `draw` takes it back."""
-        chosen = {} if self.by_stratum is None else {"inputs_by_stratum": self.by_stratum.to_dict()}
-        if self.what_if is not None:
-            chosen["what_if"] = self.what_if.to_dict()
-        return {
-            "recommendation": self.recommendation,
-            "reason": self.reason,
-            "inputs": self.basis,
-            "policies": {name: policy.to_dict() for name, policy in self.policies.items()},
-            "notes": list(self.notes),
-            "transfer": self.transfer.to_dict(),
-            **chosen,
-        }
+        out = PolicyPlan.to_dict(self)
+        chosen = {"inputs_by_stratum": out.pop("by_stratum"), "what_if": out.pop("what_if")}
+        return out | {name: value for name, value in chosen.items() if value is not None}
 
 
 def plan(
@@ -267,10 +109,10 @@ def plan(
     `what_if` adds what the plan loses if prices, V, the weak rater's error or u are wrong by a factor, and how it
     depends on the size of a burn-in.
     """
-    target = target_of(target_se, within, level)
-    goal = replace(
-        PlanGoal.of(weak_cost, strong_cost, budget, target, pool_size, estimand, floor), within=within, level=level
-    )
+    goal = PlanGoal.of(
+        weak_cost, strong_cost, budget=budget, target_se=target_se, within=within, level=level, pool_size=pool_size,
+        estimand=estimand, floor=floor,
+    )  # fmt: skip
     refuse_labels((*features, *text), strong)
     if is_spark(table):  # whose rows without a label say nothing here
         names = [strong] if isinstance(strong, str) else list(strong)
@@ -282,9 +124,10 @@ def plan(
     )
     pilot = read_pilot(read, columns, imagine=True)
     rated = None if pool is None or strata is None else strata_sizes(pool, strata)
-    if pool is not None:
-        rows = float(count_rows(pool) if rated is None else sum(rated.values()))
-        goal = goal if goal.pool_size is not None else replace(goal, pool_size=rows)
+    if pool is not None and goal.pool_size is None:
+        goal = replace(goal, pool_size=float(count_rows(pool) if rated is None else sum(rated.values())))
+    words, told = meaning_of(positive, scale), {"strong": ready.typed, "within": within, "level": level}
+    notes = ready.notes + _of_people(ready) + _of_texts(pilot, columns)
     if drawn is not None:
         if what_if:
             raise InputError(
@@ -295,48 +138,18 @@ def plan(
         if strata is not None or pool is not None:
             raise InputError("with drawn the table is the pool itself, without strata; leave pool and strata out")
         goal = replace(goal, pool_size=float(read.rows))
-        beside = plan_beside(read, pilot, goal, weak=weak, labels=ready, drawn=drawn)
-        made = _with_old_labels(plan_mean(read, pilot, columns, goal, hints=False), beside)
-        made = replace(made, notes=_of_agreement(pilot) + made.notes)
-    else:
-        _warn_of_a_chosen_pilot(read, pilot, weak, ready)
-        made = plan_mean(read, pilot, columns, goal, widths=_widths(pilot, goal))
-    made = replace(
-        made,
-        basis=made.basis | {"strong": ready.typed, "within": within, "level": level},
-        transfer=replace(made.transfer, words=meaning_of(positive, scale)),
-        notes=ready.notes + _of_people(ready) + _of_texts(pilot, columns) + made.notes,
-    )
-    if what_if:
-        made = replace(made, what_if=tried_beliefs(pilot, goal, made.policies[made.recommendation].spend, seed))
-    return made if strata is None else _with_strata(made, strata, read, rated, pilot, goal)
-
-
-def _warn_of_a_chosen_pilot(table: Table, pilot: Pilot, weak: str, labels: Ready) -> None:
+        made = plan_mean(read, pilot, columns, goal, hints=False, words=words, told=told)
+        return _beside_labels(made, read, pilot, goal, ready, drawn, notes + _of_agreement(pilot))
     todo = (
         "the plan is one for rows like these. To use these labels as they are, say that they were picked "
         f"({argument('drawn')} 'by hand')"
     )
-    warn_of_choice(table, pilot.labelled, {weak: table.numbers(weak)}, apart=labels.names, todo=todo)
-
-
-def tried_beliefs(pilot: Pilot, goal: PlanGoal, spend: float, seed: int) -> WhatIf:
-    """What wrong beliefs would cost a plan from this pilot; to a target, with the money that it takes."""
-    mean = float(pilot.error.mean())
-    u = pilot.error * (pilot.weak_error / mean) if mean > 0 else np.full(pilot.error.size, pilot.weak_error)
-    budget = spend if goal.budget is None else goal.budget
-    truth = Assumed(
-        u, pilot.variance, goal.weak_cost, goal.strong_cost, budget, goal.pool_size,
-        goal.estimand == "pool", goal.floor,
-    )  # fmt: skip
-    return tried(truth, pilot.strong, pilot.residual**2, rng=np.random.default_rng([seed, 17]))
-
-
-def _of_people(ready: Ready) -> tuple[str, ...]:
-    if ready.votes is None:
-        return ()
-    price = f"{argument('strong_cost')} is the price of all of them"
-    return (Message(f"a strong rating is the mean of up to {len(ready.votes.people)} people's votes: {price}"),)
+    warn_of_choice(read, pilot.labelled, {weak: read.numbers(weak)}, apart=ready.names, todo=todo)
+    widths = _widths(pilot, goal)
+    made = plan_mean(read, pilot, columns, goal, words=words, told=told, notes=notes, widths=widths)
+    if what_if:
+        made = replace(made, what_if=_wrong_beliefs(pilot, goal, made.policies[made.recommendation].spend, seed))
+    return made if strata is None else _with_strata(made, strata, read, rated, pilot, goal)
 
 
 def plan_mean(
@@ -345,27 +158,62 @@ def plan_mean(
     columns: PilotColumns,
     goal: PlanGoal,
     *,
+    words: Meaning,
+    told: Mapping[str, Any] | None = None,
+    notes: tuple[str, ...] = (),
     derived: Derived | None = None,
-    hints: bool = True,
     widths: Widths | None = None,
+    hints: bool = True,
 ) -> Plan:
-    """The plan of a mean, from what was learned; `derived` says how a pool gets columns that only this table has."""
-    sides = side_by_side(pilot, goal, widths)
+    """The plan of a mean, from what was learned; `derived` says how a pool gets columns that only this table has.
+
+    `told` are further figures it rests on, and `notes` come before its own.
+    """
+    sides = side_by_side(pilot.errors, goal, widths)
+    points = bool(np.isin(pilot.strong, (0.0, 1.0)).all())
+    worse = (
+        "choosing items by this uncertainty does worse here than one rate for all: it does not show where the weak "
+        "rater errs"
+    )
+    active = sides.policies["active"]
+    transfer = Transfer(
+        policy=sides.recommendation,
+        rate=sides.policies["random"].mean_rate,
+        scale=cast(float, active.scale),
+        floor=cast(float, active.floor),
+        weak=columns.weak,
+        uncertainty=columns.uncertainty,
+        variance=pilot.variance,
+        weak_error=pilot.weak_error,
+        weak_cost=goal.weak_cost,
+        strong_cost=goal.strong_cost,
+        budget=goal.budget,
+        items=sides.best.items,
+        pool_size=goal.pool_size,
+        calibration=pilot.calibration,
+        error_model=pilot.error_model,
+        reference=Reference.of(pilot.weak, pilot.error),
+        models=pilot.models,
+        words=words,
+        derived=derived,
+    )
+    notes += _of_budget(goal) + _of_agreement(pilot) + sides.notes(pilot.strong.size, 50, worse)
+    found = {"variance": pilot.variance, "weak_error": pilot.weak_error, "error_source": pilot.error_source}
+    asked = {"table": table.name, "rows": table.rows, "labels": int(pilot.strong.size)} | columns.to_dict()
     return Plan(
         recommendation=sides.recommendation,
-        reason=_reason(sides, goal, pilot),
-        basis={"table": table.name, "rows": table.rows, "labels": int(pilot.strong.size)}
-        | columns.to_dict()
-        | goal.to_dict()
-        | {"variance": pilot.variance, "weak_error": pilot.weak_error, "error_source": pilot.error_source}
-        | {"strata": None},
+        reason=sides.reason(
+            goal, pilot.variance, lambda policy: within(policy.within(goal.level), points=points), errors=True,
+            useless="The weak rater is not worth buying here: its squared error is "
+            f"{pilot.weak_error / pilot.variance:.0%} of the strong ratings' variance, and",
+            follows="the weak rater is likely wrong",
+        ),
+        basis=asked | goal.to_dict() | found | {"strata": None} | dict(told or {}),
         policies=sides.policies,
-        transfer=_transfer(pilot, sides, columns, goal, derived),
-        notes=_of_budget(goal)
-        + _notes(pilot, sides.policies)
-        + (_calibration_hint(table, pilot, columns, goal) if hints else ()),
+        transfer=transfer,
+        notes=notes + (_calibration_hint(table, pilot, columns, goal) if hints else ()),
         rates=sides.rates,
-    )
+    )  # fmt: skip
 
 
 def _widths(pilot: Pilot, goal: PlanGoal) -> Widths | None:
@@ -381,24 +229,16 @@ def _widths(pilot: Pilot, goal: PlanGoal) -> Widths | None:
     return half
 
 
-def _with_old_labels(made: Plan, beside: Beside) -> Plan:
-    """The plan with a draw beside the labels that the table has."""
-    policies = beside.policies
-    active = policies["active"]
-    transfer = replace(
-        made.transfer, policy=beside.name, rate=cast(float, policies["random"].rate), scale=cast(float, active.scale),
-        floor=cast(float, active.floor), items=active.items, old=beside.old,
+def _wrong_beliefs(pilot: Pilot, goal: PlanGoal, spend: float, seed: int) -> WhatIf:
+    """What wrong beliefs would cost a plan from this pilot; to a target, with the money that it takes."""
+    mean = float(pilot.error.mean())
+    u = pilot.error * (pilot.weak_error / mean) if mean > 0 else np.full(pilot.error.size, pilot.weak_error)
+    budget = spend if goal.budget is None else goal.budget
+    truth = Assumed(
+        u, pilot.variance, goal.weak_cost, goal.strong_cost, budget, goal.pool_size,
+        goal.estimand == "pool", goal.floor,
     )  # fmt: skip
-    return replace(
-        made,
-        recommendation=beside.name,
-        reason=beside.reason,
-        basis=made.basis | {"drawn": beside.old.drawn},
-        policies=policies,
-        transfer=transfer,
-        notes=beside.notes,
-        rates=beside.rates,
-    )
+    return tried(truth, pilot.strong, pilot.residual**2, rng=np.random.default_rng([seed, 17]))
 
 
 def _with_strata(
@@ -408,18 +248,24 @@ def _with_strata(
     own = read_strata(table, column, None if pool is None else tuple(pool))
     sizes = own.counts if pool is None else np.array(list(pool.values()), dtype=np.float64)
     best = made.policies[made.recommendation]
-    rival = Rival(made.recommendation, best.expected_se, best.spend)
-    chosen = plan_inputs(column, own, sizes, pilot, goal, rival)
+    chosen = plan_inputs(column, own, sizes, pilot, goal, best)
     return replace(
         made,
-        reason=f"{made.reason} {in_words(chosen, rival, target=goal.target_se is not None)}",
+        reason=f"{made.reason} {in_words(chosen, best, target=goal.target_se is not None)}",
         basis=made.basis | {"strata": column},
         transfer=replace(made.transfer, inputs=chosen if chosen.worth_it else None),
         by_stratum=chosen,
     )
 
 
-# In words
+# Notes
+
+
+def _of_people(ready: Ready) -> tuple[str, ...]:
+    if ready.votes is None:
+        return ()
+    price = f"{argument('strong_cost')} is the price of all of them"
+    return (Message(f"a strong rating is the mean of up to {len(ready.votes.people)} people's votes: {price}"),)
 
 
 def _of_budget(goal: PlanGoal) -> tuple[str, ...]:
@@ -431,48 +277,6 @@ def _of_budget(goal: PlanGoal) -> tuple[str, ...]:
         f"the budget of {goal.budget:,.2f} pays for a strong rating of each of the {whole}, so nothing would be left "
         "to estimate: are the budget and the prices in one unit of money?",
     )
-
-
-def _reason(sides: SideBySide, goal: PlanGoal, pilot: Pilot) -> str:
-    name, policies = sides.recommendation, sides.policies
-    base, best = policies["base"], policies[name]
-    lost = goal.lost_variance(pilot.variance)
-    if name == "base":
-        rival = min((policies["random"], policies["active"]), key=lambda policy: price(policy, lost))
-        return (
-            "The weak rater is not worth buying here: its squared error is "
-            f"{pilot.weak_error / pilot.variance:.0%} of the strong ratings' variance, and the best use of it would "
-            f"leave {price(rival, lost) / price(base, lost):.0%} of the error of strong ratings alone for the money. "
-            f"Buy {base.items:,.0f} strong ratings for {base.spend:,.2f}."
-        )
-    how = "at one rate for all" if name == "random" else "most often where the weak rater is likely wrong"
-    points = bool(np.isin(pilot.strong, (0.0, 1.0)).all())
-    ours, alone = (within(p.within(goal.level), points=points) for p in (best, base))
-    if goal.target_se is not None:
-        gain = f"{1 - best.spend / base.spend:.0%}"
-        return (
-            f"Buy weak ratings for {best.items:,.0f} items and about {best.strong_labels:,.0f} strong ones, {how}: "
-            f"{ours} (standard error {best.expected_se:.4g}) for {best.spend:,.2f} instead of {base.spend:,.2f} "
-            f"({gain} less)."
-        )
-    gain = f"{1 - (best.expected_se / base.expected_se) ** 2:.0%}" if base.expected_se > 0 else "no"
-    return (
-        f"Buy weak ratings for {best.items:,.0f} items and about {best.strong_labels:,.0f} strong ones, {how}: "
-        f"{ours} instead of {alone.removesuffix(' points')} for the same {goal.budget:,.6g} (standard error "
-        f"{best.expected_se:.4g} instead of {base.expected_se:.4g}, {gain} less squared error)."
-    )
-
-
-def _notes(pilot: Pilot, policies: dict[str, PlannedPolicy]) -> tuple[str, ...]:
-    notes = list(_of_agreement(pilot))
-    if pilot.strong.size < 50:
-        notes.append(f"the pilot has only {pilot.strong.size} labels: take these figures as rough")
-    if policies["active"].error_ratio > policies["random"].error_ratio * (1 + NEAR_TIE_IN_PRICE):
-        notes.append(
-            "choosing items by this uncertainty does worse here than one rate for all: it does not show where the weak "
-            "rater errs"
-        )
-    return tuple(notes)
 
 
 def _of_texts(pilot: Pilot, columns: PilotColumns) -> tuple[str, ...]:
@@ -509,27 +313,140 @@ def _calibration_hint(table: Table, pilot: Pilot, columns: PilotColumns, goal: P
     )
 
 
-def _transfer(
-    pilot: Pilot, sides: SideBySide, columns: PilotColumns, goal: PlanGoal, derived: Derived | None
-) -> Transfer:  # fmt: skip
-    active = sides.policies["active"]
-    return Transfer(
-        policy=sides.recommendation,
-        rate=sides.policies["random"].mean_rate,
-        scale=cast(float, active.scale),
-        floor=cast(float, active.floor),
-        weak=columns.weak,
-        uncertainty=columns.uncertainty,
-        variance=pilot.variance,
-        weak_error=pilot.weak_error,
-        weak_cost=goal.weak_cost,
-        strong_cost=goal.strong_cost,
-        budget=goal.budget,
-        items=sides.policies[sides.recommendation].items,
-        pool_size=goal.pool_size,
-        calibration=pilot.calibration,
-        error_model=pilot.error_model,
-        reference=Reference.of(pilot.weak, pilot.error),
-        models=pilot.models,
-        derived=derived,
+# Beside labels that the table has already: they are free, and money buys what they have not given
+
+
+def _beside_labels(
+    made: Plan, table: Table, pilot: Pilot, goal: PlanGoal, labels: Ready, drawn: str, notes: tuple[str, ...]
+) -> Plan:
+    """The plan where all labels count, only new ones cost, and the table's weak ratings are there already."""
+    weak = made.transfer.weak
+    before = read_before(table, labels.strong, drawn, goal.estimand)
+    if drawn == AT_RANDOM:
+        todo = f"say how they were drawn ({argument('drawn')}): 'by hand', or a column of rates"
+        warn_of_choice(table, before.labelled, {weak: table.numbers(weak)}, apart=labels.names, todo=todo)
+    if not before.askable.any():
+        raise InputError(f"every row of {table.name} has a label already; there is nothing left to buy")
+    count = None if goal.budget is None else min(goal.budget / goal.strong_cost, float(before.askable.sum()))
+    wanted = None if goal.target_se is None else goal.target_se**2
+    least = DEFAULT_FLOOR_SHARE if goal.floor is None else share(goal.floor, name="floor", zero=True, one=True)
+    of = Variance(pilot, before, goal.estimand)
+    even = np.ones(table.rows), np.ones(pilot.strong.size)
+    sharp = np.sqrt(pilot.error), unseen_root(pilot)
+    found = {
+        "random": solve(pilot, before, even, 0.0, labels=count, variance=wanted, of=of),
+        "active": solve(pilot, before, sharp, least, labels=count, variance=wanted, of=of),
+    }
+    name, base = _recommended(found, by_price=count is None), _base_beside(pilot, before, goal, count)
+    policies = {"base": base} | {key: _planned_beside(one, base, goal, table.rows) for key, one in found.items()}
+    policies["random"] = replace(policies["random"], rate=found["random"].scale, scale=None, floor=None)
+    ids = tuple(table.ids()[before.labelled].tolist())
+    own = tuple(_own_rates(found, before, by_price=count is None).tolist())
+    old = OldLabels(labels.typed, drawn, goal.estimand, ids, own, tuple(pilot.held_out_weak.tolist()))
+    points = bool(np.isin(pilot.strong, (0.0, 1.0)).all())
+    transfer = replace(
+        made.transfer, policy=name, rate=cast(float, policies["random"].rate), scale=found["active"].scale,
+        floor=found["active"].floor, items=policies["active"].items, old=old,
+    )  # fmt: skip
+    return replace(
+        made,
+        recommendation=name,
+        reason=_reason_beside(name, policies, before, lambda p: within(p.within(goal.level), points=points)),
+        basis=made.basis | {"drawn": drawn},
+        policies=policies,
+        transfer=transfer,
+        notes=notes + _notes_beside(before, goal) + _alone(policies[name], base, pilot, by_price=count is None),
+        rates=found[name].rates,
     )
+
+
+def _recommended(found: dict[str, Solved], *, by_price: bool) -> PolicyName:
+    """The recommended policy, the simpler one on a near tie. Strong ratings alone save nothing: weak ones are there."""
+    even, sharp = ((s.labels if by_price else s.variance) for s in (found["random"], found["active"]))
+    return "active" if sharp < (1 - _NEAR_TIE) * even else "random"
+
+
+def _own_rates(found: dict[str, Solved], before: Before, *, by_price: bool) -> Floats:
+    """The rate of each old label, by the policy that would have been recommended without it."""
+    even, sharp = (s.rates[before.labelled] for s in (found["random"], found["active"]))
+    if by_price:
+        return sharp if _recommended(found, by_price=True) == "active" else even
+    better = found["active"].without < (1 - _NEAR_TIE) * found["random"].without
+    return np.where(better, sharp, even)
+
+
+def _base_beside(pilot: Pilot, before: Before, goal: PlanGoal, labels: float | None) -> PlannedPolicy:
+    """Strong ratings alone."""
+    n = before.labelled.size
+    if labels is None:
+        labels = _base_labels(pilot, before, goal)
+    error = math.sqrt(base_variance(pilot, before, labels, goal.estimand))
+    old = 0 if before.teach else int(before.labelled.sum())
+    spend = labels * goal.strong_cost
+    return PlannedPolicy(spend * error**2, 1.0, error, labels + old, labels, spend, min((labels + old) / n, 1.0))
+
+
+def _base_labels(pilot: Pilot, before: Before, goal: PlanGoal) -> float:
+    """New strong ratings alone that reach the target, or all there are."""
+    assert goal.target_se is not None
+    low, high = 0.0, float(before.askable.sum())
+    for _ in range(100):
+        middle = 0.5 * (low + high)
+        fits = base_variance(pilot, before, middle, goal.estimand) <= goal.target_se**2
+        low, high = (low, middle) if fits else (middle, high)
+    return high
+
+
+def _planned_beside(one: Solved, base: PlannedPolicy, goal: PlanGoal, items: int) -> PlannedPolicy:
+    spend, rival = one.labels * goal.strong_cost, base.expected_se**2
+    return PlannedPolicy(
+        error_times_budget=spend * one.variance,
+        error_ratio=one.variance / rival if rival > 0 else math.inf,
+        expected_se=math.sqrt(one.variance),
+        items=float(items),
+        strong_labels=one.labels,
+        spend=spend,
+        mean_rate=float(one.rates.mean()),
+        scale=one.scale,
+        threshold=1.0 / one.scale,
+        floor=one.floor,
+    )
+
+
+def _reason_beside(
+    name: str, policies: dict[str, PlannedPolicy], before: Before, says: Callable[[PlannedPolicy], str]
+) -> str:
+    best, old = policies[name], int(before.labelled.sum())
+    ours, alone = says(best), says(policies["base"])
+    how = "at one rate for all" if name == "random" else "most often where the weak rater is likely wrong"
+    counted = "teach and are free" if before.teach else "count and are free"
+    return (
+        f"The {old:,} labels that are there {counted}. Buy about {best.strong_labels:,.0f} more for {best.spend:,.2f}, "
+        f"{how}: {ours} from all labels together, instead of {alone.removesuffix(' points')} without the weak rater "
+        f"(standard error {best.expected_se:.4g} instead of {policies['base'].expected_se:.4g})."
+    )
+
+
+def _alone(best: PlannedPolicy, base: PlannedPolicy, pilot: Pilot, *, by_price: bool) -> tuple[str, ...]:
+    """A note where the weak rating makes the plan worse than strong ratings alone; empty where it does not."""
+    worse = best.spend > base.spend if by_price else best.expected_se > base.expected_se
+    if not worse:
+        return ()
+    if pilot.calibration is None and pilot.models is None:
+        found = "the weak rating as it stands makes the expected error larger than strong ratings alone would"
+        return (Message(f"{found}: map it to the strong one first ({argument('calibrate auto')})"),)
+    return ("even calibrated, the weak rating makes the expected error no smaller than strong ratings alone would",)
+
+
+def _notes_beside(before: Before, goal: PlanGoal) -> tuple[str, ...]:
+    notes = ["weak ratings are in the table already and cost nothing more"] if goal.weak_cost > 0 else []
+    if before.drawn == BY_HAND and before.known:
+        notes.append("labels picked by hand count as known values of their items, for this pool's own mean only")
+    if before.teach:
+        notes.append(
+            Message(
+                "labels picked by hand can only teach for a population's mean; for this pool's own mean they count: "
+                f"{argument('estimand pool')}"
+            )
+        )
+    return tuple(notes)

@@ -1,13 +1,13 @@
-"""Policies side by side: what each costs and gives for the same goal, and which one to take."""
+"""The planner of all questions: policies side by side, what each costs and gives for a goal, and which one to take."""
 
 import html
 import json
 import math
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
-from typing import Any, ClassVar, Protocol, cast
+from typing import Any, ClassVar, cast
 
 import numpy as np
 import scipy
@@ -16,34 +16,13 @@ from scipy import special
 from ratewise.core.checks import Floats
 from ratewise.core.names import PolicyName
 from ratewise.core.ratings import LARGEST_SCALE, active_rates
-from ratewise.core.result import FrameKind, Span, frame_of_rows, shown, spans_picture
+from ratewise.core.result import Result, Span, shown, spans_picture, table_html
 from ratewise.learn.error_model import DEFAULT_FLOOR_SHARE
 from ratewise.questions.goal import PlanGoal
 from ratewise.tables.write import write_text
 
 NEAR_TIE_IN_PRICE = 0.01
 """The simpler policy is preferred unless squared error times spend is smaller by more than this share."""
-
-
-class AnyPlan(Protocol):
-    """What every `plan_*` gives: it prints, goes into a file, and `draw_pool` draws by it."""
-
-    @property
-    def basis(self) -> dict[str, Any]:
-        """The arguments and the figures that the plan rests on."""
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """Notes beside the numbers."""
-
-    def summary(self) -> str:
-        """The plan in words; `str(plan)` is the same."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """A dictionary, ready for JSON."""
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the plan as JSON."""
 
 
 @shown
@@ -73,27 +52,23 @@ class PlannedPolicy:
         return {name: value for name, value in asdict(self).items() if value is not None}
 
 
-class World(Protocol):
+@dataclass(frozen=True, slots=True, eq=False)
+class PilotErrors:
     """What a labelled pilot says of a question: its errors as those of one mean."""
 
-    @property
-    def variance(self) -> float:
-        """V, of strong ratings alone."""
+    variance: float  # V, of strong ratings alone
+    error: Floats  # u(x) of all rows
+    held_out_error: Floats  # u(x) of the labelled rows, from models that have not seen them
+    squared: Floats  # squared residuals of the labelled rows
 
     @property
     def weak_error(self) -> float:
         """M, on average over the labelled rows."""
-
-    @property
-    def error(self) -> Floats:
-        """u(x) of all rows."""
-
-    @property
-    def held_out_error(self) -> Floats:
-        """u(x) of the labelled rows, from models that have not seen them."""
+        return float(np.mean(self.squared))
 
     def item_variance(self, rates: Floats) -> float:
-        """Var(Δ) with these rates of the labelled rows."""
+        """Var(Δ) = V + E[u (1/π − 1)] with the labels' squared residuals in u's place, by rates they did not shape."""
+        return self.variance + float(np.mean(self.squared * (1.0 / rates - 1.0)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -104,12 +79,51 @@ class SideBySide:
     recommendation: PolicyName
     rates: Floats
 
+    @property
+    def best(self) -> PlannedPolicy:
+        """The policy to take."""
+        return self.policies[self.recommendation]
+
+    def reason(
+        self, goal: PlanGoal, variance: float, says: Callable[[PlannedPolicy], str], *, useless: str, follows: str,
+        errors: bool = False,
+    ) -> str:  # fmt: skip
+        """The recommendation in words: `says` tells the precision of a policy, with its standard error if `errors`.
+
+        `useless` begins the sentence where the weak rater is not worth buying, and `follows` tells what rates follow.
+        """
+        name, best, base = self.recommendation, self.best, self.policies["base"]
+        lost = goal.lost_variance(variance)
+        if name == "base":
+            left = min(price(self.policies[rival], lost) for rival in ("random", "active")) / price(base, lost)
+            return (
+                f"{useless} the best use of it would leave {left:.0%} of the error of strong ratings alone for the "
+                f"money. Buy {base.items:,.0f} strong ratings for {base.spend:,.2f}."
+            )
+        how = "at one rate for all" if name == "random" else f"most often where {follows}"
+        buy = f"Buy weak ratings for {best.items:,.0f} items and about {best.strong_labels:,.0f} strong ones, {how}"
+        if goal.target_se is not None:
+            error = f" (standard error {best.expected_se:.4g})" if errors else ""
+            less = f"instead of {base.spend:,.2f} ({1 - best.spend / base.spend:.0%} less)"
+            return f"{buy}: {says(best)}{error} for {best.spend:,.2f} {less}."
+        gain = f"{1 - (best.expected_se / base.expected_se) ** 2:.0%}" if base.expected_se > 0 else "no"
+        error = f"standard error {best.expected_se:.4g} instead of {base.expected_se:.4g}, " if errors else ""
+        both = f"{says(best)} instead of {says(base).removesuffix(' points')}"
+        return f"{buy}: {both} for the same {goal.budget:,.6g} ({error}{gain} less squared error)."
+
+    def notes(self, labels: int, fewest: int, uneven: str) -> tuple[str, ...]:
+        """That a pilot is small, and that one rate does better than rates that follow u; `uneven` begins that note."""
+        notes = [f"the pilot has only {labels} labels: take these figures as rough"] if labels < fewest else []
+        if self.policies["active"].error_ratio > self.policies["random"].error_ratio * (1 + NEAR_TIE_IN_PRICE):
+            notes.append(uneven)
+        return tuple(notes)
+
 
 Widths = Callable[[Floats, float], float | None]
 """Half-width of the interval to expect, from the rates of all rows (1 for all: strong ratings alone) and the items."""
 
 
-def side_by_side(world: World, goal: PlanGoal, widths: Widths | None = None) -> SideBySide:
+def side_by_side(world: PilotErrors, goal: PlanGoal, widths: Widths | None = None) -> SideBySide:
     """Strong ratings alone, one rate for all, and rates that follow u(x), each by the pilot's own residuals.
 
     Rates that follow u(x) rise until a target is reached in a pool, if the model of u expects too much. Where `widths`
@@ -132,18 +146,18 @@ _TRIES = 4  # at a standard error that makes the interval as narrow as it should
 _Made = tuple[PlannedPolicy, Floats]  # and the rates of all rows
 
 
-def _base(world: World, goal: PlanGoal) -> _Made:
+def _base(world: PilotErrors, goal: PlanGoal) -> _Made:
     return planned_base(world.variance, goal), np.ones(world.error.size)
 
 
-def _random(world: World, goal: PlanGoal) -> _Made:
+def _random(world: PilotErrors, goal: PlanGoal) -> _Made:
     uniform = goal.solve(np.array([world.weak_error]), world.variance)
     p = float(uniform.rates[0])
     variance = world.item_variance(np.full(world.held_out_error.size, p))
     return planned(p, variance, goal, world.variance, uniform.items, rate=p), np.full(world.error.size, p)
 
 
-def _followed(world: World, goal: PlanGoal, *, floor: float) -> _Made:
+def _followed(world: PilotErrors, goal: PlanGoal, *, floor: float) -> _Made:
     active = _active(world, goal, floor)
     rates = active.of(world.error)
     policy = planned(
@@ -153,7 +167,9 @@ def _followed(world: World, goal: PlanGoal, *, floor: float) -> _Made:
     return policy, rates
 
 
-def _reached(make: Callable[[World, PlanGoal], _Made], world: World, goal: PlanGoal, widths: Widths | None) -> _Made:
+def _reached(
+    make: Callable[[PilotErrors, PlanGoal], _Made], world: PilotErrors, goal: PlanGoal, widths: Widths | None
+) -> _Made:
     """The policy with the interval to expect; where a half-width is the goal, with as much more as it takes."""
     policy, rates = make(world, goal)
     if widths is None:
@@ -190,7 +206,7 @@ class _Active:
         return active_rates(error, scale=self.scale, floor=self.floor)
 
 
-def _active(world: World, goal: PlanGoal, floor: float) -> _Active:
+def _active(world: PilotErrors, goal: PlanGoal, floor: float) -> _Active:
     """The optimal policy for the model of u; where a pool ends before a target is reached, as much more as it takes."""
     policy = goal.solve(world.error, world.variance, floor)
     found = _Active(min(policy.scale, LARGEST_SCALE), policy.floor, policy.items)
@@ -279,49 +295,48 @@ def price(policy: PlannedPolicy, lost: float = 0.0) -> float:
     return (policy.expected_se**2 + lost) * policy.spend
 
 
-class ShowsPolicies:
-    """What plans with policies side by side can do: be saved, be a frame, and show themselves."""
+class AnyPlan(Result):
+    """What every `plan_*` gives: it prints, goes into a file, and `draw_pool` draws by it."""
 
     __slots__ = ()
-    error_name: ClassVar[str] = "standard error"
-    policies: dict[str, PlannedPolicy]
-    reason: str
 
-    def to_frame(self, kind: FrameKind | None = None) -> Any:
-        """A row for each policy, as a pandas, Polars or PyArrow frame."""
-        return frame_of_rows([{"policy": name} | asked.to_dict() for name, asked in self.policies.items()], kind)
+    def to_dict(self) -> dict[str, Any]:
+        """Ready for JSON, without the rates of the table's rows."""
+        return {("inputs" if name == "basis" else name): value for name, value in Result.to_dict(self).items()}
 
-    def save(self: AnyPlan, path: str | os.PathLike[str]) -> None:
+    def save(self, path: str | os.PathLike[str]) -> None:
         """Write the plan as JSON."""
-        save_plan(self, path)
+        write_text(path, json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class PolicyPlan(AnyPlan):
+    """Three policies side by side, the one to take, and its rates for the table's rows."""
+
+    error_name: ClassVar[str] = "standard error"
+    recommendation: PolicyName
+    reason: str
+    basis: dict[str, Any]  # arguments and the figures found; "inputs" in JSON
+    policies: dict[str, PlannedPolicy]
+    notes: tuple[str, ...] = ()
+    rates: Floats = field(repr=False, default_factory=lambda: np.empty(0))  # as recommended
+
+    def _rows(self) -> list[dict[str, Any]]:
+        return [{"policy": name} | asked.to_dict() for name, asked in self.policies.items()]
 
     def summary(self) -> str:
         """The recommendation in words."""
         return self.reason
 
-    def __str__(self) -> str:
-        return self.summary()
-
     def _repr_html_(self) -> str:
-        return policies_html(self.policies, self.reason, error=self.error_name)
-
-
-def policies_html(policies: Mapping[str, PlannedPolicy], reason: str, *, error: str) -> str:
-    """A table and a picture for notebooks, and the reason below; `error` is what the last column is called."""
-    head = f"<tr><th>policy</th><th>items</th><th>strong ratings</th><th>spend</th><th>{error}</th></tr>"
-    rows = "".join(
-        f"<tr><td>{name}</td><td>{p.items:,.0f}</td><td>{p.strong_labels:,.0f}</td><td>{p.spend:,.2f}</td>"
-        f"<td>{p.expected_se:.4g}</td></tr>"
-        for name, p in policies.items()
-    )
-    halves = {name: p.within(0.95) for name, p in policies.items()}
-    best = min(halves, key=lambda name: halves[name])
-    spans = [Span(f"{name}: ± {half:.3g}", 0.0, -half, half, marked=name == best) for name, half in halves.items()]
-    said = ", ".join(f"{name} {half:.3g}" for name, half in halves.items())
-    drawn = spans_picture(spans, f"Half-width of the 95 % interval to expect: {said}")
-    return f"<table>{head}{rows}</table>{drawn}<p>{html.escape(reason)}</p>"
-
-
-def save_plan(plan: AnyPlan, path: str | os.PathLike[str]) -> None:
-    """Write a plan as JSON."""
-    write_text(path, json.dumps(plan.to_dict(), indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+        head = ("policy", "items", "strong ratings", "spend", self.error_name)
+        rows = [
+            (name, f"{p.items:,.0f}", f"{p.strong_labels:,.0f}", f"{p.spend:,.2f}", f"{p.expected_se:.4g}")
+            for name, p in self.policies.items()
+        ]
+        halves = {name: p.within(0.95) for name, p in self.policies.items()}
+        best = min(halves, key=lambda name: halves[name])
+        spans = [Span(f"{name}: ± {half:.3g}", 0.0, -half, half, marked=name == best) for name, half in halves.items()]
+        said = ", ".join(f"{name} {half:.3g}" for name, half in halves.items())
+        picture = spans_picture(spans, f"Half-width of the 95 % interval to expect: {said}")
+        return table_html(head, rows) + picture + f"<p>{html.escape(self.reason)}</p>"

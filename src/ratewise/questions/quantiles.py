@@ -1,7 +1,7 @@
 """Quantiles of a table's strong rating, and how to spend for one."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from ratewise.core.estimate import Estimate, EstimateOptions, both_ends
 from ratewise.core.names import Estimand
 from ratewise.core.quantiles import estimate_quantile
 from ratewise.core.ratings import Mask
-from ratewise.core.result import FrameKind, frame_of_rows, shown
+from ratewise.core.result import Result, shown, table_html
 from ratewise.errors import InputError, TableError
 from ratewise.learn.error_model import ErrorModel, fit_error
 from ratewise.questions.goal import PlanGoal
@@ -29,7 +29,7 @@ _FOLDS = 10
 
 @shown
 @dataclass(frozen=True, slots=True, eq=False)
-class Quantiles:
+class Quantiles(Result):
     """One estimate for each quantile asked for, in that order."""
 
     quantiles: tuple[float, ...]
@@ -44,13 +44,10 @@ class Quantiles:
 
     def to_dict(self) -> dict[str, Any]:
         """A dictionary, ready for JSON."""
-        found = [{"quantile": q} | e.to_dict() for q, e in zip(self.quantiles, self.estimates, strict=True)]
-        return {"quantiles": found, "notes": list(self.notes)}
+        return {"quantiles": self._rows(), "notes": list(self.notes)}
 
-    def to_frame(self, kind: FrameKind | None = None) -> Any:
-        """A row for each quantile, as a pandas, Polars or PyArrow frame."""
-        found = zip(self.quantiles, self.estimates, strict=True)
-        return frame_of_rows([{"quantile": q} | e.to_dict() for q, e in found], kind)
+    def _rows(self) -> list[dict[str, Any]]:
+        return [{"quantile": q} | e.to_dict() for q, e in zip(self.quantiles, self.estimates, strict=True)]
 
     def summary(self) -> str:
         """A line for each quantile."""
@@ -61,17 +58,13 @@ class Quantiles:
         e = self.estimates[0]
         return "\n".join([*lines, f"{e.level:.0%} intervals, {e.labels} strong ratings on {e.items} items"])
 
-    def __str__(self) -> str:
-        return self.summary()
-
     def _repr_html_(self) -> str:
-        rows = "".join(
-            f"<tr><td>{q:.4g}</td><td>{e.value:.4g}</td>"
-            f"<td>{'–' if e.interval is None else f'{e.interval[0]:.4g} to {e.interval[1]:.4g}'}</td></tr>"
-            for q, e in zip(self.quantiles, self.estimates, strict=True)
-        )
-        level = self.estimates[0].level
-        return f"<table><tr><th>quantile</th><th>value</th><th>{level:.0%} interval</th></tr>{rows}</table>"
+        ends = ["–" if e.interval is None else f"{e.interval[0]:.4g} to {e.interval[1]:.4g}" for e in self.estimates]
+        rows = [
+            (f"{q:.4g}", f"{e.value:.4g}", text)
+            for q, e, text in zip(self.quantiles, self.estimates, ends, strict=True)
+        ]
+        return table_html(("quantile", "value", f"{self.estimates[0].level:.0%} interval"), rows)
 
 
 def quantile_table(
@@ -148,7 +141,9 @@ def plan_quantile(
     function of the weak rating. `target_se` is that of the share at or below θ, not of θ.
     """
     q = share(quantile, name="quantile")
-    goal = PlanGoal.of(weak_cost, strong_cost, budget, target_se, pool_size, estimand, floor)
+    goal = PlanGoal.of(
+        weak_cost, strong_cost, budget=budget, target_se=target_se, pool_size=pool_size, estimand=estimand, floor=floor
+    )
     ready = made_ready(table, strong=strong, weak=(weak,), positive=positive, scale=scale)
     read = ready.table
     g, h = read.numbers(weak), read.numbers(ready.strong, missing="allow")
@@ -167,12 +162,13 @@ def plan_quantile(
     read = read.with_columns({WEAK_BELOW: claimed, STRONG_BELOW: below, UNCERTAINTY: u})
     columns = PilotColumns(WEAK_BELOW, STRONG_BELOW, UNCERTAINTY, seed=seed)
     derived = Derived("at or below", (weak,), theta, disagreement.model)
-    # a quantile takes weak ratings as they are, so calibrating them is not hinted at
-    made = plan_mean(read, read_pilot(read, columns), columns, goal, derived=derived, hints=False)
     note = f"planned for the share of strong ratings at or below {theta:g}, the pilot's {q:g} quantile"
     told = {"quantile": q, "at": theta, "weak": weak, "strong": ready.typed, "uncertainty": None}
-    transfer = replace(made.transfer, words=meaning_of(positive, scale))
-    return replace(made, notes=(*ready.notes, note, *made.notes), basis=made.basis | told, transfer=transfer)
+    return plan_mean(
+        read, read_pilot(read, columns), columns, goal, words=meaning_of(positive, scale), told=told,
+        notes=(*ready.notes, note), derived=derived,
+        hints=False,  # a quantile takes weak ratings as they are, so calibrating them is not hinted at
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,10 +1,9 @@
-"""Regressions of the strong rating on columns, from few strong ratings and many weak ones (METHODS section 7)."""
+"""Regressions of the strong rating on columns, and how to spend on their coefficients (METHODS section 7)."""
 
-import html
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import special
@@ -13,10 +12,10 @@ from ratewise.core.checks import Floats, choice, finite
 from ratewise.core.clusters import Codes, cluster_folds
 from ratewise.core.estimate import EstimateOptions
 from ratewise.core.m_estimation import LOSSES, MFit, NoFitError, degrees_of_freedom, fit_m_estimator, gram, influence
-from ratewise.core.names import FAMILIES, Estimand, Family, PolicyName, Recalibration, RegressionMethod
+from ratewise.core.names import FAMILIES, Estimand, Family, Recalibration, RegressionMethod
 from ratewise.core.names import REGRESSION_METHODS as METHODS
 from ratewise.core.ratings import Ratings, pool_of
-from ratewise.core.result import FrameKind, frame_of_rows, shown
+from ratewise.core.result import Result, shown, table_html
 from ratewise.errors import InputError
 from ratewise.learn.covariates import Covariates
 from ratewise.learn.features import codings, feature_matrix
@@ -26,69 +25,19 @@ from ratewise.questions.drawing import PlannedRows
 from ratewise.questions.goal import PlanGoal
 from ratewise.questions.people import Strong, made_ready, votes_in_words
 from ratewise.questions.pilot import Pilot, PilotColumns, read_pilot
-from ratewise.questions.planner import NEAR_TIE_IN_PRICE, PlannedPolicy, ShowsPolicies, SideBySide, price, side_by_side
+from ratewise.questions.planner import PilotErrors, PolicyPlan, side_by_side
 from ratewise.questions.rated import DrawColumns, Rate, RatedColumns, RatedTable, read_rated, refuse_missing
 from ratewise.tables import TableLike
 from ratewise.tables.words import Positive, Scale, meaning_of
 
-WeakRating = Literal["as it is", "learned"]
+_NO_ERROR = 1e-9  # of the coefficients, for columns of unit variance: rounding
 _FEWEST_TO_LEARN = 20  # labels; with fewer the weak rating stays as it is
 _FOLDS = 10  # of clusters
 
 
-def with_learned_weak(
-    drawn: RatedTable, *, features: Sequence[str], known: Floats | None
-) -> tuple[Ratings, WeakRating]:
-    """The weak rating recalibrated by the strong ones, each label by all the others; unchanged with few labels.
-
-    `known` are columns to learn from besides the weak rating and the features: those of the regression itself. Clusters
-    are left out whole. Only 0/1 ratings are kept within their range: the largest rating seen is no bound, and to cut
-    others off at it would bias a fit, which hangs on large ratings most.
-    """
-    data, codes = drawn.items.checked(), drawn.codes()
-    if data.labels < _FEWEST_TO_LEARN or np.all(data.rates == 1):
-        return data, "as it is"
-    own = feature_matrix(drawn.table, codings(drawn.table, features))
-    parts = [part for part in (known, None if own is None else own[drawn.rows]) if part is not None]
-    x = Covariates(data.weak[:, 0], np.concatenate(parts, axis=1) if parts else None)
-    f = _learned(x, data) if codes is None else _learned_by_cluster(x, data, codes)
-    return Ratings(f[:, None], data.strong, data.rates), "learned"
-
-
-def _learned(x: Covariates, data: Ratings) -> Floats:
-    """f of all items, each labelled one from the other labels."""
-    use = data.labelled
-    h, weights = data.strong[use], 1.0 / data.rates[use, 0]
-    model, unseen = fit_rating(Basis.of(x), x.rows(use), h, weights, bounds=_bounds(h))
-    f = model.predict(x)
-    f[use] = unseen
-    return f
-
-
-def _learned_by_cluster(x: Covariates, data: Ratings, codes: Codes) -> Floats:
-    """f of all items, each fold of clusters from the labels of the other folds."""
-    basis, f = Basis.of(x), x.weak.copy()
-    fold = cluster_folds(codes, _FOLDS, np.random.default_rng(0))
-    for k in np.unique(fold):
-        use = data.labelled & (fold != k)
-        if np.count_nonzero(use) > 1:
-            h, weights = data.strong[use], 1.0 / data.rates[use, 0]
-            model, _ = fit_rating(basis, x.rows(use), h, weights, bounds=_bounds(data.strong[data.labelled]))
-            f[fold == k] = model.predict(x.rows(fold == k))
-    return f
-
-
-def _bounds(strong: Floats) -> tuple[float, float]:
-    bounds, binary = rating_bounds(strong)
-    return bounds if binary else (-np.inf, np.inf)
-
-
-_NO_ERROR = 1e-9  # of the coefficients, for columns of unit variance: rounding
-
-
 @shown
 @dataclass(frozen=True, slots=True)
-class Coefficient:
+class Coefficient(Result):
     """One column's coefficient; `None` with a reason where the table cannot tell it."""
 
     name: str
@@ -105,15 +54,10 @@ class Coefficient:
             return f"{self.value:+.4g}, no interval: {self.reason}"
         return f"{self.value:+.4g} [{self.low:+.4g}, {self.high:+.4g}]"
 
-    def to_dict(self) -> dict[str, Any]:
-        """A dictionary, ready for JSON."""
-        names = ("name", "value", "standard_error", "low", "high", "reason")
-        return {name: getattr(self, name) for name in names}
-
 
 @shown
 @dataclass(frozen=True, slots=True, eq=False)
-class Regression:
+class Regression(Result):
     """Coefficients with intervals, and what they rest on."""
 
     family: Family
@@ -133,36 +77,24 @@ class Regression:
                 return coefficient
         raise KeyError(name)
 
-    def to_dict(self) -> dict[str, Any]:
-        """The numbers, ready for JSON."""
-        names = ("family", "level", "items", "labels", "method", "estimand", "degrees_of_freedom")
-        out: dict[str, Any] = {name: getattr(self, name) for name in names}
-        return out | {"coefficients": [c.to_dict() for c in self.coefficients], "notes": list(self.notes)}
-
-    def to_frame(self, kind: FrameKind | None = None) -> Any:
-        """A row for each coefficient, as a pandas, Polars or PyArrow frame."""
-        return frame_of_rows([c.to_dict() for c in self.coefficients], kind)
+    def _rows(self) -> list[dict[str, Any]]:
+        return [c.to_dict() for c in self.coefficients]
 
     def summary(self) -> str:
         """A line for each coefficient."""
         width = max(len(c.name) for c in self.coefficients)
-        lines = [
+        head = (
             f"{self.family} regression, {self.level:.0%} intervals, {self.labels} strong ratings on {self.items} items"
-        ]
-        for c in self.coefficients:
-            lines.append(f"{c.name:{width}}  {c}")
-        return "\n".join(lines)
-
-    def __str__(self) -> str:
-        return self.summary()
+        )
+        return "\n".join([head, *(f"{c.name:{width}}  {c}" for c in self.coefficients)])
 
     def _repr_html_(self) -> str:
-        rows = "".join(
-            f"<tr><td>{html.escape(c.name)}</td><td>{'–' if c.value is None else f'{c.value:.4g}'}</td>"
-            f"<td>{html.escape(c.reason or '') if c.low is None else f'{c.low:.4g} to {c.high:.4g}'}</td></tr>"
+        rows = [
+            (c.name, "–" if c.value is None else f"{c.value:.4g}",
+             c.reason or "" if c.low is None else f"{c.low:.4g} to {c.high:.4g}")
             for c in self.coefficients
-        )
-        return f"<table><tr><th>column</th><th>coefficient</th><th>{self.level:.0%} interval</th></tr>{rows}</table>"
+        ]  # fmt: skip
+        return table_html(("column", "coefficient", f"{self.level:.0%} interval"), rows)
 
 
 def regress(
@@ -377,107 +309,69 @@ def _notes(found: _Found) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def coefficient_weights(columns: Columns, given: Mapping[str, float] | None) -> Floats:
-    """The weights given, 0 for those not named; else each column's variance, so that units do not matter."""
-    if given is None:
-        variances = columns.matrix.var(axis=0)
-        return variances if np.any(variances > 0) else np.ones(variances.size)
-    unknown = [name for name in given if name not in columns.names]
-    if unknown:
-        raise InputError(f"there is no coefficient {unknown[0]!r} to weight; they are {', '.join(columns.names)}")
-    w = finite([given.get(name, 0.0) for name in columns.names], name="weights", minimum=0)
-    if not w.any():
-        raise InputError("every weight is 0; weight at least one coefficient")
-    return w
+# The weak rating learned from the strong ones
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class RegressionPilot:
-    """Σ weight_k Var(coefficient_k) as the variance of one mean: u(x) times the influence ‖A W⁻¹x‖², and likewise V.
+def with_learned_weak(drawn: RatedTable, *, features: Sequence[str], known: Floats | None) -> tuple[Ratings, str]:
+    """The weak rating recalibrated by the strong ones, each label by all the others; unchanged with few labels.
 
-    What is said of labelled rows comes from models that have not seen them.
+    `known` are columns to learn from besides the weak rating and the features: those of the regression itself. Clusters
+    are left out whole. Only 0/1 ratings are kept within their range: the largest rating seen is no bound, and to cut
+    others off at it would bias a fit, which hangs on large ratings most.
     """
+    data, codes = drawn.items.checked(), drawn.codes()
+    if data.labels < _FEWEST_TO_LEARN or np.all(data.rates == 1):
+        return data, "as it is"
+    own = feature_matrix(drawn.table, codings(drawn.table, features))
+    parts = [part for part in (known, None if own is None else own[drawn.rows]) if part is not None]
+    x = Covariates(data.weak[:, 0], np.concatenate(parts, axis=1) if parts else None)
+    f = _learned(x, data) if codes is None else _learned_by_cluster(x, data, codes)
+    return Ratings(f[:, None], data.strong, data.rates), "learned"
 
-    error: Floats  # u(x) of all rows, times their influence
-    held_out_error: Floats  # of the labelled rows
-    squared_residual: Floats  # of the labelled rows, times their influence
-    variance: float  # V, the trace of the all-strong sandwich
-    moves: Floats  # labelled rows × coefficients: (W⁻¹x)², how far a rating moves each
-    own: Floats  # (H − μ)² of the labelled rows
-    residual: Floats  # H − G of the labelled rows
 
-    @classmethod
-    def of(cls, pilot: Pilot, columns: Columns, family: Family, weights: Floats) -> "RegressionPilot":
-        """θ and W from the pilot's strong ratings and all rows' weak ones, at the λ that suits them."""
-        X, rows, loss = columns.matrix, pilot.labelled, LOSSES[family]
-        A = np.diag(np.sqrt(weights))[weights > 0]
-        strong = np.full(rows.size, np.nan)
-        strong[rows] = pilot.strong
-        data = Ratings(pilot.weak[:, None], strong, np.full((rows.size, 1), float(rows.mean())))
-        if data.labels <= X.shape[1]:
-            raise InputError(f"{data.labels} labels cannot tell {X.shape[1]} coefficients; a plan needs a larger pilot")
-        try:
-            eta = fit_m_estimator(X, loss, data, power=None, contrasts=A).predictor
-        except NoFitError as error:
-            raise InputError(f"a plan needs a pilot that can be fitted: {error}") from None
-        W = gram(X, loss.curvature(eta)) / rows.size
-        ell = influence(X, W, A)
-        own = loss.gradient(eta[rows], pilot.strong) ** 2
-        variance = float(np.mean(own * ell[rows]))
-        if not variance > 0:
-            raise InputError("the pilot's ratings are fitted without error; their variance is unknown: get more labels")
-        return cls(
-            error=pilot.error * ell, held_out_error=pilot.held_out_error * ell[rows],
-            squared_residual=pilot.residual**2 * ell[rows], variance=variance,
-            moves=np.asarray(X[rows] @ np.linalg.inv(W)) ** 2, own=own, residual=pilot.residual,
-        )  # fmt: skip
+def _learned(x: Covariates, data: Ratings) -> Floats:
+    """f of all items, each labelled one from the other labels."""
+    use = data.labelled
+    h, weights = data.strong[use], 1.0 / data.rates[use, 0]
+    model, unseen = fit_rating(Basis.of(x), x.rows(use), h, weights, bounds=_bounds(h))
+    f = model.predict(x)
+    f[use] = unseen
+    return f
 
-    @property
-    def weak_error(self) -> float:
-        """M."""
-        return float(np.mean(self.squared_residual))
 
-    def item_variance(self, rates: Floats) -> float:
-        """V + E[u (1/π − 1)] with the labels' squared residuals in u's place, by rates they did not shape."""
-        return self.variance + float(np.mean(self.squared_residual * (1.0 / rates - 1.0)))
+def _learned_by_cluster(x: Covariates, data: Ratings, codes: Codes) -> Floats:
+    """f of all items, each fold of clusters from the labels of the other folds."""
+    basis, f = Basis.of(x), x.weak.copy()
+    fold = cluster_folds(codes, _FOLDS, np.random.default_rng(0))
+    for k in np.unique(fold):
+        use = data.labelled & (fold != k)
+        if np.count_nonzero(use) > 1:
+            h, weights = data.strong[use], 1.0 / data.rates[use, 0]
+            model, _ = fit_rating(basis, x.rows(use), h, weights, bounds=_bounds(data.strong[data.labelled]))
+            f[fold == k] = model.predict(x.rows(fold == k))
+    return f
 
-    def standard_errors(self, rates: Floats, items: float, *, pool_size: float) -> Floats:
-        """Standard error of every coefficient, with these rates of the labelled rows and so many items looked at."""
-        V = (self.moves * self.own[:, None]).mean(axis=0)
-        drawn = (self.moves * (self.residual**2 * (1.0 / rates - 1.0))[:, None]).mean(axis=0)
-        return np.asarray(np.sqrt(np.maximum((V + drawn) / items - V / pool_size, 0.0)))
+
+def _bounds(strong: Floats) -> tuple[float, float]:
+    bounds, binary = rating_bounds(strong)
+    return bounds if binary else (-np.inf, np.inf)
+
+
+# A plan
 
 
 @shown
-@dataclass(frozen=True, slots=True, eq=False)
-class RegressionPlan(ShowsPolicies):
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class RegressionPlan(PolicyPlan):
     """Three policies side by side, the one to take, and its rates for the table's rows.
 
     Errors are of the weighted total: the root of Σ weight_k Var(coefficient_k).
     """
 
     error_name: ClassVar[str] = "total error"
-    recommendation: PolicyName
-    reason: str
-    basis: dict[str, Any]  # arguments and the figures found; "inputs" in JSON
-    policies: dict[str, PlannedPolicy]
     weights: dict[str, float]  # of each coefficient
     expected_ses: dict[str, float]  # of each coefficient, with the recommended policy
     rows: PlannedRows = field(repr=False)  # the table's rows, for `draw_pool`
-    notes: tuple[str, ...] = ()
-    rates: Floats = field(repr=False, default_factory=lambda: np.empty(0))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Ready for JSON, without the rates."""
-        return {
-            "recommendation": self.recommendation,
-            "reason": self.reason,
-            "inputs": self.basis,
-            "policies": {name: policy.to_dict() for name, policy in self.policies.items()},
-            "weights": self.weights,
-            "expected_ses": self.expected_ses,
-            "notes": list(self.notes),
-        }
 
 
 def plan_regression(
@@ -512,68 +406,94 @@ def plan_regression(
     people's columns are as for `plan`.
     """
     choice(family, FAMILIES, name="family")
-    goal = PlanGoal.of(weak_cost, strong_cost, budget, target_se, pool_size, estimand, floor)
+    goal = PlanGoal.of(
+        weak_cost, strong_cost, budget=budget, target_se=target_se, pool_size=pool_size, estimand=estimand, floor=floor
+    )
     ready = made_ready(table, strong=strong, weak=(weak,), positive=positive, scale=scale)
     asked = PilotColumns(weak, ready.strong, None, calibrate, tuple(features), seed)
     read = ready.table
     pilot = read_pilot(read, asked)
     columns = design(read, on, rows=np.ones(read.rows, dtype=np.bool_), intercept=intercept)
     w = coefficient_weights(columns, weights)
-    world = RegressionPilot.of(pilot, columns, family, w)
-    sides = side_by_side(world, goal)
-    best = sides.policies[sides.recommendation]
+    errors = RegressionPilot.of(pilot, columns, family, w)
+    sides = side_by_side(errors, goal)
     N = pool_size if estimand == "pool" and pool_size is not None else math.inf
-    ses = world.standard_errors(sides.rates[pilot.labelled], best.items, pool_size=N)
-    told = {name: value for name, value in asked.to_dict().items() if name != "uncertainty"} | {"strong": ready.typed}
+    ses = errors.standard_errors(sides.rates[pilot.labelled], sides.best.items, pool_size=N)
+    labels, words = int(pilot.strong.size), meaning_of(positive, scale)
+    told = {name: value for name, value in asked.to_dict().items() if name != "uncertainty"}
+    left_out = tuple(f"{name} {why}; it was left out" for name, why in columns.left_out)
+    worse = "choosing items by uncertainty and influence does worse here than one rate for all"
     return RegressionPlan(
         recommendation=sides.recommendation,
-        reason=_reason(sides, goal, world),
-        basis={"table": read.name, "rows": read.rows, "labels": int(pilot.strong.size)}
+        reason=sides.reason(
+            goal, errors.variance, lambda policy: f"a total error of {policy.expected_se:.4g}",
+            useless="The weak rater is not worth buying for these coefficients:",
+            follows="they move the coefficients most",
+        ),
+        basis={"table": read.name, "rows": read.rows, "labels": labels}
         | told
-        | {"on": list(on), "family": family}
+        | {"strong": ready.typed, "on": list(on), "family": family}
         | goal.to_dict()
-        | {"variance": world.variance, "weak_error": world.weak_error},
+        | {"variance": errors.variance, "weak_error": errors.weak_error},
         policies=sides.policies,
         weights=dict(zip(columns.names, w.tolist(), strict=True)),
         expected_ses=dict(zip(columns.names, ses.tolist(), strict=True)),
-        notes=ready.notes + _plan_notes(pilot, sides.policies, columns),
+        notes=ready.notes + left_out + sides.notes(labels, max(50, 20 * len(columns.names)), worse),
         rates=sides.rates,
-        rows=PlannedRows.of(
-            read, (weak,), sides.recommendation, sides.rates, best.items, goal, meaning_of(positive, scale)
-        ),
-    )
+        rows=PlannedRows.of(read, (weak,), sides.recommendation, sides.rates, sides.best.items, goal, words),
+    )  # fmt: skip
 
 
-# In words
+def coefficient_weights(columns: Columns, given: Mapping[str, float] | None) -> Floats:
+    """The weights given, 0 for those not named; else each column's variance, so that units do not matter."""
+    if given is None:
+        variances = columns.matrix.var(axis=0)
+        return variances if np.any(variances > 0) else np.ones(variances.size)
+    unknown = [name for name in given if name not in columns.names]
+    if unknown:
+        raise InputError(f"there is no coefficient {unknown[0]!r} to weight; they are {', '.join(columns.names)}")
+    w = finite([given.get(name, 0.0) for name in columns.names], name="weights", minimum=0)
+    if not w.any():
+        raise InputError("every weight is 0; weight at least one coefficient")
+    return w
 
 
-def _reason(sides: SideBySide, goal: PlanGoal, world: RegressionPilot) -> str:
-    name, policies = sides.recommendation, sides.policies
-    base, best, lost = policies["base"], policies[name], goal.lost_variance(world.variance)
-    if name == "base":
-        rival = min((policies["random"], policies["active"]), key=lambda policy: price(policy, lost))
-        return (
-            "The weak rater is not worth buying for these coefficients: the best use of it would leave "
-            f"{price(rival, lost) / price(base, lost):.0%} of the error of strong ratings alone for the money. Buy "
-            f"{base.items:,.0f} strong ratings for {base.spend:,.2f}."
-        )
-    how = "at one rate for all" if name == "random" else "most often where they move the coefficients most"
-    buy = f"Buy weak ratings for {best.items:,.0f} items and about {best.strong_labels:,.0f} strong ones, {how}: "
-    if goal.target_se is not None:
-        less = f"not {base.spend:,.2f} ({1 - best.spend / base.spend:.0%} less)"
-        return f"{buy}a total error of {best.expected_se:.4g} for {best.spend:,.2f}, {less}."
-    gain = f"{1 - (best.expected_se / base.expected_se) ** 2:.0%}" if base.expected_se > 0 else "no"
-    return (
-        f"{buy}a total error of {best.expected_se:.4g} instead of {base.expected_se:.4g} for the same money ({gain} "
-        "less squared error)."
-    )
+@dataclass(frozen=True, slots=True, eq=False)
+class RegressionPilot(PilotErrors):
+    """Σ weight_k Var(coefficient_k) as the variance of one mean: u(x) times the influence ‖A W⁻¹x‖², and likewise V."""
 
+    moves: Floats  # labelled rows × coefficients: (W⁻¹x)², how far a rating moves each
+    own: Floats  # (H − μ)² of the labelled rows
+    residual: Floats  # H − G of the labelled rows
 
-def _plan_notes(pilot: Pilot, policies: dict[str, PlannedPolicy], columns: Columns) -> tuple[str, ...]:
-    notes = [f"{name} {why}; it was left out" for name, why in columns.left_out]
-    few = 20 * len(columns.names)
-    if pilot.strong.size < max(50, few):
-        notes.append(f"the pilot has only {pilot.strong.size} labels: take these figures as rough")
-    if policies["active"].error_ratio > policies["random"].error_ratio * (1 + NEAR_TIE_IN_PRICE):
-        notes.append("choosing items by uncertainty and influence does worse here than one rate for all")
-    return tuple(notes)
+    @classmethod
+    def of(cls, pilot: Pilot, columns: Columns, family: Family, weights: Floats) -> "RegressionPilot":
+        """θ and W from the pilot's strong ratings and all rows' weak ones, at the λ that suits them."""
+        X, rows, loss = columns.matrix, pilot.labelled, LOSSES[family]
+        A = np.diag(np.sqrt(weights))[weights > 0]
+        strong = np.full(rows.size, np.nan)
+        strong[rows] = pilot.strong
+        data = Ratings(pilot.weak[:, None], strong, np.full((rows.size, 1), float(rows.mean())))
+        if data.labels <= X.shape[1]:
+            raise InputError(f"{data.labels} labels cannot tell {X.shape[1]} coefficients; a plan needs a larger pilot")
+        try:
+            eta = fit_m_estimator(X, loss, data, power=None, contrasts=A).predictor
+        except NoFitError as error:
+            raise InputError(f"a plan needs a pilot that can be fitted: {error}") from None
+        W = gram(X, loss.curvature(eta)) / rows.size
+        ell = influence(X, W, A)
+        own = loss.gradient(eta[rows], pilot.strong) ** 2
+        variance = float(np.mean(own * ell[rows]))
+        if not variance > 0:
+            raise InputError("the pilot's ratings are fitted without error; their variance is unknown: get more labels")
+        return cls(
+            error=pilot.error * ell, held_out_error=pilot.held_out_error * ell[rows],
+            squared=pilot.residual**2 * ell[rows], variance=variance,
+            moves=np.asarray(X[rows] @ np.linalg.inv(W)) ** 2, own=own, residual=pilot.residual,
+        )  # fmt: skip
+
+    def standard_errors(self, rates: Floats, items: float, *, pool_size: float) -> Floats:
+        """Standard error of every coefficient, with these rates of the labelled rows and so many items looked at."""
+        V = (self.moves * self.own[:, None]).mean(axis=0)
+        drawn = (self.moves * (self.residual**2 * (1.0 / rates - 1.0))[:, None]).mean(axis=0)
+        return np.asarray(np.sqrt(np.maximum((V + drawn) / items - V / pool_size, 0.0)))

@@ -4,7 +4,6 @@ Slices share no items, so each is an estimate of its own. Intervals hold one by 
 asked for, slices borrow from each other: values are shrunk toward the overall mean as far as they may differ by chance.
 """
 
-import html
 import math
 import os
 from collections.abc import Iterable, Sequence
@@ -19,7 +18,7 @@ from ratewise.core.checks import Floats, choice, number, share
 from ratewise.core.estimate import TAIL, Estimate, EstimateOptions, both_ends
 from ratewise.core.names import RECALIBRATIONS, Estimand, IntervalMethod, Method, Recalibration
 from ratewise.core.ratings import Mask, Ratings
-from ratewise.core.result import FrameKind, frame_of_rows, shown
+from ratewise.core.result import Result, shown, table_html
 from ratewise.errors import InputError, TableError
 from ratewise.learn.covariates import TextColumns
 from ratewise.learn.embeddings import Learner
@@ -35,7 +34,7 @@ from ratewise.questions.estimation import (
 from ratewise.questions.goal import Costs
 from ratewise.questions.item_weights import in_proportion, whole
 from ratewise.questions.large import large_relation, read_large, read_whole
-from ratewise.questions.people import Strong, made_ready
+from ratewise.questions.people import Strong, ready_for
 from ratewise.questions.rated import DrawColumns, Rate, RatedColumns, RatedTable, read_rated
 from ratewise.tables import Table, TableLike, count_groups
 from ratewise.tables.cells import Texts
@@ -44,6 +43,8 @@ from ratewise.tables.words import Meaning, Positive, Scale, meaning_of
 
 FEWEST_TO_SHRINK = 4  # with fewer means A has no proper posterior
 _POINTS = 400  # of the grid over A
+NO_GROUP = "(missing)"
+_MOST_SLICES = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +55,7 @@ class Shrunk:
     standard_error: float
     interval: tuple[float, float]
     weight: float
+    interval_kind = "shrunk"
 
     def within(self, bounds: tuple[float, float] | None) -> "Shrunk":
         """The value with its interval cut at the ends of the scale."""
@@ -63,70 +65,9 @@ class Shrunk:
         return replace(self, interval=(max(self.interval[0], low), min(self.interval[1], high)))
 
 
-@dataclass(frozen=True, slots=True)
-class ShrinkModel:
-    """Posterior mean of μ and median of sqrt(A)."""
-
-    mean: float
-    between: float
-
-
-def shrunk_means(values: Floats, errors: Floats, *, level: float) -> tuple[ShrinkModel, list[Shrunk]]:
-    """Posterior mean, standard deviation and interval of every θ_s.
-
-    Limiting cases: equal values shrink to one value; values far apart for their errors stay as they are.
-    """
-    share(level, name="level")
-    if values.size < FEWEST_TO_SHRINK:
-        raise InputError(f"shrinkage needs at least {FEWEST_TO_SHRINK} means; got {values.size}")
-    if not np.all(errors > 0):
-        raise InputError("shrinkage needs a positive standard error of every mean")
-    y, v = values, errors**2
-    A, p = _posterior(y, v)
-    inverse = 1.0 / (v + A[:, None])  # grid × means
-    total = inverse.sum(axis=1)
-    mu = (inverse @ y) / total
-    kept = A[:, None] * inverse  # 1 − B: the weight of a mean's own value, given A
-    centre = kept * y + (1 - kept) * mu[:, None]
-    variance = kept * v + (1 - kept) ** 2 / total[:, None]
-    value = p @ centre
-    sd = np.sqrt(p @ (variance + (centre - value) ** 2))
-    ends = [_interval(p, centre[:, s], np.sqrt(variance[:, s]), level) for s in range(y.size)]
-    shrunk = [Shrunk(float(value[s]), float(sd[s]), ends[s], float(p @ kept[:, s])) for s in range(y.size)]
-    middle = int(np.searchsorted(np.cumsum(p), 0.5))
-    return ShrinkModel(float(p @ mu), math.sqrt(float(A[middle]))), shrunk
-
-
-def _posterior(y: Floats, v: Floats) -> tuple[Floats, Floats]:
-    """A grid over A and its posterior probabilities: equal steps in x = A/(A + scale), which ends where A does not."""
-    scale = float(np.median(v)) + float(np.var(y))
-    x = (np.arange(_POINTS) + 0.5) / _POINTS
-    A = scale * x / (1 - x)
-    inverse = 1.0 / (v + A[:, None])
-    total = inverse.sum(axis=1)
-    mu = (inverse @ y) / total
-    Q = (inverse * (y - mu[:, None]) ** 2).sum(axis=1)
-    log = 0.5 * np.log(inverse).sum(axis=1) - 0.5 * np.log(total) - 0.5 * Q - 2 * np.log(1 - x)  # dA = scale dx/(1−x)²
-    p = np.exp(log - log.max())
-    return A, p / p.sum()
-
-
-def _interval(p: Floats, centre: Floats, sd: Floats, level: float) -> tuple[float, float]:
-    """Quantiles of the mixture of normals."""
-
-    def beyond(x: float, tail: float) -> float:
-        return float(p @ special.ndtr((x - centre) / sd)) - tail
-
-    tail = (1 - level) / 2
-    far = -float(special.ndtri(tail / p.size)) * float(sd.max()) + math.ulp(1.0)
-    low, high = float(centre.min()) - far, float(centre.max()) + far
-    first, last = (float(scipy.optimize.brentq(beyond, low, high, args=(t,), xtol=1e-12)) for t in (tail, 1 - tail))
-    return first, last
-
-
 @shown
 @dataclass(frozen=True, slots=True, eq=False)
-class Slice:
+class Slice(Result):
     """One group: its estimate, or why there is none; and, if slices were shrunk, what it becomes."""
 
     name: str
@@ -139,44 +80,35 @@ class Slice:
     @property
     def value(self) -> float | None:
         """The mean; the shrunk one if slices were shrunk."""
-        if self.shrunk is not None:
-            return self.shrunk.value
-        return None if self.estimate is None else self.estimate.value
+        return None if (found := self.shrunk or self.estimate) is None else found.value
 
     @property
     def standard_error(self) -> float | None:
         """Standard error of the value."""
-        if self.shrunk is not None:
-            return self.shrunk.standard_error
-        return None if self.estimate is None else self.estimate.standard_error
+        return None if (found := self.shrunk or self.estimate) is None else found.standard_error
 
     @property
     def interval(self) -> tuple[float, float] | None:
         """Interval of the value."""
-        if self.shrunk is not None:
-            return self.shrunk.interval
-        return None if self.estimate is None else self.estimate.interval
+        return None if (found := self.shrunk or self.estimate) is None else found.interval
 
     @property
     def interval_kind(self) -> str | None:
         """Which kind of interval it is; shrunk, if slices were."""
-        if self.shrunk is not None:
-            return "shrunk"
-        return None if self.estimate is None else self.estimate.interval_kind
+        return None if (found := self.shrunk or self.estimate) is None else found.interval_kind
 
     def to_dict(self) -> dict[str, Any]:
         """Ready for JSON; the unshrunk numbers stand beside shrunk ones."""
-        low, high = self.interval or (None, None)
+        own, (low, high) = self.estimate, self.interval or (None, None)
         out: dict[str, Any] = {
             "name": self.name, "value": self.value, "standard_error": self.standard_error, "low": low, "high": high,
             "items": self.items, "labels": self.labels, "reason": self.reason,
-            "method": None if self.estimate is None else self.estimate.method,
+            "method": None if own is None else own.method,
             "interval": self.interval_kind, "interval_kind": self.interval_kind,
-            "clusters": None if self.estimate is None else self.estimate.clusters,
-            "notes": [] if self.estimate is None else list(self.estimate.notes),
+            "clusters": None if own is None else own.clusters,
+            "notes": [] if own is None else list(own.notes),
         }  # fmt: skip
-        if self.shrunk is not None and self.estimate is not None:
-            own = self.estimate
+        if self.shrunk is not None and own is not None:
             out["weight"] = self.shrunk.weight
             out["unshrunk"] = {
                 "value": own.value, "standard_error": own.standard_error, "low": own.low, "high": own.high,
@@ -184,10 +116,19 @@ class Slice:
             }  # fmt: skip
         return out
 
+    def summary(self) -> str:
+        """The slice's name and what is known of it."""
+        if self.value is None:
+            return f"{self.name}: no estimate: {self.reason}"
+        if self.interval is None:
+            return f"{self.name}: {self.value:.4f} (no interval: {self.reason})"
+        low, high = self.interval
+        return f"{self.name}: {self.value:.4f} [{low:.4f}, {high:.4f}] from {self.labels} strong ratings"
+
 
 @shown
 @dataclass(frozen=True, slots=True, eq=False)
-class Slices:
+class Slices(Result):
     """Every slice in the order of names, and the whole. `level` holds for each interval, or for all at once."""
 
     by: str
@@ -204,87 +145,23 @@ class Slices:
                 return one
         raise InputError(f"there is no slice {name!r}; there are {', '.join(repr(one.name) for one in self.slices)}")
 
-    def to_dict(self) -> dict[str, Any]:
-        """A dictionary, ready for JSON."""
-        return {
-            "by": self.by, "level": self.level, "simultaneous": self.simultaneous, "shrink": self.shrink,
-            "slices": [one.to_dict() for one in self.slices], "overall": self.overall.to_dict(),
-            "notes": list(self.notes),
-        }  # fmt: skip
-
-    def to_frame(self, kind: FrameKind | None = None) -> Any:
-        """A row for each slice, as a pandas, Polars or PyArrow frame."""
-        return frame_of_rows([{"by": self.by} | _row(one) for one in self.slices], kind)
+    def _rows(self) -> list[dict[str, Any]]:
+        rows = [{"by": self.by} | one.to_dict() for one in self.slices]
+        return [{name: x for name, x in row.items() if name != "unshrunk"} for row in rows]
 
     def summary(self) -> str:
         """A line for each slice and one for the whole, for people."""
-        lines = [f"{one.name}: {_line(one)}" for one in self.slices]
-        return "\n".join([*lines, f"all: {self.overall.summary()}"])
-
-    def __str__(self) -> str:
-        return self.summary()
+        return "\n".join([*(one.summary() for one in self.slices), f"all: {self.overall.summary()}"])
 
     def _repr_html_(self) -> str:
-        by, level = html.escape(self.by), f"{self.level:.0%}"
-        head = f"<tr><th>{by}</th><th>estimate</th><th>{level} interval</th><th>labels</th></tr>"
-        rows = [(one.name, one.value, one.interval, one.labels) for one in self.slices]
-        rows.append(("all", self.overall.value, self.overall.interval, self.overall.labels))
-        body = "".join(
-            f"<tr><td>{html.escape(name)}</td><td>{'–' if value is None else f'{value:.4f}'}</td>"
-            f"<td>{'–' if ends is None else f'{ends[0]:.4f} to {ends[1]:.4f}'}</td><td>{labels}</td></tr>"
-            for name, value, ends, labels in rows
-        )
-        return f"<table>{head}{body}</table>"
-
-
-def _row(one: Slice) -> dict[str, Any]:
-    return {name: value for name, value in one.to_dict().items() if name != "unshrunk"}
-
-
-def _line(one: Slice) -> str:
-    if one.value is None:
-        return f"no estimate: {one.reason}"
-    if one.interval is None:
-        return f"{one.value:.4f} (no interval: {one.reason})"
-    return f"{one.value:.4f} [{one.interval[0]:.4f}, {one.interval[1]:.4f}] from {one.labels} strong ratings"
-
-
-MISSING = "(missing)"
-_MOST_SLICES = 1000
-
-
-def slice_names(table: Table, by: str) -> tuple[list[str], Texts]:
-    """The slices in the order of names, and every row's; rows without a group are the slice "(missing)", the last."""
-    groups = table.texts(by, missing="allow")
-    return _names_of(table.name, by, set(groups.tolist())), np.where(groups == "", MISSING, groups)
-
-
-def _names_of(table: str, by: str, found: set[str]) -> list[str]:
-    if {MISSING, ""} <= found:
-        raise TableError(f"column {by!r} of {table} has both rows without a group and a group named {MISSING}")
-    names = in_order([name or MISSING for name in found])
-    if len(names) > _MOST_SLICES:
-        raise TableError(
-            f"column {by!r} of {table} has {len(names):,} different values; slices are at most {_MOST_SLICES:,}"
-        )
-    return names
-
-
-def slice_sizes(table: TableLike, by: str) -> dict[str, float]:
-    """How many rows every slice of a table has."""
-    counts = count_groups(table, by)
-    named = os.path.basename(os.fsdecode(table)) if isinstance(table, str | os.PathLike) else "table"
-    return {name: float(counts["" if name == MISSING and "" in counts else name])
-            for name in _names_of(named, by, set(counts))}  # fmt: skip
-
-
-def in_order(groups: Iterable[str]) -> list[str]:
-    """Groups in alphabetical order, or by size where all are numbers; rows without a group last."""
-    names = sorted(set(groups), key=lambda name: (name == MISSING, name))
-    try:
-        return sorted(names, key=lambda name: (name == MISSING, 0.0 if name == MISSING else float(name)))
-    except ValueError:
-        return names
+        every = [(one.name, one.value, one.interval, one.labels) for one in self.slices]
+        every.append(("all", self.overall.value, self.overall.interval, self.overall.labels))
+        rows = [
+            (name, "–" if value is None else f"{value:.4f}", "–" if ends is None else f"{ends[0]:.4f} to {ends[1]:.4f}",
+             str(labels))
+            for name, value, ends, labels in every
+        ]  # fmt: skip
+        return table_html((self.by, "estimate", f"{self.level:.0%} interval", "labels"), rows)
 
 
 def estimate_slices(
@@ -333,35 +210,29 @@ def estimate_slices(
         raise InputError("shrunk intervals hold on average over slices, not all at once: choose shrink or simultaneous")
     if by == strong:
         raise InputError(f"slices by {by!r}, the strong rating itself, have no mean to estimate; name another column")
-    draw = DrawColumns(rate, selected, clusters)
-    relation = large_relation(table)
-    plain, meaning = recalibrate == "none" and interval != "anytime", meaning_of(positive, scale)
-    large, known, first = None, None, tuple[str, ...]()
-    if relation is not None and plain and isinstance(strong, str):
-        large = _read_large(relation, RatedColumns(strong, weak, draw), by, method, meaning)
-    if large is not None:
-        rated, all_groups = large, large.table.texts(by, missing="allow")
-        ends = both_ends(bounds) or meaning.bounds
-        how = EstimateOptions(method, interval, level, estimand, pool_size, ends, floor, seed=seed)
+    relation, meaning, draw = large_relation(table), meaning_of(positive, scale), DrawColumns(rate, selected, clusters)
+    ends, first = both_ends(bounds), tuple[str, ...]()
+    rated: RatedTable | None = None
+    known: TextColumns | None = None
+    if relation is not None and recalibrate == "none" and interval != "anytime" and isinstance(strong, str):
+        rated = _read_large(relation, RatedColumns(strong, weak, draw), by, method, meaning)
+    if rated is not None:
+        groups, ends = rated.table.texts(by, missing="allow"), ends or meaning.bounds
     else:
-        ready = made_ready(
-            read_whole(table, relation), strong=strong, weak=() if weak is None else (weak,), positive=positive,
-            scale=scale,
-        )  # fmt: skip
+        weak_columns = () if weak is None else (weak,)
+        ready = ready_for(read_whole(table, relation), strong=strong, weak=weak_columns, meaning=meaning)
         ready.refuse_pool(estimand)
-        read, first = ready.table, ready.notes
-        how = EstimateOptions(
-            method, interval, level, estimand, pool_size, ready.bounds(both_ends(bounds)), floor, seed=seed
-        )
-        _, all_groups = slice_names(read, by)
-        refuse_unused_weights(read, rate, all_groups)
-        rated = read_rated(read, RatedColumns(ready.strong, weak, draw), fewest=2)
-        texts = read_texts(read, text, learner)
+        first, ends = ready.notes, ready.bounds(ends)
+        _, groups = slice_names(ready.table, by)
+        refuse_unused_weights(ready.table, rate, groups)
+        rated = read_rated(ready.table, RatedColumns(ready.strong, weak, draw), fewest=2)
+        texts = read_texts(ready.table, text, learner)
         known = None if texts is None else texts[0][rated.rows]
+    how = EstimateOptions(method, interval, level, estimand, pool_size, ends, floor, seed=seed)
     how.refuse_idle_pool_size()
     if estimand == "pool" and "weight" in rated.table.columns:  # slices that were looked at in proportions of their own
         rated.pool.refuse_left_out("its slices")
-    sliced = _Sliced(rated, all_groups, how, recalibrate, fewest, known)
+    sliced = _Sliced(rated, groups, how, recalibrate, fewest, known)
     overall = sliced.overall()
     found, more = sliced.slices(simultaneous)
     read_as = first + rated.notes(how)
@@ -412,7 +283,8 @@ class _Sliced:
 
     def slices(self, simultaneous: bool) -> tuple[list[Slice], tuple[str, ...]]:
         """Every slice, and what there is to say about their levels."""
-        items, how, masks = self.rated.items, self.rated.how(self.how), _masks(self.groups)
+        items, how, groups = self.rated.items, self.rated.how(self.how), self.groups
+        masks = _masks(groups)
         if self.recalibrate != "none":  # learned from all slices together
             items = replace(items, weak=recalibrated(items, kind=self.recalibrate, seed=how.seed, text=self.text))
             how = without_second_line(how)
@@ -420,7 +292,7 @@ class _Sliced:
         answered = sum(count >= self.fewest for count in labels.values())
         notes: tuple[str, ...] = ()
         if simultaneous:
-            level, notes = _each_level(how.level, answered, items.clusters, self.groups)
+            level, notes = _each_level(how.level, answered, items.clusters, groups)
             how = replace(how, level=level)
         found = [self._slice(name, items.part(mask), labels[name], how) for name, mask in masks.items()]
         return found, notes
@@ -497,3 +369,106 @@ def _error(e: Estimate) -> float:
     assert e.interval is not None
     z = float(special.ndtri(0.5 + e.level / 2))
     return max((e.interval[1] - e.interval[0]) / (2 * z), e.standard_error or 0.0)
+
+
+# The slices by the names in a column
+
+
+def slice_names(table: Table, by: str) -> tuple[list[str], Texts]:
+    """The slices in the order of names, and every row's; rows without a group are the slice "(missing)", the last."""
+    groups = table.texts(by, missing="allow")
+    return _names_of(table.name, by, set(groups.tolist())), np.where(groups == "", NO_GROUP, groups)
+
+
+def _names_of(table: str, by: str, found: set[str]) -> list[str]:
+    if {NO_GROUP, ""} <= found:
+        raise TableError(f"column {by!r} of {table} has both rows without a group and a group named {NO_GROUP}")
+    names = in_order([name or NO_GROUP for name in found])
+    if len(names) > _MOST_SLICES:
+        raise TableError(
+            f"column {by!r} of {table} has {len(names):,} different values; slices are at most {_MOST_SLICES:,}"
+        )
+    return names
+
+
+def slice_sizes(table: TableLike, by: str) -> dict[str, float]:
+    """How many rows every slice of a table has."""
+    counts = count_groups(table, by)
+    named = os.path.basename(os.fsdecode(table)) if isinstance(table, str | os.PathLike) else "table"
+    return {name: float(counts["" if name == NO_GROUP and "" in counts else name])
+            for name in _names_of(named, by, set(counts))}  # fmt: skip
+
+
+def in_order(groups: Iterable[str]) -> list[str]:
+    """Groups in alphabetical order, or by size where all are numbers; rows without a group last."""
+    names = sorted(set(groups), key=lambda name: (name == NO_GROUP, name))
+    try:
+        return sorted(names, key=lambda name: (name == NO_GROUP, 0.0 if name == NO_GROUP else float(name)))
+    except ValueError:
+        return names
+
+
+# Shrinkage: y_s ~ N(θ_s, v_s) with v_s known, θ_s ~ N(μ, A). μ and A have flat priors and are integrated out, so the
+# intervals count that both are estimated; Morris's (1983) formulas approximate the same. A flat prior on A is his too:
+# it shrinks a little less than the best guess of A would, which is what makes the intervals hold on average.
+
+
+@dataclass(frozen=True, slots=True)
+class ShrinkModel:
+    """Posterior mean of μ and median of sqrt(A)."""
+
+    mean: float
+    between: float
+
+
+def shrunk_means(values: Floats, errors: Floats, *, level: float) -> tuple[ShrinkModel, list[Shrunk]]:
+    """Posterior mean, standard deviation and interval of every θ_s.
+
+    Limiting cases: equal values shrink to one value; values far apart for their errors stay as they are.
+    """
+    share(level, name="level")
+    if values.size < FEWEST_TO_SHRINK:
+        raise InputError(f"shrinkage needs at least {FEWEST_TO_SHRINK} means; got {values.size}")
+    if not np.all(errors > 0):
+        raise InputError("shrinkage needs a positive standard error of every mean")
+    y, v = values, errors**2
+    A, p = _posterior(y, v)
+    inverse = 1.0 / (v + A[:, None])  # grid × means
+    total = inverse.sum(axis=1)
+    mu = (inverse @ y) / total
+    kept = A[:, None] * inverse  # 1 − B: the weight of a mean's own value, given A
+    centre = kept * y + (1 - kept) * mu[:, None]
+    variance = kept * v + (1 - kept) ** 2 / total[:, None]
+    value = p @ centre
+    sd = np.sqrt(p @ (variance + (centre - value) ** 2))
+    ends = [_interval(p, centre[:, s], np.sqrt(variance[:, s]), level) for s in range(y.size)]
+    shrunk = [Shrunk(float(value[s]), float(sd[s]), ends[s], float(p @ kept[:, s])) for s in range(y.size)]
+    middle = int(np.searchsorted(np.cumsum(p), 0.5))
+    return ShrinkModel(float(p @ mu), math.sqrt(float(A[middle]))), shrunk
+
+
+def _posterior(y: Floats, v: Floats) -> tuple[Floats, Floats]:
+    """A grid over A and its posterior probabilities: equal steps in x = A/(A + scale), which ends where A does not."""
+    scale = float(np.median(v)) + float(np.var(y))
+    x = (np.arange(_POINTS) + 0.5) / _POINTS
+    A = scale * x / (1 - x)
+    inverse = 1.0 / (v + A[:, None])
+    total = inverse.sum(axis=1)
+    mu = (inverse @ y) / total
+    Q = (inverse * (y - mu[:, None]) ** 2).sum(axis=1)
+    log = 0.5 * np.log(inverse).sum(axis=1) - 0.5 * np.log(total) - 0.5 * Q - 2 * np.log(1 - x)  # dA = scale dx/(1−x)²
+    p = np.exp(log - log.max())
+    return A, p / p.sum()
+
+
+def _interval(p: Floats, centre: Floats, sd: Floats, level: float) -> tuple[float, float]:
+    """Quantiles of the mixture of normals."""
+
+    def beyond(x: float, tail: float) -> float:
+        return float(p @ special.ndtr((x - centre) / sd)) - tail
+
+    tail = (1 - level) / 2
+    far = -float(special.ndtri(tail / p.size)) * float(sd.max()) + math.ulp(1.0)
+    low, high = float(centre.min()) - far, float(centre.max()) + far
+    first, last = (float(scipy.optimize.brentq(beyond, low, high, args=(t,), xtol=1e-12)) for t in (tail, 1 - tail))
+    return first, last

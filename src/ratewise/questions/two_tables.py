@@ -4,7 +4,6 @@ import math
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special
 
 from ratewise.core.estimate import Estimate, EstimateOptions
@@ -12,15 +11,15 @@ from ratewise.core.names import Estimand, Method, Recalibration
 from ratewise.core.ratings import Ratings
 from ratewise.core.two_samples import Half, difference_interval, pool_covariance, shared_covariance
 from ratewise.errors import InputError
-from ratewise.questions.comparison import Comparison, Ratio, compare_systems, lift, ratio, sentence
+from ratewise.questions.comparison import Comparison, Ratio, compare_systems, ratio
 from ratewise.questions.estimation import estimate_rated, refuse_unused_weights
 from ratewise.questions.export_terms import Terms, read_terms, reported
-from ratewise.questions.people import Strong, made_ready
+from ratewise.questions.people import Strong, ready_for
 from ratewise.questions.rated import DrawColumns, Pool, Rate, RatedColumns, RatedTable, read_rated
-from ratewise.questions.systems import Systems, check_names
+from ratewise.questions.systems import Systems, check_names, is_binary
 from ratewise.tables import Table, TableLike, read_table
 from ratewise.tables.cells import Texts
-from ratewise.tables.words import Positive, Scale
+from ratewise.tables.words import Meaning, Positive, Scale, meaning_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,24 +33,24 @@ class TableColumns:
     clusters: str | None = None
     id: str | None = None
 
-    def as_reported(self, terms: Terms) -> bool:
-        """Whether an export's columns are to be read as its campaign does: none but those are asked for."""
-        return terms.named(self.strong, self.weak, DrawColumns(self.rate, self.selected, self.clusters))
+    @property
+    def draw(self) -> DrawColumns:
+        """Which columns say how the rows were drawn."""
+        return DrawColumns(self.rate, self.selected, self.clusters)
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _Reading:
     """How both tables are read and estimated."""
 
     how: EstimateOptions
     recalibrate: Recalibration
-    positive: Positive
-    scale: Scale
+    meaning: Meaning
 
-    @property
-    def plain(self) -> bool:
-        """Whether nothing is asked for that a campaign does not do by itself."""
-        return self.how.plain and self.recalibrate == "none" and self.positive is None and self.scale is None
+    def as_reported(self, columns: TableColumns, terms: Terms) -> bool:
+        """Whether an export is to be read as its campaign does: nothing else is asked for."""
+        plain = self.how.plain and self.recalibrate == "none" and self.meaning == Meaning()
+        return plain and terms.named(columns.strong, columns.weak, columns.draw)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -112,48 +111,40 @@ def compare_tables(
     Limiting cases: no item in common gives two independent samples; all of them, drawn together, gives `compare`.
     """
     check_names(names)
-    table, with_table = read_table(table), read_table(with_table)
+    tables = read_table(table), read_table(with_table)
     if estimand is None:
-        exports = [terms.estimand for terms in map(read_terms, (table, with_table)) if terms is not None]
+        exports = [terms.estimand for terms in map(read_terms, tables) if terms is not None]
         estimand = exports[0] if exports else "population"
-    asked = _Asked(
-        EstimateOptions(method, "auto", level, estimand, None, bounds, seed=seed), recalibrate, positive, scale
-    )
+    how = EstimateOptions(method, "auto", level, estimand, None, bounds, seed=seed)
+    asked = _Reading(how, recalibrate, meaning_of(positive, scale))
     own = TableColumns(strong, weak, rate, selected, clusters, id)
-    first, second = _side(table, own, asked), _side(with_table, own if last is None else last, asked)
+    first, second = _side(tables[0], own, asked), _side(tables[1], own if last is None else last, asked)
     if _drawn_together(first, second):
         return compare_systems(_paired(names, first, second, asked), 0, 1)
-    return _unpaired(names, first, second, estimand)
+    return _unpaired(names, first, second)
 
 
-def _side(table: Table, columns: TableColumns, asked: _Asked) -> _Side:
+def _side(table: Table, columns: TableColumns, asked: _Reading) -> _Side:
+    """One table with its mean; a campaign's export with the mean that the campaign reports."""
     terms = read_terms(table)
-    if terms is not None and asked.plain and columns.as_reported(terms):
-        return _of_campaign(table, terms, columns.id, asked.how)
+    if terms is not None and asked.as_reported(columns, terms):
+        mean, pooled = reported(table, terms, level=asked.how.level, estimand=asked.how.estimand)
+        looked = ~np.isnan(table.numbers(terms.rates[-1], missing="allow"))
+        weak, rates = (x.reshape(pooled.strong.size, -1)[:, -1] for x in (pooled.weak, pooled.rates))
+        items = Ratings(weak, pooled.strong, rates, pooled.selected, pooled.clusters)
+        rated = RatedTable(table, items, looked, looked, (), False, Pool.of(table, table.rows))
+        return _Side(rated, mean, (terms.low, terms.high), _ids(table, columns.id, rated), exported=True)
     if columns.strong is None:
         raise InputError("name the column with the strong rating: strong, or --strong on the command line")
-    weak = () if columns.weak is None else (columns.weak,)
-    ready = made_ready(table, strong=columns.strong, weak=weak, positive=asked.positive, scale=asked.scale)
+    weak_columns = () if columns.weak is None else (columns.weak,)
+    ready = ready_for(table, strong=columns.strong, weak=weak_columns, meaning=asked.meaning)
     ready.refuse_pool(asked.how.estimand)
     refuse_unused_weights(ready.table, columns.rate)
-    draw = DrawColumns(columns.rate, columns.selected, columns.clusters)
-    rated = read_rated(ready.table, RatedColumns(ready.strong, columns.weak, draw), fewest=2)
+    rated = read_rated(ready.table, RatedColumns(ready.strong, columns.weak, columns.draw), fewest=2)
     how = replace(asked.how, bounds=ready.bounds(asked.how.bounds))
     mean = estimate_rated(rated.items, rated.how(how), asked.recalibrate)
     mean = replace(mean, notes=ready.notes + rated.notes(how) + mean.notes)
     return _Side(rated, mean, how.bounds, _ids(ready.table, columns.id, rated))
-
-
-def _of_campaign(table: Table, terms: Terms, id_column: str | None, how: EstimateOptions) -> _Side:
-    """A side that is a campaign's export, as the campaign reports it."""
-    pool = Pool.of(table, table.rows)
-    mean, pooled = reported(table, terms, level=how.level, estimand=how.estimand)
-    looked = ~np.isnan(table.numbers(terms.rates[-1], missing="allow"))
-    n = pooled.strong.size
-    last = (pooled.weak.reshape(n, -1)[:, -1], pooled.strong, pooled.rates.reshape(n, -1)[:, -1])
-    items = Ratings(*last, pooled.selected, pooled.clusters)
-    rated = RatedTable(table, items, looked, looked, (), False, pool)
-    return _Side(rated, mean, (terms.low, terms.high), _ids(table, id_column, rated), exported=True)
 
 
 def _ids(table: Table, column: str | None, rated: RatedTable) -> Texts | None:
@@ -178,22 +169,21 @@ def _drawn_together(a: _Side, b: _Side) -> bool:
     )
 
 
-def _paired(names: tuple[str, str], a: _Side, b: _Side, asked: _Asked) -> Systems:
-    """The second table's rows in the order of the first one's."""
+def _paired(names: tuple[str, str], a: _Side, b: _Side, asked: _Reading) -> Systems:
+    """Both tables as one, the second one's rows in the order of the first one's."""
     assert a.ids is not None
     assert b.ids is not None
     order = np.empty(a.ids.size, dtype=np.intp)
     order[np.argsort(a.ids)] = np.argsort(b.ids)
-    x, y = a.rated.items, _in_order(b.rated.items, order)
-    strong = np.stack([x.strong, y.strong], axis=1)
+    x, y = a.rated.items, b.rated.items
+    strong = np.stack([x.strong, y.strong[order]], axis=1)
     drawn = (~np.isnan(strong)).any(axis=1) | (x.rates == 1)
-    for selected in (x.selected, y.selected):
+    for selected in (x.selected, None if y.selected is None else y.selected[order]):
         drawn = drawn if selected is None else drawn | selected
-    known = strong[~np.isnan(strong)]
-    binary = a.bounds is None and bool(np.all((known == 0) | (known == 1)))
+    binary = a.bounds is None and is_binary(strong)
     return Systems(
         names=names,
-        weak=np.stack([x.weak, y.weak], axis=1),
+        weak=np.stack([x.weak, y.weak[order]], axis=1),
         strong=strong,
         rates=x.rates,
         asked=np.asarray(drawn),
@@ -204,39 +194,20 @@ def _paired(names: tuple[str, str], a: _Side, b: _Side, asked: _Asked) -> System
     )
 
 
-def _in_order(items: Ratings, order: NDArray[np.intp]) -> Ratings:
-    selected, clusters = items.selected, items.clusters
-    return Ratings(
-        items.weak[order], items.strong[order], items.rates[order], None if selected is None else selected[order],
-        None if clusters is None else clusters[order],
-    )  # fmt: skip
-
-
 # Two samples
 
 
-def _unpaired(names: tuple[str, str], a: _Side, b: _Side, estimand: Estimand) -> Comparison:
-    covariance, told = _common(a, b, estimand)
+def _unpaired(names: tuple[str, str], a: _Side, b: _Side) -> Comparison:
+    covariance, told = _common(a, b)
     difference = _difference(a.mean, b.mean, covariance)
-    sure = _probability_above(difference)
     found = _ratio(a.mean, b.mean, covariance)
     notes = [f"{name}: {note}" for name, side in zip(names, (a, b), strict=True) for note in side.mean.notes]
-    return Comparison(
-        names=names,
-        difference=difference,
-        first=a.mean,
-        second=b.mean,
-        probability_better=sure,
-        ratio=found,
-        relative_lift=lift(found, b.mean.value),
-        pairing=_pairing(a.mean, b.mean, difference),
-        sentence=sentence(names, difference, sure),
-        notes=(told, *notes),
-        paired=False,
+    return Comparison.of(
+        names, (difference, a.mean, b.mean), _probability_above(difference), found, (told, *notes), paired=False
     )
 
 
-def _common(a: _Side, b: _Side, estimand: Estimand) -> tuple[float, str]:
+def _common(a: _Side, b: _Side) -> tuple[float, str]:
     """Covariance through shared items, and what there is to say about them."""
     if a.ids is None or b.ids is None or a.groups is None or b.groups is None:
         return 0.0, (
@@ -246,7 +217,7 @@ def _common(a: _Side, b: _Side, estimand: Estimand) -> tuple[float, str]:
     if not shared.size:
         return 0.0, "two samples: the tables have no item in common"
     said = f"two samples: {shared.size:,} items are in both tables, rated apart; "
-    if estimand == "population":
+    if a.mean.estimand == "population":
         both = shared_covariance((a.mean.contributions, b.mean.contributions), (a.groups, b.groups))
         return both, said + "their common part counts"
     found = pool_covariance(a.half, b.half, (rows[0], rows[1]))
@@ -255,14 +226,15 @@ def _common(a: _Side, b: _Side, estimand: Estimand) -> tuple[float, str]:
 
 
 def _difference(a: Estimate, b: Estimate, covariance: float) -> Estimate:
+    """One mean less the other; the interval is Newcombe's."""
     known = a.standard_error is not None and b.standard_error is not None
     variance = (a.standard_error or 0.0) ** 2 + (b.standard_error or 0.0) ** 2 - 2 * covariance
-    r = 0.0
+    r, ends = 0.0, None
     if a.standard_error and b.standard_error:
         r = float(np.clip(covariance / (a.standard_error * b.standard_error), -1.0, 1.0))
-    ends = None
     if a.interval is not None and b.interval is not None:
         ends = difference_interval((a.value, b.value), (a.interval, b.interval), r)
+    kinds = ", ".join(dict.fromkeys((a.interval_method, b.interval_method)))
     return Estimate(
         value=a.value - b.value,
         standard_error=math.sqrt(variance) if known and variance > 0 else None,
@@ -270,16 +242,11 @@ def _difference(a: Estimate, b: Estimate, covariance: float) -> Estimate:
         level=a.level,
         items=a.items + b.items,
         labels=a.labels + b.labels,
-        method=a.method if a.method == b.method else f"{a.method}; {b.method}",
-        interval_method=_kind(a, b),
+        method="; ".join(dict.fromkeys((a.method, b.method))),
+        interval_method=f"two samples ({kinds})",
         estimand=a.estimand,
         notes=() if ends is not None else ("one of the two means has no interval",),
     )
-
-
-def _kind(a: Estimate, b: Estimate) -> str:
-    kinds = a.interval_method if a.interval_method == b.interval_method else f"{a.interval_method}, {b.interval_method}"
-    return f"two samples ({kinds})"
 
 
 def _probability_above(d: Estimate) -> float | None:
@@ -296,9 +263,3 @@ def _ratio(a: Estimate, b: Estimate, covariance: float) -> Ratio:
         return Ratio(None, None, a.level, "the error of one of the two means is unknown")
     both = np.array([[a.standard_error**2, covariance], [covariance, b.standard_error**2]])
     return ratio(a.value, b.value, both, quantile=float(special.ndtri(0.5 + a.level / 2)), level=a.level)
-
-
-def _pairing(a: Estimate, b: Estimate, difference: Estimate) -> float | None:
-    if a.standard_error is None or b.standard_error is None or difference.standard_error is None:
-        return None
-    return (a.standard_error**2 + b.standard_error**2) / difference.standard_error**2
