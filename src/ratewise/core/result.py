@@ -76,7 +76,7 @@ class Result:
         return {one.name: _in_json(getattr(self, one.name)) for one in fields(own) if one.repr}
 
     def to_frame(self, kind: FrameKind | None = None) -> Any:
-        """The rows as a pandas, Polars or PyArrow frame; by default of the first kind that is installed."""
+        """Its rows as a pandas, Polars or PyArrow frame; by default of the first kind that is installed."""
         return frame_of_rows(self._rows(), kind)
 
     def summary(self) -> str:

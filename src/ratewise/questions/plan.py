@@ -124,8 +124,9 @@ def plan(
     )
     pilot = read_pilot(read, columns, imagine=True)
     rated = None if pool is None or strata is None else strata_sizes(pool, strata)
-    if pool is not None and goal.pool_size is None:
-        goal = replace(goal, pool_size=float(count_rows(pool) if rated is None else sum(rated.values())))
+    if pool is not None:
+        rows = float(count_rows(pool) if rated is None else sum(rated.values()))
+        goal = goal if goal.pool_size is not None else replace(goal, pool_size=rows)
     words, told = meaning_of(positive, scale), {"strong": ready.typed, "within": within, "level": level}
     notes = ready.notes + _of_people(ready) + _of_texts(pilot, columns)
     if drawn is not None:
