@@ -80,15 +80,10 @@ def _schema(body: Mapping[str, Any]) -> Mapping[str, Any] | None:
 
 
 def _object(schema: Mapping[str, Any], word: str, sure: int) -> dict[str, Any]:
-    out: dict[str, Any] = {}
-    for name in schema:
-        if name == "verdict":
-            out[name] = word if schema[name]["type"] == "string" else json.loads(word)
-        elif name == "confidence":
-            out[name] = sure
-        else:
-            out[name] = "I looked at it closely."
-    return out
+    said: dict[str, Any] = {"confidence": sure}
+    if "verdict" in schema:
+        said["verdict"] = word if schema["verdict"]["type"] == "string" else json.loads(word)
+    return {name: said.get(name, "I looked at it closely.") for name in schema}
 
 
 def tokens_of(text: str) -> list[str]:
@@ -102,9 +97,8 @@ def logprobs_of(answer: str, word: str, asked: Asked) -> list[dict[str, Any]]:
     """Tokens of an answer: sure of all but the verdict, whose alternatives come in several spellings."""
     tokens = tokens_of(answer)
     place = max((i for i, token in enumerate(tokens) if token.strip() == tokens_of(word)[0].strip()), default=-1)
-    return [
-        _place(token, _alternatives(asked, token) if i == place else {token: 0.0}) for i, token in enumerate(tokens)
-    ]
+    listed = [_alternatives(asked, token) if i == place else {token: 0.0} for i, token in enumerate(tokens)]
+    return [_place(token, alternatives) for token, alternatives in zip(tokens, listed, strict=True)]
 
 
 def _alternatives(asked: Asked, token: str) -> dict[str, float]:

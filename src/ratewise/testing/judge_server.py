@@ -23,27 +23,15 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Literal, Self, get_args
 
 from ratewise.testing.answering import decided, logprobs_of, rate, tokens_of, worded
 from ratewise.testing.hidden_rule import HiddenRule, chance, made_up_rows, write_rows
 
 Fault = Literal[
-    "429",
-    "429 date",
-    "no money",
-    "500",
-    "503",
-    "slow",
-    "cut",
-    "malformed",
-    "no usage",
-    "refusal",
-    "truncated",
-    "rambling",
-    "401",
-]
+    "429", "429 date", "no money", "500", "503", "slow", "cut", "malformed", "no usage", "refusal", "truncated",
+    "rambling", "401",
+]  # fmt: skip
 FAULTS: tuple[Fault, ...] = get_args(Fault)
 
 
@@ -156,9 +144,7 @@ class JudgeServer:
     def __enter__(self) -> Self:
         return self.start()
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.stop()
 
     # The wire
