@@ -14,7 +14,7 @@ INTRODUCTION = """# Python
 Made from the docstrings by `make docs`. All names are in `ratewise`: `import ratewise as rw`. Results print in words
 and give their numbers as `to_dict()`; those that are a table also as `to_frame()`, for pandas, Polars or PyArrow.
 An answer is about the population (`estimand`) unless you say otherwise; campaigns, which hold their whole pool, are
-about the pool ([why](decisions/0010-the-door.md)). `estimate.interval` is the pair of `low` and `high`;
+about the pool ([why](decisions/0008-public-interface.md)). `estimate.interval` is the pair of `low` and `high`;
 `interval_kind` says which kind of interval it is, on the record and in JSON.
 """
 

@@ -1,7 +1,7 @@
 """Ridge regression whose every leave-one-out prediction is known in closed form, for a whole path of penalties.
 
 Small and by hand because it runs thousands of times a minute in simulations, and because a cross-fitted estimate needs
-the leave-one-out predictions themselves (docs/decisions/0006-auto.md).
+the leave-one-out predictions themselves (docs/decisions/0004-auto.md).
 """
 
 from collections.abc import Iterator, Sequence
