@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from ratewise.campaign.verify import Verification, telling
+from ratewise.campaign.verify import Verification
 
 
 def test_nothing_differs_until_something_does():
@@ -20,11 +20,11 @@ def test_nothing_differs_until_something_does():
 
 def test_what_cannot_be_replayed_differs_and_bugs_of_others_pass():
     found = Verification()
-    with telling("round 3", found):
+    with found.telling("round 3"):
         raise ValueError("odd\nnumbers")
-    with telling("round 4", found):
+    with found.telling("round 4"):
         raise ZeroDivisionError
     assert found.differences[0].startswith("round 3 cannot be replayed: odd")
     assert found.differences[1] == "round 4 cannot be replayed: ZeroDivisionError"
-    with pytest.raises(RuntimeError), telling("round 5", found):
+    with pytest.raises(RuntimeError), found.telling("round 5"):
         raise RuntimeError

@@ -1,14 +1,13 @@
 """A judge and its prompts, as tests of the room share them."""
 
-from ratewise.judges.judge import JudgeSpec
-from ratewise.judges.prompt import Asked, Shown, prompt_for
+from ratewise.judges.prompt import AnswerForm, JudgeSpec, ShownColumns
 from ratewise.judges.template import built_in, parse
 from ratewise.judges.verdicts import Verdicts
 
 ITEM = {"question": "How much is 2 + 2?", "answer": "It is 4."}
 PAIR = {"question": "How much is 2 + 2?", "one": "It is 4.", "two": "It is 5."}
-SHOWN = Shown(("question", "answer"))
-BOTH = Shown(("question",), "one", "two")
+SHOWN = ShownColumns(("question", "answer"))
+BOTH = ShownColumns(("question",), "one", "two")
 CODE = "0123456789abcdef"
 
 
@@ -22,9 +21,5 @@ def spec(kind="binary", **changes):
 
 def prompt(kind="binary", form="json", confidence=False, item=None, swap=False, code=CODE):
     """A prompt about an item."""
-    judge = spec(kind)
     item = (PAIR if kind == "pairwise" else ITEM) if item is None else item
-    return prompt_for(
-        judge.template, judge.verdicts, judge.shown, item, criterion=judge.criterion, asked=Asked(form, confidence),
-        swap=swap, code=code,
-    )  # fmt: skip
+    return spec(kind).prompt(item, AnswerForm(form, confidence), swap=swap, code=code)

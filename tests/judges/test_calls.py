@@ -18,26 +18,26 @@ def read(data, kind="binary", source="none"):
 
 
 def test_a_request_asks_for_what_the_endpoint_takes():
-    judge = spec("pairwise").request
+    judge = spec("pairwise")
     body = judge.body(prompt("pairwise"), Rung("logprobs"))
     assert (body["logprobs"], body["top_logprobs"], body["max_tokens"], body["temperature"]) == (True, 20, 700, 0.0)
     assert body["response_format"]["json_schema"]["strict"] is True
     plain = judge.body(prompt("pairwise", "line"), Rung("none", takes=frozenset()))
     assert set(plain) == {"model", "messages", "max_completion_tokens"}
-    assert judge.asked(Rung("verbal")).confidence
-    assert judge.asked(Rung("none", takes=frozenset())).form == "line"
+    assert judge.form(Rung("verbal")).confidence
+    assert judge.form(Rung("none", takes=frozenset())).form == "line"
 
 
 @pytest.mark.parametrize(("kind", "type_"), [("binary", "predicate"), ("pairwise", "choice"), ("likert", "score")])
 def test_decisions_ask_a_question_of_their_own(kind, type_):
-    body = spec(kind).request.body(prompt(kind, "decision"), Rung("decisions"))
+    body = spec(kind).body(prompt(kind, "decision"), Rung("decisions"))
     (question,) = body["questions"]
     assert question["type"] == type_
     assert "The answer is correct." in question["instructions"]
     assert [message["role"] for message in body["input"]] == ["system", "user"]
-    assert spec(kind).request.can_decide
+    assert spec(kind).can_decide
     halves = replace(spec("score").verdicts, low=0.0, high=0.5)
-    assert not replace(spec("score").request, verdicts=halves).can_decide
+    assert not replace(spec("score"), verdicts=halves).can_decide
 
 
 def test_answers_of_decisions_are_probabilities():

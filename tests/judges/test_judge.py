@@ -8,13 +8,13 @@ from uuid import uuid4
 import pytest
 
 from ratewise.judges.client import CallError, Client, Endpoint
-from ratewise.judges.judge import Forgetful, Judge, Rated, text_digest
+from ratewise.judges.judge import Forgetful, Judge, Rated
 from ratewise.judges.ladder import Rung
 from ratewise.judges.prices import Usage, given_prices
 from ratewise.testing.hidden_rule import HiddenRule, content_of, logistic
 from ratewise.testing.judge_server import Behaviour, JudgeServer
 
-from .asking import ITEM, PAIR, SHOWN, spec
+from .asking import ITEM, PAIR, spec
 
 PRICES = given_prices({"input": Decimal(1), "output": Decimal(2)})
 TRUTH = logistic(HiddenRule().seen(content_of(list(ITEM.items())), "small-judge"))
@@ -283,4 +283,4 @@ def test_a_changed_judge_is_another_one():
     ]  # fmt: skip
     assert len(set(names)) == len(names)
     assert spec().digest == names[0]
-    assert text_digest(SHOWN, ITEM) == text_digest(SHOWN, {**ITEM, "more": 1}) != text_digest(SHOWN, PAIR)
+    assert spec().text_digest(ITEM) == spec().text_digest({**ITEM, "more": 1}) != spec().text_digest(PAIR)

@@ -8,9 +8,9 @@ import pytest
 
 from ratewise.campaign.judges import judge_table
 from ratewise.judges.client import Client, Endpoint
-from ratewise.judges.judge import Forgetful, Judge, JudgeSpec
+from ratewise.judges.judge import Forgetful, Judge
 from ratewise.judges.prices import given_prices
-from ratewise.judges.prompt import Shown
+from ratewise.judges.prompt import JudgeSpec, ShownColumns
 from ratewise.judges.template import built_in, parse
 from ratewise.judges.verdicts import Verdicts
 from ratewise.tables import read_table, write_table
@@ -31,8 +31,8 @@ def rate(address, texts, kind="binary", high=1.0, memory=None, **changes):
     async def work():
         client = Client(Endpoint(address, concurrency=2, timeout=120.0))
         made = JudgeSpec(
-            parse(built_in(kind), kind), Verdicts.of(kind, 1.0, high), Shown(("text",)), "tiny-judge", "It is right.",
-            **changes,
+            parse(built_in(kind), kind), Verdicts.of(kind, 1.0, high), ShownColumns(("text",)), "tiny-judge",
+            "It is right.", **changes,
         )  # fmt: skip
         judge = Judge(made, client, PRICES, Forgetful() if memory is None else memory)
         try:

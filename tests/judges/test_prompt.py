@@ -2,7 +2,7 @@ import re
 
 import pytest
 
-from ratewise.judges.prompt import Asked, Shown, answer_schema, format_of, prompt_for
+from ratewise.judges.prompt import AnswerForm, ShownColumns, answer_schema, format_of
 from ratewise.judges.template import KINDS
 
 from .asking import CODE, ITEM, PAIR, prompt, spec
@@ -35,10 +35,7 @@ def _outside(text):
 
 def test_the_code_is_random_and_stands_in_no_system_message():
     judge = spec()
-    made = [
-        prompt_for(judge.template, judge.verdicts, judge.shown, ITEM, criterion="c", asked=Asked("line"))
-        for _ in range(2)
-    ]
+    made = [judge.prompt(ITEM, AnswerForm("line")) for _ in range(2)]
     assert made[0].code != made[1].code
     assert made[0].messages[0] == made[1].messages[0]
     assert made[0].code in made[0].messages[1]["content"]
@@ -53,14 +50,14 @@ def test_both_orders_show_the_answers_in_both_places():
 
 def test_how_to_answer_is_said_for_each_form():
     judge = spec("likert")
-    assert "a whole number from 1 to 5" in format_of(judge.verdicts, Asked("json"), reasons=False, code="c")
-    assert '"confidence"' in format_of(judge.verdicts, Asked("json", True), reasons=True, code="c")
-    assert "the code c" in format_of(judge.verdicts, Asked("line"), reasons=True, code="c")
-    assert format_of(judge.verdicts, Asked("decision"), reasons=True, code="c") == ""
+    assert "a whole number from 1 to 5" in format_of(judge.verdicts, AnswerForm("json"), reasons=False, code="c")
+    assert '"confidence"' in format_of(judge.verdicts, AnswerForm("json", True), reasons=True, code="c")
+    assert "the code c" in format_of(judge.verdicts, AnswerForm("line"), reasons=True, code="c")
+    assert format_of(judge.verdicts, AnswerForm("decision"), reasons=True, code="c") == ""
 
 
 def test_the_schema_has_what_is_asked_for_and_nothing_else():
-    found = answer_schema(spec("pairwise").verdicts, Asked("json", True), reasons=True)
+    found = answer_schema(spec("pairwise").verdicts, AnswerForm("json", True), reasons=True)
     assert list(found["properties"]) == found["required"] == ["reasons", "verdict", "confidence"]
     assert found["additionalProperties"] is False
     assert found["properties"]["verdict"]["enum"] == ["first", "second", "tie"]
@@ -76,4 +73,4 @@ def test_a_repair_goes_on_with_the_conversation():
 
 
 def test_columns_are_read_once():
-    assert Shown(("q", "a"), "a", "b").all == ("q", "a", "b")
+    assert ShownColumns(("q", "a"), "a", "b").all == ("q", "a", "b")

@@ -298,9 +298,9 @@ def test_two_people_race_and_an_admin_sees_the_interval_move(browser, tmp_path):
 
 
 def _reply(body):
-    from ratewise.campaign.clients.people import Reply
+    from ratewise.campaign.clients.people import PageAnswer
 
-    return Reply(body["rating"], seconds=body.get("seconds"))
+    return PageAnswer(body["rating"], seconds=body.get("seconds"))
 
 
 @pytest.mark.parametrize("kind", ["pairwise", "likert", "score"])

@@ -8,7 +8,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ratewise.campaign.clients.files import How, Incoming, Outgoing, Received, SentOut
+from ratewise.campaign.clients.files import Received, SentOut, take_labels, write_questions
 from ratewise.campaign.clients.patience import PATIENCE, wait_for
 from ratewise.campaign.clients.people import Labelling, People
 from ratewise.campaign.engine import Engine, run_engine
@@ -131,7 +131,7 @@ class Campaign:
         the same questions out.
         """
         with opened_begun(self.spec) as store:
-            return Outgoing(self.spec, Desk(store)).write(os.fspath(path), rater=rater, hold=hold)
+            return write_questions(self.spec, Desk(store), os.fspath(path), rater=rater, hold=hold)
 
     def import_answers(
         self, path: str | os.PathLike[str], *, rater: str | None = None, question: str = "rating",
@@ -143,7 +143,10 @@ class Campaign:
         are left aside. `question` is the column or the question that holds the rating.
         """
         with opened_begun(self.spec) as store:
-            return Incoming(self.spec, Desk(store)).read(os.fspath(path), How(rater, question, person, leave_out))
+            return take_labels(
+                self.spec, Desk(store), os.fspath(path), rater=rater, question=question, person=person,
+                leave_out=leave_out,
+            )  # fmt: skip
 
     def _lesson(self) -> Lesson | None:
         """What a finished campaign hands on, where the TOML names one."""

@@ -17,7 +17,7 @@ from enum import StrEnum
 from typing import Any, TypeVar
 
 from ratewise.campaign import planner as p
-from ratewise.campaign.clients.callers import CallerClient, steps_of
+from ratewise.campaign.clients.callers import CallerClient
 from ratewise.campaign.clients.patience import PATIENCE, Patience
 from ratewise.campaign.clients.sheets import Exchanged, Sheets, sheet_steps
 from ratewise.campaign.learner import keep, refit_of, texts_of
@@ -147,7 +147,7 @@ class Engine:
     def _for_others(self) -> bool:
         """Whether the rest is with others: people, other processes, or whoever plans."""
         known = {*self.client.steps, *sheet_steps(self.spec)}
-        elsewhere = [step for step in steps_of(self.spec) if step not in known]
+        elsewhere = [step for step in self.spec.steps if step not in known]
         if self.store.open_elsewhere(self.client.worker, elsewhere):
             self._alone = 0
             return True

@@ -7,17 +7,17 @@ difference does not make all later ones.
 
 import json
 import math
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from ratewise.campaign import planner as d
 from ratewise.campaign import planner as p
 from ratewise.campaign.history import History, Looked, RoundPlan
-from ratewise.campaign.items import Facts, LoggedItems, empty_history, later_raters
+from ratewise.campaign.items import LoggedItems, empty_history, later_raters
 from ratewise.campaign.load import contents_of, is_same, open_pool
 from ratewise.campaign.log import Reader, Round, with_open
 from ratewise.campaign.planner.draw import drawn_together, holdings, new_batch, new_draws
@@ -42,6 +42,12 @@ from ratewise.store.replay import check_record, read_head
 from ratewise.store.store import Store
 
 _MOST_TOLD = 20
+_CLOSE = 1e-7  # relative: another machine's linear algebra may round differently
+_END = 2**31 - 1  # beyond every position
+_PIECE = 10_000  # items whose questions are checked at a time
+_ROWS = 1 << 15  # of a pool, compared at a time
+_GIVEN_UP = "given up"  # how the note of a question begins that was not asked to its end
+_Payments = dict[str, dict[int, list[int]]]  # kind → attempt → amounts
 
 
 @with_repr
@@ -90,7 +96,7 @@ class Verification:
             return [f"{counted}: nothing differs"]
         told = self.differences[:_MOST_TOLD]
         more = len(self.differences) - len(told)
-        head = f"{counted}: {_counted(len(self.differences))}"
+        head = f"{counted}: {len(self.differences)} difference{'' if len(self.differences) == 1 else 's'}"
         return [head, *told, *([f"and {more} more"] if more else [])]
 
     def _about_the_record(self) -> list[str]:
@@ -107,243 +113,23 @@ class Verification:
             lines.append(f"the head is that of entry {self.anchored} of the record{after}")
         return [*lines, *([f"head of the record: {self.head}"] if self.head else [])]
 
-
-@contextmanager
-def telling(where: str, found: Verification) -> Iterator[None]:
-    """Report what cannot be read or computed as a difference."""
-    try:
-        with np.errstate(all="ignore"):
-            yield
-    except (ArithmeticError, AssertionError, AttributeError, LookupError, MemoryError, TypeError, ValueError) as error:
-        found.differ(f"{where} cannot be replayed: {one_line(str(error)) or type(error).__name__}")
-
-
-def _counted(differences: int) -> str:
-    return "1 difference" if differences == 1 else f"{differences} differences"
-
-
-END = 2**31 - 1  # beyond every position
-Payments = dict[str, dict[int, list[int]]]  # kind → attempt → amounts
-
-
-def check_questions(spec: Spec, store: Store, items: LoggedItems, rounds: Sequence[Round], found: Verification) -> None:
-    """Check that exactly the drawn items were asked for, answers are legal, and every call was paid once."""
-    at = 0
-    for row in rounds:
-        with telling(f"round {row.number}", found):
-            batches = store.batches(row.number)
-            end = min(max((b.end for b in batches), default=row.first), items.facts.items)
-            for first in range(row.first, end, 10_000):
-                _piece(spec, store, items, row, first, min(first + 10_000, end), found)
-            at = max(at, end)
-    tables = (
-        ("asked", audit.rating_rows), ("drawn", audit.draw_rows), ("paid for", audit.ledger_rows),
-        ("answered", audit.answer_rows),
-    )  # fmt: skip
-    for name, rows in tables:
-        for row in (*rows(store, -END, 0), *rows(store, at, END)):
-            found.differ(f"item {row.position}: {name}, though no round has taken it up")
-
-
-def _piece(spec: Spec, store: Store, items: LoggedItems, row: Round, first: int, end: int, found: Verification) -> None:
-    ratings = {(r.position, r.step): r for r in audit.rating_rows(store, first, end)}
-    wanted = {(x.position, x.step) for x in audit.draw_rows(store, first, end) if x.selected}
-    second = {(x.position, later_raters(spec)) for x in audit.again_rows(store, first, end) if x.selected}
-    wanted |= second
-    if row.plan.asks_first:
-        wanted |= {(p, 0) for p in range(first, end)}
-    for position, step in sorted(ratings.keys() - wanted):
-        found.differ(f"item {position}: rater {step} was asked without having been drawn")
-    for position, step in sorted(wanted - ratings.keys()):
-        found.differ(f"item {position}: rater {step} was drawn and never asked")
-    worst = items.worst(first, end)
-    paid = _payments(audit.ledger_rows(store, first, end))
-    votes = _votes(audit.answer_rows(store, first, end))
-    for (position, step), r in ratings.items():
-        found.ratings += 1
-        with telling(f"item {position}, rater {step}", found):
-            k = rater_of(spec, step)
-            _rating(spec, row, r, k, found, second=(position, step) in second)
-            said, money = votes.pop((position, step), []), paid.pop((position, step), {})
-            _settled(r, said, spec.raters[k], found)
-            _by_the_hour(r, said, money, spec.raters[k], found)
-            _paid(r, money, int(worst[position - first, k]), spec.raters[k], found)
-    for position, step in votes:
-        found.differ(f"item {position}: somebody answered for rater {step}, who was not asked")
-    for position, step in paid:
-        found.differ(f"item {position}: money moved for rater {step}, who was not asked")
-
-
-def _rating(spec: Spec, row: Round, r: Any, k: int, found: Verification, *, second: bool) -> None:
-    where = f"item {r.position}, rater {spec.raters[k].name!r}"
-    if r.state == OPEN and row.items is not None and not second:
-        found.differ(f"{where}: no answer, though its round is closed")
-    if (r.state == ANSWERED) != (r.value is not None):
-        found.differ(f"{where}: its state does not fit its value")
-    if r.value is not None:
+    @contextmanager
+    def telling(self, where: str) -> Iterator[None]:
+        """Report what cannot be read or computed as a difference."""
         try:
-            right = spec.rating(k, r.value)
-        except ValueError as error:
-            found.differ(f"{where}: {error}")
-        else:
-            if right != r.value:
-                found.differ(f"{where}: {r.value!r} is not on the scale")
-
-
-def _votes(rows: Sequence[Any]) -> dict[tuple[int, int], list[Vote]]:
-    """The votes of each question."""
-    out: dict[tuple[int, int], list[Vote]] = {}
-    for row in rows:
-        out.setdefault((row.position, row.step), []).append(Vote(row.annotator, row.value, seconds=row.seconds))
-    return out
-
-
-def _settled(r: Any, votes: Sequence[Vote], rater: RaterSpec, found: Verification) -> None:
-    """Check a rating by people against their votes; one that was given up may lack some, a process has none."""
-    if not isinstance(rater.settings, PeopleSettings) or not votes:
-        return
-    verdict = rule_of(rater.settings)(votes)
-    if verdict is None and r.state == ANSWERED:
-        found.differ(f"item {r.position}, rater {rater.name!r}: rated, though only {len(votes)} people have answered")
-    if verdict is not None and (r.state == OPEN or verdict.value != r.value):
-        found.differ(f"item {r.position}, rater {rater.name!r}: {r.value!r} is not what the people's answers come to")
-
-
-def _by_the_hour(r: Any, votes: Sequence[Vote], kinds: Payments, rater: RaterSpec, found: Verification) -> None:
-    """Check that people who are paid by the hour were paid for the seconds that they took."""
-    settings, settled = rater.settings, kinds.get("settle", {})
-    if not isinstance(settings, PeopleSettings) or settings.per_hour is None or not votes or r.state == OPEN:
-        return
-    right, paid = hourly(settings).pay(vote.seconds for vote in votes), settled.get(max(settled, default=0), [])
-    if r.value is not None and paid != [right]:
-        found.differ(
-            f"item {r.position}, rater {rater.name!r}: paid {', '.join(map(shown, paid))}; its seconds come to "
-            f"{shown(right)}"
-        )
-
-
-def _payments(rows: Sequence[Any]) -> dict[tuple[int, int], Payments]:
-    """The payments of each question."""
-    out: dict[tuple[int, int], Payments] = {}
-    for row in rows:
-        if row.step is not None:
-            kinds = out.setdefault((row.position, row.step), {})
-            kinds.setdefault(row.kind, {}).setdefault(row.attempt, []).append(row.amount)
-    return out
-
-
-def _paid(r: Any, kinds: Payments, worst: int, rater: RaterSpec, found: Verification) -> None:
-    """Check that each attempt was reserved once and settled once; the last may be open while the question is."""
-    where = f"item {r.position}, rater {rater.name!r}"
-    reserved, settled = kinds.get("reserve", {}), kinds.get("settle", {})
-    found.payments += len(settled)
-    undone = kinds.get(UNDO, {})
-    if kinds.keys() - {"reserve", "settle", UNDO}:
-        found.differ(f"{where}: the ledger has rows of an unknown kind")
-    if any(amounts != settled.get(attempt) for attempt, amounts in undone.items()):
-        found.differ(f"{where}: more or less was taken back than was paid")
-    if any(len(amounts) != 1 for amounts in (*reserved.values(), *settled.values())):
-        found.differ(f"{where}: an attempt was paid twice")
-    attempts = sorted(reserved)
-    if attempts != list(range(1, len(attempts) + 1)) or not attempts:
-        found.differ(f"{where}: attempts {attempts} are not one after the other")
-    if any(amount != worst for amounts in reserved.values() for amount in amounts):
-        found.differ(f"{where}: reserved at another price than {shown(worst)}")
-    unsettled = [a for a in attempts if a not in settled]
-    if unsettled != (attempts[-1:] if r.state == OPEN else []) or not settled.keys() <= reserved.keys():
-        found.differ(f"{where}: reservations and payments do not match")
-    good = len(settled) - r.attempts  # calls that did not fail
-    if good not in ({0} if r.state == OPEN else {1} if r.state == ANSWERED else {0, 1}):
-        found.differ(f"{where}: {r.attempts} failed calls do not fit {len(settled)} payments")
-    if KINDS[rater.kind].flat_price(rater.settings) and rater.max_price in (None, rater.price) and good == 1:
-        last = settled.get(max(settled, default=0), [worst])
-        if last != [worst]:
-            found.differ(
-                f"{where}: paid {', '.join(map(shown, last))}; a {rater.kind} costs its price of {shown(worst)}"
-            )
-
-
-def check_money(store: Store, budget: int | None, found: Verification) -> None:
-    """Check that the sums are the ledger's, and within the budget."""
-    sums = store.ledger_sums()
-    reserved, spent = store.totals()
-    beside = sums.get(CHECK, 0) - sums.get(UNCHECK, 0) + sums.get(TEXTS, 0)  # which belongs to no item
-    paid = sums.get("settle", 0) - sums.get(UNDO, 0) + beside
-    if spent != paid:
-        found.differ(f"{shown(spent)} are said to be spent; the ledger has {shown(paid)}")
-    held = sums.get("hold", 0) - sums.get("unhold", 0)
-    right = held + sums.get("reserve", 0) - store.freed()
-    if reserved != right or held < 0:
-        found.differ(f"{shown(reserved)} are said to be reserved; the ledger has {shown(right)}")
-    if budget is not None and reserved + spent > budget + store.overrun():
-        found.differ(f"{shown(reserved + spent)} are spent or reserved, more than the budget of {shown(budget)}")
-
-
-_GIVEN_UP = "given up"  # how the note of a question begins that was not asked to its end
-
-
-def check_answers(spec: Spec, store: Store, items: LoggedItems, found: Verification) -> None:
-    """Check that every rating by a column or a recording is one that it gives."""
-    sources = {k: source for k in range(len(spec.raters)) if (source := _source(spec, store, k, found)) is not None}
-    if not sources:
-        return
-    for first, end in audit.pieces(items.facts.items):
-        rows = [r for r in audit.rating_rows(store, first, end) if rater_of(spec, r.step) in sources]
-        contents = {r.position: r for r in audit.item_contents(store, first, end)} if rows else {}
-        for row in rows:
-            k = rater_of(spec, row.step)
-            with telling(f"item {row.position}, rater {spec.raters[k].name!r}", found):
-                item = contents[row.position]
-                said = sources[k](item.id, json.loads(item.content))
-                _compare(spec, k, row, [_number(spec, k, raw) for raw in said or ()], found)
-
-
-def _source(spec: Spec, store: Store, k: int, found: Verification) -> Reread | None:
-    """The source of a rater's answers; `None` where they cannot be looked up, with a note if they should be."""
-    rater = spec.raters[k]
-    make = KINDS[rater.kind].reread
-    if make is None:
-        return None
-    if not as_stored(spec, rater, store):
-        found.told.append(f"answers of rater {rater.name!r} were not read again: where they come from has changed")
-        return None
-    try:
-        return make(rater.settings, str(spec.folder))
-    except RatewiseError as error:
-        found.told.append(f"answers of rater {rater.name!r} were not read again: {error}")
-        return None
-
-
-def _number(spec: Spec, k: int, raw: object) -> float | None:
-    """The answer as a number; `None` where it is no rating."""
-    try:
-        return None if raw is None else spec.rating(k, raw)
-    except ValueError:
-        return None
-
-
-def _compare(spec: Spec, k: int, row: Any, said: list[float | None], found: Verification) -> None:
-    rater = spec.raters[k]
-    where = f"item {row.position}, rater {rater.name!r}"
-    if row.state == ANSWERED and row.value not in said:
-        found.differ(f"{where}: {row.value!r} is stored; the {_WORDS[rater.kind]} says {_shown(said)}")
-    given_up = str(row.note or "").startswith(_GIVEN_UP)
-    if row.state == MISSING and said and None not in said and not given_up:
-        found.differ(f"{where}: stored as missing; the {_WORDS[rater.kind]} says {_shown(said)}")
-
-
-_WORDS = {"column": "column", "recorded": "recording"}
-
-
-def _shown(said: list[float | None]) -> str:
-    return " or ".join("nothing" if x is None else repr(x) for x in dict.fromkeys(said)) or "nothing"
+            with np.errstate(all="ignore"):
+                yield
+        except (
+            ArithmeticError, AssertionError, AttributeError, LookupError, MemoryError, TypeError, ValueError
+        ) as error:  # fmt: skip
+            self.differ(f"{where} cannot be replayed: {one_line(str(error)) or type(error).__name__}")
 
 
 def check_chain(store: Store, head: str | None, found: Verification) -> None:
     """Check the record against the tables, and against a head that somebody kept."""
     if head is not None:
         read_head(head)  # one that is none is the caller's mistake, not the store's
-    with telling("the record", found):
+    with found.telling("the record"):
         checked = check_record(store, head)
         found.head, found.entries, found.anchored = checked.head, checked.entries, checked.anchored
         found.unrecorded = checked.before
@@ -351,260 +137,489 @@ def check_chain(store: Store, head: str | None, found: Verification) -> None:
             found.differ(problem)
 
 
-_ROWS = 1 << 15  # compared at a time
-
-
-def check_pool(spec: Spec, store: Store, facts: Facts, found: Verification) -> None:
-    """Draw the first items once more and compare their rows; a pool that is gone or has changed is only told of."""
-    if facts.pool <= facts.items:
-        return
-    seed = known_seed(spec, store)
-    there = "the seed is secret" if seed is None else _changed(spec, store)
-    if there is not None:
-        found.told.append(f"items were not compared with {spec.items.table}: {there}")
-        return
-    pool = open_pool(spec, seed=seed)
-    if pool.rows != facts.pool:
-        found.differ(f"{spec.items.table} has {pool.rows:,} rows, and the campaign began with {facts.pool:,}")
-    stored = {
-        row.id: row.content
-        for first, end in audit.pieces(facts.items)
-        for row in audit.item_contents(store, first, end)
-    }  # fmt: skip
-    column = spec.items.id or "id"
-    for rows in pool.relation.scan(rows=_ROWS):
-        for id, content in zip(rows.texts(column).tolist(), contents_of(rows), strict=True):
-            if stored.get(id) != content:
-                what = "is not stored" if id not in stored else "is stored otherwise"
-                found.differ(f"item {id}: it is among the first {facts.items:,} of {spec.items.table}, and {what}")
-
-
-def _changed(spec: Spec, store: Store) -> str | None:
-    """Why the pool cannot be compared with; None where it can."""
-    try:
-        return None if is_same(spec.table_path, store.meta("digest")) else "it has changed since the campaign began"
-    except (RatewiseError, OSError):
-        return "it is not there"
-
-
-@dataclass(slots=True, eq=False)
-class Past:
-    """What was known after each round that is closed, and all rounds so far."""
-
-    reader: Reader
-    closed: list[History]  # after no round, the first, the second, …
-    rounds: list[p.OpenRound]
-
-    @property
-    def drawn_on(self) -> History:
-        """All rounds so far as the next one's draws see them: those that are still open without answers."""
-        known = self.closed[-1]
-        return with_open(known, self.rounds[known.rounds :], self.reader.items)
-
-    def misfits(self, row: Round) -> Iterator[str]:
-        """What cannot be right about a round's place and what it says it was learned from."""
-        at = self.rounds[-1].end if self.rounds else 0
-        if row.first != at or row.number != len(self.rounds) + 1:
-            yield f"starts with item {row.first}; {at} were looked at before it"
-        if row.items is not None and len(self.closed) < row.number:
-            yield "is closed, though one before it is not"
-        if not 0 <= row.plan.look < len(self.closed):
-            yield f"says that it was learned from {row.plan.look} rounds; {len(self.closed) - 1} are closed before it"
-        if bool(row.plan.people) != (row.plan.look < row.number - 1):
-            yield f"was learned from {row.plan.look} rounds, with {row.plan.people} people at work meanwhile"
-
-    def state_before(self, row: Round, store: Store) -> p.State:
-        """The state that a round was planned from: closed rounds, and those that were open without their answers."""
-        known, terms, items = self.closed[row.plan.look], self.reader.terms, self.reader.items
-        spent = store.settled_before(known.items, known.again)
-        worst = items.worst(row.first, min(row.first + p.BATCH, terms.pool))
-        failed = store.failed_before(known.items)
-        state = p.State(terms, known, spent, None, worst=worst, failed=failed)
-        if not row.plan.people:
-            return state
-        opened = self.rounds[known.rounds :]
-        overlap = p.Overlap(known, sum(each.cost for each in opened), row.plan.people)
-        taken = with_open(known, opened, items)
-        return p.State(terms, taken, spent + overlap.cost, None, worst=worst, failed=failed, overlap=overlap)
-
-    def add(self, row: Round, now: p.OpenRound, known: History | None) -> None:
-        """One more round; `known` is what was known after it, where it is there already."""
-        self.rounds.append(now)
-        if row.items is not None:
-            self.closed.append(known or self.reader.taken_in(self.closed[-1], row))
-
-
-_CLOSE = 1e-7  # relative: another machine's linear algebra may round differently
-
-
 def verify_log(
     spec: Spec, store: Store, items: LoggedItems, reader: Reader, *, head: str | None = None
 ) -> Verification:
     """Check everything; the reader gives terms and rounds. Whatever is wrong in the log is reported, never raised."""
-    found = Verification()
-    rounds: list[Round] = []
-    whole = False
-    with telling("the file", found):
-        for problem in store.damage():
-            found.differ(f"the database says of itself: {problem}")
-    check_chain(store, head, found)
-    with telling("the items", found):
-        whole = _items(spec, store, items, found)
-    with telling("the pool", found):
-        check_pool(spec, store, items.facts, found)
-    with telling("the prices", found):
-        _prices(spec, store, items, found)
-    with telling("the rounds", found):
-        rounds = reader.rounds()
-    if whole:
-        _rounds(spec, store, items, reader, rounds, found)
-    check_questions(spec, store, items, rounds, found)
-    with telling("the answers", found):
-        check_answers(spec, store, items, found)
-    with telling("the ledger", found):
-        check_money(store, reader.terms.budget, found)
-    return found
+    look = _Look(spec, store, items, reader)
+    look.run("the file", look.file)
+    check_chain(store, head, look.found)
+    checks: tuple[tuple[str, Callable[[], None]], ...] = (
+        ("the items", look.items_and_order), ("the pool", look.pool), ("the prices", look.prices),
+        ("the rounds", look.read_rounds), ("the plans", look.plans), ("the questions", look.questions),
+        ("the answers", look.answers), ("the ledger", look.money),
+    )  # fmt: skip
+    for where, check in checks:
+        look.run(where, check)
+    return look.found
 
 
-def _items(spec: Spec, store: Store, items: LoggedItems, found: Verification) -> bool:
-    """Check random numbers and order against seed and ids, and whether all items are there."""
-    seed, last, whole = _seed(spec, store, found), -2.0, True
-    turns: list[Floats] = []
-    for first, end in audit.pieces(items.facts.items):
-        rows = audit.item_keys(store, first, end)
-        if [row.position for row in rows] != list(range(first, end)):
-            found.differ(f"items {first} to {end - 1}: {end - first - len(rows)} are missing")
-            whole = False
-        found.items += len(rows)
-        if not rows or seed is None:
-            continue
-        ids = np.array([row.id for row in rows], dtype=object)
-        right = uniform(ids, seed=seed)
-        for i in np.flatnonzero(right != np.array([row.uniform for row in rows], dtype=np.float64)).tolist():
-            found.differ(
-                f"item {ids[i]}: random number {rows[i].uniform!r} is not that of seed and id ({float(right[i])!r})"
+@dataclass(slots=True, eq=False)
+class _Look:
+    """One look at a whole log, check by check; `found` says what differs."""
+
+    spec: Spec
+    store: Store
+    items: LoggedItems
+    reader: Reader
+    found: Verification = field(default_factory=Verification)
+    rounds: list[Round] = field(default_factory=list)
+    whole: bool = False  # whether all items are there
+    closed: list[History] = field(init=False)  # what was known after no round, the first, the second, …
+    opened: list[p.OpenRound] = field(default_factory=list)  # all rounds so far, whether or not they are closed
+
+    def run(self, where: str, check: Callable[[], None]) -> None:
+        """Do one check."""
+        with self.found.telling(where):
+            check()
+
+    def differ(self, what: str) -> None:
+        """Note a difference."""
+        self.found.differ(what)
+
+    @property
+    def pieces(self) -> Iterator[tuple[int, int]]:
+        """Pieces of all items."""
+        return iter(audit.pieces(self.items.facts.items))
+
+    def file(self) -> None:
+        """The database finds nothing wrong with its own file."""
+        for problem in self.store.damage():
+            self.differ(f"the database says of itself: {problem}")
+
+    # Items
+
+    def items_and_order(self) -> None:
+        """All items are there, with the random numbers and the order that seed and ids give."""
+        facts, seed, last, turns = self.items.facts, self._seed(), -2.0, []
+        self.whole = True
+        for first, end in self.pieces:
+            rows = audit.item_keys(self.store, first, end)
+            if [row.position for row in rows] != list(range(first, end)):
+                self.differ(f"items {first} to {end - 1}: {end - first - len(rows)} are missing")
+                self.whole = False
+            self.found.items += len(rows)
+            if not rows or seed is None:
+                continue
+            ids = np.array([row.id for row in rows], dtype=object)
+            right = uniform(ids, seed=seed)
+            for i in np.flatnonzero(right != np.array([row.uniform for row in rows], dtype=np.float64)).tolist():
+                given, of_seed = rows[i].uniform, float(right[i])
+                self.differ(f"item {ids[i]}: random number {given!r} is not that of seed and id ({of_seed!r})")
+            order = uniform(ids, seed=f"{seed}:order")
+            turns.append(order)
+            if facts.start is not None:
+                order = order + 2.0 * facts.start.group(self._old_labels(first, end))
+            if facts.inputs is None and np.any(np.diff(np.concatenate([[last], order])) < 0):
+                self.differ(f"items {first} to {end - 1} are not in the order of the seed")
+            last = float(order[-1])
+        if self.whole and turns and facts.inputs is not None:
+            self._strata(facts.inputs, np.concatenate(turns))
+        if audit.item_keys(self.store, facts.items, _END):
+            self.differ(f"there are more than {facts.items} items")
+
+    def _seed(self) -> int | str | None:
+        """The seed; `None` for a secret that is not known here, and then a note says what is not checked."""
+        seed, revealed = known_seed(self.spec, self.store), self.store.meta(REVEALED)
+        if revealed is not None and digest_of(revealed) != self.store.meta(DIGEST):
+            self.differ("the seed that was revealed is not the one whose SHA-256 was stored at the start")
+        elif seed is None and isinstance(self.spec.seed, SecretSeed):
+            self.found.told.append(
+                f"random numbers were not checked: the seed is secret; set ${self.spec.seed.env} to check them"
             )
-        order = uniform(ids, seed=f"{seed}:order")
-        turns.append(order)
-        if items.facts.start is not None:
-            order = order + 2.0 * items.facts.start.group(_old_labels(spec, store, items, first, end, found))
-        if items.facts.inputs is None and np.any(np.diff(np.concatenate([[last], order])) < 0):
-            found.differ(f"items {first} to {end - 1} are not in the order of the seed")
-        last = float(order[-1])
-    if whole and turns and items.facts.inputs is not None:
-        _strata(store, items, items.facts.inputs, np.concatenate(turns), found)
-    if audit.item_keys(store, items.facts.items, END):
-        found.differ(f"there are more than {items.facts.items} items")
-    return whole
+        return seed
 
+    def _old_labels(self, first: int, end: int) -> Floats:
+        """Old labels, checked against the items' rows and their ratings."""
+        old, start = self.items.known(first, end), self.spec.start
+        assert old is not None
+        assert start is not None
+        for row, stored in zip(audit.item_contents(self.store, first, end), old.tolist(), strict=True):
+            said = json.loads(row.content)[start.labels]
+            blank = said is None or not str(said).strip()
+            right = math.nan if blank else self.spec.rating(len(self.spec.raters) - 1, said)
+            if not (stored == right or (math.isnan(stored) and math.isnan(right))):
+                self.differ(f"item {row.id}: its label from before is stored as {stored!r}, and its row says {right!r}")
+        for r in audit.rating_rows(self.store, first, end):
+            known = old[r.position - first] if r.step == later_raters(self.spec) else math.nan
+            if not math.isnan(known) and r.value != known:
+                self.differ(f"item {r.position}: rated {r.value!r}, though its label from before is {known!r}")
+        return old
 
-def _old_labels(
-    spec: Spec, store: Store, items: LoggedItems, first: int, end: int, found: Verification
-) -> Floats:  # fmt: skip
-    """Check old labels against the items' rows and their ratings; returns the old labels."""
-    old = items.known(first, end)
-    assert old is not None
-    assert spec.start is not None
-    for row, stored in zip(audit.item_contents(store, first, end), old.tolist(), strict=True):
-        said = json.loads(row.content)[spec.start.labels]
-        blank = said is None or not str(said).strip()
-        right = math.nan if blank else spec.rating(len(spec.raters) - 1, said)
-        if not (stored == right or (math.isnan(stored) and math.isnan(right))):
-            found.differ(f"item {row.id}: its label from before is stored as {stored!r}, and its row says {right!r}")
-    for r in audit.rating_rows(store, first, end):
-        known = old[r.position - first] if r.step == later_raters(spec) else math.nan
-        if not math.isnan(known) and r.value != known:
-            found.differ(f"item {r.position}: rated {r.value!r}, though its label from before is {known!r}")
-    return old
+    def _strata(self, inputs: Inputs, turns: Floats) -> None:
+        """Each item's stratum is its row's, and the order that of quotas and seed."""
+        parts = []
+        for first, end in self.pieces:
+            code = self.items.looked(first, end).strata
+            assert code is not None
+            parts.append(code)
+            for row, s in zip(audit.item_contents(self.store, first, end), code.tolist(), strict=True):
+                said = json.loads(row.content)[inputs.column]
+                if inputs.names[s] != str(said):
+                    self.differ(f"item {row.id}: stored as of stratum {inputs.names[s]!r}, and its row says {said!r}")
+        code = np.concatenate(parts)
+        if tuple(np.bincount(code, minlength=len(inputs.names)).tolist()) != inputs.sizes:
+            self.differ("the sizes of the strata are not those of their items")
+        if not np.array_equal(inputs.order(code, turns), np.arange(code.size)):
+            self.differ("the items are not in the order of their strata's shares and the seed")
 
+    def pool(self) -> None:
+        """The items are the first ones of a pool that stays where it is; one that has changed is only told of."""
+        facts, table = self.items.facts, self.spec.items.table
+        if facts.pool <= facts.items:
+            return
+        seed = known_seed(self.spec, self.store)
+        there = "the seed is secret" if seed is None else self._pool_changed()
+        if there is not None:
+            self.found.told.append(f"items were not compared with {table}: {there}")
+            return
+        pool = open_pool(self.spec, seed=seed)
+        if pool.rows != facts.pool:
+            self.differ(f"{table} has {pool.rows:,} rows, and the campaign began with {facts.pool:,}")
+        stored = {row.id: row.content for span in self.pieces for row in audit.item_contents(self.store, *span)}
+        for rows in pool.relation.scan(rows=_ROWS):
+            for id, content in zip(rows.texts(self.spec.items.id or "id").tolist(), contents_of(rows), strict=True):
+                if stored.get(id) != content:
+                    what = "is not stored" if id not in stored else "is stored otherwise"
+                    self.differ(f"item {id}: it is among the first {facts.items:,} of {table}, and {what}")
 
-def _seed(spec: Spec, store: Store, found: Verification) -> int | str | None:
-    """The seed; `None` for a secret that is not known here, and then a note says what is not checked."""
-    seed, revealed = known_seed(spec, store), store.meta(REVEALED)
-    if revealed is not None and digest_of(revealed) != store.meta(DIGEST):
-        found.differ("the seed that was revealed is not the one whose SHA-256 was stored at the start")
-    elif seed is None and isinstance(spec.seed, SecretSeed):
-        found.told.append(f"random numbers were not checked: the seed is secret; set ${spec.seed.env} to check them")
-    return seed
+    def _pool_changed(self) -> str | None:
+        """Why the pool cannot be compared with; None where it can."""
+        try:
+            same = is_same(self.spec.table_path, self.store.meta("digest"))
+        except (RatewiseError, OSError):
+            return "it is not there"
+        return None if same else "it has changed since the campaign began"
 
-
-def _strata(store: Store, items: LoggedItems, inputs: Inputs, turns: Floats, found: Verification) -> None:
-    """Check each item's stratum against its row, and the order against quotas and seed."""
-    parts = []
-    for first, end in audit.pieces(items.facts.items):
-        code = items.looked(first, end).strata
-        assert code is not None
-        parts.append(code)
-        for row, s in zip(audit.item_contents(store, first, end), code.tolist(), strict=True):
-            said = json.loads(row.content)[inputs.column]
-            if inputs.names[s] != str(said):
-                found.differ(f"item {row.id}: stored as of stratum {inputs.names[s]!r}, and its row says {said!r}")
-    code = np.concatenate(parts)
-    if tuple(np.bincount(code, minlength=len(inputs.names)).tolist()) != inputs.sizes:
-        found.differ("the sizes of the strata are not those of their items")
-    if not np.array_equal(inputs.order(code, turns), np.arange(code.size)):
-        found.differ("the items are not in the order of their strata's shares and the seed")
-
-
-def _prices(spec: Spec, store: Store, items: LoggedItems, found: Verification) -> None:
-    """The mean prices that rounds are planned with."""
-    sums = np.zeros(len(spec.raters))
-    own = any(rater.price is None for rater in spec.raters)
-    for first, end in audit.pieces(items.facts.items if own else 0):
-        sums += np.array([json.loads(text or "[]") for text in store.item_prices(first, end)], dtype=np.float64).sum(0)
-    for k, rater in enumerate(spec.raters):
-        if is_quoted(rater):
-            check_quotes(spec, store, items.facts, k, found)
-            continue
-        right = sums[k] / items.facts.items if rater.price is None else float(to_units(rater.price))
-        if not math.isclose(right, items.facts.prices[k], rel_tol=1e-9, abs_tol=1e-6):
-            found.differ(f"rater {rater.name!r}: mean price {items.facts.prices[k]!r} is not that of its items")
-
-
-# Rounds
-
-
-def _rounds(
-    spec: Spec, store: Store, items: LoggedItems, reader: Reader, rounds: Sequence[Round], found: Verification
-) -> None:
-    past = Past(reader, [empty_history(spec, items.facts, reader.terms)], [])
-    free = store.meta("goal changed") is not None
-    known = {closed.round.number: closed.history for closed in reader.closed}  # of this look, with their fits
-    for row in rounds:
-        where = f"round {row.number}"
-        found.rounds += 1
-        with telling(where, found):
-            for said in past.misfits(row):
-                found.differ(f"{where} {said}")
-            _plan(past.state_before(row, store), row.plan, where, found, goal_may_differ=free)
-        now = reader.opened(row)
-        with telling(where, found):
-            if row.plan.again:
-                _second_look(store, items, past.drawn_on, now, found)
+    def prices(self) -> None:
+        """The mean prices that rounds are planned with are those of the items, or of their texts."""
+        facts, raters = self.items.facts, self.spec.raters
+        sums = np.zeros(len(raters))
+        for first, end in self.pieces if any(rater.price is None for rater in raters) else ():
+            sums += np.array(self._prices_of(first, end), dtype=np.float64).sum(0)
+        for k, rater in enumerate(raters):
+            if is_quoted(rater):
+                right = self._quoted(k)
+                if right is None:
+                    continue
             else:
-                _batches(store, items, now, found, closed=row.items is not None)
-                _draws(items, past.drawn_on, now, found)
-        if row.items is not None and now.end - now.first != row.items:
-            found.differ(f"{where} has {row.items} items; its batches have {now.end - now.first}")
-        with telling(where, found):
-            past.add(row, now, known.get(row.number))
-    with telling("the refits", found):
-        check_refits(store, past.closed, found)
+                right = sums[k] / facts.items if rater.price is None else float(to_units(rater.price))
+            if not math.isclose(right, facts.prices[k], rel_tol=1e-9, abs_tol=1e-6):
+                self.differ(f"rater {rater.name!r}: mean price {facts.prices[k]!r} is not that of its items")
+
+    def _prices_of(self, first: int, end: int) -> list[list[int]]:
+        return [json.loads(text or "[]") for text in self.store.item_prices(first, end)]
+
+    def _quoted(self, k: int) -> float | None:
+        """The mean price by the items' texts, each checked at the prices that the campaign began with."""
+        rater = self.spec.raters[k]
+        try:
+            quote = quote_of(self.spec, rater, StoreMemory(self.store, rater.name, k))
+        except RatewiseError as error:
+            self.found.told.append(f"prices of rater {rater.name!r} were not computed again: {error}")
+            return None
+        assert quote is not None
+        total = 0
+        for first, end in self.pieces:
+            rows = audit.item_contents(self.store, first, end)
+            for row, prices in zip(rows, self._prices_of(first, end), strict=True):
+                usual, most = quote.of(json.loads(row.content))
+                total += to_units(usual)
+                if prices[k] != to_units(most):
+                    self.differ(f"item {row.position}, rater {rater.name!r}: its price is not that of its text")
+        return total / self.items.facts.items
+
+    # Rounds
+
+    def read_rounds(self) -> None:
+        """The rounds can be read."""
+        self.rounds = self.reader.rounds()
+
+    def plans(self) -> None:
+        """Each round was planned, drawn and closed as the rounds before it say; each model was trained on labels."""
+        if not self.whole:
+            return
+        self.closed = [empty_history(self.spec, self.items.facts, self.reader.terms)]
+        free = self.store.meta("goal changed") is not None
+        known = {closed.round.number: closed.history for closed in self.reader.closed}  # of this look, with their fits
+        for row in self.rounds:
+            where = f"round {row.number}"
+            self.found.rounds += 1
+            with self.found.telling(where):
+                for said in self._misfits(row):
+                    self.differ(f"{where} {said}")
+                self._plan(self._state_before(row), row.plan, where, goal_may_differ=free)
+            now = self.reader.opened(row)
+            with self.found.telling(where):
+                if row.plan.again:
+                    self._second_look(now)
+                else:
+                    self._batches(now, closed=row.items is not None)
+                    self._draws(now)
+            if row.items is not None and now.end - now.first != row.items:
+                self.differ(f"{where} has {row.items} items; its batches have {now.end - now.first}")
+            with self.found.telling(where):
+                self.opened.append(now)
+                if row.items is not None:
+                    self.closed.append(known.get(row.number) or self.reader.taken_in(self.closed[-1], row))
+        with self.found.telling("the refits"):
+            self._refits()
+
+    def _misfits(self, row: Round) -> Iterator[str]:
+        """What cannot be right about a round's place and what it says it was learned from."""
+        at, closed = self.opened[-1].end if self.opened else 0, len(self.closed) - 1
+        if row.first != at or row.number != len(self.opened) + 1:
+            yield f"starts with item {row.first}; {at} were looked at before it"
+        if row.items is not None and closed + 1 < row.number:
+            yield "is closed, though one before it is not"
+        if not 0 <= row.plan.look <= closed:
+            yield f"says that it was learned from {row.plan.look} rounds; {closed} are closed before it"
+        if bool(row.plan.people) != (row.plan.look < row.number - 1):
+            yield f"was learned from {row.plan.look} rounds, with {row.plan.people} people at work meanwhile"
+
+    def _state_before(self, row: Round) -> p.State:
+        """The state that a round was planned from: closed rounds, and those that were open without their answers."""
+        known, terms = self.closed[row.plan.look], self.reader.terms
+        spent = audit.settled_before(self.store, known.items, known.again)
+        worst = self.items.worst(row.first, min(row.first + p.BATCH, terms.pool))
+        failed = self.store.failed_before(known.items)
+        if not row.plan.people:
+            return p.State(terms, known, spent, None, worst=worst, failed=failed)
+        opened = self.opened[known.rounds :]
+        overlap = p.Overlap(known, sum(each.cost for each in opened), row.plan.people)
+        taken = with_open(known, opened, self.items)
+        return p.State(terms, taken, spent + overlap.cost, None, worst=worst, failed=failed, overlap=overlap)
+
+    @property
+    def _drawn_on(self) -> History:
+        """All rounds so far as the next one's draws see them: those that are still open without answers."""
+        known = self.closed[-1]
+        return with_open(known, self.opened[known.rounds :], self.items)
+
+    def _plan(self, state: p.State, stored: RoundPlan, where: str, *, goal_may_differ: bool) -> None:
+        purse = p.money_left(state)
+        same = purse.aims == stored.aims and _near(purse.left, stored.left, exact=not purse.aims)
+        if not (goal_may_differ or same):
+            self.differ(f"{where} was planned with {shown(stored.left)} left; the ledger leaves {shown(purse.left)}")
+        again = p.next_plan(state, p.Purse(stored.left, stored.aims))
+        if again is None:
+            self.differ(f"{where} was planned where nothing is left to do")
+            return
+        for name in ("policy", "weak", "items", "spend", "look", "expected_se", "design", "trial", "hopes"):
+            a, b = getattr(stored, name), getattr(again, name)
+            if not (_near(a, b) if name == "spend" else _same(a, b)):
+                self.differ(f"{where}: {name} is {a}; computed again it is {b}")
+        rule, right = (_flat(plan.rule.to_dict() if plan.rule else {}) for plan in (stored, again))
+        rule["own_rates"], right["own_rates"] = stored.own_rates.tolist(), again.own_rates.tolist()
+        for name in sorted(rule.keys() | right.keys()):
+            if not _same(rule.get(name), right.get(name)):
+                self.differ(f"{where}: {name} of its rule is not what earlier rounds give")
+
+    def _batches(self, now: p.OpenRound, *, closed: bool) -> None:
+        """Batches follow each other within the round's money, and each hold was given back once."""
+        where, at, store = f"round {now.number}", now.first, self.store
+        if any(not 0 <= b.first <= b.end <= self.items.facts.items for b in now.batches):
+            self.differ(f"{where} has taken up items that are not there; there are {self.items.facts.items:,}")
+            return
+        stops = {stage.stop for stage in now.plan.stages(later_raters(self.spec))[:-1]}
+        for b in now.batches:
+            here = f"items {b.first} to {b.end - 1}"
+            if b.first != at or b.end <= b.first:
+                self.differ(f"{where}: items {at} to {b.first - 1} were not taken up")
+            at = b.end
+            if b.drawn:
+                continue
+            if closed:
+                self.differ(f"{where}: {here} were not drawn, though it is closed")
+            if audit.draw_rows(store, b.first, b.end) and b.steps not in stops:
+                self.differ(f"{where}: {here} have draws, though they are not drawn")
+            if b.cost != new_batch(now, b.first, self.items.worst(b.first, b.end)).cost:
+                self.differ(f"{where}, {here}: stored to cost {shown(b.cost)}, not by their prices")
+        stored = [
+            (row.position, row.amount if row.kind == "hold" else -row.amount)
+            for row in audit.ledger_rows(store, now.first, now.end)
+            if row.step is None
+        ]
+        right = holdings(now, self.items.worst, lambda first, end: self.items.looked(first, end).selected)
+        if sorted(stored) != sorted(right):
+            self.differ(f"{where}: the money held for its items and given back is not what they could cost")
+        if sum(b.cost for b in now.batches) > now.plan.spend:
+            self.differ(f"{where} has bound more than its money")
+
+    def _draws(self, now: p.OpenRound) -> None:
+        """Rates are those of the stored rule, and draws those of the stored rates."""
+        where = f"round {now.number}"
+        for first, end in drawn_together(now):
+            if end <= first:
+                continue
+            looked, worst = self.items.looked(first, end), self.items.worst(first, end)
+            again = p.draw_batch(self._drawn_on, now, looked, worst)
+            self._compare_draws(looked, again, first, where)
+            right = sum(cost for _, cost in new_draws(now, first, again, worst).costs)
+            cost = sum(b.cost for b in now.batches if first <= b.first < end)
+            if cost != right:
+                what = f"stored to cost {shown(cost)}; by their prices {shown(right)}"
+                self.differ(f"{where}, items {first} to {end - 1}: {what}")
+            self._factor(now, again, where)
+
+    def _factor(self, now: p.OpenRound, again: Any, where: str) -> None:
+        if not _same(now.factor, again.factor):
+            self.differ(f"{where}: the factor of its rates is {now.factor!r}, not {again.factor!r}")
+
+    def _second_look(self, now: p.OpenRound) -> None:
+        """Items passed over were drawn again by the stored rule and the hash of their random numbers."""
+        where, stored, past = f"round {now.number}", self.store.again(now.plan.again), self._drawn_on
+        if not stored.positions.size:
+            return
+        again = p.second_draw(past, now, self.items.worst(0, past.items))
+        self.found.draws += stored.positions.size
+        if not np.array_equal(stored.positions, again.rows.positions):
+            self.differ(f"{where}: the items drawn again are not those that were passed over")
+            return
+        for i in np.flatnonzero(~np.isclose(stored.rates, again.rows.rates, rtol=_CLOSE, atol=0)).tolist():
+            rate, right = stored.rates[i], again.rows.rates[i]
+            self.differ(f"{where}, item {stored.positions[i]}: rate {rate!r} is not {right!r}")
+        for i in np.flatnonzero(stored.selected != again.rows.selected).tolist():
+            said = "drawn again" if stored.selected[i] else "not drawn again"
+            self._misdrawn(where, stored.positions[i], said)
+        self._factor(now, again, where)
+
+    def _misdrawn(self, where: str, position: int, said: str) -> None:
+        self.differ(f"{where}, item {position}: stored as {said}, which its random number and rate do not give")
+
+    def _compare_draws(self, looked: Looked, again: p.Drawn, first: int, where: str) -> None:
+        off = ~np.isclose(looked.rates, again.rates, rtol=_CLOSE, atol=0)
+        for i, k in zip(*np.nonzero(off), strict=True):
+            self.differ(f"{where}, item {first + i}: rate {looked.rates[i, k]!r} is not {again.rates[i, k]!r}")
+        clear = again.selected if again.factor is not None else looked.uniform[:, None] < looked.rates
+        if again.factor is None:
+            clear = clear & again.selected.any(axis=0)  # steps that nobody asks, where strong ratings are bought alone
+        for i, k in zip(*np.nonzero(clear != looked.selected), strict=True):
+            self._misdrawn(where, first + i, "drawn" if looked.selected[i, k] else "not drawn")
+        self.found.draws += looked.rates.size
+
+    def _refits(self) -> None:
+        """Each refit is of rounds that are closed, of their labels, and of all items."""
+        items = self.items.facts.items
+        for number in self.store.refit_rounds():
+            refit, where = self.store.refit(number), f"the refit after round {number}"
+            if not 0 < number < len(self.closed):
+                self.differ(f"{where} is of a round that is not closed")
+                continue
+            seen = self.closed[number].seen
+            labels = 0 if seen is None else int(np.count_nonzero(seen.labelled))
+            if refit.labels != labels:
+                self.differ(f"{where} says that it was trained on {refit.labels} labels; there were {labels}")
+            if refit.predictions.size != items:
+                self.differ(f"{where} is of {refit.predictions.size} items; there are {items}")
+
+    # Questions and money
+
+    def questions(self) -> None:
+        """Exactly the drawn items were asked for, answers are legal, and every call was paid once."""
+        at = 0
+        for row in self.rounds:
+            with self.found.telling(f"round {row.number}"):
+                batches = self.store.batches(row.number)
+                end = min(max((b.end for b in batches), default=row.first), self.items.facts.items)
+                for first in range(row.first, end, _PIECE):
+                    self._questions_of(row, first, min(first + _PIECE, end))
+                at = max(at, end)
+        tables = {
+            "asked": audit.rating_rows, "drawn": audit.draw_rows, "paid for": audit.ledger_rows,
+            "answered": audit.answer_rows,
+        }  # fmt: skip
+        for name, rows in tables.items():
+            for stray in (*rows(self.store, -_END, 0), *rows(self.store, at, _END)):
+                self.differ(f"item {stray.position}: {name}, though no round has taken it up")
+
+    def _questions_of(self, row: Round, first: int, end: int) -> None:
+        store = self.store
+        ratings = {(r.position, r.step): r for r in audit.rating_rows(store, first, end)}
+        second = {(x.position, later_raters(self.spec)) for x in audit.again_rows(store, first, end) if x.selected}
+        wanted = second | {(x.position, x.step) for x in audit.draw_rows(store, first, end) if x.selected}
+        if row.plan.asks_first:
+            wanted |= {(position, 0) for position in range(first, end)}
+        for position, step in sorted(ratings.keys() - wanted):
+            self.differ(f"item {position}: rater {step} was asked without having been drawn")
+        for position, step in sorted(wanted - ratings.keys()):
+            self.differ(f"item {position}: rater {step} was drawn and never asked")
+        worst = self.items.worst(first, end)
+        votes: dict[tuple[int, int], list[Vote]] = defaultdict(list)
+        for a in audit.answer_rows(store, first, end):
+            votes[a.position, a.step].append(Vote(a.annotator, a.value, seconds=a.seconds))
+        paid: dict[tuple[int, int], _Payments] = defaultdict(dict)
+        for entry in audit.ledger_rows(store, first, end):
+            if entry.step is not None:
+                attempts = paid[entry.position, entry.step].setdefault(entry.kind, {})
+                attempts.setdefault(entry.attempt, []).append(entry.amount)
+        for (position, step), r in ratings.items():
+            self.found.ratings += 1
+            with self.found.telling(f"item {position}, rater {step}"):
+                k = rater_of(self.spec, step)
+                open_too_long = r.state == OPEN and row.items is not None and (position, step) not in second
+                said, money = votes.pop((position, step), []), paid.pop((position, step), {})
+                where = f"item {position}, rater {self.spec.raters[k].name!r}"
+                for problem in (
+                    *(["no answer, though its round is closed"] if open_too_long else []), *_rating(self.spec, r, k),
+                    *_votes(r, said, money, self.spec.raters[k]),
+                    *_payments(r, money, int(worst[position - first, k]), self.spec.raters[k]),
+                ):  # fmt: skip
+                    self.differ(f"{where}: {problem}")
+                self.found.payments += len(money.get("settle", {}))
+        for position, step in votes:
+            self.differ(f"item {position}: somebody answered for rater {step}, who was not asked")
+        for position, step in paid:
+            self.differ(f"item {position}: money moved for rater {step}, who was not asked")
+
+    def answers(self) -> None:
+        """Ratings by a column or a recording are read again where they come from, and are what it gives."""
+        spec = self.spec
+        sources = {k: source for k in range(len(spec.raters)) if (source := self._source(k)) is not None}
+        for first, end in self.pieces if sources else ():
+            rows = [r for r in audit.rating_rows(self.store, first, end) if rater_of(spec, r.step) in sources]
+            contents = {r.position: r for r in audit.item_contents(self.store, first, end)} if rows else {}
+            for row in rows:
+                k = rater_of(spec, row.step)
+                where = f"item {row.position}, rater {spec.raters[k].name!r}"
+                with self.found.telling(where):
+                    item = contents[row.position]
+                    raw = sources[k](item.id, json.loads(item.content)) or ()
+                    for problem in _compared(spec.raters[k], row, [_number(spec, k, each) for each in raw]):
+                        self.differ(f"{where}: {problem}")
+
+    def _source(self, k: int) -> Reread | None:
+        """The source of a rater's answers; `None` where they cannot be looked up, with a note if they should be."""
+        rater = self.spec.raters[k]
+        make = KINDS[rater.kind].reread
+        if make is None:
+            return None
+        try:
+            if as_stored(self.spec, rater, self.store):
+                return make(rater.settings, str(self.spec.folder))
+            why = "where they come from has changed"
+        except RatewiseError as error:
+            why = str(error)
+        self.found.told.append(f"answers of rater {rater.name!r} were not read again: {why}")
+        return None
+
+    def money(self) -> None:
+        """The sums are the ledger's, and within the budget."""
+        store, budget, sums = self.store, self.reader.terms.budget, audit.ledger_sums(self.store)
+        reserved, spent = store.totals()
+        beside = sums.get(CHECK, 0) - sums.get(UNCHECK, 0) + sums.get(TEXTS, 0)  # which belongs to no item
+        paid = sums.get("settle", 0) - sums.get(UNDO, 0) + beside
+        if spent != paid:
+            self.differ(f"{shown(spent)} are said to be spent; the ledger has {shown(paid)}")
+        held = sums.get("hold", 0) - sums.get("unhold", 0)
+        right = held + sums.get("reserve", 0) - audit.freed(store)
+        if reserved != right or held < 0:
+            self.differ(f"{shown(reserved)} are said to be reserved; the ledger has {shown(right)}")
+        if budget is not None and reserved + spent > budget + audit.overrun(store):
+            self.differ(f"{shown(reserved + spent)} are spent or reserved, more than the budget of {shown(budget)}")
 
 
-def _plan(state: d.State, stored: RoundPlan, where: str, found: Verification, *, goal_may_differ: bool) -> None:
-    purse = d.money_left(state)
-    if not goal_may_differ and (purse.aims != stored.aims or not _near(purse.left, stored.left, exact=not purse.aims)):
-        found.differ(f"{where} was planned with {shown(stored.left)} left; the ledger leaves {shown(purse.left)}")
-    again = d.next_plan(state, d.Purse(stored.left, stored.aims))
-    if again is None:
-        found.differ(f"{where} was planned where nothing is left to do")
-        return
-    for name in ("policy", "weak", "items", "spend", "look", "expected_se", "design", "trial", "hopes"):
-        a, b = getattr(stored, name), getattr(again, name)
-        if not (_near(a, b) if name == "spend" else _same(a, b)):
-            found.differ(f"{where}: {name} is {a}; computed again it is {b}")
-    _rule(stored, again, where, found)
+# Whether values are equal
 
 
 def _near(a: int, b: int, *, exact: bool = False) -> bool:
@@ -612,21 +627,10 @@ def _near(a: int, b: int, *, exact: bool = False) -> bool:
     return a == b or (not exact and abs(a - b) <= 1 + _CLOSE * abs(b))
 
 
-def _rule(stored: RoundPlan, again: RoundPlan, where: str, found: Verification) -> None:
-    a, b = _flat(stored.rule.to_dict() if stored.rule else {}), _flat(again.rule.to_dict() if again.rule else {})
-    a["own_rates"], b["own_rates"] = stored.own_rates.tolist(), again.own_rates.tolist()
-    for name in sorted(a.keys() | b.keys()):
-        if not _same(a.get(name), b.get(name)):
-            found.differ(f"{where}: {name} of its rule is not what earlier rounds give")
-
-
 def _flat(data: dict[str, Any], before: str = "") -> dict[str, Any]:
     out: dict[str, Any] = {}
     for name, value in data.items():
-        if isinstance(value, dict):
-            out |= _flat(value, f"{before}{name}.")
-        else:
-            out[before + name] = value
+        out |= _flat(value, f"{before}{name}.") if isinstance(value, dict) else {before + name: value}
     return out
 
 
@@ -644,121 +648,80 @@ def _same(a: Any, b: Any) -> bool:
     return bool(a == b)
 
 
-def _batches(store: Store, items: LoggedItems, now: d.OpenRound, found: Verification, *, closed: bool) -> None:
-    """Check that batches follow each other within the round's money, and each hold was given back once."""
-    where, at, later = f"round {now.number}", now.first, later_raters(items.spec)
-    if any(not 0 <= b.first <= b.end <= items.facts.items for b in now.batches):
-        found.differ(f"{where} has taken up items that are not there; there are {items.facts.items:,}")
+# What is wrong with one question
+
+
+def _rating(spec: Spec, r: Any, k: int) -> Iterator[str]:
+    """What is wrong with a rating for itself."""
+    if (r.state == ANSWERED) != (r.value is not None):
+        yield "its state does not fit its value"
+    if r.value is not None:
+        try:
+            if spec.rating(k, r.value) != r.value:
+                yield f"{r.value!r} is not on the scale"
+        except ValueError as error:
+            yield str(error)
+
+
+def _votes(r: Any, votes: Sequence[Vote], money: _Payments, rater: RaterSpec) -> Iterator[str]:
+    """What does not fit people's votes, and their seconds where they are paid by the hour.
+
+    A question that was given up may lack some votes, and one that a process answered has none.
+    """
+    settings, settled = rater.settings, money.get("settle", {})
+    if not isinstance(settings, PeopleSettings) or not votes:
         return
-    for b in now.batches:
-        if b.first != at or b.end <= b.first:
-            found.differ(f"{where}: items {at} to {b.first - 1} were not taken up")
-        at = b.end
-        if closed and not b.drawn:
-            found.differ(f"{where}: items {b.first} to {b.end - 1} were not drawn, though it is closed")
-        stages = now.plan.stages(later)
-        if not b.drawn and audit.draw_rows(store, b.first, b.end) and b.steps not in {s.stop for s in stages[:-1]}:
-            found.differ(f"{where}: items {b.first} to {b.end - 1} have draws, though they are not drawn")
-        if not b.drawn and b.cost != new_batch(now, b.first, items.worst(b.first, b.end)).cost:
-            found.differ(
-                f"{where}, items {b.first} to {b.end - 1}: stored to cost {shown(b.cost)}, not by their prices"
-            )
-    stored = [
-        (row.position, row.amount if row.kind == "hold" else -row.amount)
-        for row in audit.ledger_rows(store, now.first, now.end)
-        if row.step is None
-    ]
-    if sorted(stored) != sorted(holdings(now, items.worst, lambda first, end: items.looked(first, end).selected)):
-        found.differ(f"{where}: the money held for its items and given back is not what they could cost")
-    if sum(b.cost for b in now.batches) > now.plan.spend:
-        found.differ(f"{where} has bound more than its money")
+    verdict = rule_of(settings)(votes)
+    if verdict is None and r.state == ANSWERED:
+        yield f"rated, though only {len(votes)} people have answered"
+    if verdict is not None and (r.state == OPEN or verdict.value != r.value):
+        yield f"{r.value!r} is not what the people's answers come to"
+    if settings.per_hour is not None and r.state != OPEN and r.value is not None:
+        right, paid = hourly(settings).pay(vote.seconds for vote in votes), settled.get(max(settled, default=0), [])
+        if paid != [right]:
+            yield f"paid {', '.join(map(shown, paid))}; its seconds come to {shown(right)}"
 
 
-def _draws(items: LoggedItems, past: History, now: d.OpenRound, found: Verification) -> None:
-    """Check rates against the stored rule, and draws against the stored rates."""
-    where = f"round {now.number}"
-    for first, end in drawn_together(now):
-        if end <= first:
-            continue
-        looked, worst = items.looked(first, end), items.worst(first, end)
-        again = d.draw_batch(past, now, looked, worst)
-        _compare_draws(looked, again, first, where, found)
-        right = sum(cost for _, cost in new_draws(now, first, again, worst).costs)
-        cost = sum(b.cost for b in now.batches if first <= b.first < end)
-        if cost != right:
-            found.differ(
-                f"{where}, items {first} to {end - 1}: stored to cost {shown(cost)}; by their prices {shown(right)}"
-            )
-        if not _same(now.factor, again.factor):
-            found.differ(f"{where}: the factor of its rates is {now.factor!r}, not {again.factor!r}")
+def _payments(r: Any, kinds: _Payments, worst: int, rater: RaterSpec) -> Iterator[str]:
+    """What breaks the rule that each attempt is reserved once and settled once; the last may be open."""
+    reserved, settled, undone = kinds.get("reserve", {}), kinds.get("settle", {}), kinds.get(UNDO, {})
+    if kinds.keys() - {"reserve", "settle", UNDO}:
+        yield "the ledger has rows of an unknown kind"
+    if any(amounts != settled.get(attempt) for attempt, amounts in undone.items()):
+        yield "more or less was taken back than was paid"
+    if any(len(amounts) != 1 for amounts in (*reserved.values(), *settled.values())):
+        yield "an attempt was paid twice"
+    attempts = sorted(reserved)
+    if attempts != list(range(1, len(attempts) + 1)) or not attempts:
+        yield f"attempts {attempts} are not one after the other"
+    if any(amount != worst for amounts in reserved.values() for amount in amounts):
+        yield f"reserved at another price than {shown(worst)}"
+    unsettled = [a for a in attempts if a not in settled]
+    if unsettled != (attempts[-1:] if r.state == OPEN else []) or not settled.keys() <= reserved.keys():
+        yield "reservations and payments do not match"
+    good = len(settled) - r.attempts  # calls that did not fail
+    if good not in ({0} if r.state == OPEN else {1} if r.state == ANSWERED else {0, 1}):
+        yield f"{r.attempts} failed calls do not fit {len(settled)} payments"
+    if KINDS[rater.kind].flat_price(rater.settings) and rater.max_price in (None, rater.price) and good == 1:
+        last = settled.get(max(settled, default=0), [worst])
+        if last != [worst]:
+            yield f"paid {', '.join(map(shown, last))}; a {rater.kind} costs its price of {shown(worst)}"
 
 
-def _second_look(store: Store, items: LoggedItems, past: History, now: d.OpenRound, found: Verification) -> None:
-    """Check that items passed over were drawn again by the stored rule and the hash of their random numbers."""
-    where, stored = f"round {now.number}", store.again(now.plan.again)
-    if not stored.positions.size:
-        return
-    again = d.second_draw(past, now, items.worst(0, past.items))
-    found.draws += stored.positions.size
-    if not np.array_equal(stored.positions, again.rows.positions):
-        found.differ(f"{where}: the items drawn again are not those that were passed over")
-        return
-    for i in np.flatnonzero(~np.isclose(stored.rates, again.rows.rates, rtol=_CLOSE, atol=0)).tolist():
-        position = stored.positions[i]
-        found.differ(f"{where}, item {position}: rate {stored.rates[i]!r} is not {again.rows.rates[i]!r}")
-    for i in np.flatnonzero(stored.selected != again.rows.selected).tolist():
-        said = "drawn" if stored.selected[i] else "not drawn"
-        position = stored.positions[i]
-        found.differ(f"{where}, item {position}: stored as {said} again, which its random number and rate do not give")
-    if not _same(now.factor, again.factor):
-        found.differ(f"{where}: the factor of its rates is {now.factor!r}, not {again.factor!r}")
-
-
-def _compare_draws(looked: Looked, again: d.Drawn, first: int, where: str, found: Verification) -> None:
-    off = ~np.isclose(looked.rates, again.rates, rtol=_CLOSE, atol=0)
-    for i, k in zip(*np.nonzero(off), strict=True):
-        found.differ(f"{where}, item {first + i}: rate {looked.rates[i, k]!r} is not {again.rates[i, k]!r}")
-    clear = again.selected if again.factor is not None else looked.uniform[:, None] < looked.rates
-    if again.factor is None:
-        clear = clear & again.selected.any(axis=0)  # steps that nobody asks, where strong ratings are bought alone
-    for i, k in zip(*np.nonzero(clear != looked.selected), strict=True):
-        said = "drawn" if looked.selected[i, k] else "not drawn"
-        found.differ(f"{where}, item {first + i}: stored as {said}, which its random number and rate do not give")
-    found.draws += looked.rates.size
-
-
-def check_quotes(spec: Spec, store: Store, facts: Facts, k: int, found: Verification) -> None:
-    """Check that every item is priced by its text, at the prices that the campaign began with."""
-    rater = spec.raters[k]
+def _number(spec: Spec, k: int, raw: object) -> float | None:
+    """The answer as a number; `None` where it is no rating."""
     try:
-        quote = quote_of(spec, rater, StoreMemory(store, rater.name, k))
-    except RatewiseError as error:
-        found.told.append(f"prices of rater {rater.name!r} were not computed again: {error}")
-        return
-    assert quote is not None
-    sums = 0
-    for first, end in audit.pieces(facts.items):
-        stored = [json.loads(text or "[]") for text in store.item_prices(first, end)]
-        for row, prices in zip(audit.item_contents(store, first, end), stored, strict=True):
-            usual, most = quote.of(json.loads(row.content))
-            sums += to_units(usual)
-            if prices[k] != to_units(most):
-                found.differ(f"item {row.position}, rater {rater.name!r}: its price is not that of its text")
-    if not math.isclose(sums / facts.items, facts.prices[k], rel_tol=1e-9, abs_tol=1e-6):
-        found.differ(f"rater {rater.name!r}: mean price {facts.prices[k]!r} is not that of its items")
+        return None if raw is None else spec.rating(k, raw)
+    except ValueError:
+        return None
 
 
-def check_refits(store: Store, closed: Sequence[History], found: Verification) -> None:
-    """Check that each refit is of rounds that are closed, of their labels, and of all items; `closed` is by rounds."""
-    items = int(store.meta("items") or 0)
-    for number in store.refit_rounds():
-        refit, where = store.refit(number), f"the refit after round {number}"
-        if not 0 < number < len(closed):
-            found.differ(f"{where} is of a round that is not closed")
-            continue
-        seen = closed[number].seen
-        labels = 0 if seen is None else int(np.count_nonzero(seen.labelled))
-        if refit.labels != labels:
-            found.differ(f"{where} says that it was trained on {refit.labels} labels; there were {labels}")
-        if refit.predictions.size != items:
-            found.differ(f"{where} is of {refit.predictions.size} items; there are {items}")
+def _compared(rater: RaterSpec, row: Any, said: Sequence[float | None]) -> Iterator[str]:
+    """What differs between a stored rating and what its source says."""
+    source = "recording" if rater.kind == "recorded" else rater.kind
+    told = " or ".join("nothing" if x is None else repr(x) for x in dict.fromkeys(said)) or "nothing"
+    if row.state == ANSWERED and row.value not in said:
+        yield f"{row.value!r} is stored; the {source} says {told}"
+    given_up = str(row.note or "").startswith(_GIVEN_UP)
+    if row.state == MISSING and said and None not in said and not given_up:
+        yield f"stored as missing; the {source} says {told}"

@@ -1,16 +1,30 @@
-"""The messages of one call: instructions in the system message, fenced content and the question in the user message."""
+"""What a judge is and what it is asked: instructions in the system message, the item and the question in the user's.
 
+Content is data: it stands between two lines with a random code that no content can know.
+"""
+
+import hashlib
 import json
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any, Literal
 
-from ratewise.judges.ladder import Rung
+from ratewise.judges.ladder import Rung, Wish
+from ratewise.judges.prices import Prices, most_tokens, usual_tokens
 from ratewise.judges.template import Template
 from ratewise.judges.verdicts import Verdicts
 
 LONGEST = 20_000  # characters of one cell, where the TOML does not say
+CHAT, DECISIONS = "chat/completions", "decisions"
+Message = dict[str, str]
+_TOP = 20  # log-probabilities that are asked for at each place
+_MOST_LEVELS = 255
+_ANY_CODE = "0" * 16  # of the dearest digits
+_REPAIR = 100  # tokens of a request for the verdict alone, beside what was said before
+_USUAL = 0.4  # of max_tokens, that reasons take
+_SHORT = 12  # tokens of an answer without reasons
 
 
 def new_code() -> str:
@@ -54,15 +68,8 @@ def _one_line(name: str) -> str:
     return " ".join(name.split())
 
 
-Form = Literal["json", "line", "decision"]  # a decision is asked for beside the messages
-CHAT, DECISIONS = "chat/completions", "decisions"
-_TOP = 20  # log-probabilities that are asked for at each place
-_MOST_LEVELS = 255
-Message = dict[str, str]
-
-
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ShownColumns:
     """What a judge is shown of an item: the columns, and for a comparison those of the two answers."""
 
     columns: tuple[str, ...]
@@ -77,10 +84,10 @@ class Shown:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class AnswerForm:
     """How an answer is to look: as JSON, or with a line that carries the call's code; with a confidence or without."""
 
-    form: Form
+    form: Literal["json", "line", "decision"]  # a decision is asked for beside the messages
     confidence: bool = False
 
 
@@ -90,42 +97,17 @@ class Prompt:
 
     messages: tuple[Message, ...]
     code: str
-    asked: Asked
+    asked: AnswerForm
 
     def repaired(self, answer: str, verdicts: Verdicts) -> "Prompt":
         """The same conversation, which goes on with a request for the verdict alone."""
-        again = "Your answer holds no verdict in the form asked for. " + format_of(
-            verdicts, self.asked, reasons=False, code=self.code
-        )
+        form = format_of(verdicts, self.asked, reasons=False, code=self.code)
+        again = f"Your answer holds no verdict in the form asked for. {form}"
         more = ({"role": "assistant", "content": answer or "(no answer)"}, {"role": "user", "content": again})
         return Prompt((*self.messages, *more), self.code, self.asked)
 
 
-def prompt_for(
-    template: Template, verdicts: Verdicts, shown: Shown, item: Mapping[str, Any], *,
-    criterion: str, asked: Asked, swap: bool = False, code: str = "",
-) -> Prompt:  # fmt: skip
-    """The prompt about an item; `swap` puts answer b first. A code is made up where none is given."""
-    code = code or new_code()
-    a, b = (shown.b, shown.a) if swap else (shown.a, shown.b)
-    fields = {
-        "criterion": criterion,
-        "scale": verdicts.said,
-        "format": format_of(verdicts, asked, reasons=template.reasons, code=code),
-        "item": _block(code, item, shown.columns, shown.longest),
-        "first": _block(code, item, (a,), shown.longest, named=False),
-        "second": _block(code, item, (b,), shown.longest, named=False),
-    }
-    system = {"role": "system", "content": template.fill("system", fields)}
-    return Prompt((system, {"role": "user", "content": template.fill("user", fields)}), code, asked)
-
-
-def _block(code: str, item: Mapping[str, Any], columns: tuple[str, ...], longest: int, *, named: bool = True) -> str:
-    cells = shown_cells(item, [name for name in columns if name])
-    return fenced(code, cells if named else [("", text) for _, text in cells], longest)
-
-
-def format_of(verdicts: Verdicts, asked: Asked, *, reasons: bool, code: str) -> str:
+def format_of(verdicts: Verdicts, asked: AnswerForm, *, reasons: bool, code: str) -> str:
     """How to answer, for the judge."""
     if asked.form == "decision":
         return ""
@@ -143,7 +125,7 @@ def format_of(verdicts: Verdicts, asked: Asked, *, reasons: bool, code: str) -> 
     )
 
 
-def answer_schema(verdicts: Verdicts, asked: Asked, *, reasons: bool) -> dict[str, Any]:
+def answer_schema(verdicts: Verdicts, asked: AnswerForm, *, reasons: bool) -> dict[str, Any]:
     """JSON schema of an answer, for servers that enforce one."""
     properties: dict[str, Any] = {"reasons": {"type": "string"}} if reasons else {}
     properties["verdict"] = verdicts.schema()
@@ -155,21 +137,83 @@ def answer_schema(verdicts: Verdicts, asked: Asked, *, reasons: bool) -> dict[st
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
-    """What stays the same in all requests of a judge."""
+class JudgeSpec:
+    """What a judge is: change any of it and it is another rater."""
 
-    model: str
+    template: Template
     verdicts: Verdicts
+    shown: ShownColumns
+    model: str
     criterion: str
-    reasons: bool
-    max_tokens: int
-    temperature: float | None
+    samples: int = 1
+    wish: Wish = "auto"
+    temperature: float | None = None  # None: 0 for a single answer, else the model's own
+    max_tokens: int | None = None  # None: the template's
+    structured: bool = True  # whether the server may be asked to enforce the form of answers
 
-    def asked(self, rung: Rung) -> Asked:
+    @property
+    def orders(self) -> tuple[bool, ...]:
+        """Whether the answers are swapped, for each order that is asked."""
+        return (False, True) if self.template.kind == "pairwise" else (False,)
+
+    @property
+    def calls(self) -> int:
+        """Calls for one item."""
+        return len(self.orders) * self.samples
+
+    @property
+    def limit(self) -> int:
+        """Tokens of an answer, at most."""
+        return self.max_tokens or self.template.max_tokens
+
+    def facts(self) -> dict[str, Any]:
+        """Everything that makes it this judge, ready for JSON."""
+        return {
+            "model": self.model, "template": self.template.name, "template_sha256": self.template.digest,
+            "criterion": self.criterion, "show": list(self.shown.columns), "a": self.shown.a, "b": self.shown.b,
+            "longest": self.shown.longest, "low": self.verdicts.low, "high": self.verdicts.high,
+            "samples": self.samples, "probability": self.wish, "temperature": self.temperature,
+            "max_tokens": self.limit,
+        }  # fmt: skip
+
+    @property
+    def digest(self) -> str:
+        """16 digits that name the judge."""
+        return hashlib.sha256(json.dumps(self.facts(), sort_keys=True).encode()).hexdigest()[:16]
+
+    def text_digest(self, item: Mapping[str, Any]) -> str:
+        """The same for items of the same text."""
+        return hashlib.sha256(json.dumps(shown_cells(item, self.shown.all), ensure_ascii=True).encode()).hexdigest()
+
+    def form(self, rung: Rung) -> AnswerForm:
         """How answers are to look on this rung."""
         if rung.source == "decisions":
-            return Asked("decision")
-        return Asked("line" if rung.form == "line" else "json", confidence=rung.source == "verbal")
+            return AnswerForm("decision")
+        return AnswerForm("line" if rung.form == "line" else "json", confidence=rung.source == "verbal")
+
+    def prompt(self, item: Mapping[str, Any], form: AnswerForm, *, swap: bool = False, code: str = "") -> Prompt:
+        """The prompt about an item; `swap` puts answer b first. A code is made up where none is given."""
+        code, shown = code or new_code(), self.shown
+        a, b = (shown.b, shown.a) if swap else (shown.a, shown.b)
+        fields = {
+            "criterion": self.criterion,
+            "scale": self.verdicts.said,
+            "format": format_of(self.verdicts, form, reasons=self.template.reasons, code=code),
+            "item": fenced(code, shown_cells(item, shown.columns), shown.longest),
+            "first": fenced(code, [("", text_of(item.get(a)))] if a else [], shown.longest),
+            "second": fenced(code, [("", text_of(item.get(b)))] if b else [], shown.longest),
+        }
+        system, user = ({"role": role, "content": self.template.fill(role, fields)} for role in ("system", "user"))
+        return Prompt((system, user), code, form)
+
+    def quote(self, item: Mapping[str, Any], prices: Prices) -> tuple[Decimal, Decimal]:
+        """(expected, most): what one item costs, by its text."""
+        messages, limit = self.prompt(item, self.form(Rung("none")), code=_ANY_CODE).messages, self.limit
+        written = min(limit, max(_SHORT, round(_USUAL * limit))) if self.template.reasons else min(limit, _SHORT)
+        usual = prices.most(usual_tokens(messages), written)
+        longest = most_tokens(messages)
+        repair = prices.most(longest + limit + _REPAIR, limit)
+        return self.calls * usual, self.calls * prices.most(longest, limit) + repair
 
     def body(self, prompt: Prompt, rung: Rung) -> dict[str, Any]:
         """The request as JSON."""
@@ -177,13 +221,14 @@ class Request:
         if rung.source == "decisions":
             return {"model": self.model, "input": messages, "questions": [self._question()]}
         limit = "max_tokens" if "max_tokens" in rung.takes else "max_completion_tokens"
-        out: dict[str, Any] = {"model": self.model, "messages": messages, limit: self.max_tokens}
-        if self.temperature is not None and "temperature" in rung.takes:
-            out["temperature"] = self.temperature
+        out: dict[str, Any] = {"model": self.model, "messages": messages, limit: self.limit}
+        warmth = 0.0 if self.temperature is None and self.samples == 1 else self.temperature
+        if warmth is not None and "temperature" in rung.takes:
+            out["temperature"] = warmth
         if rung.source == "logprobs":
             out |= {"logprobs": True, "top_logprobs": _TOP}
         if prompt.asked.form == "json":
-            schema = answer_schema(self.verdicts, prompt.asked, reasons=self.reasons)
+            schema = answer_schema(self.verdicts, prompt.asked, reasons=self.template.reasons)
             named = {"type": "json_schema", "json_schema": {"name": "verdict", "strict": True, "schema": schema}}
             plain = {"type": "json_object", "schema": schema}
             out["response_format"] = named if rung.form == "structured" else plain

@@ -11,10 +11,10 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from ratewise.judges.client import CallError, Client, Endpoint
-from ratewise.judges.judge import Forgetful, Judge, JudgeSpec, Memory
+from ratewise.judges.judge import Forgetful, Judge, Memory
 from ratewise.judges.ladder import WISHES, Wish
 from ratewise.judges.prices import PARTS, Prices, given_prices, listed_prices
-from ratewise.judges.prompt import LONGEST, Shown
+from ratewise.judges.prompt import LONGEST, JudgeSpec, ShownColumns
 from ratewise.judges.template import KINDS, Template, load
 from ratewise.judges.verdicts import Verdict, Verdicts
 from ratewise.raters.kind import A_COLUMN, TEXT, Place, Quote, RaterKind, Says, hint
@@ -153,7 +153,7 @@ def spec_of(settings: LlmSettings, place: Place) -> JudgeSpec:
     low, high = place.scale
     if template.low is not None and template.high is not None:
         low, high = template.low, template.high
-    shown = Shown(settings.show, settings.a or "", settings.b or "", settings.longest)
+    shown = ShownColumns(settings.show, settings.a or "", settings.b or "", settings.longest)
     return JudgeSpec(
         template, Verdicts.of(template.kind, low, high), shown, settings.model, settings.criterion, settings.samples,
         settings.probability, settings.temperature, settings.max_tokens, settings.structured,
@@ -166,7 +166,7 @@ def _template(judge: str, folder: str) -> Template:
 
 
 def _columns(settings: LlmSettings) -> tuple[str, ...]:
-    return Shown(settings.show, settings.a or "", settings.b or "").all
+    return ShownColumns(settings.show, settings.a or "", settings.b or "").all
 
 
 def _quote(settings: LlmSettings, place: Place) -> Quote:

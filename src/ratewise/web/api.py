@@ -9,7 +9,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from ratewise.campaign.clients.people import LONGEST_COMMENT, Reply, Task
+from ratewise.campaign.clients.people import PageAnswer, Task
+from ratewise.campaign.clients.respondents import LONGEST_COMMENT
 from ratewise.errors import InputError, OutsideError, StoreError
 from ratewise.store.accounts import Session
 from ratewise.web.markup import as_html
@@ -106,7 +107,7 @@ def _answers(service: Service, session: Session, body: Body) -> Response:
     key = body.text("key", longest=_LONGEST_KEY)
     if "rating" not in body.values:
         raise RefusedError(422, "rating is missing; send null where you cannot tell")
-    reply = Reply(
+    reply = PageAnswer(
         body.values["rating"], body.text("comment", longest=LONGEST_COMMENT, default="").strip(),
         body.number("seconds"), body.truth("flagged"),
     )  # fmt: skip

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from ratewise.campaign.clients.files import Question, _table, key_of
+from ratewise.campaign.clients.files import key_of, write_sheet
 from ratewise.errors import InputError
 
 from .test_labelling import ITEMS
@@ -48,7 +48,7 @@ def test_what_somebody_has_in_hand_stays_here(ready, tmp_path):
 
 
 def test_cells_that_a_spreadsheet_would_run_are_text(tmp_path):
-    _table([Question("k", {"question": "=HYPERLINK(1)"})], str(tmp_path / "out.csv"))
+    write_sheet([("k", {"question": "=HYPERLINK(1)"})], str(tmp_path / "out.csv"))
     assert "'=HYPERLINK" in (tmp_path / "out.csv").read_text()
 
 

@@ -7,12 +7,12 @@ import asyncio
 import json
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from ratewise.campaign.clients.health import FirstAnswers, Health, Pace, Reply, Spending, kind_of
+from ratewise.campaign.clients.health import Health, HeardReply, Spending, Trouble
 from ratewise.campaign.clients.patience import KeptLine, Patience
 from ratewise.campaign.planner.outcomes import lost, outcome_of, rater_of, reserved
 from ratewise.campaign.raters import fact_name
@@ -28,20 +28,19 @@ _LONGEST_BACKOFF = 60.0
 _MANY = 16  # calls at once from which on answers are waited for a moment, to be written down together
 _PART = 0.2  # of what a call takes on average: so long is that moment
 _LONGEST_GATHER = 0.25  # seconds
-
-
-_Task = asyncio.Task[list[Reply]]
+_LOOK = 1.0  # seconds between looks at what others did while calls are under way
+_STOPPED = "stopped"  # the fact that keeps why a rater was stopped
 
 
 @dataclass(slots=True, eq=False)
 class Calls:
-    """Running calls, at most as many at once as each rater takes; a step is the number of its rater."""
+    """Calls under way, at most as many at once as each rater takes, and questions that wait for another attempt."""
 
     spec: Spec
-    callers: Sequence[Caller | None]  # one for each rater; None where others ask it
+    callers: Mapping[int, Caller]  # by step
+    health: Mapping[int, Health]
     keys: str  # what idempotency keys begin with: never another campaign's
-    pace: Pace
-    _running: dict[_Task, Sequence[Claim]] = field(init=False, default_factory=dict)
+    _running: dict[asyncio.Task[list[HeardReply]], Sequence[Claim]] = field(init=False, default_factory=dict)
     _counts: Counter[int] = field(init=False, default_factory=Counter)  # running, by step
     _later: list[tuple[float, Claim]] = field(init=False, default_factory=list)
     _seconds: float = field(init=False, default=0.0)  # that a call takes, on average of the last ones
@@ -59,13 +58,14 @@ class Calls:
     def free(self, step: int) -> int:
         """How many more questions the rater of a step may be asked now."""
         taken = self._counts[step]
-        if self.pace.probes(step):
+        health = self.health[step]
+        if health.probes:
             taken += sum(claim.step == step for _, claim in self._later)
-        return max(self.pace.calls(step) - taken, 0) * self.pace.batch(step)
+        return max(health.calls - taken, 0) * health.batch
 
     def start(self, claims: Sequence[Claim]) -> None:
         """Ask these, all of one step."""
-        size = self.spec.raters[rater_of(self.spec, claims[0].step)].batch
+        size = self.spec.at(claims[0].step).batch
         for i in range(0, len(claims), size):
             self._counts[claims[0].step] += 1
             part = claims[i : i + size]
@@ -73,7 +73,7 @@ class Calls:
 
     def retry(self, claim: Claim, after: float = 0.0) -> None:
         """Ask once more, after a pause that doubles from attempt to attempt; `after` is how long the rater needs."""
-        rater = self.spec.raters[rater_of(self.spec, claim.step)]
+        rater = self.spec.at(claim.step)
         failures = (claim.attempt - 1) % rater.attempts
         pause = min(rater.backoff * 2.0 ** min(failures, 60), _LONGEST_BACKOFF)
         self._later.append((time.monotonic() + max(pause, after), replace(claim, attempt=claim.attempt + 1)))
@@ -86,7 +86,7 @@ class Calls:
                 self.start([claim])
         self._later = [(when, claim) for when, claim in self._later if when > now]
 
-    async def wait(self, most: float) -> list[Reply]:
+    async def wait(self, most: float) -> list[HeardReply]:
         """Replies that are there, after at most so many seconds; earlier where a retry is due."""
         due = min((when for when, _ in self._later), default=float("inf")) - time.monotonic()
         pause = max(min(most, due), 0.0)
@@ -103,14 +103,14 @@ class Calls:
         """Drop the questions that wait for another attempt; they are not asked again here."""
         self._later.clear()
 
-    async def finish(self, most: float) -> list[Reply]:
+    async def finish(self, most: float) -> list[HeardReply]:
         """Replies of running calls that come within so many seconds; nothing is asked again."""
-        self._later.clear()
+        self.forget_retries()
         if self._running:
             await asyncio.wait(self._running, timeout=most)
         return self._done()
 
-    async def stop(self) -> tuple[list[Reply], list[Claim]]:
+    async def stop(self) -> tuple[list[HeardReply], list[Claim]]:
         """Replies that are there, and claims whose calls were cut off."""
         replies = self._done()
         cut = [claim for claims in self._running.values() for claim in claims]
@@ -119,42 +119,28 @@ class Calls:
         await asyncio.gather(*self._running, return_exceptions=True)
         self._running.clear()
         self._later.clear()
-        for caller in self.callers:
-            if caller is not None:
-                await caller.close()
+        for caller in self.callers.values():
+            await caller.close()
         return replies, cut
 
-    def _done(self) -> list[Reply]:
-        replies: list[Reply] = []
+    def _done(self) -> list[HeardReply]:
+        replies: list[HeardReply] = []
         for task in [task for task in self._running if task.done()]:
             del self._running[task]
             replies += task.result()
         return replies
 
-    async def _ask(self, claims: Sequence[Claim]) -> list[Reply]:
+    async def _ask(self, claims: Sequence[Claim]) -> list[HeardReply]:
         step = claims[0].step
         questions = [Question(f"{self.keys}:{c.id}:{c.step}:{c.attempt}", c.id, json.loads(c.content)) for c in claims]
-        caller = self.callers[rater_of(self.spec, step)]
-        assert caller is not None
         started = time.monotonic()
         try:
-            said = await caller.ask(questions)
+            said = await self.callers[step].ask(questions)
         finally:
             self._counts[step] -= 1
         heard = time.monotonic()
         self._seconds += 0.05 * (heard - started - self._seconds)
-        return [Reply(claim, each, heard) for claim, each in zip(claims, said, strict=True)]
-
-
-_STOPPED = "stopped"  # the fact that keeps why a rater was stopped
-_SILENT = "no rating"  # which is one of these reasons
-_EMPTY = "a rater that cannot rate an item says so by answering nothing"
-_SCALE = (
-    "an item without a rating has an empty one; "
-    'if it is the scale that is wrong, mend [rating], as in kind = "likert", low = 1, high = 5, and give the campaign '
-    'another name, as in name = "second": ratings so far were read on the old scale'
-)
-_LOOK = 1.0  # seconds between looks at what others did while calls are under way
+        return [HeardReply(claim, each, heard) for claim, each in zip(claims, said, strict=True)]
 
 
 @dataclass(slots=True, eq=False)
@@ -167,25 +153,24 @@ class CallerClient:
     patiently: Patience
     worker: int = field(init=False, default=0)
     calls: Calls = field(init=False)
-    health: Health = field(init=False)
-    pace: Pace = field(init=False)
-    first: FirstAnswers = field(init=False)
+    health: dict[int, Health] = field(init=False)  # by step
+    spending: dict[int, Spending] = field(init=False)
     settled: int = field(init=False, default=0)  # questions that this process has brought to an end
-    spending: Spending = field(init=False)
     _down: set[int] = field(init=False, default_factory=set)  # steps whose rater is down
-    _dear: set[str] = field(init=False, default_factory=set)  # raters that charged more than was reserved
 
     def __post_init__(self) -> None:
-        keys = f"{self.spec.name}-{self.store.meta('campaign') or ''}"
-        counts = self.store.counts()
-        rated = Counter({step: counts.get(f"{step}:{ANSWERED}", 0) for step in steps_of(self.spec)})
-        kept = {step: self.store.meta(self._fact(step)) for step in rated}
-        remembered = {step: kind for step, kind in kept.items() if kind is not None}
-        self.first = FirstAnswers(max(rated), rated, remembered)
-        was_silent = {step for step, kind in remembered.items() if kind == _SILENT}
-        self.pace = Pace(self.spec, rated, was_silent)
-        self.calls, self.health = Calls(self.spec, self.callers, keys, self.pace), Health(self.spec)
-        self.spending = Spending(self.spec)
+        spec, counts = self.spec, self.store.counts()
+        self.health = {
+            step: Health(
+                spec.at(step), step == spec.steps[-1], counts.get(f"{step}:{ANSWERED}", 0),
+                self.store.meta(self._fact(step)),
+            )
+            for step in spec.steps
+        }  # fmt: skip
+        self.spending = {step: Spending(spec.at(step), rater_of(spec, step)) for step in spec.steps}
+        asked = {step: self.callers[rater_of(spec, step)] for step in spec.steps}
+        callers = {step: caller for step, caller in asked.items() if caller is not None}
+        self.calls = Calls(spec, callers, self.health, f"{spec.name}-{self.store.meta('campaign') or ''}")
 
     @property
     def budget(self) -> int | None:
@@ -195,14 +180,13 @@ class CallerClient:
     @property
     def steps(self) -> list[int]:
         """The steps whose rater is asked by this client."""
-        return [step for step in steps_of(self.spec) if self.callers[rater_of(self.spec, step)] is not None]
+        return list(self.calls.callers)
 
     def recover(self) -> None:
         """Take care of questions of processes that died, and of answers that could not be saved."""
         self._take_in_unsaved()
         dead = self.store.dead(self.worker)
-        outcomes = [lost(self.spec, claim) for claim in self.store.in_hands_of(dead)] if dead else []
-        paid = [outcome for outcome in outcomes if outcome is not None]
+        paid = self._lost(self.store.in_hands_of(dead) if dead else [])
         if paid:
             self.store.settle(paid, self.budget, for_anyone=True)
         if dead:
@@ -213,14 +197,17 @@ class CallerClient:
 
     def _take_in_unsaved(self) -> None:
         unsaved = self.patiently.unsaved
-        read = KeptLine(self.spec, self.store, unsaved.campaign)
-        wrong = unsaved.restore(self.store, self.budget, read)
+        wrong = unsaved.restore(self.store, self.budget, KeptLine(self.spec, self.store, unsaved.campaign))
         if wrong:
             more = f" and {len(wrong) - 1} more" if len(wrong) > 1 else ""
             self.store.note(
                 f"{unsaved.path.name}: a line was not taken in, because {wrong[0]}{more}; such lines are kept in "
                 f"{unsaved.aside.name}, and their questions are asked again"
             )
+
+    def _lost(self, claims: Sequence[Claim]) -> list[Outcome]:
+        """Outcomes of calls that nobody will hear of, where such calls count as paid."""
+        return [outcome for claim in claims if (outcome := lost(self.spec, claim)) is not None]
 
     async def start_calls(self, at: float) -> None:
         """Start as many calls as each rater takes at once; `at` is in seconds since 1970."""
@@ -238,53 +225,37 @@ class CallerClient:
         if replies:
             await self._write(replies)
 
-    async def _write(self, replies: Sequence[Reply]) -> None:
+    async def _write(self, replies: Sequence[HeardReply]) -> None:
         outcomes = [outcome_of(self.spec, reply.claim, reply.said) for reply in replies]
         again = await self.patiently(partial(self.store.settle, outcomes, self.budget), unsaved=outcomes)
         self.settled += len(outcomes) - len(again)
         for o in again:
             self.calls.retry(o.claim, o.after)
-        self.health.see(replies, outcomes, again)
-        for step in self.first.see(outcomes, again):
-            await self.patiently(partial(self.store.set_meta, self._fact(step), None))
-        self.pace.see(outcomes)
+        steps = sorted({o.claim.step for o in outcomes})
+        for step in steps:
+            heard = [(reply, o) for reply, o in zip(replies, outcomes, strict=True) if o.claim.step == step]
+            if self.health[step].see(heard, [o for o in again if o.claim.step == step]):
+                await self.patiently(partial(self.store.set_meta, self._fact(step), None))
         await self.patiently(partial(self._see_prices, outcomes))
-        for step, kind in self.first.wrong():
-            last = next(o for o in reversed(outcomes) if o.failed and o.claim.step == step and kind_of(o) == kind)
-            claims = {c.position: c for c in (*self.first.given_up(step, kind), *self.health.given_up(step))}
-            what = (
-                "gave ratings that are not on the scale" if last.off_scale else "failed in the same way several times"
-            )
-            hint = _SCALE if last.off_scale else _EMPTY
-            await self._stop_for(step, list(claims.values()), what, f", the last time with: {last.note}", hint, kind)
-        for step in self.health.down():
-            last = next(o for o in reversed(outcomes) if o.failed and o.claim.step == step)
-            down = self.health.given_up(step)
-            what, how = f"failed on {len(down)} items in a row", f", the last time with: {last.note}"
-            await self._stop_for(step, down, what, how, _EMPTY, kind_of(last))
-        for step in self.pace.silent():
-            unanswered = self.pace.unanswered(step)
-            what = f"gave no rating for any of its first {len(unanswered)} items"
-            why, times = Counter(o.note for o in unanswered).most_common(1)[0]
-            how = f", {'each time' if times == len(unanswered) else f'{times} times'} with: {why}"
-            hint = "answering nothing is for single items that cannot be rated"
-            await self._stop_for(step, [o.claim for o in unanswered], what, how, hint, _SILENT)
+        for step in steps:
+            trouble = self.health[step].trouble()
+            if trouble is not None:
+                await self._stop_for(step, trouble)
 
     def _fact(self, step: int) -> str:
-        return fact_name(self.spec.raters[rater_of(self.spec, step)].name, _STOPPED)
+        return fact_name(self.spec.at(step).name, _STOPPED)
 
-    async def _stop_for(self, step: int, claims: Sequence[Claim], what: str, how: str, hint: str, kind: str) -> None:
+    async def _stop_for(self, step: int, trouble: Trouble) -> None:
         """Stop asking a rater that is down, and remember why; its questions stay open for the next run."""
-        rater = self.spec.raters[rater_of(self.spec, step)]
         self._down.add(step)
-        again, too_dear = await self.patiently(partial(self._reopen, claims))
-        await self.patiently(partial(self.store.set_meta, self._fact(step), kind))
+        again, too_dear = await self.patiently(partial(self._reopen, trouble.claims))
+        await self.patiently(partial(self.store.set_meta, self._fact(step), trouble.kind))
         poor = f", {too_dear} of them without money left to be asked again" if too_dear else ""
-        acted_upon = len(claims) - again - too_dear
+        acted_upon = len(trouble.claims) - again - too_dear
         late = f"; {acted_upon} of them stay missing, as the campaign has gone on without them" if acted_upon else ""
         message = (
-            f"rater {rater.name!r} {what}{poor}{how}; repair it and run again: everything so far is kept, and what was "
-            f"given up is asked again{late} ({hint})"
+            f"rater {self.spec.at(step).name!r} {trouble.what}{poor}{trouble.how}; repair it and run again: everything "
+            f"so far is kept, and what was given up is asked again{late} ({trouble.hint})"
         )
         await self.patiently(partial(self.store.note, message))
         raise RaterDownError(message)
@@ -295,19 +266,11 @@ class CallerClient:
     # Money
 
     def _see_prices(self, outcomes: Sequence[Outcome]) -> None:
-        """Note calls that turned out dearer than was reserved; past the cap, nothing is asked."""
-        for warning in self.spending.see(outcomes):
-            self.store.note(warning)
-        over = [o for o in outcomes if o.paid > reserved(self.spec, o.claim)]
-        for o in over:
-            rater = self.spec.raters[rater_of(self.spec, o.claim.step)]
-            if rater.name not in self._dear:
-                self._dear.add(rater.name)
-                self.store.note(
-                    f"rater {rater.name!r} charged {shown(o.paid)} for item {o.claim.id!r}, more than the "
-                    f"{shown(reserved(self.spec, o.claim))} that were reserved as the most a call can cost"
-                )
-        if over:
+        """Note what is unusual about prices; past the cap, nothing is asked."""
+        for step in sorted({o.claim.step for o in outcomes}):
+            for warning in self.spending[step].see([o for o in outcomes if o.claim.step == step]):
+                self.store.note(warning)
+        if any(o.paid > reserved(self.spec, o.claim) for o in outcomes):
             self._check_cap()
 
     def _check_cap(self) -> None:
@@ -329,21 +292,15 @@ class CallerClient:
             await self._write(replies)
         with suppress(StoreError):
             for step in self._down:
-                self._reopen(self.health.given_up(step))
+                self._reopen(self.health[step].given_up())
 
     async def close(self) -> None:
         """Keep the answers that are there, and free the other questions for the next run."""
         self.patiently.seconds = 0.0
         replies, cut = await self.calls.stop()
-        outcomes = [outcome_of(self.spec, reply.claim, reply.said) for reply in replies]
-        outcomes += [outcome for outcome in (lost(self.spec, c) for c in cut) if outcome is not None]
+        outcomes = [outcome_of(self.spec, reply.claim, reply.said) for reply in replies] + self._lost(cut)
         with suppress(StoreError):
             if outcomes:
                 await self.patiently(partial(self.store.settle, outcomes, self.budget), unsaved=outcomes)
             if self.worker:
                 self.store.leave(self.worker)
-
-
-def steps_of(spec: Spec) -> range:
-    """Numbers of the steps; there is no step 0 where there is just one rater, who is the strong one."""
-    return range(0 if len(spec.raters) > 1 else 1, max(len(spec.raters), 2))

@@ -1,27 +1,36 @@
-"""Open questions of people as files for other labelling tools: blind, shuffled, under keys that tell nothing.
+"""Questions of people as files for other labelling tools, and the finished labels that come back in them.
 
-The rates stay here. A key stands for an item and a rater of this campaign alone, so that an item's id, which may name
-the model, never leaves.
+What leaves is blind and shuffled, under keys that tell nothing: a key stands for an item and a rater of this campaign
+alone, so that an item's id, which may name the model, never leaves; the rates stay here, too. Label Studio gets a list
+of tasks without predictions, which would anchor people, and the labelling config that shows them.
+
+What comes back goes to the question that asked for it, once, at its own rate. A label of an item that was not drawn is
+refused: somebody picked that item, so its rate is unknown and it would bias the estimate. All rows are checked before
+the first is taken.
 """
 
 import hashlib
 import json
 import os
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 from xml.sax.saxutils import quoteattr
 
-import numpy as np
-
-from ratewise.campaign.clients.callers import steps_of
-from ratewise.campaign.clients.people import shown_item
-from ratewise.campaign.clients.quality import CANNOT_TELL, choices_of, number_of
+from ratewise.campaign.clients.respondents import (
+    CANNOT_TELL,
+    LONGEST_COMMENT,
+    Respondent,
+    blank_table,
+    bounded_seconds,
+    choices_of,
+    number_of,
+    respondents,
+)
 from ratewise.campaign.export import check_output
-from ratewise.campaign.planner.outcomes import people_price, rater_of
-from ratewise.campaign.raters import rule_of
-from ratewise.campaign.spec.spec import RaterSpec, Spec
+from ratewise.campaign.spec.spec import Spec
 from ratewise.core.result import shown
 from ratewise.errors import InputError
 from ratewise.raters.people import PeopleSettings
@@ -29,11 +38,109 @@ from ratewise.raters.scale import RatingScale
 from ratewise.store import audit
 from ratewise.store.accounts import spellings
 from ratewise.store.desk import Desk, Said, name_key
+from ratewise.store.queue import Claim
 from ratewise.tables import read_table, write_table
 from ratewise.tables.adapters.label_studio import Annotation, read_annotations, said
-from ratewise.tables.write import plain_cells, safe_cells, write_text
+from ratewise.tables.write import plain_cells, write_text
 
-_KEY_VARIABLE = "ratewise_key"
+KEY, RATING, COMMENT = "ratewise_key", "rating", "comment"
+_CANNOT_TELL = "cannot_tell"  # beside a number, in the labelling config
+_GAVE_UP = {CANNOT_TELL.lower(), "?", "skip"}
+_LONGEST_NAME = 60
+_MOST_HOURS = 8760.0
+
+
+def key_of(campaign: str, step: int, item: str) -> str:
+    """The key of an item's question; nobody can tell the item from it without the store."""
+    return hashlib.sha256(f"{campaign}\n{step}\n{item}".encode("utf-8", "surrogatepass")).hexdigest()[:24]
+
+
+def sides_of(campaign: str, key: str) -> str:
+    """Which of two texts stands first under this key, "ab" or "ba": as good as random, and always the same."""
+    return "ba" if hashlib.sha256(f"{campaign}\n{key}\nsides".encode()).digest()[0] % 2 else "ab"
+
+
+def _people(spec: Spec, name: str | None) -> Respondent:
+    """The people who are asked, by their rater's name where there are several."""
+    listed = respondents(spec, PeopleSettings)
+    found = [each for each in listed if name in (None, each.rater.name)]
+    if len(found) == 1:
+        return found[0]
+    if not listed:
+        raise InputError(f'{spec.path.name} has no rater of kind = "people"; add one under [[raters]]')
+    names = ", ".join(each.rater.name for each in listed)
+    raise InputError(f"say which people are asked with --rater; there are: {names}")
+
+
+# Out
+
+
+@shown
+@dataclass(frozen=True, slots=True)
+class SentOut:
+    """What was written: the files, and how many questions they hold."""
+
+    files: tuple[str, ...]
+    questions: int
+    held_hours: float  # for so long the page does not hand them out
+
+    def summary(self) -> str:
+        """A sentence for people."""
+        held = f"; the page does not hand them out for {self.held_hours:g} hours" if self.held_hours else ""
+        count = f"{self.questions:,} open question{'' if self.questions == 1 else 's'}"
+        return f"{count} written to {' and '.join(self.files)}{held}."
+
+
+def write_questions(spec: Spec, desk: Desk, path: str, *, rater: str | None = None, hold: float = 0.0) -> SentOut:
+    """Write the open questions of people: .json for Label Studio with its config beside it, else a table to fill in.
+
+    With `hold`, so many hours pass before the page hands the same questions out.
+    """
+    if not 0 <= hold <= _MOST_HOURS:
+        raise InputError(f"--hold takes hours from 0 to {_MOST_HOURS:g}; got {hold:g}")
+    each, campaign = _people(spec, rater), desk.store.meta("campaign") or ""
+    claims = _free(each, desk)
+    keys = {claim.position: key_of(campaign, each.step, claim.id) for claim in claims}
+    claims.sort(key=lambda claim: keys[claim.position])  # which is as good as shuffled
+    questions = []
+    for claim in claims:
+        key = keys[claim.position]
+        questions.append((key, each.shown(json.loads(claim.content), sides_of(campaign, key))))
+    check_output(spec, path)
+    files: tuple[str, ...] = (path,)
+    if path.lower().endswith(".json"):
+        config, columns = os.path.splitext(path)[0] + ".xml", list(questions[0][1])
+        check_output(spec, config)
+        write_text(path, tasks_of(questions, columns))
+        write_text(config, config_of(columns, spec.scale, each.settings.criterion or ""))
+        files = (path, config)
+    else:
+        write_sheet(questions, path)
+    if hold:
+        name, positions = f"file {os.path.basename(path)}", [claim.position for claim in claims]
+        outside.hold(desk, each.step, positions, name, seconds=3600.0 * hold, votes=each.settings.votes)
+    return SentOut(files, len(questions), hold)
+
+
+def _free(each: Respondent, desk: Desk) -> list[Claim]:
+    """Questions that want more answers than they have, or than people have in hand."""
+    taken = outside.taken(desk, each.step)
+    found = [claim for claim in desk.open(each.step) if taken.get(claim.position, 0) < each.settings.votes]
+    if not found:
+        raise InputError(
+            "no question is open that nobody has in hand, so there is nothing to write; `ratewise run "
+            f"{each.spec.path.name} --no-wait` plans the next ones where there is money left"
+        )
+    return found
+
+
+def write_sheet(questions: Sequence[tuple[str, Mapping[str, Any]]], path: str) -> None:
+    """A row for each (key, item), with empty cells for the rating and a comment."""
+    for name in (KEY, RATING, COMMENT):
+        if name in questions[0][1]:
+            raise InputError(f"people see a column {name!r}, which the file needs for itself; rename it in the table")
+    rows = [{KEY: key, **item, RATING: None, COMMENT: None} for key, item in questions]
+    write_table(blank_table(rows, "questions"), path)
 
 
 def field_names(columns: Sequence[str]) -> dict[str, str]:
@@ -41,11 +148,7 @@ def field_names(columns: Sequence[str]) -> dict[str, str]:
     out: dict[str, str] = {}
     for column in columns:
         name = re.sub(r"\W", "_", column, flags=re.ASCII).strip("_") or "text"
-        name = (
-            f"_{name}"
-            if name[0].isdigit() or name in {_KEY_VARIABLE, "id", "rating", "comment", "cannot_tell"}
-            else name
-        )
+        name = f"_{name}" if name[0].isdigit() or name in {KEY, "id", "rating", "comment", "cannot_tell"} else name
         while name in out.values():
             name += "_"
         out[column] = name
@@ -56,8 +159,7 @@ def tasks_of(questions: Sequence[tuple[str, Mapping[str, Any]]], columns: Sequen
     """The tasks as JSON: keys and shown columns."""
     names = field_names(columns)
     tasks = [
-        {"data": {_KEY_VARIABLE: key, **{names[column]: _cell(item[column]) for column in columns}}}
-        for key, item in questions
+        {"data": {KEY: key, **{names[column]: _cell(item[column]) for column in columns}}} for key, item in questions
     ]
     return json.dumps(tasks, ensure_ascii=False, indent=1) + "\n"
 
@@ -112,132 +214,7 @@ def _button(word: str, hotkey: str) -> str:
     return f"    <Choice value={quoteattr(word)}{key}/>"
 
 
-KEY, RATING, COMMENT = "ratewise_key", "rating", "comment"
-_MOST_HOURS = 8760.0
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """One question as it leaves: its key, and what is shown."""
-
-    key: str
-    item: Mapping[str, Any]
-
-
-@shown
-@dataclass(frozen=True, slots=True)
-class SentOut:
-    """What was written: the files, and how many questions they hold."""
-
-    files: tuple[str, ...]
-    questions: int
-    held_hours: float  # for so long the page does not hand them out
-
-    def summary(self) -> str:
-        """A sentence for people."""
-        held = f"; the page does not hand them out for {self.held_hours:g} hours" if self.held_hours else ""
-        count = f"{self.questions:,} open question{'' if self.questions == 1 else 's'}"
-        return f"{count} written to {' and '.join(self.files)}{held}."
-
-
-def key_of(campaign: str, step: int, item: str) -> str:
-    """The key of an item's question; nobody can tell the item from it without the store."""
-    return hashlib.sha256(f"{campaign}\n{step}\n{item}".encode("utf-8", "surrogatepass")).hexdigest()[:24]
-
-
-def sides_of(campaign: str, key: str) -> str:
-    """Which of two texts stands first under this key, "ab" or "ba": as good as random, and always the same."""
-    return "ba" if hashlib.sha256(f"{campaign}\n{key}\nsides".encode()).digest()[0] % 2 else "ab"
-
-
-def people_step(spec: Spec, name: str | None) -> tuple[int, RaterSpec, PeopleSettings]:
-    """The step of the people who are asked, by their rater's name where there are several."""
-    found = []
-    for step in steps_of(spec):
-        rater = spec.raters[rater_of(spec, step)]
-        if isinstance(rater.settings, PeopleSettings) and name in (None, rater.name):
-            found.append((step, rater, rater.settings))
-    if len(found) == 1:
-        return found[0]
-    names = ", ".join(r.name for r in spec.raters if isinstance(r.settings, PeopleSettings))
-    if not names:
-        raise InputError(f'{spec.path.name} has no rater of kind = "people"; add one under [[raters]]')
-    raise InputError(f"say which people are asked with --rater; there are: {names}")
-
-
-@dataclass(frozen=True, slots=True)
-class Outgoing:
-    """Writes the open questions of a campaign's people to files."""
-
-    spec: Spec
-    desk: Desk
-
-    def write(self, path: str, *, rater: str | None = None, hold: float = 0.0) -> SentOut:
-        """Write them: .json for Label Studio with its labelling config beside it, else a table to fill in.
-
-        With `hold`, so many hours pass before the page hands the same questions out.
-        """
-        if not 0 <= hold <= _MOST_HOURS:
-            raise InputError(f"--hold takes hours from 0 to {_MOST_HOURS:g}; got {hold:g}")
-        step, asked, settings = people_step(self.spec, rater)
-        claims = self._free(step, settings)
-        questions = [self._question(claim.id, json.loads(claim.content), step, asked) for claim in claims]
-        questions.sort(key=lambda question: question.key)  # which is as good as shuffled
-        check_output(self.spec, path)
-        files = self._tasks(questions, path, settings) if path.lower().endswith(".json") else _table(questions, path)
-        if hold:
-            name = f"file {os.path.basename(path)}"
-            positions = [claim.position for claim in claims]
-            self.desk.hold(step, positions, name, seconds=3600.0 * hold, votes=settings.votes)
-        return SentOut(files, len(questions), hold)
-
-    def _free(self, step: int, settings: PeopleSettings) -> list[Any]:
-        """Questions that want more answers than they have, or than people have in hand."""
-        taken = self.desk.taken(step)
-        found = [claim for claim in self.desk.open(step) if taken.get(claim.position, 0) < settings.votes]
-        if not found:
-            raise InputError(
-                "no question is open that nobody has in hand, so there is nothing to write; `ratewise run "
-                f"{self.spec.path.name} --no-wait` plans the next ones where there is money left"
-            )
-        return found
-
-    def _question(self, item: str, row: Mapping[str, Any], step: int, rater: RaterSpec) -> Question:
-        campaign = self.desk.store.meta("campaign") or ""
-        key = key_of(campaign, step, item)
-        return Question(key, shown_item(self.spec, rater, row, sides_of(campaign, key)))
-
-    def _tasks(self, questions: Sequence[Question], path: str, settings: PeopleSettings) -> tuple[str, ...]:
-        config = os.path.splitext(path)[0] + ".xml"
-        check_output(self.spec, config)
-        columns = list(questions[0].item)
-        write_text(path, tasks_of([(q.key, q.item) for q in questions], columns))
-        write_text(config, config_of(columns, self.spec.scale, settings.criterion or ""))
-        return path, config
-
-
-def _table(questions: Sequence[Question], path: str) -> tuple[str, ...]:
-    """A row for each, with empty cells for the rating and a comment."""
-    for name in (KEY, RATING, COMMENT):
-        if name in questions[0].item:
-            raise InputError(f"people see a column {name!r}, which the file needs for itself; rename it in the table")
-    columns = {name: _array([question.item[name] for question in questions]) for name in questions[0].item}
-    empty = _array([None] * len(questions))
-    keys = _array([question.key for question in questions])
-    write_table(safe_cells(read_table({KEY: keys, **columns, RATING: empty, COMMENT: empty}, name="questions")), path)
-    return (path,)
-
-
-def _array(values: list[Any]) -> Any:
-    array = np.empty(len(values), dtype=object)
-    array[:] = values
-    return array
-
-
-_CANNOT_TELL = "cannot_tell"  # beside a number, in the labelling config
-_GAVE_UP = {CANNOT_TELL.lower(), "?", "skip"}
-_LONGEST_COMMENT = 4000
-_LONGEST_NAME = 60
+# Back
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,13 +232,18 @@ class Label:
 
 
 @dataclass(frozen=True, slots=True)
-class How:
-    """How a file is to be read."""
+class LabelFile:
+    """A file with labels, and how it is to be read."""
 
-    rater: str | None = None
+    path: str
+    id_column: str
     question: str = RATING  # the column or the question of the labelling config that holds the rating
     person: str | None = None  # whose labels they are, where the file does not say
-    leave_out: bool = False  # take what was drawn, and leave the rest
+
+    @property
+    def name(self) -> str:
+        """Its name, for people."""
+        return os.path.basename(self.path)
 
 
 @shown
@@ -279,169 +261,133 @@ class Received:
 
     def summary(self) -> str:
         """A sentence for people."""
-        more = [
-            f"{count:,} {words}"
-            for count, words in (
-                (self.known, "there already"), (self.late, "too late: others had answered"),
-                (self.left_out, "left out: not drawn"),
-            )
-            if count
-        ]  # fmt: skip
-        beside = f" ({', '.join(more)})" if more else ""
+        counts = {
+            "there already": self.known, "too late: others had answered": self.late,
+            "left out: not drawn": self.left_out,
+        }  # fmt: skip
+        more = ", ".join(f"{count:,} {words}" for words, count in counts.items() if count)
         waits = f"{self.still_open:,} question{' is' if self.still_open == 1 else 's are'} still open"
-        return f"{self.taken:,} label{'' if self.taken == 1 else 's'} taken{beside}; {waits}."
+        taken = f"{self.taken:,} label{'' if self.taken == 1 else 's'} taken"
+        return f"{taken}{f' ({more})' if more else ''}; {waits}."
 
 
-@dataclass(frozen=True, slots=True)
-class Incoming:
-    """Takes the labels of a file into a campaign."""
+def take_labels(
+    spec: Spec, desk: Desk, path: str, *, rater: str | None, question: str, person: str | None, leave_out: bool
+) -> Received:
+    """Check every label of a file, then take them; what was taken before changes nothing.
 
-    spec: Spec
-    desk: Desk
-
-    def read(self, path: str, how: How | None = None) -> Received:
-        """Check every label of the file, then take them; what was taken before changes nothing."""
-        how = How() if how is None else how
-        step, rater, settings = people_step(self.spec, how.rater)
-        labels = _labels(path, how, id_column=self.spec.items.id or "id")
-        known = _Known.of(self.desk, step)
-        found = [(label, known.position(label)) for label in labels]
-        strange = [label for label, position in found if position is None]
-        if strange and not how.leave_out:
-            raise self._refused(strange)
-        legal = [(label, at, self._said(label, step, known)) for label, at in found if at is not None]
-        return self._take(legal, step, rater, settings, left_out=len(strange))
-
-    def _refused(self, strange: list[Label]) -> InputError:
-        """The first label that nobody asked for, with the reason."""
-        first, more = strange[0], f" (and {len(strange) - 1:,} more)" if len(strange) > 1 else ""
-        named = f"item {first.id!r}" if first.id else f"key {first.key!r}"
-        if first.id and audit.is_item(self.desk.store, first.id):
-            why = "was not drawn. A label of an item that somebody picked would bias the estimate"
-        else:
-            why = "is none that this campaign has asked about"
-        return InputError(
-            f"{first.where}: {named} {why}, so nothing was taken{more}; take the others with --leave-out, which leaves "
-            "such labels aside"
-        )
-
-    def _said(self, label: Label, step: int, known: "_Known") -> Said:
-        """The answer on the scale; of a comparison, as if both texts had stood in the table's order."""
-        sides = sides_of(known.campaign, label.key) if self.spec.scale.kind == "pairwise" and label.key else None
-        comment = label.comment[:_LONGEST_COMMENT]
-        seconds = None if label.seconds is None else min(max(label.seconds, 0.0), 3600.0)
-        if label.written is None:
-            return Said(None, comment, seconds, sides)
-        scale = self.spec.scale
-        value = number_of(scale, label.written)
-        try:
-            value = self.spec.number(rater_of(self.spec, step), label.written) if value is None else value
-        except ValueError as error:
-            raise InputError(f"{label.where}: {error}; or write {CANNOT_TELL!r}") from None
-        return Said(scale.high + scale.low - value if sides == "ba" else value, comment, seconds, sides)
-
-    def _take(
-        self, legal: list[tuple[Label, int, Said]], step: int, rater: RaterSpec, settings: PeopleSettings,
-        *, left_out: int,
-    ) -> Received:  # fmt: skip
-        told = audit.said_by(self.desk.store, step)
-        spelled = spellings(self.desk.store)
-        counts = dict.fromkeys(("taken", "settled", "known", "late"), 0)
-        notes: list[str] = []
-        k, rule = rater_of(self.spec, step), rule_of(settings)
-        for label, position, answer in legal:
-            person = spelled.setdefault(name_key(label.person), label.person)
-            if (position, person) in told:
-                counts["known"] += 1
-                if told[position, person] != answer.value:
-                    notes.append(f"{label.where} was changed after it was taken; the first answer stays")
-                continue
-            claim = self.desk.question(position, step)
-            if claim is None:
-                counts["late"] += 1
-                continue
-            heard = self.desk.answer(claim, person, answer, price=people_price(rater, k, claim), rule=rule)
-            counts["settled"] += heard == "settled"
-            counts["late" if heard == "was settled before" else "taken"] += 1
-            told[position, person] = answer.value
-        left = len(self.desk.open(step))
-        return Received(**counts, left_out=left_out, still_open=left, notes=tuple(notes))
+    With `leave_out`, labels that nobody asked for are left aside.
+    """
+    each, campaign = _people(spec, rater), desk.store.meta("campaign") or ""
+    labels = _labels(LabelFile(path, spec.items.id or "id", question, person))
+    asked = outside.asked(desk.store, each.step)
+    by_id = {row.id: row.position for row in asked}
+    by_key = {key_of(campaign, each.step, row.id): row.position for row in asked}
+    found = [(label, by_key.get(label.key) if label.key else by_id.get(label.id)) for label in labels]
+    strange = [label for label, position in found if position is None]
+    if strange and not leave_out:
+        raise _refused(strange, desk)
+    legal = [(label, at, _said(each, campaign, label)) for label, at in found if at is not None]
+    return _take(each, desk, legal, left_out=len(strange))
 
 
-@dataclass(frozen=True, slots=True)
-class _Known:
-    """All questions that were ever asked, by key and by id."""
-
-    campaign: str
-    by_key: dict[str, int]
-    by_id: dict[str, int]
-
-    @classmethod
-    def of(cls, desk: Desk, step: int) -> "_Known":
-        """Those of a step."""
-        campaign = desk.store.meta("campaign") or ""
-        rows = audit.asked(desk.store, step)
-        return cls(
-            campaign, {key_of(campaign, step, row.id): row.position for row in rows},
-            {row.id: row.position for row in rows},
-        )  # fmt: skip
-
-    def position(self, label: Label) -> int | None:
-        """Where the item stands that the label is about; None where nobody was asked about it."""
-        return self.by_key.get(label.key) if label.key else self.by_id.get(label.id)
-
-
-# Files
-
-
-def _labels(path: str, how: How, *, id_column: str) -> list[Label]:
-    """The labels of a file that are filled in; skipped ones only where nobody else has answered."""
-    if path.lower().endswith(".json"):
-        found = [_annotated(one, path, how, id_column) for one in read_annotations(path)]
+def _refused(strange: Sequence[Label], desk: Desk) -> InputError:
+    """The first label that nobody asked for, with the reason."""
+    first, more = strange[0], f" (and {len(strange) - 1:,} more)" if len(strange) > 1 else ""
+    named = f"item {first.id!r}" if first.id else f"key {first.key!r}"
+    if first.id and outside.is_item(desk.store, first.id):
+        why = "was not drawn. A label of an item that somebody picked would bias the estimate"
     else:
-        found = list(_rows(path, how, id_column))
+        why = "is none that this campaign has asked about"
+    return InputError(
+        f"{first.where}: {named} {why}, so nothing was taken{more}; take the others with --leave-out, which leaves "
+        "such labels aside"
+    )
+
+
+def _said(each: Respondent, campaign: str, label: Label) -> Said:
+    """The answer on the scale; of a comparison, as if both texts had stood in the table's order."""
+    scale = each.spec.scale
+    sides = sides_of(campaign, label.key) if scale.kind == "pairwise" and label.key else None
+    value = number_of(scale, label.written)
+    if value is None and label.written is not None:
+        value = each.number(label.written, where=f"{label.where}: ", hint=f"; or write {CANNOT_TELL!r}")
+    value = each.turned(value) if value is not None and sides == "ba" else value
+    return Said(value, label.comment[:LONGEST_COMMENT], bounded_seconds(label.seconds), sides)
+
+
+def _take(each: Respondent, desk: Desk, legal: Sequence[tuple[Label, int, Said]], *, left_out: int) -> Received:
+    told, spelled = outside.said_by(desk.store, each.step), spellings(desk.store)
+    counts = Counter(taken=0, settled=0, known=0, late=0)
+    notes: list[str] = []
+    for label, position, answer in legal:
+        person = spelled.setdefault(name_key(label.person), label.person)
+        if (position, person) in told:
+            counts["known"] += 1
+            if told[position, person] != answer.value:
+                notes.append(f"{label.where} was changed after it was taken; the first answer stays")
+            continue
+        claim = desk.question(position, each.step)
+        if claim is None:
+            counts["late"] += 1
+            continue
+        heard = each.settle(desk, claim, person, answer)
+        counts["settled"] += heard == "settled"
+        counts["late" if heard == "was settled before" else "taken"] += 1
+        told[position, person] = answer.value
+    return Received(**counts, left_out=left_out, still_open=len(desk.open(each.step)), notes=tuple(notes))
+
+
+def _labels(file: LabelFile) -> list[Label]:
+    """The labels of a file that are filled in; skipped ones only where nobody else has answered."""
+    if file.path.lower().endswith(".json"):
+        found = [_annotated(one, file) for one in read_annotations(file.path)]
+    else:
+        found = list(_rows(file))
     there = [label for label in found if label is not None]
     answered = {(label.key, label.id) for label in there if not label.skipped}
     kept = [label for label in there if not label.skipped or (label.key, label.id) not in answered]
     if not kept:
-        raise InputError(f"{os.path.basename(path)} holds no label yet; nothing was taken")
+        raise InputError(f"{file.name} holds no label yet; nothing was taken")
     return kept
 
 
-def _annotated(one: Annotation, path: str, how: How, id_column: str) -> Label | None:
-    where = f"{os.path.basename(path)}, task {one.number}"
-    written = one.answers.get(how.question)
+def _annotated(one: Annotation, file: LabelFile) -> Label | None:
+    where = f"{file.name}, task {one.number}"
+    written = one.answers.get(file.question)
     gave_up = _gave_up(written) or _gave_up(one.answers.get(_CANNOT_TELL))
     if written is None and not gave_up and not one.cancelled:
-        if one.answers and not one.answers.keys() & {COMMENT} and how.question not in one.data:
+        if one.answers and not one.answers.keys() & {COMMENT} and file.question not in one.data:
             there = ", ".join(sorted(map(str, one.answers)))
-            raise InputError(f"{where} has no answer to {how.question!r}; name the question with --question: {there}")
+            raise InputError(f"{where} has no answer to {file.question!r}; name the question with --question: {there}")
         return None
     label = Label(
-        where, _text(one.data.get(KEY)), _text(one.data.get(id_column)), _person(one.person, how, "Label Studio "),
-        None if gave_up or one.cancelled else written, _text(one.answers.get(COMMENT)), one.seconds,
-        skipped=one.cancelled,
+        where, _text(one.data.get(KEY)), _text(one.data.get(file.id_column)),
+        _person(one.person, file, "Label Studio "), None if gave_up or one.cancelled else written,
+        _text(one.answers.get(COMMENT)), one.seconds, skipped=one.cancelled,
     )  # fmt: skip
     return replace(label, comment=label.comment or "skipped in Label Studio") if one.cancelled else label
 
 
-def _rows(path: str, how: How, id_column: str) -> Iterable[Label]:
-    table = plain_cells(read_table(path))
-    if how.question not in table.columns:
-        raise InputError(f"{table.name} has no column {how.question!r}; name the one with the labels with --question")
-    if KEY not in table.columns and id_column not in table.columns:
-        raise InputError(f"{table.name} has neither a column {KEY!r} nor {id_column!r}, so nobody knows what was rated")
+def _rows(file: LabelFile) -> Iterable[Label]:
+    table = plain_cells(read_table(file.path))
+    if file.question not in table.columns:
+        raise InputError(f"{table.name} has no column {file.question!r}; name the one with the labels with --question")
+    if KEY not in table.columns and file.id_column not in table.columns:
+        raise InputError(
+            f"{table.name} has neither a column {KEY!r} nor {file.id_column!r}, so nobody knows what was rated"
+        )
     cells = {
         name: table.texts(name, missing="allow").tolist() if name in table.columns else [""] * table.rows
-        for name in (KEY, id_column, how.question, COMMENT, _CANNOT_TELL, "annotator", "seconds", "lead_time")
+        for name in (KEY, file.id_column, file.question, COMMENT, _CANNOT_TELL, "annotator", "seconds", "lead_time")
     }
     tool = "Label Studio " if {"annotation_id", "lead_time"} <= set(table.columns) else ""
     for i in range(table.rows):
-        written, gave_up = _unwrapped(cells[how.question][i].strip()), _gave_up(cells[_CANNOT_TELL][i])
+        written, gave_up = _unwrapped(cells[file.question][i].strip()), _gave_up(cells[_CANNOT_TELL][i])
         if written or gave_up:
             yield Label(
-                f"{table.name}, row {i + 1}", cells[KEY][i].strip(), cells[id_column][i].strip(),
-                _person(cells["annotator"][i], how, tool), None if gave_up or _gave_up(written) else written,
+                f"{table.name}, row {i + 1}", cells[KEY][i].strip(), cells[file.id_column][i].strip(),
+                _person(cells["annotator"][i], file, tool), None if gave_up or _gave_up(written) else written,
                 cells[COMMENT][i].strip(), _seconds(cells["seconds"][i] or cells["lead_time"][i]),
             )  # fmt: skip
 
@@ -456,11 +402,11 @@ def _unwrapped(text: str) -> str:
         return text
 
 
-def _person(name: str, how: How, before: str) -> str:
+def _person(name: str, file: LabelFile, before: str) -> str:
     """Whose label it is: as the file says, with the tool before a bare number; else as it was said, or the tool."""
     name = " ".join(name.split())
-    if how.person is not None and name in {"", "?"}:
-        return how.person
+    if file.person is not None and name in {"", "?"}:
+        return file.person
     name = f"{before}{name}" if name.isdigit() or name == "?" else name
     return name[:_LONGEST_NAME] or "a file"
 

@@ -100,8 +100,7 @@ class KeptLine:
         if not isinstance(row, dict):
             raise ValueError("it names no question")
         position, step, attempt = (_whole(row.get(name)) for name in ("position", "step", "attempt"))
-        first = 0 if len(self.spec.raters) > 1 else 1
-        if not (0 <= position < 2**31 and first <= step < max(len(self.spec.raters), 2) and 1 <= attempt < 2**15):
+        if not (0 <= position < 2**31 and step in self.spec.steps and 1 <= attempt < 2**15):
             raise ValueError("it names a question that was never asked")
         found = item_keys(self.store, position, position + 1)
         if not found or found[0].id != row.get("id"):

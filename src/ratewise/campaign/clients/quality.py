@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Any
 
+from ratewise.campaign.clients.respondents import Respondent, choices_of
 from ratewise.campaign.items import Facts, set_aside
 from ratewise.campaign.load import plain_rows
 from ratewise.campaign.planner.outcomes import rater_of
-from ratewise.campaign.spec.spec import RaterSpec, Spec
 from ratewise.errors import InputError
 from ratewise.raters.people import PeopleSettings
 from ratewise.raters.scale import RatingScale
@@ -36,14 +36,14 @@ class KnownItem:
     why: str
 
 
-def known_items(spec: Spec, k: int, settings: PeopleSettings, like: Mapping[str, Any]) -> tuple[KnownItem, ...]:
+def known_items(asked: Respondent, settings: PeopleSettings, like: Mapping[str, Any]) -> tuple[KnownItem, ...]:
     """All of them, in the order of the file; their cells have the kinds of those of `like`, an item of the campaign.
 
     A number among texts, or a column that is not there, would tell a check from a question.
     """
     if settings.known is None:
         return ()
-    path = str(spec.folder / settings.known)
+    path = str(asked.spec.folder / settings.known)
     try:
         stamp = os.stat(path)
     except OSError as error:
@@ -52,29 +52,25 @@ def known_items(spec: Spec, k: int, settings: PeopleSettings, like: Mapping[str,
     needed = [*settings.show, *(settings.sides or ()), EXPECTED]
     if missing := [name for name in needed if rows and name not in rows[0]]:
         raise InputError(f"{settings.known} has no column {missing[0]!r}; known items need: {', '.join(needed)}")
-    found = tuple(_known(spec, k, settings.known, n, row, like) for n, row in enumerate(rows, start=1))
+    out = []
+    for number, row in enumerate(rows, start=1):
+        where = f"{settings.known}, row {number}, column {EXPECTED}: "
+        expected = asked.number(row[EXPECTED], where=where)
+        cells = {name: _alike(value, like.get(name)) for name, value in row.items() if name not in (EXPECTED, WHY)}
+        out.append(KnownItem(cells, expected, "" if row.get(WHY) is None else str(row[WHY])))
     fewest = settings.training + bool(settings.checks)
-    if len(found) < fewest:
+    if len(out) < fewest:
         raise InputError(
-            f"{settings.known} has {len(found)} items; {settings.training} are for training, and hidden checks take "
+            f"{settings.known} has {len(out)} items; {settings.training} are for training, and hidden checks take "
             f"others, so at least {fewest} are needed"
         )
-    return found
+    return tuple(out)
 
 
 @lru_cache(maxsize=8)
 def _rows(path: str, _: int, __: int) -> tuple[dict[str, Any], ...]:
     """The rows of a file as it is now."""
     return tuple(plain_rows(read_table(path)))
-
-
-def _known(spec: Spec, k: int, file: str, number: int, row: Mapping[str, Any], like: Mapping[str, Any]) -> KnownItem:
-    try:
-        expected = spec.number(k, row[EXPECTED])
-    except ValueError as error:
-        raise InputError(f"{file}, row {number}, column {EXPECTED}: {error}") from None
-    cells = {name: _alike(value, like.get(name)) for name, value in row.items() if name not in (EXPECTED, WHY)}
-    return KnownItem(cells, expected, "" if row.get(WHY) is None else str(row[WHY]))
 
 
 def _alike(value: Any, example: Any) -> Any:
@@ -87,31 +83,6 @@ def _alike(value: Any, example: Any) -> Any:
         except ValueError:
             return value
     return value
-
-
-CANNOT_TELL = "Cannot tell"
-_MOST_BUTTONS = 20
-
-
-def choices_of(scale: RatingScale) -> tuple[tuple[str, float], ...]:
-    """(word, number) of each answer, in the order of the buttons; none where a number is to be written."""
-    if scale.words:
-        return scale.words
-    if scale.kind == "binary":
-        return (("Yes", 1.0), ("No", 0.0))
-    if scale.kind == "pairwise":
-        return (("A", 1.0), ("B", 0.0), ("Tie", 0.5))
-    if scale.kind == "likert" and scale.high - scale.low < _MOST_BUTTONS:
-        return tuple((f"{value}", float(value)) for value in range(int(scale.low), int(scale.high) + 1))
-    return ()
-
-
-def number_of(scale: RatingScale, written: object) -> float | None:
-    """The number that one of the words stands for, however it is spelled; None where it is none of them."""
-    if not isinstance(written, str):
-        return None
-    text = " ".join(written.split()).lower()
-    return next((number for word, number in choices_of(scale) if word.lower() == text), None)
 
 
 GAP = 8  # answers that lie between a question and its repeat, at least
@@ -143,33 +114,20 @@ def agrees(scale: RatingScale, value: float | None, expected: float) -> bool:
 class Checking:
     """What one rater's people are given beside the questions of the campaign."""
 
-    spec: Spec
+    asked: Respondent
     desk: Desk
-    step: int
     campaign: str  # its id
 
     @property
-    def rater(self) -> RaterSpec:
-        """Whose people they are."""
-        return self.spec.raters[rater_of(self.spec, self.step)]
-
-    @property
     def settings(self) -> PeopleSettings:
-        """Its keys in the TOML."""
-        found = self.rater.settings
-        assert isinstance(found, PeopleSettings)
+        """The keys of the rater in the TOML."""
+        found: PeopleSettings = self.asked.settings
         return found
-
-    @property
-    def is_on(self) -> bool:
-        """Whether anything of it is asked for."""
-        return bool(self.settings.training or self.settings.hidden_share)
 
     @property
     def known(self) -> tuple[KnownItem, ...]:
         """Items with known answers."""
-        like = json.loads(self._hidden.content(0))
-        return known_items(self.spec, rater_of(self.spec, self.step), self.settings, like)
+        return known_items(self.asked, self.settings, json.loads(self._hidden.content(0)))
 
     @property
     def _hidden(self) -> Hidden:
@@ -179,7 +137,7 @@ class Checking:
         """What comes instead of a question of the campaign, with its row; None where that is due."""
         known = self.known
         choose = partial(self._choose, person, len(known))
-        got = self._hidden.hand_out(person, self.step, terms, choose, self._purse)
+        got = self._hidden.hand_out(person, self.asked.step, terms, choose, self._purse)
         return None if got is None else (got, self._row(got, known))
 
     def _row(self, got: HiddenKey, known: tuple[KnownItem, ...]) -> Mapping[str, Any]:
@@ -195,11 +153,11 @@ class Checking:
 
     def _agrees(self, person: str, got: HiddenKey, value: float | None) -> bool | None:
         if got.what == "repeat":
-            before = self._hidden.said_before(person, got.position, self.step)
+            before = self._hidden.said_before(person, got.position, self.asked.step)
             if before is None or before[0] is None or value is None:
                 return None if before is None else before[0] == value
-            return agrees(self.spec.scale, value, before[0])
-        return agrees(self.spec.scale, value, self.known[-1 - got.position].expected)
+            return agrees(self.asked.spec.scale, value, before[0])
+        return agrees(self.asked.spec.scale, value, self.known[-1 - got.position].expected)
 
     # Training
 
@@ -209,11 +167,11 @@ class Checking:
         if got is None or got.what != TRAINING:
             return None
         item, of = self.known[-1 - got.position], self.settings.training
-        done = _of_try(self._hidden.seen(person, self.step)[0], got.attempt)
+        done = _of_try(self._hidden.seen(person, self.asked.step)[0], got.attempt)
         share = sum(done) / max(len(done), 1)
         passed = share >= self.settings.pass_mark if len(done) >= of else None
         return Feedback(
-            bool(got.agrees), _word(self.spec.scale, item.expected), item.why, -got.position, of, share, passed
+            bool(got.agrees), _word(self.asked.spec.scale, item.expected), item.why, -got.position, of, share, passed
         )
 
     def _training(self, seen: Seen) -> Chosen | None:
@@ -253,7 +211,7 @@ class Checking:
         return min(positions, key=lambda position: self._hash(person, f"item {position}"))
 
     def _hash(self, person: str, what: str) -> str:
-        text = f"{self.campaign}\n{self.step}\n{person}\n{what}"
+        text = f"{self.campaign}\n{self.asked.step}\n{person}\n{what}"
         return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
     def _sides(self) -> str | None:
@@ -262,16 +220,16 @@ class Checking:
     @property
     def _purse(self) -> Purse:
         """The price of an item shared by its votes, and the money that is set aside."""
-        facts = Facts.of(self.desk.store)
-        price = int(facts.prices[rater_of(self.spec, self.step)]) // self.settings.votes
-        return Purse(price, None if self.spec.goal.budget is None else set_aside(self.spec))
+        spec = self.asked.spec
+        price = int(Facts.of(self.desk.store).prices[rater_of(spec, self.asked.step)]) // self.settings.votes
+        return Purse(price, None if spec.goal.budget is None else set_aside(spec))
 
     def left(self, person: str, real: int, *, in_hand: bool) -> int:
         """Questions that are left for a person, those to come beside the campaign's among them.
 
         Were they not counted, one that takes nothing from the count would have been a check.
         """
-        seen, held = self._hidden.seen(person, self.step)
+        seen, held = self._hidden.seen(person, self.asked.step)
         checks = max(len(self.known) - self.settings.training - len(seen.checks), 0)
         turns = deque(sorted(turn for turn, position in seen.answered if position not in seen.repeated))
         out, slot, turn, real = int(held or in_hand), seen.slot, seen.turn + int(held or in_hand), real - int(in_hand)

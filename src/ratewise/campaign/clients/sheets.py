@@ -8,17 +8,15 @@ settled in one transaction; a file that is read again finds its answers settled,
 import json
 import os
 import warnings
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from ratewise.campaign.clients.callers import steps_of
-from ratewise.campaign.clients.people import telling
-from ratewise.campaign.planner.outcomes import list_price, rater_of
+from ratewise.campaign.clients.respondents import Respondent, blank_table, respondents
 from ratewise.campaign.seed import seed_of
-from ratewise.campaign.spec.spec import RaterSpec, Spec
+from ratewise.campaign.spec.spec import Spec
 from ratewise.core.draw import uniform
 from ratewise.errors import InputError, RatewiseWarning
 from ratewise.questions.sheets import SheetRow, answered_rows
@@ -27,8 +25,7 @@ from ratewise.store.desk import Desk, Said
 from ratewise.store.queue import Claim
 from ratewise.store.store import Store
 from ratewise.tables import Table, read_table, write_table
-from ratewise.tables.blind import seen
-from ratewise.tables.write import plain_cells, safe_cells
+from ratewise.tables.write import plain_cells
 
 _META = "sheets"
 
@@ -58,7 +55,7 @@ class Exchanged:
 
 def sheet_steps(spec: Spec) -> list[int]:
     """Numbers of the steps whose rater answers in sheets."""
-    return [k for k in steps_of(spec) if isinstance(spec.raters[rater_of(spec, k)].settings, SheetSettings)]
+    return [each.step for each in respondents(spec, SheetSettings)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,27 +67,27 @@ class Sheets:
 
     def exchange(self) -> Exchanged:
         """Take the sheets' answers and write new sheets; a file with a mistake is refused as a whole."""
-        desk, found = Desk(self.store), self._recorded()
+        desk = Desk(self.store)
+        found = [Sheet(file, step, tuple(ids)) for file, step, ids in json.loads(self.store.meta(_META) or "[]")]
         taken = sum(self._take(desk, sheet) for sheet in found if self._is_there(sheet))
-        for step in sheet_steps(self.spec):
-            found = self._write(desk, step, found)
-        return Exchanged(taken, self._open(desk, found))
+        for each in respondents(self.spec, SheetSettings):
+            found = self._write(desk, each, found)
+        where = {(sheet.step, item): sheet.file for sheet in found for item in sheet.ids}  # the last file that asks it
+        still_open = Counter(where[step, claim.id] for step in sheet_steps(self.spec) for claim in desk.open(step))
+        return Exchanged(taken, dict(still_open))
 
     # Answers
 
     def _take(self, desk: Desk, sheet: Sheet) -> int:
-        k = rater_of(self.spec, sheet.step)
-        rater = self.spec.raters[k]
-        rows = answered_rows(self._read(sheet), rater.name)
-        asked = set(sheet.ids)
-        answers = [(row, self._rating(row, k, asked, sheet)) for row in rows]
+        each, asked = Respondent(self.spec, sheet.step), set(sheet.ids)
+        answers = [(row, _rating(each, row, asked, sheet)) for row in answered_rows(self._read(sheet), each.rater.name)]
         open_now = {claim.id: claim for claim in desk.open(sheet.step)}
         settled = desk.settled(sheet.step)
         taken = 0
         for row, value in answers:
             claim = open_now.get(row.id)
             if claim is not None:
-                desk.answer(claim, sheet.file, Said(value), price=list_price(rater, k, claim))
+                each.settle(desk, claim, sheet.file, Said(value))
                 taken += 1
             elif row.id in settled and settled[row.id] != value:
                 said = "that nobody can tell" if settled[row.id] is None else f"{settled[row.id]:g}"
@@ -101,57 +98,42 @@ class Sheets:
                 )
         return taken
 
-    def _rating(self, row: SheetRow, k: int, asked: set[str], sheet: Sheet) -> float | None:
-        where = f"{sheet.file}, row {row.number} (id {row.id!r})"
-        if row.id not in asked:
-            raise InputError(f"{where}: this item was not asked for there; put its id back, or clear the row")
-        if row.cannot_tell:
-            return None
-        try:
-            return self.spec.number(k, row.written)
-        except ValueError as error:
-            raise InputError(f"{where}: {error}; or write 'cannot tell'") from None
-
     # Questions
 
-    def _write(self, desk: Desk, step: int, found: Sequence[Sheet]) -> list[Sheet]:
+    def _write(self, desk: Desk, each: Respondent, found: Sequence[Sheet]) -> list[Sheet]:
         """Write a sheet for open questions that are in none; a lost sheet gets its old name."""
-        mine = [sheet for sheet in found if sheet.step == step]
+        mine = [sheet for sheet in found if sheet.step == each.step]
         there = {item for sheet in mine if self._is_there(sheet) for item in self._ids_in(sheet)}
-        missing = [claim for claim in desk.open(step) if claim.id not in there]
+        missing = [claim for claim in desk.open(each.step) if claim.id not in there]
         if not missing:
             return list(found)
-        rater = self.spec.raters[rater_of(self.spec, step)]
-        lost = next((sheet for sheet in mine if not self._is_there(sheet)), None)
-        name = self._new_name(rater, found) if lost is None else lost.file
-        new = Sheet(name, step, tuple(claim.id for claim in missing))
-        recorded = [*(sheet for sheet in found if sheet.file != name), new]
+        lost = next((sheet.file for sheet in mine if not self._is_there(sheet)), None)
+        new = Sheet(
+            lost or self._new_name(each.settings.sheets, len(found) + 1), each.step, tuple(c.id for c in missing)
+        )
+        recorded = [*(sheet for sheet in found if sheet.file != new.file), new]
         self.store.set_meta(_META, json.dumps([[s.file, s.step, s.ids] for s in recorded], ensure_ascii=False))
-        write_table(safe_cells(self._table(rater, missing)), self._path(new))
+        write_table(self._table(each, missing), self._path(new))
         return recorded
 
-    def _table(self, rater: RaterSpec, claims: Sequence[Claim]) -> Table:
+    def _table(self, each: Respondent, claims: Sequence[Claim]) -> Table:
+        """Their rows in an order of their own, with an empty column for the rating."""
         ids = np.array([claim.id for claim in claims], dtype=object)
-        order = np.argsort(uniform(ids, seed=f"{seed_of(self.spec)}:sheet"), kind="stable")
-        rows: list[dict[str, Any]] = [json.loads(claims[i].content) for i in order.tolist()]
-        assert isinstance(rater.settings, SheetSettings)
-        shown = rater.settings.show or seen(rows[0], hidden=telling(self.spec) | {"id"})
-        columns = {name: _array([row.get(name) for row in rows]) for name in shown if name != rater.name}
-        return read_table({"id": ids[order], **columns, rater.name: _array([None] * len(rows))}, name="the sheet")
+        order = np.argsort(uniform(ids, seed=f"{seed_of(self.spec)}:sheet"), kind="stable").tolist()
+        rows = []
+        for i in order:
+            row = each.shown(json.loads(claims[i].content))
+            cells = {name: cell for name, cell in row.items() if name not in ("id", each.rater.name)}
+            rows.append({"id": claims[i].id, **cells, each.rater.name: None})
+        return blank_table(rows, "the sheet")
 
-    def _new_name(self, rater: RaterSpec, found: Sequence[Sheet]) -> str:
+    def _new_name(self, begins: str, number: int) -> str:
         """Name with the next free number; existing files are never overwritten."""
-        assert isinstance(rater.settings, SheetSettings)
-        number = len(found) + 1
-        while os.path.lexists(self.spec.folder / f"{rater.settings.sheets}-{number}.csv"):
+        while os.path.lexists(self.spec.folder / f"{begins}-{number}.csv"):
             number += 1
-        return f"{rater.settings.sheets}-{number}.csv"
+        return f"{begins}-{number}.csv"
 
     # Files
-
-    def _recorded(self) -> list[Sheet]:
-        rows = json.loads(self.store.meta(_META) or "[]")
-        return [Sheet(file, step, tuple(ids)) for file, step, ids in rows]
 
     def _path(self, sheet: Sheet) -> str:
         return str(self.spec.folder / sheet.file)
@@ -165,18 +147,9 @@ class Sheets:
     def _ids_in(self, sheet: Sheet) -> set[str]:
         return {item.strip() for item in self._read(sheet).texts("id", missing="allow").tolist()}
 
-    def _open(self, desk: Desk, found: Sequence[Sheet]) -> dict[str, int]:
-        """Number of open questions in each file; a question counts in the last file that asks it."""
-        where = {(sheet.step, item): sheet.file for sheet in found for item in sheet.ids}
-        out: dict[str, int] = {}
-        for step in sheet_steps(self.spec):
-            for claim in desk.open(step):
-                file = where[step, claim.id]
-                out[file] = out.get(file, 0) + 1
-        return out
 
-
-def _array(values: list[Any]) -> Any:
-    array = np.empty(len(values), dtype=object)
-    array[:] = values
-    return array
+def _rating(each: Respondent, row: SheetRow, asked: set[str], sheet: Sheet) -> float | None:
+    where = f"{sheet.file}, row {row.number} (id {row.id!r}): "
+    if row.id not in asked:
+        raise InputError(f"{where}this item was not asked for there; put its id back, or clear the row")
+    return None if row.cannot_tell else each.number(row.written, where=where, hint="; or write 'cannot tell'")

@@ -1,30 +1,32 @@
 """What may change in a campaign that has begun: stopping rules and how raters are called, never what was drawn by."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
 from ratewise.campaign.spec.fields import keys_of, plain, quoted
-from ratewise.campaign.spec.spec import InputsSpec, RaterSpec, SecretSeed, Spec, StartSpec
+from ratewise.campaign.spec.spec import Goal, InputsSpec, ItemsSpec, RaterSpec, SecretSeed, Spec, StartSpec
 from ratewise.raters.kinds import KINDS
 from ratewise.raters.text import concealed, safe_text, safe_words
 
 _SAME = "it must still be the same rater"
 _DRAWN = "items were drawn from the table as it was"
+_ORDERED = "items were put into their order by it"
 _PAID = "ratings were chosen and paid for at the old price"
-_CALLS = ("concurrency", "batch", "timeout", "attempts", "backoff", "per_minute", "lost_calls")
-_REFUSED_TOP = {
+_CHOSEN = "ratings were chosen by what they could cost"
+_OLD_SCALE = "ratings so far are on the old scale"
+_TOP = {  # why a key may not change; "": it may
     "name": "it names the store",
     "seed": "the draws would be others",
     "method": "the draws so far followed the old one",
     "estimand": "it would be chosen after looking at ratings",
+    "level": "",
+    "currency": "",
+    "claim": "",
 }
-_REFUSED_RATER = {
-    "price": _PAID,
-    "price_column": _PAID,
-}
+_PRICES = ("price", "price_column", "max_price", "failed_price")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +56,7 @@ def changes(old: Spec, new: Spec) -> Changes:
     """Compare the spec a campaign began with to the one it is to go on with; where the store is does not matter."""
     found = [
         change
-        for change in (*_top(old, new), *_tables(old, new), *_raters(old.raters, new.raters))
+        for change in _compared(old, new)
         if concealed(change.old) != concealed(change.new)  # what is stored has marks instead of secrets
     ]
     return Changes(
@@ -63,60 +65,44 @@ def changes(old: Spec, new: Spec) -> Changes:
     )
 
 
-def _top(old: Spec, new: Spec) -> Iterator[_Change]:
-    for key, reason in _REFUSED_TOP.items():
-        yield _between(key, old, new, reason=reason)
-    for key in ("level", "currency", "claim"):
-        yield _between(key, old, new)
-
-
-def _tables(old: Spec, new: Spec) -> Iterator[_Change]:
-    for key in ("table", "format", "at_most", "id", "features", "text", "uncertainty", "clusters"):
-        yield _between(key, old.items, new.items, within="items.", reason=_DRAWN)
-    yield _Change("learner", old.learner, new.learner, reason=_DRAWN)
-    yield _Change("inputs", old.inputs, new.inputs, reason="items were put into their order by it")
-    yield _Change("start", old.start, new.start, reason="items were put into their order by it")
+def _compared(old: Spec, new: Spec) -> Iterator[_Change]:
+    yield from _keys("", old, new, _TOP)
+    yield from _keys("items.", old.items, new.items, dict.fromkeys(keys_of(ItemsSpec), _DRAWN))
+    yield from _keys("", old, new, {"learner": _DRAWN, "inputs": _ORDERED, "start": _ORDERED})
     yield _Change("start.from", old.teacher, new.teacher, reason="plans went by what it taught")
-    yield _between("kind", old.scale, new.scale, within="rating.", reason="ratings so far are of the old kind")
+    yield from _keys("rating.", old.scale, new.scale, {"kind": "ratings so far are of the old kind"})
     if old.scale.kind == new.scale.kind:
-        for key in ("low", "high", "positive", "words"):
-            yield _between(key, old.scale, new.scale, within="rating.", reason="ratings so far are on the old scale")
-    for key in ("budget", "target_se", "within", "deadline", "unanswered"):
-        yield _between(key, old.goal, new.goal, within="goal.")
-
-
-def _raters(old: tuple[RaterSpec, ...], new: tuple[RaterSpec, ...]) -> Iterator[_Change]:
-    """Compare raters by name, in their order."""
-    names, now = tuple(rater.name for rater in old), tuple(rater.name for rater in new)
+        ends = dict.fromkeys(("low", "high", "positive", "words"), _OLD_SCALE)
+        yield from _keys("rating.", old.scale, new.scale, ends)
+    yield from _keys("goal.", old.goal, new.goal, dict.fromkeys(keys_of(Goal), ""))
+    names, now = (tuple(rater.name for rater in spec.raters) for spec in (old, new))
     yield _Change("raters", names, now, reason="ratings so far belong to the old ones, in their old order")
-    by_name = {rater.name: rater for rater in new}
-    for rater in old:
+    by_name = {rater.name: rater for rater in new.raters}
+    for rater in old.raters:
         if rater.name in by_name:
             yield from _rater(rater, by_name[rater.name])
 
 
 def _rater(old: RaterSpec, new: RaterSpec) -> Iterator[_Change]:
-    within = f"raters.{old.name}."
-    yield _between("kind", old, new, within=within, reason="the ratings so far came from the old one")
+    within, kind = f"raters.{old.name}.", KINDS[old.kind]
+    yield from _keys(within, old, new, {"kind": "the ratings so far came from the old one"})
     if old.kind != new.kind:  # its other keys and their defaults are another kind's
         return
-    kind = KINDS[old.kind]
-    own = keys_of(kind.settings)
-    for key in kind.fixed:
-        yield _between(key, old.settings, new.settings, within=within, reason=kind.fixed[key])
-    for key, reason in _REFUSED_RATER.items():
-        yield _between(key, old, new, within=within, reason=reason)
-    for key in _CALLS:
-        yield _between(key, old, new, within=within)
-    for key in (key for key in own if key not in kind.fixed):
-        yield _between(key, old.settings, new.settings, within=within, note=_SAME if key in kind.leads_to else "")
+    yield from _keys(within, old.settings, new.settings, kind.fixed)
+    yield from _keys(within, old, new, {"price": _PAID, "price_column": _PAID})
+    calls = (key for key in keys_of(RaterSpec) if key not in ("name", "kind", *_PRICES))
+    yield from _keys(within, old, new, dict.fromkeys(calls, ""))
+    for key in (key for key in keys_of(kind.settings) if key not in kind.fixed):
+        note = _SAME if key in kind.leads_to else ""
+        yield _Change(within + key, getattr(old.settings, key), getattr(new.settings, key), note=note)
     if (old.price, old.price_column) == (new.price, new.price_column):  # else their defaults move with the price
-        yield _between("max_price", old, new, within=within, reason="ratings were chosen by what they could cost")
-        yield _between("failed_price", old, new, within=within)
+        yield from _keys(within, old, new, {"max_price": _CHOSEN, "failed_price": ""})
 
 
-def _between(key: str, old: object, new: object, *, within: str = "", reason: str = "", note: str = "") -> _Change:
-    return _Change(within + key, getattr(old, key), getattr(new, key), reason, note)
+def _keys(within: str, old: object, new: object, reasons: Mapping[str, str]) -> Iterator[_Change]:
+    """Each of the keys, with the reason why it may not change; "" where it may."""
+    for key, reason in reasons.items():
+        yield _Change(within + key, getattr(old, key), getattr(new, key), reason)
 
 
 def _safe(value: object) -> object:

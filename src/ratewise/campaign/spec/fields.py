@@ -3,7 +3,7 @@
 import json
 import re
 from collections import Counter
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
@@ -13,7 +13,7 @@ from typing import Annotated, Any, get_type_hints
 
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
 
-from ratewise.campaign.spec.toml import Place, line_numbers, line_of
+from ratewise.campaign.spec.toml import Parsed, Place, line_numbers, line_of
 from ratewise.errors import SpecError
 from ratewise.raters.kind import TEXT, Says, hint, text
 from ratewise.raters.text import safe_text
@@ -26,26 +26,16 @@ _BARE = re.compile(r"[A-Za-z0-9_-]{1,40}")
 
 
 class Mistakes:
-    """The mistakes of one document; `text` is what it was read from, for the lines.
+    """The mistakes of one document, and where each key of others belongs: `homes`."""
 
-    `wrong` are lines that are no TOML, and what is wrong there; on `broken` lines nothing else is told.
-    """
-
-    def __init__(
-        self, file: str, document: Mapping[str, Any], text: str = "", *,
-        wrong: Iterable[tuple[int, str]] = (), broken: Container[int] = (),
-    ) -> None:  # fmt: skip
+    def __init__(self, file: str, read: Parsed, homes: Mapping[str, str]) -> None:
         self._file = one_line(file)
-        self._raters = _rater_names(document)
-        self._lines = line_numbers(text)
-        self._broken = broken
-        self._found: list[tuple[int | None, str]] = [(line, f"{self._file}:{what}") for line, what in wrong]
+        self._homes = homes
+        self._raters = _rater_names(read.values)
+        self._lines = line_numbers(read.text)
+        self._broken = read.broken  # lines of which nothing more is told
+        self._found: list[tuple[int | None, str]] = [(line, f"{self._file}:{what}") for line, what in read.wrong]
         self._torn = bool(self._found)
-
-    @property
-    def any(self) -> bool:
-        """Whether there is one so far."""
-        return bool(self._found)
 
     def lacks(self, place: Place, sentence: str) -> None:
         """Something is missing; where lines are no TOML, it may stand in one of them."""
@@ -60,11 +50,9 @@ class Mistakes:
         where = self._file if line is None else f"{self._file}:{line}"
         self._found.append((line, f"{where}: {self.key(place)} {sentence}"))
 
-    def unknown(
-        self, place: Place, legal: Iterable[str], homes: Mapping[str, str], listed: Iterable[str] = ()
-    ) -> str | None:
+    def unknown(self, place: Place, legal: Iterable[str], listed: Iterable[str] = ()) -> str | None:
         """Add a mistake about an unknown key: another table's, a slip, or invented. Returns the key that was meant."""
-        name, every = str(place[-1])[:_LONGEST], list(legal)
+        name, every, homes = str(place[-1])[:_LONGEST], list(legal), self._homes
         legal, others = list(listed) or every, [home for home in homes if home not in every]
         close = get_close_matches(name.lower(), legal, n=1)
         elsewhere = get_close_matches(name.lower(), others, n=1, cutoff=_CLOSE)
@@ -155,9 +143,23 @@ def one_of(choices: tuple[str, ...], needed: str = "") -> Says:
 class Section:
     """A table of the document: `raw` as it was written or clearly meant, `good` what of it could be read."""
 
-    place: Place = ()
+    mistakes: Mistakes
+    place: Place = ()  # nowhere, where it is left out or no table
     raw: Mapping[str, Any] = field(default_factory=dict)
     good: Mapping[str, Any] = field(default_factory=dict)
+
+    def wrong(self, name: str, sentence: str) -> None:
+        """Add a mistake about a key; "" is the table itself."""
+        self.mistakes.add((*self.place, name) if name else self.place, sentence)
+
+    def lacks(self, name: str, sentence: str) -> None:
+        """Add that a key is missing; "" is the table itself."""
+        self.mistakes.lacks((*self.place, name) if name else self.place, sentence)
+
+    @property
+    def written(self) -> str:
+        """Its place as people write it."""
+        return self.mistakes.key(self.place)
 
 
 Keys = Mapping[str, tuple[Says, TypeAdapter[Any]]]
@@ -176,16 +178,13 @@ def keys_of(record: type) -> Keys:
 
 def read_keys(
     keys: Keys, raw: Mapping[str, Any], place: Place, mistakes: Mistakes, *,
-    homes: Mapping[str, str], also: Iterable[str] = (), listed: Iterable[str] = (),
+    also: Iterable[str] = (), listed: Iterable[str] = (),
 ) -> Section:  # fmt: skip
-    """What of a table can be read.
-
-    `also` are legal keys that are read elsewhere, `homes` where others' keys belong, `listed` the keys to tell of.
-    """
+    """What of a table can be read; `also` are legal keys that are read elsewhere, `listed` the keys to tell of."""
     also = tuple(also)
     raw = {name: value for name, value in raw.items() if value is not None}  # JSON's null is nothing
     unknown = [name for name in raw if name not in keys and name not in also]
-    meant = [mistakes.unknown((*place, name), (*keys, *also), homes, listed) for name in unknown]
+    meant = [mistakes.unknown((*place, name), (*keys, *also), listed) for name in unknown]
     good = {}
     for name, (said, adapter) in keys.items():
         if name not in raw:
@@ -196,7 +195,7 @@ def read_keys(
             good[name] = taken(adapter, raw[name])
         except ValidationError as error:
             mistakes.add((*place, name), _wrong(said, raw[name], error))
-    return Section(place, {**dict.fromkeys(filter(None, meant)), **raw}, good)
+    return Section(mistakes, place, {**dict.fromkeys(filter(None, meant)), **raw}, good)
 
 
 def taken(adapter: TypeAdapter[Any], value: object) -> Any:

@@ -12,19 +12,7 @@ from typing import Annotated, Any, Literal, TypedDict, get_args
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from ratewise.campaign.spec.checks import (
-    check_budget,
-    check_goal,
-    check_inputs,
-    check_learned,
-    check_learner,
-    check_raters,
-    check_rating,
-    check_refit,
-    check_start,
-    check_store,
-    reserved,
-)
+from ratewise.campaign.spec.checks import Document, reserved
 from ratewise.campaign.spec.fields import (
     LARGEST_SEED,
     LONGEST_WAIT,
@@ -46,7 +34,7 @@ from ratewise.campaign.spec.fields import (
     read_keys,
     shown,
 )
-from ratewise.campaign.spec.toml import parse_all, read_text
+from ratewise.campaign.spec.toml import Parsed, parse_all, read_text
 from ratewise.core.names import ESTIMANDS, Estimand
 from ratewise.learn.embeddings import Kind as LearnerKind
 from ratewise.learn.embeddings import Learner
@@ -232,25 +220,24 @@ def keys_of_kind(kind: object) -> list[str]:
     return ["name", "kind", *keys_of(KINDS[kind].settings), *common]
 
 
-def read_raters(document: Mapping[str, Any], mistakes: Mistakes, homes: Mapping[str, str]) -> list[Section]:
+def _raters(document: Mapping[str, Any], mistakes: Mistakes) -> tuple[Section, ...]:
     """What of each [[raters]] can be read; an empty section where one is no table."""
     raw = document.get("raters")
     if not isinstance(raw, list) or not raw:
         problem = "is missing" if raw is None else "is empty" if raw == [] else f"must be a list; got {shown(raw)}"
         tell = mistakes.lacks if raw is None else mistakes.add
         tell(("raters",), f"{problem}; write {_EXAMPLE}")
-        return []
+        return ()
     sections = []
     for number, rater in enumerate(raw):
         place = ("raters", number)
         if isinstance(rater, dict):
             kind = rater.get("kind")
-            listed = keys_of_kind(kind)
-            sections.append(read_keys(rater_keys(kind), rater, place, mistakes, homes=homes, listed=listed))
+            sections.append(read_keys(rater_keys(kind), rater, place, mistakes, listed=keys_of_kind(kind)))
         else:
             mistakes.add(place, f"must be a table; got {shown(rater)}; write {_EXAMPLE}")
-            sections.append(Section())
-    return sections
+            sections.append(Section(mistakes))
+    return tuple(sections)
 
 
 def rater_of(good: Mapping[str, Any]) -> RaterSpec:
@@ -330,6 +317,15 @@ class Spec:
         """The cheapest rater; None if there is only the strong one."""
         return self.raters[0] if len(self.raters) > 1 else None
 
+    @property
+    def steps(self) -> range:
+        """Numbers of the raters in the log; there is no step 0 where there is just one, who is the strong one."""
+        return range(0 if len(self.raters) > 1 else 1, max(len(self.raters), 2))
+
+    def at(self, step: int) -> RaterSpec:
+        """The rater of a step."""
+        return self.raters[step - self.steps[0]]
+
     def number(self, rater: int, raw: object) -> float:
         """A rater's answer as a number; a ValueError where it is none, or a strong rating is off the scale."""
         return self.scale.strong(raw) if rater == len(self.raters) - 1 else self.scale.weak(raw)
@@ -355,14 +351,13 @@ class Spec:
     def from_dict(cls, data: Mapping[str, Any], path: str | os.PathLike[str]) -> "Spec":
         """The inverse of `to_dict`; what is not one is a SpecError."""
         file = os.fsdecode(path)
-        return _spec(_with_moment(data), Path(file), Mistakes(file, data))
+        return _spec(Parsed(_with_moment(data)), file)
 
 
 def read_spec(path: str | os.PathLike[str]) -> Spec:
     """Read a campaign's TOML; every mistake in it is reported at once, as one SpecError."""
     file = os.fsdecode(path)
-    read = parse_all(read_text(file))
-    return _spec(read.values, Path(file), Mistakes(file, read.values, read.text, wrong=read.wrong, broken=read.broken))
+    return _spec(parse_all(read_text(file)), file)
 
 
 _TOP = "at the top of the file, above the first [table]"
@@ -375,12 +370,13 @@ _TABLES = {
     "inputs": InputsSpec,
     "start": StartSpec,
 }
+_NEEDED = ("items", "rating", "goal")
 _EXAMPLES = {
     "items": 'a table [items] with table = "items.csv"',
     "rating": 'a table [rating] with kind = "binary"',
     "goal": 'a table [goal] with budget = "200" or within = 0.02',
-    "learner": 'a table [learner] with kind = "words"',
     "inputs": 'a table [inputs] with strata = "topic"',
+    "learner": 'a table [learner] with kind = "words"',
     "start": 'a table [start] with labels = "human"',
 }
 
@@ -394,61 +390,46 @@ def _homes() -> dict[str, str]:
     return {name: where for name, where in listed if names.count(name) == 1} | dict.fromkeys(_TABLES, _TOP)
 
 
-def _spec(document: Mapping[str, Any], path: Path, mistakes: Mistakes) -> Spec:
+def _spec(read: Parsed, file: str) -> Spec:
     """Every table is read and checked before the first mistake is raised."""
-    homes = _homes()
-    top = read_keys(keys_of(Spec), document, (), mistakes, homes=homes, also=_TABLES)
-    items, rating, goal = (_table(document, name, mistakes, homes) for name in ("items", "rating", "goal"))
-    inputs = _table(document, "inputs", mistakes, homes) if document.get("inputs") is not None else None
-    learner = _table(document, "learner", mistakes, homes) if document.get("learner") is not None else None
-    begun = _start(document, mistakes, homes)
-    raters = read_raters(document, mistakes, homes)
-    check_start(begun, inputs, raters, mistakes)
-    check_store(top, mistakes)
-    check_inputs(inputs, items, mistakes)
-    check_learner(learner, items, mistakes)
-    check_learned(items, begun, raters, mistakes)
-    check_refit(learner, items, (inputs, begun), raters, mistakes)
-    check_rating(rating, mistakes)
-    check_goal(goal, mistakes)
-    check_raters(raters, mistakes)
-    check_budget(goal, raters, mistakes)
+    values, path, mistakes = read.values, Path(file), Mistakes(file, read, _homes())
+    top = read_keys(keys_of(Spec), values, (), mistakes, also=_TABLES)
+    tables = {name: _table(values, name, mistakes) for name in _EXAMPLES}
+    document = Document(top=top, **tables, raters=_raters(values, mistakes))
+    document.check()
     mistakes.raise_any()
     name = top.good.get("name", legal_name(path.stem))
+    records = {
+        name: _TABLES[name](**table.good) if table.place else None for name, table in tables.items()
+        if name not in ("rating", "start")
+    }  # fmt: skip
+    start = tables["start"].good
     return Spec(
-        **{"name": name, "store": f"{name}.sqlite", **top.good},
-        items=ItemsSpec(**items.good), inputs=None if inputs is None else InputsSpec(**inputs.good),
-        learner=None if learner is None else LearnerSpec(**learner.good),
-        start=None if begun is None or "labels" not in begun.good else StartSpec(**begun.good),
-        teacher=None if begun is None or "labels" in begun.good else begun.good.get("from"),
-        scale=rating_scale(rating.good), goal=Goal(**goal.good),
-        raters=tuple(rater_of(rater.good) for rater in raters), path=path.absolute(),
+        **{"name": name, "store": f"{name}.sqlite", **top.good, **records},
+        start=StartSpec(**start) if "labels" in start else None,
+        teacher=None if "labels" in start else start.get("from"), scale=rating_scale(tables["rating"].good),
+        raters=tuple(rater_of(rater.good) for rater in document.raters), path=path.absolute(),
     )  # fmt: skip
 
 
-_From = TypedDict("_From", {"from": Annotated[str, TEXT, Says("the path of a finished campaign's TOML, as text")]})
-
-
-def _start(document: Mapping[str, Any], mistakes: Mistakes, homes: Mapping[str, str]) -> Section | None:
-    """[start]: old labels, or a finished campaign to learn from."""
-    raw = document.get("start")
-    if not isinstance(raw, dict):
-        return None if raw is None else _table(document, "start", mistakes, homes)
-    keys: Keys = {**keys_of(StartSpec), **keys_of(_From)}
-    if raw.get("from") is not None:
-        keys = {name: (replace(said, needed=""), taken) for name, (said, taken) in keys.items()}
-    return read_keys(keys, raw, ("start",), mistakes, homes=homes)
-
-
-def _table(document: Mapping[str, Any], name: str, mistakes: Mistakes, homes: Mapping[str, str]) -> Section:
+def _table(document: Mapping[str, Any], name: str, mistakes: Mistakes) -> Section:
+    """What of a table can be read; an empty section where it is left out, or no table."""
     raw = document.get(name)
     if isinstance(raw, dict):
-        return read_keys(keys_of(_TABLES[name]), raw, (name,), mistakes, homes=homes)
-    if raw is None:
-        mistakes.lacks((name,), f"is missing; write {_EXAMPLES[name]}")
-    else:
+        keys = keys_of(_TABLES[name])
+        if name == "start":  # old labels, or a finished campaign to learn from
+            keys = {**keys, **keys_of(_From)}
+            if raw.get("from") is not None:
+                keys = {name: (replace(said, needed=""), taken) for name, (said, taken) in keys.items()}
+        return read_keys(keys, raw, (name,), mistakes)
+    if raw is not None:
         mistakes.add((name,), f"must be a table; got {shown(raw)}; write {_EXAMPLES[name]}")
-    return Section()
+    elif name in _NEEDED:
+        mistakes.lacks((name,), f"is missing; write {_EXAMPLES[name]}")
+    return Section(mistakes)
+
+
+_From = TypedDict("_From", {"from": Annotated[str, TEXT, Says("the path of a finished campaign's TOML, as text")]})
 
 
 def legal_name(stem: str) -> str:

@@ -4,7 +4,7 @@ import os
 import re
 import stat
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -164,8 +164,8 @@ _TOO_DEEP = "lists or tables are nested too deeply; a campaign needs no such nes
 class Parsed:
     """The values of a TOML text, and its errors; `text` is the repaired text, with the same lines."""
 
-    values: dict[str, Any]
-    text: str
+    values: Mapping[str, Any]
+    text: str = ""
     wrong: tuple[tuple[int, str], ...] = ()  # (line from 1, "line:column: what")
     broken: frozenset[int] = frozenset()  # lines of which nothing more is said
 
