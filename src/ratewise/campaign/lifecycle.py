@@ -18,7 +18,7 @@ from ratewise.campaign.seed import check_secret
 from ratewise.campaign.snapshot import Snapshot, reader_of
 from ratewise.campaign.spec.changes import changes
 from ratewise.campaign.spec.spec import Spec
-from ratewise.campaign.verify import verify_log
+from ratewise.campaign.verify import UNREADABLE, verify_log
 from ratewise.design.teacher import Teacher, enough_to_teach
 from ratewise.errors import AlreadyBegunError, InputError, RatewiseError, RatewiseWarning, SpecError, StoreError
 from ratewise.learn.features import Coding
@@ -181,9 +181,6 @@ def unsaved_of(spec: Spec, store: Store) -> Unsaved:
 
 def _unsaved_path(spec: Spec) -> Path:
     return spec.folder / (spec.path.stem + ".unsaved.jsonl")
-
-
-UNREADABLE = (ArithmeticError, AssertionError, AttributeError, LookupError, MemoryError, TypeError, ValueError)
 
 
 def is_sound(spec: Spec) -> bool:

@@ -29,7 +29,7 @@ from ratewise.campaign.strata import Inputs
 from ratewise.core.checks import Floats
 from ratewise.core.draw import uniform
 from ratewise.core.result import shown as with_repr
-from ratewise.errors import RatewiseError
+from ratewise.errors import RatewiseError, StoreError
 from ratewise.raters.kind import Reread
 from ratewise.raters.kinds import KINDS
 from ratewise.raters.people import PeopleSettings
@@ -41,6 +41,7 @@ from ratewise.store.queue import ANSWERED, CHECK, MISSING, OPEN, TEXTS, UNCHECK,
 from ratewise.store.replay import check_record, read_head
 from ratewise.store.store import Store
 
+UNREADABLE = (ArithmeticError, AssertionError, AttributeError, LookupError, MemoryError, TypeError, ValueError)
 _MOST_TOLD = 20
 _CLOSE = 1e-7  # relative: another machine's linear algebra may round differently
 _END = 2**31 - 1  # beyond every position
@@ -119,9 +120,9 @@ class Verification:
         try:
             with np.errstate(all="ignore"):
                 yield
-        except (
-            ArithmeticError, AssertionError, AttributeError, LookupError, MemoryError, TypeError, ValueError
-        ) as error:  # fmt: skip
+        except (*UNREADABLE, StoreError) as error:
+            if isinstance(error, StoreError) and error.may_pass:
+                raise
             self.differ(f"{where} cannot be replayed: {one_line(str(error)) or type(error).__name__}")
 
 
@@ -380,7 +381,7 @@ class _Look:
     def _state_before(self, row: Round) -> p.State:
         """The state that a round was planned from: closed rounds, and those that were open without their answers."""
         known, terms = self.closed[row.plan.look], self.reader.terms
-        spent = audit.settled_before(self.store, known.items, known.again)
+        spent = self.store.settled_before(known.items, known.again)
         worst = self.items.worst(row.first, min(row.first + p.BATCH, terms.pool))
         failed = self.store.failed_before(known.items)
         if not row.plan.people:
@@ -605,17 +606,17 @@ class _Look:
 
     def money(self) -> None:
         """The sums are the ledger's, and within the budget."""
-        store, budget, sums = self.store, self.reader.terms.budget, audit.ledger_sums(self.store)
+        store, budget, sums = self.store, self.reader.terms.budget, self.store.ledger_sums()
         reserved, spent = store.totals()
         beside = sums.get(CHECK, 0) - sums.get(UNCHECK, 0) + sums.get(TEXTS, 0)  # which belongs to no item
         paid = sums.get("settle", 0) - sums.get(UNDO, 0) + beside
         if spent != paid:
             self.differ(f"{shown(spent)} are said to be spent; the ledger has {shown(paid)}")
         held = sums.get("hold", 0) - sums.get("unhold", 0)
-        right = held + sums.get("reserve", 0) - audit.freed(store)
+        right = held + sums.get("reserve", 0) - store.freed()
         if reserved != right or held < 0:
             self.differ(f"{shown(reserved)} are said to be reserved; the ledger has {shown(right)}")
-        if budget is not None and reserved + spent > budget + audit.overrun(store):
+        if budget is not None and reserved + spent > budget + store.overrun():
             self.differ(f"{shown(reserved + spent)} are spent or reserved, more than the budget of {shown(budget)}")
 
 

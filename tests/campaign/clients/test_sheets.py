@@ -198,7 +198,7 @@ def test_a_run_that_is_killed_at_any_step_loses_nothing_and_pays_nothing_twice(t
         with monkeypatch.context() as patch:
             patch.setattr(client, "write_table", dying(client.write_table))
             patch.setattr(client.Store, "set_meta", dying(client.Store.set_meta))
-            patch.setattr(client.Desk, "take", dying(client.Desk.take))
+            patch.setattr(client.Desk, "answer", dying(client.Desk.answer))
             died = False
             try:
                 play(campaign)

@@ -118,13 +118,13 @@ def write_questions(spec: Spec, desk: Desk, path: str, *, rater: str | None = No
         write_sheet(questions, path)
     if hold:
         name, positions = f"file {os.path.basename(path)}", [claim.position for claim in claims]
-        outside.hold(desk, each.step, positions, name, seconds=3600.0 * hold, votes=each.settings.votes)
+        desk.hold(each.step, positions, name, seconds=3600.0 * hold, votes=each.settings.votes)
     return SentOut(files, len(questions), hold)
 
 
 def _free(each: Respondent, desk: Desk) -> list[Claim]:
     """Questions that want more answers than they have, or than people have in hand."""
-    taken = outside.taken(desk, each.step)
+    taken = desk.taken(each.step)
     found = [claim for claim in desk.open(each.step) if taken.get(claim.position, 0) < each.settings.votes]
     if not found:
         raise InputError(
@@ -280,7 +280,7 @@ def take_labels(
     """
     each, campaign = _people(spec, rater), desk.store.meta("campaign") or ""
     labels = _labels(LabelFile(path, spec.items.id or "id", question, person))
-    asked = outside.asked(desk.store, each.step)
+    asked = audit.asked(desk.store, each.step)
     by_id = {row.id: row.position for row in asked}
     by_key = {key_of(campaign, each.step, row.id): row.position for row in asked}
     found = [(label, by_key.get(label.key) if label.key else by_id.get(label.id)) for label in labels]
@@ -295,7 +295,7 @@ def _refused(strange: Sequence[Label], desk: Desk) -> InputError:
     """The first label that nobody asked for, with the reason."""
     first, more = strange[0], f" (and {len(strange) - 1:,} more)" if len(strange) > 1 else ""
     named = f"item {first.id!r}" if first.id else f"key {first.key!r}"
-    if first.id and outside.is_item(desk.store, first.id):
+    if first.id and audit.is_item(desk.store, first.id):
         why = "was not drawn. A label of an item that somebody picked would bias the estimate"
     else:
         why = "is none that this campaign has asked about"
@@ -317,7 +317,7 @@ def _said(each: Respondent, campaign: str, label: Label) -> Said:
 
 
 def _take(each: Respondent, desk: Desk, legal: Sequence[tuple[Label, int, Said]], *, left_out: int) -> Received:
-    told, spelled = outside.said_by(desk.store, each.step), spellings(desk.store)
+    told, spelled = audit.said_by(desk.store, each.step), spellings(desk.store)
     counts = Counter(taken=0, settled=0, known=0, late=0)
     notes: list[str] = []
     for label, position, answer in legal:

@@ -84,7 +84,7 @@ class Labelling:
                 is_training = got.what == TRAINING
                 return replace(task, training=(-got.position, each.settings.training)) if is_training else task
             compares = each.settings.sides is not None
-            real = self._counter.hand_out(person, each.step, terms, tries=each.rater.attempts, compares=compares)
+            real = self._desk.hand_out(person, each.step, terms, tries=each.rater.attempts, compares=compares)
             if real is not None:
                 return self._task(each, real.key, json.loads(real.claim.content), real.sides, real.until)
         return None
@@ -94,13 +94,13 @@ class Labelling:
         if (hidden := self._hidden_key(person, key)) is not None:
             said = _said(self._at(hidden.step), reply, hidden.sides)
             return self._checkings[hidden.step].answer(person, hidden, said)
-        found = self._counter.of_key(person, key)
+        found = self._desk.of_key(person, key)
         if found is None:
             return "unknown"
         claim, step, sides = found
         each = self._at(step)
         price = 0 if claim is None else each.price(claim)
-        return self._counter.answer(person, key, _said(each, reply, sides), price=price, rule=each.rule)
+        return self._desk.answer_key(person, key, _said(each, reply, sides), price=price, rule=each.rule)
 
     def feedback(self, person: str, key: str) -> Feedback | None:
         """What a learner is told after an answer to a training item; None for every other question."""
@@ -111,7 +111,7 @@ class Labelling:
 
     def undo(self, person: str) -> Undone | None:
         """Take back this person's last answer; what is open again and what was said by their sides, or None if late."""
-        undone = self._counter.undo(person, min(each.settings.lease for each in self._people))
+        undone = self._desk.undo(person, min(each.settings.lease for each in self._people))
         if undone is None or undone.said.value is None or undone.said.sides != "ba":
             return undone
         return replace(undone, said=replace(undone.said, value=self._people[0].turned(undone.said.value)))
@@ -124,8 +124,8 @@ class Labelling:
         """Keep a question in hand; until when, or None where it is gone."""
         if (hidden := self._hidden_key(person, key)) is not None:
             return self.clock() + float(self._at(hidden.step).settings.lease)
-        found = self._counter.of_key(person, key)
-        return None if found is None else self._counter.renew(person, key, _terms(self._at(found[1]), person))
+        found = self._desk.of_key(person, key)
+        return None if found is None else self._desk.renew(person, key, _terms(self._at(found[1]), person))
 
     def done(self, person: str) -> int:
         """How many answers of this person stand."""
@@ -135,9 +135,9 @@ class Labelling:
         """How many questions are open for this person now."""
         out = 0
         for each in self._people:
-            real, checking = self._counter.left(person, each.step, _terms(each, person)), self._checking(each, person)
+            real, checking = self._desk.left(person, each.step, _terms(each, person)), self._checking(each, person)
             if checking is not None and checking.settings.hidden_share:
-                real = checking.left(person, real, in_hand=self._counter.has_one(person, each.step))
+                real = checking.left(person, real, in_hand=self._desk.has_one(person, each.step))
             out += real
         return out
 
@@ -162,10 +162,6 @@ class Labelling:
     @property
     def _desk(self) -> Desk:
         return Desk(self.store, self.clock)
-
-    @property
-    def _counter(self) -> Counter:
-        return Counter(self._desk)
 
     @property
     def _checkings(self) -> dict[int, Checking]:

@@ -75,7 +75,7 @@ class Respondent:
 
     def settle(self, desk: Desk, claim: Claim, person: str, said: Said) -> Heard:
         """Write an answer down; where it is enough, the question is settled and its price paid, in one transaction."""
-        return desk.take(claim, person, said, price=self.price(claim), rule=self.rule)
+        return desk.answer(claim, person, said, price=self.price(claim), rule=self.rule)
 
     def shown(self, row: Mapping[str, Any], sides: str | None = None) -> dict[str, Any]:
         """What is seen of an item, in order: nothing that tells what to expect, or that the TOML does not show.
