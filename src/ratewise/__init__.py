@@ -74,6 +74,7 @@ if TYPE_CHECKING:
     from ratewise.questions.comparison_plan import plan_comparisons as plan_comparisons
     from ratewise.questions.draw_pool import draw_pool as draw_pool
     from ratewise.questions.drawing import Drawn as Drawn
+    from ratewise.questions.estimation import TableColumns as TableColumns
     from ratewise.questions.estimation import estimate_mean as estimate_mean
     from ratewise.questions.estimation import estimate_table as estimate_table
     from ratewise.questions.leaderboard import Leaderboard as Leaderboard
@@ -104,7 +105,6 @@ if TYPE_CHECKING:
     from ratewise.questions.transfer import Drift as Drift
     from ratewise.questions.transfer import Transfer as Transfer
     from ratewise.questions.transfer import load_transfer as load_transfer
-    from ratewise.questions.two_tables import TableColumns as TableColumns
     from ratewise.questions.two_tables import compare_tables as compare_tables
     from ratewise.questions.votes import Asked as Asked
     from ratewise.questions.votes import ask_votes as ask_votes
@@ -234,10 +234,8 @@ _GROUPS: dict[str, dict[str, tuple[str, ...]]] = {  # as people look for them; e
             "Ratio",
         ),
         "ratewise.questions.long_table": ("compare_long",),
-        "ratewise.questions.two_tables": (
-            "compare_tables",
-            "TableColumns",
-        ),
+        "ratewise.questions.two_tables": ("compare_tables",),
+        "ratewise.questions.estimation": ("TableColumns",),
         "ratewise.questions.check": (
             "check",
             "Check",

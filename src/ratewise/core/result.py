@@ -7,7 +7,7 @@ their size. `str` stays the sentence alone.
 import html
 import math
 from collections.abc import Iterable, Mapping, Sequence, Sized
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, is_dataclass
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, Literal, TypeVar, get_args
@@ -72,8 +72,7 @@ class Result:
 
     def to_dict(self) -> dict[str, Any]:
         """A dictionary, ready for JSON."""
-        own: Any = self
-        return {one.name: _in_json(getattr(self, one.name)) for one in fields(own) if one.repr}
+        return fields_in_json(self)
 
     def to_frame(self, kind: FrameKind | None = None) -> Any:
         """Its rows as a pandas, Polars or PyArrow frame; by default of the first kind that is installed."""
@@ -90,9 +89,16 @@ class Result:
         return self.summary()
 
 
+def fields_in_json(record: Any) -> dict[str, Any]:
+    """The shown fields of a dataclass, and those of the records within it, ready for JSON."""
+    return {one.name: _in_json(getattr(record, one.name)) for one in fields(record) if one.repr}
+
+
 def _in_json(value: Any) -> Any:
     if hasattr(value, "to_dict"):
         return value.to_dict()
+    if is_dataclass(value):
+        return fields_in_json(value)
     if isinstance(value, Mapping):
         return {name: _in_json(one) for name, one in value.items()}
     return [_in_json(one) for one in value] if isinstance(value, list | tuple) else value

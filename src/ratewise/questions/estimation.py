@@ -25,7 +25,7 @@ from ratewise.questions.export_terms import Terms, read_terms, reported
 from ratewise.questions.goal import Costs
 from ratewise.questions.item_weights import Chosen, estimate_chosen, estimate_large_chosen
 from ratewise.questions.large import large_relation, read_large, read_whole
-from ratewise.questions.people import Strong, ends_of, made_ready, strong_columns, with_these_votes, with_votes
+from ratewise.questions.people import Strong, ends_of, ready_for, strong_columns, with_these_votes, with_votes
 from ratewise.questions.rated import RATE, DrawColumns, Rate, RatedColumns, plain_numbers, read_rated
 from ratewise.tables import Table, TableLike
 from ratewise.tables.cells import Texts
@@ -140,6 +140,38 @@ def _codes(clusters: ArrayLike, items: int) -> Codes | None:
     return None if codes.max() + 1 == items else codes
 
 
+@dataclass(frozen=True, slots=True)
+class TableColumns:
+    """What the columns of a rated table are called; see `estimate_table`."""
+
+    strong: Strong | None  # a campaign's export names it itself
+    weak: str | None = None
+    rate: Rate = None
+    selected: str | None = None
+    clusters: str | None = None
+    id: str | None = None
+
+    @property
+    def draw(self) -> DrawColumns:
+        """Which columns say how the rows were drawn."""
+        return DrawColumns(self.rate, self.selected, self.clusters)
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How a table is read and estimated, apart from what its columns are called."""
+
+    how: EstimateOptions
+    recalibrate: Recalibration = "none"
+    meaning: Meaning = Meaning()  # noqa: RUF009 - frozen
+    text: tuple[str, ...] = ()
+    chosen: Chosen | None = None  # how its rows were chosen, where not by the draw alone
+
+    def as_reported(self, columns: TableColumns, terms: Terms) -> bool:
+        """Whether a campaign's export is to be read as its campaign does: nothing else is asked for."""
+        return self.how.plain and self == Reading(self.how) and terms.named(columns.strong, columns.weak, columns.draw)
+
+
 def estimate_table(
     table: TableLike,
     *,
@@ -185,98 +217,71 @@ def estimate_table(
     The export of a campaign says itself how its columns are combined, and whose mean is wanted: unless other columns or
     methods are asked for, its estimate is what the campaign reports; of the other estimand, if that is asked for.
     """
-    prices = Costs(weak_cost, strong_cost)
-    relation = large_relation(table)
-    draw = DrawColumns(rate, selected, clusters)
-    asked = _Asked(strong, weak, draw, strata, weight, recalibrate, tuple(text), meaning_of(positive, scale))
+    prices, relation = Costs(weak_cost, strong_cost), large_relation(table)
+    columns = TableColumns(strong, weak, rate, selected, clusters)
+    chosen = None if strata is None and weight is None else Chosen(strata, weight)
     how = EstimateOptions(
         method, interval, level, estimand or "population", pool_size, both_ends(bounds), floor, seed=seed
     )
+    asked = Reading(how, recalibrate, meaning_of(positive, scale), tuple(text), chosen)
     if relation is not None and strong is not None and interval != "anytime" and not text:
-        large = _in_files(relation, asked, how, prices)
+        large = _in_files(relation, columns, asked, prices)
         if large is not None:
             return large
-    table = read_whole(table, relation)
-    terms = read_terms(table)
-    if terms is not None and asked.as_reported(terms) and how.plain:
-        found, _ = reported(table, terms, level=None if level == _LEVEL else how.level, estimand=estimand)
-        return replace(found, spend=prices.spend(found.items, found.labels, alone=False))
+    read = read_whole(table, relation)
+    terms = read_terms(read)
+    if terms is not None and asked.as_reported(columns, terms):
+        found, _ = reported(read, terms, level=None if level == _LEVEL else how.level, estimand=estimand)
+        return replace(found, spend=prices.spend(found.items, found.labels))
     if strong is None:
         raise InputError("name the column with the strong rating: strong, or --strong on the command line")
-    ready = made_ready(table, strong=strong, weak=() if weak is None else (weak,), positive=positive, scale=scale)
-    read = ready.table
-    columns = RatedColumns(ready.strong, weak, draw)
+    ready = ready_for(read, strong=strong, weak=() if weak is None else (weak,), meaning=asked.meaning)
+    rated_columns = RatedColumns(ready.strong, weak, columns.draw)
     how = replace(how, bounds=ready.bounds(how.bounds))
     recalibrate = with_text(recalibrate, text, weak, strong)
-    if strata is not None or weight is not None:
+    if chosen is not None:
         if clusters is not None or recalibrate != "none":
             raise InputError("clusters and recalibrate are not for strata or weight; leave them out")
         ready.refuse_pool(how.estimand)
-        chosen = estimate_chosen(read, columns, Chosen(strata, weight), how, prices)
-        return replace(chosen, notes=ready.notes + chosen.notes)
-    refuse_unused_weights(read, rate)
-    rated = read_rated(read, columns, fewest=2)
+        found = estimate_chosen(ready.table, rated_columns, chosen, how, prices)
+        return replace(found, notes=ready.notes + found.notes)
+    refuse_unused_weights(ready.table, rate)
+    rated = read_rated(ready.table, rated_columns, fewest=2)
     how.refuse_idle_pool_size()
-    texts = read_texts(read, text, learner)
+    texts = read_texts(ready.table, text, learner)
     known = None if texts is None else texts[0][rated.rows]
     found = with_votes(estimate_rated(rated.items, rated.how(how), recalibrate, known), ready, rated)
+    notes = ready.notes + rated.notes(how) + told_of_text(rated.items, text, known)
+    return _with_spend(found, prices, notes, alone=weak is None)
+
+
+def _with_spend(found: Estimate, prices: Costs, notes: tuple[str, ...], *, alone: bool = False) -> Estimate:
+    """The estimate with what its ratings cost, every person's vote by itself, and with notes before its own."""
     bought = found.labels if found.agreement is None else found.agreement.votes
-    spend = prices.spend(found.items, bought, alone=weak is None)
-    notes = ready.notes + rated.notes(how) + told_of_text(rated.items, text, known) + found.notes
-    return replace(found, spend=spend, notes=notes)
+    return replace(found, spend=prices.spend(found.items, bought, alone=alone), notes=notes + found.notes)
 
 
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    """What is asked of a table, by its columns; the defaults ask for nothing."""
-
-    strong: Strong | None = None
-    weak: str | None = None
-    draw: DrawColumns = DrawColumns()  # noqa: RUF009 - frozen
-    strata: str | None = None
-    weight: str | None = None
-    recalibrate: Recalibration = "none"
-    text: tuple[str, ...] = ()
-    meaning: Meaning = Meaning()  # noqa: RUF009 - frozen
-
-    @property
-    def plain(self) -> bool:
-        """Whether the mean is asked for, of rows that were not chosen."""
-        return self.strata is None and self.weight is None
-
-    def as_reported(self, terms: Terms) -> bool:
-        """Whether an export's columns are to be read as its campaign does: none but those are asked for."""
-        rest = replace(self, strong=None, weak=None, draw=DrawColumns())
-        return terms.named(self.strong, self.weak, self.draw) and rest == _Asked()
-
-
-def _in_files(relation: SqlTable, asked: _Asked, how: EstimateOptions, prices: Costs) -> Estimate | None:
+def _in_files(relation: SqlTable, columns: TableColumns, asked: Reading, prices: Costs) -> Estimate | None:
     """The estimate of a table that stays in its files; nothing where it has to be read whole."""
-    assert asked.strong is not None
-    people, draw, meaning = strong_columns(relation, asked.strong), asked.draw, asked.meaning
-    if asked.recalibrate != "none" and (asked.recalibrate != "affine" or draw.clusters is not None):
+    assert columns.strong is not None
+    people, draw, meaning = strong_columns(relation, columns.strong), columns.draw, asked.meaning
+    how, recalibrate, several = asked.how, asked.recalibrate, people if len(people) > 1 else []
+    if recalibrate != "none" and (recalibrate != "affine" or draw.clusters is not None):
         return None
-    columns = RatedColumns(people[0] if len(people) == 1 else f"mean of {', '.join(people)}", asked.weak, draw)
-    if asked.plain:
-        return _estimate_large(relation, columns, how, prices, meaning, asked.recalibrate, people)
-    has_rate = draw.rate is not None or RATE in relation.columns
-    as_drawn = has_rate and draw.clusters is None and meaning == Meaning()
-    if len(people) > 1 or asked.recalibrate != "none" or not as_drawn:
-        return None
-    return estimate_large_chosen(relation, columns, Chosen(asked.strata, asked.weight), how, prices)
-
-
-def _estimate_large(
-    relation: SqlTable, columns: RatedColumns, how: EstimateOptions, prices: Costs, meaning: Meaning,
-    recalibrate: Recalibration, people: Sequence[str],
-) -> Estimate | None:  # fmt: skip
-    if "weight" in relation.columns and columns.draw.rate in (None, "rate"):
+    named = RatedColumns(f"mean of {', '.join(people)}" if several else people[0], columns.weak, draw)
+    if asked.chosen is not None:
+        has_rate = draw.rate is not None or RATE in relation.columns
+        as_drawn = has_rate and draw.clusters is None and meaning == Meaning()
+        if several or recalibrate != "none" or not as_drawn:
+            return None
+        return estimate_large_chosen(relation, named, asked.chosen, how, prices)
+    if "weight" in relation.columns and draw.rate in (None, "rate"):
         return None  # `refuse_unused_weights` looks at it
     line = how.method == "auto" or recalibrate != "none"
-    large = read_large(relation, columns, folds=line, meaning=meaning, people=people if len(people) > 1 else ())
+    large = read_large(relation, named, folds=line, meaning=meaning, people=several)
     if large is None or (recalibrate != "none" and large.items.folds is None):
         return None
-    unfit = how.method == "auto" and large.items.folds is None and columns.draw.clusters is None
+    unfit = how.method == "auto" and large.items.folds is None and draw.clusters is None
     ends = meaning.bounds if large.votes is None else ends_of(large.votes, meaning)
     how = replace(how, bounds=how.bounds or ends, method="difference" if unfit else how.method)
     how.refuse_idle_pool_size()
@@ -284,9 +289,7 @@ def _estimate_large(
     if large.votes is not None:
         rates = large.items.rates[: large.votes.values.shape[0]]
         found = with_these_votes(found, large.votes, rates, scale=ends, items=large.items.items)
-    notes = large.notes(how) + ((_NO_FOLDS,) if unfit else ()) + found.notes
-    bought = found.labels if found.agreement is None else found.agreement.votes
-    return replace(found, spend=prices.spend(found.items, bought), notes=notes)
+    return _with_spend(found, prices, large.notes(how) + ((_NO_FOLDS,) if unfit else ()))
 
 
 _NO_FOLDS = "no column 'id' to tell rows apart by, so no line was fitted: the weak ratings are taken as they are"

@@ -187,14 +187,15 @@ def learn_pilot(g: Floats, h: Floats, own: Floats | None, *, calibrate: Calibrat
     residual = strong - held_out[labelled]
     model = _error_model(held_out[labelled], strong, residual, None if own is None else own[labelled])
     column = g if own is None else own
-    held_out_column = held_out[labelled] if own is None else own[labelled]
+    seen = held_out[labelled] if own is None else own[labelled]
+    refitted = model.source == "fitted" and strong.size >= _FEWEST_TO_FIT
     return Pilot(
         weak=g,
         error=model.predict(column),
         labelled=labelled,
         strong=strong,
         residual=residual,
-        held_out_error=_held_out_error(model, held_out_column, residual, seed),
+        held_out_error=held_out_error(seen, residual, seed) if refitted else model.predict(seen),
         calibration=calibration,
         error_model=model,
     )
@@ -210,13 +211,11 @@ def _error_model(g: Floats, h: Floats, residual: Floats, own: Floats | None) -> 
     return fit_error(g, residual)
 
 
-def _held_out_error(model: ErrorModel, column: Floats, residual: Floats, seed: int) -> Floats:
-    """u of the labelled rows; a fitted model is fitted anew without each fold's rows."""
-    if model.source != "fitted" or column.size < _FEWEST_TO_FIT:
-        return model.predict(column)
+def held_out_error(column: Floats, residual: Floats, seed: int) -> Floats:
+    """u of labelled rows as a function of a column, each fold's rows by a model that was fitted to the others."""
     fold = np.random.default_rng(seed).permutation(column.size) % _FOLDS
     out = np.empty(column.size)
-    for k in range(_FOLDS):
+    for k in np.unique(fold):
         out[fold == k] = fit_error(column[fold != k], residual[fold != k]).predict(column[fold == k])
     return out
 

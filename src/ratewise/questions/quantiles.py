@@ -5,26 +5,22 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ratewise.core.checks import Floats, number, share
+from ratewise.core.checks import number, share
 from ratewise.core.estimate import Estimate, EstimateOptions, both_ends
 from ratewise.core.names import Estimand
 from ratewise.core.quantiles import estimate_quantile
-from ratewise.core.ratings import Mask
 from ratewise.core.result import Result, shown, table_html
 from ratewise.errors import InputError, TableError
 from ratewise.learn.error_model import ErrorModel, fit_error
 from ratewise.questions.goal import PlanGoal
 from ratewise.questions.people import Ready, Strong, made_ready, votes_in_words
-from ratewise.questions.pilot import PilotColumns, read_pilot
+from ratewise.questions.pilot import PilotColumns, held_out_error, read_pilot
 from ratewise.questions.plan import Plan, plan_mean
 from ratewise.questions.rated import DrawColumns, Rate, RatedColumns, RatedTable, read_rated, refuse_missing
 from ratewise.questions.transfer import STRONG_BELOW, UNCERTAINTY, WEAK_BELOW, Derived
 from ratewise.tables import TableLike
 from ratewise.tables.words import Positive, Scale, meaning_of
-
-_FOLDS = 10
 
 
 @shown
@@ -157,11 +153,17 @@ def plan_quantile(
             f"all strong ratings of the pilot are at or below their {q:g} quantile ({theta:g}); plan for a smaller one"
         )
     claimed = (g <= theta).astype(np.float64)
-    disagreement = _Disagreement.of(g, below - claimed, rated)
-    u = disagreement.held_out(number(seed, name="seed", minimum=0))
+    differs = (below - claimed)[rated]
+    model, least = fit_error(g[rated], differs), 1.0 / (int(rated.sum()) + 2)
+    u = model.predict(g)
+    u[rated] = held_out_error(g[rated], differs, int(number(seed, name="seed", minimum=0)))
+    if not u.max() > 0:  # no disagreement was seen: one in as many as there are, and two more
+        u = np.full(u.size, least)
+    if not model.predict(g).max() > 0:
+        model = ErrorModel("fitted", knots=(0.0,), values=(least,))
     read = read.with_columns({WEAK_BELOW: claimed, STRONG_BELOW: below, UNCERTAINTY: u})
     columns = PilotColumns(WEAK_BELOW, STRONG_BELOW, UNCERTAINTY, seed=seed)
-    derived = Derived("at or below", (weak,), theta, disagreement.model)
+    derived = Derived("at or below", (weak,), theta, model)
     note = f"planned for the share of strong ratings at or below {theta:g}, the pilot's {q:g} quantile"
     told = {"quantile": q, "at": theta, "weak": weak, "strong": ready.typed, "uncertainty": None}
     return plan_mean(
@@ -169,29 +171,3 @@ def plan_quantile(
         notes=(*ready.notes, note), derived=derived,
         hints=False,  # a quantile takes weak ratings as they are, so calibrating them is not hinted at
     )  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Disagreement:
-    """P(the ratings lie on different sides | weak rating)."""
-
-    weak: Floats
-    residual: Floats
-    rows: NDArray[np.intp]  # that have a strong rating
-    model: ErrorModel
-
-    @classmethod
-    def of(cls, g: Floats, residual: Floats, rated: Mask) -> "_Disagreement":
-        model = fit_error(g[rated], residual[rated])
-        if not model.predict(g).max() > 0:  # none was seen: one in as many as there are, and two more
-            model = ErrorModel("fitted", knots=(0.0,), values=(1.0 / (int(rated.sum()) + 2),))
-        return cls(g, residual, np.flatnonzero(rated), model)
-
-    def held_out(self, seed: float) -> Floats:
-        """Expected squared error of each row; labelled rows are predicted from the other folds."""
-        out = fit_error(self.weak[self.rows], self.residual[self.rows]).predict(self.weak)
-        fold = np.random.default_rng(int(seed)).permutation(self.rows.size) % _FOLDS
-        for k in range(min(_FOLDS, self.rows.size)):
-            here, there = self.rows[fold == k], self.rows[fold != k]
-            out[here] = fit_error(self.weak[there], self.residual[there]).predict(self.weak[here])
-        return out if out.max() > 0 else np.full(out.size, 1.0 / (self.rows.size + 2))

@@ -3,9 +3,9 @@
 import json
 import math
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, Literal
 
 import numpy as np
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ratewise.core.checks import Floats, choice, number
 from ratewise.core.names import POLICIES, Estimand, PolicyName
 from ratewise.core.ratings import active_rates
-from ratewise.core.result import shown
+from ratewise.core.result import Result, fields_in_json, shown
 from ratewise.errors import InputError, RatewiseError, TableError
 from ratewise.learn.calibration import Calibration
 from ratewise.learn.covariates import Covariates
@@ -26,6 +26,7 @@ from ratewise.questions.strata import InputPlan
 from ratewise.tables import Table
 from ratewise.tables.engine import one_line
 from ratewise.tables.words import Meaning, in_numbers
+from ratewise.tables.write import write_text
 
 WEAK_DIFFERENCE, STRONG_DIFFERENCE = "weak_difference", "strong_difference"
 WEAK_BELOW, STRONG_BELOW, UNCERTAINTY = "weak_at_or_below", "strong_at_or_below", "expected_disagreement"
@@ -60,11 +61,6 @@ class Derived:
         assert self.error is not None
         return {WEAK_BELOW: (weak[0] <= self.at).astype(np.float64), UNCERTAINTY: self.error.predict(weak[0])}
 
-    def to_dict(self) -> dict[str, Any]:
-        """A dictionary, ready for JSON."""
-        plain = asdict(self) | {"columns": list(self.columns)}
-        return plain | {"error": None if self.error is None else self.error.to_dict()}
-
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> "Derived":
         """The inverse of `to_dict`."""
@@ -78,10 +74,6 @@ VERSION = 1
 _QUANTILES = 101  # enough to see a shift of one per cent of the items
 _FALSE_ALARM = 1e-3
 _SIDES: tuple[Literal["left", "right"], ...] = ("left", "right")
-_PLAIN = (
-    "policy", "rate", "scale", "floor", "weak", "uncertainty", "variance", "weak_error", "weak_cost", "strong_cost",
-    "budget", "items", "pool_size",
-)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,10 +90,15 @@ class Reference:
         levels = np.linspace(0, 1, _QUANTILES)
         return cls(weak.size, *(tuple(np.quantile(x, levels).tolist()) for x in (weak, error)))
 
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> "Reference":
+        """The record from its JSON."""
+        return cls(data["items"], tuple(data["weak"]), tuple(data["error"]))
+
 
 @shown
 @dataclass(frozen=True, slots=True)
-class Drift:
+class Drift(Result):
     """How far a new pool is from the one learned on: the largest gap between the shares below a score (0 to 1)."""
 
     weak: float
@@ -115,7 +112,7 @@ class Drift:
 
     def to_dict(self) -> dict[str, Any]:
         """A dictionary, ready for JSON."""
-        return {"weak": self.weak, "error": self.error, "threshold": self.threshold, "drifted": self.drifted}
+        return fields_in_json(self) | {"drifted": self.drifted}
 
     def summary(self) -> str:
         """One line for people."""
@@ -150,12 +147,7 @@ class LearnedModels:
 
     def to_dict(self) -> dict[str, Any]:
         """A dictionary, ready for JSON."""
-        return {
-            "features": [coding.to_dict() for coding in self.features],
-            "rating": self.rating.to_dict(),
-            "error": self.error.to_dict(),
-            **({} if self.text is None else {"text": self.text.to_dict()}),
-        }
+        return {name: value for name, value in fields_in_json(self).items() if value is not None}
 
     def covariates(self, table: Table, weak: Floats, own: Floats | None) -> Covariates:
         """What is known of a table's items."""
@@ -191,10 +183,6 @@ class OldLabels:
     ids: tuple[str, ...]
     rates: tuple[float, ...]  # with the new draw, by a rule made without the label
     weak: tuple[float, ...]  # calibrated by the other labels, where the policy calibrates
-
-    def to_dict(self) -> dict[str, Any]:
-        """A dictionary, ready for JSON."""
-        return {name: getattr(self, name) for name in ("strong", "drawn", "estimand", "ids", "rates", "weak")}
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> "OldLabels":
@@ -284,58 +272,45 @@ class Transfer:
 
     def to_dict(self) -> dict[str, Any]:
         """A dictionary, ready for JSON."""
-        return {
-            "version": VERSION,
-            **{name: getattr(self, name) for name in _PLAIN},
-            "calibration": None if self.calibration is None else self.calibration.to_dict(),
-            "error_model": self.error_model.to_dict(),
-            "reference": {
-                "items": self.reference.items,
-                "weak": list(self.reference.weak),
-                "error": list(self.reference.error),
-            },
-            "models": None if self.models is None else self.models.to_dict(),
-            "inputs": None if self.inputs is None else self.inputs.to_dict(),
-            "words": self.words.to_dict(),
-            "derived": None if self.derived is None else self.derived.to_dict(),
-            **({} if self.old is None else {"old": self.old.to_dict()}),
-        }
+        out = {"version": VERSION} | fields_in_json(self)
+        return {name: value for name, value in out.items() if name != "old" or value is not None}
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> "Transfer":
-        """The inverse of `to_dict`; refuses what it cannot read."""
+        """The inverse of `to_dict`; refuses what it cannot read, such as a file that was edited by hand."""
         if data.get("version") != VERSION:
             raise InputError(
                 f"this policy file is of version {data.get('version')}; this ratewise reads version {VERSION}"
             )
-        _check(data)
-        found = data["reference"]
-        return cls(
-            **{name: data[name] for name in _PLAIN},
-            calibration=None if data["calibration"] is None else Calibration.from_dict(data["calibration"]),
-            error_model=ErrorModel.from_dict(data["error_model"]),
-            reference=Reference(found["items"], tuple(found["weak"]), tuple(found["error"])),
-            models=None if data.get("models") is None else LearnedModels.from_dict(data["models"]),
-            inputs=None if data.get("inputs") is None else InputPlan.from_dict(data["inputs"]),
-            words=Meaning.from_dict(data.get("words") or {}),
-            derived=None if data.get("derived") is None else Derived.from_dict(data["derived"]),
-            old=None if data.get("old") is None else OldLabels.from_dict(data["old"]),
-        )
+        choice(data["policy"], POLICIES, name="policy")
+        for name in ("scale", "rate", "floor", "weak_cost", "strong_cost", "items"):
+            number(data[name], name=name, minimum=0)
+        if not isinstance(data["weak"], str) or not isinstance(data["uncertainty"], str | None):
+            found = f"got {data['weak']!r} and {data['uncertainty']!r}"
+            raise InputError(f"weak and uncertainty must be column names; {found}")
+        given = {"old": None} | data
+        read = {
+            name: None if given[name] is None and name in _MAY_LACK else reader(given[name])
+            for name, reader in _READERS.items()
+        }
+        return cls(**{one.name: given[one.name] for one in fields(cls)} | read)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the policy as JSON."""
-        from ratewise.tables.write import write_text
-
         write_text(path, json.dumps(self.to_dict(), indent=2, ensure_ascii=False) + "\n")
 
 
-def _check(data: dict[str, Any]) -> None:
-    """Check that a file that may have been edited by hand still makes sense."""
-    choice(data["policy"], POLICIES, name="policy")
-    for name in ("scale", "rate", "floor", "weak_cost", "strong_cost", "items"):
-        number(data[name], name=name, minimum=0)
-    if not isinstance(data["weak"], str) or not isinstance(data["uncertainty"], str | None):
-        raise InputError(f"weak and uncertainty must be column names; got {data['weak']!r} and {data['uncertainty']!r}")
+_MAY_LACK = ("calibration", "models", "inputs", "derived", "old")
+_READERS: dict[str, Callable[[dict[str, Any]], Any]] = {
+    "calibration": Calibration.from_dict,
+    "error_model": ErrorModel.from_dict,
+    "reference": Reference.from_dict,
+    "models": LearnedModels.from_dict,
+    "inputs": InputPlan.from_dict,
+    "words": Meaning.from_dict,
+    "derived": Derived.from_dict,
+    "old": OldLabels.from_dict,
+}
 
 
 def load_transfer(path: str | os.PathLike[str]) -> Transfer:

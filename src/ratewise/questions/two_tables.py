@@ -12,45 +12,14 @@ from ratewise.core.ratings import Ratings
 from ratewise.core.two_samples import Half, difference_interval, pool_covariance, shared_covariance
 from ratewise.errors import InputError
 from ratewise.questions.comparison import Comparison, Ratio, compare_systems, ratio
-from ratewise.questions.estimation import estimate_rated, refuse_unused_weights
-from ratewise.questions.export_terms import Terms, read_terms, reported
+from ratewise.questions.estimation import Reading, TableColumns, estimate_rated, refuse_unused_weights
+from ratewise.questions.export_terms import read_terms, reported
 from ratewise.questions.people import Strong, ready_for
-from ratewise.questions.rated import DrawColumns, Pool, Rate, RatedColumns, RatedTable, read_rated
+from ratewise.questions.rated import Pool, Rate, RatedColumns, RatedTable, read_rated
 from ratewise.questions.systems import Systems, check_names, is_binary
 from ratewise.tables import Table, TableLike, read_table
 from ratewise.tables.cells import Texts
-from ratewise.tables.words import Meaning, Positive, Scale, meaning_of
-
-
-@dataclass(frozen=True, slots=True)
-class TableColumns:
-    """What the columns of a rated table are called; see `estimate_table`."""
-
-    strong: Strong | None  # a campaign's export names it itself
-    weak: str | None = None
-    rate: Rate = None
-    selected: str | None = None
-    clusters: str | None = None
-    id: str | None = None
-
-    @property
-    def draw(self) -> DrawColumns:
-        """Which columns say how the rows were drawn."""
-        return DrawColumns(self.rate, self.selected, self.clusters)
-
-
-@dataclass(frozen=True, slots=True)
-class _Reading:
-    """How both tables are read and estimated."""
-
-    how: EstimateOptions
-    recalibrate: Recalibration
-    meaning: Meaning
-
-    def as_reported(self, columns: TableColumns, terms: Terms) -> bool:
-        """Whether an export is to be read as its campaign does: nothing else is asked for."""
-        plain = self.how.plain and self.recalibrate == "none" and self.meaning == Meaning()
-        return plain and terms.named(columns.strong, columns.weak, columns.draw)
+from ratewise.tables.words import Positive, Scale, meaning_of
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -116,7 +85,7 @@ def compare_tables(
         exports = [terms.estimand for terms in map(read_terms, tables) if terms is not None]
         estimand = exports[0] if exports else "population"
     how = EstimateOptions(method, "auto", level, estimand, None, bounds, seed=seed)
-    asked = _Reading(how, recalibrate, meaning_of(positive, scale))
+    asked = Reading(how, recalibrate, meaning_of(positive, scale))
     own = TableColumns(strong, weak, rate, selected, clusters, id)
     first, second = _side(tables[0], own, asked), _side(tables[1], own if last is None else last, asked)
     if _drawn_together(first, second):
@@ -124,7 +93,7 @@ def compare_tables(
     return _unpaired(names, first, second)
 
 
-def _side(table: Table, columns: TableColumns, asked: _Reading) -> _Side:
+def _side(table: Table, columns: TableColumns, asked: Reading) -> _Side:
     """One table with its mean; a campaign's export with the mean that the campaign reports."""
     terms = read_terms(table)
     if terms is not None and asked.as_reported(columns, terms):
@@ -169,7 +138,7 @@ def _drawn_together(a: _Side, b: _Side) -> bool:
     )
 
 
-def _paired(names: tuple[str, str], a: _Side, b: _Side, asked: _Reading) -> Systems:
+def _paired(names: tuple[str, str], a: _Side, b: _Side, asked: Reading) -> Systems:
     """Both tables as one, the second one's rows in the order of the first one's."""
     assert a.ids is not None
     assert b.ids is not None
