@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 
+from ratewise.core.result import fields_in_json
 from ratewise.learn.error_model import fit_error
 from ratewise.questions.transfer import UNCERTAINTY, WEAK_BELOW, WEAK_DIFFERENCE, Derived
 from ratewise.tables import read_table
@@ -24,7 +25,7 @@ def test_at_or_below_with_its_doubt_survives_json():
     weak = np.linspace(0, 1, 60)
     model = fit_error(weak, (weak > 0.5).astype(float) * 0.2)
     derived = Derived("at or below", ("g_a",), 0.5, model)
-    again = Derived.from_dict(json.loads(json.dumps(derived.to_dict())))
+    again = Derived.from_dict(json.loads(json.dumps(fields_in_json(derived))))
     one, other = (each.added_to(read_table(POOL)) for each in (derived, again))
     np.testing.assert_array_equal(one.numbers(WEAK_BELOW), [0.0, 1.0, 1.0])
     np.testing.assert_array_equal(one.numbers(UNCERTAINTY), other.numbers(UNCERTAINTY))
