@@ -3,15 +3,14 @@
 import pytest
 
 from ratewise.raters.command import CommandSettings
-from ratewise.raters.kind import SETTINGS, identity, module_file
-from ratewise.raters.kinds import KINDS
+from ratewise.raters.kind import SETTINGS, module_file
 from ratewise.raters.python import PythonSettings
 from ratewise.raters.recorded import RecordedSettings
 
 
 def test_a_recordings_file_is_a_part(tmp_path):
     def parts(name="a.jsonl"):
-        return identity(KINDS["recorded"], RecordedSettings(file=name), str(tmp_path))
+        return RecordedSettings(file=name).identity(str(tmp_path))
 
     assert set(parts()) == {SETTINGS}
     (tmp_path / "a.jsonl").write_text("one")
@@ -27,12 +26,12 @@ def test_a_recordings_file_is_a_part(tmp_path):
 @pytest.mark.parametrize("command", [("python", "judge.py", "--strict"), "python judge.py --strict"])
 def test_a_program_among_the_words_of_a_command_is_a_part(tmp_path, command):
     (tmp_path / "judge.py").write_text("print(1)")
-    assert set(identity(KINDS["command"], CommandSettings(command=command), str(tmp_path))) == {SETTINGS, "judge.py"}
+    assert set(CommandSettings(command=command).identity(str(tmp_path))) == {SETTINGS, "judge.py"}
 
 
 def test_a_function_is_its_modules_file(tmp_path):
     (tmp_path / "mine.py").write_text("def human(item): return 1")
-    found = identity(KINDS["python"], PythonSettings(function="mine:human"), str(tmp_path))
+    found = PythonSettings(function="mine:human").identity(str(tmp_path))
     assert set(found) == {SETTINGS, "mine.py"}
     (tmp_path / "package").mkdir()
     (tmp_path / "package" / "__init__.py").touch()

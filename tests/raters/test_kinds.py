@@ -2,7 +2,7 @@
 
 import asyncio
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import pytest
 
@@ -33,8 +33,19 @@ price = "1"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LengthSettings:
+class LengthSettings(RaterKind):
     of: Annotated[str, TEXT, Says("the name of a column, as text", 'of = "answer"')]
+
+    example = (('of = "answer"', "how long a text is"),)
+    batch = 3
+    fixed: ClassVar = {"of": "the ratings so far are of the old column"}
+
+    def make(self, place):
+        return LengthRater(self.of)
+
+    @property
+    def reads(self):
+        return (self.of,)
 
 
 class LengthRater:
@@ -48,20 +59,10 @@ class LengthRater:
         pass
 
 
-LENGTH = RaterKind(
-    settings=LengthSettings,
-    make=lambda settings, _: LengthRater(settings.of),
-    example=(('of = "answer"', "how long a text is"),),
-    batch=3,
-    columns=lambda settings: (settings.of,),
-    fixed={"of": "the ratings so far are of the old column"},
-)
-
-
 @pytest.fixture
 def campaign(tmp_path, monkeypatch):
     """A campaign with a kind that only this test knows: one record, one line."""
-    monkeypatch.setitem(KINDS, "length", LENGTH)
+    monkeypatch.setitem(KINDS, "length", LengthSettings)
     (tmp_path / "items.csv").write_text("id,answer,other\n" + "".join(f"{i},{'x' * i},y\n" for i in range(1, 9)))
 
     def written(keys):
@@ -103,17 +104,23 @@ def test_the_columns_it_reads_must_be_there_and_what_is_fixed_stays(campaign):
         Campaign.open(campaign('of = "other"'))
 
 
+def test_a_kind_asks_little_unless_it_says_more():
+    kind = RaterKind()
+    assert (kind.make(None), kind.batch, kind.reads, kind.votes, dict(kind.fixed)) == (None, 1, (), 1, {})
+    assert (kind.leads_to, kind.check("."), kind.knows("."), kind.is_written) == ((), "", None, False)
+
+
 @pytest.mark.parametrize("name", KINDS)
 def test_every_kind_says_what_its_keys_are_and_shows_one(name):
     kind = KINDS[name]
-    assert set(keys_of(kind.settings)) <= set(rater_keys())
-    assert [line.split(" = ")[0] for line, _ in kind.example] == list(keys_of(kind.settings))
+    assert set(keys_of(kind)) <= set(rater_keys())
+    assert [line.split(" = ")[0] for line, _ in kind.example] == list(keys_of(kind))
     assert all(what for _, what in kind.example)
-    assert kind.fixed.keys() <= keys_of(kind.settings).keys()
+    assert kind.fixed.keys() <= keys_of(kind).keys()
+    assert set(kind.leads_to) <= keys_of(kind).keys()
 
 
 def test_a_kind_makes_its_rater(tmp_path):
-    settings = KINDS["column"].settings(column="judge")
-    rater = KINDS["column"].make(settings, Place(str(tmp_path), 1))
+    rater = KINDS["column"](column="judge").make(Place(str(tmp_path), 1))
     (answer,) = asyncio.run(rater.rate([Question("k", "1", {"judge": 0.5})]))
     assert answer == Answer(0.5)

@@ -11,7 +11,7 @@ from ratewise.campaign.spec.spec import read_spec
 from ratewise.errors import InputError, SpecError
 from ratewise.judges.judge import Forgetful
 from ratewise.raters.kind import Place
-from ratewise.raters.llm import KIND, LlmSettings
+from ratewise.raters.llm import LlmSettings
 from ratewise.raters.protocol import Failure, Question
 from ratewise.testing.judge_server import JudgeServer
 
@@ -93,7 +93,7 @@ def settings(server, **changes):
 
 def asked(server, place=None, items=({"question": "x"},), **changes):
     async def work():
-        rater = KIND.make(settings(server, **changes), place or Place(".", 2))
+        rater = settings(server, **changes).make(place or Place(".", 2))
         try:
             return await rater.rate([Question(f"{uuid4()}", str(i), item) for i, item in enumerate(items)])
         finally:
@@ -148,15 +148,15 @@ def test_settings_that_do_not_go_together_are_said(server, tmp_path):
         ({"judge": "pairwise"}, "compares two answers; write a ="),
         ({"judge": "pairwise", "a": "x", "b": "y"}, ""),
     ):
-        assert KIND.check(settings(server, **changes), str(tmp_path)).startswith(said)
+        assert settings(server, **changes).check(str(tmp_path)).startswith(said)
     with pytest.raises(InputError, match="cannot read the judge"):
-        KIND.check(settings(server, judge="mine.txt"), str(tmp_path))
+        settings(server, judge="mine.txt").check(str(tmp_path))
 
 
 def test_a_quote_says_what_an_item_costs_and_where_prices_come_from(server):
-    quote = KIND.quote(settings(server, prices={"input": Decimal(1), "output": Decimal(2)}, samples=3), Place(".", 1))
+    quote = settings(server, prices={"input": Decimal(1), "output": Decimal(2)}, samples=3).quote(Place(".", 1))
     expected, most = quote.of({"question": "x" * 400})
     assert 0 < expected < most
     assert (quote.calls, quote.source) == (3, "TOML")
     with pytest.raises(InputError, match="is unknown"):
-        KIND.quote(settings(server, prices=None), Place(".", 1))
+        settings(server, prices=None).quote(Place(".", 1))

@@ -3,13 +3,13 @@
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from ratewise.raters.people import KIND, PeopleSettings
+from ratewise.raters.people import PeopleSettings
 
 
 def test_they_are_not_called_and_their_votes_stay_as_they_are():
-    assert KIND.make is None
+    assert PeopleSettings().make(None) is None
     money = {"per_hour", "answer_seconds", "most_seconds", "checks", "repeats"}
-    assert set(KIND.fixed) == {"votes", "a", "b", "adjudicator"} | money
+    assert set(PeopleSettings.fixed) == {"votes", "a", "b", "adjudicator"} | money
     assert PeopleSettings() == PeopleSettings(votes=1, lease=600.0)
 
 
@@ -27,6 +27,6 @@ def test_settings_that_do_not_fit_together(tmp_path):
         (PeopleSettings(guidelines="none.md"), "no file"),
         (PeopleSettings(guidelines="guide.md", a="x", b="y", votes=2, adjudicator="ann"), ""),
     ):
-        said = KIND.check(settings, str(tmp_path))
+        said = settings.check(str(tmp_path))
         assert word in said
         assert bool(word) == bool(said)

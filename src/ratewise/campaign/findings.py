@@ -20,7 +20,6 @@ from ratewise.design.rounds import LearnedRating, below_one, learned_rating
 from ratewise.design.seen import FEWEST_TO_LEARN, learn
 from ratewise.errors import InputError
 from ratewise.questions.export_terms import with_known
-from ratewise.raters.kinds import KINDS
 from ratewise.store import audit
 from ratewise.tables.table import no_column
 
@@ -89,7 +88,7 @@ def _learned(now: Snapshot) -> Floats | None:
 def _difference(now: Snapshot, position: int, weak: Floats, strong: Floats) -> Difference:
     [row] = audit.item_contents(now.store, position, position + 1)
     content = json.loads(row.content)
-    read = {column for rater in now.spec.raters for column in KINDS[rater.kind].columns(rater.settings)}
+    read = {column for rater in now.spec.raters for column in rater.settings.reads}
     shown = {name for rater in now.spec.raters for name in getattr(rater.settings, "show", ())}
     texts = [
         value for name, value in content.items()

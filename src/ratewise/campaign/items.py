@@ -17,7 +17,6 @@ from ratewise.campaign.strata import Inputs
 from ratewise.core.checks import Floats
 from ratewise.design.teacher import Teacher
 from ratewise.learn.covariates import Covariates, TextColumns
-from ratewise.raters.kinds import KINDS
 from ratewise.raters.people import PeopleSettings
 from ratewise.store.money import to_units
 from ratewise.store.queue import ItemRows, Units
@@ -163,7 +162,7 @@ def later_doubtful(spec: Spec, facts: Facts) -> tuple[float | None, ...]:
     """The same of each rater between the first and the last; none at all where plans do not go by them."""
     if facts.inputs is not None:
         return ()
-    return tuple(knows_nothing(spec) if KINDS[r.kind].doubts(r.settings) else None for r in spec.raters[1:-1])
+    return tuple(knows_nothing(spec) if r.settings.doubts else None for r in spec.raters[1:-1])
 
 
 def looked_of(

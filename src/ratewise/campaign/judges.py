@@ -86,8 +86,8 @@ class JudgeFound:
 def judges_found(now: Snapshot) -> tuple[JudgeFound, ...]:
     """Every LLM judge of a campaign."""
     first = 0 if len(now.spec.raters) > 1 else 1
-    steps = {first + k: rater for k, rater in enumerate(now.spec.raters) if isinstance(rater.settings, LlmSettings)}
-    return tuple(_found(now, step, rater.name, rater.settings) for step, rater in steps.items())
+    raters = ((first + k, rater.name, rater.settings) for k, rater in enumerate(now.spec.raters))
+    return tuple(_found(now, step, name, asked) for step, name, asked in raters if isinstance(asked, LlmSettings))
 
 
 def _found(now: Snapshot, step: int, name: str, asked: LlmSettings) -> JudgeFound:

@@ -30,7 +30,6 @@ from ratewise.errors import ColumnsError, InputError, SpecError, TableError
 from ratewise.learn.features import codings, feature_matrix
 from ratewise.learn.rater_folder import KNOWN
 from ratewise.raters.kind import Knows, Quote
-from ratewise.raters.kinds import KINDS
 from ratewise.raters.text import concealed
 from ratewise.raters.trained import knows_of
 from ratewise.store.money import MOST, shown, to_units
@@ -175,9 +174,8 @@ def _named(spec: Spec) -> Iterator[tuple[Place, str, str]]:
 
 def _of_rater(rater: RaterSpec) -> Iterator[tuple[str, str]]:
     """(key, column) of what a rater reads of an item."""
-    kind = KINDS[rater.kind]
-    values = {key: getattr(rater.settings, key) for key in keys_of(kind.settings)}
-    for name in kind.columns(rater.settings):
+    values = {key: getattr(rater.settings, key) for key in keys_of(type(rater.settings))}
+    for name in rater.settings.reads:
         yield next((key for key, value in values.items() if value == name), "name"), name
     if rater.price_column is not None:
         yield "price_column", rater.price_column
@@ -246,9 +244,9 @@ def _told(found: int, texts: int) -> str:
 def _models(spec: Spec) -> Iterator[tuple[str, Knows]]:
     """The trained raters, and the model that a campaign's own training starts from if it has seen labels."""
     for rater in spec.raters:
-        made = KINDS[rater.kind].knows
-        if made is not None:
-            yield f"rater {rater.name!r}", made(rater.settings, str(spec.folder))
+        knows = rater.settings.knows(str(spec.folder))
+        if knows is not None:
+            yield f"rater {rater.name!r}", knows
     init = None if spec.learner is None else spec.learner.init
     if init is not None and (spec.folder / Path(init).expanduser() / KNOWN).is_file():
         yield f"the model {init!r} of [learner]", knows_of(spec.folder / Path(init).expanduser())
@@ -355,7 +353,7 @@ def _keys(spec: Spec, relation: Relation) -> _Keys:
 
 def _check_filled(spec: Spec, relation: Relation) -> None:
     """Refuse a rater whose column is empty."""
-    read = {column: rater.name for rater in spec.raters for column in KINDS[rater.kind].columns(rater.settings)}
+    read = {column: rater.name for rater in spec.raters for column in rater.settings.reads}
     empty = set(read)
     for rows in relation.scan(*read, rows=_ROWS) if read else ():
         empty -= {column for column in empty if rows.texts(column, missing="allow").any()}
@@ -383,7 +381,7 @@ def _of_start(spec: Spec, relation: Relation) -> list[str]:
 
 def _told_by(spec: Spec, relation: Relation) -> Table | None:
     """Columns that would tell whether old labels were drawn at random: those of raters but the last."""
-    columns = [c for rater in spec.raters[:-1] for c in KINDS[rater.kind].columns(rater.settings)]
+    columns = [c for rater in spec.raters[:-1] for c in rater.settings.reads]
     return relation.table(*dict.fromkeys(columns)) if spec.start is not None and columns else None
 
 
@@ -444,7 +442,7 @@ def _prices(spec: Spec, table: Table, relation: Relation) -> tuple[Units, list[f
 
 def quoted(quote: Quote, rater: RaterSpec, relation: Relation) -> tuple[Units, Units]:
     """(expected, most) of every item in units, by its text."""
-    columns = KINDS[rater.kind].columns(rater.settings)
+    columns = rater.settings.reads
     found = [
         (to_units(usual), to_units(most))
         for rows in relation.scan(*columns, rows=_ROWS)

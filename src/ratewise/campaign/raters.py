@@ -4,15 +4,14 @@ import json
 import warnings
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 from ratewise.campaign.seed import secret_seed
 from ratewise.campaign.spec.spec import RaterSpec, Spec
 from ratewise.errors import InputError, RatewiseWarning, StoreError
 from ratewise.judges.judge import Memory, Rated
 from ratewise.raters.calling import Caller
-from ratewise.raters.kind import SETTINGS, Place, Quote, identity
-from ratewise.raters.kinds import KINDS
+from ratewise.raters.kind import SETTINGS, Place, Quote
 from ratewise.raters.people import PeopleSettings
 from ratewise.raters.text import secrets_of
 from ratewise.store import audit
@@ -68,19 +67,18 @@ def place_of(spec: Spec, rater: RaterSpec, memory: Memory | None = None) -> Plac
 
 def is_quoted(rater: RaterSpec) -> bool:
     """Whether its prices come from the items' texts."""
-    return KINDS[rater.kind].quote is not None and rater.price is None and rater.price_column is None
+    return rater.settings.quotes and rater.price is None and rater.price_column is None
 
 
 def quote_of(spec: Spec, rater: RaterSpec, memory: Memory | None = None) -> Quote | None:
     """What its items cost by their texts, at prices that are remembered or today's; None where the TOML tells."""
-    quote = KINDS[rater.kind].quote
-    return None if quote is None or not is_quoted(rater) else quote(rater.settings, place_of(spec, rater, memory))
+    return rater.settings.quote(place_of(spec, rater, memory)) if is_quoted(rater) else None
 
 
 def check_settings(spec: Spec) -> None:
     """Refuse settings that do not go together, before anything is asked or paid."""
     for rater in spec.raters:
-        wrong = KINDS[rater.kind].check(rater.settings, str(spec.folder))
+        wrong = rater.settings.check(str(spec.folder))
         if wrong:
             raise InputError(f"rater {rater.name!r} {wrong}")
 
@@ -93,12 +91,11 @@ def callers_of(spec: Spec, store: Store) -> list[Caller | None]:
 
 
 def _caller(rater: RaterSpec, spec: Spec, memory: Memory) -> Caller | None:
-    kind = KINDS[rater.kind]
-    if kind.make is None:
+    made = rater.settings.make(place_of(spec, rater, memory))
+    if made is None:
         return None
-    made = kind.make(rater.settings, place_of(spec, rater, memory))
-    secrets = secrets_of(asdict(rater.settings)) | secret_seed(spec)
-    if kind.own_limits:
+    secrets = secrets_of(rater.settings.to_dict()) | secret_seed(spec)
+    if rater.settings.own_limits:
         return Caller(made, concurrency=rater.concurrency, timeout=None, secrets=secrets)
     return Caller(
         made, concurrency=rater.concurrency, timeout=rater.timeout, per_minute=rater.per_minute, secrets=secrets
@@ -111,7 +108,7 @@ def doubtful(spec: Spec) -> float | None:
     A column that the user names as the uncertainty comes first.
     """
     weak = spec.weak
-    if weak is None or spec.items.uncertainty is not None or not KINDS[weak.kind].doubts(weak.settings):
+    if weak is None or spec.items.uncertainty is not None or not weak.settings.doubts:
         return None
     return knows_nothing(spec)
 
@@ -127,7 +124,7 @@ _FACT = "raters"
 
 def note_raters(spec: Spec, store: Store) -> None:
     """Store what the raters are made of; what differs from the last run becomes a note and a warning."""
-    now = {r.name: identity(KINDS[r.kind], r.settings, str(spec.folder)) for r in spec.raters}
+    now = {r.name: r.settings.identity(str(spec.folder)) for r in spec.raters}
     stored = store.meta(_FACT)
     old: dict[str, dict[str, str]] = {} if stored is None else json.loads(stored)
     for name, parts in now.items():
@@ -146,7 +143,7 @@ def check_raters(spec: Spec, store: Store) -> None:
     stored = store.meta(_FACT)
     old: dict[str, dict[str, str]] = {} if stored is None else json.loads(stored)
     for rater in spec.raters:
-        before, now = old.get(rater.name, {}), KINDS[rater.kind].digests(rater.settings, str(spec.folder))
+        before, now = old.get(rater.name, {}), rater.settings.digests(str(spec.folder))
         for what in (what for what in now if what in before and before[what] != now[what]):
             raise InputError(
                 f"rater {rater.name!r} is another one than at the last run, because {what} has changed, and ratings "
@@ -161,7 +158,7 @@ def as_stored(spec: Spec, rater: RaterSpec, store: Store) -> bool:
     begun = f"{CHANGED}rater {rater.name!r}: "
     if any(text.startswith(begun) for _, text in store.notes()):
         return False
-    return old is None or not _changed(old, identity(KINDS[rater.kind], rater.settings, str(spec.folder)))
+    return old is None or not _changed(old, rater.settings.identity(str(spec.folder)))
 
 
 def _changed(old: dict[str, str], new: dict[str, str]) -> list[str]:

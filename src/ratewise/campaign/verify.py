@@ -31,7 +31,6 @@ from ratewise.core.draw import uniform
 from ratewise.core.result import shown as with_repr
 from ratewise.errors import RatewiseError, StoreError
 from ratewise.raters.kind import Reread
-from ratewise.raters.kinds import KINDS
 from ratewise.raters.people import PeopleSettings
 from ratewise.raters.text import one_line
 from ratewise.store import audit
@@ -592,12 +591,11 @@ class _Look:
     def _source(self, k: int) -> Reread | None:
         """The source of a rater's answers; `None` where they cannot be looked up, with a note if they should be."""
         rater = self.spec.raters[k]
-        make = KINDS[rater.kind].reread
-        if make is None:
+        if not rater.settings.is_written:
             return None
         try:
             if as_stored(self.spec, rater, self.store):
-                return make(rater.settings, str(self.spec.folder))
+                return rater.settings.reread(str(self.spec.folder))
             why = "where they come from has changed"
         except RatewiseError as error:
             why = str(error)
@@ -703,7 +701,7 @@ def _payments(r: Any, kinds: _Payments, worst: int, rater: RaterSpec) -> Iterato
     good = len(settled) - r.attempts  # calls that did not fail
     if good not in ({0} if r.state == OPEN else {1} if r.state == ANSWERED else {0, 1}):
         yield f"{r.attempts} failed calls do not fit {len(settled)} payments"
-    if KINDS[rater.kind].flat_price(rater.settings) and rater.max_price in (None, rater.price) and good == 1:
+    if rater.settings.flat_price and rater.max_price in (None, rater.price) and good == 1:
         last = settled.get(max(settled, default=0), [worst])
         if last != [worst]:
             yield f"paid {', '.join(map(shown, last))}; a {rater.kind} costs its price of {shown(worst)}"

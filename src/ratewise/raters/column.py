@@ -2,17 +2,36 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, ClassVar
 
-from ratewise.raters.kind import A_COLUMN, TEXT, RaterKind, Reread, Says, always
-from ratewise.raters.protocol import Answer, Question
+from ratewise.raters.kind import A_COLUMN, TEXT, Place, RaterKind, Reread, Says
+from ratewise.raters.protocol import Answer, Question, Rater
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ColumnSettings:
+class ColumnSettings(RaterKind):
     """The keys of kind "column"."""
 
     column: Annotated[str, TEXT, Says(A_COLUMN, 'column = "judge"')]
+
+    example = (('column = "judge"', "ratings that are in the table already"),)
+    batch = 2000
+    fixed: ClassVar[Mapping[str, str]] = {"column": "the ratings so far came from the old one"}
+    flat_price = True
+    is_written = True
+
+    def make(self, place: Place) -> Rater:
+        """The rater that reads the column."""
+        return ColumnRater(self.column)
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """The column."""
+        return (self.column,)
+
+    def reread(self, folder: str) -> Reread:
+        """The cell of an item, as it is now."""
+        return lambda _, item: (_answer(item.get(self.column)).value,)
 
 
 class ColumnRater:
@@ -42,22 +61,3 @@ def _is_empty(cell: object) -> bool:
         return True
     except ValueError:  # an array: it is there, though hardly a rating
         return False
-
-
-def _reread(settings: ColumnSettings, _: str) -> Reread:
-    def said(_: str, item: Mapping[str, Any]) -> tuple[object, ...] | None:
-        return (_answer(item.get(settings.column)).value,)
-
-    return said
-
-
-KIND = RaterKind(
-    settings=ColumnSettings,
-    make=lambda settings, _: ColumnRater(settings.column),
-    example=(('column = "judge"', "ratings that are in the table already"),),
-    batch=2000,
-    columns=lambda settings: (settings.column,),
-    fixed={"column": "the ratings so far came from the old one"},
-    flat_price=always,
-    reread=_reread,
-)

@@ -22,8 +22,8 @@ from typing import Annotated, Any, cast
 from pydantic import BeforeValidator
 
 from ratewise.errors import InputError
-from ratewise.raters.kind import RaterKind, Says, hint
-from ratewise.raters.protocol import Answer, Failure, Question, not_asked, question_line, read_object, read_reply
+from ratewise.raters.kind import Place, RaterKind, Says, hint
+from ratewise.raters.protocol import Answer, Failure, Question, Rater, not_asked, question_line, read_object, read_reply
 from ratewise.raters.text import one_line, safe_text, short
 
 _LONGEST_LINE = 1 << 20  # bytes
@@ -50,7 +50,7 @@ def _words(value: object) -> object:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CommandSettings:
+class CommandSettings(RaterKind):
     """The keys of kind "command"."""
 
     command: Annotated[
@@ -58,6 +58,14 @@ class CommandSettings:
         BeforeValidator(_words),
         Says('the words of a command, such as ["python", "judge.py"]', 'command = ["python", "judge.py"]'),
     ]
+
+    example = (('command = ["python", "judge.py"]', "a program that reads and writes JSON lines"),)
+    batch = 16
+    leads_to = ("command",)
+
+    def make(self, place: Place) -> Rater:
+        """The rater that runs the program."""
+        return CommandRater(self.command, folder=place.folder, processes=place.concurrency)
 
 
 class CommandRater:
@@ -289,12 +297,3 @@ def _found(parts: list[str], folder: str) -> list[str]:
         state = "may not be executed" if os.path.isfile(beside) else "was not found"
         raise InputError(f"the program {short(program)} {state}; looked in {folder} and on the PATH")
     return [os.path.abspath(found), *parts[1:]]
-
-
-KIND = RaterKind(
-    settings=CommandSettings,
-    make=lambda settings, place: CommandRater(settings.command, folder=place.folder, processes=place.concurrency),
-    example=(('command = ["python", "judge.py"]', "a program that reads and writes JSON lines"),),
-    batch=16,
-    leads_to=("command",),
-)

@@ -1,4 +1,4 @@
-"""A kind of rater: everything that campaigns must know about it, given by its own file."""
+"""What a kind of rater is: its keys in the TOML, checked and in words, and what campaigns must know of it."""
 
 import hashlib
 import importlib.util
@@ -6,16 +6,18 @@ import json
 import os
 import shlex
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from decimal import Decimal
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from pydantic import AfterValidator
 from pydantic_core import PydanticCustomError
 
 from ratewise.judges.judge import Memory
 from ratewise.raters.protocol import Rater
+
+SETTINGS = "its settings"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,35 +72,6 @@ class Quote:
     facts: Mapping[str, str]  # to be kept with the campaign, for its rater
 
 
-def _none(_: Any) -> tuple[str, ...]:
-    return ()
-
-
-def _no_more(_: Any, __: str) -> tuple[str, ...]:
-    return ()
-
-
-def _nothing_wrong(_: Any, __: str) -> str:
-    return ""
-
-
-def _no_digests(_: Any, __: str) -> dict[str, str]:
-    return {}
-
-
-def _no(_: Any) -> bool:
-    return False
-
-
-def _one(_: Any) -> int:
-    return 1
-
-
-def always(_: Any) -> bool:
-    """Whatever the settings are."""
-    return True
-
-
 Reread = Callable[[str, Mapping[str, Any]], "tuple[object, ...] | None"]
 """All that a rater can have said of an item, by its id and row, with None for no rating; None for an unknown item."""
 
@@ -107,42 +80,85 @@ Knows = Callable[[str | None, Mapping[str, Any]], bool]
 """Whether a rater has seen the label of an item, by its id and row."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class RaterKind:
-    """One kind of rater. The fields of `settings` that say what they must be are the keys that only this kind has."""
+    """One kind of rater: a frozen record of the keys that only this kind has, and all that campaigns must know of it.
 
-    settings: type  # a frozen record
-    make: Callable[[Any, Place], Rater] | None  # from the settings; None: others ask it, and it answers later
-    example: tuple[tuple[str, str], ...]  # for `ratewise init`: lines of TOML, and what each of them is
-    batch: int = 1  # questions in one call, where the TOML does not say
-    columns: Callable[[Any], tuple[str, ...]] = _none  # of the table, that it reads
-    fixed: Mapping[str, str] = field(default_factory=dict)  # keys that may not change once a campaign has begun: why
-    leads_to: tuple[str, ...] = ()  # keys that say where the rater is found: it must stay the same one
-    flat_price: Callable[[Any], bool] = _no  # whether an answer always costs the list price
-    sources: Callable[[Any, str], tuple[str, ...]] = _no_more  # files behind the settings, seen from the TOML's folder
-    quote: Callable[[Any, Place], Quote] | None = None  # where prices come from the items' texts, not from the TOML
-    check: Callable[[Any, str], str] = _nothing_wrong  # what is wrong with the settings together, in the folder
-    doubts: Callable[[Any], bool] = _no  # whether answers come with an uncertainty
-    votes: Callable[[Any], int] = _one  # answers of which one rating is made
-    own_limits: bool = False  # whether it keeps its timeout and its calls a minute itself
-    digests: Callable[[Any, str], dict[str, str]] = _no_digests  # of what it is made of; may not change on the way
-    knows: Callable[[Any, str], Knows] | None = None  # where it was trained on labels, which it may not be asked about
-    reread: Callable[[Any, str], Reread] | None = None  # where answers can be looked up again, in files of the folder
+    A kind says what differs from here. One that is not made is not called: others ask it, and it answers later.
+    """
 
+    __slots__ = ()
+    example: ClassVar[tuple[tuple[str, str], ...]] = ()  # for `ratewise init`: lines of TOML, and what each of them is
+    batch: ClassVar[int] = 1  # questions in one call, where the TOML does not say
+    fixed: ClassVar[Mapping[str, str]] = {}  # keys that may not change once a campaign has begun: why
+    leads_to: ClassVar[tuple[str, ...]] = ()  # keys that say where the rater is found: it must stay the same one
+    own_limits: ClassVar[bool] = False  # whether it keeps its timeout and its calls a minute itself
+    quotes: ClassVar[bool] = False  # whether prices come from the items' texts, not from the TOML
+    is_written: ClassVar[bool] = False  # whether answers can be looked up again, and are the same however often
 
-SETTINGS = "its settings"
+    def make(self, place: Place) -> Rater | None:
+        """The rater itself; None where nobody calls it."""
+        return None
 
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """Columns of the table that it reads."""
+        return ()
 
-def identity(kind: RaterKind, settings: Any, folder: str) -> dict[str, str]:
-    """SHA-256 by name: of the settings, and of every file in them that can be read."""
-    said = json.dumps(asdict(settings), sort_keys=True, default=str)
-    out = {SETTINGS: hashlib.sha256(said.encode()).hexdigest()}
-    words = [word for value in asdict(settings).values() for word in _words(value)]
-    for name in (*words, *kind.sources(settings, folder)):
-        found = _digest(Path(folder, name))
-        if found is not None:
-            out[name] = found
-    return out | kind.digests(settings, folder)
+    @property
+    def votes(self) -> int:
+        """Answers of which one rating is made."""
+        return 1
+
+    @property
+    def doubts(self) -> bool:
+        """Whether answers come with an uncertainty."""
+        return False
+
+    @property
+    def flat_price(self) -> bool:
+        """Whether an answer always costs the list price."""
+        return False
+
+    def quote(self, place: Place) -> Quote:
+        """What its items cost, of a kind that quotes."""
+        raise NotImplementedError
+
+    def check(self, folder: str) -> str:
+        """What is wrong with the settings together, in the folder of the TOML; empty where nothing is."""
+        return ""
+
+    def sources(self, folder: str) -> tuple[str, ...]:
+        """Files behind the settings, seen from the TOML's folder."""
+        return ()
+
+    def digests(self, folder: str) -> dict[str, str]:
+        """Digests of what it is made of, which may not change on the way."""
+        return {}
+
+    def knows(self, folder: str) -> Knows | None:
+        """Which labels it was trained on and may not be asked about; None where it was not trained."""
+        return None
+
+    def reread(self, folder: str) -> Reread:
+        """Its answers from files of the folder, of a kind that is written."""
+        raise NotImplementedError
+
+    def to_dict(self) -> dict[str, Any]:
+        """Its keys and their values."""
+        out: dict[str, Any] = asdict(self)  # type: ignore[call-overload]
+        return out
+
+    def identity(self, folder: str) -> dict[str, str]:
+        """SHA-256 by name: of the settings, and of every file in them that can be read."""
+        settings = self.to_dict()
+        said = json.dumps(settings, sort_keys=True, default=str)
+        out = {SETTINGS: hashlib.sha256(said.encode()).hexdigest()}
+        words = [word for value in settings.values() for word in _words(value)]
+        for name in (*words, *self.sources(folder)):
+            found = _digest(Path(folder, name))
+            if found is not None:
+                out[name] = found
+        return out | self.digests(folder)
 
 
 def module_file(function: str, folder: str) -> tuple[str, ...]:

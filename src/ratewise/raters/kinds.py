@@ -1,15 +1,22 @@
 """Every kind of rater, by the word that stands in the TOML. A new one is a file beside this one, and a line here."""
 
-from ratewise.raters import column, command, llm, people, python, recorded, sheet, trained
+from ratewise.raters.column import ColumnSettings
+from ratewise.raters.command import CommandSettings
 from ratewise.raters.kind import RaterKind
+from ratewise.raters.llm import LlmSettings
+from ratewise.raters.people import PeopleSettings
+from ratewise.raters.python import PythonSettings
+from ratewise.raters.recorded import RecordedSettings
+from ratewise.raters.sheet import SheetSettings
+from ratewise.raters.trained import TrainedSettings
 
-KINDS: dict[str, RaterKind] = {
-    "column": column.KIND,
-    "python": python.KIND,
-    "command": command.KIND,
-    "recorded": recorded.KIND,
-    "people": people.KIND,
-    "sheet": sheet.KIND,
-    "llm": llm.KIND,
-    "trained": trained.KIND,
+KINDS: dict[str, type[RaterKind]] = {
+    "column": ColumnSettings,
+    "python": PythonSettings,
+    "command": CommandSettings,
+    "recorded": RecordedSettings,
+    "people": PeopleSettings,
+    "sheet": SheetSettings,
+    "llm": LlmSettings,
+    "trained": TrainedSettings,
 }

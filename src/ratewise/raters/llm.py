@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from functools import lru_cache
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, Field
@@ -18,11 +18,14 @@ from ratewise.judges.prompt import LONGEST, JudgeSpec, ShownColumns
 from ratewise.judges.template import KINDS, Template, load
 from ratewise.judges.verdicts import Verdict, Verdicts
 from ratewise.raters.kind import A_COLUMN, TEXT, Place, Quote, RaterKind, Says, hint
-from ratewise.raters.protocol import Answer, Failure, Question
+from ratewise.raters.protocol import Answer, Failure, Question, Rater
 
 _PRICES = "prices"  # the fact that keeps what tokens cost
 _COLUMNS = tuple[Annotated[str, TEXT], ...]
 _JUDGED = "the ratings so far came from the old judge, and a changed judge is another rater"
+_FIXED = (
+    "model", "judge", "criterion", "show", "a", "b", "samples", "probability", "max_tokens", "temperature", "longest",
+)  # fmt: skip
 _LONGEST_MODEL = 200
 
 
@@ -71,7 +74,7 @@ _Judge = Annotated[str, TEXT, Says(f"one of {', '.join(KINDS)}, or the path of a
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LlmSettings:
+class LlmSettings(RaterKind):
     """The keys of kind "llm"."""
 
     model: Annotated[
@@ -100,6 +103,70 @@ class LlmSettings:
     max_tokens: Annotated[int | None, Field(ge=1, le=1_000_000), Says("a whole number from 1 to 1,000,000")] = None
     temperature: Annotated[float | None, Field(ge=0, le=2), Says("a number from 0 to 2")] = None
     longest: Annotated[int, Field(ge=100, le=10_000_000), Says("a whole number from 100 to 10,000,000")] = LONGEST
+
+    example = (
+        ('model = "small-judge"', "a language model"),
+        ('base_url = "http://127.0.0.1:8000/v1"', "any OpenAI-compatible endpoint"),
+        ('key_env = "OPENAI_API_KEY"', "the variable that holds the key; the key itself stands in no file"),
+        ('judge = "binary"', "binary | likert | score | pairwise, or a template of your own"),
+        ('criterion = "It is correct."', "what is judged"),
+        ('show = ["question", "answer"]', "the columns that it sees"),
+        ('a = "answer_a"', "of pairwise: the column of one answer"),
+        ('b = "answer_b"', "of pairwise: the column of the other one"),
+        ("samples = 1", "times that it is asked; of pairwise: in each order"),
+        ('probability = "auto"', "auto | decisions | logprobs | samples | verbal | none"),
+        ("structured = true", "whether the server is asked to enforce the form of answers; false: never"),
+        ('prices = { input = "0.15", output = "0.60" }', "per million tokens; default: a dated price list"),
+        ("tokens_per_minute = 200000", "the service's limit"),
+        ("max_tokens = 32", "of one answer; default: the template's"),
+        ("temperature = 0", "default: 0 for one sample, else the model's own"),
+        ("longest = 20000", "characters of a cell; more is cut, with a note to the judge"),
+    )
+    fixed: ClassVar[Mapping[str, str]] = {
+        **dict.fromkeys(_FIXED, _JUDGED), "prices": "ratings were chosen and paid for by them",
+    }  # fmt: skip
+    leads_to = ("base_url",)
+    own_limits = True
+    quotes = True
+
+    def make(self, place: Place) -> Rater:
+        """The rater that asks the model."""
+        return LlmRater(self, place)
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """What the model is shown."""
+        return ShownColumns(self.show, self.a or "", self.b or "").all
+
+    @property
+    def votes(self) -> int:
+        """The samples."""
+        return self.samples
+
+    @property
+    def doubts(self) -> bool:
+        """Whether a probability or several samples say how sure it is."""
+        return self.probability != "none" or self.samples > 1 or self.a is not None
+
+    def quote(self, place: Place) -> Quote:
+        """What items cost, by their texts."""
+        spec, prices = spec_of(self, place), prices_of(self, place.memory or Forgetful())
+        return Quote(lambda item: spec.quote(item, prices), spec.calls, prices.source, {_PRICES: prices.to_json()})
+
+    def check(self, folder: str) -> str:
+        """What is wrong with settings that are each right for themselves; empty where nothing is."""
+        kind = load(self.judge, folder).kind
+        if kind == "pairwise" and not (self.a and self.b):
+            return 'compares two answers; write a = "answer_a" and b = "answer_b"'
+        if kind != "pairwise" and (self.a or self.b):
+            return f'is a {kind} judge and has no a and b; write show = ["question", "answer"]'
+        if kind != "pairwise" and not self.show:
+            return 'needs to know what it is shown; write show = ["question", "answer"]'
+        return ""
+
+    def digests(self, folder: str) -> dict[str, str]:
+        """The digest of its template."""
+        return {"its template": load(self.judge, folder).digest}
 
 
 class LlmRater:
@@ -163,64 +230,3 @@ def spec_of(settings: LlmSettings, place: Place) -> JudgeSpec:
 @lru_cache(maxsize=16)
 def _template(judge: str, folder: str) -> Template:
     return load(judge, folder)
-
-
-def _columns(settings: LlmSettings) -> tuple[str, ...]:
-    return ShownColumns(settings.show, settings.a or "", settings.b or "").all
-
-
-def _quote(settings: LlmSettings, place: Place) -> Quote:
-    """What items cost, by their texts."""
-    spec, prices = spec_of(settings, place), prices_of(settings, place.memory or Forgetful())
-    return Quote(lambda item: spec.quote(item, prices), spec.calls, prices.source, {_PRICES: prices.to_json()})
-
-
-def _check(settings: LlmSettings, folder: str) -> str:
-    """What is wrong with settings that are each right for themselves; empty where nothing is."""
-    kind = load(settings.judge, folder).kind
-    if kind == "pairwise" and not (settings.a and settings.b):
-        return 'compares two answers; write a = "answer_a" and b = "answer_b"'
-    if kind != "pairwise" and (settings.a or settings.b):
-        return f'is a {kind} judge and has no a and b; write show = ["question", "answer"]'
-    if kind != "pairwise" and not settings.show:
-        return 'needs to know what it is shown; write show = ["question", "answer"]'
-    return ""
-
-
-def _doubts(settings: LlmSettings) -> bool:
-    return settings.probability != "none" or settings.samples > 1 or settings.a is not None
-
-
-_FIXED = ("model", "judge", "criterion", "show", "a", "b", "samples", "probability", "max_tokens", "temperature")
-
-KIND = RaterKind(
-    settings=LlmSettings,
-    make=LlmRater,
-    example=(
-        ('model = "small-judge"', "a language model"),
-        ('base_url = "http://127.0.0.1:8000/v1"', "any OpenAI-compatible endpoint"),
-        ('key_env = "OPENAI_API_KEY"', "the variable that holds the key; the key itself stands in no file"),
-        ('judge = "binary"', "binary | likert | score | pairwise, or a template of your own"),
-        ('criterion = "It is correct."', "what is judged"),
-        ('show = ["question", "answer"]', "the columns that it sees"),
-        ('a = "answer_a"', "of pairwise: the column of one answer"),
-        ('b = "answer_b"', "of pairwise: the column of the other one"),
-        ("samples = 1", "times that it is asked; of pairwise: in each order"),
-        ('probability = "auto"', "auto | decisions | logprobs | samples | verbal | none"),
-        ("structured = true", "whether the server is asked to enforce the form of answers; false: never"),
-        ('prices = { input = "0.15", output = "0.60" }', "per million tokens; default: a dated price list"),
-        ("tokens_per_minute = 200000", "the service's limit"),
-        ("max_tokens = 32", "of one answer; default: the template's"),
-        ("temperature = 0", "default: 0 for one sample, else the model's own"),
-        ("longest = 20000", "characters of a cell; more is cut, with a note to the judge"),
-    ),
-    columns=_columns,
-    fixed={**dict.fromkeys(_FIXED, _JUDGED), "longest": _JUDGED, "prices": "ratings were chosen and paid for by them"},
-    leads_to=("base_url",),
-    quote=_quote,
-    check=_check,
-    doubts=_doubts,
-    votes=lambda settings: settings.samples,
-    own_limits=True,
-    digests=lambda settings, folder: {"its template": load(settings.judge, folder).digest},
-)

@@ -4,7 +4,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Decimal, InvalidOperation, localcontext
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from pydantic import BeforeValidator, Field
 
@@ -35,7 +35,7 @@ def _money(value: object) -> Decimal:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PeopleSettings:
+class PeopleSettings(RaterKind):
     """The keys of kind "people"; the price is that of an item, however many answer."""
 
     votes: Annotated[int, Field(ge=1, le=_MOST_VOTES), Says(f"a whole number from 1 to {_MOST_VOTES}")] = 1
@@ -76,46 +76,7 @@ class PeopleSettings:
         """The columns of the two texts that are compared; None where none are."""
         return None if self.a is None or self.b is None else (self.a, self.b)
 
-
-def hourly_prices(keys: Mapping[str, Any]) -> tuple[Decimal, Decimal] | None:
-    """What an item is expected to cost by the hour, and the most it can; None where people are paid by the answer."""
-    hour = keys.get("per_hour") if keys.get("kind") == "people" else None
-    if hour is None:
-        return None
-    people = keys.get("votes", 1) + (keys.get("adjudicator") is not None)
-    times = (keys.get(name, PAID_SECONDS[name]) for name in ("answer_seconds", "most_seconds"))
-    with localcontext() as context:
-        context.prec = 60
-        each = [(hour * Decimal(str(s)) / 3600).quantize(_UNIT, rounding=ROUND_CEILING) for s in times]
-    return each[0] * people, each[1] * people
-
-
-def _columns(settings: PeopleSettings) -> tuple[str, ...]:
-    return (*settings.show, *(settings.sides or ()))
-
-
-def _check(settings: PeopleSettings, folder: str) -> str:
-    if (settings.a is None) != (settings.b is None):
-        return 'a and b go together; name both columns, as in a = "answer_a" and b = "answer_b"'
-    if settings.per_hour is not None and settings.most_seconds < settings.answer_seconds:
-        return "most_seconds must be at least answer_seconds: the most that is paid of an answer, and what is expected"
-    if settings.adjudicator is not None and settings.votes < 2:
-        return "adjudicator decides where votes split, so votes must be at least 2"
-    if settings.known is None and (settings.training or settings.checks):
-        return 'training and checks need items with known answers; name their table, as in known = "known.jsonl"'
-    if settings.known is not None and not os.path.isfile(os.path.join(folder, settings.known)):
-        return f"known = {settings.known!r} is no file beside the TOML; write it, or take the line out"
-    if settings.known is not None and not (settings.show or settings.sides):
-        return 'known items must look like all others, so say what people see: show = ["question", "answer"]'
-    if settings.guidelines is not None and not os.path.isfile(os.path.join(folder, settings.guidelines)):
-        return f"guidelines = {settings.guidelines!r} is no file beside the TOML; write it, or take the line out"
-    return ""
-
-
-KIND = RaterKind(
-    settings=PeopleSettings,
-    make=None,
-    example=(
+    example = (
         ("votes = 1", "answers of people; the median counts (an even split: the mean)"),
         ("lease = 600", "seconds without a sign of life before others get the question"),
         ('show = ["question", "answer"]', "the columns that people see; nothing else leaves the server"),
@@ -132,9 +93,8 @@ KIND = RaterKind(
         ("pass_mark = 0.8", "share of them that must be right before real questions come"),
         ("checks = 0.05", "share of questions that are known items in disguise; paid, no votes"),
         ("repeats = 0.05", "share of questions that come a second time; paid, no votes"),
-    ),
-    columns=_columns,
-    fixed={
+    )
+    fixed: ClassVar[Mapping[str, str]] = {
         "votes": "ratings so far were made of the old number of answers",
         "per_hour": "ratings were chosen by what they could cost",
         "answer_seconds": "ratings were chosen by what they could cost",
@@ -144,7 +104,42 @@ KIND = RaterKind(
         "adjudicator": "splits so far were decided by the old one",
         "checks": "rounds so far were planned with the money set aside for the old share",
         "repeats": "rounds so far were planned with the money set aside for the old share",
-    },
-    check=_check,
-    votes=lambda settings: settings.votes,
-)
+    }
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """What people see."""
+        return (*self.show, *(self.sides or ()))
+
+    def check(self, folder: str) -> str:
+        """What is wrong with the settings together; empty where nothing is."""
+        if (self.a is None) != (self.b is None):
+            return 'a and b go together; name both columns, as in a = "answer_a" and b = "answer_b"'
+        if self.per_hour is not None and self.most_seconds < self.answer_seconds:
+            return (
+                "most_seconds must be at least answer_seconds: the most that is paid of an answer, and what is expected"
+            )
+        if self.adjudicator is not None and self.votes < 2:
+            return "adjudicator decides where votes split, so votes must be at least 2"
+        if self.known is None and (self.training or self.checks):
+            return 'training and checks need items with known answers; name their table, as in known = "known.jsonl"'
+        if self.known is not None and not os.path.isfile(os.path.join(folder, self.known)):
+            return f"known = {self.known!r} is no file beside the TOML; write it, or take the line out"
+        if self.known is not None and not (self.show or self.sides):
+            return 'known items must look like all others, so say what people see: show = ["question", "answer"]'
+        if self.guidelines is not None and not os.path.isfile(os.path.join(folder, self.guidelines)):
+            return f"guidelines = {self.guidelines!r} is no file beside the TOML; write it, or take the line out"
+        return ""
+
+
+def hourly_prices(keys: Mapping[str, Any]) -> tuple[Decimal, Decimal] | None:
+    """What an item is expected to cost by the hour, and the most it can; None where people are paid by the answer."""
+    hour = keys.get("per_hour") if keys.get("kind") == "people" else None
+    if hour is None:
+        return None
+    people = keys.get("votes", 1) + (keys.get("adjudicator") is not None)
+    times = (keys.get(name, PAID_SECONDS[name]) for name in ("answer_seconds", "most_seconds"))
+    with localcontext() as context:
+        context.prec = 60
+        each = [(hour * Decimal(str(s)) / 3600).quantize(_UNIT, rounding=ROUND_CEILING) for s in times]
+    return each[0] * people, each[1] * people

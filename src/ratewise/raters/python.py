@@ -17,8 +17,8 @@ from typing import Annotated, Any, TypeVar
 from pydantic import AfterValidator
 
 from ratewise.errors import InputError
-from ratewise.raters.kind import RaterKind, Says, hint, module_file
-from ratewise.raters.protocol import Answer, Failure, Question, failure_from
+from ratewise.raters.kind import Place, RaterKind, Says, hint, module_file
+from ratewise.raters.protocol import Answer, Failure, Question, Rater, failure_from
 from ratewise.raters.text import safe_reason, secrets_of, short
 
 _T = TypeVar("_T")
@@ -32,12 +32,25 @@ def _import_path(value: str) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PythonSettings:
+class PythonSettings(RaterKind):
     """The keys of kind "python"."""
 
     function: Annotated[
         str, AfterValidator(_import_path), Says('text such as "my_raters:judge"', 'function = "my_raters:judge"')
     ]
+
+    example = (
+        ('function = "my_raters:judge"', "a function in my_raters.py that takes an item and returns its rating"),
+    )
+    leads_to = ("function",)
+
+    def make(self, place: Place) -> Rater:
+        """The rater that calls the function."""
+        return PythonRater(self.function, folder=place.folder)
+
+    def sources(self, folder: str) -> tuple[str, ...]:
+        """The file of the function's module."""
+        return module_file(self.function, folder)
 
 
 class PythonRater:
@@ -193,12 +206,3 @@ def _check_takes_item(function: Callable[..., Any], path: str, *, key: bool) -> 
 def _is_async(function: Callable[..., Any]) -> bool:
     call = getattr(function, "__call__", None)  # noqa: B004 - of an object that has an async one
     return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(call)
-
-
-KIND = RaterKind(
-    settings=PythonSettings,
-    make=lambda settings, place: PythonRater(settings.function, folder=place.folder),
-    example=(('function = "my_raters:judge"', "a function in my_raters.py that takes an item and returns its rating"),),
-    leads_to=("function",),
-    sources=lambda settings, folder: module_file(settings.function, folder),
-)

@@ -10,16 +10,34 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from ratewise.errors import InputError
-from ratewise.raters.kind import TEXT, RaterKind, Reread, Says
-from ratewise.raters.protocol import Answer, Failure, Question, not_asked, read_object, read_reply
+from ratewise.raters.kind import TEXT, Place, RaterKind, Reread, Says
+from ratewise.raters.protocol import Answer, Failure, Question, Rater, not_asked, read_object, read_reply
 from ratewise.raters.text import short
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RecordedSettings:
+class RecordedSettings(RaterKind):
     """The keys of kind "recorded"."""
 
     file: Annotated[str, TEXT, Says("the path of a file, as text", 'file = "answers.jsonl"')]
+
+    example = (('file = "answers.jsonl"', "answers that were recorded before"),)
+    leads_to = ("file",)
+    is_written = True
+
+    def make(self, place: Place) -> Rater:
+        """The rater that plays the file."""
+        return RecordedRater(os.path.join(place.folder, self.file))
+
+    def reread(self, folder: str) -> Reread:
+        """All recorded answers of an item."""
+        takes = _read(os.path.join(folder, self.file))
+
+        def said(item: str, _: Mapping[str, Any]) -> tuple[object, ...] | None:
+            found = takes.get(item)
+            return None if found is None else tuple(getattr(take.reply, "value", None) for take in found)
+
+        return said
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,22 +98,3 @@ def _take(line: bytes) -> tuple[str, _Take]:
     if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 <= seconds < math.inf:
         raise ValueError(f'"seconds" must be a number of at least 0; got {short(seconds)}')
     return str(item), _Take(read_reply(row), float(seconds))
-
-
-def _reread(settings: RecordedSettings, folder: str) -> Reread:
-    takes = _read(os.path.join(folder, settings.file))
-
-    def said(item: str, _: Mapping[str, Any]) -> tuple[object, ...] | None:
-        found = takes.get(item)
-        return None if found is None else tuple(getattr(take.reply, "value", None) for take in found)
-
-    return said
-
-
-KIND = RaterKind(
-    settings=RecordedSettings,
-    make=lambda settings, place: RecordedRater(os.path.join(place.folder, settings.file)),
-    example=(('file = "answers.jsonl"', "answers that were recorded before"),),
-    leads_to=("file",),
-    reread=_reread,
-)

@@ -3,26 +3,25 @@
 from dataclasses import dataclass
 from typing import Annotated
 
-from ratewise.raters.kind import TEXT, RaterKind, Says, always
+from ratewise.raters.kind import TEXT, RaterKind, Says
 
 _COLUMNS = tuple[Annotated[str, TEXT], ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SheetSettings:
+class SheetSettings(RaterKind):
     """The keys of kind "sheet"."""
 
     sheets: Annotated[str, TEXT, Says('how the names of the sheets begin, such as "questions"')] = "questions"
     show: Annotated[_COLUMNS, Says('a list of names of columns, such as ["question", "answer"]')] = ()
 
-
-KIND = RaterKind(
-    settings=SheetSettings,
-    make=None,
-    example=(
+    example = (
         ('sheets = "questions"', "questions-1.csv is written; fill it in, and run again"),
         ('show = ["prompt"]', "what the sheet shows; default: all that tell neither ratings nor systems"),
-    ),
-    columns=lambda settings: settings.show,
-    flat_price=always,
-)
+    )
+    flat_price = True
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """What the sheet shows."""
+        return self.show

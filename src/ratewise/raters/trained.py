@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from pydantic import AfterValidator
 
@@ -14,7 +14,7 @@ from ratewise.errors import InputError
 from ratewise.learn.networks import TrainedModel, check_folder
 from ratewise.learn.rater_folder import CARD, SETTINGS, TrainedOn, read_settings
 from ratewise.raters.kind import TEXT, Knows, Place, RaterKind, Says, hint
-from ratewise.raters.protocol import Answer, Failure, Question, failure_from
+from ratewise.raters.protocol import Answer, Failure, Question, Rater, failure_from
 
 _DEVICES = ("auto", "cpu", "cuda")
 _DEAREST = 1_000_000  # an hour
@@ -39,7 +39,7 @@ def _per_hour(value: str) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TrainedSettings:
+class TrainedSettings(RaterKind):
     """The keys of kind "trained"."""
 
     path: Annotated[str, TEXT, Says("the folder that ratewise train has written, as text", 'path = "judge/"')]
@@ -47,6 +47,40 @@ class TrainedSettings:
         str | None, TEXT, AfterValidator(_per_hour), Says('an amount above 0, as text such as "2.50"')
     ] = None  # of the machine; the price is then what one rating is expected to cost
     device: Annotated[str, AfterValidator(_device), Says('"auto", "cpu" or "cuda"')] = "auto"
+
+    example = (
+        ('path = "judge/"', "the folder that ratewise train has written"),
+        ('per_hour = "2.50"', "of its machine; price is then what to expect"),
+        ('device = "auto"', "auto | cpu | cuda"),
+    )
+    batch = 64
+    fixed: ClassVar[Mapping[str, str]] = {"path": "the ratings so far came from the old one"}
+    doubts = True
+
+    def make(self, place: Place) -> Rater:
+        """The rater that asks the model."""
+        return TrainedRater(self, place)
+
+    @property
+    def flat_price(self) -> bool:
+        """Whether the time that the machine takes is not counted."""
+        return self.per_hour is None
+
+    def check(self, folder: str) -> str:
+        """What is wrong with the model's folder."""
+        try:
+            check_folder(folder_of(self, folder))
+        except InputError as error:
+            return str(error)
+        return ""
+
+    def sources(self, folder: str) -> tuple[str, ...]:
+        """The model's settings and its card."""
+        return tuple(str(folder_of(self, folder) / name) for name in (SETTINGS, CARD))
+
+    def knows(self, folder: str) -> Knows:
+        """The items that it was trained on."""
+        return knows_of(folder_of(self, folder))
 
 
 class TrainedRater:
@@ -99,41 +133,7 @@ def folder_of(settings: TrainedSettings, folder: str) -> Path:
     return Path(folder) / Path(settings.path).expanduser()
 
 
-def _check(settings: TrainedSettings, folder: str) -> str:
-    try:
-        check_folder(folder_of(settings, folder))
-    except InputError as error:
-        return str(error)
-    return ""
-
-
-def _knows(settings: TrainedSettings, folder: str) -> Knows:
-    return knows_of(folder_of(settings, folder))
-
-
 def knows_of(place: Path) -> Knows:
     """Whether an item, by id and row, was trained on."""
     known, names = TrainedOn.read(place), read_settings(place).text
     return lambda id, row: known.knows(id, row_of(row, names))
-
-
-def _sources(settings: TrainedSettings, folder: str) -> tuple[str, ...]:
-    return tuple(str(folder_of(settings, folder) / name) for name in (SETTINGS, CARD))
-
-
-KIND = RaterKind(
-    settings=TrainedSettings,
-    make=TrainedRater,
-    example=(
-        ('path = "judge/"', "the folder that ratewise train has written"),
-        ('per_hour = "2.50"', "of its machine; price is then what to expect"),
-        ('device = "auto"', "auto | cpu | cuda"),
-    ),
-    batch=64,
-    fixed={"path": "the ratings so far came from the old one"},
-    flat_price=lambda settings: settings.per_hour is None,
-    sources=_sources,
-    check=_check,
-    doubts=lambda _: True,
-    knows=_knows,
-)

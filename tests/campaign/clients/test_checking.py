@@ -13,7 +13,7 @@ from ratewise.campaign.clients.quality import agrees, known_items
 from ratewise.campaign.clients.respondents import Respondent
 from ratewise.campaign.spec.spec import read_spec
 from ratewise.errors import RatewiseError
-from ratewise.raters.people import KIND, PeopleSettings
+from ratewise.raters.people import PeopleSettings
 from ratewise.raters.scale import RatingScale
 from ratewise.store import audit, schema
 
@@ -220,7 +220,7 @@ def test_what_is_wrong_with_known_items_is_said(tmp_path, keys, word):
         (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     (tmp_path / "c.toml").write_text(TOML.format(kind="binary", rating="", more=SHOW, store='"c.sqlite"'))
     settings = PeopleSettings(**{"show": ("question", "answer"), **keys})
-    said = KIND.check(settings, str(tmp_path))
+    said = settings.check(str(tmp_path))
     if not said:
         with pytest.raises(RatewiseError) as refused:
             known_items(Respondent(read_spec(tmp_path / "c.toml"), 1), settings, {})

@@ -19,7 +19,6 @@ from dataclasses import dataclass, field
 
 from ratewise.campaign.planner.outcomes import list_price, worst_price
 from ratewise.campaign.spec.spec import RaterSpec
-from ratewise.raters.kinds import KINDS
 from ratewise.raters.protocol import Answer, Failure
 from ratewise.store.money import shown
 from ratewise.store.queue import Claim, Outcome
@@ -112,7 +111,7 @@ class Health:
     @property
     def _is_local(self) -> bool:
         """Whether it is a column, which is free and cannot be down."""
-        return KINDS[self.rater.kind].flat_price(self.rater.settings)
+        return self.rater.settings.flat_price
 
     # What it answers
 

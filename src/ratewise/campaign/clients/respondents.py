@@ -14,7 +14,6 @@ from ratewise.campaign.planner.outcomes import list_price, people_price, rater_o
 from ratewise.campaign.raters import rule_of
 from ratewise.campaign.spec.spec import RaterSpec, Spec
 from ratewise.errors import InputError
-from ratewise.raters.kinds import KINDS
 from ratewise.raters.people import PeopleSettings
 from ratewise.raters.scale import RatingScale
 from ratewise.store.desk import Desk, Heard, Price, Rule, Said, one_answer
@@ -98,7 +97,7 @@ def _telling(spec: Spec) -> set[str]:
     named = {rater.name for rater in spec.raters} | {spec.items.id or "id"}
     for rater in spec.raters:
         if rater.kind == "column":
-            named |= set(KINDS[rater.kind].columns(rater.settings))
+            named |= set(rater.settings.reads)
         if rater.price_column is not None:
             named.add(rater.price_column)
     if spec.start is not None:

@@ -4,7 +4,6 @@ from dataclasses import replace
 from decimal import Decimal
 
 from ratewise.campaign.spec.spec import RaterSpec, Spec
-from ratewise.raters.kinds import KINDS
 from ratewise.raters.people import PeopleSettings
 from ratewise.raters.protocol import Answer, Failure
 from ratewise.store.money import Hourly, shown, to_units
@@ -75,7 +74,7 @@ def outcome_of(spec: Spec, claim: Claim, reply: Answer | Failure) -> Outcome:
         value = spec.rating(k, reply.value)
     except ValueError as error:
         wrong = failed(spec, claim, Failure(str(error)), paid)
-        is_written = KINDS[spec.raters[k].kind].reread is not None  # and says the same however often it is asked
+        is_written = spec.raters[k].settings.is_written  # and says the same however often it is asked
         return replace(wrong, off_scale=True, again=None if is_written else wrong.again)
     return Outcome(claim, paid, value, reply.note or None, doubt=reply.doubt)
 

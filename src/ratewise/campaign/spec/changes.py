@@ -8,7 +8,6 @@ from typing import Any
 
 from ratewise.campaign.spec.fields import keys_of, plain, quoted
 from ratewise.campaign.spec.spec import Goal, InputsSpec, ItemsSpec, RaterSpec, SecretSeed, Spec, StartSpec
-from ratewise.raters.kinds import KINDS
 from ratewise.raters.text import concealed, safe_text, safe_words
 
 _SAME = "it must still be the same rater"
@@ -84,7 +83,7 @@ def _compared(old: Spec, new: Spec) -> Iterator[_Change]:
 
 
 def _rater(old: RaterSpec, new: RaterSpec) -> Iterator[_Change]:
-    within, kind = f"raters.{old.name}.", KINDS[old.kind]
+    within, kind = f"raters.{old.name}.", type(old.settings)
     yield from _keys(within, old, new, {"kind": "the ratings so far came from the old one"})
     if old.kind != new.kind:  # its other keys and their defaults are another kind's
         return
@@ -92,7 +91,7 @@ def _rater(old: RaterSpec, new: RaterSpec) -> Iterator[_Change]:
     yield from _keys(within, old, new, {"price": _PAID, "price_column": _PAID})
     calls = (key for key in keys_of(RaterSpec) if key not in ("name", "kind", *_PRICES))
     yield from _keys(within, old, new, dict.fromkeys(calls, ""))
-    for key in (key for key in keys_of(kind.settings) if key not in kind.fixed):
+    for key in (key for key in keys_of(kind) if key not in kind.fixed):
         note = _SAME if key in kind.leads_to else ""
         yield _Change(within + key, getattr(old.settings, key), getattr(new.settings, key), note=note)
     if (old.price, old.price_column) == (new.price, new.price_column):  # else their defaults move with the price

@@ -184,12 +184,12 @@ def _kind(rater: Section) -> None:
     kind = rater.good.get("kind")
     if kind is None:
         return
-    own = keys_of(KINDS[kind].settings)
+    own = keys_of(KINDS[kind])
     for name, (said, _) in own.items():
         if said.needed and name not in rater.raw:
             rater.lacks(name, f"is missing; a {kind} rater needs it, so write {said.needed}")
     for name in (name for name in rater.raw if name not in own):
-        whose = [other for other, its in KINDS.items() if name in keys_of(its.settings)]
+        whose = [other for other, its in KINDS.items() if name in keys_of(its)]
         if whose:
             rater.wrong(name, f"is not for a {kind} rater; remove it, or write kind = {either(whose)}")
 
@@ -199,7 +199,7 @@ def _prices(rater: Section) -> None:
     twice = "and price are both given; keep the one that says what a call costs"
     if {"price", "price_column"} <= set(raw):
         rater.wrong("price_column", twice)
-    is_quoted = "kind" in good and KINDS[good["kind"]].quote is not None
+    is_quoted = "kind" in good and KINDS[good["kind"]].quotes
     if is_quoted and "prices" in raw and {"price", "price_column"} & set(raw):
         rater.wrong("prices", twice)
     hourly = hourly_prices(good)

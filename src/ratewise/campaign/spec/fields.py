@@ -165,9 +165,13 @@ class Section:
 Keys = Mapping[str, tuple[Says, TypeAdapter[Any]]]
 
 
-@cache
 def keys_of(record: type) -> Keys:
     """The keys of a table: the fields of its record that say what they must be."""
+    return _keys_of(record)
+
+
+@cache
+def _keys_of(record: type) -> Keys:
     found = {}
     for name, kind in get_type_hints(record, include_extras=True).items():
         for said in getattr(kind, "__metadata__", ()):

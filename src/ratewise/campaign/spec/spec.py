@@ -39,7 +39,7 @@ from ratewise.core.names import ESTIMANDS, Estimand
 from ratewise.learn.embeddings import Kind as LearnerKind
 from ratewise.learn.embeddings import Learner
 from ratewise.questions.goal import target_of
-from ratewise.raters.kind import TEXT, Column, Says, hint
+from ratewise.raters.kind import TEXT, Column, RaterKind, Says, hint
 from ratewise.raters.kinds import KINDS
 from ratewise.raters.people import hourly_prices
 from ratewise.raters.scale import LARGEST, RatingScale
@@ -186,7 +186,7 @@ class RaterSpec:
 
     name: Annotated[str, NAME, Says("a name, as text", 'name = "judge"')]
     kind: Annotated[str, AfterValidator(_known), one_of(tuple(KINDS), f"kind = {either(KINDS)}")]
-    settings: Any  # the record of its kind
+    settings: RaterKind
     price: Price = None
     price_column: Column = None
     max_price: Price = None
@@ -208,7 +208,7 @@ def rater_keys(kind: object = None) -> Keys:
     common = dict(keys_of(RaterSpec))
     out = {name: common.pop(name) for name in ("name", "kind")}
     for its in (*KINDS.values(), *own):
-        out |= {name: (replace(said, needed=""), taken) for name, (said, taken) in keys_of(its.settings).items()}
+        out |= {name: (replace(said, needed=""), taken) for name, (said, taken) in keys_of(its).items()}
     return out | common
 
 
@@ -217,7 +217,7 @@ def keys_of_kind(kind: object) -> list[str]:
     if not isinstance(kind, str) or kind not in KINDS:
         return list(rater_keys())
     common = [name for name in keys_of(RaterSpec) if name not in ("name", "kind")]
-    return ["name", "kind", *keys_of(KINDS[kind].settings), *common]
+    return ["name", "kind", *keys_of(KINDS[kind]), *common]
 
 
 def _raters(document: Mapping[str, Any], mistakes: Mistakes) -> tuple[Section, ...]:
@@ -243,8 +243,8 @@ def _raters(document: Mapping[str, Any], mistakes: Mistakes) -> tuple[Section, .
 def rater_of(good: Mapping[str, Any]) -> RaterSpec:
     """A rater with the defaults that depend on other keys; the other defaults stand in the record."""
     kind = KINDS[good["kind"]]
-    own = keys_of(kind.settings)
-    settings = kind.settings(**{name: value for name, value in good.items() if name in own})
+    own = keys_of(kind)
+    settings = kind(**{name: value for name, value in good.items() if name in own})
     common = {name: value for name, value in good.items() if name not in own}
     by_hour = hourly_prices(good)
     price = good.get("price", None if by_hour is None else by_hour[0])
@@ -333,7 +333,7 @@ class Spec:
     def rating(self, rater: int, raw: object) -> float:
         """What a rater's answers to a question come to, as a number: an answer, or the mean of two that differ."""
         strong, made = rater == len(self.raters) - 1, self.raters[rater]
-        split = KINDS[made.kind].votes(made.settings) > 1
+        split = made.settings.votes > 1
         return self.scale.strong(raw, split=split) if strong else self.scale.weak(raw)
 
     def to_dict(self) -> dict[str, Any]:
