@@ -13,7 +13,7 @@ from ratewise.core.estimate import estimate_mean
 from ratewise.core.m_estimation import (
     LOSSES,
     NoFitError,
-    Terms,
+    RectifiedTerms,
     degrees_of_freedom,
     fit_m_estimator,
     influence,
@@ -144,7 +144,7 @@ def test_the_estimate_minimises_the_rectified_loss(family, chain):
 def test_gradient_and_curvature_by_finite_differences(family):
     loss = LOSSES[family]
     X, data = drawn(8, family)
-    terms = Terms.of(data, power=0.7)
+    terms = RectifiedTerms.of(data, power=0.7)
     theta = BETA + 0.1
 
     def gradient(point):
@@ -152,7 +152,7 @@ def test_gradient_and_curvature_by_finite_differences(family):
         return X.T @ terms.sum(lambda y: loss.gradient(eta, y)) / data.items
 
     total = rectified_loss(family, X, data.weak, data.strong, data.rates, data.rated)
-    plain = Terms.of(data)
+    plain = RectifiedTerms.of(data)
     exact = X.T @ plain.sum(lambda y: loss.gradient(X @ theta, y)) / data.items
     np.testing.assert_allclose(optimize.approx_fprime(theta, total, 1e-7), exact, rtol=1e-5, atol=1e-5)
     steps = 1e-6 * np.eye(3)

@@ -5,7 +5,17 @@ import math
 import numpy as np
 import pytest
 
-from ratewise.core.draw import BINS, EVERYONE, NOBODY, Line, Prices, bin_of, cut_after, cut_for_money, whole_items
+from ratewise.core.draw import (
+    BINS,
+    EVERYONE,
+    NOBODY,
+    DrawPrices,
+    LineCounts,
+    bin_of,
+    cut_after,
+    cut_for_money,
+    whole_items,
+)
 
 RNG = np.random.default_rng(19)
 LOOK, R = RNG.random(5000), RNG.random(5000)
@@ -38,11 +48,11 @@ def one_by_one(prices, money):
     return np.sort(kept)
 
 
-@pytest.mark.parametrize("prices", [Prices(0.25, 1.0), Prices(0.0, 2.0), Prices(0.5, 0.0)])
+@pytest.mark.parametrize("prices", [DrawPrices(0.25, 1.0), DrawPrices(0.0, 2.0), DrawPrices(0.5, 0.0)])
 @pytest.mark.parametrize("money", [0.1, 3.0, 100.0, 900.0])
 def test_money_ends_the_line_as_it_does_one_by_one_whole_or_by_bins(prices, money):
     whole = cut_for_money(LOOK, R, DRAWN, prices, money)
-    line = Line.of(LOOK[:2000], R[:2000], RATES[:2000]) + Line.of(LOOK[2000:], R[2000:], RATES[2000:])
+    line = LineCounts.of(LOOK[:2000], R[:2000], RATES[:2000]) + LineCounts.of(LOOK[2000:], R[2000:], RATES[2000:])
     at = line.bin_for_money(prices, money)
     here = bin_of(LOOK) == at
     by_bin = cut_for_money(LOOK[here], R[here], DRAWN[here], prices, money, before=line.before(at))
@@ -52,7 +62,7 @@ def test_money_ends_the_line_as_it_does_one_by_one_whole_or_by_bins(prices, mone
 
 
 def test_a_line_knows_the_bin_of_an_item():
-    line = Line.of(LOOK, R, RATES)
+    line = LineCounts.of(LOOK, R, RATES)
     for count in (1, 2500, 5000):
         at = line.bin_after(count)
         assert at == bin_of(LOOK)[ORDER[count - 1]]

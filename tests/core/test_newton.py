@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ratewise.core.m_estimation import LOSSES, NoFitError, Terms, column_sizes, gram, solve
+from ratewise.core.m_estimation import LOSSES, NoFitError, RectifiedTerms, column_sizes, gram, solve
 from ratewise.core.ratings import ratings
 from ratewise.errors import InputError
 
@@ -13,7 +13,7 @@ from ..worlds import lopsided_regression
 @pytest.mark.parametrize("family", list(LOSSES))
 def test_the_gradient_ends_at_the_root(family):
     X, g, h, pi, asked = lopsided_regression(5, family, T=400)
-    terms = Terms.of(ratings(g, np.where(asked, h, np.nan), pi))
+    terms = RectifiedTerms.of(ratings(g, np.where(asked, h, np.nan), pi))
     loss = LOSSES[family]
     theta = solve(X, loss, terms)
     gradient = X.T @ terms.sum(lambda y: loss.gradient(X @ theta, y)) / len(X)
@@ -23,7 +23,7 @@ def test_the_gradient_ends_at_the_root(family):
 
 def test_terms_weigh_to_one_rating_for_each_item():
     _, g, h, pi, asked = lopsided_regression(6, "linear", T=200)
-    terms = Terms.of(ratings(g, np.where(asked, h, np.nan), pi), power=0.7)
+    terms = RectifiedTerms.of(ratings(g, np.where(asked, h, np.nan), pi), power=0.7)
     expected = 0.7 * g + np.where(asked, (h - 0.7 * g) / pi, 0.0)
     np.testing.assert_allclose(terms.sum(lambda y: y), expected, rtol=1e-12)
 
@@ -41,5 +41,5 @@ def test_what_cannot_be_fitted_is_refused():
     X = np.column_stack([np.ones(6), np.arange(6.0)])
     separated = ratings(np.zeros(6), (np.arange(6) > 2).astype(float), 1.0)
     with pytest.raises(NoFitError) as refused:
-        solve(X, LOSSES["logistic"], Terms.of(separated))
+        solve(X, LOSSES["logistic"], RectifiedTerms.of(separated))
     assert refused.value.direction.shape == (2,)

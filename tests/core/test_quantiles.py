@@ -74,12 +74,12 @@ def test_one_rate_is_ppi_py_s_distribution():
     """F̂ with λ T/N for λ: the very same function, at every rating."""
     from ppi_py.ppi import _rectified_cdf
 
-    from ratewise.core.m_estimation import Terms
+    from ratewise.core.m_estimation import RectifiedTerms
 
     g, h, _, _ = lopsided_scores(6, 1000)
     n = 200
     data = ratings(g, np.where(np.arange(1000) < n, h, np.nan), n / 1000)
-    terms = Terms.of(data, power=1000 / 800)
+    terms = RectifiedTerms.of(data, power=1000 / 800)
     grid = np.sort(np.concatenate([g, h[:n]]))
     ours = [terms.sum(lambda y, at=at: (y <= at) * 1.0).mean() for at in grid[::40]]
     np.testing.assert_allclose(ours, _rectified_cdf(h[:n], g[:n], g[n:], grid)[::40], atol=1e-12)

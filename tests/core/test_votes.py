@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from ratewise.core.votes import (
+    Votes,
     agreement,
     krippendorff_alpha,
     people_who_differ,
     percent_agreement,
     vote_noise,
-    votes_of,
 )
 
 NAN = np.nan
@@ -24,6 +24,11 @@ FOUR = np.array(
         [1, 2, 3, 3, 2, 4, 4, 1, 2, 5, 1, NAN],
     ]
 ).T
+
+
+def votes_of(values, people=("a", "b", "c", "d")):
+    found = np.asarray(values, dtype=float)
+    return Votes(found, people[: found.shape[1]])
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from scipy import stats
 import ratewise as rw
 from ratewise.core.estimate import EstimateOptions
 from ratewise.core.ratings import Ratings
-from ratewise.core.votes import votes_of
+from ratewise.core.votes import Votes
 from ratewise.questions.estimation import estimate_rated
 from ratewise.questions.people import Ready, with_votes
 from ratewise.questions.rated import Pool, RatedTable
@@ -33,7 +33,7 @@ def estimated(rng, mu, vote, estimand, *, rate=0.5, most=3, bounds=None):
     T = mu.size
     drawn = rng.random(T) < rate
     voted = drawn[:, None] & (np.arange(most) < rng.integers(1, most + 1, T)[:, None])
-    votes = votes_of(np.where(voted, vote(rng, mu, most), np.nan))
+    votes = Votes(np.where(voted, vote(rng, mu, most), np.nan), ("a", "b", "c")[:most])
     judge = mu + rng.normal(0, 0.3 * mu.std(), T)
     items = Ratings(judge, votes.means, np.full(T, rate))
     everyone = np.ones(T, dtype=np.bool_)

@@ -16,6 +16,7 @@ money is spent. Where u(x) is known within strata the same holds with π(x) = cl
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, cast
 
 import numpy as np
@@ -35,20 +36,6 @@ _APART = 1e-7  # around the multiplier, where a stratum may change between stron
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Cells:
-    """u(x) of every item that says something of it, and its stratum; one for each stratum where nothing is known."""
-
-    u: Floats
-    root: Floats
-    code: NDArray[np.intp]
-    count: NDArray[np.intp]
-
-    def mean(self, values: Floats) -> Floats:
-        """Mean of the values in each stratum."""
-        return np.asarray(np.bincount(self.code, weights=values, minlength=self.count.size) / self.count)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class Numbers:
     """T and γ of each stratum, and where weak ratings are bought; with them, E[π] and E[u (1/π − 1)]."""
 
@@ -59,13 +46,17 @@ class Numbers:
     added: Floats
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Strata:
-    """What is known of the strata, and the bounds on what may be bought; `checked` before it is used."""
+@dataclass(frozen=True, eq=False)
+class StrataProblem:
+    """What is known of the strata, and the bounds on what may be bought.
+
+    `u` is u(x) of every item that says something of it, and `code` its stratum; one for each where nothing is known.
+    """
 
     P: Floats
     a: Floats
-    cells: Cells
+    u: Floats
+    code: NDArray[np.intp]
     c_g: Floats
     c_h: Floats
     N: Floats
@@ -73,20 +64,17 @@ class Strata:
     least: Floats
     fixed: Floats | None = None
     alone: bool = True
-    inner: Floats = field(default_factory=lambda: np.empty(0))  # γ where T has no limit
 
-    def checked(self) -> "Strata":
-        """These strata with γ; raises where looking at some stratum costs nothing, so that no best number exists."""
-        if not (self.a.max() > 0 or (self.cells.u.max() > 0 and self.fixed is not None)):
+    def check(self) -> None:
+        """Raises where looking at some stratum costs nothing, so that no best number exists."""
+        if not (self.a.max() > 0 or (self.u.max() > 0 and self.fixed is not None)):
             raise PolicyError("no stratum has any variance; there is nothing to choose")
-        world = replace(self, inner=self._inner_scales())
-        endless = np.isinf(self.N) & (world._free() | (self.alone & (self.c_h == 0) & (self.a > 0)))
+        endless = np.isinf(self.N) & (self._free | (self.alone & (self.c_h == 0) & (self.a > 0)))
         if endless.any():
             raise PolicyError(
                 f"looking at items of stratum {int(np.argmax(endless))} costs nothing, so there is no best number of "
                 "them; give sizes (how many there are) or a floor"
             )
-        return world
 
     def lost(self, estimand: str) -> float:
         """The variance that the pool's own mean does not have."""
@@ -94,38 +82,51 @@ class Strata:
 
     # Rates within strata
 
-    def _inner_scales(self) -> Floats:
-        """sqrt(c_g/(c_h (a − u))), the γ of one rate; where u(x) is known that of the optimal policy."""
-        M = self.cells.mean(self.cells.u)
+    @cached_property
+    def _root(self) -> Floats:
+        return np.sqrt(self.u)
+
+    @cached_property
+    def _count(self) -> NDArray[np.intp]:
+        return np.bincount(self.code, minlength=self.P.size)
+
+    def _mean(self, values: Floats) -> Floats:
+        """Mean of the values in each stratum."""
+        return np.asarray(np.bincount(self.code, weights=values, minlength=self.P.size) / self._count)
+
+    @cached_property
+    def _inner(self) -> Floats:
+        """γ where T has no limit: sqrt(c_g/(c_h (a − u))) for one rate, the optimal policy's where u(x) is known."""
+        M = self._mean(self.u)
         with np.errstate(divide="ignore", invalid="ignore"):
             scale = np.sqrt(self.c_g / (self.c_h * (self.a - M)))
         scale = np.where((self.a <= M) | (self.c_h == 0), math.inf, scale)
         endless = (self.c_g == 0) & (self.floor == 0) & (self.a > M)  # looks at ever more items
-        for s in np.flatnonzero((self.cells.count > 1) & (self.a > 0) & (self.c_h > 0) & ~endless).tolist():
-            policy = optimal_policy(
-                self.cells.u[self.cells.code == s], variance=float(self.a[s]), weak_cost=float(self.c_g[s]),
+        for s in np.flatnonzero((self._count > 1) & (self.a > 0) & (self.c_h > 0) & ~endless).tolist():
+            scale[s] = optimal_policy(
+                self.u[self.code == s], variance=float(self.a[s]), weak_cost=float(self.c_g[s]),
                 strong_cost=float(self.c_h[s]), floor=float(self.floor[s]),
-            )  # fmt: skip
-            scale[s] = policy.scale
+            ).scale  # fmt: skip
         return np.asarray(scale)
 
     def _numbers(self, T: Floats, scale: Floats) -> Numbers:
         weak = np.ones(self.P.size, dtype=np.bool_)
         if self.fixed is not None:
-            return Numbers(T, scale, weak, self.fixed, self.cells.u * (1.0 / self.fixed - 1.0))
-        code, u = self.cells.code, self.cells.u
+            return Numbers(T, scale, weak, self.fixed, self.u * (1.0 / self.fixed - 1.0))
+        code, u = self.code, self.u
         with np.errstate(invalid="ignore", over="ignore"):
-            pi = np.where(u > 0, scale[code] * self.cells.root, 0.0)
+            pi = np.where(u > 0, scale[code] * self._root, 0.0)
         pi = np.clip(pi, np.maximum(self.floor, _SMALLEST)[code], 1.0)
         pi = np.where((scale[code] == math.inf), 1.0, pi)
         with np.errstate(over="ignore"):
             added = np.where(u > 0, u * (1.0 / pi - 1.0), 0.0)
-        return Numbers(T, scale, weak, self.cells.mean(pi), self.cells.mean(added))
+        return Numbers(T, scale, weak, self._mean(pi), self._mean(added))
 
+    @cached_property
     def _free(self) -> Mask:
         """Strata where looking costs nothing and still helps, so that all their items are taken."""
-        still = (self.inner == 0) & (self.floor == 0) if self.fixed is None else np.zeros(self.P.size, dtype=np.bool_)
-        helps = (self.a > 0) | (self.cells.mean(self.cells.u) > 0)
+        still = (self._inner == 0) & (self.floor == 0) if self.fixed is None else np.zeros(self.P.size, dtype=np.bool_)
+        helps = (self.a > 0) | (self._mean(self.u) > 0)
         return np.asarray((self.c_g == 0) & (still | (self.c_h == 0)) & helps)
 
     # One multiplier: variance + λ·cost at its least
@@ -143,15 +144,15 @@ class Strata:
         return _picked(self._both(lam), self._strong_alone(lam), weak)
 
     def _both(self, lam: float) -> Numbers:
-        n = self._numbers(np.zeros(self.P.size), self.inner)
+        n = self._numbers(np.zeros(self.P.size), self._inner)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             T = self.P * np.sqrt((self.a + n.added) / (lam * (self.c_g + self.c_h * n.rate)))
-            T = np.where(self._free(), math.inf, T)
+            T = np.where(self._free, math.inf, T)
             limited = np.clip(T, self.least, self.N)
             if self.fixed is not None or np.array_equal(limited, T):
                 return replace(n, T=limited)
             scale = np.where(self.c_h > 0, self.P / (limited * np.sqrt(lam * self.c_h)), math.inf)
-        return self._numbers(limited, np.where(limited == T, self.inner, scale))
+        return self._numbers(limited, np.where(limited == T, self._inner, scale))
 
     def _strong_alone(self, lam: float) -> Numbers:
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
@@ -191,7 +192,7 @@ def _picked(both: Numbers, alone: Numbers, weak: Mask) -> Numbers:
     return Numbers(*(np.where(weak, ours, theirs) for ours, theirs in pairs))
 
 
-def all_spent(world: Strata, money: float) -> Numbers:
+def all_spent(world: StrataProblem, money: float) -> Numbers:
     """All the money, at the least variance."""
     if world.unlimited:
         n = world.best(1.0)
@@ -204,7 +205,7 @@ def all_spent(world: Strata, money: float) -> Numbers:
     return min(within, key=world.variance)
 
 
-def reached(world: Strata, wanted: float) -> Numbers:
+def reached(world: StrataProblem, wanted: float) -> Numbers:
     """The variance wanted, at the least cost."""
     if world.unlimited:
         n = world.best(1.0)
@@ -220,7 +221,7 @@ def reached(world: Strata, wanted: float) -> Numbers:
     return min(within, key=world.cost)
 
 
-def _candidates(world: Strata, excess: Callable[[Numbers], float]) -> list[Numbers]:
+def _candidates(world: StrataProblem, excess: Callable[[Numbers], float]) -> list[Numbers]:
     """The solution; two or more where a stratum changes its way just there.
 
     `excess` rises as λ falls: each stratum buys more. Where a stratum turns to strong ratings alone it jumps, and the
@@ -280,12 +281,10 @@ class InputChoice:
 
     def to_dict(self) -> dict[str, Any]:
         """A dictionary, ready for JSON."""
-        names = ("probabilities", "sampling", "rates", "buys_weak", "used_up", "items")
-        arrays = {name: getattr(self, name) for name in names}
-        out: dict[str, Any] = {name: None if value is None else value.tolist() for name, value in arrays.items()}
-        for name in ("cost_per_item", "variance_per_item", "error_times_budget", "spend", "expected_se"):
-            out[name] = getattr(self, name)
-        return out
+        arrays = ("probabilities", "sampling", "rates", "buys_weak", "used_up", "items")
+        numbers = ("cost_per_item", "variance_per_item", "error_times_budget", "spend", "expected_se")
+        values = {name: getattr(self, name) for name in (*arrays, *numbers)}
+        return {name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in values.items()}
 
     def summary(self) -> str:
         """One line for people."""
@@ -349,12 +348,14 @@ def choose_inputs(
     f = _per_stratum(floor, a.size, name="floor")
     if f.max() > 1:
         raise InputError(f"floor must be in [0, 1]; got {f.max():g}")
-    strata = Strata(
-        P, a + _between(means, P, stratified), _cells(error, a.size, alike=rates is not None),
+    u, code = _errors(error, a.size, alike=rates is not None)
+    strata = StrataProblem(
+        P, a + _between(means, P, stratified), u, code,
         _per_stratum(weak_cost, a.size, name="weak_cost"), _per_stratum(strong_cost, a.size, name="strong_cost"),
         N, f, np.minimum(_per_stratum(least, a.size, name="least"), N),
         fixed=None if rates is None else _rates(rates, a.size), alone=strong_alone and rates is None,
-    ).checked()  # fmt: skip
+    )  # fmt: skip
+    strata.check()
     if budget is not None:
         return _choice(strata, all_spent(strata, number(budget, name="budget", above=0)), estimand)
     if target_se is not None:
@@ -407,19 +408,18 @@ def _rates(rates: ArrayLike, n: int) -> Floats:
     return pi
 
 
-def _cells(error: ArrayLike | Sequence[ArrayLike], n: int, *, alike: bool) -> Cells:
+def _errors(error: ArrayLike | Sequence[ArrayLike], n: int, *, alike: bool) -> tuple[Floats, NDArray[np.intp]]:
+    """u(x) and the stratum of each; their mean in each stratum where all of it get one rate."""
     each = [error] if isinstance(error, int | float) else list(cast(Sequence[ArrayLike], error))
     parts = [np.atleast_1d(finite(part, name="error", minimum=0)) for part in each]
     if len(parts) != n:
         raise InputError(f"variance and error need one entry per stratum; got {n} and {len(parts)}")
     if alike:
         parts = [np.array([part.mean()]) for part in parts]
-    count = np.array([part.size for part in parts], dtype=np.intp)
-    u = np.concatenate(parts)
-    return Cells(u, np.sqrt(u), np.repeat(np.arange(n, dtype=np.intp), count), count)
+    return np.concatenate(parts), np.repeat(np.arange(n, dtype=np.intp), [part.size for part in parts])
 
 
-def _choice(strata: Strata, n: Numbers, estimand: str, *, planned: bool = True) -> InputChoice:
+def _choice(strata: StrataProblem, n: Numbers, estimand: str, *, planned: bool = True) -> InputChoice:
     """The choice in words."""
     total, cost, variance = float(n.T.sum()), strata.cost(n), strata.variance(n)
     return InputChoice(

@@ -289,7 +289,7 @@ NOBODY = Cut(-1.0, -1.0)
 
 
 @dataclass(frozen=True, slots=True)
-class Prices:
+class DrawPrices:
     """Of a weak and of a strong rating."""
 
     weak: float
@@ -319,7 +319,7 @@ def cut_after(look: Floats, r: Floats, count: int) -> Cut:
 
 
 def cut_for_money(
-    look: Floats, r: Floats, drawn: Mask, prices: Prices, money: float, *, before: tuple[int, int] = (0, 0)
+    look: Floats, r: Floats, drawn: Mask, prices: DrawPrices, money: float, *, before: tuple[int, int] = (0, 0)
 ) -> Cut:
     """The cut before the first item whose two ratings could not both be paid; `before` items and draws stand in front.
 
@@ -337,7 +337,7 @@ def cut_for_money(
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Line:
+class LineCounts:
     """How many items, and how many drawn ones, stand in each bin of the line, and the sum of their rates."""
 
     items: Counts
@@ -345,15 +345,15 @@ class Line:
     rates: Floats
 
     @classmethod
-    def of(cls, look: Floats, r: Floats, rates: Floats) -> "Line":
+    def of(cls, look: Floats, r: Floats, rates: Floats) -> "LineCounts":
         """The line of these items."""
         at = bin_of(look)
         drawn = np.bincount(at[r < rates], minlength=BINS)
         summed = np.asarray(np.bincount(at, weights=rates, minlength=BINS), dtype=np.float64)
         return cls(np.bincount(at, minlength=BINS), drawn, summed)
 
-    def __add__(self, other: "Line") -> "Line":
-        return Line(self.items + other.items, self.drawn + other.drawn, self.rates + other.rates)
+    def __add__(self, other: "LineCounts") -> "LineCounts":
+        return LineCounts(self.items + other.items, self.drawn + other.drawn, self.rates + other.rates)
 
     def before(self, at: int) -> tuple[int, int]:
         """Items and drawn ones in all bins before this one."""
@@ -363,7 +363,7 @@ class Line:
         """The bin that the item of this number, counted from 1, stands in."""
         return int(np.searchsorted(np.cumsum(self.items), count))
 
-    def bin_for_money(self, prices: Prices, money: float) -> int:
+    def bin_for_money(self, prices: DrawPrices, money: float) -> int:
         """The first bin after which another item could not be paid; the last one where all can."""
         stop = prices.beyond(np.cumsum(self.items), np.cumsum(self.drawn), money)
         return int(np.argmax(stop)) if stop.any() else BINS - 1

@@ -25,7 +25,6 @@ class Clustering:
     design_effect: float  # variance over what it would be if every item were its own cluster
     missed: float  # what the variance misses where sizes are unequal; counted by every interval but the normal one
     degrees_of_freedom: float  # of the variance, as far as there are few clusters
-    item_third_moment: float  # as if every item were its own cluster
     largest_effect: float  # design effect if the ratings of a cluster were all equal
     item_variance: float  # as if every item were its own cluster
 
@@ -98,7 +97,7 @@ def _by_cluster(s: Spread, delta: Floats, codes: Codes) -> Spread:
         s, variance=c.variance, third_moment=c.third_moment, centred=c.sums * math.sqrt(c.clusters / (c.clusters - 1)),
         degrees_of_freedom=1.0 / (few_labels + 1.0 / c.degrees_of_freedom), counts=None,
         clustering=Clustering(
-            c.clusters, _ratio(c.variance, s.variance), c.missed, c.degrees_of_freedom, s.third_moment,
+            c.clusters, _ratio(c.variance, s.variance), c.missed, c.degrees_of_freedom,
             1.0 + sampled * (c.largest_effect - 1.0), s.variance,
         ),
     )  # fmt: skip
@@ -120,7 +119,7 @@ def _pool_by_cluster(s: Spread, delta: Floats, codes: Codes, drawn: Floats, data
         s, variance=variance, centred=s.centred * math.sqrt(effect),
         degrees_of_freedom=_degrees_of_freedom(sampled, drawn, data, sampled_df=c.degrees_of_freedom),
         clustering=Clustering(
-            c.clusters, effect, 1.0 + part * (c.missed - 1.0), c.degrees_of_freedom / part**2, s.third_moment,
+            c.clusters, effect, 1.0 + part * (c.missed - 1.0), c.degrees_of_freedom / part**2,
             1.0 + part * (c.largest_effect - 1.0), s.variance,
         ),
     )  # fmt: skip
@@ -138,9 +137,7 @@ def widened(s: Spread, factor: float) -> Spread:
     return replace(
         s, variance=factor * s.variance, third_moment=third * s.third_moment, drawn_variance=factor * s.drawn_variance,
         drawn_third_moment=third * s.drawn_third_moment, centred=math.sqrt(factor) * s.centred,
-        clustering=None
-        if c is None
-        else replace(c, item_third_moment=third * c.item_third_moment, item_variance=factor * c.item_variance),
+        clustering=None if c is None else replace(c, item_variance=factor * c.item_variance),
     )  # fmt: skip
 
 

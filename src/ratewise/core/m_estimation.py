@@ -53,14 +53,14 @@ class Loss:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Terms:
+class RectifiedTerms:
     """Σ_k weights_k φ(ratings_k) per item, whose mean is unbiased for the mean of φ(H); 0 for ratings not bought."""
 
     ratings: Floats  # items × raters, the strong one last
     weights: Floats
 
     @classmethod
-    def of(cls, data: Ratings, *, power: float = 1.0) -> "Terms":
+    def of(cls, data: Ratings, *, power: float = 1.0) -> "RectifiedTerms":
         """Weights ξ_k/q_k − ξ_{k+1}/q_{k+1}, those of weak raters times `power` (λ: 0 leaves them out)."""
         had = np.concatenate([np.ones((data.items, 1)), data.rated / data.rates], axis=1)
         weights = np.concatenate([-power * np.diff(had, axis=1), had[:, -1:]], axis=1)
@@ -84,7 +84,7 @@ def gram(X: Matrix, v: Floats) -> Floats:
     return np.asarray((X.T @ sparse.diags_array(v) @ X).toarray())
 
 
-def solve(X: Matrix, loss: Loss, terms: Terms, *, start: Floats | None = None) -> Floats:
+def solve(X: Matrix, loss: Loss, terms: RectifiedTerms, *, start: Floats | None = None) -> Floats:
     """The root of mean(x r), by Newton's method with the step halved until the gradient gets smaller."""
     size = column_sizes(X)
     theta = _start(X, loss, terms) if start is None else start.copy()
@@ -127,7 +127,7 @@ def column_sizes(X: Matrix) -> Floats:
 
 
 def _step(
-    X: Matrix, loss: Loss, terms: Terms, theta: Floats, eta: Floats, g: Floats, step: Floats, size: Floats
+    X: Matrix, loss: Loss, terms: RectifiedTerms, theta: Floats, eta: Floats, g: Floats, step: Floats, size: Floats
 ) -> tuple[Floats, Floats, Floats, bool]:
     before = float(((g / size) ** 2).sum())
     for halving in range(_MOST_HALVINGS):
@@ -141,11 +141,11 @@ def _step(
     return theta, eta, g, before == 0.0
 
 
-def _gradient(X: Matrix, loss: Loss, terms: Terms, eta: Floats) -> Floats:
+def _gradient(X: Matrix, loss: Loss, terms: RectifiedTerms, eta: Floats) -> Floats:
     return np.asarray(X.T @ terms.sum(lambda y: loss.gradient(eta, y))) / eta.size
 
 
-def _start(X: Matrix, loss: Loss, terms: Terms) -> Floats:
+def _start(X: Matrix, loss: Loss, terms: RectifiedTerms) -> Floats:
     """The predictor nearest to a constant that fits the mean."""
     n, d = X.shape
     constant = loss.start(float(terms.sum(lambda y: y).mean()))
@@ -168,7 +168,7 @@ LINEAR = Loss("linear", lambda eta, y: eta - y, np.ones_like, lambda mean: mean)
 LOGISTIC = Loss("logistic", lambda eta, y: special.expit(eta) - y, _logistic_curvature, _logit)
 POISSON = Loss("Poisson", lambda eta, y: np.exp(eta) - y, np.exp, lambda mean: math.log(max(mean, 1e-3)))
 
-LOSSES: dict[Family, Loss] = {"linear": LINEAR, "logistic": LOGISTIC, "poisson": POISSON}
+LOSSES: dict[str, Loss] = {"linear": LINEAR, "logistic": LOGISTIC, "poisson": POISSON}
 
 
 def tuned_power(X: Matrix, loss: Loss, data: Ratings, contrasts: Floats | None = None) -> float:
@@ -184,7 +184,11 @@ def tuned_power(X: Matrix, loss: Loss, data: Ratings, contrasts: Floats | None =
     if pi.min() == 1:
         return 1.0
     most = float(1.0 / (1.0 - pi.min()))
-    eta = np.asarray(X @ _first(X, loss, data, most))
+    try:
+        first = solve(X, loss, RectifiedTerms.of(data, power=most))
+    except NoFitError:  # the largest λ may leave too little weight to fit anything
+        first = solve(X, loss, RectifiedTerms.of(data))
+    eta = np.asarray(X @ first)
     use, odds = data.labelled, 1.0 / pi - 1.0
     psi_g = loss.gradient(eta, data.weak[:, 0])
     psi_h = np.where(use, loss.gradient(eta, np.where(use, data.strong, 0.0)), 0.0)
@@ -198,14 +202,6 @@ def tuned_power(X: Matrix, loss: Loss, data: Ratings, contrasts: Floats | None =
     return float(np.clip(_covariance(X, A, weight, psi_h, psi_g) / variance, 0.0, most))
 
 
-def _first(X: Matrix, loss: Loss, data: Ratings, most: float) -> Floats:
-    """θ to take the gradients at; at λ = 1 where the largest λ leaves too little weight to fit anything."""
-    try:
-        return solve(X, loss, Terms.of(data, power=most))
-    except NoFitError:
-        return solve(X, loss, Terms.of(data))
-
-
 def _covariance(X: Matrix, A: Floats, weight: Floats, a: Floats, b: Floats) -> float:
     """Trace of the weighted covariance of A x a and A x b."""
     w = weight / weight.sum()
@@ -213,8 +209,6 @@ def _covariance(X: Matrix, A: Floats, weight: Floats, a: Floats, b: Floats) -> f
     means = [A @ np.asarray(X.T @ (w * z)) for z in (a, b)]
     return square - float(means[0] @ means[1])
 
-
-__all__ = ["MFit", "NoFitError", "degrees_of_freedom", "fit_m_estimator", "influence"]
 
 _AT_ONCE = 1 << 22  # numbers held at a time
 
@@ -266,7 +260,7 @@ def fit_m_estimator(
     with the linear loss gives the mean.
     """
     lam = tuned_power(X, loss, data, contrasts) if power is None else power
-    terms = Terms.of(data, power=lam)
+    terms = RectifiedTerms.of(data, power=lam)
     theta = solve(X, loss, terms)
     eta = np.asarray(X @ theta)
     scores = terms.sum(lambda y: loss.gradient(eta, y))
@@ -340,14 +334,8 @@ def _meat(X: Matrix, scores: Floats, drawn: Floats, clusters: Codes | None, N: f
     if clusters is None:
         all_of_it = gram(X, scores**2) * taken / T**2
     else:
-        all_of_it = _cluster_variance(X, scores, clusters) * taken * (T - 1) / T / T**2
+        all_of_it = sum_variance(_by_cluster(X, scores, clusters), None) * taken * (T - 1) / T / T**2
     return np.asarray((1 - share) * all_of_it + share * draw)
-
-
-def _cluster_variance(X: Matrix, scores: Floats, clusters: Codes) -> Floats:
-    if isinstance(X, np.ndarray):
-        return sum_variance(X * scores[:, None], clusters)
-    return sum_variance(_by_cluster(X, scores, clusters), None)
 
 
 def _by_cluster(X: Matrix, scores: Floats, clusters: Codes) -> Floats:
@@ -430,15 +418,10 @@ def m_estimate(
     unanswered = int(np.count_nonzero((data.rates[:, -1] == 1) & ~data.labelled))
     if unanswered:
         raise InputError(f"{unanswered} items with rate 1 have no strong rating; a fit needs every answer asked for")
-    how = loss if isinstance(loss, Loss) else LOSSES[_family(loss)]
+    how = loss if isinstance(loss, Loss) else LOSSES[choice(loss, FAMILIES, name="loss")]
     codes = None if clusters is None else cluster_codes(clusters, data.items)
     N = pool_of(estimand, pool_size, data.items)
     return fit_m_estimator(design, how, data, power=power, clusters=codes, pool_size=N, contrasts=contrasts)
-
-
-def _family(name: str) -> Family:
-    choice(name, FAMILIES, name="loss")
-    return next(family for family in LOSSES if family == name)
 
 
 def m_policy(

@@ -16,7 +16,7 @@ from scipy import special
 from ratewise.core.checks import Floats, choice, number, share
 from ratewise.core.clusters import Codes, cluster_codes
 from ratewise.core.estimate import Estimate
-from ratewise.core.m_estimation import Terms
+from ratewise.core.m_estimation import RectifiedTerms
 from ratewise.core.names import ESTIMANDS, Estimand
 from ratewise.core.ratings import Ratings, pool_of, ratings
 from ratewise.errors import InputError
@@ -154,7 +154,7 @@ def _closed(
 
 def distribution(data: Ratings, q: float, *, codes: Codes | None, pool_size: float) -> Distribution:
     """F̂ at every rating seen, and its variance if that were the quantile; O(n log n)."""
-    terms, T = Terms.of(data), data.items
+    terms, T = RectifiedTerms.of(data), data.items
     used = terms.weights != 0
     values = np.unique(terms.ratings[used])
     shares = _at(values, terms.ratings[used], terms.weights[used]) / T
@@ -183,7 +183,7 @@ def _drawn(values: Floats, data: Ratings) -> Floats:
     return np.maximum(total, _FEWEST_WRONG * float(odds.sum(axis=1).mean()))
 
 
-def _design_effect(terms: Terms, values: Floats, shares: Floats, q: float, codes: Codes) -> float:
+def _design_effect(terms: RectifiedTerms, values: Floats, shares: Floats, q: float, codes: Codes) -> float:
     """How much clusters raise the variance of F̂ at its crossing of q, over independent items; at least 1."""
     theta = values[min(int(np.searchsorted(np.maximum.accumulate(shares), q)), values.size - 1)]
     delta = terms.sum(lambda y: (y <= theta).astype(np.float64))
@@ -207,4 +207,4 @@ def _quantile_of_error(data: Ratings, level: float, codes: Codes | None) -> floa
 
 
 def _contributions(data: Ratings, theta: float) -> Floats:
-    return Terms.of(data).sum(lambda y: (y <= theta).astype(np.float64))
+    return RectifiedTerms.of(data).sum(lambda y: (y <= theta).astype(np.float64))

@@ -40,7 +40,11 @@ def running_estimates(
     G, H = weak, strong
     x, odds = drawn / rates, 1.0 / rates - 1.0  # ξ/π
     A, D = H * x, G * (1.0 - x)  # Δ = A + λ D
-    at = _Sums(stops)
+
+    def at(terms: Floats | Mask) -> Floats:
+        """Sums over the first items of each stream, at its stops."""
+        return np.take_along_axis(np.cumsum(terms, axis=1, dtype=np.float64), stops - 1, axis=1)
+
     slope = np.ones(stops.shape)
     if tuned:
         top, bottom = power_terms(G, H - G, odds, weight=x, had=np.ones_like(x))
@@ -55,25 +59,10 @@ def running_estimates(
         w = odds * x
         added = at(w * H * H) - 2 * slope * at(w * H * G) + slope**2 * at(w * G * G)
         unseen = np.maximum(1.0 / T - 1.0 / pool_size, 0.0)
-        variance = np.maximum(added, 0.0) / T**2 + _second_moment(at, A, H, x, value) * unseen
+        weight = at(x)
+        second = np.maximum(at(A * H) - 2 * value * at(A) + value**2 * weight, 0.0)  # of H − θ̂, by inverse rates
+        variance = np.maximum(added, 0.0) / T**2 + second / np.maximum(weight, 1e-300) * unseen
     return Running(value, variance, stops, np.asarray(at(drawn), dtype=np.intp), slope)
-
-
-@dataclass(frozen=True, slots=True)
-class _Sums:
-    """Sums over the first items of each stream, at its stops."""
-
-    stops: Counts
-
-    def __call__(self, terms: Floats | Mask) -> Floats:
-        return np.take_along_axis(np.cumsum(terms, axis=1, dtype=np.float64), self.stops - 1, axis=1)
-
-
-def _second_moment(at: _Sums, A: Floats, H: Floats, x: Floats, value: Floats) -> Floats:
-    """Mean of (H − θ̂)² by inverse rates; 0 where no strong rating is in yet."""
-    weight = at(x)
-    total = at(A * H) - 2 * value * at(A) + value**2 * weight
-    return np.maximum(total, 0.0) / np.maximum(weight, 1e-300)
 
 
 _ROUNDING = 1e-9  # of a budget: what adding up prices may be off by, far below any price

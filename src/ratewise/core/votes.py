@@ -5,14 +5,13 @@ vote. So the mean of an item's votes is unbiased for the item's mean whatever th
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from ratewise.core.checks import Floats, as_floats
-from ratewise.errors import InputError
+from ratewise.core.checks import Floats
 
 _CLEARLY = 4.5  # standard errors by which a person differs; by chance less than once in 100,000 people
 
@@ -52,14 +51,6 @@ class Votes:
         return np.where(k > 1, squares / np.maximum(k - 1, 1), pooled)
 
 
-def votes_of(values: ArrayLike, people: tuple[str, ...] | None = None) -> Votes:
-    """Checked: a table of numbers with a column per person."""
-    found = as_floats(values, name="votes")
-    if found.ndim != 2:
-        raise InputError(f"votes are items × people; got shape {found.shape}")
-    return Votes(found, tuple(f"person {j + 1}" for j in range(found.shape[1])) if people is None else people)
-
-
 def _squares_within(votes: Votes) -> Floats:
     return np.asarray(np.nansum((votes.values - votes.means[:, None]) ** 2, axis=1))
 
@@ -86,8 +77,7 @@ class Agreement:
 
     def to_dict(self) -> dict[str, Any]:
         """A dictionary, ready for JSON."""
-        out = {name: getattr(self, name) for name in self.__slots__}
-        return {**out, "differs": dict(self.differs)}
+        return asdict(self) | {"differs": dict(self.differs)}
 
 
 def krippendorff_alpha(votes: Votes, *, metric: Literal["interval", "nominal"] = "interval") -> float | None:
@@ -185,13 +175,9 @@ def agreement(
     )
     if noise is None or standard_error is None:
         return plain
-    variance = standard_error**2
-    each = float(k.sum()) / max(plain.items, 1)
-    return Agreement(
-        plain.people, plain.items, plain.votes, plain.percent, plain.alpha,
-        noise_share=min(noise.part / variance, 1.0),
-        standard_error=standard_error,
+    variance, each = standard_error**2, plain.votes / max(plain.items, 1)
+    return replace(
+        plain, noise_share=min(noise.part / variance, 1.0),
         with_another_vote=math.sqrt(max(variance - noise.saved, 0.0)),
         with_other_items=math.sqrt(variance * each / (each + 1)) if room else None,
-        differs=plain.differs,
     )  # fmt: skip

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -31,8 +31,7 @@ class PolicyPrice:
 
     def to_dict(self) -> dict[str, float]:
         """A dictionary, ready for JSON."""
-        names = ("mean_rate", "cost_per_item", "variance_per_item", "error_times_budget", "error_ratio")
-        return {name: getattr(self, name) for name in names}
+        return asdict(self)
 
 
 @shown
@@ -73,13 +72,12 @@ class WrongPolicy:
 
     def to_dict(self) -> dict[str, Any]:
         """The numbers without the rates, ready for JSON."""
-        return {
-            "believed": self.believed.to_dict(), "optimal": self.optimal.to_dict(), "uniform": self.uniform.to_dict(),
-            "base_error_times_budget": self.base_error_times_budget, "ratio": self.ratio,
-            "ratio_to_uniform": self.ratio_to_uniform, "ratio_to_base": self.ratio_to_base,
-            "excess_variance": self.excess_variance, "bound": self.bound, "additive_bound": self.additive_bound,
-            "notes": list(self.notes),
-        }  # fmt: skip
+        prices = {name: getattr(self, name).to_dict() for name in ("believed", "optimal", "uniform")}
+        numbers = (
+            "base_error_times_budget", "ratio", "ratio_to_uniform", "ratio_to_base", "excess_variance", "bound",
+            "additive_bound",
+        )  # fmt: skip
+        return prices | {name: getattr(self, name) for name in numbers} | {"notes": list(self.notes)}
 
     def summary(self) -> str:
         """One line for people."""
@@ -129,14 +127,15 @@ def cost_of_wrong_policy(
     best = solve(u, V)
     made = solve(v, V if believed_variance is None else believed_variance)
     w = w / w.sum()
-    world = TrueWorld(u, w, V, c_g, c_h)
-    believed, optimal = world.price(made.rates), world.price(best.rates)
+    p = optimal_uniform_rate(float(np.dot(w, u)), variance=V, weak_cost=c_g, strong_cost=c_h).rate
+    uniform = np.full(u.size, max(p if p > 0 else _NEVER, floor))  # Prop. 1
+    believed, optimal, even = (_price(pi, u, w, V, c_g, c_h) for pi in (made.rates, best.rates, uniform))
     excess = _excess(made.rates, best.rates, u, w)
     additive, why = _additive(u, v, made, best, w, b, floor)
     return WrongPolicy(
         believed=believed,
         optimal=optimal,
-        uniform=world.price(np.full(u.size, max(_uniform_rate(world), floor))),
+        uniform=even,
         base_error_times_budget=c_h * V,
         excess_variance=believed.variance_per_item - optimal.variance_per_item,
         bound=misjudged_variance_bound(largest_squared_error=b, inverse_rate_excess=excess)
@@ -149,32 +148,15 @@ def cost_of_wrong_policy(
     )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class TrueWorld:
-    """The true error, variance and costs."""
-
-    u: Floats
-    w: Floats
-    V: float
-    c_g: float
-    c_h: float
-
-    def price(self, pi: Floats) -> PolicyPrice:
-        """Cost, Var(Δ) = V + E[u (1/π − 1)] and J of any rates."""
-        rate = float(np.dot(self.w, pi))
-        cost = self.c_g + self.c_h * rate
-        counts = (self.u > 0) & (self.w > 0)
-        never = bool(np.any(counts & (pi <= _NEVER)))
-        odds = np.divide(1.0 - pi, pi, out=np.zeros_like(pi), where=counts & (pi > _NEVER))
-        variance = math.inf if never else self.V + float(np.dot(self.w * self.u, odds))
-        return PolicyPrice(rate, cost, variance, cost * variance, cost * variance / (self.c_h * self.V))
-
-
-def _uniform_rate(world: TrueWorld) -> float:
-    """Prop. 1's p*; a rate that is never drawn where that is 0."""
-    M = float(np.dot(world.w, world.u))
-    p = optimal_uniform_rate(M, variance=world.V, weak_cost=world.c_g, strong_cost=world.c_h).rate
-    return p if p > 0 else _NEVER
+def _price(pi: Floats, u: Floats, w: Floats, V: float, c_g: float, c_h: float) -> PolicyPrice:
+    """Cost, Var(Δ) = V + E[u (1/π − 1)] and J of any rates under the true u."""
+    rate = float(np.dot(w, pi))
+    cost = c_g + c_h * rate
+    counts = (u > 0) & (w > 0)
+    never = bool(np.any(counts & (pi <= _NEVER)))
+    odds = np.divide(1.0 - pi, pi, out=np.zeros_like(pi), where=counts & (pi > _NEVER))
+    variance = math.inf if never else V + float(np.dot(w * u, odds))
+    return PolicyPrice(rate, cost, variance, cost * variance, cost * variance / (c_h * V))
 
 
 def _excess(made: Floats, best: Floats, u: Floats, w: Floats) -> float:
@@ -232,14 +214,15 @@ class Assumed:
 
     def wrong(self, what: str, factor: float) -> "Assumed":
         """The same with one thing off by a factor."""
-        if what == "weak price":
-            return replace(self, weak_cost=self.weak_cost * factor)
-        if what == "strong price":
-            return replace(self, strong_cost=self.strong_cost * factor)
-        if what == "variance":
-            return replace(self, variance=self.variance * factor)
-        if what == "weak error":
-            return replace(self, error=self.error * factor)
+        scaled = {
+            "weak price": "weak_cost",
+            "strong price": "strong_cost",
+            "variance": "variance",
+            "weak error": "error",
+        }
+        if what in scaled:
+            changed: dict[str, Any] = {scaled[what]: getattr(self, scaled[what]) * factor}
+            return replace(self, **changed)
         up = np.arange(self.error.size) % 2 == 0  # neighbours in u, believed to be far apart
         return replace(self, error=np.where(up, self.error * factor, self.error / factor))
 
@@ -267,7 +250,7 @@ class Assumed:
         if rates is None:
             return max(self.variance / min(self.budget / self.strong_cost, most) - lost, 0.0)
         w = np.full(self.error.size, 1.0 / self.error.size)
-        price = TrueWorld(self.error, w, self.variance, self.weak_cost, self.strong_cost).price(rates)
+        price = _price(rates, self.error, w, self.variance, self.weak_cost, self.strong_cost)
         items = most if price.cost_per_item <= 0 else min(self.budget / price.cost_per_item, most)
         return max(price.variance_per_item / items - lost, 0.0)
 
@@ -317,9 +300,7 @@ class WhatIf:
 
     def to_dict(self) -> dict[str, Any]:
         """A dictionary, ready for JSON."""
-        beliefs = [{n: getattr(b, n) for n in ("what", "factor", "recommendation", "ratio")} for b in self.beliefs]
-        burn_ins = [{n: getattr(b, n) for n in ("labels", "mean_ratio", "worst_ratio", "right")} for b in self.burn_ins]
-        return {"recommendation": self.recommendation, "beliefs": beliefs, "burn_ins": burn_ins}
+        return asdict(self) | {"beliefs": list(map(asdict, self.beliefs)), "burn_ins": list(map(asdict, self.burn_ins))}
 
     def summary(self) -> str:
         """One line for people."""

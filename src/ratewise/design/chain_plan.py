@@ -29,7 +29,7 @@ from ratewise.design.chain import (
     step_by_step,
 )
 from ratewise.design.options import NEAR_TIE_IN_VARIANCE, Money, Options, floor_share, least_root, preferred_error
-from ratewise.design.rounds import Round, doubled_spend, nearly_all, share_of_pool
+from ratewise.design.rounds import NextRound, doubled_spend, nearly_all, share_of_pool
 from ratewise.design.seen import FEWEST_TO_LEARN, Learned, Phase, Seen, learn
 from ratewise.learn.covariates import Covariates
 from ratewise.learn.error_model import fit_error
@@ -59,7 +59,7 @@ class _Taught:
         return out
 
 
-def plan_steps(seen: StepSeen, money: Money, spent: float) -> Round[StepRule] | None:
+def plan_steps(seen: StepSeen, money: Money, spent: float) -> NextRound[StepRule] | None:
     """The next round for the money, after so much was spent; `None` where too few labels have answers of every level.
 
     It doubles what was spent, or takes its share of a pool that will be looked at whole.
@@ -73,7 +73,7 @@ def plan_steps(seen: StepSeen, money: Money, spent: float) -> Round[StepRule] | 
     rule = StepRule(seen.design, taught.levels, money.costs, market.lows, scale, seen.items, items)
     root = roots(taught.label_errors(own=True), money.costs)
     spend = doubled_spend(money, spent)
-    return Round(
+    return NextRound(
         "chain", rule, spend, share_of_pool(money, spend) if nearly_all(items, seen.items, money) else None,
         own_rates=rule.rates_for(root, seen.mass[seen.labelled]), expected_variance=variance,
         mean_rates=market.mean_rates(scale),
@@ -220,7 +220,7 @@ class Choice:
 
     design: Design
     compared: tuple[Compared, ...]
-    plan: Round[StepRule] | None  # of a design with steps
+    plan: NextRound[StepRule] | None  # of a design with steps
 
 
 def choose_design(

@@ -49,7 +49,7 @@ class Money:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Option:
+class Candidate:
     """A candidate for u with the best policy for it."""
 
     error: LearnedError
@@ -101,12 +101,12 @@ class Options:
         return cls.of(known, seen.without_weak(), replace(money, weak_cost=0.0), weak=False)
 
     @property
-    def best(self) -> Option:
+    def best(self) -> Candidate:
         """The best candidate with its policy."""
         return self._chosen[0]
 
     @property
-    def without(self) -> list[Option]:
+    def without(self) -> list[Candidate]:
         """For each label, what would have been chosen without it."""
         return self._chosen[1]
 
@@ -116,7 +116,7 @@ class Options:
         return (self.known.variance + self.best.added) / self.best.items
 
     @cached_property
-    def _chosen(self) -> tuple[Option, list[Option]]:
+    def _chosen(self) -> tuple[Candidate, list[Candidate]]:
         """The best candidate with its policy; and for each label, what would have been chosen without it.
 
         A label that decides which policy is taken would else decide its own weight. One confident mistake of the weak
@@ -157,7 +157,7 @@ class Options:
         others, other = _first_unless_beaten(w * (prices[1] - prices[1:]))
         return (with_all if believed else others + 1), np.where(each, without, other + 1)
 
-    def _variance_without(self, option: Option) -> Floats:
+    def _variance_without(self, option: Candidate) -> Floats:
         """Expected squared error of the option, leaving out each label in turn."""
         return (self.known.variance + self.known.means_without(option.added)) / option.items
 
@@ -168,14 +168,14 @@ class Options:
         unseen = np.sqrt(error.unseen(self.known.unseen, self.known.x, self.known.squared))
         return float(np.maximum(root, least).mean()) * self.known.squared / np.maximum(unseen, least)
 
-    def _option(self, error: LearnedError) -> Option:
+    def _option(self, error: LearnedError) -> Candidate:
         """The best π̄ for this u, and its error by labels that this u has not seen."""
         known = self.known
         scale, floor, items = self._solve(error.predict(self.f_around, self.around))
         unseen = error.unseen(known.unseen, known.x, known.squared)
         added = known.squared * (1.0 / np.clip(scale * np.sqrt(unseen), floor, 1.0) - 1.0)
         variance = (known.variance + known.mean(added)) / items
-        return Option(error, scale, floor, items, variance, added, known.own_error(error))
+        return Candidate(error, scale, floor, items, variance, added, known.own_error(error))
 
     def _solve(self, u: Floats) -> tuple[float, float, float]:
         """Scale, floor and items of the optimal π̄ = clip(scale·sqrt(u), floor, 1).

@@ -25,7 +25,7 @@ from ratewise.core.draw import draw_within, scaled_to, whole_items
 from ratewise.core.estimate import Estimate
 from ratewise.core.names import Estimand, IntervalMethod, PolicyName
 from ratewise.core.ratings import Mask
-from ratewise.design.options import Money, Option, Options
+from ratewise.design.options import Candidate, Money, Options
 from ratewise.design.seen import FEWEST_TO_LEARN, Learned, Phase, R_co, Rule, Seen, learn, mass
 from ratewise.learn.covariates import Covariates
 from ratewise.learn.rating_model import cluster_fitted_rating, rating_bounds
@@ -48,7 +48,7 @@ _NEAR_THE_END = 0.85  # a plan for more of the pool than this looks at all of it
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Round(Generic[R_co]):
+class NextRound(Generic[R_co]):
     """What to do next, and why; of two raters the rule is a `Rule`."""
 
     policy: PolicyName | Literal["chain"]
@@ -71,7 +71,7 @@ def next_round(
     free_features: bool = True,
     closed: Seen | None = None,
     most: float = math.inf,
-) -> Round[Rule] | None:
+) -> NextRound[Rule] | None:
     """The next round; `None` where the money or the pool is used up.
 
     It starts with labels paid from the budget (few of them with a teacher), unless the budget is too small to learn
@@ -96,18 +96,18 @@ def next_round(
     )
 
 
-def start(money: Money, labels: float, teacher: Learned | None = None) -> Round[Rule]:
+def start(money: Money, labels: float, teacher: Learned | None = None) -> NextRound[Rule]:
     """The start: all raters rate the first items, for the price of so many labels; strong alone if these are few."""
     if labels < FEWEST_LABELS:
         return strong_alone(money)
     count = start_labels(labels, money.pool_left) if teacher is None else FEWEST_LABELS
     count = int(min(count, money.pool_left))
-    return Round("base", None, count * money.both, count)
+    return NextRound("base", None, count * money.both, count)
 
 
-def strong_alone(money: Money) -> Round[Rule]:
+def strong_alone(money: Money) -> NextRound[Rule]:
     """All the strong ratings that the money buys."""
-    return Round("base", None, money.left, money.strong_ratings(), weak=False)
+    return NextRound("base", None, money.left, money.strong_ratings(), weak=False)
 
 
 def start_labels(budget: float, pool_size: float = math.inf) -> int:
@@ -129,7 +129,7 @@ def plan_round(
     free_features: bool = True,
     closed: Seen | None = None,
     most: float = math.inf,
-) -> Round[Rule]:
+) -> NextRound[Rule]:
     """The best use of the money that is left, given all that was bought.
 
     `learned` is what the labels teach, where that is known already; `teacher` are models from another table, which
@@ -156,12 +156,12 @@ def plan_round(
             elif most < money.left:  # what cannot be undone is not decided while much is out
                 more = _doubled(money, int(most / money.both))
             spend, items = (more * money.both, more) if more else (money.left, money.strong_ratings())
-            return Round(
+            return NextRound(
                 "base", None, spend, items, weak=more > 0, expected_ratio=ratio, expected_variance=variance
             )  # fmt: skip
     spend = min(_spend(seen, way.money), most)
     whole = nearly_all(way.best.items, seen.items, money) or not way.weak
-    return Round(
+    return NextRound(
         "random" if best.error.kind == "constant" else "active", best.rule(known, seen.items, weak=way.weak), spend,
         share_of_pool(way.money, spend) if whole else None, weak=way.weak,
         own_rates=np.empty(0) if teacher is not None else _own_rates(way, seen), expected_ratio=ratio,
@@ -197,7 +197,7 @@ def best_way(
     return free if mean > _FEATURES_SURE * math.sqrt(float(w**2 @ (gain - mean) ** 2)) else way
 
 
-def _worth_another_look(known: Learned, best: Option, money: Money, labels: int) -> bool:
+def _worth_another_look(known: Learned, best: Candidate, money: Money, labels: int) -> bool:
     """Whether the labels are not sure yet that the weak rater is not worth its price, and more of them cost little."""
     if money.left < labels * money.both / 2 or _doubled(money, labels) * money.weak_cost > _SMALL * money.left:
         return False
@@ -205,7 +205,7 @@ def _worth_another_look(known: Learned, best: Option, money: Money, labels: int)
     return few or not _surely_worse(best, known, labels + money.left / money.strong_cost)
 
 
-def _surely_worse(best: Option, known: Learned, alone: float) -> bool:
+def _surely_worse(best: Candidate, known: Learned, alone: float) -> bool:
     """Whether the labels are sure that so many strong ratings alone do better, each label compared with itself."""
     w = known.weights / known.weights.sum()
     spread = (known.strong - known.mean(known.strong)) ** 2
@@ -232,7 +232,7 @@ def _own_rates(way: Options, seen: Seen) -> Floats:
     return out
 
 
-def _standard_error(option: Option, known: Learned) -> float:
+def _standard_error(option: Candidate, known: Learned) -> float:
     """Standard error of the expected error, relative to it: how far the labels' residuals scatter."""
     total = known.variance + known.mean(option.added)
     return float(option.added.std()) / math.sqrt(option.added.size) / total

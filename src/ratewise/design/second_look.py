@@ -16,13 +16,13 @@ from ratewise.core.draw import draw_within, scaled_to, uniform
 from ratewise.core.names import PolicyName
 from ratewise.core.ratings import Mask
 from ratewise.design.options import Money, Options
-from ratewise.design.rounds import ROUNDING, Round, RoundDraw
+from ratewise.design.rounds import ROUNDING, NextRound, RoundDraw
 from ratewise.design.seen import Rule, Seen, learn
 
 _LEAST = 1e-3  # rate of items that have had their share already, where money is left over
 
 
-def plan_again(seen: Seen, money: Money, *, population: bool = False) -> Round[Rule]:
+def plan_again(seen: Seen, money: Money, *, population: bool = False) -> NextRound[Rule]:
     """A round at the best rates in all for the money spent and unspent, over the items seen.
 
     Of a population's mean, the items seen are a sample, and their variance stays whatever is bought.
@@ -43,7 +43,7 @@ def plan_again(seen: Seen, money: Money, *, population: bool = False) -> Round[R
     added = known.mean(known.squared * (1.0 / total - 1.0))
     expected = (added + population * known.variance) / bought.items
     rule = best.rule(known, bought.items, weak=not seen.by_features)
-    return Round(policy, rule, money.left, 0, weak=not seen.by_features, own_rates=own, expected_variance=expected)
+    return NextRound(policy, rule, money.left, 0, weak=not seen.by_features, own_rates=own, expected_variance=expected)
 
 
 def variance_now(seen: Seen, *, population: bool = False) -> float:

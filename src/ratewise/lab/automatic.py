@@ -8,7 +8,7 @@ from ratewise.core.checks import Floats
 from ratewise.core.estimate import Estimate
 from ratewise.core.running import stops_within, without_rounding
 from ratewise.design.options import Money
-from ratewise.design.rounds import Round, RoundDraw, draw_exact_round, draw_round, estimate_seen, next_round, pooled
+from ratewise.design.rounds import NextRound, RoundDraw, draw_exact_round, draw_round, estimate_seen, next_round, pooled
 from ratewise.design.seen import Learned, Phase, Rule, Seen, learn
 from ratewise.lab.trials import RATING_BOUNDS, Block, Index, Outcome, Population
 from ratewise.learn.covariates import Covariates
@@ -62,14 +62,14 @@ class Trial:
         phases: tuple[Phase[Rule], ...] = (Phase(rows.size),) if rows.size else ()
         return Bought(Seen.of(self._covariates(rows), self._strong(rows), phases))
 
-    def _decide(self, bought: Bought) -> Round[Rule] | None:
+    def _decide(self, bought: Bought) -> NextRound[Rule] | None:
         c, left = self.block.setting.cost_ratio, self.budget - bought.spent
         money = Money(c, _STRONG_COST, left, self._remaining(bought))
         learned = self.start if bought.position == 0 else None
         return next_round(bought.seen, money, learned=learned, teacher=self.teacher)
 
     def _with(
-        self, bought: Bought, planned: Round[Rule], rows: Index, x: Covariates, drawn: RoundDraw | None = None
+        self, bought: Bought, planned: NextRound[Rule], rows: Index, x: Covariates, drawn: RoundDraw | None = None
     ) -> Bought:
         """One more round; without a draw, one in which every item was asked for."""
         strong, asked = self._strong(rows), rows.size
@@ -84,7 +84,7 @@ class Trial:
         spent = bought.spent + self._weak_cost(planned) * rows.size + _STRONG_COST * float(asked)
         return Bought(seen, bought.position + rows.size, spent)
 
-    def _weak_cost(self, planned: Round[Rule]) -> float:
+    def _weak_cost(self, planned: NextRound[Rule]) -> float:
         return self.block.setting.cost_ratio if planned.weak else 0.0
 
     def _remaining(self, bought: Bought) -> float:
@@ -104,7 +104,7 @@ class Trial:
     def _strong(self, rows: Index) -> Floats:
         return self.block.population.strong[rows]
 
-    def _buy(self, bought: Bought, planned: Round[Rule]) -> Bought:
+    def _buy(self, bought: Bought, planned: NextRound[Rule]) -> Bought:
         """One round: every item of it, just what a pool has left for it, or until its money is spent."""
         if planned.rule is None:
             assert planned.items is not None
@@ -114,7 +114,7 @@ class Trial:
             return self._buy_exactly(bought, planned, planned.rule, planned.items)
         return self._buy_within(bought, planned, planned.rule)
 
-    def _buy_within(self, bought: Bought, planned: Round[Rule], rule: Rule) -> Bought:
+    def _buy_within(self, bought: Bought, planned: NextRound[Rule], rule: Rule) -> Bought:
         """Item by item while the worst that the next one can cost still fits, as campaigns take them up."""
         c = self._weak_cost(planned)
         items = 0.6 * planned.spend / (c + _STRONG_COST * rule.floor) + 50
@@ -129,7 +129,7 @@ class Trial:
                 return self._with(bought, planned, rows[:n], x.rows(slice(n)), drawn.first(n))
             items *= 1.6
 
-    def _buy_exactly(self, bought: Bought, planned: Round[Rule], rule: Rule, items: int) -> Bought:
+    def _buy_exactly(self, bought: Bought, planned: NextRound[Rule], rule: Rule, items: int) -> Bought:
         """All that the round's money buys on its share of the pool."""
         rows, uniform = self._next(bought, items)
         money = planned.spend - self._weak_cost(planned) * rows.size

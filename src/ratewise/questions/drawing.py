@@ -18,8 +18,8 @@ from ratewise.core.draw import (
     EVERYONE,
     ROUNDING,
     Cut,
-    Line,
-    Prices,
+    DrawPrices,
+    LineCounts,
     bin_of,
     cut_after,
     cut_for_money,
@@ -144,9 +144,9 @@ class DrawWork:
         return self.transfer.policy == "active" or (there and bool(self.columns))
 
     @property
-    def prices(self) -> Prices:
+    def prices(self) -> DrawPrices:
         """Of the two ratings; strong ratings alone need no weak ones."""
-        return Prices(0.0 if self.transfer.policy == "base" else self.transfer.weak_cost, self.transfer.strong_cost)
+        return DrawPrices(0.0 if self.transfer.policy == "base" else self.transfer.weak_cost, self.transfer.strong_cost)
 
     @property
     def seeds(self) -> tuple[str, ...]:
@@ -178,7 +178,7 @@ def _deciding(pool: Table | SqlTable, transfer: Transfer) -> tuple[str, ...]:
 class Survey:
     """What adds up over parts: the line of every stratum, where the plan has strata, else of all rows."""
 
-    lines: tuple[Line, ...]
+    lines: tuple[LineCounts, ...]
     shares: QuantileCounts | None
 
     def __add__(self, other: "Survey") -> "Survey":
@@ -214,13 +214,13 @@ def survey(work: DrawWork, table: Table | None, hashes: list[Floats]) -> tuple[D
         weak, error = transfer.columns(table)
     if transfer.inputs is None or table is None:
         group, rates = None, transfer.rates(error, rows=work.rows)
-        lines: tuple[Line, ...] = (Line.of(look, r, rates),)
+        lines: tuple[LineCounts, ...] = (LineCounts.of(look, r, rates),)
     else:
         strata = read_strata(table, transfer.inputs.column, tuple(one.name for one in transfer.inputs.strata))
         check_known(strata, table, transfer.inputs.column)
         group, rates = strata.code, _rates_in(transfer.inputs, strata.code, error)
         each = [group == g for g in range(len(strata.names))]
-        lines = tuple(Line.of(look[own], r[own], rates[own]) for own in each)
+        lines = tuple(LineCounts.of(look[own], r[own], rates[own]) for own in each)
     check_rates(rates)
     shares = transfer.shares(weak, error) if work.needs_weak else None
     calibrated = weak if transfer.calibrates and work.needs_weak else None
@@ -254,7 +254,7 @@ class LineEnd:
     rate_sum: float
 
     @classmethod
-    def after(cls, line: Line, group: int, count: int, in_bin: InBin) -> "LineEnd":
+    def after(cls, line: LineCounts, group: int, count: int, in_bin: InBin) -> "LineEnd":
         """The end after so many items, found by the counts along the line and the rows of the one bin in question."""
         if count >= line.items.sum():
             return cls(EVERYONE, int(line.items.sum()), int(line.drawn.sum()), float(line.rates.sum()))
@@ -263,7 +263,7 @@ class LineEnd:
         return cls._in_bin(line, at, cut_after(look, r, count - line.before(at)[0]), look, r, rates)
 
     @classmethod
-    def for_money(cls, line: Line, prices: Prices, budget: float, in_bin: InBin) -> "LineEnd":
+    def for_money(cls, line: LineCounts, prices: DrawPrices, budget: float, in_bin: InBin) -> "LineEnd":
         """The end before the first item whose two ratings could not both be paid."""
         at = line.bin_for_money(prices, budget)
         look, r, rates = in_bin(0, at)
@@ -271,7 +271,7 @@ class LineEnd:
         return cls._in_bin(line, at, cut, look, r, rates)
 
     @classmethod
-    def _in_bin(cls, line: Line, at: int, cut: Cut, look: Floats, r: Floats, rates: Floats) -> "LineEnd":
+    def _in_bin(cls, line: LineCounts, at: int, cut: Cut, look: Floats, r: Floats, rates: Floats) -> "LineEnd":
         kept, (items, drawn) = cut.keeps(look, r), line.before(at)
         asked = drawn + int(np.count_nonzero(kept & (r < rates)))
         rate_sum = float(line.rates[:at].sum()) + float(rates[kept].sum())
@@ -325,7 +325,13 @@ def line_ends(work: DrawWork, found: Survey, in_bin: InBin) -> LineEnds:
 
 
 def one_line_end(
-    line: Line, in_bin: InBin, policy: PolicyName, items: float | None, prices: Prices, budget: float | None, rows: int
+    line: LineCounts,
+    in_bin: InBin,
+    policy: PolicyName,
+    items: float | None,
+    prices: DrawPrices,
+    budget: float | None,
+    rows: int,
 ) -> LineEnds:
     """Where one line of all rows ends: after `items`, or where the money ends; nowhere without `items`."""
     planned = rows
@@ -532,9 +538,9 @@ class PlannedRows:
             )
         goal, base = self.goal, self.policy == "base"
         look, r = (uniform(ids, seed=name) for name in (f"{seed}:look", f"{seed}"))
-        rows, prices = DrawRows(r, look, self.rates), Prices(0.0 if base else goal.weak_cost, goal.strong_cost)
+        rows, prices = DrawRows(r, look, self.rates), DrawPrices(0.0 if base else goal.weak_cost, goal.strong_cost)
         found = one_line_end(
-            Line.of(look, r, self.rates), rows.in_bin, self.policy, self.items if within_budget else None, prices,
+            LineCounts.of(look, r, self.rates), rows.in_bin, self.policy, self.items if within_budget else None, prices,
             goal.budget, table.rows,
         )  # fmt: skip
         items = int(found.items.sum())
