@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from ratewise.core.checks import Floats
-from ratewise.core.intervals import Clustering, Interval, Spread
+from ratewise.core.intervals import Interval, Spread
 from ratewise.core.ratings import Mask, Ratings
 
 _BINS = 100  # of log-odds, that items are counted in: finer ones move no end by a thousandth of the width
@@ -359,35 +359,15 @@ def score_interval(
     return low + width * below, low + width * above
 
 
-@dataclass(frozen=True, slots=True)
-class _Seen:
-    """What the labels showed, on a scale from 0 to 1; variances are of the estimate."""
-
-    value: float  # within the scale
-    variance: float
-    drawn: float  # share of the variance that the draw adds
-    labels: int
-    clustering: Clustering | None
-
-
-def _scaled(s: Spread, low: float, width: float, *, stream: bool) -> _Seen:
+def _scaled(s: Spread, low: float, width: float, *, stream: bool) -> Spread:
+    """The spread on a scale from 0 to 1, as if every item were its own cluster; its value within the scale."""
     of, effect = s.variance, 1.0 if s.clustering is None else s.clustering.design_effect
     if s.clustering is not None and effect == 0:  # clusters whose sums are all alike show no variance of their own
         of, effect = s.clustering.item_variance, 1.0
-    variance = of * ((s.items - 1) / s.items if stream else 1.0)  # that of a 0/1 rating is θ(1 − θ)
+    variance = of * ((s.items - 1) / s.items if stream else 1.0) / effect / width**2  # that of a 0/1 rating is θ(1 − θ)
     drawn = min(effect * s.drawn_variance / of, 1.0) if of > 0 else 0.0
     value = min(max((s.value - low) / width, 0.0), 1.0)
-    return _Seen(value, variance / effect / width**2, drawn, s.labels, s.clustering)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Look:
-    """Worlds by their shifts, with what both ends of the interval ask of them."""
-
-    shifts: Floats
-    mean: Floats
-    variance: Floats  # of the estimate
-    off: Floats  # share of the variance that comes from predictions that are off
+    return replace(s, value=value, variance=variance, drawn_variance=drawn * variance)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -395,7 +375,7 @@ class _Test:
     """Tests whether a world with mean θ₀ is consistent with the labels."""
 
     worlds: Worlds
-    seen: _Seen
+    seen: Spread  # on a scale from 0 to 1
     at_value: float  # the model's variance at the estimate
     off: float  # of predictions, as at the estimate: a fitted f would follow θ₀
     ratio: float  # of the variance seen to the model's, shrunk to 1 while few mistakes are seen
@@ -405,7 +385,7 @@ class _Test:
     tail: float  # (1 − level)/2
 
     @classmethod
-    def of(cls, seen: _Seen, f: Floats, data: Ratings, level: float, pool_size: float, factor: float) -> "_Test":
+    def of(cls, seen: Spread, f: Floats, data: Ratings, level: float, pool_size: float, factor: float) -> "_Test":
         worlds, z, groups = worlds_of(f, data, pool_size)
         keep = 0.5 / max(seen.labels, 1)
         shift = worlds.shift_to(min(max(seen.value, keep), 1 - keep))
@@ -428,47 +408,43 @@ class _Test:
     def ends(self) -> Interval:
         """The interval: on each side of the estimate, the first world that the test rejects."""
         every = self.worlds.shifts()
-        found = self._brackets(self.look(every), dict.fromkeys((-1, 1), range(every.size)))
+        found = self._brackets(every, dict.fromkeys((-1, 1), range(every.size)))
         for _ in range(_PASSES):
             closer = [np.linspace(min(pair), max(pair), _FINE) for pair in found.values()]
             if not closer:
                 break
             parts = {side: range(k * _FINE, (k + 1) * _FINE) for k, side in enumerate(found)}
-            found |= self._brackets(self.look(np.concatenate(closer)), parts)  # at the edge it may not be found anew
+            found |= self._brackets(np.concatenate(closer), parts)  # at the edge it may not be found anew
         means, _ = self.worlds.chances(np.array([pair[0] for pair in found.values()]))
         end = dict(zip(found, means.tolist(), strict=True))
         return end.get(-1, 0.0), end.get(1, 1.0)
 
-    def look(self, shifts: Floats) -> _Look:
-        """Mean and variances in the worlds with these shifts."""
-        mean, f0 = self.worlds.chances(shifts)
-        model = self.worlds.variance(mean, f0, self.off)
-        off = np.clip(self.off / self.worlds.items / np.maximum(model, _LEAST**2), 0.0, 1.0)
-        return _Look(shifts, mean, self._variance(mean, model), off)
-
-    def _brackets(self, at: _Look, parts: dict[int, range]) -> dict[int, tuple[float, float]]:
+    def _brackets(self, shifts: Floats, parts: dict[int, range]) -> dict[int, tuple[float, float]]:
         """The nearest rejected world beyond the estimate, and its neighbour towards it, by side.
 
         `parts` are the worlds to look among on each side; their shifts go upwards.
         """
-        side = np.sign(at.mean - self.seen.value)
-        rejected = (side != 0) & (self._chance_of_seen(at, side) < self.tail)
+        mean, f0 = self.worlds.chances(shifts)
+        model = self.worlds.variance(mean, f0, self.off)
+        off = np.clip(self.off / self.worlds.items / np.maximum(model, _LEAST**2), 0.0, 1.0)
+        side = np.sign(mean - self.seen.value)
+        chance = self._chance_of_seen(mean, self._variance(mean, model), off, side)
+        rejected = (side != 0) & (chance < self.tail)
         found = {}
         for which, part in parts.items():
             here = np.flatnonzero((rejected & (side == which))[part.start : part.stop])
             if here.size:
                 i = part.start + int(here[-1] if which < 0 else here[0])
                 j = min(max(i - which, part.start), part.stop - 1)
-                found[which] = float(at.shifts[i]), float(at.shifts[j])
+                found[which] = float(shifts[i]), float(shifts[j])
         return found
 
-    def _chance_of_seen(self, at: _Look, side: Floats) -> Floats:
+    def _chance_of_seen(self, mean: Floats, variance: Floats, off: Floats, side: Floats) -> Floats:
         """P(an estimate at least as far from θ₀ as the one seen), in worlds with these means.
 
-        The part of the variance that comes from predictions that are off is a sum over all labels, as good as normal:
-        what it explains of the distance is taken off first (squares add up), and the binomial explains the rest.
+        `off` is the share of the variance that comes from predictions that are off, a sum over all labels and as good
+        as normal: what it explains of the distance is taken off first (squares add up), the binomial explains the rest.
         """
-        mean, variance, off = at.mean, at.variance, at.off
         z = float(special.ndtri(1 - self.tail))
         away = np.sqrt(np.maximum((self.seen.value - mean) ** 2 - z**2 * off * variance, 0.0))
         value = mean - side * away
@@ -520,14 +496,15 @@ def _uneven(residual: Floats, weight: Floats) -> float:
     return min(max(fourths / squares**2 - 1.0 / plain, 0.0), _UNEVEN) if squares > 0 and plain > 0 else 0.0
 
 
-def _few_labels(seen: _Seen, level: float, uneven: float) -> float:
+def _few_labels(seen: Spread, level: float, uneven: float) -> float:
     """Half of Student's correction, for what the draw adds: 0/1 residuals are less variable than normal ones.
 
     All of it for few clusters, whose sums are as good as normal.
     """
     few = 0.0 if seen.clustering is None else 1.0 / seen.clustering.degrees_of_freedom
-    if seen.drawn > 0 and seen.labels >= 2:
-        few += 0.5 * (1.0 / (seen.labels - 1) + uneven * max(1.0 - _ENOUGH / seen.labels, 0.0)) * seen.drawn**2
+    drawn = seen.drawn_variance / seen.variance if seen.variance > 0 else 0.0
+    if drawn > 0 and seen.labels >= 2:
+        few += 0.5 * (1.0 / (seen.labels - 1) + uneven * max(1.0 - _ENOUGH / seen.labels, 0.0)) * drawn**2
     quantile = float(special.ndtri(0.5 + level / 2))
     return (float(special.stdtrit(1.0 / few, 0.5 + level / 2)) / quantile) ** 2 if few > 0 else 1.0
 
@@ -535,7 +512,7 @@ def _few_labels(seen: _Seen, level: float, uneven: float) -> float:
 _PRIOR_PAIRS = 0.5  # pairs of rare ratings in one cluster that are imagined besides those seen
 
 
-def _cluster_effect(seen: _Seen) -> float:
+def _cluster_effect(seen: Spread) -> float:
     """The design effect, at least 1; the largest there can be where ratings of one kind are too rare to show it.
 
     Pairs of the rarer kind are what tells how alike a cluster's ratings are; with none, nothing does.
