@@ -56,14 +56,16 @@ def cluster_folds(codes: Codes, folds: int, rng: np.random.Generator) -> Codes:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ClusterSpread:
-    """Spread of a mean of T terms that are alike within clusters."""
+    """Spread of a mean of T terms that are alike within clusters, and what that does to an estimate's spread."""
 
     sums: Floats  # of the centred terms, one per cluster
     variance: float  # C/(C−1) Σ sums² / T²
     third_moment: float
     degrees_of_freedom: float  # of that variance; at most C − 1
-    missed: float  # the true variance over what is to be expected of it: above 1 where sizes are unequal
+    missed: float  # what the variance misses where sizes are unequal; counted by every interval but the normal one
     largest_effect: float  # design effect if all terms of a cluster were equal: Σ m² / T
+    design_effect: float = 1.0  # the estimate's variance over what it would be if every item were its own cluster
+    item_variance: float = 0.0  # of the estimate, as if every item were its own cluster
 
     @property
     def clusters(self) -> int:

@@ -11,22 +11,10 @@ import numpy as np
 from scipy import special
 
 from ratewise.core.checks import Floats
-from ratewise.core.clusters import Codes, cluster_spread
+from ratewise.core.clusters import ClusterSpread, Codes, cluster_spread
 from ratewise.core.ratings import Ratings
 
 Interval = tuple[float, float]
-
-
-@dataclass(frozen=True, slots=True)
-class Clustering:
-    """What clusters did to a spread."""
-
-    clusters: int
-    design_effect: float  # variance over what it would be if every item were its own cluster
-    missed: float  # what the variance misses where sizes are unequal; counted by every interval but the normal one
-    degrees_of_freedom: float  # of the variance, as far as there are few clusters
-    largest_effect: float  # design effect if the ratings of a cluster were all equal
-    item_variance: float  # as if every item were its own cluster
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,7 +34,7 @@ class Spread:
     centred: Floats
     labels: int
     items: int
-    clustering: Clustering | None = None
+    clustering: ClusterSpread | None = None
     counts: Floats | None = None  # how many times each centred term is there
 
     @property
@@ -96,9 +84,9 @@ def _by_cluster(s: Spread, delta: Floats, codes: Codes) -> Spread:
     return replace(
         s, variance=c.variance, third_moment=c.third_moment, centred=c.sums * math.sqrt(c.clusters / (c.clusters - 1)),
         degrees_of_freedom=1.0 / (few_labels + 1.0 / c.degrees_of_freedom), counts=None,
-        clustering=Clustering(
-            c.clusters, _ratio(c.variance, s.variance), c.missed, c.degrees_of_freedom,
-            1.0 + sampled * (c.largest_effect - 1.0), s.variance,
+        clustering=replace(
+            c, design_effect=_ratio(c.variance, s.variance), largest_effect=1.0 + sampled * (c.largest_effect - 1.0),
+            item_variance=s.variance,
         ),
     )  # fmt: skip
 
@@ -118,9 +106,9 @@ def _pool_by_cluster(s: Spread, delta: Floats, codes: Codes, drawn: Floats, data
     return replace(
         s, variance=variance, centred=s.centred * math.sqrt(effect),
         degrees_of_freedom=_degrees_of_freedom(sampled, drawn, data, sampled_df=c.degrees_of_freedom),
-        clustering=Clustering(
-            c.clusters, effect, 1.0 + part * (c.missed - 1.0), c.degrees_of_freedom / part**2,
-            1.0 + part * (c.largest_effect - 1.0), s.variance,
+        clustering=replace(
+            c, design_effect=effect, missed=1.0 + part * (c.missed - 1.0), item_variance=s.variance,
+            degrees_of_freedom=c.degrees_of_freedom / part**2, largest_effect=1.0 + part * (c.largest_effect - 1.0),
         ),
     )  # fmt: skip
 
