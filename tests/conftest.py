@@ -14,6 +14,9 @@ from .postgres import NoPostgresError, Server
 from .programs import needed
 
 sys.path.append(str(Path(__file__).parents[1] / "benchmarks"))  # for `studies`: worlds that benchmarks and tests share
+import studies  # noqa: F401
+
+sys.path.pop()  # `coverage` there is a benchmark; libraries look for the package of that name
 
 _MEMORY, _ENOUGH = "/dev/shm", 4 * 2**30
 
