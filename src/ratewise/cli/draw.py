@@ -129,11 +129,11 @@ def _drawn_by_plan(
     from ratewise.questions.draw_file import draw_file
     from ratewise.questions.draw_pool import draw_pool
     from ratewise.questions.slice_plan import is_slice_plan
-    from ratewise.questions.transfer import believed, load_transfer
+    from ratewise.questions.transfer import load_transfer, plan_errors
     from ratewise.tables import write_table
     from ratewise.tables.write import safe_cells as make_safe
 
-    with believed(plan):
+    with plan_errors(plan):
         whole = any((safe_cells, table == "-", format is not None)) or is_slice_plan(plan)
         whole = whole or (sheet is not None and (engine == "spark" or not _in_pieces(table, how["id_column"])))
         _check_engine(engine, master, whole=whole, output=output)

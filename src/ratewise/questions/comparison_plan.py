@@ -17,7 +17,7 @@ from ratewise.questions.drawing import PlannedRows
 from ratewise.questions.goal import PlanGoal
 from ratewise.questions.pilot import Pilot, PilotColumns, learn_pilot, read_pilot
 from ratewise.questions.plan import Plan, plan_mean
-from ratewise.questions.planner import AnyPlan, PilotErrors
+from ratewise.questions.policies import AnyPlan, PilotErrors
 from ratewise.questions.transfer import STRONG_DIFFERENCE, WEAK_DIFFERENCE, Derived
 from ratewise.tables import Table, TableLike, read_table
 from ratewise.tables.words import Positive, Scale, in_numbers, meaning_of

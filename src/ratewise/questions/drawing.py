@@ -35,7 +35,7 @@ from ratewise.questions.goal import PlanGoal
 from ratewise.questions.old_labels import draw_beside
 from ratewise.questions.rated import POOL_SIZE
 from ratewise.questions.strata import Codes, InputPlan, check_known, read_strata
-from ratewise.questions.transfer import Drift, OldLabels, QuantileCounts, Transfer, check_rates
+from ratewise.questions.transfer import Drift, KnownLabels, QuantileCounts, Transfer, check_rates
 from ratewise.tables import Table, TableLike, read_table
 from ratewise.tables.cells import Texts
 from ratewise.tables.spark import SqlTable
@@ -473,7 +473,7 @@ def drawn_table(
 
 
 def _beside_old_labels(
-    table: Table, transfer: Transfer, old: OldLabels, *, seed: int, within_budget: bool
+    table: Table, transfer: Transfer, old: KnownLabels, *, seed: int, within_budget: bool
 ) -> Drawn:  # fmt: skip
     """Draw only among rows that have no label; their weak ratings are there already."""
     made = draw_beside(table, transfer, old, seed=seed, within_budget=within_budget)

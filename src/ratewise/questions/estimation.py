@@ -125,7 +125,7 @@ def recalibrated(
     return fitted_rating(x, h, weights) if codes is None else cluster_fitted_rating(x, h, weights, codes)
 
 
-def told_of_text(rated: Ratings, names: Sequence[str], text: TextColumns | None) -> tuple[str, ...]:
+def text_notes(rated: Ratings, names: Sequence[str], text: TextColumns | None) -> tuple[str, ...]:
     """Whether texts move the recalibrated ratings, in words; clusters choose in every fold anew, and say nothing."""
     if text is None or rated.clusters is not None or rated.strong.size < 2:
         return ()
@@ -251,7 +251,7 @@ def estimate_table(
     texts = read_texts(ready.table, text, learner)
     known = None if texts is None else texts[0][rated.rows]
     found = with_votes(estimate_rated(rated.items, rated.how(how), recalibrate, known), ready, rated)
-    notes = ready.notes + rated.notes(how) + told_of_text(rated.items, text, known)
+    notes = ready.notes + rated.notes(how) + text_notes(rated.items, text, known)
     return _with_spend(found, prices, notes, alone=weak is None)
 
 

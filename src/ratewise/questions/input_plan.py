@@ -11,7 +11,7 @@ from ratewise.errors import InputError
 from ratewise.learn.error_model import DEFAULT_FLOOR_SHARE
 from ratewise.questions.goal import PlanGoal
 from ratewise.questions.pilot import Pilot
-from ratewise.questions.planner import PlannedPolicy
+from ratewise.questions.policies import PlannedPolicy
 from ratewise.questions.strata import InputPlan, Strata, StratumPlan, shrunk
 
 _WORTH_CHOOSING = 0.95  # of the error without: strata are chosen by figures from a pilot, which are rough

@@ -43,7 +43,7 @@ _FEWEST_TO_LEARN = 50  # strong votes; with fewer the weak vote stays as it is
 
 
 @dataclass(frozen=True, slots=True)
-class Place(Result):
+class RankedModel(Result):
     """One model's place. Rating and rank are `None` with a reason where votes cannot tell them."""
 
     name: str
@@ -65,7 +65,7 @@ class Place(Result):
 class Leaderboard(Result):
     """Models by rating, best first. Intervals of ratings hold for all models at once, and so do those of ranks."""
 
-    models: tuple[Place, ...]
+    models: tuple[RankedModel, ...]
     level: float
     items: int
     labels: int
@@ -76,11 +76,11 @@ class Leaderboard(Result):
     covariance: Floats = field(repr=False, default_factory=lambda: np.empty((0, 0)))
 
     @property
-    def rated(self) -> tuple[Place, ...]:
+    def rated(self) -> tuple[RankedModel, ...]:
         """The models that have a rating."""
         return tuple(model for model in self.models if model.rating is not None)
 
-    def __getitem__(self, name: str) -> Place:
+    def __getitem__(self, name: str) -> RankedModel:
         for model in self.models:
             if model.name == name:
                 return model
@@ -126,7 +126,7 @@ class Leaderboard(Result):
         return table_html(head, [_cells(model) for model in self.models])
 
 
-def _cells(m: Place) -> tuple[str, ...]:
+def _cells(m: RankedModel) -> tuple[str, ...]:
     if m.rating is None:
         return "–", m.name, m.reason or "", "", ""
     ends = "–" if m.low is None else f"{m.low:.0f} to {m.high:.0f}"
@@ -282,7 +282,7 @@ def _board(
     how: EstimateOptions,
     *,
     exact: bool,
-) -> tuple[list[Place], NDArray[np.intp]]:
+) -> tuple[list[RankedModel], NDArray[np.intp]]:
     """Rows best first, and the order of the rated ones. `exact`: there is no error, not just none that can be seen."""
     level, seed = how.level, how.seed
     se = np.sqrt(np.maximum(np.diag(standing.covariance), 0.0))
@@ -302,13 +302,13 @@ def _board(
         error, low, high = (float(ELO * se[k]), float(r - half[k]), float(r + half[k])) if vary else (None, None, None)
         first, last = (int(places.low[k]), int(places.high[k]) + unrated) if vary else (1, len(models) + unrated)
         rows.append(
-            Place(
+            RankedModel(
                 names[i], float(r), error, low, high, int(places.rank[k]), first, last,
                 float(best[k]) if unrated == 0 and vary else None, int(labelled[i]), int(met[i]),
             )
         )  # fmt: skip
     rows += [
-        Place(names[i], None, None, None, None, None, None, None, None, int(labelled[i]), int(met[i]), reason=why)
+        RankedModel(names[i], None, None, None, None, None, None, None, None, int(labelled[i]), int(met[i]), reason=why)
         for i, why in sorted(field.reasons.items())
     ]
     return rows, order

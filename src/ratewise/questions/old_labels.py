@@ -27,7 +27,7 @@ from ratewise.core.ratings import LARGEST_SCALE, Mask
 from ratewise.errors import InputError, TableError
 from ratewise.questions.people import ready_for
 from ratewise.questions.pilot import Pilot
-from ratewise.questions.transfer import OldLabels, Transfer
+from ratewise.questions.transfer import KnownLabels, Transfer
 from ratewise.tables import Table
 
 AT_RANDOM, BY_HAND = "at random", "by hand"
@@ -195,7 +195,7 @@ class DrawnBeside:
 
 
 def draw_beside(
-    table: Table, transfer: Transfer, old: OldLabels, *, seed: int, within_budget: bool = True
+    table: Table, transfer: Transfer, old: KnownLabels, *, seed: int, within_budget: bool = True
 ) -> DrawnBeside:
     """π and who has or gets a label, by a hash of its own: independent of the draw that the old labels are from.
 
@@ -250,7 +250,7 @@ def _set_aside(table: Table, names: Sequence[str], keep: Mask) -> dict[str, Any]
     return columns
 
 
-def _without_each(table: Table, old: OldLabels, before: Before) -> tuple[Floats, Floats]:
+def _without_each(table: Table, old: KnownLabels, before: Before) -> tuple[Floats, Floats]:
     """π and the weak ratings of the old labels as they were planned; the labels must be the same as then."""
     planned = dict(zip(old.ids, zip(old.rates, old.weak, strict=True), strict=True))
     ids = table.ids()[before.labelled].tolist()

@@ -24,7 +24,7 @@ from ratewise.learn.error_model import (
 )
 from ratewise.learn.features import Coding, codings, feature_matrix
 from ratewise.learn.texts import TextReading, read_texts
-from ratewise.questions.planner import PilotErrors
+from ratewise.questions.policies import PilotErrors
 from ratewise.questions.transfer import LearnedModels
 from ratewise.tables import Table
 

@@ -35,9 +35,9 @@ from ratewise.questions.old_labels import (
 )
 from ratewise.questions.people import Ready, Strong, made_ready
 from ratewise.questions.pilot import Pilot, PilotColumns, learn_pilot, read_pilot
-from ratewise.questions.planner import PlannedPolicy, PolicyPlan, Widths, side_by_side
+from ratewise.questions.policies import PlannedPolicy, PolicyPlan, Widths, side_by_side
 from ratewise.questions.strata import InputPlan, read_strata, strata_sizes
-from ratewise.questions.transfer import Derived, OldLabels, Reference, Transfer
+from ratewise.questions.transfer import Derived, KnownLabels, Reference, Transfer
 from ratewise.tables import Table, TableLike, count_rows
 from ratewise.tables.spark import is_spark, with_value
 from ratewise.tables.words import Meaning, Positive, Scale, meaning_of
@@ -128,7 +128,7 @@ def plan(
         rows = float(count_rows(pool) if rated is None else sum(rated.values()))
         goal = goal if goal.pool_size is not None else replace(goal, pool_size=rows)
     words, told = meaning_of(positive, scale), {"strong": ready.typed, "within": within, "level": level}
-    notes = ready.notes + _of_people(ready) + _of_texts(pilot, columns)
+    notes = ready.notes + _people_note(ready) + _text_note(pilot, columns)
     if drawn is not None:
         if what_if:
             raise InputError(
@@ -140,7 +140,7 @@ def plan(
             raise InputError("with drawn the table is the pool itself, without strata; leave pool and strata out")
         goal = replace(goal, pool_size=float(read.rows))
         made = plan_mean(read, pilot, columns, goal, hints=False, words=words, told=told)
-        return _beside_labels(made, read, pilot, goal, ready, drawn, notes + _of_agreement(pilot))
+        return _beside_labels(made, read, pilot, goal, ready, drawn, notes + _agreement_note(pilot))
     todo = (
         "the plan is one for rows like these. To use these labels as they are, say that they were picked "
         f"({argument('drawn')} 'by hand')"
@@ -198,7 +198,7 @@ def plan_mean(
         words=words,
         derived=derived,
     )
-    notes += _of_budget(goal) + _of_agreement(pilot) + sides.notes(pilot.strong.size, 50, worse)
+    notes += _budget_note(goal) + _agreement_note(pilot) + sides.notes(pilot.strong.size, 50, worse)
     found = {"variance": pilot.variance, "weak_error": pilot.weak_error, "error_source": pilot.error_source}
     asked = {"table": table.name, "rows": table.rows, "labels": int(pilot.strong.size)} | columns.to_dict()
     return Plan(
@@ -262,14 +262,14 @@ def _with_strata(
 # Notes
 
 
-def _of_people(ready: Ready) -> tuple[str, ...]:
+def _people_note(ready: Ready) -> tuple[str, ...]:
     if ready.votes is None:
         return ()
     price = f"{argument('strong_cost')} is the price of all of them"
     return (Message(f"a strong rating is the mean of up to {len(ready.votes.people)} people's votes: {price}"),)
 
 
-def _of_budget(goal: PlanGoal) -> tuple[str, ...]:
+def _budget_note(goal: PlanGoal) -> tuple[str, ...]:
     """The note about a budget that would buy a strong rating of the whole pool: cents for dollars, as a rule."""
     if goal.budget is None or goal.pool_size is None or goal.budget < goal.pool_size * goal.strong_cost:
         return ()
@@ -280,14 +280,14 @@ def _of_budget(goal: PlanGoal) -> tuple[str, ...]:
     )
 
 
-def _of_texts(pilot: Pilot, columns: PilotColumns) -> tuple[str, ...]:
+def _text_note(pilot: Pilot, columns: PilotColumns) -> tuple[str, ...]:
     """Whether texts are learned from."""
     if not columns.text or pilot.models is None:
         return ()
     return (use_note(columns.text, pilot.models.text is not None, int(pilot.strong.size)),)
 
 
-def _of_agreement(pilot: Pilot) -> tuple[str, ...]:
+def _agreement_note(pilot: Pilot) -> tuple[str, ...]:
     if pilot.agreed is None:
         return ()
     return (
@@ -343,7 +343,7 @@ def _beside_labels(
     policies["random"] = replace(policies["random"], rate=found["random"].scale, scale=None, floor=None)
     ids = tuple(table.ids()[before.labelled].tolist())
     own = tuple(_own_rates(found, before, by_price=count is None).tolist())
-    old = OldLabels(labels.typed, drawn, goal.estimand, ids, own, tuple(pilot.held_out_weak.tolist()))
+    old = KnownLabels(labels.typed, drawn, goal.estimand, ids, own, tuple(pilot.held_out_weak.tolist()))
     points = bool(np.isin(pilot.strong, (0.0, 1.0)).all())
     transfer = replace(
         made.transfer, policy=name, rate=cast(float, policies["random"].rate), scale=found["active"].scale,

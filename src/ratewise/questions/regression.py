@@ -25,7 +25,7 @@ from ratewise.questions.drawing import PlannedRows
 from ratewise.questions.goal import PlanGoal
 from ratewise.questions.people import Strong, made_ready, votes_in_words
 from ratewise.questions.pilot import Pilot, PilotColumns, read_pilot
-from ratewise.questions.planner import PilotErrors, PolicyPlan, side_by_side
+from ratewise.questions.policies import PilotErrors, PolicyPlan, side_by_side
 from ratewise.questions.rated import DrawColumns, Rate, RatedColumns, RatedTable, read_rated, refuse_missing
 from ratewise.tables import TableLike
 from ratewise.tables.words import Positive, Scale, meaning_of

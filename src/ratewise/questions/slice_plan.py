@@ -32,7 +32,7 @@ from ratewise.questions.goal import ONE_GOAL, PlanGoal, target_of
 from ratewise.questions.people import Strong, made_ready
 from ratewise.questions.pilot import Pilot, PilotColumns, read_pilot
 from ratewise.questions.plan import Plan, plan_mean
-from ratewise.questions.planner import AnyPlan, PlannedPolicy
+from ratewise.questions.policies import AnyPlan, PlannedPolicy
 from ratewise.questions.rated import POOL_SIZE, plain_numbers
 from ratewise.questions.slices import slice_names
 from ratewise.questions.transfer import Transfer, check_rates

@@ -27,7 +27,7 @@ from ratewise.questions.estimation import (
     estimate_rated,
     recalibrated,
     refuse_unused_weights,
-    told_of_text,
+    text_notes,
     with_text,
     without_second_line,
 )
@@ -236,7 +236,7 @@ def estimate_slices(
     overall = sliced.overall()
     found, more = sliced.slices(simultaneous)
     read_as = first + rated.notes(how)
-    notes = read_as + told_of_text(rated.items, text, known) + more + _about_all(rated.items, overall, found)
+    notes = read_as + text_notes(rated.items, text, known) + more + _about_all(rated.items, overall, found)
     if shrink:
         found, more = _shrunk(found, how.level)
         notes += more

@@ -174,7 +174,7 @@ class LearnedModels:
 
 
 @dataclass(frozen=True, slots=True)
-class OldLabels:
+class KnownLabels:
     """Labels that the pool has already: their column, how they were drawn, and what a plan without each says of it."""
 
     strong: str
@@ -185,7 +185,7 @@ class OldLabels:
     weak: tuple[float, ...]  # calibrated by the other labels, where the policy calibrates
 
     @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> "OldLabels":
+    def from_dict(cls, data: dict[str, Any]) -> "KnownLabels":
         """The inverse of `to_dict`."""
         ids, rates, weak = (tuple(data[name]) for name in ("ids", "rates", "weak"))
         return cls(data["strong"], data["drawn"], data["estimand"], ids, rates, weak)
@@ -216,7 +216,7 @@ class Transfer:
     inputs: InputPlan | None = None  # how many items of each stratum to look at, in place of the policy for all
     words: Meaning = field(default_factory=Meaning)  # what words as weak ratings stand for
     derived: Derived | None = None  # how a pool gets the weak rating, where that is no column of its own
-    old: OldLabels | None = None  # labels that the pool has already, which the draw does not ask for again
+    old: KnownLabels | None = None  # labels that the pool has already, which the draw does not ask for again
 
     @property
     def calibrates(self) -> bool:
@@ -309,7 +309,7 @@ _READERS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "inputs": InputPlan.from_dict,
     "words": Meaning.from_dict,
     "derived": Derived.from_dict,
-    "old": OldLabels.from_dict,
+    "old": KnownLabels.from_dict,
 }
 
 
@@ -356,7 +356,7 @@ _DAMAGE = (
 
 
 @contextmanager
-def believed(path: str | os.PathLike[str]) -> Iterator[None]:
+def plan_errors(path: str | os.PathLike[str]) -> Iterator[None]:
     """Errors from a plan's own numbers: a list that is too short, a word where a number belongs, a number too large."""
     try:
         with np.errstate(all="ignore"):

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from ratewise.questions.leaderboard import Leaderboard, Place
+from ratewise.questions.leaderboard import Leaderboard, RankedModel
 from ratewise.questions.votes import Asked
 from ratewise.report.pictures import ACCENT, INK, QUIET, figure, plain_name
 from ratewise.report.terminal_table import Column, TerminalTable
@@ -39,7 +39,7 @@ def leaderboard_text(board: Leaderboard) -> RenderableType:
     return Group(table, *rest, Text(), Text(line), *notes_text(told))
 
 
-def _interval(m: Place) -> str:
+def _interval(m: RankedModel) -> str:
     return "none" if m.low is None else f"{m.low:.0f} to {m.high:.0f}"
 
 
@@ -60,7 +60,7 @@ def _range(board: Leaderboard) -> tuple[float, float]:
     return min(ends), max(ends)
 
 
-def _bar(m: Place, ends: tuple[float, float]) -> Text:
+def _bar(m: RankedModel, ends: tuple[float, float]) -> Text:
     assert m.rating is not None
     if m.low is None or m.high is None:
         return Text("")

@@ -9,7 +9,7 @@ from rich.text import Text
 from ratewise.core.estimate import Estimate
 from ratewise.questions.drawing import Drawn, DrawnFile
 from ratewise.questions.plan import Plan
-from ratewise.questions.planner import PlannedPolicy
+from ratewise.questions.policies import PlannedPolicy
 from ratewise.questions.strata import InputPlan
 from ratewise.report.pictures import POLICY_TITLES
 from ratewise.report.terminal_table import Column, TerminalTable

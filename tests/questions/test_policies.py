@@ -5,7 +5,7 @@ import pytest
 
 from ratewise.errors import InputError, RatewiseWarning
 from ratewise.questions.goal import PlanGoal
-from ratewise.questions.planner import planned, planned_base, price, recommend
+from ratewise.questions.policies import planned, planned_base, price, recommend
 
 V = 0.2
 

@@ -1,4 +1,4 @@
-"""The planner of all questions: policies side by side, what each costs and gives for a goal, and which one to take."""
+"""Policies side by side, for the plans of all questions: what each costs and gives, and which one to take."""
 
 import html
 import json
@@ -123,7 +123,7 @@ Widths = Callable[[Floats, float], float | None]
 """Half-width of the interval to expect, from the rates of all rows (1 for all: strong ratings alone) and the items."""
 
 
-def side_by_side(world: PilotErrors, goal: PlanGoal, widths: Widths | None = None) -> SideBySide:
+def side_by_side(errors: PilotErrors, goal: PlanGoal, widths: Widths | None = None) -> SideBySide:
     """Strong ratings alone, one rate for all, and rates that follow u(x), each by the pilot's own residuals.
 
     Rates that follow u(x) rise until a target is reached in a pool, if the model of u expects too much. Where `widths`
@@ -131,12 +131,12 @@ def side_by_side(world: PilotErrors, goal: PlanGoal, widths: Widths | None = Non
     the floors within a twentieth of it, that of the least variance.
     """
     shares = _FLOOR_SHARES[:1] if widths is None else _FLOOR_SHARES
-    floors = goal.floors(world.error, world.variance, shares)
-    base, random = (_reached(make, world, goal, widths)[0] for make in (_base, _random))
-    followed = [_reached(partial(_followed, floor=floor), world, goal, widths) for floor in floors]
+    floors = goal.floors(errors.error, errors.variance, shares)
+    base, random = (_reached(make, errors, goal, widths)[0] for make in (_base, _random))
+    followed = [_reached(partial(_followed, floor=floor), errors, goal, widths) for floor in floors]
     active, rates = _best_floor(followed, goal)
     policies = {"base": base, "random": random, "active": active}
-    name = recommend(policies, goal.lost_variance(world.variance), level=goal.level)
+    name = recommend(policies, goal.lost_variance(errors.variance), level=goal.level)
     return SideBySide(policies, name, rates if name == "active" else np.full(rates.size, policies[name].mean_rate))
 
 
@@ -146,32 +146,31 @@ _TRIES = 4  # at a standard error that makes the interval as narrow as it should
 _Made = tuple[PlannedPolicy, Floats]  # and the rates of all rows
 
 
-def _base(world: PilotErrors, goal: PlanGoal) -> _Made:
-    return planned_base(world.variance, goal), np.ones(world.error.size)
+def _base(errors: PilotErrors, goal: PlanGoal) -> _Made:
+    return planned_base(errors.variance, goal), np.ones(errors.error.size)
 
 
-def _random(world: PilotErrors, goal: PlanGoal) -> _Made:
-    uniform = goal.solve(np.array([world.weak_error]), world.variance)
+def _random(errors: PilotErrors, goal: PlanGoal) -> _Made:
+    uniform = goal.solve(np.array([errors.weak_error]), errors.variance)
     p = float(uniform.rates[0])
-    variance = world.item_variance(np.full(world.held_out_error.size, p))
-    return planned(p, variance, goal, world.variance, uniform.items, rate=p), np.full(world.error.size, p)
+    variance = errors.item_variance(np.full(errors.held_out_error.size, p))
+    return planned(p, variance, goal, errors.variance, uniform.items, rate=p), np.full(errors.error.size, p)
 
 
-def _followed(world: PilotErrors, goal: PlanGoal, *, floor: float) -> _Made:
-    active = _active(world, goal, floor)
-    rates = active.of(world.error)
+def _followed(errors: PilotErrors, goal: PlanGoal, *, floor: float) -> _Made:
+    active = _active(errors, goal, floor)
+    rates, variance = active.of(errors.error), errors.item_variance(active.of(errors.held_out_error))
     policy = planned(
-        float(rates.mean()), world.item_variance(active.of(world.held_out_error)), goal, world.variance, active.items,
-        scale=active.scale, floor=active.floor,
-    )  # fmt: skip
+        float(rates.mean()), variance, goal, errors.variance, active.items, scale=active.scale, floor=active.floor
+    )
     return policy, rates
 
 
 def _reached(
-    make: Callable[[PilotErrors, PlanGoal], _Made], world: PilotErrors, goal: PlanGoal, widths: Widths | None
+    make: Callable[[PilotErrors, PlanGoal], _Made], errors: PilotErrors, goal: PlanGoal, widths: Widths | None
 ) -> _Made:
     """The policy with the interval to expect; where a half-width is the goal, with as much more as it takes."""
-    policy, rates = make(world, goal)
+    policy, rates = make(errors, goal)
     if widths is None:
         return policy, rates
     aim = goal
@@ -180,7 +179,7 @@ def _reached(
         if half is None or goal.within is None or half <= goal.within or aim.target_se is None:
             break
         aim = replace(aim, target_se=aim.target_se * goal.within / half)
-        again, rates = make(world, aim)
+        again, rates = make(errors, aim)
         if again.spend <= policy.spend:  # the pool has ended
             break
         policy = again
@@ -206,17 +205,17 @@ class _Active:
         return active_rates(error, scale=self.scale, floor=self.floor)
 
 
-def _active(world: PilotErrors, goal: PlanGoal, floor: float) -> _Active:
+def _active(errors: PilotErrors, goal: PlanGoal, floor: float) -> _Active:
     """The optimal policy for the model of u; where a pool ends before a target is reached, as much more as it takes."""
-    policy = goal.solve(world.error, world.variance, floor)
+    policy = goal.solve(errors.error, errors.variance, floor)
     found = _Active(min(policy.scale, LARGEST_SCALE), policy.floor, policy.items)
     if goal.target_se is None or goal.pool_size is None:
         return found
-    wanted = goal.pool_size * (goal.target_se**2 + goal.lost_variance(world.variance))
+    wanted = goal.pool_size * (goal.target_se**2 + goal.lost_variance(errors.variance))
 
     def excess(log_scale: float) -> float:
-        rates = active_rates(world.held_out_error, scale=math.exp(log_scale), floor=policy.floor)
-        return world.item_variance(rates) - wanted
+        rates = active_rates(errors.held_out_error, scale=math.exp(log_scale), floor=policy.floor)
+        return errors.item_variance(rates) - wanted
 
     low, high = math.log(max(found.scale, 1e-12)), math.log(LARGEST_SCALE)
     if excess(low) <= 0:  # reached before the pool ends, unless the solver already thought it would not be
