@@ -3,7 +3,15 @@ from decimal import Decimal
 import pytest
 
 from ratewise.errors import InputError
-from ratewise.judges.prices import Prices, Usage, given_prices, listed_prices, most_tokens, read_usage, usual_tokens
+from ratewise.judges.prices import (
+    TokenPrices,
+    Usage,
+    given_prices,
+    listed_prices,
+    most_tokens,
+    read_usage,
+    usual_tokens,
+)
 
 
 def test_prices_of_the_toml_are_exact():
@@ -12,7 +20,7 @@ def test_prices_of_the_toml_are_exact():
     assert prices.source == "TOML"
     assert given_prices({"input": Decimal(2), "output": Decimal(8)}).cached == 2
     assert given_prices({"call": Decimal("0.01")}).cost(Usage(1000, 10)) == Decimal("0.01")
-    assert Prices.from_json(prices.to_json()) == prices
+    assert TokenPrices.from_json(prices.to_json()) == prices
 
 
 def test_the_most_covers_every_split_of_the_input():

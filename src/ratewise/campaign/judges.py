@@ -20,7 +20,7 @@ from ratewise.core.result import shown
 from ratewise.errors import InputError
 from ratewise.judges.judge import is_asked
 from ratewise.judges.ladder import Rung
-from ratewise.judges.prices import IN_TOML, Prices
+from ratewise.judges.prices import IN_TOML, TokenPrices
 from ratewise.judges.template import load
 from ratewise.judges.verdicts import MANY_ALIKE, PlaceEffect, alike_said, place_effect
 from ratewise.raters.llm import LlmSettings
@@ -101,7 +101,7 @@ def _found(now: Snapshot, step: int, name: str, asked: LlmSettings) -> JudgeFoun
     is_alike = len(notes) >= MANY_ALIKE and all("alike" in _facts(note) for note in notes)
     return JudgeFound(
         name, asked.model, None if ladder is None else Rung.from_json(ladder).said,
-        None if prices is None else Prices.from_json(prices).source, len(notes),
+        None if prices is None else TokenPrices.from_json(prices).source, len(notes),
         sum(row.state == MISSING for row in rows), sum("bare" in _facts(note) for note in notes),
         asked.samples if is_alike else None, tuple(Counter(map(_who, notes)).most_common()), place_effect(notes),
     )  # fmt: skip

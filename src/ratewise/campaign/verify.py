@@ -141,7 +141,7 @@ def verify_log(
     spec: Spec, store: Store, items: LoggedItems, reader: Reader, *, head: str | None = None
 ) -> Verification:
     """Check everything; the reader gives terms and rounds. Whatever is wrong in the log is reported, never raised."""
-    look = _Look(spec, store, items, reader)
+    look = _Replay(spec, store, items, reader)
     look.run("the file", look.file)
     check_chain(store, head, look.found)
     checks: tuple[tuple[str, Callable[[], None]], ...] = (
@@ -155,7 +155,7 @@ def verify_log(
 
 
 @dataclass(slots=True, eq=False)
-class _Look:
+class _Replay:
     """One look at a whole log, check by check; `found` says what differs."""
 
     spec: Spec

@@ -24,7 +24,7 @@ from urllib.request import getproxies, proxy_bypass
 from ratewise.errors import InputError
 
 if TYPE_CHECKING:
-    from ratewise.judges.wire import Reply, Wire
+    from ratewise.judges.wire import Wire, WireReply
 
 _BUSY = (429, 503, 529)
 _TURNED_AWAY = 12  # times in a row that a call may be told to wait
@@ -135,7 +135,7 @@ class Client:
         spread = seconds + random.uniform(0.0, min(0.1 * seconds, 1.0))
         self._not_before = max(self._not_before, time.monotonic() + spread)
 
-    async def _send(self, path: str, content: bytes, key: str) -> "Reply":
+    async def _send(self, path: str, content: bytes, key: str) -> "WireReply":
         import httpx2
 
         try:
@@ -160,7 +160,7 @@ class Client:
             finally:
                 self._idle.append(http)
 
-    def _read(self, response: "Reply") -> dict[str, Any]:
+    def _read(self, response: "WireReply") -> dict[str, Any]:
         status = response.status
         if status != 200:
             raise CallError(f"HTTP {status}: {self._words(response)}", status=status)
@@ -172,7 +172,7 @@ class Client:
             raise CallError("the reply is no JSON object", status=status, billed=True)
         return data
 
-    def _words(self, response: "Reply") -> str:
+    def _words(self, response: "WireReply") -> str:
         """What the server says about an error, without the key, in one line."""
         text = response.content[:4000].decode("utf-8", "replace")
         with suppress(ValueError, TypeError, KeyError, RecursionError):

@@ -21,10 +21,10 @@ from ratewise.judges.ladder import (
     no_confidence,
     no_logprobs,
 )
-from ratewise.judges.prices import Prices, most_tokens, read_usage, usual_tokens
+from ratewise.judges.prices import TokenPrices, most_tokens, read_usage, usual_tokens
 from ratewise.judges.prompt import CHAT, DECISIONS, JudgeSpec, Prompt
 from ratewise.judges.reply import has_logprobs, read_reply
-from ratewise.judges.verdicts import MANY_ALIKE, Ballot, NoVerdict, Place, Verdict, alike_said, counted
+from ratewise.judges.verdicts import MANY_ALIKE, Ballot, JudgeVerdict, NoVerdict, Place, alike_said, counted
 
 _SAYS = "the server answers as "  # how such a sentence begins
 _TOLD = re.compile(rf"rater (?P<rater>.*?): {_SAYS}")
@@ -137,13 +137,13 @@ class Judge:
 
     spec: JudgeSpec
     client: Client
-    prices: Prices | None  # None: calls are not billed by tokens
+    prices: TokenPrices | None  # None: calls are not billed by tokens
     memory: Memory
     repairs: int = field(init=False, default=0)
     _rung: Rung | None = field(init=False, default=None)
     _deciding: asyncio.Lock = field(init=False, default_factory=asyncio.Lock)
-    _verdicts: dict[str, Verdict] | None = field(init=False, default=None)  # by the digest of their text
-    _running: dict[str, asyncio.Future[Verdict]] = field(init=False, default_factory=dict)
+    _verdicts: dict[str, JudgeVerdict] | None = field(init=False, default=None)  # by the digest of their text
+    _running: dict[str, asyncio.Future[JudgeVerdict]] = field(init=False, default_factory=dict)
     _begun: dict[str, _Ballots] = field(init=False, default_factory=dict)
     _models: set[str] = field(init=False, default_factory=set)
     _alike: int | None = field(init=False, default=0)  # items whose samples were alike; None: some were not
@@ -152,7 +152,7 @@ class Judge:
     def __post_init__(self) -> None:
         self._digest = self.spec.digest  # asked for in every call
 
-    async def rate(self, item: Mapping[str, Any], key: str) -> Verdict:
+    async def rate(self, item: Mapping[str, Any], key: str) -> JudgeVerdict:
         """The verdict on an item; `CallError` where a call failed, with what was `paid` so far."""
         name = self.spec.text_digest(item)
         known = self._known().get(name)
@@ -177,21 +177,21 @@ class Judge:
             self._known()[name] = _again(verdict)
         return verdict
 
-    def _known(self) -> dict[str, Verdict]:
+    def _known(self) -> dict[str, JudgeVerdict]:
         """Verdicts by the digest of their text, those of earlier runs among them."""
         if self._verdicts is None:
             self._verdicts = {}
             for old in self.memory.earlier():
-                verdict = Verdict(old.value, old.value, old.doubt, Decimal(0), old.note, repeated=True)
+                verdict = JudgeVerdict(old.value, old.value, old.doubt, Decimal(0), old.note, repeated=True)
                 self._verdicts[self.spec.text_digest(old.item)] = verdict
         return self._verdicts
 
-    async def _rate(self, asking: _Asking) -> Verdict:
+    async def _rate(self, asking: _Asking) -> JudgeVerdict:
         places = [(swap, n) for swap in self.spec.orders for n in range(self.spec.samples)]
         try:
             rung = await self._settled(asking)
             if isinstance(rung, NoVerdict):
-                return Verdict(None, None, None, asking.paid, rung.reason)
+                return JudgeVerdict(None, None, None, asking.paid, rung.reason)
             open_ones = [place for place in places if place not in asking.ballots]
             calls = (self._ballot(asking, place, rung) for place in open_ones)
             for failed in await asyncio.gather(*calls, return_exceptions=True):
@@ -323,7 +323,7 @@ class Judge:
     def _most(self, prompt: Prompt) -> Decimal:
         return Decimal(0) if self.prices is None else self.prices.most(most_tokens(prompt.messages), self.spec.limit)
 
-    def _see_samples(self, verdict: Verdict) -> None:
+    def _see_samples(self, verdict: JudgeVerdict) -> None:
         """Tell, once, that the first items brought the same answer as often as they were asked for."""
         if self.spec.samples < 2 or self._alike is None or verdict.value is None:
             return
@@ -364,6 +364,6 @@ def _refused(error: CallError) -> NoVerdict | None:
     return None
 
 
-def _again(verdict: Verdict) -> Verdict:
+def _again(verdict: JudgeVerdict) -> JudgeVerdict:
     """The same verdict for another item of the same text: it costs nothing."""
     return replace(verdict, price=Decimal(0), repeated=True)

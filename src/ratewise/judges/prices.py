@@ -31,7 +31,7 @@ class Usage:
 
 
 @dataclass(frozen=True, slots=True)
-class Prices:
+class TokenPrices:
     """Prices of a model's tokens, and where they come from."""
 
     input: Decimal
@@ -60,7 +60,7 @@ class Prices:
         return json.dumps({name: f"{getattr(self, name):f}" for name in PARTS} | {"source": self.source})
 
     @classmethod
-    def from_json(cls, text: str) -> "Prices":
+    def from_json(cls, text: str) -> "TokenPrices":
         """The inverse of `to_json`."""
         row = json.loads(text)
         bought, made, cached, call = (Decimal(row[name]) for name in PARTS)
@@ -71,16 +71,16 @@ IN_TOML = "TOML"
 """The source of prices that are the user's own."""
 
 
-def given_prices(given: Mapping[Any, Decimal]) -> Prices:
+def given_prices(given: Mapping[Any, Decimal]) -> TokenPrices:
     """Prices as the TOML gives them; cached tokens cost what others do, where it does not say."""
     nothing = Decimal(0)
     bought = given.get("input", nothing)
-    return Prices(
+    return TokenPrices(
         bought, given.get("output", nothing), given.get("cached", bought), given.get("call", nothing), IN_TOML
     )
 
 
-def listed_prices(model: str, base_url: str) -> Prices:
+def listed_prices(model: str, base_url: str) -> TokenPrices:
     """Prices from the snapshot of genai-prices; a model that it does not know is an error."""
     try:
         from genai_prices.data_snapshot import get_snapshot
@@ -102,7 +102,7 @@ def _known_address(base_url: str) -> str:
     return base_url
 
 
-def _of_model(snapshot: Any, provider: str, info: Any, model: str) -> Prices:
+def _of_model(snapshot: Any, provider: str, info: Any, model: str) -> TokenPrices:
     found = info.get_prices(datetime.now(UTC))
     row = {
         "input": getattr(found, "input_mtok", None), "output": getattr(found, "output_mtok", None),
@@ -115,7 +115,7 @@ def _of_model(snapshot: Any, provider: str, info: Any, model: str) -> Prices:
     cached = parts["input"] if parts["cached"] is None else parts["cached"]
     call = Decimal(0) if requests is None else Decimal(str(requests)) / 1000
     source = f"genai-prices {_version()}, newest price of {_date(snapshot)} ({provider}/{info.id})"
-    return Prices(parts["input"], parts["output"], cached, call, source)
+    return TokenPrices(parts["input"], parts["output"], cached, call, source)
 
 
 def _highest(price: Any) -> Decimal | None:

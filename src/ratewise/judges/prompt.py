@@ -12,7 +12,7 @@ from decimal import Decimal
 from typing import Any, Literal
 
 from ratewise.judges.ladder import Rung, Wish
-from ratewise.judges.prices import Prices, most_tokens, usual_tokens
+from ratewise.judges.prices import TokenPrices, most_tokens, usual_tokens
 from ratewise.judges.template import Template
 from ratewise.judges.verdicts import Verdicts
 
@@ -206,7 +206,7 @@ class JudgeSpec:
         system, user = ({"role": role, "content": self.template.fill(role, fields)} for role in ("system", "user"))
         return Prompt((system, user), code, form)
 
-    def quote(self, item: Mapping[str, Any], prices: Prices) -> tuple[Decimal, Decimal]:
+    def quote(self, item: Mapping[str, Any], prices: TokenPrices) -> tuple[Decimal, Decimal]:
         """(expected, most): what one item costs, by its text."""
         messages, limit = self.prompt(item, self.form(Rung("none")), code=_ANY_CODE).messages, self.limit
         written = min(limit, max(_SHORT, round(_USUAL * limit))) if self.template.reasons else min(limit, _SHORT)

@@ -20,7 +20,7 @@ _FENCED = re.compile(r"```(?:json)?\s*\n(?P<body>.*)\n```", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class ReadAnswer:
     """A verdict as a value, where in the answer it stands, and the confidence stated with it, from 0 to 1."""
 
     value: float
@@ -29,14 +29,14 @@ class Said:
     confidence: float | None = None
 
 
-def read_answer(answer: str, prompt: Prompt, verdicts: Verdicts) -> Said | None:
+def read_answer(answer: str, prompt: Prompt, verdicts: Verdicts) -> ReadAnswer | None:
     """The verdict of an answer; None where there is none in the form asked for."""
     if len(answer) > _LONGEST:
         return None
     return _from_json(answer, prompt, verdicts) if prompt.asked.form == "json" else _from_line(answer, prompt, verdicts)
 
 
-def _from_json(answer: str, prompt: Prompt, verdicts: Verdicts) -> Said | None:
+def _from_json(answer: str, prompt: Prompt, verdicts: Verdicts) -> ReadAnswer | None:
     body = answer.strip()
     found = _FENCED.fullmatch(body)
     body = found["body"].strip() if found else body
@@ -53,7 +53,7 @@ def _from_json(answer: str, prompt: Prompt, verdicts: Verdicts) -> Said | None:
     if prompt.asked.confidence and confidence is None:
         return None
     word = str(row["verdict"])
-    return Said(value, _place(answer, word), word.strip(), confidence)
+    return ReadAnswer(value, _place(answer, word), word.strip(), confidence)
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -73,7 +73,7 @@ def _place(answer: str, word: str) -> int:
     return next((key.end() for key in reversed(keys) if answer.startswith(word.strip(), key.end())), -1)
 
 
-def _from_line(answer: str, prompt: Prompt, verdicts: Verdicts) -> Said | None:
+def _from_line(answer: str, prompt: Prompt, verdicts: Verdicts) -> ReadAnswer | None:
     """The one line with the call's code; a second one is no answer, since it is not known which is meant."""
     line = rf"^[ \t*]*VERDICT[ \t]+{re.escape(prompt.code)}[ \t]*:[ \t]*(?P<said>.*?)[ \t*.]*$"
     found = list(re.finditer(line, answer, re.MULTILINE))
@@ -86,7 +86,7 @@ def _from_line(answer: str, prompt: Prompt, verdicts: Verdicts) -> Said | None:
         if confidence is None:
             return None
     value = verdicts.read(said)
-    return None if value is None else Said(value, found[0].start("said"), said.strip(), confidence)
+    return None if value is None else ReadAnswer(value, found[0].start("said"), said.strip(), confidence)
 
 
 def _confidence(raw: object) -> float | None:
@@ -103,7 +103,7 @@ _WORD = re.compile(r"[a-z]+|[0-9+.-]+")
 
 
 def chances_of(
-    content: Sequence[Mapping[str, Any]], answer: str, said: Said, verdicts: Verdicts
+    content: Sequence[Mapping[str, Any]], answer: str, said: ReadAnswer, verdicts: Verdicts
 ) -> dict[float, float] | None:
     """value → probability by the tokens of the verdict; None where they are not found or do not tell."""
     tokens = [_bytes(row) for row in content]
@@ -138,7 +138,7 @@ def chances_of(
     return None if total < _LEAST else {value: weight / total for value, weight in weights.items()}
 
 
-def _place_of_tokens(joined: bytes, answer: str, said: Said) -> int:
+def _place_of_tokens(joined: bytes, answer: str, said: ReadAnswer) -> int:
     """Where the verdict's word stands in the joined tokens; −1 where it is not found.
 
     Servers trim answers, and leave out what was thought before, so places in answer and tokens differ.
@@ -216,7 +216,7 @@ def has_logprobs(data: Mapping[str, Any]) -> bool:
     return choice is not None and bool(_token_list(choice))
 
 
-def _ballot(answer: str, said: Said, choice: Mapping[str, Any], rung: Rung, verdicts: Verdicts) -> Ballot:
+def _ballot(answer: str, said: ReadAnswer, choice: Mapping[str, Any], rung: Rung, verdicts: Verdicts) -> Ballot:
     chances: Chances | None = None
     if rung.source == "logprobs":
         chances = chances_of(_token_list(choice), answer, said, verdicts)

@@ -153,7 +153,7 @@ Place = tuple[bool, int]  # (whether the answers were swapped, number of the sam
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class JudgeVerdict:
     """A judge's verdict on an item. `value` is what it expects, `hard` is the majority's verdict."""
 
     value: float | None  # None: there is no rating
@@ -166,13 +166,13 @@ class Verdict:
 
 def counted(
     ballots: Mapping[Place, Ballot | NoVerdict], verdicts: Verdicts, *, paid: Decimal, facts: Mapping[str, Any]
-) -> Verdict:
+) -> JudgeVerdict:
     """What all ballots come to. One without a verdict is left out; where an order has none left, there is no rating."""
     good = {place: _as_asked(ballot, place[0]) for place, ballot in ballots.items() if isinstance(ballot, Ballot)}
     orders = sorted({swap for swap, _ in ballots})
     if any(not any(place[0] == swap for place in good) for swap in orders):
         lost = next(ballot.reason for ballot in ballots.values() if isinstance(ballot, NoVerdict))
-        return Verdict(None, None, None, paid, lost)
+        return JudgeVerdict(None, None, None, paid, lost)
     parts = [mixed([b.chances for place, b in good.items() if place[0] == swap]) for swap in orders]
     chances = mixed(parts)
     told = len(good) > 1 or all(ballot.told for ballot in good.values())
@@ -188,7 +188,7 @@ def counted(
         note["alike"] = True
     hard = majority([good[place].vote for place in sorted(good)], verdicts)
     doubt = variance_of(chances) if told else None
-    return Verdict(mean_of(chances), hard, doubt, paid, json.dumps(note, ensure_ascii=False))
+    return JudgeVerdict(mean_of(chances), hard, doubt, paid, json.dumps(note, ensure_ascii=False))
 
 
 def alike_said(items: int, samples: int) -> str:

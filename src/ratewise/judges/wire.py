@@ -20,7 +20,7 @@ _LINE = "POST"
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class WireReply:
     """What the server said."""
 
     status: int
@@ -31,7 +31,7 @@ class Reply:
 class Wire(Protocol):
     """A connection that takes one call at a time."""
 
-    async def post(self, address: str, headers: Mapping[str, str], content: bytes) -> Reply:
+    async def post(self, address: str, headers: Mapping[str, str], content: bytes) -> WireReply:
         """The reply to a POST; trouble is an error of httpx2."""
 
     async def close(self) -> None:
@@ -46,7 +46,7 @@ class Direct:
     _connection: httpcore2.AsyncHTTPConnection | None = field(init=False, default=None)
     _urls: dict[str, httpcore2.URL] = field(init=False, default_factory=dict)
 
-    async def post(self, address: str, headers: Mapping[str, str], content: bytes) -> Reply:
+    async def post(self, address: str, headers: Mapping[str, str], content: bytes) -> WireReply:
         """The reply to a POST; trouble is an error of httpx2."""
         url = self._url(address)
         named = [(name.encode("ascii"), value.encode("ascii")) for name, value in headers.items()]
@@ -63,7 +63,7 @@ class Direct:
         except (httpcore2.NetworkError, httpcore2.ProtocolError, httpcore2.ConnectionNotAvailable) as error:
             raise httpx2.NetworkError(str(error) or type(error).__name__) from None
         later = next((value for name, value in response.headers if name.lower() == b"retry-after"), None)
-        return Reply(response.status, body, None if later is None else later.decode("latin-1"))
+        return WireReply(response.status, body, None if later is None else later.decode("latin-1"))
 
     async def close(self) -> None:
         """Close the connection."""
@@ -103,7 +103,7 @@ class Proxied:
 
     transport: httpx2.AsyncHTTPTransport
 
-    async def post(self, address: str, headers: Mapping[str, str], content: bytes) -> Reply:
+    async def post(self, address: str, headers: Mapping[str, str], content: bytes) -> WireReply:
         """The reply to a POST; trouble is an error of httpx2."""
         request = httpx2.Request(_LINE, address, headers=dict(headers), content=content)
         response = await self.transport.handle_async_request(request)
@@ -111,7 +111,7 @@ class Proxied:
             await response.aread()
         finally:
             await response.aclose()
-        return Reply(response.status_code, response.content, response.headers.get("retry-after"))
+        return WireReply(response.status_code, response.content, response.headers.get("retry-after"))
 
     async def close(self) -> None:
         """Close the connection."""

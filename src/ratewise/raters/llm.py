@@ -13,10 +13,10 @@ from pydantic import AfterValidator, BeforeValidator, Field
 from ratewise.judges.client import CallError, Client, Endpoint
 from ratewise.judges.judge import Forgetful, Judge, Memory
 from ratewise.judges.ladder import WISHES, Wish
-from ratewise.judges.prices import PARTS, Prices, given_prices, listed_prices
+from ratewise.judges.prices import PARTS, TokenPrices, given_prices, listed_prices
 from ratewise.judges.prompt import LONGEST, JudgeSpec, ShownColumns
 from ratewise.judges.template import KINDS, Template, load
-from ratewise.judges.verdicts import Verdict, Verdicts
+from ratewise.judges.verdicts import JudgeVerdict, Verdicts
 from ratewise.raters.kind import A_COLUMN, TEXT, Place, Quote, RaterKind, Says, hint
 from ratewise.raters.protocol import Answer, Failure, Question, Rater
 
@@ -198,17 +198,17 @@ class LlmRater:
             return Failure(error.reason, None if self._flat and error.billed else error.paid, error.after)
         return self._answer(verdict)
 
-    def _answer(self, verdict: Verdict) -> Answer:
+    def _answer(self, verdict: JudgeVerdict) -> Answer:
         value = verdict.hard if self._hard else verdict.value
         price = None if self._flat and not verdict.repeated else verdict.price
         return Answer(value, price, verdict.note, verdict.doubt)
 
 
-def prices_of(settings: LlmSettings, memory: Memory) -> Prices:
+def prices_of(settings: LlmSettings, memory: Memory) -> TokenPrices:
     """What tokens cost: as it was when the campaign began, as the TOML says, or by the price list."""
     kept = memory.recall(_PRICES)
     if kept is not None:
-        return Prices.from_json(kept)
+        return TokenPrices.from_json(kept)
     if settings.prices is not None:
         return given_prices(settings.prices)
     return listed_prices(settings.model, settings.base_url)

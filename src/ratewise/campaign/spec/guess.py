@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from ratewise.campaign.spec.example import check_new, make_folder, new_seed, place_of
 from ratewise.campaign.spec.fields import plain
-from ratewise.campaign.spec.spec import Spec, read_spec
+from ratewise.campaign.spec.spec import read_spec
 from ratewise.core.checks import Floats
 from ratewise.errors import InputError, TableError
 from ratewise.questions.draw_checks import clear_difference
@@ -122,12 +122,15 @@ def guess_columns(
     weak = _weak(rated, strong) if weak is None else weak
     if weak is not None and weak == strong:
         raise InputError(f"column {weak!r} cannot be the weak and the strong rating; name another with --strong")
-    features, left_out = _features(columns, {id, weak, strong}, None if strong is None else columns[strong])
+    others = {name: c for name, c in columns.items() if name not in {id, weak, strong}}
+    reasons = {name: _why_not(c, None if strong is None else columns[strong]) for name, c in others.items()}
     labels = 0 if strong is None else table.rows - columns[strong].missing
     scale = RatingScale("binary") if strong is None else _scale(columns[strong])
     return Guess(
-        id=id, weak=weak, strong=strong, labels=labels, scale=scale, features=features, left_out=left_out,
-        unsure=unsure, show=_shown(columns, {id, weak, strong}),
+        id=id, weak=weak, strong=strong, labels=labels, scale=scale,
+        features=tuple(name for name, why in reasons.items() if not why),
+        left_out={name: why for name, why in reasons.items() if why},
+        unsure=unsure, show=tuple(name for name, c in others.items() if _is_shown(c)),
     )  # fmt: skip
 
 
@@ -191,16 +194,11 @@ def _strong(rated: dict[str, _Column], weak: str | None) -> str | None:
     return max(named, key=lambda c: c.leaning).name if named else None
 
 
-def _shown(columns: dict[str, _Column], used: set[str | None]) -> tuple[str, ...]:
-    """The columns that people see: texts that tell neither a rating nor a system."""
-    left = [c for c in columns.values() if c.name not in used and not tells(c.name) and c.different > 0]
-    return tuple(c.name for c in left if _is_to_read(c) and not set(c.words) & set(_NOT_FEATURES))
-
-
-def _is_to_read(c: _Column) -> bool:
-    """Whether the column is there to be read: no number, or the answer to a sum."""
-    named = c.role in _TEXTS or (c.role in {None, "more"} and bool(set(c.words) & _READ))
-    return named or (c.numbers is None and c.role in {None, "more"})
+def _is_shown(c: _Column) -> bool:
+    """Whether people see the column: it is there to be read, and tells neither a rating nor a system."""
+    own = c.role in {None, "more"}
+    is_text = c.role in _TEXTS or (own and (bool(set(c.words) & _READ) or c.numbers is None))
+    return is_text and not tells(c.name) and c.different > 0 and not set(c.words) & set(_NOT_FEATURES)
 
 
 def _may_be_strong(c: _Column) -> bool:
@@ -235,14 +233,6 @@ def _correlation(one: _Column, other: _Column) -> float:
     if x.size < 3 or np.ptp(x) == 0 or np.ptp(y) == 0:
         return 0.0
     return abs(float(np.corrcoef(x, y)[0, 1]))
-
-
-def _features(
-    columns: dict[str, _Column], used: set[str | None], strong: _Column | None
-) -> tuple[tuple[str, ...], dict[str, str]]:
-    """The columns that may help to predict, and for every other column why not."""
-    reasons = {name: _why_not(c, strong) for name, c in columns.items() if name not in used}
-    return tuple(name for name, why in reasons.items() if not why), {name: why for name, why in reasons.items() if why}
 
 
 def _why_not(c: _Column, strong: _Column | None) -> str:
@@ -365,9 +355,7 @@ def begin_from(
     relation = open_relation(table, format=format) if found is None else open_relation(found.table)
     roles = {} if found is None else {each.column: each.role for each in found.became}
     rows = relation.count()
-    read = (
-        relation.table() if rows <= _MOST_READ else next(relation.scan(rows=_MOST_READ))
-    )  # columns are guessed by these
+    read = relation.table() if rows <= _MOST_READ else next(relation.scan(rows=_MOST_READ))
     said = meaning_of(tuple(positive) or None, scale)
     if said != Meaning():
         if strong is None:
@@ -381,13 +369,17 @@ def begin_from(
     path = place_of(folder_or_file)
     check_new(path)
     make_folder(os.path.dirname(path))
-    budget = _budget(rows, weak_price or _WEAK_PRICE, strong_price or _STRONG_PRICE, guess)
     begun = Begun(
         path=path, table=table, format=format, rows=rows, guess=guess, weak_price=weak_price, strong_price=strong_price,
-        budget=budget, words=said, picked=_picked(read, guess),
+        budget=_budget(rows, weak_price or _WEAK_PRICE, strong_price or _STRONG_PRICE, guess), words=said,
+        picked=_picked(read, guess),
     )  # fmt: skip
-    write_text(path, _toml(begun))
-    _check(path)
+    write_text(path, "\n".join(_toml(begun)) + "\n")
+    try:
+        read_spec(path)
+    except InputError:  # such as a wrong price
+        os.unlink(path)
+        raise
     return begun
 
 
@@ -400,15 +392,6 @@ def _says(table: Table, said: Meaning) -> str:
     return "human"
 
 
-def _check(path: str) -> Spec:
-    """Read the file back as any campaign is read; a file with a mistake, such as a wrong price, is removed."""
-    try:
-        return read_spec(path)
-    except InputError:
-        os.unlink(path)
-        raise
-
-
 def _budget(rows: int, weak_price: str, strong_price: str, guess: Guess) -> str:
     """A budget for all weak ratings, and strong ones for a tenth of the items, at most 200."""
     try:
@@ -419,105 +402,68 @@ def _budget(rows: int, weak_price: str, strong_price: str, guess: Guess) -> str:
         return strong_price
 
 
-def _toml(b: Begun) -> str:
+def _toml(b: Begun) -> Iterator[str]:
+    """The lines of the file, with every guess marked as one."""
     g, table = b.guess, b.table
     if not os.path.isabs(table):
         table = os.path.relpath(table, os.path.dirname(b.path) or ".")
-    lines = [
-        f"# A campaign for {_comment(b.table)}, {b.rows:,} items. Look at what is marked 'guessed' and 'CHANGE'.",
-        f"# Start it or go on with it:  ratewise run {_comment(b.path)}",
-        "# Every key that there is, with what it does:  ratewise init example.toml",
-        "",
-        _line(f"seed = {new_seed()}", "names the draws: campaigns with one seed ask for the same items"),
-        "",
-        "[items]",
-        _line(f"table = {toml_text(table)}", "from the folder of this file"),
-        *([] if b.format is None else [f"format = {toml_text(b.format)}"]),
-        _line(f"id = {toml_text(g.id)}", "guessed")
-        if g.id is not None
-        else "# id = …  no column tells all items apart",
-        *_feature_lines(g),
-        "",
-        "[rating]",
-        *_rating_lines(g, b.words),
-        "",
-        "[goal]",
-        _line(f"budget = {toml_text(b.budget)}", "CHANGE: money in any unit; never overspent"),
-        _line("# target_se = 0.01", "stop when the standard error is this small"),
-        *_start_lines(b),
-        *_rater_lines(b),
-    ]
-    return "\n".join(lines) + "\n"
+    yield f"# A campaign for {_comment(b.table)}, {b.rows:,} items. Look at what is marked 'guessed' and 'CHANGE'."
+    yield f"# Start it or go on with it:  ratewise run {_comment(b.path)}"
+    yield from ("# Every key that there is, with what it does:  ratewise init example.toml", "")
+    yield _line(f"seed = {new_seed()}", "names the draws: campaigns with one seed ask for the same items")
+    yield from ("", "[items]", _line(f"table = {toml_text(table)}", "from the folder of this file"))
+    if b.format is not None:
+        yield f"format = {toml_text(b.format)}"
+    yield "# id = …  no column tells all items apart" if g.id is None else _line(f"id = {toml_text(g.id)}", "guessed")
+    if g.features:
+        yield _line(f"features = {_list(g.features)}", "guessed: known before anyone rates, and may help to predict")
+    yield from (f"# left out: {_comment(name)}, which {why}" for name, why in g.left_out.items())
+    yield from ("", "[rating]", *_rating(g, b.words), "", "[goal]")
+    yield _line(f"budget = {toml_text(b.budget)}", "CHANGE: money in any unit; never overspent")
+    yield _line("# target_se = 0.01", "stop when the standard error is this small")
+    if b.has_labels:  # some rows have a label already, and others do not
+        free = f"guessed: {g.labels:,} rows have one, which is free"
+        yield from ("", "[start]", _line(f"labels = {toml_text(str(g.strong))}", free))
+        how, why = "at random", 'CHANGE if they were not: "by hand", or a column of rates'
+        if b.picked is not None:
+            how, why = "by hand", f"guessed: they have clearly {_comment(b.picked)} than the others"
+        yield _line(f"drawn = {toml_text(how)}", why)
+    yield from ("", "# The raters, from the cheapest to the one that is right: the last one is believed.")
+    if g.weak is not None:
+        yield from _column_rater(g.weak)
+        yield _price(b.weak_price, _WEAK_PRICE)
+    if g.strong is not None and g.labels == b.rows:
+        yield from _column_rater(g.strong)
+    else:
+        yield from ("", "[[raters]]")
+        if g.strong is None:
+            yield "# no column says that people filled it, so people are asked"
+        yield f"name = {toml_text(g.strong if g.strong is not None and g.strong != g.weak else 'human')}"
+        yield _line('kind = "sheet"', "questions go to a CSV file; fill it in, run again")
+        if g.show:
+            yield _line(f"show = {_list(g.show)}", "guessed: what people see, which tells nobody's rating")
+    yield _price(b.strong_price, _STRONG_PRICE)
 
 
-def _feature_lines(g: Guess) -> list[str]:
-    told = [f"# left out: {_comment(name)}, which {why}" for name, why in g.left_out.items()]
-    if not g.features:
-        return told
-    listed = ", ".join(map(toml_text, g.features))
-    return [_line(f"features = [{listed}]", "guessed: known before anyone rates, and may help to predict"), *told]
-
-
-def _rating_lines(g: Guess, words: Meaning) -> list[str]:
+def _rating(g: Guess, words: Meaning) -> Iterator[str]:
+    """The keys of [rating]."""
     if words.positive:
-        listed = ", ".join(map(toml_text, words.positive))
-        said = listed if len(words.positive) == 1 else f"[{listed}]"
-        return ['kind = "binary"', _line(f"positive = {said}", "counts as 1, every other word as 0")]
-    if words.scale:
+        said = toml_text(words.positive[0]) if len(words.positive) == 1 else _list(words.positive)
+        yield from ('kind = "binary"', _line(f"positive = {said}", "counts as 1, every other word as 0"))
+    elif words.scale:
         pairs = ", ".join(f"{toml_text(word)} = {value!r}" for word, value in words.scale)
-        return ['kind = "score"', _line(f"scale = {{ {pairs} }}", "what each word counts")]
-    said = "guessed" if g.strong is not None else "CHANGE: binary | likert | score | pairwise"
-    lines = [_line(f'kind = "{g.scale.kind}"', f"{said}; {scale_words(g)}")]
-    if g.scale.kind in {"likert", "score"}:
-        lines.append(
-            _line(f"low = {g.scale.low:g}", "CHANGE to the ends of your scale; these are guessed from the ratings")
-        )
-        lines.append(f"high = {g.scale.high:g}")
-    return lines
+        yield from ('kind = "score"', _line(f"scale = {{ {pairs} }}", "what each word counts"))
+    else:
+        said = "guessed" if g.strong is not None else "CHANGE: binary | likert | score | pairwise"
+        yield _line(f'kind = "{g.scale.kind}"', f"{said}; {scale_words(g)}")
+        if g.scale.kind in {"likert", "score"}:
+            change = "CHANGE to the ends of your scale; these are guessed from the ratings"
+            yield from (_line(f"low = {g.scale.low:g}", change), f"high = {g.scale.high:g}")
 
 
 def scale_words(g: Guess) -> str:
     """The rating scale in words."""
     return _KINDS[g.scale.kind].format(low=g.scale.low, high=g.scale.high)
-
-
-def _rater_lines(b: Begun) -> list[str]:
-    g, lines = b.guess, [""]
-    lines.append("# The raters, from the cheapest to the one that is right: the last one is believed.")
-    if g.weak is not None:
-        lines += ["", "[[raters]]", *_column_rater(g.weak)]
-        lines.append(_line(f"price = {toml_text(b.weak_price or _WEAK_PRICE)}", _price_words(b.weak_price)))
-    lines += ["", "[[raters]]"]
-    if g.strong is not None and g.labels == b.rows:
-        lines += _column_rater(g.strong)
-    else:
-        name = g.strong if g.strong is not None and g.strong != g.weak else "human"
-        lines += ["# no column says that people filled it, so people are asked"] if g.strong is None else []
-        lines += [
-            f"name = {toml_text(name)}",
-            _line('kind = "sheet"', "questions go to a CSV file; fill it in, run again"),
-        ]
-        if g.show:
-            listed = ", ".join(map(toml_text, g.show))
-            lines.append(_line(f"show = [{listed}]", "guessed: what people see, which tells nobody's rating"))
-    lines.append(_line(f"price = {toml_text(b.strong_price or _STRONG_PRICE)}", _price_words(b.strong_price)))
-    return lines
-
-
-def _start_lines(b: Begun) -> list[str]:
-    """The labels that are there already, where some rows have one and others do not."""
-    if not b.has_labels:
-        return []
-    return [
-        "",
-        "[start]",
-        _line(
-            f"labels = {toml_text(str(b.guess.strong))}", f"guessed: {b.guess.labels:,} rows have one, which is free"
-        ),
-        _line('drawn = "at random"', 'CHANGE if they were not: "by hand", or a column of rates')
-        if b.picked is None
-        else _line('drawn = "by hand"', f"guessed: they have clearly {_comment(b.picked)} than the others"),
-    ]
 
 
 def _picked(table: Table, guess: Guess) -> str | None:
@@ -529,16 +475,18 @@ def _picked(table: Table, guess: Guess) -> str | None:
     return clear_difference(table, labelled, {}, apart=apart)
 
 
-def _column_rater(column: str) -> list[str]:
-    return [
-        f"name = {toml_text(' '.join(column.split()))}",
-        'kind = "column"',
-        _line(f"column = {toml_text(column)}", "guessed"),
-    ]
+def _column_rater(column: str) -> tuple[str, ...]:
+    name, column = toml_text(" ".join(column.split())), toml_text(column)
+    return "", "[[raters]]", f"name = {name}", 'kind = "column"', _line(f"column = {column}", "guessed")
 
 
-def _price_words(price: str | None) -> str:
-    return "of one rating" if price is not None else "CHANGE: of one rating, in the unit of the budget"
+def _price(price: str | None, placeholder: str) -> str:
+    words = "of one rating" if price is not None else "CHANGE: of one rating, in the unit of the budget"
+    return _line(f"price = {toml_text(price or placeholder)}", words)
+
+
+def _list(names: Sequence[str]) -> str:
+    return f"[{', '.join(map(toml_text, names))}]"
 
 
 def _line(code: str, comment: str) -> str:
