@@ -96,7 +96,7 @@ class Client:
     def __post_init__(self) -> None:
         self._secret = _key(self.endpoint)
         self._headers = _HEADERS | ({"Authorization": f"Bearer {self._secret}"} if self._secret else {})
-        self._idle = _made(self.endpoint)
+        self._idle = _wires(self.endpoint)
         self._free = asyncio.Semaphore(self.endpoint.concurrency)
         self._calls = Pace(self.endpoint.per_minute)
         self._tokens = Pace(self.endpoint.tokens_per_minute)
@@ -217,7 +217,7 @@ def _is_here(address: str) -> bool:
     return urlsplit(address).hostname in ("localhost", "127.0.0.1", "::1")
 
 
-def _made(endpoint: Endpoint) -> "list[Wire]":
+def _wires(endpoint: Endpoint) -> "list[Wire]":
     """A wire for each call at once: a pool of many connections looks at all of them in every call."""
     try:
         import httpx2

@@ -66,22 +66,27 @@ def parse(text: str, name: str) -> Template:
     """A template from its text; what is wrong with it is one InputError."""
     if len(text) > _LONGEST:
         raise InputError(f"the judge {name} has more than {_LONGEST:,} characters; shorten it")
-    settings, sections = _split(text, name)
-    kind = settings.get("kind", "")
+    settings, system, user = _split(text, name)
+    kind, reasons = settings.get("kind", ""), settings.get("reasons", "no")
     if kind not in KINDS:
         raise InputError(f"the judge {name} needs a line `kind: binary`; its kinds are {', '.join(KINDS)}")
-    made = Template(
-        name, kind, sections["system"], sections["user"], _truth(settings.get("reasons", "no"), name),
-        int(_number(settings.get("max_tokens", "700"), "max_tokens", name)), *_ends(settings, name),
-        hashlib.sha256(text.encode()).hexdigest(),
-    )  # fmt: skip
-    _check_fields(made)
-    if not 1 <= made.max_tokens <= 1_000_000:
-        raise InputError(f"the judge {name}: max_tokens must be from 1 to 1,000,000; got {made.max_tokens}")
-    return made
+    if reasons not in ("yes", "no"):
+        raise InputError(f"the judge {name}: reasons must be yes or no; got {reasons[:40]!r}")
+    max_tokens = int(_number(settings.get("max_tokens", "700"), "max_tokens", name))
+    low = high = None
+    if {"low", "high"} & settings.keys():
+        low, high = (_number(settings.get(end, ""), end, name) for end in ("low", "high"))
+        if not low < high:
+            raise InputError(f"the judge {name}: high must be above low; got {low:g} and {high:g}")
+    _check_fields(name, kind, system, user)
+    if not 1 <= max_tokens <= 1_000_000:
+        raise InputError(f"the judge {name}: max_tokens must be from 1 to 1,000,000; got {max_tokens}")
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    return Template(name, kind, system, user, reasons == "yes", max_tokens, low, high, digest)
 
 
-def _split(text: str, name: str) -> tuple[dict[str, str], dict[str, str]]:
+def _split(text: str, name: str) -> tuple[dict[str, str], str, str]:
+    """(settings, system part, user part) of a template."""
     head, *rest = _SECTION.split(text.replace("\r\n", "\n"))
     sections = dict(zip(rest[::2], (part.strip() for part in rest[1::2]), strict=True))
     if len(rest) != 4 or not all(sections.get(part) for part in ("system", "user")):
@@ -92,43 +97,23 @@ def _split(text: str, name: str) -> tuple[dict[str, str], dict[str, str]]:
             continue
         key, colon, value = (part.strip() for part in line.partition(":"))
         if not colon or key not in _SETTINGS or key in settings:
-            raise InputError(f"the judge {name}: cannot read the line {line[:60]!r}; its lines are {_lines()}")
+            legal = ", ".join(f"`{key}: …`" for key in _SETTINGS)
+            raise InputError(f"the judge {name}: cannot read the line {line[:60]!r}; its lines are {legal}")
         settings[key] = value
-    return settings, sections
+    return settings, sections["system"], sections["user"]
 
 
-def _lines() -> str:
-    return ", ".join(f"`{key}: …`" for key in _SETTINGS)
-
-
-def _check_fields(made: Template) -> None:
-    used = {*_FIELD.findall(made.user), *_FIELD.findall(made.system)}
-    needed = {"item", "format"} if made.kind != "pairwise" else {"first", "second", "format"}
-    missing = sorted(needed - set(_FIELD.findall(made.user)))
-    if missing:
-        raise InputError(f"the judge {made.name}: its user part needs {{{missing[0]}}}")
-    unknown = sorted(used - set(FIELDS))
-    if unknown:
-        known = ", ".join(f"{{{name}}}" for name in FIELDS)
-        raise InputError(f"the judge {made.name}: {{{unknown[0]}}} is unknown; it may use {known}")
-    data = {"item", "first", "second"} & set(_FIELD.findall(made.system))
-    if data:
-        raise InputError(f"the judge {made.name}: {{{min(data)}}} is data and belongs into the user part")
-
-
-def _truth(word: str, name: str) -> bool:
-    if word not in ("yes", "no"):
-        raise InputError(f"the judge {name}: reasons must be yes or no; got {word[:40]!r}")
-    return word == "yes"
-
-
-def _ends(settings: dict[str, str], name: str) -> tuple[float | None, float | None]:
-    if "low" not in settings and "high" not in settings:
-        return None, None
-    low, high = (_number(settings.get(end, ""), end, name) for end in ("low", "high"))
-    if not low < high:
-        raise InputError(f"the judge {name}: high must be above low; got {low:g} and {high:g}")
-    return low, high
+def _check_fields(name: str, kind: str, system: str, user: str) -> None:
+    """The user part has the fields it needs, the system part no data, and neither an unknown one."""
+    in_user, in_system = set(_FIELD.findall(user)), set(_FIELD.findall(system))
+    needed = {"item", "format"} if kind != "pairwise" else {"first", "second", "format"}
+    if missing := needed - in_user:
+        raise InputError(f"the judge {name}: its user part needs {{{min(missing)}}}")
+    if unknown := (in_user | in_system) - set(FIELDS):
+        known = ", ".join(f"{{{field}}}" for field in FIELDS)
+        raise InputError(f"the judge {name}: {{{min(unknown)}}} is unknown; it may use {known}")
+    if data := {"item", "first", "second"} & in_system:
+        raise InputError(f"the judge {name}: {{{min(data)}}} is data and belongs into the user part")
 
 
 def _number(word: str, key: str, name: str) -> float:

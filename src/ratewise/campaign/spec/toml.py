@@ -5,7 +5,7 @@ import re
 import stat
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from ratewise.errors import SpecError
@@ -104,6 +104,10 @@ class Statement:
     last: int
     closed: bool
 
+    def of(self, lines: Sequence[str]) -> Sequence[str]:
+        """Its lines."""
+        return lines[self.first : self.last + 1]
+
 
 def statements(lines: Sequence[str]) -> list[Statement]:
     """The statements of a text; every line belongs to one.
@@ -156,6 +160,7 @@ _HINTS = {
     "Cannot declare": "; the table stands there twice, and every rater begins with [[raters]]",
 }
 _TWICE = re.compile(r"not TOML: cannot (overwrite|declare|mutate|append)")
+_BROKEN = "[ratewise-broken-"
 _NOT_CLOSED = "not TOML: invalid value; a bracket or a quote is not closed"
 _TOO_DEEP = "lists or tables are nested too deeply; a campaign needs no such nesting"
 
@@ -170,56 +175,51 @@ class Parsed:
     broken: frozenset[int] = frozenset()  # lines of which nothing more is said
 
 
-@dataclass(slots=True)
-class _Mending:
-    """The lines of a text while they are repaired."""
-
-    lines: list[str]
-    wrong: dict[int, tuple[int, str]] = field(default_factory=dict)  # by statement: one mistake each
-    broken: set[int] = field(default_factory=set)
-
-    def mend(self, statement: Statement, line: int, sentence: str) -> None:
-        """Report a statement's error once, and take the statement out of the text."""
-        again = statement.first in self.wrong
-        self.wrong.setdefault(statement.first, (line, sentence))
-        instead = "" if again else self._instead(statement, sentence)
-        self.lines[statement.first : statement.last + 1] = [instead] + [""] * (statement.last - statement.first)
-
-    def _instead(self, statement: Statement, sentence: str) -> str:
-        written = self.lines[statement.first]
-        header, key = header_of(written), key_of(written)
-        twice = _TWICE.search(sentence)
-        if header is not None and not twice:
-            return header
-        self.broken.add(statement.first + 1)
-        if header is not None:  # it stands there twice: its keys are nobody's
-            return f"[ratewise-broken-{statement.first}]"
-        return "" if key is None or twice else f"{key} = 0"
-
-
 def parse_all(text: str) -> Parsed:
-    """Read a TOML text to its end, whatever errors it has."""
-    text = text.replace("\r\n", "\n")
-    mending = _Mending(text.split("\n"))
+    """Read a TOML text to its end, whatever errors it has.
+
+    Each broken statement is reported once and replaced by one that can be read and says as little as possible, so that
+    line numbers stay.
+    """
+    lines = text.replace("\r\n", "\n").split("\n")
+    wrong: dict[int, tuple[int, str]] = {}  # by the first line of a statement: one mistake each
+    broken: set[int] = set()
     for _ in range(2 * _MOST):
-        now = "\n".join(mending.lines)
         try:
-            return _parsed(tomllib.loads(now), now, mending)
+            values, now = tomllib.loads("\n".join(lines)), "\n".join(lines)
+            break
         except tomllib.TOMLDecodeError as error:
-            statement, line, sentence = _syntax(str(error), mending.lines)
+            statement, line, sentence = _syntax(str(error), lines)
         except RecursionError:
-            statement = _most_brackets(mending.lines)
+            statement = max(statements(lines), key=lambda each: sum(map(_brackets, each.of(lines))))
             line, sentence = statement.first + 1, f"{statement.first + 1}: {_TOO_DEEP}"
-        except ValueError as error:
-            statement = _longest_number(mending.lines)
+        except ValueError as error:  # a number of thousands of digits
+            listed = statements(lines)
+            statement = next((each for each in listed if any(map(_TOO_LONG.search, each.of(lines)))), listed[0])
             what = one_line(str(error).split(";")[0]).lower()
             line, sentence = statement.first + 1, f"{statement.first + 1}: a value cannot be read: {what}"
-        mending.mend(statement, line, sentence)
-    return _parsed({}, "", mending)
+        written, instead = lines[statement.first], ""
+        if statement.first not in wrong:
+            instead = _instead(written, statement.first, sentence)
+            if instead != header_of(written):
+                broken.add(statement.first + 1)
+        wrong.setdefault(statement.first, (line, sentence))
+        lines[statement.first : statement.last + 1] = [instead] + [""] * (statement.last - statement.first)
+    else:
+        values, now = {}, ""
+    return Parsed(values, now, tuple(sorted(wrong.values())[:_MOST]), frozenset(broken))
 
 
-def _parsed(values: dict[str, Any], text: str, mending: _Mending) -> Parsed:
-    return Parsed(values, text, tuple(sorted(mending.wrong.values())[:_MOST]), frozenset(mending.broken))
+def _instead(written: str, first: int, sentence: str) -> str:
+    """What stands in the place of a broken statement."""
+    header, key, twice = header_of(written), key_of(written), _TWICE.search(sentence)
+    if header is not None:  # where it stands there twice, its keys are nobody's
+        return f"{_BROKEN}{first}]" if twice else header
+    return "" if key is None or twice else f"{key} = 0"
+
+
+def _brackets(line: str) -> int:
+    return line.count("[") + line.count("{")
 
 
 def _syntax(message: str, lines: list[str]) -> tuple[Statement, int, str]:
@@ -228,32 +228,13 @@ def _syntax(message: str, lines: list[str]) -> tuple[Statement, int, str]:
     what = found["what"] if found else message
     line = int(found["line"]) if found and found["line"] else len(lines)
     listed = statements(lines)
-    is_open = next((s for s in listed if not s.closed and s.first < line and _has_text(s, lines)), None)
+    is_open = next((s for s in listed if not s.closed and s.first < line and any(map(str.strip, s.of(lines)))), None)
     if is_open is not None:
         return is_open, is_open.first + 1, f"{is_open.first + 1}: {_NOT_CLOSED}"
     hint = next((hint for start, hint in _HINTS.items() if what.startswith(start)), "")
     statement = next((s for s in listed if s.first < line <= s.last + 1), listed[-1])
     column = f":{found['column']}" if found and found["column"] else ""
     return statement, line, f"{line}{column}: not TOML: {one_line(what[:1].lower() + what[1:])}{hint}"
-
-
-def _has_text(statement: Statement, lines: list[str]) -> bool:
-    return any(line.strip() for line in lines[statement.first : statement.last + 1])
-
-
-def _most_brackets(lines: list[str]) -> Statement:
-    def brackets(statement: Statement) -> int:
-        return sum(line.count("[") + line.count("{") for line in lines[statement.first : statement.last + 1])
-
-    return max(statements(lines), key=brackets)
-
-
-def _longest_number(lines: list[str]) -> Statement:
-    def has_one(statement: Statement) -> bool:
-        return any(_TOO_LONG.search(line) for line in lines[statement.first : statement.last + 1])
-
-    listed = statements(lines)
-    return next((statement for statement in listed if has_one(statement)), listed[0])
 
 
 _LARGEST = 2**18  # bytes; no campaign is described at such length
