@@ -15,8 +15,9 @@ from ratewise.core.checks import Floats
 from ratewise.core.estimate import estimate_mean
 from ratewise.core.names import IntervalMethod, Method
 from ratewise.core.policy import Policy, optimal_policy
-from ratewise.lab.worlds import World, bernoulli, calibrated, gaussian
+from ratewise.lab.worlds import World, calibrated
 from ratewise.learn.error_model import DEFAULT_FLOOR_SHARE
+from studies.worlds import bernoulli, gaussian
 
 WorldName = Literal["bernoulli", "calibrated", "gaussian"]
 Quality = Literal["good", "fair", "useless"]

@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 from scipy import stats
+from studies.worlds import bernoulli, gaussian
 
 from ratewise import InputError
-from ratewise.lab.worlds import bernoulli, calibrated, gaussian
+from ratewise.lab.worlds import calibrated
 
 from ..bounds import FALSE_ALARM
 

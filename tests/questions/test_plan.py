@@ -5,10 +5,11 @@ import math
 
 import numpy as np
 import pytest
+from studies.worlds import bernoulli, gaussian
 
 import ratewise as rw
 from ratewise import InputError, PolicyError, RatewiseWarning, TableError
-from ratewise.lab.worlds import bernoulli, calibrated, gaussian
+from ratewise.lab.worlds import calibrated
 
 PRICES = {"weak": "g", "strong": "h", "weak_cost": 0.08, "strong_cost": 1.6}
 NAMES = ["base", "random", "active"]

@@ -6,10 +6,11 @@ import json
 import numpy as np
 import pytest
 from scipy import stats
+from studies.worlds import bernoulli
 
 import ratewise as rw
 from ratewise import InputError, TableError
-from ratewise.lab.worlds import bernoulli, calibrated
+from ratewise.lab.worlds import calibrated
 from ratewise.questions.transfer import Reference
 
 from ..bounds import FALSE_ALARM

