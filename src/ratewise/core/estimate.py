@@ -408,8 +408,10 @@ def is_binary(data: Ratings) -> bool:
 
 def known_ends(data: Ratings, how: EstimateOptions, kind: str) -> Interval | None:
     """The ends of the rating scale as given, or as ratings show them that this kind of interval goes by."""
-    if how.bounds is not None or is_binary(data):
+    if how.bounds is not None:
         return needed_ends(data, how, "the interval")
+    if is_binary(data):
+        return 0.0, 1.0
     return levels_seen(data) if kind == "score" and how.interval == "auto" else None
 
 

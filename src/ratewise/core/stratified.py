@@ -249,8 +249,7 @@ def _parts(data: Ratings, f: Floats, delta: Floats, groups: _Groups, how: Estima
 
 def _of_stratum(data: Ratings, f: Floats, own: Mask, size: float, how: EstimateOptions) -> Estimate:
     score = how.interval == "score"
-    counts = None if data.counts is None else data.counts[own]
-    rated = Ratings(f[own], data.strong[own], data.rates[own], selected=data.labelled[own], counts=counts)
+    rated = replace(data, weak=f, selected=data.labelled, clusters=None, folds=None).part(own)
     own_how = replace(
         how, method="difference", interval="score" if score else "t", seed=0,
         pool_size=size if how.estimand == "pool" else None, bounds=(how.bounds or (0.0, 1.0)) if score else None,
@@ -311,9 +310,9 @@ def _weighted(data: Ratings, w: Floats, how: EstimateOptions) -> Estimate:
     method, lines = fitted_lines(data, how)
     f = lines.put(data.weak)
     value = float(np.average(contributions(f, data), weights=data.each(w)))
-    linear = Ratings(
-        value + w[:, None] * (f - value), value + w * (data.strong - value), data.rates, selected=data.labelled,
-        counts=data.counts,
+    linear = replace(
+        data, weak=value + w[:, None] * (f - value), strong=value + w * (data.strong - value), selected=data.labelled,
+        clusters=None, folds=None, sums=None,
     )  # fmt: skip
     found = estimate_rated(linear, EstimateOptions("difference", how.interval, how.level))
     return replace(found, method=f"weighted {method}", slope=None)

@@ -310,6 +310,10 @@ class StepSeen:
         """Rates over all rounds, items × steps; they never rise along a row."""
         return np.minimum.accumulate(np.clip(self.mass / self.items, LEAST_RATE, 1.0), axis=1)
 
+    def rates_before(self) -> Floats:
+        """Rates at which the answers of each level are known, items × levels; 1 for the first."""
+        return np.column_stack([np.ones(self.items), self.rates()[:, :-1]])
+
     def reached(self, level: int) -> NDArray[np.intp]:
         """Items whose answers of this level are known."""
         if level == 0:

@@ -87,7 +87,7 @@ def _teach(seen: StepSeen) -> _Taught | None:
         return None
     known = tuple(view.learned for view in views)
     errors = [preferred_error(k, view.x) for k, view in zip(known, views, strict=True)]
-    rates = np.column_stack([np.ones(seen.items), seen.rates()])
+    rates = seen.rates_before()
     u, levels, at = [], [], []
     for level, view in enumerate(views):
         rows = seen.reached(level)
@@ -127,12 +127,11 @@ class _Market:
     def of(cls, seen: StepSeen, money: Money, rule: StepRule, taught: _Taught) -> "_Market":
         some = slice(None, None, -(-seen.items // _MOST_ITEMS))
         root = roots(rule.errors(seen.x.rows(some), seen.said[some]), money.costs)
-        weights, reached = np.zeros_like(root), np.zeros(seen.items, dtype=np.bool_)
-        rates = np.column_stack([np.ones(seen.items), seen.rates()])
+        weights, rates = np.zeros((seen.items, root.shape[1])), seen.rates_before()
         for k in range(root.shape[1]):
-            reached[:] = False
-            reached[seen.reached(k)] = True
-            weights[:, k] = (reached / rates[:, k])[some]
+            rows = seen.reached(k)
+            weights[rows, k] = 1.0 / rates[rows, k]
+        weights = weights[some]
         weights /= np.maximum(weights.sum(axis=0), 1e-300)
         share = floor_share(int(np.count_nonzero(seen.labelled)))
         lows = tuple(least_root(root[:, k], weights[:, k], share) for k in range(root.shape[1]))
