@@ -43,7 +43,7 @@ from solver import glide_python
 import ratewise as rw
 from ratewise.lab.methods import Known, Lab
 from ratewise.lab.results import Base, resamples
-from ratewise.lab.trials import Block, Outcome, Population, Setting
+from ratewise.lab.trials import Block, MethodOutcome, Population, Setting
 from ratewise.lab.workers import in_order
 
 DATA = pathlib.Path(os.environ.get("RATEWISE_DATA", pathlib.Path(__file__).resolve().parents[2] / "shared" / "data"))
@@ -276,7 +276,7 @@ class Cell:
 
 
 def cells_of(
-    name: str, method: str, pool: Population, setting: Setting, outcome: Outcome, status: np.ndarray
+    name: str, method: str, pool: Population, setting: Setting, outcome: MethodOutcome, status: np.ndarray
 ) -> list[Cell]:
     theta, base = pool.mean, Base(pool.variance, setting.burn_in, pool.items)
     held = (outcome.low <= theta) & (theta <= outcome.high)
@@ -289,14 +289,14 @@ def cells_of(
     ]  # fmt: skip
 
 
-def our_outcomes(pool: Population, setting: Setting, trials: int) -> dict[str, Outcome]:
+def our_outcomes(pool: Population, setting: Setting, trials: int) -> dict[str, MethodOutcome]:
     """Block by block, on all cores; a trial is the same in any block."""
     lab = Lab.of(pool, setting, OURS, None)
     size = setting.block_size(pool)
     blocks = [range(start, min(start + size, trials)) for start in range(0, trials, size)]
     parts = list(in_order(lab.run, blocks))
     names = ("value", "low", "high", "spend", "labels")
-    return {m: Outcome(*(np.concatenate([getattr(p[m], n) for p in parts]) for n in names)) for m in OURS}
+    return {m: MethodOutcome(*(np.concatenate([getattr(p[m], n) for p in parts]) for n in names)) for m in OURS}
 
 
 def compare(name: str, python: str, trials: int, seed: int) -> list[Cell]:
@@ -324,7 +324,7 @@ def compare(name: str, python: str, trials: int, seed: int) -> list[Cell]:
             cells += cells_of(name, method, pool, setting, outcome, fine)
         for method, (value, low, high, spend, status) in zip(PEERS, found[:, :, i], strict=True):
             value[status == FAILED] = np.nan
-            cells += cells_of(name, method, pool, setting, Outcome(value, low, high, spend, spend), status)
+            cells += cells_of(name, method, pool, setting, MethodOutcome(value, low, high, spend, spend), status)
     return cells
 
 

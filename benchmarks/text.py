@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 from ratewise.lab.automatic import auto
-from ratewise.lab.trials import Block, Outcome, Population, Setting
+from ratewise.lab.trials import Block, MethodOutcome, Population, Setting
 from ratewise.lab.workers import in_order
 from ratewise.learn.rater_folder import TrainedOn
 from ratewise.learn.texts import read_texts
@@ -125,7 +125,7 @@ class Played:
             features=np.column_stack([columns[name] for name in named]) if named else None,
         )  # fmt: skip
         tasks = [(population, float(pool.budget), range(i, min(i + TASK, trials))) for i in range(0, trials, TASK)]
-        found = Outcome.joined(list(in_order(_outcome, tasks)), axis=0)
+        found = MethodOutcome.joined(list(in_order(_outcome, tasks)), axis=0)
         value, low, high = (array[:, 0] - population.mean for array in (found.value, found.low, found.high))
         return cls(value, float(np.mean(high - low)), float(np.mean((low <= 0) & (high >= 0))))
 
@@ -137,11 +137,11 @@ class Played:
         return found, float(np.std(mine - found * theirs, ddof=1) / (theirs.mean() * math.sqrt(n)))
 
 
-def _outcome(task: tuple[Population, float, range]) -> Outcome:
+def _outcome(task: tuple[Population, float, range]) -> MethodOutcome:
     """Some trials, in a process of their own."""
     population, budget, trials = task
     setting = Setting(COST, (budget,), 0, "pool", 0.95, 0.1, 5)
-    return Outcome.joined([auto(Block(population, setting, range(i, i + 1))) for i in trials], axis=0)
+    return MethodOutcome.joined([auto(Block(population, setting, range(i, i + 1))) for i in trials], axis=0)
 
 
 def main() -> None:

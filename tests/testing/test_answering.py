@@ -2,7 +2,7 @@ import random
 
 import pytest
 
-from ratewise.testing.answering import Asked, decided, logprobs_of, rate, tokens_of, worded
+from ratewise.testing.answering import VerdictChances, decided, logprobs_of, rate, tokens_of, worded
 from ratewise.testing.hidden_rule import HiddenRule
 
 RULE = HiddenRule()
@@ -26,7 +26,7 @@ def test_it_reads_what_is_asked_from_the_fences():
 
 
 def test_it_answers_in_the_form_asked_for():
-    asked = Asked(("yes", "no"), (0.75, 0.25))
+    asked = VerdictChances(("yes", "no"), (0.75, 0.25))
     schema = {
         "type": "json_schema",
         "json_schema": {"schema": {"properties": {"reasons": {}, "verdict": {"type": "string"}}}},
@@ -44,12 +44,12 @@ def test_it_answers_in_the_form_asked_for():
 def test_tokens_are_the_text_and_the_verdict_has_alternatives():
     answer = '{"verdict": "yes"}'
     assert "".join(tokens_of(answer + "\n")) == answer + "\n"
-    places = logprobs_of(answer, "yes", Asked(("yes", "no"), (0.75, 0.25)))
+    places = logprobs_of(answer, "yes", VerdictChances(("yes", "no"), (0.75, 0.25)))
     assert [len(place["top_logprobs"]) for place in places].count(5) == 1
 
 
 def test_decisions_in_all_three_kinds():
-    asked = Asked(("1", "2"), (0.75, 0.25))
+    asked = VerdictChances(("1", "2"), (0.75, 0.25))
     assert decided({"type": "predicate"}, asked)["probability"] == 0.75
     assert decided({"type": "choice"}, asked)["choice"] == "1"
     assert decided({"type": "score"}, asked)["score"] == 0.25

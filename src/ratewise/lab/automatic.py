@@ -10,7 +10,7 @@ from ratewise.core.running import stops_within, without_rounding
 from ratewise.design.options import Money
 from ratewise.design.rounds import NextRound, RoundDraw, draw_exact_round, draw_round, estimate_seen, next_round, pooled
 from ratewise.design.seen import Learned, Phase, Rule, Seen, learn
-from ratewise.lab.trials import RATING_BOUNDS, Block, Index, Outcome, Population
+from ratewise.lab.trials import RATING_BOUNDS, Block, Index, MethodOutcome, Population
 from ratewise.learn.covariates import Covariates
 
 _STRONG_COST = 1.0
@@ -128,7 +128,7 @@ class Trial:
         return Played(found, float(without_rounding(bought.spent, self.budget)), bought.labels - setting.burn_in)
 
 
-def auto(block: Block, teacher: Learned | None = None) -> Outcome:
+def auto(block: Block, teacher: Learned | None = None) -> MethodOutcome:
     """Every trial of the block at every budget."""
     budgets = block.setting.budgets
     out = np.empty((5, len(block.trials), len(budgets)))
@@ -139,7 +139,7 @@ def auto(block: Block, teacher: Learned | None = None) -> Outcome:
             e = played.estimate
             low, high = e.interval if e.interval is not None else RATING_BOUNDS  # no interval excludes nothing
             out[:, i, k] = e.value, low, high, played.spend, played.labels
-    return Outcome(*out)
+    return MethodOutcome(*out)
 
 
 def learn_all(population: Population) -> Learned:

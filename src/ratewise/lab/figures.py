@@ -149,7 +149,7 @@ def _spreads(mean: float) -> Sequence[float]:
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class PaperClaim:
     """A statement of the paper, whether it holds here, and the figures that decide it."""
 
     text: str
@@ -167,7 +167,7 @@ def curves(points: Sequence[Point], panel: str) -> dict[float, list[Point]]:
     return {V: [p for p in chosen if p.variance == V] for V in sorted({p.variance for p in chosen})}
 
 
-def gaussian_claims(points: Sequence[Point]) -> list[Claim]:
+def gaussian_claims(points: Sequence[Point]) -> list[PaperClaim]:
     """Benefit falls with MSE, rises with Var(U), falls with the cost ratio; nothing to gain where U is constant."""
     return [
         _monotone(points, "a", +1, "the benefit over base falls with MSE(H, G)"),
@@ -177,13 +177,13 @@ def gaussian_claims(points: Sequence[Point]) -> list[Claim]:
     ]
 
 
-def bernoulli_claims(points: Sequence[Point]) -> list[Claim]:
+def bernoulli_claims(points: Sequence[Point]) -> list[PaperClaim]:
     """The same, and the lower bound (with the sign of METHODS section 3)."""
     with_bound = [p for p in points if p.lower_bound is not None]
     gaps = [p.y - (p.lower_bound or 0.0) for p in with_bound]
     at_most = [p for p in with_bound if p.error_variance >= p.weak_error * (1 - p.weak_error) * (1 - 1e-9)]
     reached = max(abs(p.y - (p.lower_bound or 0.0)) for p in at_most)
-    bounded = Claim(
+    bounded = PaperClaim(
         "the error ratio is bounded below, and the bound is reached where Var(U) is largest",
         min(gaps) > -1e-9 and reached < 1e-6,
         f"smallest distance to the bound {min(gaps):.1e} over {len(gaps)} points; at the largest Var(U) {reached:.1e}",
@@ -191,19 +191,19 @@ def bernoulli_claims(points: Sequence[Point]) -> list[Claim]:
     return [*gaussian_claims(points), _monotone(points, "d", -1, "the benefit over base rises with Var(U)"), bounded]
 
 
-def _monotone(points: Sequence[Point], panel: str, sign: int, text: str) -> Claim:
+def _monotone(points: Sequence[Point], panel: str, sign: int, text: str) -> PaperClaim:
     """Every curve of the panel rises (+1) or falls (−1), up to rounding."""
     found = curves(points, panel)
     worst = min(float(np.min(sign * np.diff([p.y for p in curve]))) for curve in found.values())
     ends = "; ".join(f"Var(H) {V:g}: {curve[0].y:.3f} to {curve[-1].y:.3f}" for V, curve in found.items())
-    return Claim(
+    return PaperClaim(
         text, worst > -1e-9, f"error ratio from the smallest to the largest {found[min(found)][0].x_name}: {ends}"
     )
 
 
-def _equal_at_zero(points: Sequence[Point], panel: str) -> Claim:
+def _equal_at_zero(points: Sequence[Point], panel: str) -> PaperClaim:
     zero = [abs(p.y - 1.0) for p in points if p.panel == panel and p.error_variance == 0]
-    return Claim(
+    return PaperClaim(
         "the active policy equals the best single rate at Var(U) = 0", max(zero) < 1e-9,
         f"ratio 1 to within {max(zero):.0e}",
     )  # fmt: skip

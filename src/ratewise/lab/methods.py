@@ -25,7 +25,7 @@ from ratewise.design.options import sharpest_error
 from ratewise.design.seen import Learned
 from ratewise.errors import PolicyError
 from ratewise.lab.automatic import auto, learn_all
-from ratewise.lab.trials import RATING_BOUNDS, Block, Index, Outcome, Population, Setting
+from ratewise.lab.trials import RATING_BOUNDS, Block, Index, MethodOutcome, Population, Setting
 from ratewise.learn.calibration import Calibration, fit_calibration
 
 _STRONG_COST = 1.0  # the unit of money
@@ -216,7 +216,7 @@ def best_way(limits: Sequence[Limit], budget: float, pool: float) -> Way | None:
     return best if best is not None and best.expected < alone else None
 
 
-def limit(block: Block, limits: Sequence[Limit]) -> Outcome:
+def limit(block: Block, limits: Sequence[Limit]) -> MethodOutcome:
     """Every budget by the best way there is for it; strong ratings alone where none is better."""
     left = block.setting.pool_size(block.population) - block.setting.burn_in
     parts, alone = [], None
@@ -228,13 +228,13 @@ def limit(block: Block, limits: Sequence[Limit]) -> Outcome:
         else:
             same = [way.strategy] * len(block.trials)
             parts.append(follow(block, same, (B,), weak_cost=way.weak_cost, evenly=block.ends))
-    return Outcome.joined(parts, axis=1)
+    return MethodOutcome.joined(parts, axis=1)
 
 
 # Strong ratings alone
 
 
-def base(block: Block) -> Outcome:
+def base(block: Block) -> MethodOutcome:
     """Strong ratings alone: burn-in and budget, their plain mean, and the interval that `estimate` gives it."""
     setting, population = block.setting, block.population
     more = np.floor(np.array(setting.budgets) + 1e-9).astype(np.intp)
@@ -245,7 +245,7 @@ def base(block: Block) -> Outcome:
     found = [strong_alone(H[:, :n], level=setting.level, pool_size=setting.pool_size(population)) for n in counts]
     value, low, high = (np.stack(column, axis=1) for column in zip(*found, strict=True))
     spend = np.broadcast_to(more.astype(np.float64), value.shape)
-    return Outcome(value, low, high, spend, spend)
+    return MethodOutcome(value, low, high, spend, spend)
 
 
 def strong_alone(H: Floats, *, level: float, pool_size: float) -> tuple[Floats, Floats, Floats]:
@@ -269,7 +269,7 @@ def strong_alone(H: Floats, *, level: float, pool_size: float) -> tuple[Floats, 
 def follow(
     block: Block, strategies: Sequence[Strategy], budgets: tuple[float, ...] | None = None, *,
     weak_cost: float | None = None, evenly: bool = False,
-) -> Outcome:  # fmt: skip
+) -> MethodOutcome:  # fmt: skip
     """Spend the budgets after the burn-in, each trial by its strategy; combine with the burn-in by inverse variance.
 
     `evenly` draws along the stream at even steps of the rates' sum, so that hardly any money is left over.
@@ -288,7 +288,7 @@ def follow(
         value, variance = _combined(block, value, variance, second / (first + second))
     half = float(special.ndtri(0.5 + setting.level / 2)) * np.sqrt(variance)
     spend = without_rounding(c * found.items + _STRONG_COST * found.labels, money)
-    return Outcome(value, value - half, value + half, spend, found.labels.astype(np.float64))
+    return MethodOutcome(value, value - half, value + half, spend, found.labels.astype(np.float64))
 
 
 def _at_even_steps(pi: Floats, start: Floats) -> Mask:
@@ -327,14 +327,14 @@ def _each(known: Sequence[Known], strategy: Callable[[Known], Strategy]) -> list
     return [made[id(k)] for k in known]
 
 
-def _follow_fixed(block: Block, known: Sequence[Known], strategy: Callable[..., Strategy]) -> Outcome:
+def _follow_fixed(block: Block, known: Sequence[Known], strategy: Callable[..., Strategy]) -> MethodOutcome:
     """With n/N the given rate, or what a pool that ends first can afford; one pass for all budgets of one rate."""
     setting = block.setting
     left = setting.pool_size(block.population) - setting.burn_in
     rates = [float(np.clip(B / left - setting.cost_ratio, setting.fixed_rate, 1.0)) for B in setting.budgets]
     groups = {p: tuple(B for B, q in zip(setting.budgets, rates, strict=True) if q == p) for p in rates}
     parts = [follow(block, _each(known, partial(strategy, mean_rate=p)), budgets) for p, budgets in groups.items()]
-    return Outcome.joined(parts, axis=1)
+    return MethodOutcome.joined(parts, axis=1)
 
 
 # All methods on the same trials
@@ -364,12 +364,12 @@ class Lab:
         limits = Limit.of(population, setting) if "limit" in methods else ()
         return cls(population, setting, tuple(methods), known, transfer is not None, taught, best, limits)
 
-    def run(self, trials: range) -> dict[str, Outcome]:
+    def run(self, trials: range) -> dict[str, MethodOutcome]:
         """Every method on the same trials; what is learned from a burn-in is learned once for all of them."""
         block, c = Block(self.population, self.setting, trials), self.setting.cost_ratio
         learns = set(self.methods) - {"base", "oracle", "auto", "limit"}
         known = self._known(block) if learns else []
-        run: dict[str, Callable[[], Outcome]] = {
+        run: dict[str, Callable[[], MethodOutcome]] = {
             "base": lambda: base(block),
             "paper-random": lambda: follow(block, _each(known, lambda k: paper_random(k, c))),
             "paper-active": lambda: follow(block, _each(known, lambda k: paper_active(k, c))),
@@ -386,6 +386,6 @@ class Lab:
             return [self.known] * len(block.trials)
         return [Known.of(self.population.weak[rows], self.population.strong[rows]) for rows in block.burn_in]
 
-    def _oracle(self, block: Block) -> Outcome:
+    def _oracle(self, block: Block) -> MethodOutcome:
         assert self.oracle is not None
         return follow(block, [self.oracle] * len(block.trials))

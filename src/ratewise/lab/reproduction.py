@@ -10,7 +10,7 @@ import numpy as np
 
 from ratewise.errors import TableError
 from ratewise.lab.datasets import PUBLISHED, WHERE, Dataset, Name, arena_like, stand_in
-from ratewise.lab.figures import Claim
+from ratewise.lab.figures import PaperClaim
 from ratewise.lab.methods import Lab
 from ratewise.lab.results import Simulation
 from ratewise.lab.simulate import PAPER_METHODS, Progress, on_one_scale, simulate_lab
@@ -119,7 +119,7 @@ def run_experiment(
 # What the paper says to expect
 
 
-def real_claims(found: Mapping[str, list[Simulation]]) -> list[Claim]:
+def real_claims(found: Mapping[str, list[Simulation]]) -> list[PaperClaim]:
     """Claims about the experiments that were run."""
     claims = []
     if "imagenet" in found:
@@ -131,42 +131,42 @@ def real_claims(found: Mapping[str, list[Simulation]]) -> list[Claim]:
     return claims
 
 
-def _both_beat_base(simulation: Simulation) -> Claim:
+def _both_beat_base(simulation: Simulation) -> PaperClaim:
     last = {m: simulation.of(m)[-1] for m in ("paper-random", "paper-active")}
     said = ", ".join(
         f"{m} {r.of_base:.3f} (95 % {r.error_ratio_low:.3f} to {r.error_ratio_high:.3f})" for m, r in last.items()
     )
-    return Claim(
+    return PaperClaim(
         "on ImageNet the random and the active policy both beat base",
         all(r.error_ratio_high < 1 for r in last.values()),
         f"error over base's at a budget of {simulation.settings['budgets'][-1]:g}: {said}",
     )
 
 
-def _like_the_arena(whole: Simulation, split: Simulation) -> list[Claim]:
+def _like_the_arena(whole: Simulation, split: Simulation) -> list[PaperClaim]:
     """What the paper says of Chatbot Arena by transfer, on the QA system that was kept aside."""
     ratios = {m: [r.of_base for r in whole.of(m)] for m in ("paper-random", "paper-active")}
     said = ", ".join(f"{m} {np.exp(np.mean(np.log(found))):.3f}" for m, found in ratios.items())
     gains = [_active_over_random(simulation) for simulation in (whole, split)]
     return [
-        Claim(
+        PaperClaim(
             "with a rater trained on other systems, random and active both beat base by transfer",
             all(float(np.mean(np.log(found))) < 0 for found in ratios.values()),
             f"MSE over base's, geometric mean over budgets: {said}",
         ),
-        Claim(
+        PaperClaim(
             "active gains more over random on the easy/hard split than on all items", gains[1] < gains[0],
             f"MSE of active over random: all items {gains[0]:.3f}, easy/hard {gains[1]:.3f}",
         ),
     ]  # fmt: skip
 
 
-def _easy_hard_gains_most(found: Mapping[str, list[Simulation]]) -> Claim:
+def _easy_hard_gains_most(found: Mapping[str, list[Simulation]]) -> PaperClaim:
     """Active over random, averaged over budgets (geometric mean), is smallest on the easy/hard split by transfer."""
     gains = {name: _active_over_random(simulations[0]) for name, simulations in found.items()}
     said = ", ".join(f"{name} {gain:.3f}" for name, gain in gains.items())
     best = min(gains, key=lambda name: gains[name])
-    return Claim(
+    return PaperClaim(
         "active gains most over random on the easy/hard split of Chatbot Arena", best == "arena-easy-hard",
         f"MSE of active over random: {said}",
     )  # fmt: skip

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ratewise.core.checks import Floats, number
 from ratewise.core.result import FrameKind, frame_of_rows, shown
-from ratewise.lab.trials import Outcome
+from ratewise.lab.trials import MethodOutcome
 
 YARDSTICKS = ("oracle", "limit")
 """Methods that know what nobody knows: they show how much room there is, and cannot be run."""
@@ -110,7 +110,14 @@ def resamples(trials: int, seed: int) -> NDArray[np.float64]:
 
 
 def results(
-    method: str, outcome: Outcome, budgets: tuple[float, ...], *, theta: float, scale: float, base: Base, shares: Floats
+    method: str,
+    outcome: MethodOutcome,
+    budgets: tuple[float, ...],
+    *,
+    theta: float,
+    scale: float,
+    base: Base,
+    shares: Floats,
 ) -> list[MethodResult]:
     """One result per budget; `theta` in the outcome's units, `scale` back to the ratings' own."""
     error = (outcome.value - theta) * scale

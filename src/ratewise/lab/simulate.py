@@ -12,7 +12,7 @@ from ratewise.core.names import MODES, SIMULATED_METHODS, Mode, SimulatedMethod
 from ratewise.errors import InputError, RatewiseWarning, TableError
 from ratewise.lab.methods import Lab
 from ratewise.lab.results import Base, Simulation, resamples, results
-from ratewise.lab.trials import Outcome, Population, Scale, Setting
+from ratewise.lab.trials import MethodOutcome, Population, Scale, Setting
 from ratewise.lab.workers import in_order
 from ratewise.learn.embeddings import Learner
 from ratewise.learn.features import codings, feature_matrix, refuse_labels
@@ -96,7 +96,7 @@ def simulate_lab(lab: Lab, *, trials: int, workers: int | None, progress: Progre
     """`simulate` for a population in memory: blocks of trials in order, and what they come to."""
     size = lab.setting.block_size(lab.population)
     blocks = [range(start, min(start + size, trials)) for start in range(0, trials, size)]
-    done: list[dict[str, Outcome]] = []
+    done: list[dict[str, MethodOutcome]] = []
     n, partial = 0, False
     try:
         for block, outcome in zip(blocks, in_order(lab.run, blocks, workers=workers), strict=True):
@@ -117,7 +117,7 @@ def simulate_lab(lab: Lab, *, trials: int, workers: int | None, progress: Progre
         result
         for method in lab.methods
         for result in results(
-            method, Outcome.joined([d[method] for d in done], axis=0), setting.budgets,
+            method, MethodOutcome.joined([d[method] for d in done], axis=0), setting.budgets,
             theta=population.mean, scale=width, base=base, shares=shares,
         )
     ]  # fmt: skip

@@ -157,7 +157,7 @@ class Block:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Outcome:
+class MethodOutcome:
     """What a method came to: trials × budgets, ratings in [0, 1]."""
 
     value: Floats
@@ -166,11 +166,11 @@ class Outcome:
     spend: Floats
     labels: Floats
 
-    def at(self, budget: int) -> "Outcome":
+    def at(self, budget: int) -> "MethodOutcome":
         """One budget, by its number."""
-        return Outcome(*(getattr(self, f.name)[:, budget : budget + 1] for f in fields(self)))
+        return MethodOutcome(*(getattr(self, f.name)[:, budget : budget + 1] for f in fields(self)))
 
     @classmethod
-    def joined(cls, parts: Sequence["Outcome"], *, axis: int) -> "Outcome":
+    def joined(cls, parts: Sequence["MethodOutcome"], *, axis: int) -> "MethodOutcome":
         """More trials (axis 0) or more budgets (axis 1)."""
         return cls(*(np.concatenate([getattr(p, f.name) for p in parts], axis=axis) for f in fields(cls)))

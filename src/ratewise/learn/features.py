@@ -15,7 +15,7 @@ _MOST_WORDS = 20
 _LEAST_SHARE = 0.01  # a word on fewer rows than this says nothing that could be learned
 
 
-class Columns(Protocol):
+class NamedColumns(Protocol):
     """A table-like object: it has rows and named columns."""
 
     @property
@@ -46,7 +46,7 @@ class Coding:
     fill: float | None = None
 
     @classmethod
-    def of(cls, table: Columns, name: str) -> "Coding":
+    def of(cls, table: NamedColumns, name: str) -> "Coding":
         """The coding of a column: its most frequent words, or the median for missing numbers."""
         try:
             x = table.numbers(name, missing="allow")
@@ -59,7 +59,7 @@ class Coding:
             raise TableError(f"column {name!r} of {table.name} is empty; leave it out of the features")
         return cls(name, fill=float(np.nanmedian(x)) if missing.any() else None)
 
-    def columns(self, table: Columns) -> list[Floats]:
+    def columns(self, table: NamedColumns) -> list[Floats]:
         """The numbers of any table with that column."""
         if self.words is not None:
             texts = table.texts(self.name, missing="allow")
@@ -92,18 +92,18 @@ def refuse_labels(names: Sequence[str], strong: str | Sequence[str] | None) -> N
             )
 
 
-def codings(table: Columns, names: Sequence[str]) -> tuple[Coding, ...]:
+def codings(table: NamedColumns, names: Sequence[str]) -> tuple[Coding, ...]:
     """How each column becomes numbers."""
     return tuple(Coding.of(table, name) for name in names)
 
 
-def feature_matrix(table: Columns, coded: Sequence[Coding]) -> Floats | None:
+def feature_matrix(table: NamedColumns, coded: Sequence[Coding]) -> Floats | None:
     """Items × columns, all finite; `None` for no features."""
     parts = [column for coding in coded for column in coding.columns(table)]
     return np.stack(parts, axis=1) if parts else None
 
 
-def _frequent(table: Columns, name: str) -> tuple[str, ...]:
+def _frequent(table: NamedColumns, name: str) -> tuple[str, ...]:
     counts = Counter(table.texts(name, missing="allow").tolist())
     least = _LEAST_SHARE * table.rows
     frequent = tuple(word for word, count in counts.most_common(_MOST_WORDS) if count >= least)

@@ -15,7 +15,7 @@ from ratewise.core.checks import choice, number
 from ratewise.core.names import FIGURES
 from ratewise.errors import TableError
 from ratewise.lab.figures import (
-    Claim,
+    PaperClaim,
     Point,
     bernoulli_claims,
     bernoulli_figure,
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_MADE_UP: dict[str, tuple[Callable[[], list[Point]], Callable[[Sequence[Point]], list[Claim]]]] = {
+_MADE_UP: dict[str, tuple[Callable[[], list[Point]], Callable[[Sequence[Point]], list[PaperClaim]]]] = {
     "gaussian": (gaussian_figure, gaussian_claims),
     "bernoulli": (bernoulli_figure, bernoulli_claims),
 }
@@ -65,7 +65,7 @@ class Reproduction:
 
     folder: str
     figures: tuple[Reproduced, ...]
-    claims: tuple[tuple[str, Claim], ...] = field(default=())  # figure, claim
+    claims: tuple[tuple[str, PaperClaim], ...] = field(default=())  # figure, claim
     partial: bool = False
 
     def to_dict(self) -> dict[str, Any]:
@@ -94,7 +94,7 @@ def reproduce_all(
     trials = int(number(trials, name="trials", minimum=2))
     _make_folder(folder)
     made: list[Reproduced] = []
-    claims: list[tuple[str, Claim]] = []
+    claims: list[tuple[str, PaperClaim]] = []
     found: dict[str, list[Simulation]] = {}
     partial = False
     steps = _Steps(progress, trials * sum(len(EXPERIMENTS.get(name, ())) for name in asked))

@@ -17,7 +17,7 @@ _TOKEN = re.compile(r"\s*(?:[A-Za-z]+|[0-9]|[^\sA-Za-z0-9])")
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class VerdictChances:
     """What a request wants to know: its verdicts with their probabilities."""
 
     words: tuple[str, ...]
@@ -30,7 +30,7 @@ class Asked:
         return rng.choices(self.words, self.chances)[0]
 
 
-def rate(text: str, rule: HiddenRule, model: str, *, noise: float, position_bias: float) -> Asked:
+def rate(text: str, rule: HiddenRule, model: str, *, noise: float, position_bias: float) -> VerdictChances:
     """Rate what a request asks about: two answers where it shows three blocks or names a first and a second one."""
     blocks = [body for _, body in _BLOCK.findall(text)] or [text]
     seen = HiddenRule(rule.middle, rule.spread, noise)
@@ -40,25 +40,25 @@ def rate(text: str, rule: HiddenRule, model: str, *, noise: float, position_bias
     logit = seen.seen(content, model)
     if scale is None:
         p = logistic(logit)
-        return Asked(("yes", "no"), (p, 1.0 - p))
+        return VerdictChances(("yes", "no"), (p, 1.0 - p))
     return _scored(logistic(logit), float(scale[1]), float(scale[2]))
 
 
-def _compared(first: str, second: str, rule: HiddenRule, model: str, bias: float) -> Asked:
+def _compared(first: str, second: str, rule: HiddenRule, model: str, bias: float) -> VerdictChances:
     gap = rule.seen(first, model) - rule.seen(second, model) + bias
     tie = 0.15 * math.exp(-abs(gap))
     p = logistic(gap)
-    return Asked(("first", "second", "tie"), ((1 - tie) * p, (1 - tie) * (1 - p), tie))
+    return VerdictChances(("first", "second", "tie"), ((1 - tie) * p, (1 - tie) * (1 - p), tie))
 
 
-def _scored(worth: float, low: float, high: float) -> Asked:
+def _scored(worth: float, low: float, high: float) -> VerdictChances:
     """A binomial distribution over the whole numbers of the scale."""
     steps = int(high - low)
     chances = [math.comb(steps, k) * worth**k * (1 - worth) ** (steps - k) for k in range(steps + 1)]
-    return Asked(tuple(f"{low + k:g}" for k in range(steps + 1)), tuple(chances))
+    return VerdictChances(tuple(f"{low + k:g}" for k in range(steps + 1)), tuple(chances))
 
 
-def worded(asked: Asked, word: str, body: Mapping[str, Any], text: str) -> str:
+def worded(asked: VerdictChances, word: str, body: Mapping[str, Any], text: str) -> str:
     """The verdict in the form that the request asks for."""
     sure = round(100 * asked.chances[asked.words.index(word)])
     schema = _schema(body)
@@ -93,7 +93,7 @@ def tokens_of(text: str) -> list[str]:
     return [*found, rest] if rest else found
 
 
-def logprobs_of(answer: str, word: str, asked: Asked) -> list[dict[str, Any]]:
+def logprobs_of(answer: str, word: str, asked: VerdictChances) -> list[dict[str, Any]]:
     """Tokens of an answer: sure of all but the verdict, whose alternatives come in several spellings."""
     tokens = tokens_of(answer)
     place = max((i for i, token in enumerate(tokens) if token.strip() == tokens_of(word)[0].strip()), default=-1)
@@ -101,7 +101,7 @@ def logprobs_of(answer: str, word: str, asked: Asked) -> list[dict[str, Any]]:
     return [_place(token, alternatives) for token, alternatives in zip(tokens, listed, strict=True)]
 
 
-def _alternatives(asked: Asked, token: str) -> dict[str, float]:
+def _alternatives(asked: VerdictChances, token: str) -> dict[str, float]:
     """Verdicts in the spelling of the token, and a little of each in capitals; and a word that is no verdict."""
     space = token[: len(token) - len(token.lstrip())]
     out: dict[str, float] = {}
@@ -120,7 +120,7 @@ def _place(token: str, listed: Mapping[str, float]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def decided(question: Mapping[str, Any], asked: Asked) -> dict[str, Any]:
+def decided(question: Mapping[str, Any], asked: VerdictChances) -> dict[str, Any]:
     """An answer of the decisions endpoint."""
     kind, name = question.get("type"), question.get("name")
     if kind == "predicate":
