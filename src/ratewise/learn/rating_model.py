@@ -314,7 +314,7 @@ def cluster_fitted_rating(x: Covariates, strong: Floats, weights: Floats, codes:
     if np.unique(codes[use]).size < 2:
         return x.weak.copy()
     if x.text is not None:
-        return _fitted_by_folds(x, strong, weights, codes)
+        return fold_fitted_rating(x, strong, weights, codes)
     X, W = Basis.of(x)(x), weights[use] * (h.size / weights[use].sum())
     ones = _with_ones(X)
     penalised = np.ones(ones.shape[1])
@@ -328,7 +328,7 @@ def cluster_fitted_rating(x: Covariates, strong: Floats, weights: Floats, codes:
     return np.clip(best, *bounds) if binary else best  # a range that a cluster's own labels set may not limit them
 
 
-def _fitted_by_folds(x: Covariates, strong: Floats, weights: Floats, codes: Codes) -> Floats:
+def fold_fitted_rating(x: Covariates, strong: Floats, weights: Floats, codes: Codes) -> Floats:
     """f of all items, each fold of clusters from the labels of the other folds: texts have too many columns for sums.
 
     The range is that of 0/1 ratings or none, as in `cluster_fitted_rating`.

@@ -9,7 +9,6 @@ import numpy as np
 from scipy import special
 
 from ratewise.core.checks import Floats, choice, finite
-from ratewise.core.clusters import Codes, cluster_folds
 from ratewise.core.estimate import EstimateOptions
 from ratewise.core.m_estimation import LOSSES, MFit, NoFitError, degrees_of_freedom, fit_m_estimator, gram, influence
 from ratewise.core.names import FAMILIES, Estimand, Family, Recalibration, RegressionMethod
@@ -19,7 +18,7 @@ from ratewise.core.result import Result, shown, table_html
 from ratewise.errors import InputError
 from ratewise.learn.covariates import Covariates
 from ratewise.learn.features import codings, feature_matrix
-from ratewise.learn.rating_model import Basis, fit_rating, rating_bounds
+from ratewise.learn.rating_model import Basis, fit_rating, fold_fitted_rating, rating_bounds
 from ratewise.questions.design_matrix import INTERCEPT, Columns, design, running_rows, unlabelled_rows
 from ratewise.questions.drawing import PlannedRows
 from ratewise.questions.goal import PlanGoal
@@ -32,7 +31,6 @@ from ratewise.tables.words import Positive, Scale, meaning_of
 
 _NO_ERROR = 1e-9  # of the coefficients, for columns of unit variance: rounding
 _FEWEST_TO_LEARN = 20  # labels; with fewer the weak rating stays as it is
-_FOLDS = 10  # of clusters
 
 
 @shown
@@ -325,36 +323,16 @@ def with_learned_weak(drawn: RatedTable, *, features: Sequence[str], known: Floa
     own = feature_matrix(drawn.table, codings(drawn.table, features))
     parts = [part for part in (known, None if own is None else own[drawn.rows]) if part is not None]
     x = Covariates(data.weak[:, 0], np.concatenate(parts, axis=1) if parts else None)
-    f = _learned(x, data) if codes is None else _learned_by_cluster(x, data, codes)
+    h, weights, use = data.strong, 1.0 / data.rates[:, 0], data.labelled
+    if codes is not None:
+        f = fold_fitted_rating(x, h, weights, codes)
+    else:
+        ends, binary = rating_bounds(h[use])
+        bounds = ends if binary else (-np.inf, np.inf)
+        model, unseen = fit_rating(Basis.of(x), x.rows(use), h[use], weights[use], bounds=bounds)
+        f = model.predict(x)
+        f[use] = unseen
     return Ratings(f[:, None], data.strong, data.rates), "learned"
-
-
-def _learned(x: Covariates, data: Ratings) -> Floats:
-    """f of all items, each labelled one from the other labels."""
-    use = data.labelled
-    h, weights = data.strong[use], 1.0 / data.rates[use, 0]
-    model, unseen = fit_rating(Basis.of(x), x.rows(use), h, weights, bounds=_bounds(h))
-    f = model.predict(x)
-    f[use] = unseen
-    return f
-
-
-def _learned_by_cluster(x: Covariates, data: Ratings, codes: Codes) -> Floats:
-    """f of all items, each fold of clusters from the labels of the other folds."""
-    basis, f = Basis.of(x), x.weak.copy()
-    fold = cluster_folds(codes, _FOLDS, np.random.default_rng(0))
-    for k in np.unique(fold):
-        use = data.labelled & (fold != k)
-        if np.count_nonzero(use) > 1:
-            h, weights = data.strong[use], 1.0 / data.rates[use, 0]
-            model, _ = fit_rating(basis, x.rows(use), h, weights, bounds=_bounds(data.strong[data.labelled]))
-            f[fold == k] = model.predict(x.rows(fold == k))
-    return f
-
-
-def _bounds(strong: Floats) -> tuple[float, float]:
-    bounds, binary = rating_bounds(strong)
-    return bounds if binary else (-np.inf, np.inf)
 
 
 # A plan
