@@ -12,7 +12,7 @@ from scipy import special, stats
 from ratewise.core.m_estimation import LOSSES, NoFitError, degrees_of_freedom, fit_m_estimator
 from ratewise.core.quantiles import estimate_quantile
 from ratewise.core.ratings import Ratings, ratings
-from ratewise.questions.regression import _learned
+from ratewise.questions.regression import learned_rating
 
 from ..bounds import fewest, further, most
 from ..worlds import JUDGED_BETA, judged_regression
@@ -53,7 +53,7 @@ CELLS = [
 def learned(X, data):
     from ratewise.learn.covariates import Covariates
 
-    f = _learned(Covariates(data.weak[:, 0], X[:, 1:]), data)
+    f = learned_rating(Covariates(data.weak[:, 0], X[:, 1:]), data)
     return Ratings(f[:, None], data.strong, data.rates)
 
 

@@ -323,16 +323,19 @@ def with_learned_weak(drawn: RatedTable, *, features: Sequence[str], known: Floa
     own = feature_matrix(drawn.table, codings(drawn.table, features))
     parts = [part for part in (known, None if own is None else own[drawn.rows]) if part is not None]
     x = Covariates(data.weak[:, 0], np.concatenate(parts, axis=1) if parts else None)
-    h, weights, use = data.strong, 1.0 / data.rates[:, 0], data.labelled
-    if codes is not None:
-        f = fold_fitted_rating(x, h, weights, codes)
-    else:
-        ends, binary = rating_bounds(h[use])
-        bounds = ends if binary else (-np.inf, np.inf)
-        model, unseen = fit_rating(Basis.of(x), x.rows(use), h[use], weights[use], bounds=bounds)
-        f = model.predict(x)
-        f[use] = unseen
+    f = learned_rating(x, data) if codes is None else fold_fitted_rating(x, data.strong, 1.0 / data.rates[:, 0], codes)
     return Ratings(f[:, None], data.strong, data.rates), "learned"
+
+
+def learned_rating(x: Covariates, data: Ratings) -> Floats:
+    """f of all items, each labelled one from the other labels; only 0/1 ratings have ends."""
+    h, weights = data.strong[data.labelled], 1.0 / data.rates[data.labelled, 0]
+    ends, binary = rating_bounds(h)
+    bounds = ends if binary else (-np.inf, np.inf)
+    model, unseen = fit_rating(Basis.of(x), x.rows(data.labelled), h, weights, bounds=bounds)
+    f = model.predict(x)
+    f[data.labelled] = unseen
+    return f
 
 
 # A plan
