@@ -199,7 +199,6 @@ SETTINGS = {
     "what raters are made of": "UPDATE meta SET value = '{}' WHERE key = 'raters'",
     "the campaign's id": "UPDATE meta SET value = '0123456789abcdef' WHERE key = 'campaign'",
     "the campaign's id deleted": "DELETE FROM meta WHERE key = 'campaign'",
-    "old keys added": "INSERT INTO meta VALUES ('old keys', '[[0, 1, 1]]')",
     "a fact added": "INSERT INTO meta VALUES ('audited', 'yes')",
     "a note": "UPDATE events SET text = 'all was well' WHERE id = 1",
     "when a note was made": "UPDATE events SET at = '' WHERE id = 1",

@@ -10,7 +10,7 @@ from ratewise.campaign.campaign import Campaign
 from ratewise.campaign.spec.fields import keys_of
 from ratewise.campaign.spec.spec import rater_keys
 from ratewise.errors import InputError, SpecError
-from ratewise.raters.kind import TEXT, Place, RaterKind, Says
+from ratewise.raters.kind import TEXT, RaterKind, RaterPlace, Says
 from ratewise.raters.kinds import KINDS
 from ratewise.raters.protocol import Answer, Question
 
@@ -121,6 +121,6 @@ def test_every_kind_says_what_its_keys_are_and_shows_one(name):
 
 
 def test_a_kind_makes_its_rater(tmp_path):
-    rater = KINDS["column"](column="judge").make(Place(str(tmp_path), 1))
+    rater = KINDS["column"](column="judge").make(RaterPlace(str(tmp_path), 1))
     (answer,) = asyncio.run(rater.rate([Question("k", "1", {"judge": 0.5})]))
     assert answer == Answer(0.5)

@@ -10,7 +10,7 @@ import pytest
 from ratewise.campaign.spec.spec import read_spec
 from ratewise.errors import InputError, SpecError
 from ratewise.judges.judge import Forgetful
-from ratewise.raters.kind import Place
+from ratewise.raters.kind import RaterPlace
 from ratewise.raters.llm import LlmSettings
 from ratewise.raters.protocol import Failure, Question
 from ratewise.testing.judge_server import JudgeServer
@@ -93,7 +93,7 @@ def settings(server, **changes):
 
 def asked(server, place=None, items=({"question": "x"},), **changes):
     async def work():
-        rater = settings(server, **changes).make(place or Place(".", 2))
+        rater = settings(server, **changes).make(place or RaterPlace(".", 2))
         try:
             return await rater.rate([Question(f"{uuid4()}", str(i), item) for i, item in enumerate(items)])
         finally:
@@ -110,7 +110,7 @@ def server():
 
 def test_a_weak_judge_says_probabilities_and_a_strong_one_verdicts(server):
     (weak,) = asked(server)
-    (strong,) = asked(server, Place(".", 2, strong=True))
+    (strong,) = asked(server, RaterPlace(".", 2, strong=True))
     assert 0 < weak.value < 1
     assert strong.value == float(weak.value > 0.5)
     assert weak.doubt == pytest.approx(weak.value * (1 - weak.value))
@@ -118,14 +118,14 @@ def test_a_weak_judge_says_probabilities_and_a_strong_one_verdicts(server):
 
 
 def test_a_flat_price_is_the_campaigns_business(server):
-    first, second = asked(server, Place(".", 2, flat_price=True), items=({"question": "y"}, {"question": "y"}))
+    first, second = asked(server, RaterPlace(".", 2, flat_price=True), items=({"question": "y"}, {"question": "y"}))
     assert (first.price, second.price) == (None, 0)
 
 
 def test_failures_bring_their_price(server):
-    asked(server, Place(".", 2, memory=(memory := Forgetful())))
+    asked(server, RaterPlace(".", 2, memory=(memory := Forgetful())))
     server.faults.queue.append("500")
-    (failed,) = asked(server, Place(".", 2, memory=memory), items=({"question": "z"},))
+    (failed,) = asked(server, RaterPlace(".", 2, memory=memory), items=({"question": "z"},))
     assert isinstance(failed, Failure)
     assert (failed.price, failed.reason[:9]) == (0, "HTTP 500:")
 
@@ -154,9 +154,9 @@ def test_settings_that_do_not_go_together_are_said(server, tmp_path):
 
 
 def test_a_quote_says_what_an_item_costs_and_where_prices_come_from(server):
-    quote = settings(server, prices={"input": Decimal(1), "output": Decimal(2)}, samples=3).quote(Place(".", 1))
+    quote = settings(server, prices={"input": Decimal(1), "output": Decimal(2)}, samples=3).quote(RaterPlace(".", 1))
     expected, most = quote.of({"question": "x" * 400})
     assert 0 < expected < most
     assert (quote.calls, quote.source) == (3, "TOML")
     with pytest.raises(InputError, match="is unknown"):
-        settings(server, prices=None).quote(Place(".", 1))
+        settings(server, prices=None).quote(RaterPlace(".", 1))

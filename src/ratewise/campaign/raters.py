@@ -11,7 +11,7 @@ from ratewise.campaign.spec.spec import RaterSpec, Spec
 from ratewise.errors import InputError, RatewiseWarning, StoreError
 from ratewise.judges.judge import Memory, Rated
 from ratewise.raters.calling import Caller
-from ratewise.raters.kind import SETTINGS, Place, Quote
+from ratewise.raters.kind import SETTINGS, Quote, RaterPlace
 from ratewise.raters.people import PeopleSettings
 from ratewise.raters.text import secrets_of
 from ratewise.store import audit
@@ -56,10 +56,10 @@ class StoreMemory:
                 yield Rated(json.loads(contents[row.position]), row.value, row.doubt, row.note or "")
 
 
-def place_of(spec: Spec, rater: RaterSpec, memory: Memory | None = None) -> Place:
+def place_of(spec: Spec, rater: RaterSpec, memory: Memory | None = None) -> RaterPlace:
     """The place of a rater in a campaign. The last one gives verdicts, and on a scale of scores any number in it."""
     believed = rater is spec.raters[-1] and spec.scale.kind != "score"
-    return Place(
+    return RaterPlace(
         str(spec.folder), rater.concurrency, rater.timeout, rater.per_minute, (spec.scale.low, spec.scale.high),
         strong=believed, flat_price=not is_quoted(rater), memory=memory,
     )  # fmt: skip

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
-from ratewise.raters.kind import A_COLUMN, TEXT, Place, RaterKind, Reread, Says
+from ratewise.raters.kind import A_COLUMN, TEXT, RaterKind, RaterPlace, Reread, Says
 from ratewise.raters.protocol import Answer, Question, Rater
 
 
@@ -20,7 +20,7 @@ class ColumnSettings(RaterKind):
     flat_price = True
     is_written = True
 
-    def make(self, place: Place) -> Rater:
+    def make(self, place: RaterPlace) -> Rater:
         """The rater that reads the column."""
         return ColumnRater(self.column)
 

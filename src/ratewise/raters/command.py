@@ -22,7 +22,7 @@ from typing import Annotated, Any, cast
 from pydantic import BeforeValidator
 
 from ratewise.errors import InputError
-from ratewise.raters.kind import Place, RaterKind, Says, hint
+from ratewise.raters.kind import RaterKind, RaterPlace, Says, hint
 from ratewise.raters.protocol import Answer, Failure, Question, Rater, not_asked, question_line, read_object, read_reply
 from ratewise.raters.text import one_line, safe_text, short
 
@@ -63,7 +63,7 @@ class CommandSettings(RaterKind):
     batch = 16
     leads_to = ("command",)
 
-    def make(self, place: Place) -> Rater:
+    def make(self, place: RaterPlace) -> Rater:
         """The rater that runs the program."""
         return CommandRater(self.command, folder=place.folder, processes=place.concurrency)
 

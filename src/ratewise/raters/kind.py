@@ -49,7 +49,7 @@ Column = Annotated[str | None, TEXT, Says(A_COLUMN)]
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class RaterPlace:
     """The place where a rater is made: the folder of the TOML, its limits, and what it may remember."""
 
     folder: str
@@ -95,7 +95,7 @@ class RaterKind:
     quotes: ClassVar[bool] = False  # whether prices come from the items' texts, not from the TOML
     is_written: ClassVar[bool] = False  # whether answers can be looked up again, and are the same however often
 
-    def make(self, place: Place) -> Rater | None:
+    def make(self, place: RaterPlace) -> Rater | None:
         """The rater itself; None where nobody calls it."""
         return None
 
@@ -119,7 +119,7 @@ class RaterKind:
         """Whether an answer always costs the list price."""
         return False
 
-    def quote(self, place: Place) -> Quote:
+    def quote(self, place: RaterPlace) -> Quote:
         """What its items cost, of a kind that quotes."""
         raise NotImplementedError
 

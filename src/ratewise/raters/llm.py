@@ -17,7 +17,7 @@ from ratewise.judges.prices import PARTS, TokenPrices, given_prices, listed_pric
 from ratewise.judges.prompt import LONGEST, JudgeSpec, ShownColumns
 from ratewise.judges.template import KINDS, Template, load
 from ratewise.judges.verdicts import JudgeVerdict, Verdicts
-from ratewise.raters.kind import A_COLUMN, TEXT, Place, Quote, RaterKind, Says, hint
+from ratewise.raters.kind import A_COLUMN, TEXT, Quote, RaterKind, RaterPlace, Says, hint
 from ratewise.raters.protocol import Answer, Failure, Question, Rater
 
 _PRICES = "prices"  # the fact that keeps what tokens cost
@@ -129,7 +129,7 @@ class LlmSettings(RaterKind):
     own_limits = True
     quotes = True
 
-    def make(self, place: Place) -> Rater:
+    def make(self, place: RaterPlace) -> Rater:
         """The rater that asks the model."""
         return LlmRater(self, place)
 
@@ -148,7 +148,7 @@ class LlmSettings(RaterKind):
         """Whether a probability or several samples say how sure it is."""
         return self.probability != "none" or self.samples > 1 or self.a is not None
 
-    def quote(self, place: Place) -> Quote:
+    def quote(self, place: RaterPlace) -> Quote:
         """What items cost, by their texts."""
         spec, prices = spec_of(self, place), prices_of(self, place.memory or Forgetful())
         return Quote(lambda item: spec.quote(item, prices), spec.calls, prices.source, {_PRICES: prices.to_json()})
@@ -172,7 +172,7 @@ class LlmSettings(RaterKind):
 class LlmRater:
     """Asks a judge about each item; a call that failed is asked again by the campaign, which pays for it."""
 
-    def __init__(self, settings: LlmSettings, place: Place) -> None:
+    def __init__(self, settings: LlmSettings, place: RaterPlace) -> None:
         memory = place.memory or Forgetful()
         endpoint = Endpoint(
             settings.base_url, settings.key_env, timeout=place.timeout, concurrency=place.concurrency,
@@ -214,7 +214,7 @@ def prices_of(settings: LlmSettings, memory: Memory) -> TokenPrices:
     return listed_prices(settings.model, settings.base_url)
 
 
-def spec_of(settings: LlmSettings, place: Place) -> JudgeSpec:
+def spec_of(settings: LlmSettings, place: RaterPlace) -> JudgeSpec:
     """The judge by its settings; its scale is the template's, or the campaign's."""
     template = _template(settings.judge, place.folder)
     low, high = place.scale

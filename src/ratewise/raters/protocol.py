@@ -48,11 +48,9 @@ class Rater(Protocol):
 
     async def rate(self, questions: Sequence[Question]) -> Sequence[Answer | Failure]:
         """One answer or failure per question, in the same order."""
-        ...
 
     async def close(self) -> None:
         """Release what the rater holds; it is not asked again."""
-        ...
 
 
 class RaterError(Exception):

@@ -17,7 +17,7 @@ from typing import Annotated, Any, TypeVar
 from pydantic import AfterValidator
 
 from ratewise.errors import InputError
-from ratewise.raters.kind import Place, RaterKind, Says, hint, module_file
+from ratewise.raters.kind import RaterKind, RaterPlace, Says, hint, module_file
 from ratewise.raters.protocol import Answer, Failure, Question, Rater, failure_from
 from ratewise.raters.text import safe_reason, secrets_of, short
 
@@ -44,7 +44,7 @@ class PythonSettings(RaterKind):
     )
     leads_to = ("function",)
 
-    def make(self, place: Place) -> Rater:
+    def make(self, place: RaterPlace) -> Rater:
         """The rater that calls the function."""
         return PythonRater(self.function, folder=place.folder)
 

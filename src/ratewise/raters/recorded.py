@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from ratewise.errors import InputError
-from ratewise.raters.kind import TEXT, Place, RaterKind, Reread, Says
+from ratewise.raters.kind import TEXT, RaterKind, RaterPlace, Reread, Says
 from ratewise.raters.protocol import Answer, Failure, Question, Rater, not_asked, read_object, read_reply
 from ratewise.raters.text import short
 
@@ -25,7 +25,7 @@ class RecordedSettings(RaterKind):
     leads_to = ("file",)
     is_written = True
 
-    def make(self, place: Place) -> Rater:
+    def make(self, place: RaterPlace) -> Rater:
         """The rater that plays the file."""
         return RecordedRater(os.path.join(place.folder, self.file))
 

@@ -13,7 +13,7 @@ from pydantic import AfterValidator
 from ratewise.errors import InputError
 from ratewise.learn.networks import TrainedModel, check_folder
 from ratewise.learn.rater_folder import CARD, SETTINGS, TrainedOn, read_settings
-from ratewise.raters.kind import TEXT, Knows, Place, RaterKind, Says, hint
+from ratewise.raters.kind import TEXT, Knows, RaterKind, RaterPlace, Says, hint
 from ratewise.raters.protocol import Answer, Failure, Question, Rater, failure_from
 
 _DEVICES = ("auto", "cpu", "cuda")
@@ -57,7 +57,7 @@ class TrainedSettings(RaterKind):
     fixed: ClassVar[Mapping[str, str]] = {"path": "the ratings so far came from the old one"}
     doubts = True
 
-    def make(self, place: Place) -> Rater:
+    def make(self, place: RaterPlace) -> Rater:
         """The rater that asks the model."""
         return TrainedRater(self, place)
 
@@ -90,7 +90,7 @@ class TrainedRater:
     waiting for questions is not counted.
     """
 
-    def __init__(self, settings: TrainedSettings, place: Place) -> None:
+    def __init__(self, settings: TrainedSettings, place: RaterPlace) -> None:
         self._per_hour = None if settings.per_hour is None else Decimal(settings.per_hour)
         self._folder, self._device = folder_of(settings, place.folder), settings.device
         self._names = read_settings(self._folder).text

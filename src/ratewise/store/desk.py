@@ -53,13 +53,13 @@ class Vote:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class VoteResult:
     """The rating of a question that is settled; no value: it is missing."""
 
     value: float | None
 
 
-Rule = Callable[[Sequence[Vote]], Verdict | None]  # None: more answers are needed
+Rule = Callable[[Sequence[Vote]], VoteResult | None]  # None: more answers are needed
 
 
 def name_key(name: str) -> str:
@@ -67,9 +67,9 @@ def name_key(name: str) -> str:
     return " ".join(unicodedata.normalize("NFKC", name).split()).casefold()
 
 
-def one_answer(votes: Sequence[Vote]) -> Verdict | None:
+def one_answer(votes: Sequence[Vote]) -> VoteResult | None:
     """The first answer settles."""
-    return Verdict(votes[0].value) if votes else None
+    return VoteResult(votes[0].value) if votes else None
 
 
 def median_of(k: int) -> Rule:
@@ -79,11 +79,11 @@ def median_of(k: int) -> Rule:
     cannot tell do not count; if nobody can, the rating is missing.
     """
 
-    def rule(votes: Sequence[Vote]) -> Verdict | None:
+    def rule(votes: Sequence[Vote]) -> VoteResult | None:
         if len(votes) < k:
             return None
         values = [vote.value for vote in votes if vote.value is not None]
-        return Verdict(median(values) if values else None)
+        return VoteResult(median(values) if values else None)
 
     return rule
 
@@ -91,13 +91,13 @@ def median_of(k: int) -> Rule:
 def decided_by(k: int, referee: str) -> Rule:
     """Settles when k others agree; where they do not, the named person decides, who sees none of their answers."""
 
-    def rule(votes: Sequence[Vote]) -> Verdict | None:
+    def rule(votes: Sequence[Vote]) -> VoteResult | None:
         theirs = [vote.value for vote in votes if name_key(vote.annotator) != name_key(referee)]
         if len(theirs) < k:
             return None
         if len(set(theirs)) == 1:
-            return Verdict(theirs[0])
-        return next((Verdict(vote.value) for vote in votes if name_key(vote.annotator) == name_key(referee)), None)
+            return VoteResult(theirs[0])
+        return next((VoteResult(vote.value) for vote in votes if name_key(vote.annotator) == name_key(referee)), None)
 
     return rule
 
@@ -115,7 +115,7 @@ class Lease:
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
+class LeaseTerms:
     """How questions of a step are lent: for how long, for how many votes, and who decides where votes split."""
 
     seconds: float
@@ -124,7 +124,7 @@ class Terms:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class PersonAnswer:
     """One answer: its value, None for cannot tell, and what the page knows of how it was given."""
 
     value: float | None
@@ -149,7 +149,7 @@ class Undone:
     """An answer that was taken back: the new key of its question, and what had been said."""
 
     key: str
-    said: Said
+    said: PersonAnswer
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +168,7 @@ class Desk:
         """
         with self.store.writing() as connection:
             chain.take_turn(connection)  # one after the other
-            found = self._first(connection, person, step, Terms(seconds, votes))
+            found = self._first(connection, person, step, LeaseTerms(seconds, votes))
             return None if found is None else self._lend(connection, found, person, seconds)
 
     def free_all(self, person: str) -> None:
@@ -187,7 +187,9 @@ class Desk:
             if rows:
                 q.insertion("leases", tuple(rows[0])).many(connection, rows)
 
-    def answer(self, claim: Claim, person: str, said: Said, *, price: Price = 0, rule: Rule = one_answer) -> Heard:
+    def answer(
+        self, claim: Claim, person: str, said: PersonAnswer, *, price: Price = 0, rule: Rule = one_answer
+    ) -> Heard:
         """Write down what a person says; where the rule says so, the rating is settled and its price paid.
 
         Until then the same person may answer again, which replaces what they said.
@@ -230,7 +232,9 @@ class Desk:
 
     # By the key
 
-    def hand_out(self, person: str, step: int, terms: Terms, *, tries: int, compares: bool = False) -> Handed | None:
+    def hand_out(
+        self, person: str, step: int, terms: LeaseTerms, *, tries: int, compares: bool = False
+    ) -> Handed | None:
         """The question this person has in hand under its key, or the next one; None where there is none.
 
         What they skipped comes last. One that so many were given without an answer is given up, and missing.
@@ -249,7 +253,7 @@ class Desk:
             key, sides = self._key(connection, found, person, compares=compares)
             return Handed(key, found, sides, lease.until)
 
-    def renew(self, person: str, key: str, terms: Terms) -> float | None:
+    def renew(self, person: str, key: str, terms: LeaseTerms) -> float | None:
         """Some more time for the question; None where it is settled, or others have it by now."""
         with self.store.writing() as connection:
             row = _row(connection, person, key)
@@ -276,7 +280,7 @@ class Desk:
             _free(connection, position=row.position, step=row.step, holder=person)
             return "new"
 
-    def answer_key(self, person: str, key: str, said: Said, *, price: Price, rule: Rule) -> Taken:
+    def answer_key(self, person: str, key: str, said: PersonAnswer, *, price: Price, rule: Rule) -> Taken:
         """Take an answer: the same again changes nothing, another one to an answered key is refused."""
         with self.store.writing() as connection:
             chain.take_turn(connection)
@@ -337,7 +341,7 @@ class Desk:
         with self.store.reading() as connection:
             return int(q.DONE.scalar(connection, person=person))
 
-    def left(self, person: str, step: int, terms: Terms) -> int:
+    def left(self, person: str, step: int, terms: LeaseTerms) -> int:
         """How many questions are open for this person now, with the one in hand."""
         which = {"person": person, "step": step, "at": self.clock(), "votes": terms.votes}
         with self.store.reading() as connection:
@@ -350,7 +354,7 @@ class Desk:
 
     # Inside a transaction
 
-    def _first(self, connection: sa.Connection, person: str, step: int, terms: Terms) -> Claim | None:
+    def _first(self, connection: sa.Connection, person: str, step: int, terms: LeaseTerms) -> Claim | None:
         """The question this person has in hand, or the first that they may answer; what they skipped comes last.
 
         Where there is none, it is noted for a moment, for whoever plans the next round.
@@ -360,7 +364,7 @@ class Desk:
             self._write_lease(connection, q.NOTHING, step, person, _WAITS)
         return found
 
-    def could_have(self, connection: sa.Connection, person: str, step: int, terms: Terms) -> Claim | None:
+    def could_have(self, connection: sa.Connection, person: str, step: int, terms: LeaseTerms) -> Claim | None:
         """The question that this person would be given now; None where there is none."""
         which = {"person": person, "step": step, "at": self.clock(), "votes": terms.votes}
         position = q.NEXT[terms.splits].scalar(connection, **which)
@@ -378,7 +382,7 @@ class Desk:
         return at + seconds
 
     def _hear(
-        self, connection: sa.Connection, claim: Claim, person: str, said: Said, *, price: Price, rule: Rule
+        self, connection: sa.Connection, claim: Claim, person: str, said: PersonAnswer, *, price: Price, rule: Rule
     ) -> Heard:
         """Write an answer to an open question down, and settle it where the rule says so."""
         votes = _votes(connection, claim)
@@ -465,22 +469,22 @@ def _next_turn(connection: sa.Connection, person: str) -> int:
     return int(q.LAST_TURN.scalar(connection, person=person)) + 1
 
 
-def _said(connection: sa.Connection, row: Key) -> Said | None:
+def _said(connection: sa.Connection, row: Key) -> PersonAnswer | None:
     """What the person of a key has said to its question; None where nothing stands."""
     found = q.SAID.first(connection, position=row.position, step=row.step, person=row.person)
     return None if found is None else _as_said(found)
 
 
-def _as_said(row: q.Row) -> Said:
+def _as_said(row: q.Row) -> PersonAnswer:
     value, note, seconds, sides, flagged = row
-    return Said(value, note or "", seconds, sides, None if flagged is None else bool(flagged))
+    return PersonAnswer(value, note or "", seconds, sides, None if flagged is None else bool(flagged))
 
 
 # Training, checks and repeats
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class NextCheck:
     """A question to hand out that is no vote; a known item has a position below 0, −1 for the first."""
 
     what: What
@@ -490,7 +494,7 @@ class Chosen:
 
 
 @dataclass(frozen=True, slots=True)
-class HiddenKey:
+class CheckKey:
     """One of them in a person's hands."""
 
     key: str
@@ -503,7 +507,7 @@ class HiddenKey:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class Handouts:
     """What one person was given of a step so far, in order."""
 
     slot: int  # how many questions, training left out
@@ -514,7 +518,7 @@ class Seen:
     training: tuple[tuple[int, bool], ...]  # (try, right) of training items that are done
 
     @classmethod
-    def of(cls, rows: Sequence[Key]) -> "Seen":
+    def of(cls, rows: Sequence[Key]) -> "Handouts":
         """From the rows of a person and step."""
         real = [row for row in rows if row.what is None]
         done = [row for row in rows if row.what == TRAINING and row.state != "open"]
@@ -527,11 +531,11 @@ class Seen:
         )  # fmt: skip
 
 
-Choose = Callable[[Seen], Chosen | None]
+Choose = Callable[[Handouts], NextCheck | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Purse:
+class CheckMoney:
     """What one of them costs, and how much all of them may; None: no limit."""
 
     price: int
@@ -539,12 +543,12 @@ class Purse:
 
 
 @dataclass(frozen=True, slots=True)
-class Hidden:
+class QualityChecks:
     """Hands them out and takes what is said."""
 
     desk: Desk
 
-    def hand_out(self, person: str, step: int, terms: Terms, choose: Choose, purse: Purse) -> HiddenKey | None:
+    def hand_out(self, person: str, step: int, terms: LeaseTerms, choose: Choose, purse: CheckMoney) -> CheckKey | None:
         """The one this person has in hand, or the one that is chosen now; None: a question of the campaign is due.
 
         Checks and repeats come only where a question of the campaign could come instead, and money is there for them.
@@ -558,26 +562,26 @@ class Hidden:
                 return _hidden(held)
             if q.IN_HAND.first(connection, person=person, step=step, at=desk.clock()) is not None:
                 return None
-            chosen = choose(Seen.of(rows))
+            chosen = choose(Handouts.of(rows))
             if chosen is None:
                 return None
             is_paid = chosen.what != TRAINING
             if is_paid and not (_affords(connection, purse) and desk.could_have(connection, person, step, terms)):
                 return None
             key = _new_check(connection, chosen, person, step, desk.clock())
-            return HiddenKey(key, chosen.what, chosen.position, step, chosen.attempt, chosen.sides)
+            return CheckKey(key, chosen.what, chosen.position, step, chosen.attempt, chosen.sides)
 
-    def of_key(self, person: str, key: str) -> HiddenKey | None:
+    def of_key(self, person: str, key: str) -> CheckKey | None:
         """The one that this person's key stands for; None for every other key."""
         with self.desk.store.reading() as connection:
             row = _row(connection, person, key)
         return None if row is None or row.what is None else _hidden(row)
 
-    def seen(self, person: str, step: int) -> tuple[Seen, bool]:
+    def seen(self, person: str, step: int) -> tuple[Handouts, bool]:
         """What a person was given so far, and whether they have one of these in hand."""
         with self.desk.store.reading() as connection:
             rows = _given(connection, person, step)
-        return Seen.of(rows), any(row.what is not None and row.state == "open" for row in rows)
+        return Handouts.of(rows), any(row.what is not None and row.state == "open" for row in rows)
 
     def said_before(self, person: str, position: int, step: int) -> tuple[float | None] | None:
         """What this person has said to a question of the campaign; None where nothing stands."""
@@ -590,7 +594,7 @@ class Hidden:
         with self.desk.store.reading() as connection:
             return str(q.CONTENT.scalar(connection, position=position))
 
-    def answer(self, person: str, key: str, said: Said, *, agrees: bool | None, price: int) -> Taken:
+    def answer(self, person: str, key: str, said: PersonAnswer, *, agrees: bool | None, price: int) -> Taken:
         """Take what is said, once; answers as `Desk.answer_key` does."""
         with self.desk.store.writing() as connection:
             chain.take_turn(connection)
@@ -616,12 +620,12 @@ def _given(connection: sa.Connection, person: str, step: int) -> list[Key]:
     return [Key(*row) for row in q.GIVEN.all(connection, person=person, step=step)]
 
 
-def _hidden(row: Key) -> HiddenKey:
+def _hidden(row: Key) -> CheckKey:
     agrees = None if row.agrees is None else bool(row.agrees)
-    return HiddenKey(row.key, row.what or "", row.position, row.step, row.attempt, row.sides, agrees)
+    return CheckKey(row.key, row.what or "", row.position, row.step, row.attempt, row.sides, agrees)
 
 
-def _new_check(connection: sa.Connection, chosen: Chosen, person: str, step: int, at: float) -> str:
+def _new_check(connection: sa.Connection, chosen: NextCheck, person: str, step: int, at: float) -> str:
     row = {"person": person, "position": chosen.position, "step": step, "attempt": chosen.attempt}
     return _new_key(connection, {**row, "sides": chosen.sides, "at": at, "what": chosen.what})
 
@@ -631,10 +635,10 @@ def _take_check_back(connection: sa.Connection, row: Key, at: float) -> str:
     _change(connection, row, state="undone")
     sql.pay_beside(connection, row.step, -(row.paid or 0))
     what: Any = row.what
-    return _new_check(connection, Chosen(what, row.position, row.attempt, row.sides), row.person, row.step, at)
+    return _new_check(connection, NextCheck(what, row.position, row.attempt, row.sides), row.person, row.step, at)
 
 
-def _affords(connection: sa.Connection, purse: Purse) -> bool:
+def _affords(connection: sa.Connection, purse: CheckMoney) -> bool:
     """Whether there is money for one more, with those that people have in hand."""
     if purse.most is None:
         return True

@@ -4,7 +4,7 @@ import os
 import sqlite3
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -38,8 +38,7 @@ class Rescued:
 
     def summary(self) -> str:
         """Lines for people."""
-        names = ("items", "rounds", "draws", "ratings", "ledger", "events", "chain")
-        counted = ", ".join(f"{self.saved.get(name, 0):,} {_WORDS[name]}" for name in names)
+        counted = ", ".join(f"{self.saved.get(name, 0):,} {words}" for name, words in _WORDS.items())
         lines = [f"saved: {counted}; {self.from_record:,} rows of them out of the record alone"]
         if self.answers:
             lines.append(f"saved: {self.answers:,} answers that were not in the store")
@@ -112,8 +111,7 @@ def _read(copy: str, shown: str) -> tuple[dict[str, list[tuple[Any, ...]]], set[
 
 def _rows(old: sqlite3.Connection, table: sa.Table) -> tuple[list[tuple[Any, ...]], bool]:
     """The rows that can be read, found by halving the row numbers around what cannot."""
-    there = [row[1] for row in old.execute(f"PRAGMA table_info({table.name})")]
-    cells = ", ".join(f'"{c.name}"' if c.name in there else "NULL" for c in table.columns)
+    cells = ", ".join(f'"{column.name}"' for column in table.columns)
     statement = f"SELECT rowid, {cells} FROM {table.name} NOT INDEXED WHERE rowid BETWEEN ? AND ? ORDER BY rowid"
     try:
         return [row[1:] for row in old.execute(statement, (-(2**62), 2**62))], True
@@ -128,11 +126,9 @@ def _last(old: sqlite3.Connection, table: str, statement: str) -> int:
         return int(old.execute(f"SELECT max(rowid) FROM {table} NOT INDEXED").fetchone()[0] or 0)
     except sqlite3.Error:
         last = 0
-        try:
+        with suppress(sqlite3.Error):
             for row in old.execute(statement, (0, 2**62)):
                 last = row[0]
-        except sqlite3.Error:
-            pass
         return last + _BEYOND
 
 
@@ -152,9 +148,7 @@ def _unbroken(rows: list[tuple[Any, ...]]) -> list[Entry]:
     before = chain.START
     for row in rows:
         entry = Entry(*row)
-        if entry.number != before.number + 1 or entry.digest != chain.digest_of(
-            before.digest, entry.number, entry.body
-        ):
+        if entry != chain.following(before, entry.body):
             break
         out.append(entry)
         before = entry
@@ -193,18 +187,7 @@ def _from_record(new: sqlite3.Connection, rebuilt: str, found: dict[str, list[tu
     """
     more = 0
     with closing(sqlite3.connect(rebuilt)) as right:
-        for name in (
-            "meta",
-            "rounds",
-            "batches",
-            "draws",
-            "ratings",
-            "ledger",
-            "events",
-            "answers",
-            "refits",
-            "totals",
-        ):
+        for name in (*(table.name for table in chain.RECORDED), "totals"):
             rows = right.execute(f"SELECT * FROM {name}").fetchall()
             if name == "totals" and not whole and found.get(name):
                 continue

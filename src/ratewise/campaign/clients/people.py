@@ -14,7 +14,18 @@ from ratewise.core.result import shown
 from ratewise.errors import InputError
 from ratewise.raters.people import PeopleSettings
 from ratewise.store.accounts import spellings
-from ratewise.store.desk import TRAINING, Desk, Heard, Hidden, HiddenKey, Said, Taken, Terms, Undone, name_key
+from ratewise.store.desk import (
+    TRAINING,
+    CheckKey,
+    Desk,
+    Heard,
+    LeaseTerms,
+    PersonAnswer,
+    QualityChecks,
+    Taken,
+    Undone,
+    name_key,
+)
 from ratewise.store.store import Store
 
 
@@ -173,8 +184,8 @@ class Labelling:
         """Those of a step; none for the person who decides where others differ."""
         return None if decides(each.settings, person) else self._checkings.get(each.step)
 
-    def _hidden_key(self, person: str, key: str) -> HiddenKey | None:
-        return Hidden(self._desk).of_key(person, key) if self._checkings else None
+    def _hidden_key(self, person: str, key: str) -> CheckKey | None:
+        return QualityChecks(self._desk).of_key(person, key) if self._checkings else None
 
     def _task(self, each: Respondent, key: str, row: Mapping[str, Any], sides: str | None, until: float) -> Task:
         scale, settings = self.spec.scale, each.settings
@@ -187,13 +198,13 @@ class Labelling:
         )  # fmt: skip
 
 
-def _terms(each: Respondent, person: str) -> Terms:
-    return Terms(each.settings.lease, each.settings.votes, splits=decides(each.settings, person))
+def _terms(each: Respondent, person: str) -> LeaseTerms:
+    return LeaseTerms(each.settings.lease, each.settings.votes, splits=decides(each.settings, person))
 
 
-def _said(each: Respondent, reply: PageAnswer, sides: str | None) -> Said:
+def _said(each: Respondent, reply: PageAnswer, sides: str | None) -> PersonAnswer:
     value = each.value(reply.rating, sides)
-    return Said(value, reply.comment, bounded_seconds(reply.seconds), sides, reply.flagged or None)
+    return PersonAnswer(value, reply.comment, bounded_seconds(reply.seconds), sides, reply.flagged or None)
 
 
 @shown
@@ -237,7 +248,7 @@ class People:
         each = Respondent(self.spec, step)
         if not isinstance(each.settings, PeopleSettings):
             raise InputError(f"rater {each.rater.name!r} is not asked here; send the key that came with the question")
-        return each.settle(self.desk, claim, self._spelled(person), Said(each.value(rating), note))
+        return each.settle(self.desk, claim, self._spelled(person), PersonAnswer(each.value(rating), note))
 
     def _spelled(self, person: str) -> str:
         """The name as it was first written: Ben and ben are one person, and have one vote."""

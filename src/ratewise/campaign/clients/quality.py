@@ -21,7 +21,18 @@ from ratewise.campaign.planner.outcomes import rater_of
 from ratewise.errors import InputError
 from ratewise.raters.people import PeopleSettings
 from ratewise.raters.scale import RatingScale
-from ratewise.store.desk import TRAINING, Chosen, Desk, Hidden, HiddenKey, Purse, Said, Seen, Taken, Terms
+from ratewise.store.desk import (
+    TRAINING,
+    CheckKey,
+    CheckMoney,
+    Desk,
+    Handouts,
+    LeaseTerms,
+    NextCheck,
+    PersonAnswer,
+    QualityChecks,
+    Taken,
+)
 from ratewise.tables import read_table
 
 EXPECTED, WHY = "expected", "why"
@@ -130,28 +141,28 @@ class Checking:
         return known_items(self.asked, self.settings, json.loads(self._hidden.content(0)))
 
     @property
-    def _hidden(self) -> Hidden:
-        return Hidden(self.desk)
+    def _hidden(self) -> QualityChecks:
+        return QualityChecks(self.desk)
 
-    def next(self, person: str, terms: Terms) -> tuple[HiddenKey, Mapping[str, Any]] | None:
+    def next(self, person: str, terms: LeaseTerms) -> tuple[CheckKey, Mapping[str, Any]] | None:
         """What comes instead of a question of the campaign, with its row; None where that is due."""
         known = self.known
         choose = partial(self._choose, person, len(known))
         got = self._hidden.hand_out(person, self.asked.step, terms, choose, self._purse)
         return None if got is None else (got, self._row(got, known))
 
-    def _row(self, got: HiddenKey, known: tuple[KnownItem, ...]) -> Mapping[str, Any]:
+    def _row(self, got: CheckKey, known: tuple[KnownItem, ...]) -> Mapping[str, Any]:
         if got.position >= 0:
             found: Mapping[str, Any] = json.loads(self._hidden.content(got.position))
             return found
         return known[-1 - got.position].row
 
-    def answer(self, person: str, got: HiddenKey, said: Said) -> Taken:
+    def answer(self, person: str, got: CheckKey, said: PersonAnswer) -> Taken:
         """Take an answer, which no estimate sees."""
         right = self._agrees(person, got, said.value)
         return self._hidden.answer(person, got.key, said, agrees=right, price=self._purse.price)
 
-    def _agrees(self, person: str, got: HiddenKey, value: float | None) -> bool | None:
+    def _agrees(self, person: str, got: CheckKey, value: float | None) -> bool | None:
         if got.what == "repeat":
             before = self._hidden.said_before(person, got.position, self.asked.step)
             if before is None or before[0] is None or value is None:
@@ -174,7 +185,7 @@ class Checking:
             bool(got.agrees), _word(self.asked.spec.scale, item.expected), item.why, -got.position, of, share, passed
         )
 
-    def _training(self, seen: Seen) -> Chosen | None:
+    def _training(self, seen: Handouts) -> NextCheck | None:
         """The next training item; None where there is no training, or it is passed."""
         of = self.settings.training
         now = max((attempt for attempt, _ in seen.training), default=1)
@@ -183,22 +194,22 @@ class Checking:
             return None
         if len(done) >= of:
             now, done = now + 1, []
-        return Chosen(TRAINING, -1 - len(done), now, self._sides())
+        return NextCheck(TRAINING, -1 - len(done), now, self._sides())
 
     # Checks and repeats
 
-    def _choose(self, person: str, known: int, seen: Seen) -> Chosen | None:
+    def _choose(self, person: str, known: int, seen: Handouts) -> NextCheck | None:
         training = self._training(seen)
         if training is not None:
             return training
         what = self._due(person, seen.slot)
         if what == "check":
             left = [-1 - row for row in range(self.settings.training, known) if -1 - row not in seen.checks]
-            return None if not left else Chosen("check", self._first(person, left), sides=self._sides())
+            return None if not left else NextCheck("check", self._first(person, left), sides=self._sides())
         if what == "repeat":
             old = [position for turn, position in seen.answered if turn <= seen.turn - GAP]
             left = [position for position in old if position not in seen.repeated]
-            return None if not left else Chosen("repeat", self._first(person, left), sides=self._sides())
+            return None if not left else NextCheck("repeat", self._first(person, left), sides=self._sides())
         return None
 
     def _due(self, person: str, slot: int) -> str:
@@ -218,11 +229,11 @@ class Checking:
         return None if self.settings.sides is None else secrets.choice(("ab", "ba"))
 
     @property
-    def _purse(self) -> Purse:
+    def _purse(self) -> CheckMoney:
         """The price of an item shared by its votes, and the money that is set aside."""
         spec = self.asked.spec
         price = int(Facts.of(self.desk.store).prices[rater_of(spec, self.asked.step)]) // self.settings.votes
-        return Purse(price, None if spec.goal.budget is None else set_aside(spec))
+        return CheckMoney(price, None if spec.goal.budget is None else set_aside(spec))
 
     def left(self, person: str, real: int, *, in_hand: bool) -> int:
         """Questions that are left for a person, those to come beside the campaign's among them.
@@ -247,7 +258,7 @@ class Checking:
         return out + real
 
 
-def _of_try(seen: Seen, attempt: int) -> list[bool]:
+def _of_try(seen: Handouts, attempt: int) -> list[bool]:
     return [right for number, right in seen.training if number == attempt]
 
 

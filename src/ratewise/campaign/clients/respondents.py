@@ -16,7 +16,7 @@ from ratewise.campaign.spec.spec import RaterSpec, Spec
 from ratewise.errors import InputError
 from ratewise.raters.people import PeopleSettings
 from ratewise.raters.scale import RatingScale
-from ratewise.store.desk import Desk, Heard, Price, Rule, Said, one_answer
+from ratewise.store.desk import Desk, Heard, PersonAnswer, Price, Rule, one_answer
 from ratewise.store.queue import Claim
 from ratewise.tables import Table, read_table
 from ratewise.tables.blind import seen
@@ -72,7 +72,7 @@ class Respondent:
         """A comparison with the texts in the other order."""
         return self.spec.scale.high + self.spec.scale.low - value
 
-    def settle(self, desk: Desk, claim: Claim, person: str, said: Said) -> Heard:
+    def settle(self, desk: Desk, claim: Claim, person: str, said: PersonAnswer) -> Heard:
         """Write an answer down; where it is enough, the question is settled and its price paid, in one transaction."""
         return desk.answer(claim, person, said, price=self.price(claim), rule=self.rule)
 
