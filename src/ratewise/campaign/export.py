@@ -130,7 +130,7 @@ def _payee(spec: Spec, row: Any) -> str | None:
     """Who was paid, or for whom money was reserved; None where it was held for a batch."""
     if row.kind == TEXTS:
         return LEARNER
-    return None if row.step is None else spec.raters[rater_of(spec, row.step)].name
+    return None if row.step is None else spec.at(row.step).name
 
 
 def export_answers(spec: Spec, store: Store, items: int) -> Table:
@@ -143,7 +143,7 @@ def export_answers(spec: Spec, store: Store, items: int) -> Table:
         {
             "item_id": _array([ids[row.position] for row in rows]),
             "position": np.array([row.position for row in rows]),
-            "rater": _array([spec.raters[rater_of(spec, row.step)].name for row in rows]),
+            "rater": _array([spec.at(row.step).name for row in rows]),
             "annotator": _array([row.annotator for row in rows]),
             "rating": np.array([np.nan if row.value is None else row.value for row in rows]),
             "note": _array([row.note for row in rows]),

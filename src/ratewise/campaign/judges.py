@@ -85,9 +85,12 @@ class JudgeFound:
 
 def judges_found(now: Snapshot) -> tuple[JudgeFound, ...]:
     """Every LLM judge of a campaign."""
-    first = 0 if len(now.spec.raters) > 1 else 1
-    raters = ((first + k, rater.name, rater.settings) for k, rater in enumerate(now.spec.raters))
-    return tuple(_found(now, step, name, asked) for step, name, asked in raters if isinstance(asked, LlmSettings))
+    raters = ((step, now.spec.at(step)) for step in now.spec.steps)
+    return tuple(
+        _found(now, step, rater.name, rater.settings)
+        for step, rater in raters
+        if isinstance(rater.settings, LlmSettings)
+    )
 
 
 def _found(now: Snapshot, step: int, name: str, asked: LlmSettings) -> JudgeFound:

@@ -86,8 +86,8 @@ def check_settings(spec: Spec) -> None:
 def callers_of(spec: Spec, store: Store) -> list[Caller | None]:
     """A caller for each rater; None where others ask it."""
     check_settings(spec)
-    first = 0 if len(spec.raters) > 1 else 1
-    return [_caller(rater, spec, StoreMemory(store, rater.name, first + k)) for k, rater in enumerate(spec.raters)]
+    raters = ((step, spec.at(step)) for step in spec.steps)
+    return [_caller(rater, spec, StoreMemory(store, rater.name, step)) for step, rater in raters]
 
 
 def _caller(rater: RaterSpec, spec: Spec, memory: Memory) -> Caller | None:

@@ -100,6 +100,6 @@ def _too_dear(spec: Spec, claim: Claim, paid: int) -> Outcome:
 
 def lost(spec: Spec, claim: Claim) -> Outcome | None:
     """Outcome of a call that nobody will hear of, where such calls count as paid: at their highest price."""
-    if spec.raters[rater_of(spec, claim.step)].lost_calls != "count as paid":
+    if spec.at(claim.step).lost_calls != "count as paid":
         return None
     return failed(spec, claim, Failure("the process ended before the answer came"), reserved(spec, claim))
