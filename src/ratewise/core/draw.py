@@ -214,21 +214,16 @@ def scaled_to(rates: Floats, total: float, prices: Floats | None = None) -> floa
         free &= ~full
 
 
-def draw_exactly(rates: Floats, uniforms: Floats, count: int) -> Mask:
-    """Draw exactly `count` items by rates that sum to it: those with the smallest r/π (sequential Poisson sampling).
-
-    The probability of each is π up to terms that vanish with the count (largest near π = 1, 0.02 for 200 items). The
-    random sample size of independent draws, which would leave money over or ask for more than there is, is gone. Items
-    with rate 1 always come first.
-    """
-    drawn = np.zeros(rates.size, dtype=np.bool_)
-    drawn[_by_turn(rates, uniforms)[:count]] = True
-    return drawn
-
-
 def draw_within(rates: Floats, uniforms: Floats, prices: Floats, money: float) -> Mask:
-    """Draw items in the same order as `draw_exactly`, as long as their prices fit into the money."""
-    order = _by_turn(rates, uniforms)
+    """Draw those with the smallest r/π, as long as their prices fit into the money (sequential Poisson sampling).
+
+    For rates that are expected to cost the money, the probability of each is π up to terms that vanish with the count
+    (largest near π = 1, 0.02 for 200 items of one price). The random sample size of independent draws, which would
+    leave money over or ask for more than there is, is gone. Items with rate 1 always come first.
+    """
+    with np.errstate(divide="ignore"):
+        turn = np.where(rates >= 1.0, -1.0, uniforms / rates)
+    order = np.argsort(turn, kind="stable")
     drawn = np.zeros(rates.size, dtype=np.bool_)
     drawn[order[np.cumsum(prices[order]) <= money]] = True
     return drawn
@@ -252,11 +247,11 @@ def draw_evenly(rates: Floats, uniforms: Floats, groups: NDArray[np.intp], *, st
     return drawn
 
 
-def _by_turn(rates: Floats, uniforms: Floats) -> NDArray[np.intp]:
-    with np.errstate(divide="ignore"):
-        turn = np.where(rates >= 1.0, -1.0, uniforms / rates)
-    return np.argsort(turn, kind="stable")
-
+# Who is looked at, where that is not everyone: items stand in line by a hash, and plan or money says where it ends.
+#
+# The place in the line is a second hash of seed and item, `look`, independent of the draw's r; of two items at the
+# same place the one with the smaller r comes first. So a line needs no sorted table: where it ends is one pair (look,
+# r), and counts by bins of the line, which add up over the parts of a table, say in which bin that is.
 
 BINS = 4096
 ROUNDING = 1e-12  # of a budget: what a sum of prices may be above it by rounding alone

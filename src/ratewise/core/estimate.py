@@ -514,7 +514,9 @@ def in_steps(strong: Floats) -> bool:
     return bool(np.all(np.abs(steps - np.round(steps)) < 1e-6))
 
 
-# The width that an interval will have, rehearsed before anything is bought
+# The width that an interval will have, rehearsed before anything is bought. Near the ends of the scale an interval is
+# as wide as the mistakes that may hide where labels are few, which no variance says: labels are drawn by the planned
+# rates from ratings that are likely, and the estimate says how wide it gets.
 
 
 def expected_half_width(

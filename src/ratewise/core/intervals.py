@@ -1,4 +1,4 @@
-"""Intervals from contributions: normal, Student-t, bootstrap (METHODS section 6); the score interval has its own file.
+"""Intervals from contributions: normal, Student-t, bootstrap, anytime, several at once (METHODS 6); `score.py` has its own.
 
 What they share is a `Spread`: the variance and third moment of the estimate, by parts, for either estimand. An
 interval that cannot be computed is `None` with a reason, never zero-width.
@@ -225,7 +225,14 @@ _STAKE = 0.75  # share of the largest legal stake that is ever bet, so that no s
 def confidence_sequence(
     delta: Floats, *, bounds: tuple[float, float], floor: float, level: float
 ) -> tuple[float, float]:
-    """Ends of the running intersection after the last item, in the order the items were looked at."""
+    """A confidence sequence for the mean of bounded ratings: valid whenever one looks, and at any stopping time.
+
+    Δ_t is at least low − (high − low)(1/f − 1) and at most high + (high − low)(1/f − 1) when every rate is at least f
+    (predictable, changing rates are fine), and E[Δ_t | past] = θ. So for each candidate m the capital of a gambler who
+    bets on Δ_t − m with stakes fixed in advance is a test martingale at m = θ; candidates whose gambler becomes richer
+    than 2/α are ruled out for good (hedged betting after Waudby-Smith and Ramdas; Ville's inequality). These are the
+    ends of the running intersection after the last item, in the order the items were looked at.
+    """
     low, high = bounds
     slack = (high - low) * (1.0 / floor - 1.0)
     stakes = _stakes(delta, low, high, level)

@@ -1,11 +1,11 @@
-"""Rectified losses and their least value: what every M-estimator here is made of, and Newton's method (METHODS 7).
+"""M-estimators from few strong ratings: rectified losses, their least value, its sandwich, and rates (METHODS 7).
 
 Every loss is one of a linear predictor η = xᵀθ, so that ∇ℓ = x ψ(η, y) and ∇²ℓ = x xᵀ ψ'(η). With weights that make
 Σ_k weight_k φ(R_k) unbiased for φ(H) — 1 − ξ/π for G and ξ/π for H — the estimate solves
 
-    mean_t x_t r_t = 0,   r_t = Σ_k weight_tk ψ(η_t, R_tk).
+    mean_t x_t r_t = 0,   r_t = Σ_k weight_tk ψ(η_t, R_tk),
 
-All sums are Xᵀ diag(v) X, so X may be sparse.
+and its covariance is W⁻¹ Var(mean x r) W⁻¹ with W = mean x xᵀ ψ'. All sums are Xᵀ diag(v) X, so X may be sparse.
 """
 
 import math

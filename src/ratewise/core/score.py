@@ -57,7 +57,12 @@ class Groups:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Worlds:
-    """Items counted by their recalibrated log-odds; each shift of all log-odds is a world.
+    """What the strong ratings might be, one world for each mean: items counted by their recalibrated log-odds.
+
+    A world is made from the prediction f: its log-odds are recalibrated on the labels, moved group by group as far as
+    each group's own labels say, and then tilted until their mean is the one asked for; H is 0 or 1 with these odds.
+    Groups are items of one side of 1/2 and of like rates. A tilt moves a group the more, the more it changes the mean
+    and the less its labels contradict: where labels are few for what they stand for, more mistakes may hide.
 
     Per bin: the share of items, and Σ a, Σ a f, Σ a f² with a = 1/π − 1, the weight of (H − f)² in the variance.
     """

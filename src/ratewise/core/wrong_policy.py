@@ -325,6 +325,9 @@ def what_if(
 ) -> WhatIf:
     """Price wrong beliefs under the truth; `strong` and `squared` are the labels and their squared errors.
 
+    The plan is made again as each wrong belief would have it made, recommendation included, and its policy is priced as
+    `cost_of_wrong_policy` does. A ratio of 1.08 is 8 % more squared error for the same money.
+
     Limiting cases: a factor of 1 gives a ratio of 1; prices both wrong by the same factor change nothing.
     """
     truth = replace(truth, error=_binned(truth.error))

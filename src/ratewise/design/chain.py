@@ -109,7 +109,7 @@ _NUMBERS = ("scale", "before", "total", "least")
 
 @dataclass(frozen=True, slots=True)
 class ChainRule:
-    """q_k(x) = clip(sqrt(s · gain per cost), floor, 1) by what the first rater said."""
+    """q_k(x) = clip(sqrt(s · gain per cost), floor, 1) by what the first rater said (METHODS section 2)."""
 
     errors: tuple[ErrorModel, ...]  # u_0 … u_{K−1}
     costs: tuple[float, ...]
@@ -211,7 +211,12 @@ def _times(rates: Floats, factor: float) -> Floats:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StepRule:
-    """A round's rates of every step: they bring those over all rounds up to clip(γ·max(root, low), 0, 1)."""
+    """A round's rates of every step: they bring those over all rounds up to clip(γ·max(root, low), 0, 1).
+
+    At level j the answers of the raters up to step j are known. f_j predicts the strong rating from them and u_j(x) its
+    expected squared error; what later raters will leave open, u_l with l > j, is foretold from what is known at level
+    j. The rate of the next step is that of METHODS section 2 for these errors, never above that of the step before.
+    """
 
     design: Design
     levels: tuple[Level, ...]

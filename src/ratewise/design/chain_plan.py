@@ -202,6 +202,9 @@ class _Market:
         return np.where(whole, most, np.maximum(low, self.bought + 1.0))
 
 
+# How to use a chain of raters: who sees every item, who is a step, and who is left out. Chosen once, after the start:
+# a step's answers are known for part of the items only, so a rater cannot be taken in or left out later.
+
 _WORTH_A_STEP = 0.97  # of the expected squared error of the best use without steps: at most this, to take steps
 
 
@@ -262,6 +265,11 @@ def seen_as_pair(design: Design, x: Covariates, said: Floats, strong: Floats) ->
     """Items that everyone has rated, as two raters would see them: those who see every item stand for the weak one."""
     return Seen.of(design.covariates(x, said), strong, (Phase(x.items),))
 
+
+# The trial of dear raters: they rate part of the start, and the rest only if they may be worth their price. Every
+# rater rates the start, so that all can be compared. Where a rater takes a large part of the budget for that, it is
+# first tried on fewer items; it stays if, at the upper end of what these items allow, it would beat the best that can
+# be done without it. The items come in random order, and all raters rate them, so nothing is lost or biased.
 
 _MOST = 0.02  # of the money: what trying dear raters may take before anything is known of them
 _SAVES = 2 / 3  # of the start: a trial of more items than this saves too little
@@ -341,7 +349,8 @@ def _of_chain(u: tuple[float, ...], costs: tuple[float, ...]) -> float:
     return policy.error_times_budget
 
 
-# A chain whose rates go by what the first rater said
+# A chain whose rates go by what the first rater said: u_k(x) = E[(H − R_k)²|x] is learned from the items that all
+# raters have rated, and every item counts with the rates it was drawn with, so the estimate is unbiased.
 
 
 def plan_chain(

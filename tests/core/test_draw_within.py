@@ -1,4 +1,4 @@
-"""`scaled_to` and `draw_exactly`: rates brought to a sum, and exactly that many items drawn by them."""
+"""`scaled_to` and `draw_within` at one price: rates brought to a sum, and exactly that many items drawn by them."""
 
 import math
 
@@ -8,9 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from ratewise.core.draw import draw_evenly, draw_exactly, scaled_to
+from ratewise.core.draw import draw_evenly, draw_within, scaled_to
 
 from ..bounds import FALSE_ALARM
+
+
+def draw_exactly(rates, uniforms, count):
+    return draw_within(rates, uniforms, np.ones(rates.size), count)
+
 
 quick = settings(derandomize=True, max_examples=150, deadline=None, database=None)
 
