@@ -1,7 +1,7 @@
-"""Intervals from contributions: normal, Student-t, bootstrap, anytime, several at once (METHODS 6); `score.py` has its own.
+"""Intervals from contributions: normal, Student-t, bootstrap, anytime, several at once (METHODS section 6).
 
 What they share is a `Spread`: the variance and third moment of the estimate, by parts, for either estimand. An
-interval that cannot be computed is `None` with a reason, never zero-width.
+interval that cannot be computed is `None` with a reason, never zero-width. The score interval has its own file.
 """
 
 import math
